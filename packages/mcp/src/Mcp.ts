@@ -12,18 +12,24 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import type { McpClientError } from "effect/ai/McpClientError"
+import { McpClientError, TimeoutError } from "effect/ai/McpClientError"
 import type * as McpSchema from "effect/ai/McpSchema"
 import * as AiTool from "effect/ai/Tool"
+import { callTool, hasExpired, isExpired, SessionExpired } from "./internal/client/call.ts"
+import { type LeftOut, skipped, warnOf } from "./internal/client/leftOut.ts"
+import { listTools } from "./internal/client/listing.ts"
+import { usableSchemas } from "./internal/client/schemas.ts"
 import { type Connect, type Connection, make as makeConnection } from "./internal/connection.ts"
-import { fromClient } from "./internal/errors.ts"
+import type { About } from "./internal/errors.ts"
 import { safeNames } from "./internal/names.ts"
 import { type McpResult, modelOutput, resultSchema } from "./internal/result.ts"
-import { McpError, McpInvalidArguments, McpNotSent, McpServerGone, McpToolError, McpUnknownTool } from "./McpError.ts"
+import { McpError, McpInvalidArguments, McpServerGone, McpToolError, McpUnknownTool } from "./McpError.ts"
 
 export { http, type HttpOptions } from "./internal/client/http.ts"
+export type { LeftOut } from "./internal/client/leftOut.ts"
 export type { Peer } from "./internal/client/peer.ts"
 export { protocols, type ProtocolVersion } from "./internal/client/protocols.ts"
+export { sse } from "./internal/client/sse.ts"
 export { type ConnectOptions, stdio } from "./internal/client/stdio.ts"
 export type { Connect, Live } from "./internal/connection.ts"
 export type { McpResult } from "./internal/result.ts"
@@ -58,8 +64,13 @@ export interface Options<R, Failures extends "escalate" | "fail"> {
   readonly prefix?: string | undefined
   /** Whether results may be trusted. Default: `"untrusted"`: they, and the server's errors, reach models in an envelope. */
   readonly trust?: Tool.Trust | undefined
-  /** For one attempt of a call, which is then cancelled at the server; and for connecting. Default: 60 seconds. */
+  /**
+   * How long one attempt of a call may take, which is then cancelled at the server; progress that the server reports starts it again.
+   * It also holds for connecting and for a list of tools. Default: 60 seconds.
+   */
   readonly timeout?: Duration.Input | undefined
+  /** How long an attempt may take with all progress. Default: 10 minutes, or `timeout` if that is longer. */
+  readonly maxTimeout?: Duration.Input | undefined
   /** Options of single tools by the names that the server has for them, or a function of the server's definition. */
   readonly options?:
     | { readonly [tool: string]: ToolOptions }
@@ -78,8 +89,10 @@ export interface Options<R, Failures extends "escalate" | "fail"> {
 
 /** A server, connected. */
 export interface Server<Failures extends "escalate" | "fail"> {
-  /** Lists the server's tools anew. Give it to `Agent.make` between runs, as effect's client does not tell of changes. */
+  /** Lists the server's tools. A tool or a page that cannot be used is left out, and does not fail the list: see `leftOut`. */
   readonly tools: Effect.Effect<ReadonlyArray<McpTool<Failures>>, McpServerGone | McpClientError>
+  /** What the last list left out, and how much of the server's output was skipped. It is logged as a warning, too. */
+  readonly leftOut: Effect.Effect<ReadonlyArray<LeftOut>>
 }
 
 /** What annotations say. MCP calls them hints: for a server that you do not trust say `effects` yourself. */
@@ -94,75 +107,59 @@ const effectsOf = ({ annotations }: McpSchema.Tool): Tool.Effects | undefined =>
     ? "write"
     : undefined
 
-const call = (
-  connection: Connection,
-  server: string,
-  descriptor: McpSchema.Tool,
-  args: Record<string, unknown>
-): Effect.Effect<McpResult, McpError> => {
-  const about = { server, tool: descriptor.name }
-  return connection.live.pipe(
-    Effect.mapError(({ reason, retryAfter }) =>
-      reason === undefined
-        ? new McpServerGone({
-          ...about,
-          retryAfter,
-          description: "The server is left alone, as it could not be reached"
-        })
-        : new McpNotSent({ ...about, description: reason.message, cause: reason })
-    ),
-    Effect.flatMap((live) =>
-      live.client.callTool({ tool: descriptor, arguments: args }).pipe(
-        Effect.catch((error) =>
-          Effect.flatMap(fromClient(about, live.client, descriptor, error), ({ error, isLost }) =>
-            Effect.andThen(isLost ? connection.lost(live) : Effect.void, Effect.fail(error)))
-        )
-      )
-    ),
-    Effect.flatMap(({ content, isError, structuredContent }) => {
-      const result = { content, ...(structuredContent === undefined ? undefined : { structuredContent }) }
-      return isError === true
-        ? Effect.fail(new McpToolError({ ...about, ...result as { content: typeof content } }))
-        : Effect.succeed(result)
-    })
-  )
-}
-
 const isTold = (error: unknown): error is ToolError.ExecutionError<Told> =>
   error instanceof ToolError.ExecutionError &&
   (error.reason instanceof McpToolError || error.reason instanceof McpInvalidArguments ||
     error.reason instanceof McpUnknownTool)
 
+/** How long progress extends a timeout by default, in milliseconds. */
+const defaultMaxTimeout = 600_000
+
+/** The times of a tool's calls: a tool's own `timeout` may be longer than the server's `maxTimeout`. */
+const timeoutsOf = <R, F extends "escalate" | "fail">(options: Options<R, F>, said: ToolOptions | undefined) => {
+  const timeout = Duration.fromInputUnsafe(said?.timeout ?? options.timeout ?? "60 seconds")
+  const maxTimeout = Duration.max(timeout, Duration.fromInputUnsafe(options.maxTimeout ?? defaultMaxTimeout))
+  return { timeout, maxTimeout: said?.maxTimeout ?? maxTimeout }
+}
+
+const optionsOf = <R, F extends "escalate" | "fail">(
+  { options }: Options<R, F>,
+  descriptor: McpSchema.Tool
+): ToolOptions | undefined =>
+  typeof options === "function"
+    ? options(descriptor)
+    : options !== undefined && Object.hasOwn(options, descriptor.name)
+    ? options[descriptor.name]
+    : undefined
+
+/** A tool, or why its schemas cannot be used. */
 const toolOf = <R, F extends "escalate" | "fail">(
   connection: Connection,
   options: Options<R, F>,
   name: string,
   descriptor: McpSchema.Tool
-): McpTool<F> => {
-  const said = typeof options.options === "function"
-    ? options.options(descriptor)
-    : options.options !== undefined && Object.hasOwn(options.options, descriptor.name)
-    ? options.options[descriptor.name]
-    : undefined
+): McpTool<F> | string => {
+  const said = optionsOf(options, descriptor)
   const unchecked = said?.unchecked ?? options.unchecked ?? "any"
-  const output = descriptor.outputSchema &&
-    Tool.schemaFromJsonSchema(`The result of "${name}"`, descriptor.outputSchema, { unchecked })
+  const schemas = usableSchemas(name, descriptor, { ...said, unchecked })
+  if (typeof schemas === "string") return schemas
   const definition = AiTool.dynamic(name, {
     description: descriptor.description ?? descriptor.title,
     parameters: descriptor.inputSchema,
-    success: resultSchema(output),
+    success: resultSchema(schemas.output),
     failure: McpError,
     toModelOutput: modelOutput
   }).annotate(AiTool.Strict, false)
+  const about = { server: options.name, tool: descriptor.name }
   const tool = fromTool(
     definition,
-    (params) => call(connection, options.name, descriptor, params as Record<string, unknown>),
+    (params) => callTool(connection, about, descriptor, params as Record<string, unknown>),
     {
       effects: effectsOf(descriptor),
-      timeout: options.timeout ?? "60 seconds",
       trust: options.trust ?? "untrusted",
       failure: McpError,
       ...said,
+      ...timeoutsOf(options, said),
       unchecked
     }
   )
@@ -172,6 +169,48 @@ const toolOf = <R, F extends "escalate" | "fail">(
     (attempt) =>
       Effect.catchIf(attempt, isTold, (error) => Effect.fail(error).pipe(Recovery.escalate("ExecutionError")))
   ) as never
+}
+
+/** Lists the tools of a connection: once more if the session has expired. */
+const listOf = (connection: Connection, about: About, timeout: Duration.Duration) => {
+  const once = connection.live.pipe(
+    Effect.mapError(({ reason, retryAfter }) =>
+      reason ?? new McpServerGone({ ...about, retryAfter, description: "The server could not be reached" })
+    ),
+    Effect.flatMap((live) =>
+      connection.using(
+        live,
+        listTools(live).pipe(
+          Effect.timeoutOrElse({
+            duration: timeout,
+            orElse: () => Effect.fail(new McpClientError({ reason: new TimeoutError({ operation: "tools/list" }) }))
+          }),
+          Effect.map((listing) => ({ listing, noise: live.peer?.inbox.noise() ?? 0 })),
+          Effect.catch((error) =>
+            Effect.flatMap(hasExpired(live, error), (isExpired) =>
+              Effect.andThen(connection.lost(live), Effect.fail(isExpired ? new SessionExpired(error) : error)))
+          )
+        )
+      )
+    )
+  )
+  return once.pipe(
+    Effect.catchIf(isExpired, () => once),
+    Effect.mapError((error) => isExpired(error) ? error.error : error)
+  )
+}
+
+/** Throws for options of a tool that the server does not have. */
+const refuseUnknown = <R, F extends "escalate" | "fail">(
+  { name, options }: Options<R, F>,
+  listed: ReadonlyArray<string>
+): void => {
+  const unknown = typeof options === "object" ? Object.keys(options).find((name) => !listed.includes(name)) : undefined
+  if (unknown === undefined) return
+  throw new ConfigurationError({
+    subject: `MCP server "${name}"`,
+    problem: `there is no tool "${unknown}". There is ${listed.join(", ") || "none"}`
+  })
 }
 
 /**
@@ -197,29 +236,30 @@ export const connect = Effect.fnUntraced(function*<R, const F extends "escalate"
 ): Effect.fn.Return<Server<F>, never, R | Scope.Scope> {
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "60 seconds")
   const connection = yield* makeConnection(options.connect, timeout)
-  const about = { server: options.name, tool: "" }
-  const list = connection.live.pipe(
-    Effect.mapError(({ reason, retryAfter }) =>
-      reason ?? new McpServerGone({ ...about, retryAfter, description: "The server could not be reached" })
-    ),
-    Effect.flatMap((live) => Effect.tapError(live.client.listTools({ timeout }), () => connection.lost(live)))
-  )
-  return {
-    tools: Effect.map(list, (descriptors) => {
-      const listed = new Set(descriptors.map(({ name }) => name))
-      const unknown = typeof options.options === "object" &&
-        Object.keys(options.options).find((name) => !listed.has(name))
-      if (typeof unknown === "string") {
-        throw new ConfigurationError({
-          subject: `MCP server "${options.name}"`,
-          problem: `there is no tool "${unknown}". There is ${[...listed].join(", ") || "none"}`
-        })
-      }
-      const taken = options.filter === undefined ? descriptors : descriptors.filter(options.filter)
-      const names = safeNames(options.prefix ?? `${options.name}_`, taken.map(({ name }) => name))
-      return taken.map((descriptor) => toolOf(connection, options, names.get(descriptor.name)!, descriptor))
-    })
-  }
+  const list = listOf(connection, { server: options.name, tool: "" }, timeout)
+  let leftOut: ReadonlyArray<LeftOut> = []
+  const tools = Effect.flatMap(list, ({ listing, noise }) => {
+    const descriptors = listing.tools
+    refuseUnknown(options, [...descriptors.map(({ name }) => name), ...listing.leftOut.map(({ name }) => name)])
+    const taken = options.filter === undefined ? descriptors : descriptors.filter(options.filter)
+    const names = safeNames(options.prefix ?? `${options.name}_`, taken.map(({ name }) => name))
+    const made = taken.map((descriptor) =>
+      [descriptor, toolOf(connection, options, names.get(descriptor.name)!, descriptor)] as const
+    )
+    const before = leftOut
+    leftOut = [
+      ...listing.leftOut,
+      ...made.flatMap(([{ name }, tool]): ReadonlyArray<LeftOut> =>
+        typeof tool === "string" ? [{ kind: "tool", name, reason: tool }] : []
+      ),
+      ...skipped(noise)
+    ]
+    return Effect.as(
+      warnOf(options.name, before, leftOut),
+      made.flatMap(([, tool]) => typeof tool === "string" ? [] : [tool])
+    )
+  })
+  return { tools, leftOut: Effect.sync(() => leftOut) }
 })
 
 /**

@@ -130,20 +130,6 @@ describe("a server over HTTP on bad days", () => {
       assert.isUndefined((yield* failure(named(tools, "s_pay"))).reason.retryAfter)
     }))
 
-  live(
-    "a session that has expired is a request that was not read; the next call begins a new one",
-    () =>
-      Effect.gen(function*() {
-        const { connect, heard } = yield* serverOf([status(404)])
-        const tools = yield* toolsOf(connect)
-        const { reason, tag } = yield* failure(named(tools, "s_pay"))
-        assert.deepStrictEqual([tag, reason._tag], ["ExecutionError", "McpNotSent"])
-        const { content } = yield* run(named(tools, "s_pay"))
-        assert.deepStrictEqual(content.map((block) => block.type === "text" ? block.text : ""), ["session-2"])
-        assert.deepStrictEqual(heard.filter((what) => what === "initialize").length, 2)
-      })
-  )
-
   live("a connection that breaks in the middle of a call: nobody knows of the write", () =>
     Effect.gen(function*() {
       const { connect, heard } = yield* serverOf([(response) => void response.destroy()])

@@ -1,33 +1,16 @@
-import { NodeHttpClient, NodeHttpServer, NodeServices } from "@effect/platform-node"
-import { assert, describe, it } from "@effect/vitest"
+import { NodeHttpServer } from "@effect/platform-node"
+import { assert, describe } from "@effect/vitest"
 import { Context, Effect, Layer, Schema } from "effect"
 import { McpServer, Tool as AiTool } from "effect/ai"
 import { HttpRouter, HttpServer } from "effect/http"
 import { ChildProcess } from "effect/process"
 import { createServer } from "node:http"
 import { fileURLToPath } from "node:url"
-import { AiToolkit, Recovery, type Tool, ToolCall } from "@recourse/core"
+import { AiToolkit, Recovery } from "@recourse/core"
 import { Mcp } from "@recourse/mcp"
+import { call, live, overStdio, versions } from "./helpers.ts"
 import type { Options } from "./servers/byHand.mjs"
 import { overHttp } from "./servers/overHttp.ts"
-
-const services = Layer.mergeAll(NodeServices.layer, NodeHttpClient.layerUndici)
-
-const byHand = fileURLToPath(new URL("servers/byHand.mjs", import.meta.url))
-
-const overStdio = (options: object, connect: Mcp.ConnectOptions = {}) =>
-  Mcp.stdio(ChildProcess.make(process.execPath, [byHand, JSON.stringify(options)], { killSignal: "SIGKILL" }), connect)
-
-const live = (name: string, test: () => Effect.Effect<void, unknown, any>) =>
-  it.live(name, () => test().pipe(Effect.scoped, Effect.provide(services)) as Effect.Effect<void, unknown>, 30_000)
-
-const call = (tools: ReadonlyArray<Tool.Any>, name: string, args: unknown = {}) => {
-  const tool = tools.find((tool) => tool.name === `s_${name}`) ?? assert.fail(tools.map(({ name }) => name).join())
-  return (tool.call as Effect.Effect<Mcp.McpResult, { readonly _tag: string }, ToolCall.ToolCall>).pipe(
-    Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: args })),
-    Effect.map(({ content }) => content.map((block) => block.type === "text" ? block.text : "").join())
-  )
-}
 
 /** Connects, lists the tools, and calls one of them. */
 const used = <R>(connect: Mcp.Connect<R>) =>
@@ -35,8 +18,6 @@ const used = <R>(connect: Mcp.Connect<R>) =>
     const tools = yield* Mcp.tools({ name: "s", connect, trust: "trusted", timeout: "10 seconds" })
     return [tools.map(({ name }) => name).join(), yield* call(tools, "pay")]
   })
-
-const versions = Mcp.protocols.map(({ protocolVersion }) => protocolVersion)
 
 /** Kinds of servers: how each refuses a handshake of another version. */
 const servers: ReadonlyArray<readonly [kind: string, options: Omit<Options, "version">, status?: number]> = [

@@ -32,7 +32,9 @@ export interface Gone {
 export interface Connection {
   /** The client, connected. */
   readonly live: Effect.Effect<Live, Gone>
-  /** Says that a client is of no more use. */
+  /** Runs a call of a client, which is not closed before the call has ended, though it may be lost meanwhile. */
+  readonly using: <A, E, R>(live: Live, call: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Says that a client is of no more use: the next call connects again. */
   readonly lost: (live: Live) => Effect.Effect<void>
 }
 
@@ -51,6 +53,10 @@ export const make = Effect.fnUntraced(function*<R>(connect: Connect<R>, timeout:
   )
   const one = yield* Semaphore.make(1)
   let current: { readonly live: Live; readonly scope: Scope.Closeable } | undefined
+  /** How many calls use a client. */
+  const users = new Map<Live, number>()
+  /** Clients that are lost and still used. */
+  const lostInUse = new Map<Live, Scope.Closeable>()
 
   const close = (held: Scope.Closeable) => Effect.forkIn(Scope.close(held, Exit.void), scope)
 
@@ -94,8 +100,27 @@ export const make = Effect.fnUntraced(function*<R>(connect: Connect<R>, timeout:
       const held = current
       if (held === undefined || held.live !== live) return Effect.void
       current = undefined
-      return Effect.asVoid(close(held.scope))
+      if (users.has(live)) lostInUse.set(live, held.scope)
+      return users.has(live) ? Effect.void : Effect.asVoid(close(held.scope))
     })
+
+  const released = (live: Live) =>
+    Effect.suspend(() => {
+      const left = users.get(live)! - 1
+      if (left > 0) users.set(live, left)
+      else users.delete(live)
+      const lost = lostInUse.get(live)
+      if (left > 0 || lost === undefined) return Effect.void
+      lostInUse.delete(live)
+      return Effect.asVoid(close(lost))
+    })
+
+  const using: Connection["using"] = (live, call) =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => void users.set(live, (users.get(live) ?? 0) + 1)),
+      () => call,
+      () => released(live)
+    )
 
   const live: Connection["live"] = one.withPermit(Effect.suspend(() => {
     if (current === undefined) return reconnected
@@ -106,6 +131,6 @@ export const make = Effect.fnUntraced(function*<R>(connect: Connect<R>, timeout:
     )
   }))
 
-  const connection: Connection = { live, lost }
+  const connection: Connection = { live, lost, using }
   return connection
 })

@@ -2,12 +2,14 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
-import type * as McpClient from "effect/ai/McpClient"
 import type * as McpClientError from "effect/ai/McpClientError"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as Errors from "../McpError.ts"
+import { listTools } from "./client/listing.ts"
+import type { Live } from "./connection.ts"
 
-interface About {
+/** The tool that an error is about. */
+export interface About {
   readonly server: string
   readonly tool: string
 }
@@ -67,12 +69,13 @@ const ofHttp = (about: About, reason: McpClientError.HttpError): Errors.McpError
 /** -32602 stands for arguments that a server refuses and for tools that it does not have: its list tells which. */
 const ofInvalidParams = (
   about: About,
-  client: McpClient.McpClient,
+  live: Live,
   descriptor: McpSchema.Tool,
   reason: McpClientError.ProtocolError
 ): Effect.Effect<Errors.McpError> =>
-  client.listTools({ timeout: "5 seconds" }).pipe(
-    Effect.map((tools) => tools.some(({ name }) => name === descriptor.name)),
+  listTools(live).pipe(
+    Effect.timeout("5 seconds"),
+    Effect.map(({ tools }) => tools.some(({ name }) => name === descriptor.name)),
     Effect.orElseSucceed(() => true),
     Effect.map((isThere) =>
       isThere
@@ -85,23 +88,26 @@ const ofInvalidParams = (
     )
   )
 
-/** What a failed call is, and whether its connection is of no more use. */
+/**
+ * What a failed call is, and whether its connection is of no more use. `isExpired` if the session was over and the request was not
+ * read.
+ */
 export const fromClient = (
   about: About,
-  client: McpClient.McpClient,
+  live: Live,
   descriptor: McpSchema.Tool,
-  { reason }: McpClientError.McpClientError
+  { reason }: McpClientError.McpClientError,
+  isExpired: boolean
 ): Effect.Effect<{ readonly error: Errors.McpError; readonly isLost: boolean }> => {
   const known = (error: Errors.McpError, isLost = false) => Effect.succeed({ error, isLost })
+  if (isExpired) return known(new Errors.McpNotSent({ ...about, description: "The session has expired" }), true)
   switch (reason._tag) {
     case "TransportError":
     case "ClosedError": {
       const cause = reason._tag === "TransportError" ? reason.cause : undefined
       const fields = { ...about, description: reason.message, ...(cause === undefined ? undefined : { cause }) }
-      // A server that does not know the session has not read the request.
-      const isUnread = reason._tag === "ClosedError" && reason.sessionExpired === true
       return known(
-        isUnread || wasNeverSent(cause) ? new Errors.McpNotSent(fields) : new Errors.McpAnswerLost(fields),
+        wasNeverSent(cause) ? new Errors.McpNotSent(fields) : new Errors.McpAnswerLost(fields),
         true
       )
     }
@@ -112,7 +118,7 @@ export const fromClient = (
     case "ProtocolError": {
       const { code } = reason
       if (code === McpSchema.INVALID_PARAMS_ERROR_CODE) {
-        return Effect.map(ofInvalidParams(about, client, descriptor, reason), (error) => ({ error, isLost: false }))
+        return Effect.map(ofInvalidParams(about, live, descriptor, reason), (error) => ({ error, isLost: false }))
       }
       if (code === requestTimeout) return known(new Errors.McpServerTimeout(about))
       if (code !== undefined && refused.has(code)) {

@@ -21,7 +21,8 @@ export interface Seen {
   readonly headers: IncomingMessage["headers"]
 }
 
-const listening = (handle: (request: IncomingMessage, response: ServerResponse, body: string) => void) =>
+/** A listener on loopback, on a free port. */
+export const listening = (handle: (request: IncomingMessage, response: ServerResponse, body: string) => void) =>
   Effect.acquireRelease(
     Effect.callback<ReturnType<typeof createServer>>((resume) => {
       const server = createServer((request, response) => {
@@ -37,7 +38,8 @@ const listening = (handle: (request: IncomingMessage, response: ServerResponse, 
       })
   ).pipe(Effect.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`))
 
-const event = (response: ServerResponse) => (message: unknown) =>
+/** Writes events. */
+export const event = (response: ServerResponse) => (message: unknown) =>
   void response.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`)
 
 const json = (response: ServerResponse, body: unknown, headers: Record<string, string> = {}, status = 200) =>
@@ -82,31 +84,4 @@ export const overHttp = Effect.fnUntraced(function*(options: Options, behaviour:
     })
   })
   return { url: `${url}/mcp`, seen, server }
-})
-
-/** The HTTP with SSE of 2024-11-05: a stream of answers, whose first event names the address of requests. */
-export const overSse = Effect.fnUntraced(function*(options: Options, behaviour: HttpBehaviour = {}) {
-  const server = makeServer(options)
-  const seen: Array<Seen> = []
-  const streams = new Map<string, ServerResponse>()
-  const url = yield* listening((request, response, body) => {
-    const { pathname, searchParams } = new URL(request.url!, "http://localhost")
-    if (pathname === "/sse" && request.method === "GET") {
-      const id = `s${streams.size + 1}`
-      streams.set(id, response)
-      response.writeHead(200, { "content-type": "text/event-stream" })
-      server.push = event(response)
-      return void response.write(`event: endpoint\ndata: /messages?session=${id}\n\n`)
-    }
-    const stream = streams.get(searchParams.get("session") ?? "")
-    if (pathname !== "/messages" || stream === undefined) return void response.writeHead(404).end()
-    const message = JSON.parse(body) as Message
-    seen.push({ method: message.method, name: String(message.params?.name ?? ""), headers: request.headers })
-    if (behaviour.before?.(message, request, response) === true) return
-    response.writeHead(202).end("Accepted")
-    void server.answer(message, event(stream)).then((answer) => {
-      if (answer !== undefined) event(stream)(answer)
-    })
-  })
-  return { url: `${url}/sse`, seen, server, streams }
 })

@@ -20,6 +20,7 @@ import { type Committing, committing } from "./committed.ts"
 import { encodedResult, noteDone } from "./noteDone.ts"
 import { isPassThrough, mayBeRepeated, type PassThrough } from "./execution.ts"
 import { isStopped, stopAgain, stopped, waitsInAgent } from "./stop.ts"
+import { withIdleTimeout } from "./activity.ts"
 import { afterExecution, begin, end } from "./happened.ts"
 import { type AttemptError, type CallRecord, rootOf, type ToolInfo } from "./record.ts"
 import { refuse } from "./refusal.ts"
@@ -35,6 +36,8 @@ export interface Executable<Params, A, D, R> {
   /** How calls are made idempotent; nothing for those that only ask for a task's state. */
   readonly idempotency: Idempotency | undefined | "never"
   readonly timeout: Duration.Duration | undefined
+  /** How long progress can extend the timeout; nothing if it cannot. */
+  readonly maxTimeout?: Duration.Duration | undefined
   readonly execute: (params: Params) => Effect.Effect<A, D, R>
 }
 
@@ -130,6 +133,8 @@ class Execution<Params, A, D, R> {
   private declared: Declared | undefined = undefined
   private encoded: Schema.Json | undefined = undefined
   private position: number | undefined = undefined
+  /** The time that ran out. */
+  private after: Duration.Duration | undefined = undefined
 
   constructor(executable: Executable<Params, A, D, R>, attempt: Attempt, params: Params, isCharged: boolean) {
     this.executable = executable
@@ -165,7 +170,8 @@ class Execution<Params, A, D, R> {
   }
 
   /** What is committed is the answer, though the time ran out meanwhile. */
-  late(): Effect.Effect<A, typeof noAnswer> {
+  late(after: Duration.Duration): Effect.Effect<A, typeof noAnswer> {
+    this.after = after
     const { committed } = this.commit ?? {}
     return committed === undefined ? Effect.fail(noAnswer) : Effect.succeed(committed.value)
   }
@@ -216,13 +222,13 @@ class Execution<Params, A, D, R> {
   }
 
   failed(error: unknown): Effect.Effect<never, AttemptError | PassThrough> {
-    const { attempt, executable: { info, timeout } } = this
+    const { attempt, executable: { info } } = this
     // It was refused.
     if (!this.hasBegun && error !== noAnswer) return Effect.fail(error as AttemptError | PassThrough)
     if (isPassThrough(error)) return Effect.fail(attempt.call.record.lastError = error)
     const ofUnknown = ofUnknownOutcome(info, idempotencyOf(this.executable, attempt.call))
     return error === noAnswer
-      ? timedOut(info, attempt, timeout!, ofUnknown, this.isRolledBack)
+      ? timedOut(info, attempt, this.after!, ofUnknown, this.isRolledBack)
       : executionFailed(attempt, error, this.declared, error instanceof OutcomeUnknown ? {} : ofUnknown)
   }
 }
@@ -235,13 +241,15 @@ export const execute = <Params, A, D, R>(
   idempotencyKey: string | undefined,
   isCharged: boolean
 ): Effect.Effect<A, AttemptError | PassThrough, R> => {
-  const { timeout } = executable
+  const { maxTimeout, timeout } = executable
   const { call, number } = attempt
   const execution = new Execution(executable, attempt, params, isCharged)
   const begun = Effect.suspend(() => execution.begin())
   const timed = timeout === undefined
     ? begun
-    : Effect.timeoutOrElse(begun, { duration: timeout, orElse: () => execution.late() })
+    : maxTimeout === undefined
+    ? Effect.timeoutOrElse(begun, { duration: timeout, orElse: () => execution.late(timeout) })
+    : withIdleTimeout(begun, { idle: timeout, max: maxTimeout }, (after) => execution.late(after))
   const kept = executable.info.compensation === undefined
     ? timed
     : Effect.flatMap(timed, (answer) => execution.keep(answer))

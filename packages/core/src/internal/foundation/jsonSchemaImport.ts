@@ -139,7 +139,8 @@ const order = [
   "properties"
 ]
 
-const isMisformed = (schema: Record<string, unknown>, keyword: string) => {
+/** Returns whether a keyword has a value that JSON Schema does not give it. */
+export const isMisformed = (schema: Record<string, unknown>, keyword: string) => {
   const form = forms.get(keyword)
   return form !== undefined && Object.hasOwn(schema, keyword) && !form(schema[keyword])
 }

@@ -31,6 +31,11 @@ export interface Options<Params = any> extends JsonSchemaOptions {
   readonly effects?: Effects | undefined
   /** For one attempt. */
   readonly timeout?: Duration.Input | undefined
+  /**
+   * Makes `timeout` an idle timeout: progress that the handler reports (`ToolCall.progress`) starts it again, until the attempt has
+   * taken this long. Not shorter than `timeout`. Default: progress does not extend it.
+   */
+  readonly maxTimeout?: Duration.Input | undefined
   /** Default: `"untrusted"` for dynamic tools, such as those of MCP servers, and for a provider's; `"trusted"` for the others. */
   readonly trust?: Tool.Trust | undefined
   /** What the handler fails with, annotated with what may be said of it: see `ErrorProjection.declare`. */
@@ -124,6 +129,7 @@ export const define = (
     unchecked: checked?.unchecked,
     effects: options?.effects ?? effectsOf(definition),
     timeout: options?.timeout,
+    maxTimeout: options?.maxTimeout,
     trust: options?.trust ?? (isForeign(definition) ? "untrusted" : "trusted"),
     failure: options?.failure,
     onUnknownKeys: options?.onUnknownKeys,

@@ -41,6 +41,7 @@ import type {
   WriteError
 } from "./callTypes.ts"
 import { fromRecovered } from "./complete.ts"
+import { modelDefinition } from "./modelDefinition.ts"
 import { asEffect, type Execute } from "./preliminary.ts"
 import type { Any, Tool, Trust } from "./tool.ts"
 
@@ -284,6 +285,7 @@ export const define = (options: {
   readonly unchecked?: ReadonlyArray<string> | undefined
   readonly effects: Effects | undefined
   readonly timeout: Duration.Input | undefined
+  readonly maxTimeout?: Duration.Input | undefined
   readonly needsApproval?: NeedsApproval<never, Approves | undefined> | undefined
   readonly asks?: boolean | undefined
   readonly trust?: Trust | undefined
@@ -311,6 +313,13 @@ export const define = (options: {
   if (timeout !== undefined && !(Duration.toMillis(timeout) > 0)) {
     throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "timeout must be longer than 0" })
   }
+  const maxTimeout = options.maxTimeout === undefined ? undefined : Duration.fromInputUnsafe(options.maxTimeout)
+  if (maxTimeout !== undefined && (timeout === undefined || Duration.isLessThan(maxTimeout, timeout))) {
+    throw new ConfigurationError({
+      subject: `Tool "${name}"`,
+      problem: "maxTimeout needs a timeout, and is not shorter than it"
+    })
+  }
   if (options.resultLimit !== undefined && !(options.resultLimit > 0)) {
     throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "resultLimit must be more than 0" })
   }
@@ -326,9 +335,10 @@ export const define = (options: {
   if (options.compensate !== undefined && effects === "read") {
     throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "compensate is for tools that do something" })
   }
-  const asked = options.needsApproval === undefined || options.definition.needsApproval !== undefined
-    ? options.definition
-    : options.definition.setNeedsApproval(
+  const sent = modelDefinition(options.definition)
+  const asked = options.needsApproval === undefined || sent.needsApproval !== undefined
+    ? sent
+    : sent.setNeedsApproval(
       (params, { toolCallId }) => (approvalOf(options.needsApproval)?.(params as never, toolCallId) ?? false) as never
     )
   const definition: AiTool.Any = effects === undefined ? asked : asked
@@ -361,6 +371,7 @@ export const define = (options: {
     success: definition.successSchema,
     idempotency: options.idempotency,
     timeout,
+    maxTimeout,
     execute: asEffect(info, definition.successSchema, options.execute)
   })
   if (compensate !== undefined) {

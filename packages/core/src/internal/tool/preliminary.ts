@@ -6,6 +6,7 @@ import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Redaction } from "../../Redaction.ts"
 import { cutText } from "../foundation/cutText.ts"
+import { CurrentActivity } from "../call/activity.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { subjectOf, type ToolInfo } from "../call/record.ts"
 import { deliver, presentationOf } from "../result/delivery.ts"
@@ -83,7 +84,8 @@ export interface Progress {
 
 /**
  * Tells listeners how far the call has come that the executor runs for, as the event `ToolProgress`. The model is told nothing.
- * The message is redacted, guarded like a result, and told up to 1,000 characters. Where nobody listens nothing is done.
+ * The message is redacted, guarded like a result, and told up to 1,000 characters. Without a listener no event is made. A tool with a
+ * `maxTimeout` is given its `timeout` again.
  *
  * **Example** (An import that says how far it is)
  *
@@ -120,6 +122,7 @@ export const progress = ({ message, progress, total }: Progress): Effect.Effect<
     const call = Context.get(context, ToolCall)
     const { record } = call
     const info = record.tool
+    Context.get(ambient, CurrentActivity)?.extend()
     if (!isHeard(run) || info === undefined || !Number.isFinite(progress)) return Effect.void
     const tell = (said: CallResult | undefined) =>
       emit(run, () => ({

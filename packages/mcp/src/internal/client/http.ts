@@ -1,4 +1,5 @@
 /** Connection to a server by streamable HTTP. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
@@ -7,6 +8,7 @@ import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { Connect } from "../connection.ts"
 import { filteredEvents, isEventStream } from "./events.ts"
+import { CurrentExchange } from "./exchange.ts"
 import * as Inbox from "./inbox.ts"
 import * as Peer from "./peer.ts"
 import { adapterOf, type ProtocolVersion, stateless } from "./protocols.ts"
@@ -36,16 +38,43 @@ const clientOf = (base: HttpClient.HttpClient, state: State, inbox: Inbox.Inbox)
         ? HttpClientRequest.removeHeader(request, versionHeader)
         : HttpClientRequest.setHeader(request, versionHeader, state.version)
     ),
-    HttpClient.transform((response) =>
-      Effect.map(response, (response) => {
-        state.session = response.headers[sessionHeader] ?? state.session
-        if (!isEventStream(response)) return response
-        const stream = filteredEvents(response.stream, inbox)
-        return new Proxy(response, {
-          get: (target, key) => key === "stream" ? stream : Reflect.get(target, key, target)
+    HttpClient.transform((execute) =>
+      Effect.contextWith((context: Context.Context<never>) => {
+        const current = Context.get(context, CurrentExchange)
+        // Only the call itself, and not what is sent to the server while it runs.
+        const exchange = current?.isSent === false ? current : undefined
+        if (exchange !== undefined) exchange.isSent = true
+        return Effect.map(execute, (response) => {
+          if (exchange !== undefined) exchange.status = response.status
+          state.session = response.headers[sessionHeader] ?? state.session
+          if (!isEventStream(response)) return response
+          const stream = filteredEvents(response.stream, inbox)
+          return new Proxy(response, {
+            get: (target, key) => key === "stream" ? stream : Reflect.get(target, key, target)
+          })
         })
       })
     )
+  )
+
+const goneStatuses = new Set([400, 404, 410])
+
+/** Pings the server in the session, if there is one: a server that refuses that has forgotten the session. */
+const isSessionGone = ({ transport }: Peer.Peer, state: State): Effect.Effect<boolean> =>
+  Effect.suspend(() =>
+    state.session === undefined
+      ? Effect.succeed(false)
+      : transport.request({ jsonrpc: "2.0", id: "recourse-ping", method: "ping" }).pipe(
+        Effect.as(false),
+        Effect.catch(({ reason }) =>
+          Effect.succeed(
+            reason._tag === "HttpError"
+              ? goneStatuses.has(reason.status)
+              : reason._tag === "ClosedError" && reason.sessionExpired === true
+          )
+        ),
+        Effect.timeoutOrElse({ duration: "5 seconds", orElse: () => Effect.succeed(false) })
+      )
   )
 
 /** How long the server's own stream is waited for before it is opened again. */
@@ -107,5 +136,9 @@ export const http = (url: string | URL, options: HttpOptions = {}): Connect<Http
     if (Peer.mustListen(peer)) {
       yield* peer.transport.request(Peer.listen).pipe(Effect.ignore, Effect.repeat(reopening), Effect.forkScoped)
     } else if (peer.announces) yield* Effect.forkScoped(readOwnStream(client, url, options, state))
-    return { ...connected, isAlive: Effect.succeed(true) }
+    return {
+      client: connected.client,
+      peer: { ...peer, isSessionGone: isSessionGone(peer, state) },
+      isAlive: Effect.succeed(true)
+    }
   })

@@ -19,6 +19,8 @@ export interface Peer {
   readonly capabilities: unknown
   /** Whether the server announces changes of its list of tools. */
   readonly announces: boolean
+  /** Asks the server whether it has forgotten the session. */
+  readonly isSessionGone: Effect.Effect<boolean>
 }
 
 /** A call with a progress token, whose listener is known to the inbox until the call ends. */
@@ -64,7 +66,17 @@ export const connect = Effect.fnUntraced(function*(
   const client = yield* McpClient.make(identity).pipe(Effect.provideService(McpClient.Transport, transport))
   const capabilities = own(agreement.response.result, "capabilities")
   const announces = own(own(capabilities, "tools"), "listChanged") === true
-  return { client, peer: { version: agreement.version, transport, inbox, capabilities, announces } }
+  return {
+    client,
+    peer: {
+      version: agreement.version,
+      transport,
+      inbox,
+      capabilities,
+      announces,
+      isSessionGone: Effect.succeed(false)
+    }
+  }
 })
 
 /** The request of 2026-07-28 that is answered by notifications, for as long as it is open. */

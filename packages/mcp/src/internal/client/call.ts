@@ -1,0 +1,89 @@
+/** A call of a server's tool: sent once, or once more on a new session if the first one had expired, with its progress reported. */
+import type { ToolCall } from "@recourse/core/ToolCall"
+import * as Effect from "effect/Effect"
+import type { McpClientError } from "effect/ai/McpClientError"
+import type * as McpSchema from "effect/ai/McpSchema"
+import { type McpError, McpNotSent, McpServerGone, McpToolError } from "../../McpError.ts"
+import type { Connection, Live } from "../connection.ts"
+import { type About, fromClient } from "../errors.ts"
+import type { McpResult } from "../result.ts"
+import * as Exchange from "./exchange.ts"
+import { reportingProgress } from "./progress.ts"
+
+/** The session had expired: the server has not read the request. */
+export class SessionExpired<E> {
+  readonly _tag = "SessionExpired"
+  readonly error: E
+  constructor(error: E) {
+    this.error = error
+  }
+}
+
+/** Returns whether a request met an expired session. */
+export const isExpired = <E>(error: E | SessionExpired<E>): error is SessionExpired<E> =>
+  error instanceof SessionExpired
+
+/** Returns the client, connected, or the error of a call that cannot be sent. */
+export const connected = (connection: Connection, about: About): Effect.Effect<Live, McpServerGone | McpNotSent> =>
+  Effect.mapError(connection.live, ({ reason, retryAfter }) =>
+    reason === undefined
+      ? new McpServerGone({
+        ...about,
+        retryAfter,
+        description: "The server is left alone, because it could not be reached"
+      })
+      : new McpNotSent({ ...about, description: reason.message, cause: reason }))
+
+/** Whether an error says that the session is over and that this request was not read; a list may be requested in any case. */
+export const hasExpired = (
+  { peer }: Live,
+  { reason }: McpClientError,
+  exchange: Exchange.Exchange = Exchange.make()
+): Effect.Effect<boolean> => {
+  if (reason._tag === "ClosedError") {
+    return Effect.succeed(reason.sessionExpired === true && Exchange.wasNotRead(exchange))
+  }
+  // Many servers answer 400 to a session that they do not know. A ping tells it from a request that they refuse.
+  return reason._tag === "HttpError" && reason.status === 400 && peer !== undefined
+    ? peer.isSessionGone
+    : Effect.succeed(false)
+}
+
+/** Calls a tool. A result with `isError` is a `McpToolError`. */
+export const callTool = (
+  connection: Connection,
+  about: About,
+  tool: McpSchema.Tool,
+  args: Record<string, unknown>
+): Effect.Effect<McpResult, McpError, ToolCall> => {
+  const on = (live: Live): Effect.Effect<McpSchema.CallToolResult, McpError | SessionExpired<McpError>, ToolCall> =>
+    Effect.suspend(() => {
+      const exchange = Exchange.make()
+      return live.client.callTool({ tool, arguments: args }).pipe(
+        reportingProgress,
+        Effect.provideService(Exchange.CurrentExchange, exchange),
+        Effect.catch((error) =>
+          Effect.flatMap(
+            hasExpired(live, error, exchange),
+            (isExpired) =>
+              Effect.flatMap(fromClient(about, live, tool, error, isExpired), ({ error, isLost }) =>
+                Effect.andThen(
+                  isLost ? connection.lost(live) : Effect.void,
+                  Effect.fail(isExpired ? new SessionExpired(error) : error)
+                ))
+          )
+        )
+      )
+    })
+  const once = Effect.flatMap(connected(connection, about), (live) => connection.using(live, on(live)))
+  return once.pipe(
+    Effect.catchIf(isExpired, () => once),
+    Effect.mapError((error) => isExpired(error) ? error.error : error),
+    Effect.flatMap(({ content, isError, structuredContent }) => {
+      const result = { content, ...(structuredContent === undefined ? undefined : { structuredContent }) }
+      return isError === true
+        ? Effect.fail(new McpToolError({ ...about, ...result as { content: typeof content } }))
+        : Effect.succeed(result)
+    })
+  )
+}

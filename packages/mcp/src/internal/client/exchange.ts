@@ -1,0 +1,21 @@
+/** Exchange: what became of the HTTP request of one call. It tells a request that was not read from one whose answer was lost. */
+import * as Context from "effect/Context"
+
+/** The request of a call. */
+export interface Exchange {
+  /** Whether the request was handed to the HTTP client. */
+  isSent: boolean
+  /** The status of its response, once there is one. */
+  status: number | undefined
+}
+
+/** The exchange of the call that runs: set around `callTool`. */
+export class CurrentExchange extends Context.Reference<Exchange | undefined>("@recourse/mcp/CurrentExchange", {
+  defaultValue: () => undefined
+}) {}
+
+/** Makes the exchange of a call that has not been sent. */
+export const make = (): Exchange => ({ isSent: false, status: undefined })
+
+/** Returns whether the server, which does not know the session any more, has not read the request. */
+export const wasNotRead = ({ isSent, status }: Exchange): boolean => !isSent || status === 404
