@@ -5,6 +5,7 @@
  */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
+import { withAssertions } from "./assertions.ts"
 
 const root = join(import.meta.dirname, "..")
 const target = join(root, "test", "doc-examples")
@@ -29,29 +30,6 @@ const examplesIn = (text: string, isMarkdown: boolean): ReadonlyArray<Example> =
     } else open?.push(line)
   }
   return examples
-}
-
-const asserted = /^(.*?)\s*\/\/ => (.*)$/
-
-const beginsStatement = (line: string): boolean => /^[^\s)\]}]/.test(line)
-
-/** Turns `expression // => value` into an assertion. An expression begins at the last line that begins a statement. */
-const withAssertions = (code: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const out: Array<string> = []
-  let pending: Array<string> = []
-  for (const line of code) {
-    const match = asserted.exec(line)
-    if (match !== null) {
-      pending.push(match[1]!)
-      const begin = pending.findLastIndex(beginsStatement)
-      out.push(...pending.slice(0, begin), `assert.deepStrictEqual(`, ...pending.slice(begin), `, ${match[2]})`)
-      pending = []
-    } else if (line.trim() === "") {
-      out.push(...pending, "")
-      pending = []
-    } else pending.push(line)
-  }
-  return [...out, ...pending]
 }
 
 /** The imports of all examples of a page as one list: the same name always means the same thing in a page. */

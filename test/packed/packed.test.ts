@@ -9,7 +9,10 @@ import { spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { stepsOf } from "./support/page.ts"
+import { runReadmes } from "./support/readmes.ts"
 import { typeCheck } from "./support/typeCheck.ts"
+import { walk } from "./support/walk.ts"
 import { describeWithoutPeers, loads, withoutStudio } from "./support/withoutPeers.ts"
 import { archiveOf, folders, manifestOf, modulesOf, root, run } from "./support/workspace.ts"
 
@@ -64,6 +67,49 @@ describe("packed packages, installed by npm", () => {
       )
     )
   }, 2 * minutes)
+
+  // Its commands are for sh.
+  it.skipIf(process.platform === "win32")(
+    "walk through the quickstart, whose refund is paid once over kill -9",
+    async () => {
+      const folder = mkdtempSync(join(place, "quickstart-"))
+      const steps = stepsOf(readFileSync(join(root, "docs/quickstart.md"), "utf8"))
+      const outputs = await walk(steps, {
+        folder,
+        ports: [3000, 4000, 4983],
+        substitute: (command) =>
+          command.startsWith("npm install")
+            ? command.replaceAll(/@recourse\/[\w-]+/g, (name) => archiveOf(archives, name))
+            : command.replace("npx recourse-studio", "npx --no-install recourse-studio --port 4983"),
+        after: {
+          "4. The same agent in a browser": (ports) => talks(`http://127.0.0.1:${ports.get(4983)}`)
+        }
+      })
+      const payments = readFileSync(join(folder, "my-agent/payments.txt"), "utf8")
+      assert.strictEqual(payments.split("\n").length, 2, payments)
+      assert.strictEqual(outputs.get("terminal-2")?.split("\n").filter((line) => line.startsWith("Paid.")).length, 1)
+    },
+    5 * minutes
+  )
+
+  it.skipIf(process.platform === "win32")(
+    "run the first example of each README",
+    () => runReadmes(project, join(root, "node_modules/typescript")),
+    3 * minutes
+  )
+
+  /** Asks the script of the studio to call the tool. */
+  const talks = async (url: string): Promise<void> => {
+    assert.strictEqual((await fetch(`${url}/chat`)).status, 200)
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ model: "support", messages: [{ role: "user", content: `/find_order {"order":7}` }] })
+    })
+    assert.include(await response.text(), "Done.")
+    const { runs } = await (await fetch(`${url}/operator/runs`)).json() as { readonly runs: ReadonlyArray<unknown> }
+    assert.strictEqual(runs.length, 1)
+  }
 
   /** The command in a folder of its own, until it is killed with all that it has started. */
   const serve = async (folder: string, ...args: ReadonlyArray<string>) => {
