@@ -1,7 +1,7 @@
-/** The first example of each package's README, run against the installed archives. */
+/** The first example of each README, of the repository and of its packages, run against the installed archives. */
 import { assert } from "@effect/vitest"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { withAssertions } from "../../../scripts/assertions.ts"
 import { type Fence, fencesOf, stepOf } from "./page.ts"
 import { walk } from "./walk.ts"
@@ -13,7 +13,7 @@ const programOf = ({ lines }: Fence): string =>
 
 /** Files and commands of the text before the second heading. Packages are installed already. */
 const runExample = async (name: string, folder: string): Promise<void> => {
-  const fences = fencesOf(readFileSync(join(root, "packages", name, "README.md"), "utf8"))
+  const fences = fencesOf(readFileSync(join(root, name, "README.md"), "utf8"))
   const first = fences.find(({ info }) => /^ts\b/.test(info))
   assert.isDefined(first, `The README of ${name} has an example`)
   mkdirSync(folder, { recursive: true })
@@ -36,10 +36,12 @@ const runExample = async (name: string, folder: string): Promise<void> => {
 /** Runs the examples in folders of a project that has all packages, and checks their types. */
 export const runReadmes = async (project: string, compiler: string): Promise<void> => {
   const place = join(project, "readmes")
-  for (const name of folders) {
-    await runExample(name, join(place, name)).catch((cause: unknown) => {
-      throw new Error(`The first example in the README of ${name} fails`, { cause })
-    })
+  for (const name of [".", ...folders.map((folder) => `packages/${folder}`)]) {
+    await runExample(name, join(place, basename(name) === "." ? "repository" : basename(name))).catch(
+      (cause: unknown) => {
+        throw new Error(`The first example of ${name}/README.md fails`, { cause })
+      }
+    )
   }
   writeFileSync(
     join(place, "tsconfig.json"),
