@@ -97,7 +97,7 @@ describe("the schema: to the point", () => {
     ],
     "a number that is too large, and no integer that is none": [
       Schema.Struct({ n: Schema.Number.check(Schema.isLessThan(5)) }),
-      { n: 2 ** 60 },
+      { n: 2 ** 50 },
       [["n", "expected a value less than 5"]]
     ],
     "the first check of a group that fails": [
@@ -139,7 +139,7 @@ describe("the schema: to the point", () => {
     "an integer that is no number": [
       Schema.Struct({ id: Schema.Int, n: Schema.Int }),
       "{\"id\": 12345678901234567890, \"n\": 1.5}",
-      [["id", "expected a safe integer: this one has more digits than a number can hold"], ["n", "expected an integer"]]
+      [["id", "expected a number that keeps all its digits: this one has too many. Send it as a string"]]
     ]
   }
   for (const [name, [schema, args, expected]] of Object.entries(cases)) {

@@ -5,6 +5,7 @@ import * as AiTool from "effect/ai/Tool"
 import type { Issue } from "../../ToolError.ts"
 import { maxDepth, shapeOf, textShapeOf } from "../foundation/jsonShape.ts"
 import { objectMistake } from "../foundation/jsonSyntax.ts"
+import { lossyNumbers, roundedNumbers } from "../foundation/lossyNumbers.ts"
 
 /** Values above which only the first issue is looked for. */
 const large = 10_000
@@ -31,6 +32,11 @@ const parse = (text: string): unknown => {
 
 const prototypeKey = "expected no key \"__proto__\", and no \"prototype\" within \"constructor\""
 
+/** What is said of a number whose digits do not survive parsing: another number would reach the tool. */
+const fewerDigits = "expected a number that keeps all its digits: this one has too many. Send it as a string"
+/** How many such numbers are listed. */
+const maxLossy = 10
+
 const tooDeep = wrong(`expected at most ${maxDepth} arrays and objects within each other`, "invalid")
 
 const readText = (text: string): Read<RawArguments> => {
@@ -41,20 +47,28 @@ const readText = (text: string): Read<RawArguments> => {
   const { keys, size } = shapeOf(value, maxDepth)
   // A key that stands twice is once in the value: which of the two was meant, nobody knows.
   const mistake = colons === keys ? undefined : objectMistake(text)
-  return mistake === undefined
-    ? Result.succeed({ object: value as Record<string, unknown>, isLarge: size > large })
-    : wrong(mistake)
+  if (mistake !== undefined) return wrong(mistake)
+  return exact(value as Record<string, unknown>, size > large, lossyNumbers(text))
 }
+
+const exact = (
+  object: Record<string, unknown>,
+  isLarge: boolean,
+  lossy: ReturnType<typeof lossyNumbers>
+): Read<RawArguments> =>
+  lossy.length === 0
+    ? Result.succeed({ object, isLarge })
+    : Result.fail(lossy.slice(0, maxLossy).map((path) => ({ path, expected: fewerDigits, problem: "invalid" })))
 
 /** The JSON object that raw arguments hold: already an object, or the text of one with each key once. */
 export const readSized = (raw: unknown): Read<RawArguments> => {
   if (typeof raw === "string") return readText(raw)
   if (!Predicate.isObject(raw)) return wrong("expected one JSON object")
-  const { depth, hasPrototypeKey, size } = shapeOf(raw, maxDepth)
+  const { depth, hasPrototypeKey, hasRounded, size } = shapeOf(raw, maxDepth)
   if (depth > maxDepth) return tooDeep
   return hasPrototypeKey
     ? wrong(prototypeKey)
-    : Result.succeed({ object: raw as Record<string, unknown>, isLarge: size > large })
+    : exact(raw as Record<string, unknown>, size > large, hasRounded ? roundedNumbers(raw) : [])
 }
 
 /** The JSON object that raw arguments hold. */

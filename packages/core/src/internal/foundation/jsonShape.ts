@@ -12,10 +12,16 @@ export interface Shape {
   readonly size: number
   /** A key that changes what an object is: `__proto__`. */
   readonly hasPrototypeKey: boolean
+  /** A whole number that doubles have gaps around: other digits may have been rounded to it. */
+  readonly hasRounded: boolean
 }
 
 /** Values above which a value is not measured further: it is within itself, or larger than any text. */
 const maxSize = 20_000_000
+
+/** Whether a number is whole, written with all its digits, and beyond what a double counts. */
+export const isRounded = (value: unknown): boolean =>
+  typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER && Math.abs(value) < 1e21
 
 const isNested = (value: unknown): value is object => typeof value === "object" && value !== null
 
@@ -28,7 +34,10 @@ const measure = (
   let next = below
   if (Array.isArray(item)) {
     shape.size += item.length
-    for (const child of item) if (isNested(child)) (next ??= []).push(child)
+    for (const child of item) {
+      if (isNested(child)) (next ??= []).push(child)
+      else if (isRounded(child)) shape.hasRounded = true
+    }
     return next
   }
   for (const key in item) {
@@ -37,13 +46,14 @@ const measure = (
     if (key === "__proto__") shape.hasPrototypeKey = true
     const child = (item as Record<string, unknown>)[key]
     if (isNested(child)) (next ??= []).push(child)
+    else if (isRounded(child)) shape.hasRounded = true
   }
   return next
 }
 
 /** Measures a JSON value. Not recursive; stops below `max` levels. */
 export const shapeOf = (value: unknown, max: number): Shape => {
-  const shape = { depth: 0, keys: 0, size: 1, hasPrototypeKey: false }
+  const shape = { depth: 0, keys: 0, size: 1, hasPrototypeKey: false, hasRounded: false }
   if (!isNested(value)) return shape
   shape.depth = 1
   let level = measure(value, shape, undefined)
