@@ -578,7 +578,7 @@ describe("the ledger", () => {
         logged.map(({ fields }) => fields).find((fields) => fields["operation"] === operation)
       )
       assert.deepInclude(complete, { operation: "complete", tool: "pay", error: "LedgerError" })
-      assert.deepInclude(release, { operation: "release", tool: "decline", error: "Defect" })
+      assert.deepInclude(release, { operation: "release", tool: "decline", error: "LedgerError" })
       assert.match(String(complete?.["trace_id"]), /^run_/)
       const all = JSON.stringify(logged)
       for (const secret of ["hunter2", "C-123456", "10.0.0.7"]) assert.notInclude(all, secret)

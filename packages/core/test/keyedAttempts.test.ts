@@ -80,6 +80,7 @@ const runOf = (kept: Readonly<Record<string, unknown>> = {}, more: object = {}) 
     clock: { currentTimeMillisUnsafe: () => 7 },
     usage: { toolCalls: 0 },
     executed: [] as Array<Fields>,
+    startedWrites: [],
     done: new DoneWrites(false, undefined),
     recorded,
     journal: {

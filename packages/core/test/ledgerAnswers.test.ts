@@ -128,7 +128,7 @@ describe("a keyed call", () => {
     ],
     "was cut off, and cannot be taken over": [
       { answers: [abandoned], reconcile: found, claim: { take: () => broken("take") } },
-      "LedgerUnavailable",
+      "OutcomeUnknown",
       []
     ],
     "was cut off, and is taken over by another, which has done it": [

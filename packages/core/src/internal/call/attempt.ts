@@ -110,7 +110,7 @@ const letOn = <Params, A, D, R>(
     const idempotency = idempotencyOf(tool, call)
     const executed = idempotency === undefined ? charged(tool, attempt, params, undefined) : oncePerKey(
       idempotency,
-      { call, run, tool: info.name, params, raw, success },
+      { call, run, tool: info.name, params, raw, success, timeout: tool.timeout },
       verdicts(attempt),
       (key) => charged(tool, attempt, params, key)
     )

@@ -4,10 +4,13 @@
 /* oxlint-disable max-lines -- the ways of one key, of which each may lead to each other */
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
 import { Redaction } from "../../Redaction.ts"
+import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
+import { answerWithin } from "../foundation/answerWithin.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type { Journal } from "../../Journal.ts"
 import { randomId, sha256 } from "../foundation/digest.ts"
@@ -17,6 +20,7 @@ import { IdempotencyLedger } from "../idempotency/service.ts"
 import type { Entry, Intent, LedgerError, Outcome, Recorded } from "../idempotency/store.ts"
 import { forOperator } from "../projection/audiences.ts"
 import * as Telemetry from "../run/counters.ts"
+import { errorName } from "../run/errorName.ts"
 import { emit, type Run, use } from "../run/run.ts"
 import { attemptOutcome, numberOf, openEntry } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
@@ -34,6 +38,8 @@ export interface Asking {
   readonly params: unknown
   readonly raw: Readonly<Record<string, unknown>>
   readonly success: Schema.Top
+  /** How long an attempt may take; left out: as long as it takes. */
+  readonly timeout?: Duration.Duration | undefined
 }
 
 /** What the attempt fails with where it may not run. */
@@ -78,6 +84,40 @@ const quietly =
           Effect.andThen(Telemetry.spanEvent("recourse.ledger_failed", { operation }))
         )
       }))
+
+/** The answer of a `reconcile` that gave none: it failed, died, threw, or took longer than an attempt or a store may. */
+const stillUnknown: Reconciled<never> = { _tag: "StillUnknown" }
+
+/** Asks a `reconcile` within the tool's timeout, or within that of stores. Whatever becomes of it, the answer is a value. */
+const reconciledWithin = (
+  reconcile: () => Effect.Effect<Reconciled<unknown>, unknown, unknown>,
+  { call, run, timeout, tool }: Asking
+): Effect.Effect<Reconciled<unknown>> => {
+  const gaveNoAnswer = (why: string): Effect.Effect<Reconciled<unknown>> =>
+    Effect.as(
+      Effect.annotateLogs(
+        Effect.logWarning(`\`reconcile\` of tool "${tool}" gave no answer: the outcome stays unknown`),
+        {
+          call_id: call.id,
+          trace_id: run?.id ?? call.id,
+          why
+        }
+      ),
+      stillUnknown
+    )
+  return Effect.flatMap(CurrentStoreTimeout, (limit) =>
+    answerWithin(
+      Effect.flatMap(
+        Effect.exit(Effect.suspend(reconcile) as Effect.Effect<Reconciled<unknown>, unknown>),
+        (exit): Effect.Effect<Reconciled<unknown>> =>
+          Exit.isSuccess(exit)
+            ? Effect.succeed(exit.value)
+            : Effect.flatMap(Redaction, (redactor) => gaveNoAnswer(errorName(exit.cause, redactor)))
+      ),
+      timeout ?? limit,
+      () => gaveNoAnswer("timeout")
+    ))
+}
 
 /** Tells that an outcome was recorded otherwise than it was meant to be. */
 const reported = ({ call, run, tool }: Asking, fate: "restored" | "lost"): Effect.Effect<void> =>
@@ -238,17 +278,22 @@ const underKey = <A, E, R, E2>(
     const unknown = verdicts.unknown(sinceMillis)
     const { reconcile } = idempotency
     if (reconcile === undefined) return unknown
-    const asked = Effect.catch(
-      restore(reconcile(entry, asking.params)),
-      () => Effect.succeed<Reconciled<unknown>>({ _tag: "StillUnknown" })
-    ) as Effect.Effect<Reconciled<unknown>>
+    const before = { executed: record.executed, happened: record.happened, known: record.known }
+    // It has started: whatever interrupts or ends the question, nobody may report that it was not run.
+    record.executed = true
+    record.happened = record.known = "unknown"
+    const asked = restore(reconciledWithin(() => reconcile(entry, asking.params), asking))
     const unavailable = Effect.catch((error: LedgerError) => verdicts.unavailable(error.reason))
     return Effect.flatMap(unavailable(claim.take(entry)), (taken): Effect.Effect<A, E | E2, R> => {
       // Another call has taken it in the meantime: this call waits for that one.
-      if (!taken) return ask(identity)
+      if (!taken) {
+        Object.assign(record, before)
+        return ask(identity)
+      }
       return Effect.flatMap(asked, (found): Effect.Effect<A, E | E2, R> => {
         if (found._tag === "StillUnknown") return unknown
         if (found._tag === "NotHappened") {
+          Object.assign(record, before)
           return Effect.flatMap(unavailable(claim.resume), (isHeld) => isHeld ? begun(claim, identity.key) : unknown)
         }
         record.executed = true

@@ -2,9 +2,11 @@
  * Claims of idempotency keys: one call at a time may run under a key, in this process and, by leases in the store, in
  * all that share it.
  */
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Schedule from "effect/Schedule"
 import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
 import { answerWithin } from "../foundation/answerWithin.ts"
@@ -75,14 +77,27 @@ class NoAnswer extends Error {
 
 const again = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("1 second")]).pipe(Schedule.jittered)
 
+/** Runs an operation of a store. One that throws, dies or interrupts itself has failed. */
+const contained = <A>(
+  operation: LedgerError["operation"],
+  run: () => Effect.Effect<A, LedgerError>
+): Effect.Effect<A, LedgerError> =>
+  Effect.flatMap(
+    Effect.exit(Effect.suspend(run)),
+    (exit) =>
+      Exit.isSuccess(exit) || exit.cause.reasons.every(Cause.isFailReason)
+        ? exit
+        : Effect.fail(new LedgerError({ operation, reason: Cause.squash(exit.cause) }))
+  )
+
 /** Repeats an operation after transient errors, within the time that a store has. */
 const bounded = <A>(
   operation: LedgerError["operation"],
-  effect: Effect.Effect<A, LedgerError>
+  run: () => Effect.Effect<A, LedgerError>
 ): Effect.Effect<A, LedgerError> =>
   Effect.flatMap(CurrentStoreTimeout, (limit) =>
     answerWithin(
-      Effect.retry(effect, { schedule: again, while: (error) => error.isTransient === true }),
+      Effect.retry(contained(operation, run), { schedule: again, while: (error) => error.isTransient === true }),
       limit,
       () =>
         Effect.fail(
@@ -92,13 +107,13 @@ const bounded = <A>(
 
 /** The store with the time limits of the program; as it is where it is this process's own memory. */
 export const limited = (store: Store): Store => ({
-  begin: (intent, lease) => bounded("begin", store.begin(intent, lease)),
-  renew: (intent, lease) => bounded("renew", store.renew(intent, lease)),
-  take: (from, intent, lease) => bounded("take", store.take(from, intent, lease)),
-  complete: (intent, outcome, timeToLive) => bounded("complete", store.complete(intent, outcome, timeToLive)),
-  release: (intent) => bounded("release", store.release(intent)),
-  renewAll: store.renewAll && ((intents, lease) => bounded("renew", store.renewAll!(intents, lease))),
-  find: store.find && ((ids) => bounded("find", store.find!(ids)))
+  begin: (intent, lease) => bounded("begin", () => store.begin(intent, lease)),
+  renew: (intent, lease) => bounded("renew", () => store.renew(intent, lease)),
+  take: (from, intent, lease) => bounded("take", () => store.take(from, intent, lease)),
+  complete: (intent, outcome, timeToLive) => bounded("complete", () => store.complete(intent, outcome, timeToLive)),
+  release: (intent) => bounded("release", () => store.release(intent)),
+  renewAll: store.renewAll && ((intents, lease) => bounded("renew", () => store.renewAll!(intents, lease))),
+  find: store.find && ((ids) => bounded("find", () => store.find!(ids)))
 })
 
 const firstPoll = 50
@@ -117,6 +132,8 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
    * kept after they were released, as a request that got no answer may be carried out late.
    */
   const doubtful = new Recent<string, string>(doubtfulAtMost)
+  /** Claims whose `begin` got no answer in time. */
+  const silent = new WeakSet<Intent>()
 
   const hold = (intent: Intent, mine: Running) => {
     /** Whether the store has an entry of this claim without an outcome. */
@@ -148,11 +165,14 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
     }
     const settle = Effect.andThen(stop, () => {
       // The outcome of the call is unknown, and it is over: others need not wait until the lease has run out.
+      // A store that has not answered is not waited for a second time.
       const left = isHeld
         ? store.renew(intent, Duration.zero)
-        : doubtful.get(intent.id) === intent.claim
-        ? store.release(intent)
-        : Effect.void
+        : doubtful.get(intent.id) !== intent.claim
+        ? Effect.void
+        : silent.has(intent)
+        ? Effect.forkDetach(Effect.ignoreCause(store.release(intent)))
+        : store.release(intent)
       return Effect.andThen(
         Effect.ignoreCause(left),
         Effect.suspend(() => {
@@ -183,7 +203,13 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
 
       const begin = Effect.onError(
         store.begin(intent, duration),
-        () => Effect.sync(() => void doubtful.set(intent.id, intent.claim))
+        (cause) =>
+          Effect.sync(() => {
+            doubtful.set(intent.id, intent.claim)
+            if (cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error.reason instanceof NoAnswer)) {
+              silent.add(intent)
+            }
+          })
       )
       const ask = (waitedMillis: number, poll: number): Effect.Effect<Claimed, LedgerError> =>
         Effect.flatMap(Lease.moment, (asked) =>

@@ -47,8 +47,8 @@ export interface IdempotencyOptions<in Params, out A, out Tag extends string> {
    */
   readonly rejected?: ReadonlyArray<Tag> | undefined
   /**
-   * Asked about a call that was begun and of which nobody knows what came. It may ask the service, by the key. A failure
-   * of it is {@link stillUnknown}.
+   * Finds out the outcome of a call that has started and whose end is unknown. It may ask the service, by the key. A failure or a
+   * defect of it, and one that takes longer than the tool's `timeout` (without one: the `StoreTimeout`), is {@link stillUnknown}.
    */
   readonly reconcile?:
     | ((entry: Entry, params: Params) => Effect.Effect<Reconciled<A>, unknown, unknown>)
