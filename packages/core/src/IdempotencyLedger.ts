@@ -26,7 +26,7 @@ import { claims, limited } from "./internal/idempotency/claims.ts"
 import { keyValueStore } from "./internal/idempotency/keyValueStore.ts"
 import { memoryStore } from "./internal/idempotency/memoryStore.ts"
 import { evictionPolicy, redisStore } from "./internal/idempotency/redisStore.ts"
-import { IdempotencyLedger } from "./internal/idempotency/service.ts"
+import { IdempotencyLedger, LedgerNamespace } from "./internal/idempotency/service.ts"
 import { columns, sqlStore } from "./internal/idempotency/sqlStore.ts"
 import type { LedgerError, Store } from "./internal/idempotency/store.ts"
 
@@ -72,6 +72,38 @@ export const make = (store: Store, options?: LeaseOptions): IdempotencyLedger["S
 /** A layer of a ledger on a store of your own. */
 export const layer = (store: Store, options?: LeaseOptions): Layer.Layer<IdempotencyLedger> =>
   Layer.sync(IdempotencyLedger, () => make(store, options))
+
+/**
+ * A namespace for everything below the layer: entries of one namespace are unknown in every other. For tenants, services or versions
+ * that share one store.
+ *
+ * **Example** (Two tenants with the same order number)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { IdempotencyLedger, Tool, ToolCall } from "@recourse/core"
+ *
+ * const paid: Array<number> = []
+ * const Pay = Tool.make("pay", {
+ *   parameters: Schema.Struct({ order: Schema.Int }),
+ *   effects: "write",
+ *   idempotency: { key: ({ order }) => `order ${order}` },
+ *   execute: ({ order }) => Effect.sync(() => void paid.push(order))
+ * })
+ * const pay = Pay.call.pipe(
+ *   Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { order: 7 } }))
+ * )
+ *
+ * await Effect.runPromise(
+ *   Effect.all([
+ *     pay.pipe(Effect.provide(IdempotencyLedger.layerNamespace("tenant-a"))),
+ *     pay.pipe(Effect.provide(IdempotencyLedger.layerNamespace("tenant-b")))
+ *   ]).pipe(Effect.provide(IdempotencyLedger.layerMemory))
+ * )
+ * paid // => [7, 7]
+ * ```
+ */
+export const layerNamespace = (namespace: string): Layer.Layer<never> => Layer.succeed(LedgerNamespace, namespace)
 
 /**
  * A ledger in the memory of the process: the same key runs once while the process lives. It cannot tell after a restart

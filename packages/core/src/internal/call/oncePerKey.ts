@@ -14,9 +14,9 @@ import { answerWithin } from "../foundation/answerWithin.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type { Journal } from "../../Journal.ts"
 import { randomId, sha256 } from "../foundation/digest.ts"
-import type { Claim, Claimed } from "../idempotency/claims.ts"
+import type { Claim, Claimant, Claimed } from "../idempotency/claims.ts"
 import type { Idempotency, Reconciled } from "../idempotency/declaration.ts"
-import { IdempotencyLedger } from "../idempotency/service.ts"
+import { IdempotencyLedger, LedgerNamespace } from "../idempotency/service.ts"
 import type { Entry, Intent, LedgerError, Outcome, Recorded } from "../idempotency/store.ts"
 import { forOperator } from "../projection/audiences.ts"
 import * as Telemetry from "../run/counters.ts"
@@ -63,14 +63,25 @@ interface Identity {
 
 const identify = (idempotency: Idempotency, { call, params, raw, run, tool }: Asking): Effect.Effect<Identity> => {
   const own = idempotency.key?.(params, raw)
+  const { namespace } = idempotency
   const parts = own === undefined
     ? [tool, "call", run?.scope ?? call.scope ?? "", call.identity ?? call.id]
-    : [tool, "key", own]
-  return Effect.map(
-    Effect.all([sha256(canonicalJson(parts)), sha256(canonicalJson(raw))]),
-    ([id, hash]) => ({ key: own ?? id, id: idempotency.id ?? id, hash })
-  )
+    : namespace === undefined
+    ? [tool, "key", own]
+    : ["namespace", namespace, own]
+  return Effect.flatMap(LedgerNamespace, (ledger) =>
+    Effect.map(
+      Effect.all([
+        sha256(canonicalJson(ledger === undefined ? parts : ["ledger", ledger, parts])),
+        sha256(canonicalJson(raw))
+      ]),
+      ([id, hash]) => ({ key: own ?? id, id: idempotency.id ?? id, hash })
+    ))
 }
+
+/** Who claims an own key: none if the namespace says who shares it, or if the run and the call are in the key. */
+const claimantOf = ({ key, namespace }: Idempotency, { call: { record }, run }: Asking): Claimant | undefined =>
+  key === undefined || namespace !== undefined ? undefined : { agent: run?.path.at(-1), tool: record.tool }
 
 /** What cannot be recorded is logged: as the operator's projection, without what the `Redaction` takes out. */
 const quietly =
@@ -339,7 +350,7 @@ const underKey = <A, E, R, E2>(
       return Effect.flatMap(IdempotencyLedger, (ledger) =>
         ledger.claim(intent, (settle) => {
           record.settle = settle
-        }))
+        }, claimantOf(idempotency, asking)))
     }) as Effect.Effect<Claimed, LedgerError>
     // A call that claims again has held the key before, and must not wait for itself.
     return Effect.flatMap(

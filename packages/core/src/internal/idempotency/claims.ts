@@ -56,6 +56,16 @@ export interface Options {
   readonly waitFor: Duration.Duration
 }
 
+/** Who claims a key of the program's own. */
+export interface Claimant {
+  readonly agent: string | undefined
+  /** The tool's `ToolInfo`. */
+  readonly tool: object | undefined
+}
+
+/** Whether two claimants of one key are different tools: of one name, in different agents. */
+const isOtherTool = (one: Claimant, other: Claimant): boolean => one.agent !== other.agent && one.tool !== other.tool
+
 interface Running {
   readonly arguments: string
   readonly settled: Deferred.Deferred<void>
@@ -67,7 +77,8 @@ interface Running {
  */
 export type ClaimKey = (
   intent: Intent,
-  onHeld: (settle: Effect.Effect<void>) => void
+  onHeld: (settle: Effect.Effect<void>) => void,
+  by?: Claimant | undefined
 ) => Effect.Effect<Claimed, LedgerError>
 
 /** A store did not answer in time. */
@@ -119,6 +130,7 @@ export const limited = (store: Store): Store => ({
 const firstPoll = 50
 const longestPoll = 1000
 const doubtfulAtMost = 10_000
+const claimantsAtMost = 10_000
 
 /** Claims over a store. A call with a key that is running waits for the call that runs. */
 // oxlint-disable-next-line max-lines-per-function -- what may be done with a claim shares its lease
@@ -132,6 +144,8 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
    * kept after they were released, as a request that got no answer may be carried out late.
    */
   const doubtful = new Recent<string, string>(doubtfulAtMost)
+  /** The first claimants of own keys in this process. */
+  const claimants = new Recent<string, Claimant>(claimantsAtMost)
   /** Claims whose `begin` got no answer in time. */
   const silent = new WeakSet<Intent>()
 
@@ -223,7 +237,9 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
             if (entry.outcome === undefined && entry.claim === doubtful.get(entry.id)) {
               return Effect.andThen(store.release({ ...intent, claim: entry.claim }), ask(waitedMillis, poll))
             }
-            if (entry.arguments !== intent.arguments) return Effect.as(settle, { _tag: "Conflict" })
+            if (entry.arguments !== intent.arguments || entry.tool !== intent.tool) {
+              return Effect.as(settle, { _tag: "Conflict" })
+            }
             if (entry.outcome !== undefined) {
               const { outcome } = entry
               const hasWaited = waited || waitedMillis > 0
@@ -261,5 +277,13 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
       return ask(0, firstPoll)
     })
 
-  return (intent, onHeld) => claim(intent, onHeld, false)
+  return (intent, onHeld, by) =>
+    Effect.suspend(() => {
+      const before = claimants.get(intent.id)
+      if (by !== undefined && before !== undefined && isOtherTool(by, before)) {
+        return Effect.succeed<Claimed>({ _tag: "Conflict" })
+      }
+      if (by !== undefined && before === undefined) claimants.set(intent.id, by)
+      return claim(intent, onHeld, false)
+    })
 }

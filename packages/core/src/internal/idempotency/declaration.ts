@@ -13,6 +13,8 @@ export type Reconciled<A> =
 export interface Idempotency {
   /** The key of a call. Left out: the run, the call and the tool. */
   readonly key: ((params: unknown, raw: Readonly<Record<string, unknown>>) => string) | undefined
+  /** Where own keys are unique. Left out: the tool's name. */
+  readonly namespace?: string | undefined
   /** The id of the entry, where it is known already. */
   readonly id?: string | undefined
   readonly timeToLive: Duration.Duration
@@ -39,6 +41,12 @@ export interface IdempotencyOptions<in Params, out A, out Tag extends string> {
    * Default: the run, the call's id and the tool, which is to say that no other call has it.
    */
   readonly key?: ((params: Params) => string) | undefined
+  /**
+   * Where own keys are unique. Default: the tool's name, and tools of one name that different agents have share keys only if they
+   * are one tool: the same value in the program. Another tool that claims an entry is an `IdempotencyConflict`. Name the service
+   * that deduplicates (`"bank-a"`), and all tools that say the same name share its keys.
+   */
+  readonly namespace?: string | undefined
   /** How long a result answers for its key, from when it was recorded. Default: 24 hours, as at Stripe. */
   readonly timeToLive?: Duration.Input | undefined
   /**
@@ -58,9 +66,10 @@ export interface IdempotencyOptions<in Params, out A, out Tag extends string> {
 /** @internal The options of a tool, read once. */
 export const fromOptions = (options: true | IdempotencyOptions<never, unknown, string>): Idempotency => {
   // `true` has none of them.
-  const { key, reconcile, rejected, timeToLive } = options as IdempotencyOptions<never, unknown, string>
+  const { key, namespace, reconcile, rejected, timeToLive } = options as IdempotencyOptions<never, unknown, string>
   return {
     key: key as Idempotency["key"],
+    namespace,
     timeToLive: Duration.fromInputUnsafe(timeToLive ?? "24 hours"),
     rejected: rejected ?? [],
     reconcile: reconcile as Idempotency["reconcile"]

@@ -13,3 +13,9 @@ export class IdempotencyLedger extends Context.Service<IdempotencyLedger, {
   /** Deletes what has expired, and answers how much that was. */
   readonly purge: Effect.Effect<number, LedgerError>
 }>()("@recourse/core/IdempotencyLedger") {}
+
+/** Whose keys a ledger has: entries of one namespace are unknown in every other. None: one ledger, one namespace. */
+export const LedgerNamespace: Context.Reference<string | undefined> = Context.Reference<string | undefined>(
+  "@recourse/core/IdempotencyLedger/Namespace",
+  { defaultValue: () => undefined }
+)
