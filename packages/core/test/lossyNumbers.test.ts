@@ -3,8 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Schema } from "effect"
 import { Agent, IdempotencyLedger, Recovery, Tool } from "@recourse/core"
-import { lossyNumbers } from "../src/internal/foundation/lossyNumbers.ts"
 import { lastResults, random } from "./kit.ts"
+
+const { lossyNumbers } = await import(new URL("../src/internal/foundation/lossyNumbers.ts", import.meta.url).href) as {
+  readonly lossyNumbers: (text: string) => ReadonlyArray<ReadonlyArray<string | number>>
+}
 
 const digits = (next: () => number, length: number): string =>
   Array.from({ length }, (_, index) => Math.floor(next() * (index === 0 ? 9 : 10)) + (index === 0 ? 1 : 0)).join("")
