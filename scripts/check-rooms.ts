@@ -52,7 +52,7 @@ const rooms: Readonly<Record<string, Room>> = {
   conversation: {
     holds: "threads and their entries, the stores; what the model reads of them, and what people are shown",
     not: "an agent",
-    mayImport: ["approval", "history", "foundation"]
+    mayImport: ["run", "approval", "history", "foundation"]
   },
   run: {
     holds: "what a run knows and has used; told to listeners and spans",
@@ -107,6 +107,7 @@ const rooms: Readonly<Record<string, Room>> = {
       "model",
       "run",
       "approval",
+      "conversation",
       "history",
       "foundation"
     ]

@@ -94,9 +94,10 @@ const drawn = (
       const version = pick([undefined, undefined, model?.entries.length, 1])
       const claim = pick([undefined, ...claims.map((id) => ({ id, lease }))])
       const release = pick([undefined, ...claims])
+      const holds = pick([undefined, undefined, undefined, ...claims])
       const snapshot = pick([undefined, null, { s: 1 }])
       const runId = pick([undefined, "run"])
-      const options = { ...key, events, version, claim, release, snapshot, runId }
+      const options = { ...key, events, version, claim, holds, release, snapshot, runId }
       const ask = (store: Store) => store.append(options as Conversation.AppendOptions)
       const name = `append ${JSON.stringify({ ...options, events: events.length })}`
       if (model === undefined) return [name, ask, none]
@@ -105,8 +106,12 @@ const drawn = (
         const message = `Thread "${key.thread}" is at version ${size}, not ${version}`
         return [name, ask, { _tag: "VersionConflict", message, expected: version, actual: size }]
       }
-      if (claim !== undefined && held !== undefined && held.id !== claim.id && held.until > now) {
-        return [name, ask, { _tag: "ThreadBusy", message: `A run of thread "${key.thread}" is going on` }]
+      const isTaken = claim !== undefined && held !== undefined && held.id !== claim.id && held.until > now
+      if (isTaken || (holds !== undefined && held?.id !== holds)) {
+        const until = held === undefined
+          ? ""
+          : `; its lease ends at ${new Date(held.until).toISOString()} unless renewed`
+        return [name, ask, { _tag: "ThreadBusy", message: `A run of thread "${key.thread}" has not ended${until}` }]
       }
       for (const event of events) {
         model.entries.push({
@@ -160,7 +165,8 @@ const drawn = (
         model === undefined ? none : {
           thread: shownOf(model, now),
           entries: model.entries.filter(({ position }) => position > (after ?? 0)),
-          ...(model.snapshot === undefined ? {} : { snapshot: model.snapshot })
+          ...(model.snapshot === undefined ? {} : { snapshot: model.snapshot }),
+          ...(model.held === undefined || model.held.until <= now ? {} : { claim: model.held })
         }
       ]
     }

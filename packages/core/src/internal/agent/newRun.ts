@@ -20,6 +20,7 @@ import { isLeftIn } from "../run/noteDone.ts"
 import { noting } from "../run/cameBy.ts"
 import { overNow } from "../run/heldBack.ts"
 import { tracingOf } from "../run/tracing.ts"
+import { CurrentWriteLog, type WriteLog } from "../run/writeLog.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import type { Limits, Mode } from "./mode.ts"
 import { callAround, nestedId, outOfRun, placeWithin, scopeWithin } from "./nesting.ts"
@@ -56,6 +57,14 @@ const journalOf = (parent: Run | undefined, id: string, context: Context.Context
   const journal = Context.get(context, CurrentJournal)
   return journal?.runId === id ? noting(journal) : undefined
 }
+
+/** The write log of a run: a journal has all that it would store. */
+const writesOf = (
+  parent: Run | undefined,
+  journal: Journal | undefined,
+  context: Context.Context<never>
+): WriteLog | undefined =>
+  journal !== undefined ? undefined : parent === undefined ? Context.get(context, CurrentWriteLog) : parent.writes
 
 /** What a run is tainted by that begins. A list of its own: what it reads, the runs around it read with its answer. */
 const taintOf = (parent: Run | undefined, call: Call | undefined, resumed: Checkpoint | undefined): Array<string> => {
@@ -127,6 +136,7 @@ export const newRun = <R>(
     skill: resumed?.skill,
     scope: resumed?.scope ?? (parent === undefined ? id : scopeWithin(parent, call, name, step?.position)),
     journal,
+    writes: writesOf(parent, journal, ambient),
     place: parent === undefined || journal === undefined ? "" : placeWithin(parent, call, name, step?.position),
     tally: undefined,
     nested: new NestedRuns(hasSteps, resumed?.steps?.nested),

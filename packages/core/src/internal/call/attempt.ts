@@ -26,8 +26,9 @@ import type { PassThrough } from "./execution.ts"
 import { type Executable, execute, idempotencyOf } from "./executor.ts"
 import { admit, isOpen } from "./gate.ts"
 import { isStopped, stopAgain } from "./stop.ts"
-import { comingBy, onRecord } from "./hiddenBeginning.ts"
+import { comingBy } from "./hiddenBeginning.ts"
 import { begunBefore, noteCutOff } from "./intent.ts"
+import { recorded } from "./loggedWrite.ts"
 import { notInLedger } from "./ledgerOnly.ts"
 import { LedgerVerdict, oncePerKey, type Refusals } from "./oncePerKey.ts"
 import { type AttemptError, type ErrorFields, noteArguments, noteRead, type ToolInfo } from "./record.ts"
@@ -89,10 +90,8 @@ const charged = <Params, A, D, R>(
   // What may not run is not charged: another attempt may have begun while this one was let on.
   if (isStopped(call.record)) return stopAgain
   if (!mayRunAgain(call)) return refuse(call, run)
-  return before(run.account.chargeNow("toolCalls"), () =>
-    run.journal === undefined
-      ? execute(tool, attempt, params, key, true)
-      : onRecord(run.journal, run, { attempt, ...tool }, key, () => execute(tool, attempt, params, key, true)))
+  const begin = () => recorded(run, { attempt, ...tool }, key, () => execute(tool, attempt, params, key, true))
+  return before(run.account.chargeNow("toolCalls"), begin)
 }
 
 /** Goes on with an attempt that is let on: tells it, and executes it, under the call's key if it has one. */

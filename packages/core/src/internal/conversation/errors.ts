@@ -21,12 +21,28 @@ export class VersionConflict extends Schema.TaggedError<VersionConflict>()("Vers
   }
 }
 
-/** Another run holds the thread. Nothing was appended: try again when that run has ended. */
+/**
+ * Another run has claimed the thread. Nothing was appended: try again when that run has ended, or at `freeAt` if its process has died.
+ */
 export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", {
+  thread: Schema.String,
+  /** When the lease of that run ends unless it is renewed, in milliseconds since the epoch. Left out if that is not known. */
+  freeAt: Schema.optionalKey(Schema.Finite)
+}) {
+  override get message(): string {
+    const until = this.freeAt === undefined
+      ? ""
+      : `; its lease ends at ${new Date(this.freeAt).toISOString()} unless renewed`
+    return `A run of thread "${this.thread}" has not ended${until}`
+  }
+}
+
+/** The turn has ended before: `end` appends what was said once. Nothing was appended now. */
+export class TurnOver extends Schema.TaggedError<TurnOver>()("TurnOver", {
   thread: Schema.String
 }) {
   override get message(): string {
-    return `A run of thread "${this.thread}" is going on`
+    return `The turn of thread "${this.thread}" has ended before, and a turn ends once. Begin the next turn with \`begin\``
   }
 }
 

@@ -9,6 +9,7 @@ import { ThreadNotFound } from "./errors.ts"
 import type { AppendOptions, Conversations, ListOptions, ThreadKey } from "./service.ts"
 import { ownerIndex } from "./ownerIndex.ts"
 import {
+  claimOf,
   type Cursor,
   cursorOf,
   cursorText,
@@ -178,10 +179,12 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
       const hash = yield* keyHash(options)
       const stored = yield* found(hash, options)
       const entries = yield* entriesOf(hash, stored)
+      const now = yield* Clock.currentTimeMillis
       return {
-        thread: threadOf(stored)(yield* Clock.currentTimeMillis),
+        thread: threadOf(stored)(now),
         entries: entries.filter(({ position }) => position > (options.after ?? 0)),
-        ...(stored.snapshot === undefined ? undefined : { snapshot: stored.snapshot })
+        ...(stored.snapshot === undefined ? undefined : { snapshot: stored.snapshot }),
+        ...claimOf({ claim: stored.claim, leasedUntil: stored.leasedUntil ?? 0 }, now)
       }
     },
     inTurn,

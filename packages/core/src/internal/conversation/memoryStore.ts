@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { ThreadNotFound } from "./errors.ts"
 import type { Conversations, ThreadKey } from "./service.ts"
-import { cursorOf, cursorText, latestFirst, millis, pageSize, refusal, searched } from "./storeParts.ts"
+import { claimOf, cursorOf, cursorText, latestFirst, millis, pageSize, refusal, searched } from "./storeParts.ts"
 import type { Entry, Thread } from "./thread.ts"
 import { searchText } from "./view.ts"
 
@@ -101,7 +101,8 @@ export const memoryConversations = (): Conversations["Service"] => {
         Effect.succeed({
           thread: threadOf(kept, now),
           entries: kept.entries.slice(Math.max(0, options.after ?? 0)),
-          ...(kept.snapshot === undefined ? undefined : { snapshot: kept.snapshot })
+          ...(kept.snapshot === undefined ? undefined : { snapshot: kept.snapshot }),
+          ...claimOf(kept, now)
         })),
 
     rename: (options) =>

@@ -37,6 +37,8 @@ export interface ThreadContent {
   readonly entries: ReadonlyArray<Entry>
   /** The snapshot of the run that waits, if one does: see `Approval`. It must not leave the server. */
   readonly snapshot?: Schema.Json
+  /** The claim of the run that has the thread, with the end of its lease in milliseconds since the epoch. */
+  readonly claim?: { readonly id: string; readonly until: number }
 }
 
 /** What is appended, all of it or nothing. */
@@ -47,6 +49,8 @@ export interface AppendOptions extends ThreadKey {
   readonly version?: number | undefined
   /** Holds the thread for a run: fails with `ThreadBusy` while another one holds it. */
   readonly claim?: { readonly id: string; readonly lease: Duration.Duration } | undefined
+  /** Appends only while this claim has the thread, also behind its lease if no other run took it: else fails with `ThreadBusy`. */
+  readonly holds?: string | undefined
   /** Ends the hold of this claim. */
   readonly release?: string | undefined
   /** The snapshot of a run that waits; `null`: none waits any more. Left out: as before. */

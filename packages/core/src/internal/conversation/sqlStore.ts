@@ -7,6 +7,7 @@ import { type Columns, hasReturning, nowMillis } from "../foundation/sqlTable.ts
 import { ThreadNotFound } from "./errors.ts"
 import type { AppendOptions, Conversations, ListOptions, ThreadKey, ThreadList } from "./service.ts"
 import {
+  claimOf,
   cursorOf,
   cursorText,
   during,
@@ -174,7 +175,8 @@ export const sqlConversations = (
           ...(entry.run_id === null ? undefined : { runId: entry.run_id }),
           event
         }))),
-      ...(stored?.snapshot == null ? undefined : { snapshot: yield* decodeJson(stored.snapshot) })
+      ...(stored?.snapshot == null ? undefined : { snapshot: yield* decodeJson(stored.snapshot) }),
+      ...claimOf({ claim: row.claim ?? undefined, leasedUntil: Number(row.leased_until ?? 0) }, Number(row.now))
     }
   }, during_("read"))
 

@@ -62,17 +62,25 @@ export interface Before {
 
 /** Why nothing can be appended to a thread, if so. */
 export const refusal = (
-  { claim, thread, version }: AppendOptions,
+  { claim, holds, thread, version }: AppendOptions,
   before: Before,
   now: number
 ): VersionConflict | ThreadBusy | undefined => {
   if (version !== undefined && version !== before.version) {
     return new VersionConflict({ thread, expected: version, actual: before.version })
   }
+  if (holds !== undefined && before.claim !== holds) return busy(thread, before)
   return claim !== undefined && before.claim !== undefined && before.claim !== claim.id && before.leasedUntil > now
-    ? new ThreadBusy({ thread })
+    ? busy(thread, before)
     : undefined
 }
+
+const busy = (thread: string, { claim, leasedUntil }: Before): ThreadBusy =>
+  new ThreadBusy({ thread, ...(claim === undefined ? undefined : { freeAt: leasedUntil }) })
+
+/** The claim of a thread as it is read; nothing where no run has it. */
+export const claimOf = ({ claim, leasedUntil }: Omit<Before, "version">, now: number) =>
+  claim === undefined || leasedUntil <= now ? undefined : { claim: { id: claim, until: leasedUntil } }
 
 export const millis = (duration: Duration.Duration): number => Math.ceil(Duration.toMillis(duration))
 

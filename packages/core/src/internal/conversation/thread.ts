@@ -36,8 +36,52 @@ export const CallsForgotten = Schema.TaggedStruct("CallsForgotten", { calls: Sch
 /** The model reads these messages (a summary, for example) in place of all that was said up to a position; people read all. */
 export const Replaced = Schema.TaggedStruct("Replaced", { through: Schema.Int, by: Schema.Array(Schema.Json) })
 
+/**
+ * A call that may write has started, and its run is not over: appended before the executor runs, so that a turn whose process dies leaves it.
+ * The entry's `runId` is the run.
+ */
+export const WriteStarted = Schema.TaggedStruct("WriteStarted", {
+  /** The version of this entry's format. */
+  version: Schema.Literal(1),
+  /** The id of the model's call that the write is part of: its own, or that of the agent or the tool that made it. */
+  callId: Schema.String,
+  /** The path of the write within its run: unique for each call of each tool. */
+  write: Schema.String,
+  /** The tool that writes. */
+  tool: Schema.String,
+  /** Names of the agents from the outermost to the one that made the call. */
+  path: Schema.Array(Schema.String),
+  /** SHA-256 of the arguments as JSON with sorted keys, in hex. */
+  argumentsHash: Schema.String,
+  /** The message with the model's call, as JSON. Left out if an earlier entry of the same call has it. */
+  message: Schema.optionalKey(Schema.Json)
+})
+
+/**
+ * A write has ended, or the next turn has found that it did not: then its outcome is `unknown`.
+ *
+ * `completed`: its tool answered. `not_done`: it is known that it did nothing. `unknown`: it may have happened.
+ */
+export const WriteEnded = Schema.TaggedStruct("WriteEnded", {
+  /** The version of this entry's format. */
+  version: Schema.Literal(1),
+  callId: Schema.String,
+  /** The path of the write. Left out: all writes of the call. */
+  write: Schema.optionalKey(Schema.String),
+  outcome: Schema.Literals(["completed", "not_done", "unknown"]),
+  /** The message with the result that the model reads of the call, as JSON. Left out: the call is not over. */
+  result: Schema.optionalKey(Schema.Json)
+})
+
+/** The turn of these runs has ended: what was said behind this entry has their writes, or the snapshot of a paused run has. */
+export const TurnEnded = Schema.TaggedStruct("TurnEnded", {
+  /** The version of this entry's format. */
+  version: Schema.Literal(1),
+  runs: Schema.Array(Schema.String)
+})
+
 /** What can be appended to a thread. */
-export const Event = Schema.Union([Said, CallsForgotten, Replaced])
+export const Event = Schema.Union([Said, CallsForgotten, Replaced, WriteStarted, WriteEnded, TurnEnded])
 
 /** What can be appended to a thread. */
 export type Event = typeof Event.Type

@@ -2,24 +2,23 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Predicate from "effect/Predicate"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Prompt from "effect/ai/Prompt"
 import { cutText } from "../foundation/cutText.ts"
 import { randomId } from "../foundation/digest.ts"
-import { type Compacted, Snapshot } from "../approval/snapshot.ts"
 import * as Lease from "../foundation/lease.ts"
-import { resultsIn } from "../history/calls.ts"
-import { endIn, endOfTextIn, texts } from "../history/continuation.ts"
 import { mend, type Mending } from "../history/mend.ts"
-import { callsLeftOut, inPlaceOf } from "./inPlaceOf.ts"
+import { CurrentWriteLog } from "../run/writeLog.ts"
+import { endOf, type EndTurn } from "./endTurn.ts"
 import type { ConversationError, ThreadBusy, ThreadNotFound, VersionConflict } from "./errors.ts"
-import { type AppendOptions, Conversations, type ThreadContent, type ThreadKey } from "./service.ts"
-import type { Event, Thread } from "./thread.ts"
-import { answersThatWait, beforeWaiting } from "./waiting.ts"
-import { undoneSince } from "./undoneSince.ts"
-import { encodeMessages, said, sent } from "./view.ts"
+import { openCalls } from "./openCalls.ts"
+import { type AppendOptions, Conversations, type ThreadKey } from "./service.ts"
+import type { Thread } from "./thread.ts"
+import { endOfWaiting, readSnapshot } from "./turnEvents.ts"
+import { auditUnknown, TurnWrites } from "./turnWrites.ts"
+import { storeUnknown } from "./unknownWrites.ts"
+import { readThread, said } from "./view.ts"
 
 /** How a turn is begun. */
 export interface BeginOptions extends ThreadKey {
@@ -38,30 +37,6 @@ export interface BeginOptions extends ThreadKey {
   readonly lease?: Duration.Input | undefined
 }
 
-/** How a turn ends. */
-export interface EndOptions {
-  /** The transcript of the run, which began with the turn's `prompt`. What is new in it is appended. */
-  readonly transcript: Prompt.Prompt
-  readonly runId?: string | undefined
-  /**
-   * What the model read in place of the conversation's beginning, where the run has compacted it: the `compacted` of its record. The next turn's model
-   * reads it, too, in place of what was said; people are shown all. Left out: the next turn begins with all that was said.
-   */
-  readonly compacted?: Compacted | undefined
-  /**
-   * What the guard of the input has put in the place of the turn's `prompt`: the `replacedInput` of the run's record. The next turn's model reads it, too, with
-   * the calls that it leaves out, in place of what was said; people are shown what was said.
-   */
-  readonly replacedInput?: Prompt.Prompt | undefined
-  /** The snapshot of a run that waits for a person. Left out: none waits. */
-  readonly snapshot?: Snapshot | undefined
-  /**
-   * Whether the model of the next turn reads calls that failed. Default: `"forget"`, but for those that may have done something
-   * (`outcome_unknown`, `partial_success`). People are shown all of them.
-   */
-  readonly failedCalls?: "forget" | "keep" | undefined
-}
-
 /** A turn that has begun: its thread is held until it ends, or its scope is closed. */
 export interface Turn {
   readonly thread: Thread
@@ -71,8 +46,29 @@ export interface Turn {
   readonly mended: ReadonlyArray<Mending>
   /** The snapshot of the run that waits, if one does. */
   readonly snapshot?: Schema.Json
-  /** Appends what was said, whatever was appended meanwhile, and gives the thread back. */
-  readonly end: (options: EndOptions) => Effect.Effect<Thread, ThreadNotFound | ConversationError>
+  /**
+   * Calls of earlier turns that have started writes, where that turn has not ended: its process died. If the run of the `snapshot` has some, an
+   * earlier resumption has started them.
+   */
+  readonly started: ReadonlyArray<StartedCall>
+  /**
+   * Runs an agent so that the thread has each of its writes when it starts, before the executor runs, and when it ends: the next turn reads them
+   * if this process dies. A start that cannot be stored is a defect (`WriteNotStored`, with the store's error as `reason`): the write does not start.
+   */
+  readonly recorded: <A, E, R>(run: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /**
+   * Appends what was said, whatever was appended meanwhile, and releases the thread. If another turn has claimed the thread since, that turn's
+   * snapshot stays, and what is appended says that no call of this run waits. A second call fails with `TurnOver`.
+   */
+  readonly end: EndTurn
+}
+
+/** A call that has started a write in a turn that has not ended. */
+export interface StartedCall {
+  readonly runId: string
+  readonly callId: string
+  /** Whether its result is known. */
+  readonly hasResult: boolean
 }
 
 /** A turn could not begin: nothing was appended. */
@@ -82,92 +78,6 @@ const textOf = (message: Prompt.Prompt): string =>
   message.content.flatMap(({ content, role }) =>
     role !== "user" ? [] : content.flatMap((part) => part.type === "text" ? [part.text] : [])
   ).join(" ").replaceAll(/\s+/g, " ").trim()
-
-/** What is new in a transcript that began with a prompt: what stands behind the prompt's last message. */
-const newIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt, end: number | undefined) => {
-  const messages = transcript.content
-  if (end !== undefined) return messages.slice(end)
-  const before = new Set(texts(prompt.content))
-  const all = texts(messages)
-  return messages.filter(({ role }, n) => role !== "system" && !before.has(all[n]!))
-}
-
-/** What the next turn's model reads in place of the entries so far, without the instructions that the agent has given itself. */
-const replacedBy = (
-  { count, prompt: read }: Compacted,
-  transcript: Prompt.Prompt,
-  prompt: Prompt.Prompt,
-  end: number
-): ReadonlyArray<Prompt.Message> => {
-  const own = new Set<unknown>(
-    transcript.content.slice(0, end - prompt.content.length).flatMap(({ content, role }) =>
-      role === "system" ? [content] : []
-    )
-  )
-  const left = read.content.filter(({ content }) => !own.has(content))
-  return [...left, ...transcript.content.slice(count, end)]
-}
-
-const readSnapshot = Schema.decodeUnknownOption(Snapshot)
-
-/** What a thread is told of the run that waits, when something else is said: nobody decides about its calls any more. */
-const endOfWaiting = ({ entries, snapshot }: ThreadContent): Pick<AppendOptions, "events" | "runId"> =>
-  Option.match(readSnapshot(snapshot), {
-    onNone: () => ({ events: [] }),
-    onSome: (waiting) => ({
-      runId: waiting.runId,
-      events: said(
-        answersThatWait(waiting, sent(entries))
-      )
-    })
-  })
-
-const mayHaveHappened = new Set<unknown>(["outcome_unknown", "partial_success"])
-
-/** The calls that the next turn's model need not read: those that failed, and that have done nothing. */
-const forgettable = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
-  resultsIn(messages).filter(({ isFailure, result }) =>
-    isFailure && !Predicate.hasProperty(result, "may_be_undone") &&
-    !(Predicate.hasProperty(result, "code") && mayHaveHappened.has(result.code))
-  ).map(({ id }) => id)
-
-/** A conversation as it is known now, at the end of a run. */
-const asOfNow = (before: Prompt.Prompt, transcript: Prompt.Prompt): Prompt.Prompt => {
-  const known = undoneSince(before.content, transcript)
-  return known === undefined ? before : Prompt.fromMessages(known)
-}
-
-/** What the end of a run appends to a thread of so many entries. */
-const eventsOf = (
-  { compacted, failedCalls: failed, replacedInput: replaced, snapshot, transcript }: EndOptions,
-  stored: Prompt.Prompt,
-  through: number
-): Array<Event> => {
-  const whole = asOfNow(stored, transcript)
-  // A run that goes on has begun with the conversation that was put in the place of the first.
-  const isReplaced = replaced !== undefined && endOfTextIn(transcript, whole) === undefined
-  const prompt = isReplaced ? asOfNow(replaced, transcript) : whole
-  const read = isReplaced ? inPlaceOf(stored.content, prompt.content) : prompt.content
-  const changed: ReadonlyArray<Event> = read === stored.content
-    ? []
-    : [{ _tag: "Replaced", through, by: encodeMessages(read) }]
-  const end = endIn(transcript, prompt)
-  const fresh = newIn(transcript, prompt, end)
-  if (snapshot !== undefined) return [...changed, ...said(beforeWaiting(fresh, snapshot))]
-  const calls = failed === "keep" ? [] : forgettable(transcript.content)
-  const forgotten: ReadonlyArray<Event> = calls.length === 0 ? [] : [{ _tag: "CallsForgotten", calls }]
-  if (compacted === undefined || end === undefined) return [...changed, ...said(fresh), ...forgotten]
-  const left = isReplaced ? callsLeftOut(stored.content, prompt.content) : []
-  const by = encodeMessages([...left, ...replacedBy(compacted, transcript, prompt, end)])
-  // What the run itself has said before it was compacted is in what it was compacted to.
-  const covered = Math.max(0, compacted.count - end)
-  return [
-    { _tag: "Replaced", through, by },
-    ...said(fresh.slice(0, covered), "people"),
-    ...said(fresh.slice(covered)),
-    ...forgotten
-  ]
-}
 
 type Claim = NonNullable<AppendOptions["claim"]>
 
@@ -180,7 +90,8 @@ const endWaiting = Effect.fnUntraced(
       const content = yield* store.read({ owner, thread })
       if (content.snapshot === undefined) return false
       const version = options.version ?? content.thread.version
-      const told = store.append({ owner, thread, ...endOfWaiting(content), version, claim, snapshot: null })
+      const open = openCalls(content.entries)
+      const told = store.append({ owner, thread, ...endOfWaiting(content, open), version, claim, snapshot: null })
       const isTold = yield* told.pipe(
         Effect.as(true),
         // Something was appended meanwhile: that is read, too.
@@ -188,7 +99,11 @@ const endWaiting = Effect.fnUntraced(
           VersionConflict: (conflict) => options.version === undefined ? Effect.succeed(false) : Effect.fail(conflict)
         })
       )
-      if (isTold) return true
+      if (isTold) {
+        const { runId } = Option.getOrUndefined(readSnapshot(content.snapshot)) ?? {}
+        yield* Effect.forEach(open, (call) => call.runId === runId ? auditUnknown(call) : Effect.void)
+        return true
+      }
     }
   }
 )
@@ -269,28 +184,34 @@ export const begin: (options: BeginOptions) => Effect.Effect<Turn, BeginError, C
       )
     )
     yield* lease.start(asked)
-    const content = yield* store.read(key)
-    const { mended, prompt } = mend(sent(content.entries))
-    const end = (ended: EndOptions) =>
-      Effect.uninterruptible(Effect.andThen(
-        lease.stop,
-        store.append({
-          ...key,
-          events: eventsOf(ended, prompt, content.entries.at(-1)?.position ?? 0),
-          runId: ended.runId,
-          release: claim.id,
-          snapshot: (ended.snapshot as Schema.Json | undefined) ?? null
-        }).pipe(
-          Effect.tap(() => Effect.sync(() => isEnded = true)),
-          // Neither a version nor a claim was given: nothing stands against it.
-          Effect.catchTags({ VersionConflict: Effect.die, ThreadBusy: Effect.die })
-        )
-      ))
+    const read = yield* store.read(key)
+    const isNext = options.message !== undefined || options.runId !== undefined
+    const found = isNext ? yield* storeUnknown(store, key, read, options.runId) : []
+    const content = found.length === 0 ? read : yield* store.read(key)
+    const { prompt: stored, repaired } = readThread(content.entries)
+    const { mended, prompt } = mend(stored)
+    if (repaired.length > 0) {
+      yield* Effect.logWarning(
+        `Thread "${thread}" has ${repaired.length} calls with the id of an earlier call: they are read under other ids`
+      )
+    }
+    const open = openCalls(content.entries)
+    const writes = new TurnWrites(store, key, claim.id)
     return {
       thread: content.thread,
       prompt,
-      mended,
+      mended: [...found, ...repaired, ...mended],
       ...(content.snapshot === undefined ? undefined : { snapshot: content.snapshot }),
-      end
+      started: open.map(({ callId, result, runId }) => ({ callId, runId, hasResult: result !== undefined })),
+      recorded: Effect.provideService(CurrentWriteLog, writes),
+      end: endOf(store, key, {
+        claim: claim.id,
+        content,
+        lease,
+        open,
+        prompt,
+        writes,
+        over: () => void (isEnded = true)
+      })
     }
   }, Effect.uninterruptible)

@@ -3,6 +3,8 @@ import * as Prompt from "effect/ai/Prompt"
 import type * as Schema from "effect/Schema"
 import { withoutCalls, withTaintOf } from "../history/calls.ts"
 import { decodePrompt, encodePrompt } from "../foundation/promptJson.ts"
+import { freeId, type Mending, renamed } from "../history/mend.ts"
+import { messagesOfCall, openCalls } from "./openCalls.ts"
 import type { Audience, Entry, Event } from "./thread.ts"
 
 interface EncodedPrompt {
@@ -65,21 +67,66 @@ const saidOnce = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
     return message === undefined || message !== userMessageOf(before)
   })
 
-/**
- * What the model reads of a thread. It is not mended: an agent does so with what its `prompt` gives.
- *
- * Throws for entries that hold no messages: only what a store has answered is read.
- */
-export const sent = (entries: ReadonlyArray<Entry>): Prompt.Prompt => {
+/** Gives each call an id of its own: of two calls with one id, a forgotten one would take the other with it. */
+class CallIds {
+  readonly repaired: Array<Mending> = []
+  private readonly ids = new Set<string>()
+  /** The ids that the calls of the last message with an id have now; the results take them in order. */
+  private readonly current = new Map<string, Array<string>>()
+
+  /** The id of the last call that was said under an id. */
+  readonly last = (id: string): string => this.current.get(id)?.at(-1) ?? id
+
+  private readonly call = (part: Prompt.AssistantMessagePart, earlier: Set<string>): Prompt.AssistantMessagePart => {
+    if (part.type !== "tool-call" || part.providerExecuted) return part
+    const id = freeId(this.ids, part.id)
+    this.ids.add(id)
+    this.current.set(part.id, earlier.has(part.id) ? [...this.current.get(part.id)!, id] : [id])
+    earlier.add(part.id)
+    if (id === part.id) return part
+    this.repaired.push({ problem: "repeated_id", callId: id, tool: part.name })
+    return renamed(part, id)
+  }
+
+  private readonly result = (part: Prompt.ToolMessagePart): Prompt.ToolMessagePart => {
+    if (part.type !== "tool-result") return part
+    const ids = this.current.get(part.id) ?? [part.id]
+    const id = ids.length > 1 ? ids.shift()! : ids[0]!
+    return id === part.id ? part : renamed(part, id)
+  }
+
+  readonly of = (message: Prompt.Message): Prompt.Message => {
+    if (message.role !== "assistant" && message.role !== "tool") return message
+    const earlier = new Set<string>()
+    const content = message.role === "assistant"
+      ? message.content.map((part) => this.call(part, earlier))
+      : message.content.map(this.result)
+    return content.every((part, n) => part === message.content[n]) ? message : { ...message, content } as Prompt.Message
+  }
+}
+
+/** What the model reads of a thread, and the ids that were given anew. */
+export const readThread = (
+  entries: ReadonlyArray<Entry>
+): { readonly prompt: Prompt.Prompt; readonly repaired: ReadonlyArray<Mending> } => {
   let placed: Array<Placed> = []
+  const ids = new CallIds()
+  const open = new Map(openCalls(entries).map((call) => [call.position, call]))
+  const add = (position: number, messages: ReadonlyArray<Prompt.Message>) => {
+    for (const message of messages) placed.push({ position, message: ids.of(message) })
+  }
   for (const { event, position } of saidOnce(entries)) {
     switch (event._tag) {
       case "Said":
-        if (event.audience === "people") break
-        for (const message of messagesOf([event.message])) placed.push({ position, message })
+        if (event.audience !== "people") add(position, messagesOf([event.message]))
         break
+      case "WriteStarted": {
+        const call = open.get(position)
+        if (call !== undefined) add(position, messagesOfCall(call))
+        break
+      }
       case "CallsForgotten":
-        placed = replace(placed, withoutCalls(promptOf(placed), new Set(event.calls)))
+        placed = replace(placed, withoutCalls(promptOf(placed), new Set(event.calls.map(ids.last))))
         break
       case "Replaced": {
         const by = messagesOf(event.by).map((message) => ({ position: event.through, message }))
@@ -88,8 +135,16 @@ export const sent = (entries: ReadonlyArray<Entry>): Prompt.Prompt => {
       }
     }
   }
-  return promptOf(placed)
+  return { prompt: promptOf(placed), repaired: ids.repaired }
 }
+
+/**
+ * What the model reads of a thread: also the writes of turns that did not end, each with its result, or with the failure `outcome_unknown`. It is
+ * not mended but for ids that two calls have: an agent mends what its `prompt` gives.
+ *
+ * Throws for entries that hold no messages: only what a store has answered is read.
+ */
+export const sent = (entries: ReadonlyArray<Entry>): Prompt.Prompt => readThread(entries).prompt
 
 /** A message that people are shown. */
 export interface ShownMessage {
@@ -100,17 +155,26 @@ export interface ShownMessage {
   readonly message: Exclude<Prompt.Message, Prompt.SystemMessage>
 }
 
-/** What people are shown of a thread: all that was said, but for system messages and what is for the model alone. */
-export const shown = (entries: ReadonlyArray<Entry>): ReadonlyArray<ShownMessage> =>
-  saidOnce(entries).flatMap(({ at, event, position, runId }) =>
-    event._tag !== "Said" || event.audience === "model" ?
-      [] :
-      messagesOf([event.message]).flatMap((message) =>
-        message.role === "system"
-          ? []
-          : [{ position, at, ...(runId === undefined ? undefined : { runId }), message }]
-      )
+/**
+ * What people are shown of a thread: all that was said, but for system messages and what is for the model alone. Of a turn that has not ended, the
+ * writes that have started; such a call has no result while its run may be at work.
+ */
+export const shown = (entries: ReadonlyArray<Entry>): ReadonlyArray<ShownMessage> => {
+  const open = new Map(
+    openCalls(entries).flatMap((call) => [
+      [call.position, call.message] as const,
+      ...(call.result === undefined ? [] : [[call.result.position, call.result.message] as const])
+    ])
   )
+  return saidOnce(entries).flatMap(({ at, event, position, runId }) => {
+    const message = event._tag === "Said" && event.audience !== "model" ? event.message : open.get(position)
+    return message === undefined ? [] : messagesOf([message]).flatMap((message) =>
+      message.role === "system"
+        ? []
+        : [{ position, at, ...(runId === undefined ? undefined : { runId }), message }]
+    )
+  })
+}
 
 /** The text of a message that a search finds: what people and models have said, not what tools have. */
 export const searchText = (event: Event): string => {

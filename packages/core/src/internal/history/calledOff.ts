@@ -13,7 +13,8 @@ export interface Unfinished {
   readonly runId: string
 }
 
-const mayHaveHappened = (runId: string) => {
+/** The failure of a call that may have happened. */
+export const mayHaveHappened = (runId: string) => {
   const { code, instruction, message_for_model } = byCode("outcome_unknown")
   return { status: "error", code, message_for_model, safe_to_retry: false, instruction, trace_id: runId }
 }

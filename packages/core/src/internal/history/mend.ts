@@ -47,6 +47,20 @@ const mark = (options: Prompt.ProviderOptions, problem: Mending["problem"]): Pro
   }
 })
 
+/** A call or a result under another id, because an earlier call has its own. */
+export const renamed = <Part extends Prompt.ToolCallPart | Prompt.ToolResultPart>(part: Part, id: string): Part => ({
+  ...part,
+  id,
+  options: mark(part.options, "repeated_id")
+})
+
+/** An id that no earlier call has. */
+export const freeId = (ids: ReadonlySet<string>, wanted: string): string => {
+  let id = wanted
+  for (let n = 2; id === "" || ids.has(id); n++) id = `${wanted === "" ? "call" : wanted}_${n}`
+  return id
+}
+
 const unknownResult = ({ id, part: { name } }: Slot): Prompt.ToolResultPart => {
   const { code, instruction, message_for_model } = byCode("outcome_unknown")
   return Prompt.toolResultPart({
@@ -94,8 +108,7 @@ class Mender {
 
   private readCall(m: number, part: Prompt.AssistantMessagePart): void {
     if (part.type !== "tool-call" || part.providerExecuted) return
-    let id = part.id
-    for (let n = 2; id === "" || this.ids.has(id); n++) id = `${part.id === "" ? "call" : part.id}_${n}`
+    const id = freeId(this.ids, part.id)
     this.ids.add(id)
     const slot: Slot = { message: m, part, id, result: undefined }
     if (id !== part.id) {
@@ -139,7 +152,7 @@ class Mender {
         const slot = part.type === "tool-call" ? this.byPart.get(part) : undefined
         return slot === undefined || slot.id === slot.part.id
           ? part
-          : Prompt.toolCallPart({ ...slot.part, id: slot.id, options: mark(slot.part.options, "repeated_id") })
+          : renamed(slot.part, slot.id)
       })
     })
   }

@@ -27,6 +27,8 @@ import { announceStart, inCallSpan, type OnEnd } from "./callSpan.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { settleOwed } from "../run/owed.ts"
 import { addTaint, type Run } from "../run/run.ts"
+import { resultsMessage } from "../run/transcript.ts"
+import { outcomeOf } from "../call/loggedWrite.ts"
 import type { CallResult } from "../run/callResult.ts"
 
 /** What is known about the calls of a round that is resumed. */
@@ -118,9 +120,6 @@ export interface RoundOutcome {
 
 const noResumptions: ReadonlyMap<string, Resumption> = new Map()
 
-/** Records a result where there is no journal. */
-const nowhere = (): Effect.Effect<void> => Effect.void
-
 /** The calls of one answer while they run. */
 class Round implements RoundOutcome {
   readonly calls: RoundContext
@@ -165,7 +164,7 @@ class Round implements RoundOutcome {
     calls: RoundContext,
     raw: RequestedCall,
     index: number,
-    record: (result: CallResult) => Effect.Effect<void> = nowhere
+    record: (result: CallResult) => Effect.Effect<void> = this.logged
   ): Effect.Effect<CallOutcome, unknown, unknown> {
     const resumption = this.resumptions.get(raw.id)
     const ended: OnEnd = (exit) => {
@@ -200,6 +199,15 @@ class Round implements RoundOutcome {
         this.end(index, outcome)
         return outcome
       })
+  }
+
+  /** Stores the result in the write log of the run, if a write of the call is there. */
+  private readonly logged = (result: CallResult): Effect.Effect<void> => {
+    const { records, run, within } = this.calls
+    const { id } = result.call
+    const record = records.get(id)
+    if (run.writes === undefined || record === undefined || within !== undefined) return Effect.void
+    return run.writes.answer({ runId: run.id, callId: id }, outcomeOf(record), () => resultsMessage([result]))
   }
 
   private end(index: number, state: CallState): void {

@@ -11,6 +11,7 @@ import { type Audience, tell } from "./listeners.ts"
 import type { NestedRuns } from "./nestedRuns.ts"
 import type { CompensatedCall, ExecutedCall, RunUsage } from "./record.ts"
 import type { Tracing } from "./tracing.ts"
+import type { WriteLog } from "./writeLog.ts"
 
 /** A write that a run has started, as its call's record knows it. */
 export interface StartedWrite {
@@ -43,6 +44,8 @@ export interface Run {
   readonly account: Account
   /** Where the run's steps are recorded, if they are. */
   readonly journal: Journal | undefined
+  /** Where the start and the end of its writes are stored, if they are: never besides a journal. */
+  readonly writes: WriteLog | undefined
   /** Where the run stands in its journal: the same in each life of the outermost run. */
   readonly place: string
   /** What is counted besides, for a record of the journal. */

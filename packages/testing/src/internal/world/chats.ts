@@ -45,7 +45,7 @@ type Chatting<Out, E, R> = Agent.Agent<Prompt.Prompt, Out, E, R>
 export const say = <Out, E, R>(agent: Chatting<Out, E, R>, thread: string, message: Prompt.RawInput) =>
   Effect.flatMap(
     Conversation.send(agent, { owner, thread, message }),
-    ({ exit }): Exit.Exit<Out, E> => exit
+    ({ exit }): Exit.Exit<Out, E | Conversation.WriteError> => exit
   )
 
 /** Decisions about what waits in a thread. */

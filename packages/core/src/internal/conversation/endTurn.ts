@@ -1,0 +1,72 @@
+/** End of a turn: appends what was said, once, and releases the thread if the turn still has it. */
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type * as Prompt from "effect/ai/Prompt"
+import type * as Lease from "../foundation/lease.ts"
+import { appendAnyway } from "./appendAnyway.ts"
+import { type ConversationError, type ThreadNotFound, TurnOver } from "./errors.ts"
+import type { OpenCall } from "./openCalls.ts"
+import type { Conversations, ThreadContent, ThreadKey } from "./service.ts"
+import type { Thread } from "./thread.ts"
+import { endOfLateWaiting, type EndOptions, eventsOf, turnEnded } from "./turnEvents.ts"
+import type { TurnWrites } from "./turnWrites.ts"
+
+/** Ends a turn. */
+export type EndTurn = (options: EndOptions) => Effect.Effect<Thread, ThreadNotFound | ConversationError | TurnOver>
+
+/** A turn that has begun, as its end has to know it. */
+interface Begun {
+  readonly claim: string
+  readonly content: ThreadContent
+  readonly lease: Lease.Lease<unknown>
+  readonly open: ReadonlyArray<OpenCall>
+  readonly prompt: Prompt.Prompt
+  readonly writes: TurnWrites
+  readonly over: () => void
+}
+
+/** Ends a turn, once. */
+export const endOf = (
+  store: Conversations["Service"],
+  key: ThreadKey,
+  { claim, content, lease, open, over, prompt, writes }: Begun
+): EndTurn => {
+  let isEnding = false
+  const stored = (ended: EndOptions) => {
+    const { runId, snapshot } = ended
+    const runs = new Set(writes.runs)
+    if (runId !== undefined && open.some((call) => call.runId === runId)) runs.add(runId)
+    const fresh = eventsOf(ended, prompt, content.entries.at(-1)?.position ?? 0)
+    const before = turnEnded([...runs])
+    const own = store.append({
+      ...key,
+      events: [...before, ...fresh],
+      runId,
+      holds: claim,
+      release: claim,
+      snapshot: (snapshot as Schema.Json | undefined) ?? null
+    })
+    return Effect.catchTags(own, {
+      VersionConflict: Effect.die,
+      // Another turn has claimed the thread since: what waits there is that turn's.
+      ThreadBusy: () =>
+        appendAnyway(store, {
+          ...key,
+          events: [...before, ...snapshot === undefined ? fresh : endOfLateWaiting(fresh, prompt, snapshot)],
+          runId
+        })
+    })
+  }
+  return (ended) =>
+    Effect.uninterruptible(Effect.suspend((): ReturnType<EndTurn> => {
+      if (isEnding) return Effect.fail(new TurnOver({ thread: key.thread }))
+      if (ended.outcome === "paused" && ended.snapshot === undefined) {
+        return Effect.map(store.read(key), ({ thread }) => thread)
+      }
+      isEnding = true
+      return Effect.andThen(lease.stop, stored(ended)).pipe(
+        Effect.tap(() => Effect.sync(over)),
+        Effect.onError(() => Effect.sync(() => isEnding = false))
+      )
+    }))
+}

@@ -1,0 +1,126 @@
+/** Writes of a turn: stored in its thread as they start and end, and read by the next turn if this one does not end. */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Prompt from "effect/ai/Prompt"
+import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
+import { answerWithin } from "../foundation/answerWithin.ts"
+import { hashOf, randomId } from "../foundation/digest.ts"
+import { Actor, Audit } from "../run/audit.ts"
+import {
+  type LoggedWrite,
+  type StartedWrite,
+  type WriteLog,
+  WriteNotStored,
+  type WriteOutcome
+} from "../run/writeLog.ts"
+import type { OpenCall } from "./openCalls.ts"
+import type { Conversations, ThreadKey } from "./service.ts"
+import type { Event } from "./thread.ts"
+import { encodeMessages } from "./view.ts"
+
+const messageJson = (message: Prompt.Message) => encodeMessages([message])[0]!
+
+const callKey = ({ callId, runId }: Pick<LoggedWrite, "runId" | "callId">): string => JSON.stringify([runId, callId])
+
+/** The write log of a turn. */
+export class TurnWrites implements WriteLog {
+  /** The runs whose writes are in the thread. */
+  readonly runs = new Set<string>()
+  private readonly started = new Set<string>()
+  private readonly store: Conversations["Service"]
+  private readonly key: ThreadKey
+  private readonly claim: string
+
+  constructor(store: Conversations["Service"], key: ThreadKey, claim: string) {
+    this.store = store
+    this.key = key
+    this.claim = claim
+  }
+
+  readonly start = (write: StartedWrite): Effect.Effect<void> =>
+    Effect.flatMap(hashOf(write.arguments), (argumentsHash) => {
+      const key = callKey(write)
+      const { callId, path, runId, tool } = write
+      const message = this.started.has(key) ? undefined : { message: messageJson(write.message()) }
+      const event: Event = {
+        _tag: "WriteStarted",
+        version: 1,
+        callId,
+        write: write.write,
+        tool,
+        path,
+        argumentsHash,
+        ...message
+      }
+      // A turn that has lost its thread starts nothing: the next one may do the same.
+      return this.store.append({ ...this.key, events: [event], runId, holds: this.claim }).pipe(
+        Effect.matchEffect({
+          onFailure: (error) => Effect.die(new WriteNotStored(error)),
+          onSuccess: () =>
+            Effect.sync(() => {
+              this.started.add(key)
+              this.runs.add(runId)
+            })
+        })
+      )
+    })
+
+  readonly end = ({ callId, runId, write }: LoggedWrite, outcome: WriteOutcome): Effect.Effect<void> =>
+    this.append(runId, { _tag: "WriteEnded", version: 1, callId, write, outcome })
+
+  readonly answer: WriteLog["answer"] = (call, outcome, result) =>
+    Effect.suspend(() =>
+      this.started.has(callKey(call))
+        ? this.append(call.runId, {
+          _tag: "WriteEnded",
+          version: 1,
+          callId: call.callId,
+          outcome,
+          result: messageJson(result())
+        })
+        : Effect.void
+    )
+
+  private append(runId: string, event: Event): Effect.Effect<void> {
+    return Effect.catchCause(
+      Effect.asVoid(this.store.append({ ...this.key, events: [event], runId })),
+      // The end of the turn stores it once more.
+      (cause) => Effect.logWarning("The end of a write could not be stored in its thread", cause)
+    )
+  }
+}
+
+/** Writes an audit record of each write that started in a turn which has not ended, and of which no outcome is known. */
+export const auditUnknown = (call: OpenCall): Effect.Effect<void> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const write = Context.get(context, Audit)
+    if (write === undefined) return Effect.void
+    const actor = Context.get(context, Actor)
+    const late = Effect.die(new Error("The audit did not answer in time"))
+    return Effect.forEach(
+      [...call.writes.values()].filter(({ outcome }) => outcome === undefined),
+      ({ argumentsHash, path, tool }) =>
+        Effect.flatMap(
+          Effect.all([Clock.currentTimeMillis, randomId]),
+          ([at, referenceId]) =>
+            answerWithin(
+              write({
+                referenceId,
+                at,
+                ...(actor === undefined ? undefined : { actor }),
+                runId: call.runId,
+                path,
+                tool,
+                callId: call.callId,
+                argumentsHash,
+                decision: "outcome_unknown",
+                security: false
+              }),
+              Context.get(context, CurrentStoreTimeout),
+              () => late
+            )
+        ),
+      { discard: true }
+    )
+  })

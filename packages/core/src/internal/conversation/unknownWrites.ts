@@ -1,0 +1,33 @@
+/** Unknown writes: those of a turn whose process died, found by the next turn. */
+import * as Effect from "effect/Effect"
+import { appendAnyway } from "./appendAnyway.ts"
+import { findingOf, openCalls, resultOf } from "./openCalls.ts"
+import type { Conversations, ThreadContent, ThreadKey } from "./service.ts"
+import type { Event } from "./thread.ts"
+import { auditUnknown } from "./turnWrites.ts"
+import { encodeMessages } from "./view.ts"
+
+/**
+ * Stores of each call that a turn has left open, because its process died, that its outcome is unknown. The audit has it, too. Returns what was
+ * found.
+ */
+export const storeUnknown = Effect.fnUntraced(function*(
+  store: Conversations["Service"],
+  key: ThreadKey,
+  { entries }: ThreadContent,
+  runId: string | undefined
+) {
+  const left = openCalls(entries).filter((call) => call.result === undefined && call.runId !== runId)
+  for (const call of left) {
+    yield* auditUnknown(call)
+    const event: Event = {
+      _tag: "WriteEnded",
+      version: 1,
+      callId: call.callId,
+      outcome: "unknown",
+      result: encodeMessages([resultOf(call)])[0]!
+    }
+    yield* appendAnyway(store, { ...key, events: [event], runId: call.runId })
+  }
+  return left.map(findingOf)
+})
