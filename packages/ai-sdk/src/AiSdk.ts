@@ -22,9 +22,10 @@ import { dual } from "effect/Function"
 import * as Struct from "effect/Struct"
 import * as IdleTimeout from "@recourse/core/IdleTimeout"
 import * as ModelProvider from "@recourse/core/ModelProvider"
+import * as TextCall from "@recourse/core/TextCall"
 import * as Errors from "./internal/errors.ts"
 import { toCallOptions } from "./internal/request.ts"
-import { type Reader, toParts } from "./internal/response.ts"
+import { leftCall, type Reader, toParts } from "./internal/response.ts"
 import { toStreamParts } from "./internal/stream.ts"
 import * as Tools from "./internal/tools.ts"
 import { toV4 } from "./internal/v3.ts"
@@ -163,6 +164,7 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
     const reader: Reader = {
       tools: new Map(request.tools.map((tool) => [tool.name, tool])),
       transformer: codecTransformer,
+      offered: request.responseFormat.type === "json" ? [] : request.tools.map(({ name }) => name),
       dropped: new Set()
     }
     return { call, reader, limits: IdleTimeout.make(current) }
@@ -192,6 +194,7 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
 
   return ModelProvider.make({
     codecTransformer,
+    model: { provider: model.provider, name: model.modelId },
     generateText: Effect.fnUntraced(function*(request) {
       const { call, limits, reader } = yield* prepare("generateText", request)
       const result = yield* Errors.orSilent(
@@ -205,6 +208,10 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
       if (isBlank(result)) return yield* Effect.fail(Errors.blank("generateText"))
       const parts = toParts(result, reader, call.responseFormat?.type === "json")
       for (const part of parts) annotateResponse(request, part)
+      const text = parts.map((part) => part.type === "text" ? part.text : "").join("")
+      if (!parts.some(({ type }) => type === "tool-call") && TextCall.isLeftIn(text, reader.offered)) {
+        return yield* Effect.fail(Errors.make("generateText", leftCall()))
+      }
       yield* logDropped(v4, reader)
       return parts
     }),

@@ -50,6 +50,8 @@ export const Usage = Schema.Struct({
   cachedInputTokens: Schema.Int,
   outputTokens: Schema.Int,
   totalTokens: Schema.Int,
+  /** Tokens among the others that no provider reported, and that were estimated; left out if there are none. */
+  estimatedTokens: Schema.optionalKey(Schema.Int),
   /** What the tokens cost by the program's `Budget.Prices`; 0 where there are none. */
   cost: Schema.Finite
 })

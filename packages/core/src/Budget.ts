@@ -40,7 +40,8 @@ export type Kind = typeof Kind.Type
  * - `transportRetries`: HTTP requests of model calls that are sent again by `TransportRetry`.
  * - `allFailureRounds`: rounds in a row in which every call failed; a success starts the count again.
  * - `duration`: wall clock from the start of the agent; at the deadline whatever runs is interrupted.
- * - `tokens`: total tokens as the provider reports them, looked at before each model call.
+ * - `tokens`: total tokens as the provider reports them, looked at before each model call. Tokens that it does not report are
+ *   estimated, by the `Tokenizer` of `effect/ai` if one is provided, and stand in `estimatedTokens` of the usage.
  * - `cost`: what the tokens cost by the program's {@link Prices}, in their currency, looked at before each model call.
  * - `levels`: agents within agents, below this one: 0 lets it run none. Agents that are functions are not counted.
  * - `argumentSize`: characters of one call's arguments as JSON text: the model's own, and a fixer's.

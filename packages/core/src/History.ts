@@ -4,9 +4,9 @@
  * A call and its result are never torn apart, and a mark of untrusted text stays in the conversation. The functions that
  * shorten fit the `compact` option of agents.
  */
+export { countTokens } from "./internal/foundation/tokens.ts"
 export { withoutFailedCalls } from "./internal/history/calls.ts"
 export { type Claim, claims } from "./internal/history/claims.ts"
 export { keepLast, trimResults, withinTokens } from "./internal/history/cut.ts"
 export { mend, type Mended, Mending } from "./internal/history/mend.ts"
 export { summarised, type Summariser } from "./internal/history/summary.ts"
-export { countTokens } from "./internal/history/tokens.ts"

@@ -13,6 +13,12 @@ import type * as IdGenerator from "effect/ai/IdGenerator"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
 
+/** The provider and the name of a model. */
+export interface ModelIdentity {
+  readonly provider: string
+  readonly name: string
+}
+
 /** How a provider answers; the same hooks that `LanguageModel.make` takes. */
 export interface Hooks {
   readonly generateText: (
@@ -27,6 +33,8 @@ export interface Hooks {
    * an agent with tools is then asked for a format only where its answer is to be corrected.
    */
   readonly structuredOutput?: "with-tools" | undefined
+  /** The model that is asked, for spans, metrics and prices. Default: as `Model.ModelName` of `effect/ai` says, if it is provided. */
+  readonly model?: ModelIdentity | undefined
 }
 
 const hooks = Symbol.for("@recourse/core/ModelProvider/hooks")
@@ -60,13 +68,23 @@ export const make = (provider: Hooks): Effect.Effect<LanguageModel.LanguageModel
 export const hooksOf = (model: LanguageModel.LanguageModel): Hooks | undefined =>
   (model as { readonly [hooks]?: Hooks })[hooks]
 
+const identity = Symbol.for("@recourse/core/ModelProvider/identity")
+
+/** @internal The provider and the name of a model, if its provider has said them. */
+export const identityOf = (model: LanguageModel.LanguageModel): ModelIdentity | undefined =>
+  hooksOf(model)?.model ?? (model as { readonly [identity]?: ModelIdentity })[identity]
+
 const transformer = Symbol.for("@recourse/core/ModelProvider/transformer")
 
 /** @internal A model whose answers are those of another one. */
 export const withTransformerOf = (
   model: LanguageModel.LanguageModel,
   inner: LanguageModel.LanguageModel
-): LanguageModel.LanguageModel => Object.defineProperty(model, transformer, { value: transformerOf(inner) })
+): LanguageModel.LanguageModel =>
+  Object.defineProperties(model, {
+    [transformer]: { value: transformerOf(inner) },
+    [identity]: { value: identityOf(inner) }
+  })
 
 /** @internal How the provider of a model changes schemas, where that is known: what it answers fits the changed ones. */
 export const transformerOf = (model: LanguageModel.LanguageModel): LanguageModel.CodecTransformer | undefined =>

@@ -17,6 +17,10 @@ export interface RunUsage {
   readonly cachedInputTokens: number
   readonly outputTokens: number
   readonly totalTokens: number
+  /**
+   * Tokens among the others that no provider reported: estimates, made where a budget caps tokens or cost. Left out if there are none.
+   */
+  readonly estimatedTokens?: number
   /** What the tokens cost by the program's `Budget.Prices`; 0 where there are none. */
   readonly cost: number
 }

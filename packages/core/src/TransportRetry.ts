@@ -8,6 +8,7 @@
  * - three attempts in all, waiting 250 ms, then 500 ms, each ±20 %
  * - `retry-after-ms`, else `Retry-After` (seconds, fractions of seconds, an HTTP date): the wait is never shorter than asked. If it is longer than
  *   `maxRetryAfter` (60 s), nothing is waited for and the answer surfaces at once, its headers intact
+ * - without these headers the wait that the error's body or the reset of a rate limit names, see `serverWait`
  * - a timeout is the caller's whole budget, so it is not repeated
  *
  * When the attempts are used up, the last response or error surfaces unchanged and with its own type.
@@ -18,7 +19,7 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Headers from "effect/http/Headers"
+import type * as Headers from "effect/http/Headers"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientError from "effect/http/HttpClientError"
 import type * as HttpClientRequest from "effect/http/HttpClientRequest"
@@ -26,9 +27,9 @@ import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
-import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
+import * as ServerWait from "./internal/model/serverWait.ts"
 import { type Failure, Observer } from "./internal/model/transportObserver.ts"
 
 export { type Failure, Observer, type Retry } from "./internal/model/transportObserver.ts"
@@ -74,26 +75,27 @@ export const defaultSchedule: Schedule.Schedule<unknown> = Schedule.exponential(
  * asked && Duration.toMillis(asked) // => 1500
  * ```
  */
-export const retryAfter = (headers: Headers.Headers, nowMillis: number): Duration.Duration | undefined => {
-  const millis = decimal(headers["retry-after-ms"])
-  if (millis !== undefined) return waitOf(millis)
-  const value = headers["retry-after"]
-  if (value === undefined) return undefined
-  const seconds = decimal(value)
-  if (seconds !== undefined) return waitOf(seconds * 1000)
-  const parsed = Headers.parseRetryAfter(value)
-  return Result.isSuccess(parsed)
-    ? waitOf(Duration.toMillis(Headers.retryAfterDelay(parsed.success, nowMillis)))
-    : undefined
-}
+export const retryAfter = (headers: Headers.Headers, nowMillis: number): Duration.Duration | undefined =>
+  ServerWait.retryAfter(headers, nowMillis)
 
-/** The longest wait that is told: any number of digits can stand in a header, and sums and dates are made of it. */
-const longestWait = 365 * 24 * 60 * 60 * 1000
-
-const waitOf = (millis: number): Duration.Duration => Duration.millis(Math.min(Math.ceil(millis), longestWait))
-
-const decimal = (value: string | undefined): number | undefined =>
-  value !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : undefined
+/**
+ * How long an answer asks to wait, wherever it says so: as {@link retryAfter}, else in the error of its body (`google.rpc.RetryInfo`,
+ * `retry_after`, headers that a gateway passes on), else, for status 429, in the reset of a rate limit that is used up
+ * (`x-ratelimit-reset-requests`, `ratelimit-reset`, `anthropic-ratelimit-tokens-reset`, …). Dates are measured against the server's
+ * `Date`. `nowMillis`: our time since the epoch, for servers without one. No prose is read.
+ *
+ * ```ts
+ * import { Duration } from "effect"
+ * import { Headers } from "effect/http"
+ * import { TransportRetry } from "@recourse/core"
+ *
+ * const body = `{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"2s"}]}}`
+ * const asked = TransportRetry.serverWait({ status: 429, headers: Headers.empty, body }, 0)
+ * asked && Duration.toMillis(asked) // => 2000
+ * ```
+ */
+export const serverWait = (answer: ServerWait.Answer, nowMillis: number): Duration.Duration | undefined =>
+  ServerWait.serverWait(answer, nowMillis)
 
 /** The first error code along a chain of causes, such as `ECONNRESET` or `UND_ERR_SOCKET`. */
 export const errorCode = (error: unknown): string | undefined =>
@@ -129,6 +131,12 @@ interface Verdict {
   readonly request: HttpClientRequest.HttpClientRequest
 }
 
+const head = ({ headers, status }: Answer) => ({ headers, status })
+
+/** The body of an answer that has been received. */
+const bodyOf = (answer: Answer): string | undefined =>
+  Predicate.hasProperty(answer, "body") && typeof answer.body === "string" ? answer.body : undefined
+
 const judgeAnswer = (
   answer: Answer,
   now: number,
@@ -140,7 +148,7 @@ const judgeAnswer = (
   return repeat
     ? {
       failure: { _tag: "Status", status: answer.status },
-      retryAfter: retryAfter(answer.headers, now),
+      retryAfter: ServerWait.serverWait({ ...head(answer), body: bodyOf(answer) }, now),
       request: answer.request
     }
     : undefined

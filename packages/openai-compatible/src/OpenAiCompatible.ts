@@ -163,15 +163,16 @@ export const make = (
         )
       }
       const newId = yield* idSource
-      return { exchange, newId, settings, target }
+      const tools = request.responseFormat.type === "json" ? [] : request.tools.map(({ name }) => name)
+      return { exchange, newId, settings, target, tools }
     })
 
     const generateText = Effect.fnUntraced(
       function*(request: LanguageModel.ProviderOptions) {
-        const { exchange, newId, settings, target } = yield* prepare(request, false)
+        const { exchange, newId, settings, target, tools } = yield* prepare(request, false)
         const { answer, toolMode } = yield* withTimeout(exchange(Connection.send), settings.timeout, target)
         const now = yield* Clock.currentTimeMillis
-        const parts = yield* Effect.fromResult(Answer.whole(answer, { target, toolMode, newId, now }))
+        const parts = yield* Effect.fromResult(Answer.whole(answer, { target, toolMode, newId, now, tools }))
         annotateResponse(request, parts)
         return parts
       },
@@ -179,11 +180,11 @@ export const make = (
     )
 
     const prepareStream = Effect.fnUntraced(function*(request: LanguageModel.ProviderOptions) {
-      const { exchange, newId, settings: { timeout }, target } = yield* prepare(request, true)
+      const { exchange, newId, settings: { timeout }, target, tools } = yield* prepare(request, true)
       const answered = Effect.flatMap(exchange(Connection.stream), ({ answer, toolMode }) =>
         Effect.map(
           Clock.currentTimeMillis,
-          (now) => Answer.streamed(answer, { target, toolMode, newId, now })
+          (now) => Answer.streamed(answer, { target, toolMode, newId, now, tools })
         ))
       const stream = Stream.tap(
         Stream.unwrap(answered),
@@ -196,7 +197,12 @@ export const make = (
     const streamText = (request: LanguageModel.ProviderOptions) =>
       Stream.mapError(Stream.unwrap(prepareStream(request)), aiError("streamText"))
 
-    return yield* ModelProvider.make({ codecTransformer: toCodecOpenAI, generateText, streamText })
+    return yield* ModelProvider.make({
+      codecTransformer: toCodecOpenAI,
+      generateText,
+      streamText,
+      model: { provider: options.preset ?? configured.host, name: configured.model }
+    })
   })
 
 /**

@@ -14,7 +14,7 @@ const presets = {
     baseUrl: "https://api.openai.com/v1",
     keyVariable: "OPENAI_API_KEY",
     keyRequired: true,
-    quirks: { systemRole: "developer", maxTokensField: "max_completion_tokens", invalidArguments: "raw" }
+    quirks: { systemRole: "developer", maxTokensField: "max_completion_tokens", invalidArguments: "raw", maxTools: 128 }
   },
   ollama: {
     baseUrl: "http://localhost:11434/v1",
@@ -34,7 +34,13 @@ const presets = {
     baseUrl: "https://api.deepseek.com",
     keyVariable: "DEEPSEEK_API_KEY",
     keyRequired: true,
-    quirks: { structuredOutput: "json_object", parallelToolCalls: false, reasoningHistory: "reasoning_content" }
+    quirks: {
+      structuredOutput: "json_object",
+      parallelToolCalls: false,
+      reasoningHistory: "reasoning_content",
+      maxTools: 128,
+      toolFiles: "omit"
+    }
   },
   moonshot: {
     baseUrl: "https://api.moonshot.ai/v1",
@@ -44,7 +50,8 @@ const presets = {
       structuredOutput: "json_object",
       requiredToolChoice: "auto",
       parallelToolCalls: false,
-      reasoningHistory: "reasoning_content"
+      reasoningHistory: "reasoning_content",
+      maxTools: 128
     }
   },
   openrouter: {
@@ -58,19 +65,19 @@ const presets = {
     baseUrl: "https://api.perplexity.ai",
     keyVariable: "PERPLEXITY_API_KEY",
     keyRequired: true,
-    quirks: { tools: "inline", streamUsage: false, parallelToolCalls: false }
+    quirks: { tools: "inline", streamUsage: false, parallelToolCalls: false, toolFiles: "omit" }
   },
   gemini: {
     baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
     keyVariable: "GEMINI_API_KEY",
     keyRequired: true,
-    quirks: { parallelToolCalls: false }
+    quirks: { parallelToolCalls: false, maxTools: 128 }
   },
   groq: {
     baseUrl: "https://api.groq.com/openai/v1",
     keyVariable: "GROQ_API_KEY",
     keyRequired: true,
-    quirks: { structuredOutput: "json_object", maxTokensField: "max_completion_tokens" }
+    quirks: { structuredOutput: "json_object", maxTokensField: "max_completion_tokens", maxTools: 128 }
   },
   mistral: {
     baseUrl: "https://api.mistral.ai/v1",

@@ -3,6 +3,8 @@
  * options override them.
  */
 
+import * as TextCall from "@recourse/core/TextCall"
+
 /**
  * An answer by which a server says that it takes no native tools. Every field given must match; `null` means that the answer must not have it.
  * `code`, `type` and `param` are the error object's. Rules without a code or a parameter are for servers that explain themselves in prose alone: then
@@ -49,6 +51,18 @@ export interface Quirks {
    * server, such as signatures of thoughts: they are returned to it unchanged, and to no other server.
    */
   readonly unreturnedFields: ReadonlyArray<string>
+  /**
+   * How calls are spelled that a server leaves in the text. Such a text is no answer where tools are offered: the request fails with a
+   * retryable `InvalidOutputError`. Default: `TextCall.spellings` of the core; `[]` for texts that may hold anything.
+   */
+  readonly textCalls: ReadonlyArray<RegExp>
+  /** The most tools of a request that the server takes; more fail before the request with `InvalidRequestError`. Default: no limit. */
+  readonly maxTools: number
+  /**
+   * How files in results of tools are sent. `user`: in a user message behind the tool messages, because a tool message holds text alone.
+   * `omit`: as a note in their place, for models that do not see.
+   */
+  readonly toolFiles: "user" | "omit"
 }
 
 /** What is assumed of a server of which nothing is known. */
@@ -76,5 +90,8 @@ export const defaults: Quirks = {
   maxTokensField: "max_tokens",
   streamUsage: true,
   reasoningHistory: "received",
-  unreturnedFields: ["audio", "executed_tools", "citations", "search_results", "context"]
+  unreturnedFields: ["audio", "executed_tools", "citations", "search_results", "context"],
+  textCalls: TextCall.spellings,
+  maxTools: Number.POSITIVE_INFINITY,
+  toolFiles: "user"
 }

@@ -52,7 +52,7 @@ describe("a whole answer", () => {
             id: "a",
             name: "parse",
             params: { json: "1" },
-            metadata: { openaiCompatible: { server: "HOST", reasoning: "reasoning_content" } }
+            metadata: { chatCompletions: { server: "HOST", reasoning: "reasoning_content" } }
           },
           { type: "tool-call", id: "id_1", name: "now", params: {} },
           { type: "tool-call", id: "id_1_2", name: "parse", params: { json: "2" } },

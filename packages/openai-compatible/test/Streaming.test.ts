@@ -68,7 +68,7 @@ const everythingParts = (server = "localhost") => [
     id: "call_a",
     name: "parse",
     params: { json: "{}" },
-    metadata: { openaiCompatible: { server, reasoning: "reasoning_content" } }
+    metadata: { chatCompletions: { server, reasoning: "reasoning_content" } }
   },
   { type: "tool-call", id: "call_b", name: "parse", params: { json: "é" } },
   finish("tool-calls", true)

@@ -99,7 +99,7 @@ export class RunTimeline implements Timeline {
     }
     const more = usedBy(event)
     for (const kind of Object.keys(more) as Array<keyof Usage>) {
-      this.use = { ...this.use, [kind]: this.use[kind] + more[kind]! }
+      this.use = { ...this.use, [kind]: (this.use[kind] ?? 0) + more[kind]! }
     }
   }
 

@@ -6,14 +6,16 @@ import * as Headers from "effect/http/Headers"
 import * as ProviderResponse from "@recourse/core/ProviderResponse"
 import * as TransportRetry from "@recourse/core/TransportRetry"
 import { findInCauses, isUnreadable, networkCode } from "./causes.ts"
-import { codesOf, errorFields, isFields, meaningOf, statusOf } from "./errorCodes.ts"
-import { retryDelayOf } from "./retryDelay.ts"
+import { codesOf, errorFields, meaningOf, statusOf } from "./errorCodes.ts"
 
 export interface Surroundings {
   readonly now: number
   /** Takes out what must not be shown. */
   readonly scrub: (text: string) => string
 }
+
+/** Parameters that hold the conversation. */
+const inputs: ReadonlySet<string> = new Set(["messages", "input", "prompt", "contents"])
 
 export const offProtocol = "The provider's answer does not follow its protocol"
 
@@ -46,7 +48,10 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
   const headers = answer.headers ?? Headers.empty
   const codes = codesOf(answer.data)
   const fields = errorFields(answer.data)
-  const retryAfter = TransportRetry.retryAfter(headers, now) ?? retryDelay(fields?.["details"])
+  const retryAfter = TransportRetry.serverWait(
+    { status: answer.status ?? statusOf(codes) ?? 0, headers, body: answer.data ?? answer.body },
+    now
+  )
   const shown = (code: unknown): code is string => typeof code === "string" && word.test(code) && scrub(code) === code
   const param = fields?.["param"]
   const facts = {
@@ -142,7 +147,13 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
     case 403:
       return new AiError.AuthenticationError({ kind: "InsufficientPermissions", ...common })
     default:
-      return new AiError.InvalidRequestError({ description, ...common })
+      return new AiError.InvalidRequestError({
+        description,
+        ...common,
+        ...(status === 400 && (typeof param !== "string" || inputs.has(param))
+          ? { metadata: metadata({ ...facts, kind: "unexplained" }) }
+          : undefined)
+      })
   }
 }
 
@@ -173,14 +184,6 @@ const withoutSecrets = (url: string | undefined): string => {
 const shouldRetry = (headers: Headers.Headers): boolean | undefined => {
   const value = Option.getOrUndefined(Headers.get(headers, "x-should-retry"))
   return value === "true" ? true : value === "false" ? false : undefined
-}
-
-const retryDelay = (details: unknown): Duration.Duration | undefined => {
-  for (const detail of Array.isArray(details) ? details : []) {
-    const delay = isFields(detail) ? retryDelayOf(detail["retryDelay"]) : undefined
-    if (delay !== undefined) return delay
-  }
-  return undefined
 }
 
 /** What a reason says of the AI SDK's error. */

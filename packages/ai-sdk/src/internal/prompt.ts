@@ -20,7 +20,7 @@ export const toPrompt = (prompt: Prompt.Prompt, freeForm: (tool: string) => bool
     const options = providerOptions(message.options)
     switch (message.role) {
       case "system":
-        return [{ role: "system", content: message.content, ...options }]
+        return [{ role: "system", content: message.content.toWellFormed(), ...options }]
       case "user":
         return [{ role: "user", content: message.content.map(textOrFile), ...options }]
       case "assistant": {
@@ -69,7 +69,7 @@ const assistantPart = (
     case "file":
       return [textOrFile(part)]
     case "reasoning":
-      return [{ type: "reasoning", text: part.text, ...providerOptions(part.options) }]
+      return [{ type: "reasoning", text: part.text.toWellFormed(), ...providerOptions(part.options) }]
     case "tool-call":
       return [toolCall(part, freeForm)]
     case "tool-result":
@@ -81,7 +81,7 @@ const assistantPart = (
 
 const textOrFile = (part: Prompt.TextPart | Prompt.FilePart): LanguageModelV4TextPart | LanguageModelV4FilePart =>
   part.type === "text"
-    ? { type: "text", text: part.text, ...providerOptions(part.options) }
+    ? { type: "text", text: part.text.toWellFormed(), ...providerOptions(part.options) }
     : {
       type: "file",
       mediaType: part.mediaType,
@@ -114,8 +114,8 @@ const toolCall = (part: Prompt.ToolCallPart, freeForm: (tool: string) => boolean
   toolCallId: part.id,
   toolName: part.name,
   input: isFields(part.params) || part.providerExecuted || freeForm(part.name)
-    ? part.params
-    : { rawInvalidInput: part.params },
+    ? wellFormed(part.params)
+    : { rawInvalidInput: wellFormed(part.params) },
   ...(part.providerExecuted ? { providerExecuted: true } : undefined),
   ...providerOptions(part.options)
 })
@@ -132,7 +132,7 @@ const toolResultOutput = (part: Prompt.ToolResultPart): LanguageModelV4ToolResul
   if (part.modelOutput !== undefined && !part.isFailure) {
     return { type: "content", value: part.modelOutput.map(textOrFile) }
   }
-  const value = toJson(part.result)
+  const value = wellFormed(toJson(part.result))
   if (part.isFailure && isFields(value) && value["type"] === "execution-denied") {
     const reason = value["reason"]
     return { type: "execution-denied", ...(typeof reason === "string" ? { reason } : undefined) }
@@ -142,6 +142,14 @@ const toolResultOutput = (part: Prompt.ToolResultPart): LanguageModelV4ToolResul
     return { type: part.isFailure ? "error-text" : "text", value }
   }
   return { type: part.isFailure ? "error-json" : "json", value }
+}
+
+/** A value without halves of surrogate pairs, which strict servers refuse. */
+const wellFormed = <A>(value: A): A => {
+  const text = JSON.stringify(value) as string | undefined
+  return text === undefined || !/\\ud[89a-f]/.test(text)
+    ? value
+    : JSON.parse(text, (_, item: unknown) => typeof item === "string" ? item.toWellFormed() : item)
 }
 
 const toJson = (value: unknown): JSONValue => JSON.parse(JSON.stringify(value) ?? "null")

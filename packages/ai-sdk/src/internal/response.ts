@@ -13,13 +13,17 @@ import type {
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
 import type * as Tool from "effect/ai/Tool"
+import * as AiError from "effect/ai/AiError"
 import * as Base64 from "effect/encoding/Base64"
+import * as Equal from "effect/Equal"
 import { parseInput } from "./tools.ts"
 
 /** What the parts of one answer are read with. */
 export interface Reader {
   readonly tools: ReadonlyMap<string, Tool.Any>
   readonly transformer: LanguageModel.CodecTransformer
+  /** The tools whose calls may be left in the text; none where the text is to be JSON. */
+  readonly offered: ReadonlyArray<string>
   /** The kinds of content that effect/ai has no part for; reported once for each answer. */
   readonly dropped: Set<string>
 }
@@ -40,15 +44,34 @@ export const toParts = (
   const content = jsonOutput && result.structuredOutputText !== undefined
     ? withOnlyText(result.content, result.structuredOutputText)
     : result.content
-  const parts = content.flatMap((part) => contentPart(part, reader))
+  const isRepeated = repeatedCalls()
+  const parts = content.flatMap((part) => contentPart(part, reader)).filter((part) => !isRepeated(part))
   return [...responseMetadata(result.response ?? {}), ...parts, finish(result)]
 }
+
+/** Recognises the second report of a call: the same id, the same tool and equal arguments. For one answer. */
+export const repeatedCalls = (): (part: Response.PartEncoded | Response.StreamPartEncoded) => boolean => {
+  const calls = new Map<string, Array<Response.ToolCallPartEncoded>>()
+  return (part) => {
+    if (part.type !== "tool-call") return false
+    const reported = calls.get(part.id) ?? []
+    if (reported.some(({ name, params }) => name === part.name && Equal.equals(params, part.params))) return true
+    calls.set(part.id, [...reported, part])
+    return false
+  }
+}
+
+/** The text of an answer is a call that the server did not parse; the next attempt may be parsed. */
+export const leftCall = (): AiError.InvalidOutputError =>
+  new AiError.InvalidOutputError({
+    description: "The server left a tool call in the text of the answer: its tool parser is missing or failed."
+  })
 
 const contentPart = (part: LanguageModelV4Content, reader: Reader): ReadonlyArray<Response.PartEncoded> => {
   switch (part.type) {
     case "text":
       return [
-        { type: "text", text: part.text, ...metadata(part.providerMetadata) },
+        { type: "text", text: part.text.toWellFormed(), ...metadata(part.providerMetadata) },
         ...citations(part.citations, reader)
       ]
     case "reasoning":

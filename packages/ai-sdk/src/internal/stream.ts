@@ -8,7 +8,18 @@ import type * as AiError from "effect/ai/AiError"
 import type * as Response from "effect/ai/Response"
 import type * as IdleTimeout from "@recourse/core/IdleTimeout"
 import * as Errors from "./errors.ts"
-import { citations, finish, metadata, type Reader, responseMetadata, type SharedPart, sharedPart } from "./response.ts"
+import * as TextCall from "@recourse/core/TextCall"
+import {
+  citations,
+  finish,
+  leftCall,
+  metadata,
+  type Reader,
+  repeatedCalls,
+  responseMetadata,
+  type SharedPart,
+  sharedPart
+} from "./response.ts"
 
 /**
  * The parts of a streamed answer. Text, reasoning and the text of tool arguments come as they arrive. Tool calls wait
@@ -58,6 +69,8 @@ class Assembly {
   private readonly reader: Reader
   private held: Array<Response.StreamPartEncoded> = []
   private holding = false
+  private readonly isRepeated = repeatedCalls()
+  private text = ""
   private finished: Extract<LanguageModelV4StreamPart, { type: "finish" }> | undefined
 
   constructor(reader: Reader) {
@@ -76,7 +89,8 @@ class Assembly {
         return []
       }
       this.holding ||= part.type === "tool-call" && part.providerExecuted !== true
-      const parts = toParts(part, this.reader)
+      if (part.type === "text-delta") this.text += part.delta
+      const parts = toParts(part, this.reader).filter((part) => !this.isRepeated(part))
       if (!this.holding || progress.has(part.type)) return parts
       this.held.push(...parts)
       return []
@@ -87,6 +101,8 @@ class Assembly {
     return Effect.suspend(() =>
       this.finished === undefined || isCut(this.finished.finishReason)
         ? Effect.fail(Errors.cut("streamText"))
+        : !this.holding && TextCall.isLeftIn(this.text, this.reader.offered)
+        ? Effect.fail(Errors.make("streamText", leftCall()))
         // one chunk: effect/ai looks at the finish reason before it starts the handlers of the calls in the same chunk
         : Effect.succeed([...this.held, finish(this.finished)])
     )

@@ -4,7 +4,7 @@ import * as Prompt from "effect/ai/Prompt"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { withTaintOf } from "./calls.ts"
 import { from, lastUnits, partsOf } from "./exchanges.ts"
-import { countTokens } from "./tokens.ts"
+import { countTokens } from "../foundation/tokens.ts"
 
 /** A count that makes sense. Throws for others. */
 export const checkCount = (subject: string, count: number): void => {

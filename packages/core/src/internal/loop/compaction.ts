@@ -1,10 +1,10 @@
 /** Compaction: what the model reads in place of a conversation that is too long for it. The transcript keeps all of it. */
 import * as AiError from "effect/ai/AiError"
 import * as Effect from "effect/Effect"
-import { countTokens } from "../history/tokens.ts"
+import { countTokens } from "../foundation/tokens.ts"
 import { mend } from "../history/mend.ts"
 import { withTaintOf } from "../history/calls.ts"
-import { isContextLength } from "../model/contextLength.ts"
+import { isContextLength, isUnexplained } from "../model/contextLength.ts"
 import { emit } from "../run/run.ts"
 import type { Compaction, Conversation } from "./program.ts"
 
@@ -48,16 +48,39 @@ export const compactIfFull = (
 /** The conversation was compacted: ask again. */
 export const again = Symbol.for("@recourse/core/loop/again")
 
-/** Answers `again` if the provider refused the conversation as too long, and it could be made shorter. */
+/** Whether the request that was refused is larger than the last one that the provider accepted in this run. */
+const isLarger = ({ session }: Conversation): Effect.Effect<boolean> =>
+  session.accepted === undefined ? Effect.succeed(true) : Effect.map(
+    Effect.all([countTokens(session.sent().content), countTokens(session.accepted.content)]),
+    ([refused, accepted]) => refused > accepted
+  )
+
+/**
+ * Returns `again` if the provider refused the conversation as too long, and it could be made shorter. A refusal without a known code may
+ * have the same reason: a larger request than the last accepted one is tried once in a shorter form.
+ */
 export const orCompact = <A>(
   state: Conversation,
   compaction: Compaction,
   asked: Effect.Effect<A, unknown, unknown>
 ): Effect.Effect<A | typeof again, unknown, unknown> =>
-  Effect.catchIf(
-    asked,
-    (error) => AiError.isAiError(error) && isContextLength(error),
-    (error) =>
-      Effect.flatMap(compact(state, compaction, "context_length"), (isShorter) =>
-        isShorter ? Effect.succeed(again) : Effect.fail(error))
-  )
+  Effect.suspend((): Effect.Effect<A | typeof again, unknown, unknown> => {
+    const sent = state.session.sent()
+    const accepted = Effect.tap(asked, () =>
+      Effect.sync(() => {
+        state.session.accepted = sent
+      }))
+    return Effect.catch(accepted, (error): Effect.Effect<typeof again, unknown, unknown> => {
+      if (!AiError.isAiError(error)) return Effect.fail(error)
+      const isTooLong = isContextLength(error)
+      if (!isTooLong && !isUnexplained(error)) return Effect.fail(error)
+      return Effect.flatMap(
+        isTooLong ? Effect.succeed(true) : isLarger(state),
+        (mayBeTooLong) =>
+          Effect.flatMap(
+            mayBeTooLong ? compact(state, compaction, "context_length") : Effect.succeed(false),
+            (isShorter) => isShorter ? Effect.succeed(again) : Effect.fail(error)
+          )
+      )
+    })
+  })

@@ -13,9 +13,10 @@ import { before } from "../foundation/sequence.ts"
 import { measureTokens } from "../run/counters.ts"
 import { use } from "../run/run.ts"
 import { chargeCost } from "./cost.ts"
-import { finishOf, isCall, textOf, tokensOf, withShallowArguments } from "./parts.ts"
+import { isCall, textOf, withShallowArguments } from "./parts.ts"
 import * as ModelRequest from "./request.ts"
 import type { TurnEvents } from "./turnEvents.ts"
+import { countUsage } from "./usage.ts"
 
 /** A complete answer of the model. */
 export interface Reply {
@@ -69,22 +70,25 @@ const complete = (parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply, 
 /** Adds what the provider reported to the run's usage, and tells that the model has answered. */
 const answered = (
   events: TurnEvents,
+  prompt: Prompt.Prompt,
   content: ReadonlyArray<Response.AnyPart>,
   context: Context.Context<never>
-): Effect.Effect<void> => {
-  const { run } = events
-  const finish = finishOf(content)
-  const { inputTokens, outputTokens } = tokensOf(finish)
-  use(run, "inputTokens", inputTokens)
-  use(run, "cachedInputTokens", finish?.usage.inputTokens.cacheRead ?? 0)
-  use(run, "outputTokens", outputTokens)
-  use(run, "totalTokens", inputTokens + outputTokens)
-  if (finish !== undefined && run.tracing.isMeasured) measureTokens(context, inputTokens, outputTokens)
-  return before(
-    run.account.addTokens(inputTokens + outputTokens),
-    () => before(chargeCost(run, context, content), () => events.finished(content))
-  )
-}
+): Effect.Effect<void> =>
+  Effect.flatMapEager(countUsage(events.run, prompt, content), ({ estimated, usage }) => {
+    const { run } = events
+    const inputTokens = usage?.inputTokens.total ?? 0
+    const outputTokens = usage?.outputTokens.total ?? 0
+    use(run, "inputTokens", inputTokens)
+    use(run, "cachedInputTokens", usage?.inputTokens.cacheRead ?? 0)
+    use(run, "outputTokens", outputTokens)
+    use(run, "totalTokens", inputTokens + outputTokens)
+    if (estimated > 0) use(run, "estimatedTokens", estimated)
+    else if (usage !== undefined && run.tracing.isMeasured) measureTokens(context, inputTokens, outputTokens)
+    return before(
+      run.account.addTokens(inputTokens + outputTokens),
+      () => before(chargeCost(run, context, content, usage), () => events.finished(content))
+    )
+  })
 
 const choiceText = (choice: ModelRequest.Request["toolChoice"]): string | undefined =>
   choice === undefined || typeof choice === "string" ? choice : JSON.stringify(choice)
@@ -104,7 +108,7 @@ export const ask = (
           ? streamed(events, (onParts) => ModelRequest.listen(model, request, context, onParts))
           : ModelRequest.generate(model, request, context)
     )
-    return Effect.flatMap(asked, (parts) => before(answered(events, parts, context), () => complete(parts)))
+    return Effect.flatMap(asked, (parts) => before(answered(events, prompt, parts, context), () => complete(parts)))
   })
 
 /** An answer that was asked for as an object: what the model said, and the object, or why it is none. */
@@ -136,7 +140,7 @@ export const askObject = <A>(
           content: textParts(reason.responseText),
           value: Result.fail([{ path: [], expected: "expected an object that fits the schema", problem: "invalid" }])
         })),
-      Effect.tap((reply) => answered(events, reply.content, context))
+      Effect.tap((reply) => answered(events, prompt, reply.content, context))
     )
   })
 

@@ -2,12 +2,19 @@
 import { isObject } from "effect/Predicate"
 import type * as AiError from "effect/ai/AiError"
 
-const isMarked = (metadata: unknown): boolean =>
-  isObject(metadata) && Object.hasOwn(metadata, "kind") && metadata["kind"] === "context-length"
+const isMarked = (kind: string) => (metadata: unknown): boolean =>
+  isObject(metadata) && Object.hasOwn(metadata, "kind") && metadata["kind"] === kind
 
 /**
  * Whether a provider refused a request because it is longer than the model's context: an `InvalidRequestError` whose metadata
  * has the `kind` `"context-length"`, as Recourse's providers write it. No text is examined.
  */
 export const isContextLength = ({ reason }: AiError.AiError): boolean =>
-  reason._tag === "InvalidRequestError" && Object.values(reason.metadata).some(isMarked)
+  reason._tag === "InvalidRequestError" && Object.values(reason.metadata).some(isMarked("context-length"))
+
+/**
+ * Whether a provider refused a request with status 400 and no code that is known: an `InvalidRequestError` whose metadata has the `kind`
+ * `"unexplained"`. Most servers report an exceeded context so, in prose, which is not examined.
+ */
+export const isUnexplained = ({ reason }: AiError.AiError): boolean =>
+  reason._tag === "InvalidRequestError" && Object.values(reason.metadata).some(isMarked("unexplained"))

@@ -1,21 +1,25 @@
 /** Cost of model calls: tokens by the program's prices, and the refusal of models without one where cost is capped. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Model from "effect/ai/Model"
 import type * as Response from "effect/ai/Response"
 import { type Price, Prices, type PriceTable } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { type Run, use } from "../run/run.ts"
-import { finishOf } from "./parts.ts"
+import { knownModelName } from "../run/counters.ts"
 
 const million = 1_000_000
 
-const ownPrice = (table: PriceTable | undefined, model: string | undefined): Price | undefined =>
-  table !== undefined && model !== undefined && Object.hasOwn(table, model) ? table[model] : undefined
+/** The name of a model without the date of its version: `m-2026-08-06`, `m-20260806`, `m@20260806`. */
+const undated = (model: string): string => model.replace(/[-@:](?:\d{4}-\d{2}-\d{2}|\d{8})$/, "")
 
-const named = (context: Context.Context<never>): string | undefined =>
-  Option.getOrUndefined(Context.getOption(context, Model.ModelName))
+/** The price of a model, else that of the same model with another date, or without one. */
+const priceOf = (table: PriceTable | undefined, model: string | undefined): Price | undefined => {
+  if (table === undefined || model === undefined) return undefined
+  if (Object.hasOwn(table, model)) return table[model]
+  const name = undated(model)
+  if (Object.hasOwn(table, name)) return table[name]
+  return name === model ? Object.entries(table).find(([priced]) => undated(priced) === name)?.[1] : undefined
+}
 
 const withoutPrice = (run: Run, model: string | undefined): Effect.Effect<never> =>
   Effect.die(
@@ -31,8 +35,8 @@ const withoutPrice = (run: Run, model: string | undefined): Effect.Effect<never>
 export const requireCost = (run: Run, context: Context.Context<never>): Effect.Effect<void> => {
   if (!run.account.hasCap("cost")) return Effect.void
   const table = Context.get(context, Prices)
-  const model = named(context)
-  return table === undefined || (model !== undefined && ownPrice(table, model) === undefined)
+  const model = knownModelName(context)
+  return table === undefined || (model !== undefined && priceOf(table, model) === undefined)
     ? withoutPrice(run, model)
     : run.account.require("cost")
 }
@@ -44,17 +48,17 @@ const priced = (price: Price, { inputTokens, outputTokens }: Response.FinishPart
     (outputTokens.total ?? 0) * output) / million
 }
 
-/** Adds what an answer cost. The name that the provider says goes first: another model may have answered. */
+/** Adds what the tokens of an answer cost. The name that the provider says goes first: another model may have answered. */
 export const chargeCost = (
   run: Run,
   context: Context.Context<never>,
-  content: ReadonlyArray<Response.AnyPart>
+  content: ReadonlyArray<Response.AnyPart>,
+  usage: Response.FinishPart["usage"] | undefined
 ): Effect.Effect<void> => {
   const table = Context.get(context, Prices)
   if (table === undefined) return Effect.void
   const answering = content.find((part) => part.type === "response-metadata")?.modelId
-  const price = ownPrice(table, answering) ?? ownPrice(table, named(context))
-  const usage = finishOf(content)?.usage
+  const price = priceOf(table, answering) ?? priceOf(table, knownModelName(context))
   if (price === undefined) return run.account.hasCap("cost") ? withoutPrice(run, answering) : Effect.void
   if (usage === undefined) return Effect.void
   const cost = priced(price, usage)

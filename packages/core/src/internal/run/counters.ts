@@ -5,7 +5,9 @@ import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
+import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Model from "effect/ai/Model"
+import * as ModelProvider from "../../ModelProvider.ts"
 import {
   modelRetries,
   operationDurationBy,
@@ -31,9 +33,18 @@ export const countToolFix = counting<"fixer" | "tool">(toolFixes)
 export const countToolEscalation = counting<"code" | "tool">(toolEscalations)
 export const countModelRetry = counting<"agent" | "error">(modelRetries)
 
+const identityIn = (context: Context.Context<never>): ModelProvider.ModelIdentity | undefined =>
+  Option.getOrUndefined(Option.flatMapNullishOr(
+    Context.getOption(context, LanguageModel.LanguageModel),
+    ModelProvider.identityOf
+  ))
+
+/** The model that a context asks, if its name is known: the model itself knows it best. */
+export const knownModelName = (context: Context.Context<never>): string | undefined =>
+  identityIn(context)?.name ?? Option.getOrUndefined(Context.getOption(context, Model.ModelName))
+
 /** The model that a context asks. */
-export const modelName = (context: Context.Context<never>): string =>
-  Option.getOrElse(Context.getOption(context, Model.ModelName), () => "unknown")
+export const modelName = (context: Context.Context<never>): string => knownModelName(context) ?? "unknown"
 
 /** The metrics of one model. */
 interface OfModel {
@@ -48,7 +59,8 @@ const models = new Map<string, OfModel>()
 /** A histogram has its attributes itself: one that `Metric.withAttributes` gives them puts them together each time. */
 const metricsOf = (context: Context.Context<never>): OfModel => {
   const model = modelName(context)
-  const provider = Option.getOrUndefined(Context.getOption(context, Model.ProviderName))
+  const provider = identityIn(context)?.provider ??
+    Option.getOrUndefined(Context.getOption(context, Model.ProviderName))
   const key = `${provider ?? ""}\n${model}`
   let metrics = models.get(key)
   if (metrics === undefined) {

@@ -149,7 +149,7 @@ export const emit = (run: Run | undefined, body: () => EventBody): Effect.Effect
 /** Adds to the usage of a run and of all its parents. */
 export const use = (run: Run | undefined, kind: keyof RunUsage, amount: number): void => {
   for (let current = run; current !== undefined; current = current.parent) {
-    current.usage[kind] += amount
+    current.usage[kind] = (current.usage[kind] ?? 0) + amount
     if (current.tally !== undefined) current.tally.usage[kind] = (current.tally.usage[kind] ?? 0) + amount
   }
 }

@@ -32,6 +32,8 @@ export class Session {
   replacedInput: Prompt.Prompt | undefined
   /** Whether the guard of the input has put another one in its place. */
   isReplaced = false
+  /** The last conversation that the provider accepted in this execution; known where the agent compacts. */
+  accepted: Prompt.Prompt | undefined
   /** Model turns so far. */
   turn = 0
   /** Tools that had idempotency keys when the last answer was given, if another life of the run was given it. */

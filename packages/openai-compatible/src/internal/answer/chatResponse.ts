@@ -3,6 +3,7 @@ import * as AiError from "effect/ai/AiError"
 import type * as Response from "effect/ai/Response"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as TextCall from "@recourse/core/TextCall"
 import * as Facts from "./facts.ts"
 import * as InlineTools from "../request/inlineTools.ts"
 import type { Quirks } from "../../Quirks.ts"
@@ -27,11 +28,19 @@ export const callIds = (newId: () => string): (id: string | number | null | unde
 export const namelessCall = (): AiError.InvalidOutputError =>
   new AiError.InvalidOutputError({ description: "The model called a tool without naming it." })
 
+/** The text is a call that the server did not parse; the next attempt may be parsed. */
+export const leftCall = (): AiError.InvalidOutputError =>
+  new AiError.InvalidOutputError({
+    description: "The server left a tool call in the text of the answer: its tool parser is missing or failed."
+  })
+
 export interface Context {
   readonly toolMode: Quirks["tools"]
   readonly target: Target
   readonly http: typeof AiError.HttpContext.Type
   readonly newId: () => string
+  /** The tools whose calls may be left in the text. */
+  readonly tools: ReadonlyArray<string>
 }
 
 /** Decodes the JSON of an answer. Messages name the place that is wrong, never the value found there. */
@@ -85,8 +94,10 @@ export const parts = (
           params: ToolArguments.parse(call.arguments)
         })
       }
-    } else out.push({ type: piece.kind, text: piece.text })
+    } else out.push({ type: piece.kind, text: piece.text.toWellFormed() })
   }
+  const text = out.map((part) => part.type === "text" ? part.text : "").join("")
+  if (calls.length === 0 && TextCall.isLeftIn(text, context.tools, quirks.textCalls)) return Result.fail(leftCall())
   const carriers = calls.length > 0 ? calls : out.filter(isText).slice(-1)
   const state = OpaqueState.messageFields(message, quirks.unreturnedFields)
   withState(carriers, server, OpaqueState.settled(state, calls.length > 0))
@@ -98,7 +109,7 @@ export const parts = (
     reason: refused
       ? "content-filter"
       : Facts.finishReason(choice.finish_reason || "stop", calls.length > 0, context.target.quirks.unknownFinishReason),
-    usage: Facts.usage(completion.usage)
+    usage: Facts.usage(Facts.usageIn(completion))
   })
   return Result.succeed(out)
 }

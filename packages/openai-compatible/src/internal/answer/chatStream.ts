@@ -7,6 +7,7 @@
 import * as AiError from "effect/ai/AiError"
 import type * as Response from "effect/ai/Response"
 import * as Result from "effect/Result"
+import * as TextCall from "@recourse/core/TextCall"
 import * as CallAssembly from "./callAssembly.ts"
 import * as ChatResponse from "./chatResponse.ts"
 import type { Event } from "./eventStream.ts"
@@ -46,6 +47,7 @@ export const make = (context: Context): Assembler => {
   const calls = CallAssembly.make(context.newId, server, (part) => out.push(part))
   const splitter = context.toolMode === "inline" ? InlineTools.splitter() : undefined
   const blocks = TextBlocks.make((part) => out.push(part))
+  let shownText = ""
   const written = { text: "", reasoning: "" }
   let state: OpaqueState.MessageFields = {}
   let metadataSent = false
@@ -69,7 +71,9 @@ export const make = (context: Context): Assembler => {
   const write = (kind: Wire.Piece["kind"], text: string) => {
     content = true
     written[kind] += text
-    blocks.write(kind, kind === "text" && splitter !== undefined ? splitter.push(text) : text)
+    const shown = kind === "text" && splitter !== undefined ? splitter.push(text) : text
+    if (kind === "text") shownText += shown
+    blocks.write(kind, shown)
   }
 
   const readFacts = (message: Wire.Message) => {
@@ -133,7 +137,7 @@ export const make = (context: Context): Assembler => {
         out.push(metadata)
       }
     }
-    usage = chunk.usage ?? usage
+    usage = Facts.mergeUsage(usage, Facts.usageIn(chunk))
     if (chunk.citations !== undefined) lists = { ...lists, citations: chunk.citations }
     if (chunk.search_results !== undefined) lists = { ...lists, search_results: chunk.search_results }
     for (const [at, choice] of (chunk.choices ?? []).entries()) {
@@ -162,6 +166,10 @@ export const make = (context: Context): Assembler => {
       for (const call of rest.calls) calls.add(call.name, call.arguments)
     }
     const hasCalls = !calls.isEmpty()
+    const text = shownText + (rest?.text ?? "")
+    if (!hasCalls && TextCall.isLeftIn(text, context.tools, quirks.textCalls)) {
+      return { parts: take(), failure: ChatResponse.leftCall() }
+    }
     const settled = OpaqueState.settled(state, hasCalls)
     blocks.end(hasCalls, hasCalls ? {} : OpaqueState.metadata(server, settled))
     out.push(...Facts.sources(annotations, lists))
@@ -204,7 +212,7 @@ export const make = (context: Context): Assembler => {
     if (Result.isSuccess(chunk)) return pushChunk(chunk.success)
     // Servers send pings and reports of their own between chunks, and usage without choices.
     if (typeof json === "object" && json !== null && !("choices" in json)) {
-      if ("usage" in json && json.usage !== null) usage = json.usage
+      usage = Facts.mergeUsage(usage, Facts.usageIn(json))
       strange ??= chunk.failure
       return { parts: [] }
     }

@@ -45,23 +45,84 @@ const count = (value: unknown): number | undefined =>
 const minus = (total: number | undefined, part: number | undefined): number | undefined =>
   total === undefined ? undefined : Math.max(0, total - (part ?? 0))
 
-/** Token counts; what is missing or is not a count stays undefined. */
+/** Where servers write each count. */
+const counts = {
+  input: [["prompt_tokens"], ["input_tokens"]],
+  output: [["completion_tokens"], ["output_tokens"]],
+  total: [["total_tokens"]],
+  cacheRead: [
+    ["prompt_tokens_details", "cached_tokens"],
+    ["input_tokens_details", "cached_tokens"],
+    ["prompt_cache_hit_tokens"],
+    ["cached_tokens"],
+    ["cache_read_input_tokens"],
+    ["num_cached_tokens"]
+  ],
+  cacheWrite: [
+    ["prompt_tokens_details", "cache_write_tokens"],
+    ["prompt_tokens_details", "cache_creation_tokens"],
+    ["cache_creation_input_tokens"]
+  ],
+  uncached: [["prompt_cache_miss_tokens"]],
+  reasoning: [
+    ["completion_tokens_details", "reasoning_tokens"],
+    ["output_tokens_details", "reasoning_tokens"],
+    ["reasoning_tokens"]
+  ]
+} as const satisfies Record<string, ReadonlyArray<ReadonlyArray<string>>>
+
+const counted = (raw: unknown, name: keyof typeof counts): number | undefined => {
+  for (const path of counts[name]) {
+    const found = count(at(raw, ...path))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/**
+ * Token counts; what is missing or is not a count stays undefined. Some servers count reasoning outside of the output, and in the total
+ * alone: it is output.
+ */
 export const usage = (raw: unknown): Response.FinishPartEncoded["usage"] => {
-  const input = count(at(raw, "prompt_tokens"))
-  const output = count(at(raw, "completion_tokens"))
-  const cacheRead = count(at(raw, "prompt_tokens_details", "cached_tokens")) ??
-    count(at(raw, "prompt_cache_hit_tokens"))
-  const reasoning = count(at(raw, "completion_tokens_details", "reasoning_tokens"))
+  const total = counted(raw, "total")
+  const shown = counted(raw, "output")
+  const input = counted(raw, "input") ??
+    (total === undefined || shown === undefined ? undefined : Math.max(0, total - shown))
+  const rest = total === undefined || input === undefined ? undefined : Math.max(0, total - input)
+  const output = shown === undefined ? rest : Math.max(shown, rest ?? 0)
+  const cacheRead = counted(raw, "cacheRead")
+  const reasoning = counted(raw, "reasoning") ??
+    (shown === undefined || output === undefined || output === shown ? undefined : output - shown)
   return {
     inputTokens: {
       total: input,
-      uncached: count(at(raw, "prompt_cache_miss_tokens")) ?? minus(input, cacheRead),
+      uncached: counted(raw, "uncached") ?? minus(input, cacheRead),
       cacheRead,
-      cacheWrite: count(at(raw, "prompt_tokens_details", "cache_write_tokens"))
+      cacheWrite: counted(raw, "cacheWrite")
     },
     outputTokens: { total: output, text: minus(output, reasoning), reasoning }
   }
 }
+
+/** The usage of an answer or a chunk, wherever servers put it. */
+export const usageIn = (head: unknown): unknown => {
+  const first = ownField(ownField(head, "choices"), "0")
+  return [
+    ownField(head, "usage"),
+    at(head, "x_groq", "usage"),
+    ownField(first, "usage"),
+    at(first, "message", "usage"),
+    at(first, "delta", "usage")
+  ].find((found) => typeof found === "object" && found !== null)
+}
+
+/** Counts of a stream: later ones outrank earlier ones. */
+export const mergeUsage = (earlier: unknown, later: unknown): unknown =>
+  later === undefined
+    ? earlier
+    : typeof earlier === "object" && earlier !== null && typeof later === "object"
+    ? { ...earlier, ...later }
+    : later
 
 /** Id, model and time of an answer, as far as they are given. */
 export const responseMetadata = (

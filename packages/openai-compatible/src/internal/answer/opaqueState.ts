@@ -11,7 +11,7 @@ import { ownField } from "./ownField.ts"
 import type * as Wire from "./wire.ts"
 
 /** The key of part options and part metadata. */
-const key = "openaiCompatible"
+const key = "chatCompletions"
 
 export type Fields = Readonly<Record<string, Schema.Json>>
 
@@ -39,6 +39,7 @@ const inMessage: ReadonlySet<string> = new Set([
   "annotations",
   "reasoning_content",
   "reasoning",
+  "usage",
   "__proto__"
 ])
 

@@ -39,10 +39,11 @@ const head = {
   model: Anything,
   created: Anything,
   usage: Anything,
+  x_groq: Anything,
   citations: Anything,
   search_results: Anything
 }
-const choiceHead = { index: Index, finish_reason: Text }
+const choiceHead = { index: Index, finish_reason: Text, usage: Anything }
 
 export const Completion = Schema.Struct({
   ...head,

@@ -14,6 +14,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as IdleTimeout from "@recourse/core/IdleTimeout"
 import * as TransportRetry from "@recourse/core/TransportRetry"
+import * as WellFormed from "../request/wellFormed.ts"
 import type { Target } from "./target.ts"
 
 interface Head {
@@ -74,7 +75,7 @@ const makeRequest = (target: Target, body: unknown, accept: string): HttpClientR
   HttpClientRequest.post(target.url).pipe(
     HttpClientRequest.setHeaders(target.headers),
     HttpClientRequest.accept(accept),
-    HttpClientRequest.bodyJsonUnsafe(body)
+    HttpClientRequest.bodyText(WellFormed.stringify(body) ?? "null", "application/json")
   )
 
 /** The body as text. What breaks it is a connection error, so that a whole attempt can be made again. */

@@ -81,6 +81,9 @@ const rateLimit = new Set([
 ])
 const invalidRequest = new Set(["invalid_request_error", "invalid_request", "invalid_argument", "badrequesterror"])
 
+/** Parameters that hold the conversation. */
+const inputs = new Set(["messages", "input", "prompt", "contents"])
+
 const has = (set: ReadonlySet<string>, codes: Codes): boolean => {
   for (const code of codes.all) if (set.has(code)) return true
   return false
@@ -135,7 +138,7 @@ const reasonOf = (answer: FailedAnswer, target: Target, now: number): AiError.Ai
   const shown = (value: string | undefined) => value === undefined ? undefined : identifier(target.scrub(value))
   const inside = answer.status < 300
   const status = inside ? codes.status : answer.status
-  const retryAfter = TransportRetry.retryAfter(answer.headers, now)
+  const retryAfter = TransportRetry.serverWait({ ...answer, status: status ?? answer.status }, now)
   const code = shown(codes.code ?? codes.type)
   const type = shown(codes.type)
   const parameter = shown(codes.param)
@@ -208,8 +211,10 @@ const reasonOf = (answer: FailedAnswer, target: Target, now: number): AiError.Ai
     return unavailable({ ...common, description }, retryAfter)
   }
   if (status !== undefined || has(invalidRequest, codes)) {
+    const isUnexplained = status === 400 && (codes.param === undefined || inputs.has(codes.param))
     return new AiError.InvalidRequestError({
       ...common,
+      ...(isUnexplained ? { metadata: { openaiCompatible: { ...facts, kind: "unexplained" } } } : undefined),
       description,
       ...(parameter === undefined ? undefined : { parameter })
     })

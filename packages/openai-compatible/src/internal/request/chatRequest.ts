@@ -27,6 +27,16 @@ function* making(options: Options, target: Target) {
   const { quirks, settings } = target
   const described = yield* Result.all(options.tools.map(describe))
   const inline = target.toolMode === "inline"
+  if (!inline && described.length > quirks.maxTools) {
+    return yield* Result.fail(
+      new AiError.InvalidRequestError({
+        parameter: "tools",
+        constraint: `must be at most ${quirks.maxTools} for this server, and ${described.length} are offered: ` +
+          "offer fewer with prepareTurn, or divide them among agents or skills",
+        description: "The request was not sent"
+      })
+    )
+  }
   const format = yield* responseFormat(options.responseFormat, quirks)
   const messages = yield* toMessages(options.prompt, { quirks, server: target.server, inline })
   const instructions = [

@@ -8,6 +8,7 @@ import * as InlineTools from "./inlineTools.ts"
 import * as OpaqueState from "../answer/opaqueState.ts"
 import type { Quirks } from "../../Quirks.ts"
 import * as ToolArguments from "../answer/toolArguments.ts"
+import * as WellFormed from "./wellFormed.ts"
 
 /** How a prompt is written for one server. */
 export interface Writing {
@@ -157,26 +158,54 @@ const contentOf = (text: string, hasCalls: boolean, content: OpaqueState.Message
   return hasCalls && text.trim() === "" ? null : text
 }
 
+/** Files that tools have returned, as parts of a user message, each behind the text that says whose it is. */
+class ToolFiles {
+  readonly parts: Array<unknown> = []
+  private count = 0
+
+  /** The text of a file's place in the result. */
+  add(file: Prompt.FilePart, { id, name }: Prompt.ToolResultPart): string {
+    const part = filePart(file)
+    if (Result.isFailure(part)) return `[${file.mediaType} omitted]`
+    const number = ++this.count
+    this.parts.push(
+      { type: "text", text: `File ${number}, from the result of the tool ${name} (call ${id}):` },
+      part.success
+    )
+    return `[${file.mediaType}: file ${number} of the message after the results]`
+  }
+}
+
 const toolMessages = (message: Prompt.ToolMessage, { inline, quirks }: Writing): ReadonlyArray<Message> => {
   const results = message.content.filter((part) => part.type === "tool-result")
   if (results.length === 0) return []
+  const files = new ToolFiles()
+  const text = (part: Prompt.ToolResultPart) => resultText(part, quirks.toolFiles === "user" ? files : undefined)
   if (inline) {
-    const content = results.map((part) => InlineTools.printResult(part.name, resultText(part))).join("\n")
-    return [{ role: "user", content }]
+    const content = results.map((part) => InlineTools.printResult(part.name, text(part))).join("\n")
+    return [{
+      role: "user",
+      content: files.parts.length === 0 ? content : [{ type: "text", text: content }, ...files.parts]
+    }]
   }
-  return results.map((part) => ({
+  const messages: Array<Message> = results.map((part) => ({
     role: "tool",
     tool_call_id: callId(part.id, quirks),
-    content: resultText(part)
+    content: text(part)
   }))
+  if (files.parts.length > 0) messages.push({ role: "user", content: files.parts })
+  return messages
 }
 
-const resultText = (part: Prompt.ToolResultPart): string =>
-  part.modelOutput !== undefined
-    ? Prompt.toolModelOutputToText(part.modelOutput)
-    : typeof part.result === "string"
-    ? part.result
-    : JSON.stringify(part.result) ?? "null"
+const resultText = (part: Prompt.ToolResultPart, files: ToolFiles | undefined): string => {
+  const { modelOutput, result } = part
+  if (modelOutput === undefined) return typeof result === "string" ? result : WellFormed.stringify(result) ?? "null"
+  return Prompt.toolModelOutputToText(
+    files === undefined
+      ? modelOutput
+      : modelOutput.map((piece) => piece.type === "file" ? Prompt.textPart({ text: files.add(piece, part) }) : piece)
+  )
+}
 
 const callId = (id: string, quirks: Quirks): string => {
   if (quirks.toolCallId === "any" || /^[A-Za-z0-9]{9}$/.test(id)) return id

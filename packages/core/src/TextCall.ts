@@ -1,0 +1,88 @@
+/**
+ * Text calls, for providers: tool calls that a server left in the text of an answer, because it has no parser for the model's own
+ * spelling, or one that failed. Such a text is no answer. The spellings are data.
+ */
+
+/** How models spell a call before a server parses it. Each must match a beginning of a call, and nothing that prose holds outside code. */
+export const spellings: ReadonlyArray<RegExp> = [
+  // Hermes, Qwen, GLM, Granite
+  /<tool_call>\s*(?:[[{]|<(?:function|name|arg_key)\b|[\w.-]+\s*(?:\n|<arg_key>|\{|<\/tool_call>))/,
+  /<\|tool_call\|>/,
+  /<tool_calls?>\s*[[{]/,
+  /<function_calls?>\s*[[{<]/,
+  // Llama, Qwen Coder
+  /<function=[\w.-]+>?/,
+  /<\|python_tag\|>/,
+  // Mistral
+  /\[TOOL_CALLS\]/,
+  // Harmony
+  /<\|(?:channel|constrain)\|>/,
+  /<\|start\|>assistant/,
+  // DeepSeek, Kimi
+  /<[|｜]tool[▁_]calls?[▁_](?:section_)?(?:begin|sep)[|｜]>/,
+  /<[|｜]DSML[|｜]/,
+  // Anthropic, MiniMax
+  /<(?:\w+:)?(?:tool_call|function_calls)>\s*<invoke\b/,
+  /<invoke name="/,
+  // Phi, Gemma, Command R
+  /functools\[\s*\{/,
+  /<start_function_call>/,
+  /```tool_code\s/,
+  /<\|START_ACTION\|>/
+]
+
+/** Text without what is quoted as code: an answer may show how calls are spelled. */
+const withoutCode = (text: string): string =>
+  text.replaceAll(/```(?!tool_code)[\s\S]*?(?:```|$)/g, "").replaceAll(/(?<!`)`[^`\n]+`(?!`)/g, "")
+
+const ownText = (value: object, key: string): unknown =>
+  Object.hasOwn(value, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined
+
+/** Whether a value is a call of one of the tools: its name and its arguments, and nothing else. */
+const isCall = (value: unknown, tools: ReadonlyArray<string>): boolean => {
+  if (typeof value !== "object" || value === null) return false
+  const inner = ownText(value, "function")
+  if (typeof inner === "object" && inner !== null) return isCall(inner, tools)
+  const args = ownText(value, "arguments") ?? ownText(value, "parameters")
+  return typeof args === "object" && args !== null && tools.includes(ownText(value, "name") as string) &&
+    Object.keys(value).every((key) => ["id", "type", "name", "arguments", "parameters"].includes(key))
+}
+
+/** Whether the whole text is the JSON of a call of one of the tools, or of several. */
+const isJsonCall = (text: string, tools: ReadonlyArray<string>): boolean => {
+  const json = /^\s*(?:```(?:json)?\s*)?([[{][\s\S]*[\]}])\s*(?:```)?\s*$/.exec(text)?.[1]
+  if (json === undefined) return false
+  try {
+    const value: unknown = JSON.parse(json)
+    return Array.isArray(value)
+      ? value.length > 0 && value.every((item) => isCall(item, tools))
+      : isCall(value, tools)
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Whether a text holds a tool call that its server did not parse: one of the spellings outside of code, or nothing but the JSON of a
+ * call of an offered tool. Never without tools.
+ *
+ * **Example** (A call that is no answer)
+ *
+ * ```ts
+ * import { TextCall } from "@recourse/core"
+ *
+ * TextCall.isLeftIn(`<tool_call>\n{"name": "weather", "arguments": {}}\n</tool_call>`, ["weather"]) // => true
+ * TextCall.isLeftIn("Qwen writes `<tool_call>` before a call.", ["weather"]) // => false
+ * ```
+ */
+export const isLeftIn = (
+  text: string,
+  tools: ReadonlyArray<string>,
+  spelled: ReadonlyArray<RegExp> = spellings
+): boolean => {
+  if (tools.length === 0 || text === "") return false
+  if (spelled.length > 0 && isJsonCall(text, tools)) return true
+  if (!spelled.some((spelling) => spelling.test(text))) return false
+  const prose = withoutCode(text)
+  return spelled.some((spelling) => spelling.test(prose))
+}
