@@ -81,6 +81,7 @@ describe("a failed answer", () => {
         assert.strictEqual(tagOf(reason), expected)
         assert.deepStrictEqual(factsOf(reason), {
           status: Number(status),
+          ...(status === "400" ? { kind: "unexplained" } : undefined),
           ...(status === "413" ? { kind: "context-length" } : undefined)
         })
       }))
@@ -158,11 +159,13 @@ describe("a failed answer", () => {
       })
       assert.deepStrictEqual(factsOf(yield* reasonOf({ status: 400, body: { error: { code: 7, type: "" } } })), {
         status: 400,
-        code: "7"
+        code: "7",
+        kind: "unexplained"
       })
       assert.deepStrictEqual(factsOf(yield* reasonOf({ status: 400, body: { error: { type: "limits" } } })), {
         status: 400,
-        type: "limits"
+        type: "limits",
+        kind: "unexplained"
       })
       const odd = { error: { code: "two words", type: "x".repeat(65), param: `a${key}b`, status: 500 } }
       const shown = yield* reasonOf({ status: 400, body: odd, headers: { "request-id": "req_2" } })
