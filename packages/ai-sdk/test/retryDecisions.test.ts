@@ -456,7 +456,9 @@ describe("what the AI SDK says", () => {
           { description: "The provider package failed with a value that cannot be read" }
         ],
         [undefined, { metadata: { aiSdk: { error: "undefined" } } }],
-        [api({ statusCode: 400 }), { metadata: { aiSdk: { error: "AI_APICallError", codes: [], kind: "unexplained" } } }]
+        [api({ statusCode: 400 }), {
+          metadata: { aiSdk: { error: "AI_APICallError", codes: [], kind: "unexplained" } }
+        }]
       ]
       for (const [thrown, expected] of cases) assert.deepInclude((yield* failureOf(thrown)).reason, expected)
     }))
