@@ -67,8 +67,8 @@ export const Pending = Schema.Struct({
   argumentsHash: Schema.String,
   /** Why the call needs a person, as the policies say. */
   reasons: Schema.Array(Schema.String),
-  /** `approval_expired`: there was an approval, and it came too late. */
-  code: Schema.Literals(["approval_required", "approval_expired"]),
+  /** `approval_expired`: there was an approval, and it came too late. `client_tool`: the page executes it. */
+  code: Schema.Literals(["approval_required", "approval_expired", "client_tool"]),
   /** The fixer whose arguments they are, if they are not the model's own. */
   fixedBy: Schema.optionalKey(Schema.String),
   requestedAt: Schema.Number,
@@ -446,7 +446,7 @@ export const ToolEscalated = Schema.TaggedStruct("ToolEscalated", {
 export const ApprovalRequested = Schema.TaggedStruct("ApprovalRequested", {
   ...call,
   pendingCallId: Schema.String,
-  code: Schema.Literals(["approval_required", "approval_expired"]),
+  code: Schema.Literals(["approval_required", "approval_expired", "client_tool"]),
   arguments: Schema.String,
   argumentsHash: Schema.String,
   reasons: Schema.Array(Schema.String),

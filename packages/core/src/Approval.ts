@@ -24,7 +24,16 @@ import {
 import { Resumptions } from "./internal/approval/snapshot.ts"
 export { interactive } from "./internal/agent/interactive.ts"
 export { type LeftToUndo, leftToUndo } from "./internal/agent/leftToUndo.ts"
-export { approve, type By, Decision, decodeDecisions, edit, reject, respond } from "./internal/approval/decision.ts"
+export {
+  approve,
+  type By,
+  Decision,
+  decodeDecisions,
+  edit,
+  fail,
+  reject,
+  respond
+} from "./internal/approval/decision.ts"
 export {
   ApprovalRequired,
   Completed,

@@ -23,6 +23,7 @@ export type {
   TimeoutError,
   WriteError
 } from "./internal/tool/callTypes.ts"
+export { client, type ClientOptions, ClientToolFailed } from "./internal/tool/client.ts"
 export { codes } from "./internal/tool/codes.ts"
 export { fromJsonSchema, type JsonSchemaToolOptions } from "./internal/tool/fromJsonSchema.ts"
 export { type JsonObject, type JsonParameters, schemaFromJsonSchema } from "./internal/tool/jsonSchemaParameters.ts"

@@ -348,15 +348,18 @@ export class AgUiStream {
     if (outcome === "success" && typeof output === "string" && output !== "" && !this.toldText) {
       this.wholeText(`${event.runId}:output`, output, event, told)
     }
+    const interrupts = this.interrupts.of(pending)
+    // A run that waits for its page alone has no interrupt: the next input has the results as messages.
+    const isOfPage = pending.length > 0 && interrupts.length === 0
     const isResult = outcome === "success" && output !== undefined && typeof output !== "string"
     told.push({
       type: "RUN_FINISHED",
       threadId: this.options.threadId,
       runId: this.options.runId(this.segment),
       ...(isResult ? { result: output } : undefined),
-      outcome: outcome === "paused" && pending.length > 0
-        ? { type: "interrupt", interrupts: this.interrupts.of(pending) }
-        : outcome === "success"
+      outcome: outcome === "paused" && interrupts.length > 0
+        ? { type: "interrupt", interrupts }
+        : outcome === "success" || (outcome === "paused" && isOfPage)
         ? { type: "success" }
         : (this.options.speaksV1 ?? true)
         ? { type: "cancelled" }

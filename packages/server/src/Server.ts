@@ -4,6 +4,7 @@
  *
  * A run belongs to the server: a closed tab neither interrupts nor repeats it.
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -13,7 +14,7 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { Conversations } from "@recourse/core/Conversation"
-import { Runs } from "@recourse/core/Runs"
+import { type RunInfo, Runs } from "@recourse/core/Runs"
 import type { Authentication } from "./Authentication.ts"
 import { Chats, type NewThread, type OnBusy } from "./internal/chat/chats.ts"
 import { preflight, readable } from "./internal/http/cors.ts"
@@ -22,7 +23,7 @@ import { answered } from "./internal/http/problem.ts"
 import { check } from "./internal/http/request.ts"
 import { agUiRoutes } from "./internal/routes/agUi.ts"
 import { completionRoutes } from "./internal/routes/completions.ts"
-import type { AgentCard, Config, Feedback } from "./internal/routes/config.ts"
+import type { AgentCard, Config, Feedback, OnPageInput } from "./internal/routes/config.ts"
 import { operatorRoutes } from "./internal/routes/operator.ts"
 import { runRoutes } from "./internal/routes/runRoutes.ts"
 import { threadRoutes } from "./internal/routes/threads.ts"
@@ -32,7 +33,7 @@ import { CurrentShutdown, Shutdown } from "./internal/shutdown.ts"
 import { Frames } from "./internal/wire/frames.ts"
 export type { NewThread } from "./internal/chat/chats.ts"
 export type { Rate } from "./internal/http/limits.ts"
-export type { AgentCard, Feedback } from "./internal/routes/config.ts"
+export type { AgentCard, Feedback, OnPageInput, PageInput } from "./internal/routes/config.ts"
 
 /** How agents are served. */
 export interface Options {
@@ -56,6 +57,13 @@ export interface Options {
    * what fails is logged. Default: a thread is named after its first message. A title that a person has given stays.
    */
   readonly title?: ((said: NewThread) => Effect.Effect<string, unknown>) | undefined
+  /**
+   * Whether a page may declare tools that it executes itself, by AG-UI's `tools`. Their descriptions, arguments and results are
+   * untrusted, and taint the run. Default: `"allow"`; `"refuse"` answers 400.
+   */
+  readonly requestTools?: "allow" | "refuse" | undefined
+  /** Takes `state` and `forwardedProps` of AG-UI's requests before a run begins. Default: they are refused with 400 unless they are empty. */
+  readonly onPageInput?: OnPageInput | undefined
   /** Keeps what a user thinks of a run. Left out: there is no route for it. */
   readonly onFeedback?: ((feedback: Feedback) => Effect.Effect<void, unknown>) | undefined
   /** How many requests a principal may send in a window. Default: 600 in a minute; `false`: any number. */
@@ -101,6 +109,33 @@ const ready = (config: Config) =>
     )
   )
 
+/** Adds the routes of health checks. However many ask, the stores are asked once a second. */
+const addProbes = (router: HttpRouter.HttpRouter, ready: Effect.Effect<Response.HttpServerResponse>) =>
+  Effect.gen(function*() {
+    yield* router.add("GET", "/health", Response.jsonUnsafe({ status: "ok" }))
+    yield* router.add("GET", "/ready", yield* Effect.cachedWithTTL(ready, "1 second"))
+  })
+
+/** How often a page of the runs that wait is looked through. */
+const sweep = Duration.seconds(5)
+
+/** Fails calls of client tools whose page has not answered in time: a page of waiting runs each time, so that its cost is bounded. */
+const expiring = (chats: Chats) => {
+  let behind: Pick<RunInfo, "runId" | "startedAt"> | undefined
+  const look = Effect.gen(function*() {
+    const now = yield* Clock.currentTimeMillis
+    const runs = yield* chats.runs.list({ status: "waiting", limit: 100, behind })
+    behind = runs.length < 100 ? undefined : runs.at(-1)
+    // Another server, or the page, may be first.
+    yield* Effect.forEach(runs, (run) => Effect.ignore(chats.expire(run, now)), { discard: true })
+  })
+  const logged = Effect.catchCause(
+    look,
+    (cause) => Effect.logWarning("Waiting runs could not be looked through", cause)
+  )
+  return Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(sweep), logged)))
+}
+
 /** Routes for an `HttpRouter`: serve them with `HttpRouter.serve`, or as a fetch handler with `HttpRouter.toWebHandler`. */
 export const layer = (
   options: Options
@@ -125,6 +160,8 @@ export const layer = (
         agents,
         chats,
         onFeedback: options.onFeedback,
+        requestTools: options.requestTools ?? "allow",
+        onPageInput: options.onPageInput,
         frames: yield* Frames.make(chats.runs, (runId) => chats.settled(runId), {
           heartbeat: Duration.fromInputUnsafe(options.heartbeat ?? "15 seconds"),
           keepFor: Duration.seconds(5)
@@ -137,6 +174,7 @@ export const layer = (
         }
       }
       const { runs } = chats
+      yield* expiring(chats)
       yield* (yield* CurrentShutdown)?.add((within) =>
         runs.drain === undefined
           ? config.frames.close(within)
@@ -175,13 +213,7 @@ export const layer = (
           Response.jsonUnsafe(document())
         )
       )
-      yield* router.add("GET", "/health", Response.jsonUnsafe({ status: "ok" }))
-      // However many ask, the stores are asked once a second.
-      yield* router.add(
-        "GET",
-        "/ready",
-        yield* Effect.cachedWithTTL(Effect.provide(ready(config), context), "1 second")
-      )
+      yield* addProbes(router, Effect.provide(ready(config), context))
     })
   )
 

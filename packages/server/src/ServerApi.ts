@@ -194,6 +194,10 @@ const wires = HttpApiGroup.make("wires").add(
     success: [Completion, eventStream],
     error: completionErrors
   }),
+  HttpApiEndpoint.post("responses", "/v1/responses", {
+    payload: Schema.Record(Schema.String, Schema.Json),
+    error: [401, 403, 415, 429, 500, 501].map(openAiError)
+  }),
   HttpApiEndpoint.get("models", "/v1/models", {
     success: Schema.Struct({
       object: Schema.Literal("list"),

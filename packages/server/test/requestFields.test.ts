@@ -221,6 +221,15 @@ describe("chat completions", () => {
       assert.deepStrictEqual(server.world.deeds, [])
     }))
 
+  it.live("are what a client of the Responses protocol is told of", () =>
+    Effect.gen(function*() {
+      const server = yield* serve([])
+      const answer = yield* server.post("/v1/responses", { model: "clerk", input: "Hi" })
+      assert.strictEqual(answer.status, 501)
+      assert.include(answer.text, "/v1/chat/completions")
+      assert.deepStrictEqual(yield* server.runs.list(), [])
+    }))
+
   it.live("ends a run that needs an approval before it answers; no retry leaves one waiting", () =>
     Effect.gen(function*() {
       const server = yield* serve(() => ScriptedModel.call("pay", { amount: 5 }))
@@ -266,13 +275,15 @@ describe("AG-UI", () => {
   it.live("does with each field what its table says, and refuses others by name", () =>
     Effect.gen(function*() {
       const server = yield* serve(() => ScriptedModel.text("Hi."), { server: { rateLimit: false } })
-      // Answers to interrupts begin no run: their fields have a test with interrupts.
+      // Fields of interrupts, tools and context have tests of their own.
       const table: Fields = {
         ...RequestFields.agUi,
         resume: { use: "used" },
+        tools: { use: "used" },
+        context: { use: "used" },
         messages: { use: "used", items: plainMessage }
       }
-      const values = { tools: 1, context: 1, state: { a: 1 }, forwardedProps: { a: 1 } }
+      const values = { state: { a: 1 }, forwardedProps: { a: 1 } }
       const wrong = yield* walk(server, "/agents/clerk/ag-ui", table, body, values)
       assert.strictEqual(wrong.join("\n"), "")
       const paths = pathsOf({ ...RequestFields.agUi, messages: { use: "used", items: RequestFields.agUiMessage } })

@@ -152,7 +152,7 @@ export const compose = (
       }, { discard: true }),
     // Whether what was approved within has run, only its own agent knows.
     isRepeatable: (_snapshot, byCall) =>
-      [...byCall.values()].every(({ _tag }) => _tag === "Reject" || _tag === "Respond"),
+      [...byCall.values()].every(({ _tag }) => _tag !== "Approve" && _tag !== "Edit"),
     undoes: (snapshot, isLeft) =>
       undoesOwn(compensates, snapshot, isLeft) ||
       snapshot.round!.nested!.some(({ callId, snapshot }) =>

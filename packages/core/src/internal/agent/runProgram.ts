@@ -5,6 +5,7 @@ import { type DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import type { Checkpoint, NestedRun, Snapshot } from "../approval/snapshot.ts"
 import { loop, type Start } from "../loop/loop.ts"
 import { type Program, toolsWith } from "../loop/program.ts"
+import { withRequestTools } from "../loop/requestTools.ts"
 import { observed } from "../loop/transportRetries.ts"
 import { decisionsWithin } from "../round/nestedCalls.ts"
 import { presentationOf } from "../result/delivery.ts"
@@ -77,8 +78,8 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
   const skills = new Set(program.skills.map(({ skill }) => skill.name))
   const toolsChanged = () => new SnapshotRefused({ agent: name, reason: "tools_changed" })
   /** A tool of a run: skills may have tools of one name. */
-  const named = ({ skill }: Checkpoint, tool: string | undefined) =>
-    toolsWith(program, skill).byName.get(tool ?? "")?.tool
+  const named = ({ requestTools, skill }: Checkpoint, tool: string | undefined) =>
+    withRequestTools(toolsWith(program, skill), requestTools).byName.get(tool ?? "")?.tool
   /** Whether the result that was decided fits. */
   const resultFits = (
     snapshot: Snapshot,
@@ -119,7 +120,7 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
     isRepeatable: (snapshot, byCall) => {
       const own = new Map(snapshot.round?.calls.map((call) => [call.id, call.name]))
       return [...byCall.values()].every(({ _tag, callId }) => {
-        if (_tag === "Reject" || _tag === "Respond") return true
+        if (_tag !== "Approve" && _tag !== "Edit") return true
         const info = named(snapshot, own.get(callId))?.info
         return info !== undefined && (info.passesKey || info.effects === "read" || info.effects === "idempotent")
       })

@@ -20,11 +20,18 @@ const Edit = Schema.TaggedStruct("Edit", { ...about, arguments: Schema.Record(Sc
 const Reject = Schema.TaggedStruct("Reject", { ...about, reason: Schema.String })
 const Respond = Schema.TaggedStruct("Respond", { ...about, result: Schema.Json })
 
-/** What a person decided about a call that waits. JSON, to come from anywhere. */
-export const Decision = Schema.Union([Approve, Edit, Reject, Respond])
+const Fail = Schema.TaggedStruct("Fail", { ...about, error: Schema.Json })
+
+/** What a person decided about a call that waits, or what a page gave for a call of a client tool. JSON, to come from anywhere. */
+export const Decision = Schema.Union([Approve, Edit, Reject, Respond, Fail])
 
 /** What a person decided about a call that waits. Named by hand, so that messages of the compiler name it. */
-export type Decision = typeof Approve.Type | typeof Edit.Type | typeof Reject.Type | typeof Respond.Type
+export type Decision =
+  | typeof Approve.Type
+  | typeof Edit.Type
+  | typeof Reject.Type
+  | typeof Respond.Type
+  | typeof Fail.Type
 
 const decode = Schema.decodeUnknownResult(Decision)
 
@@ -96,6 +103,16 @@ export const reject = (call: PendingCall, reason: string, options?: By): Decisio
   _tag: "Reject",
   ...subject(call, options),
   reason
+})
+
+/**
+ * The page could not execute a call of a client tool. `error`: JSON of the tool's `failure` schema; other JSON is a
+ * `ClientToolFailed`. A call that waits for an approval is rejected instead.
+ */
+export const fail = (call: PendingCall, error: Schema.Json, options?: By): Decision => ({
+  _tag: "Fail",
+  ...subject(call, options),
+  error
 })
 
 /** Does not run the call: this is its result, as JSON of the tool's `success` schema. */

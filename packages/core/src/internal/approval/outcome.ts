@@ -58,12 +58,14 @@ const refusals = {
 
 /** Why a decision is refused, and what to do about it. */
 const misfits = {
-  malformed: "it is not a decision. Make it with `Approval.approve`, `edit`, `reject` or `respond`",
+  malformed: "it is not a decision. Make it with `Approval.approve`, `edit`, `reject`, `respond` or `fail`",
   unknown_call: "no such call waits. Decide about the `pending` calls of this snapshot",
   other_arguments:
     "it was made for other arguments than those that wait. Show the `pending` call again, and decide about that",
   twice: "there are two decisions about the call. Give one",
-  invalid_result: "its result does not fit the tool's `success` schema"
+  invalid_result: "its result does not fit the tool's `success` schema",
+  client_tool: "the page executes the call. Decide with `Approval.respond`, `fail` or `reject`",
+  no_client_tool: "a person decides about the call. Decide with `Approval.approve`, `edit`, `reject` or `respond`"
 }
 
 /**
@@ -89,11 +91,20 @@ export class SnapshotRefused extends Schema.TaggedError<SnapshotRefused>()("Snap
  * `malformed`: it is not a decision, or what holds it is not a list; `issues` says where and what was expected, never what was
  * sent. `unknown_call`: no such call waits. `other_arguments`: it was made for other arguments than those that wait. `twice`:
  * there are two decisions about the call. `invalid_result`: what it answers does not fit the tool's `success` schema.
+ * `client_tool`: it approves or edits a call that the page executes. `no_client_tool`: it is the failure of another call.
  */
 export class DecisionRefused extends Schema.TaggedError<DecisionRefused>()("DecisionRefused", {
   /** The call that it is about, as far as it names one. */
   callId: Schema.optionalKey(Schema.String),
-  reason: Schema.Literals(["malformed", "unknown_call", "other_arguments", "twice", "invalid_result"]),
+  reason: Schema.Literals([
+    "malformed",
+    "unknown_call",
+    "other_arguments",
+    "twice",
+    "invalid_result",
+    "client_tool",
+    "no_client_tool"
+  ]),
   issues: Schema.optionalKey(Schema.Array(Issue))
 }) {
   override get message(): string {

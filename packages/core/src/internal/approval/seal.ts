@@ -167,6 +167,10 @@ export const match = (
       ? "other_arguments"
       : byCall.has(callId)
       ? "twice"
+      : pending.code === "client_tool" && (decision._tag === "Approve" || decision._tag === "Edit")
+      ? "client_tool"
+      : pending.code !== "client_tool" && decision._tag === "Fail"
+      ? "no_client_tool"
       : undefined
     if (reason !== undefined) return Result.fail(new DecisionRefused({ callId, reason }))
     byCall.set(callId, decision)

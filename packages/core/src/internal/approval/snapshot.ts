@@ -30,7 +30,9 @@ const DecidedWithin = Schema.Struct({
   identity: Schema.String,
   arguments: Schema.Record(Schema.String, Schema.Json),
   fixedBy: Schema.optionalKey(Schema.String),
-  response: Schema.optionalKey(Schema.Struct({ result: Schema.Json }))
+  response: Schema.optionalKey(Schema.Struct({ result: Schema.Json })),
+  /** The failure that the page gave for a call of a client tool. */
+  failed: Schema.optionalKey(Schema.Struct({ error: Schema.Json, isLate: Schema.Boolean }))
 })
 
 /** A write that has begun within a call that waits. */
@@ -152,6 +154,8 @@ export const Checkpoint = Schema.Struct({
   taintedBy: Schema.Array(Schema.String),
   /** Tools that are left out of requests until a time, in milliseconds since the epoch. */
   hidden: Count,
+  /** Client tools that only the request of the run has declared. */
+  requestTools: Schema.optionalKey(Schema.Json),
   /** Where the agent is made of agents: what these have done. */
   steps: Schema.optionalKey(Steps),
   /** The answer whose calls are not all done: its calls, the results there are, the calls that wait. */

@@ -96,6 +96,7 @@ interface Said {
 
 const decided = (policy: Policy, info: ToolInfo, call: Call, params: unknown): Effect.Effect<Said, never, unknown> => {
   const { log, path, runId } = call.record.gate!
+  const page = info.client?.page
   let hasLooked = false
   const request: Request = {
     runId,
@@ -104,7 +105,8 @@ const decided = (policy: Policy, info: ToolInfo, call: Call, params: unknown): E
     callId: call.id,
     effects: info.effects,
     arguments: params,
-    taintedBy: taintOf(call.record),
+    // What a page says may lead to calls of its own tools.
+    taintedBy: page === undefined ? taintOf(call.record) : taintOf(call.record).filter((source) => !page.has(source)),
     get calls() {
       hasLooked = true
       return log.before(call.record)
@@ -149,7 +151,7 @@ export const admit = Effect.fnUntraced(function*(
   success: Schema.Top
 ): Effect.fn.Return<Option.Option<unknown>, never, unknown> {
   const { record } = call
-  const { admitted, approved, fixedBy, gate, parent, response } = record
+  const { admitted, approved, clientFailure, fixedBy, gate, parent, response } = record
   if (isStopped(record)) return yield* stopAgain
   const key = canonicalJson(object)
   if (admitted.includes(key)) return Option.none()
@@ -162,9 +164,19 @@ export const admit = Effect.fnUntraced(function*(
     return yield* stopped(call, { _tag: "Denied", policy: denied.policy.name, reason: denied.verdict.reason })
   }
   const approvals = verdicts.map(({ verdict }) => verdict).filter((verdict) => verdict._tag === "RequireApproval")
-  if ((verdicts.byTool || approvals.length > 0) && approved !== key) {
-    const reasons = approvals.flatMap(({ reason }) => reason === undefined ? [] : [reason])
-    const waiting = { _tag: "Waiting", arguments: object, reasons, fixedBy } as const
+  const { client } = info
+  const needsPerson = (approvals.length > 0 || (client === undefined && verdicts.byTool)) && approved !== key
+  // The page is asked behind the people.
+  const needsPage = client !== undefined && response === undefined && clientFailure === undefined
+  if (needsPerson || needsPage) {
+    const reasons = needsPerson ? approvals.flatMap(({ reason }) => reason === undefined ? [] : [reason]) : []
+    const waiting = {
+      _tag: "Waiting",
+      arguments: object,
+      reasons,
+      fixedBy,
+      client: needsPerson ? undefined : client
+    } as const
     if (gate === undefined) return yield* stopped(call, { ...waiting, begun: [] })
     if (parent === undefined || gate.canKeep) return yield* waitWithin(call, waiting)
     const reason =

@@ -19,6 +19,7 @@ const unwritten = {
   ended: undefined,
   arguments: undefined,
   response: undefined,
+  clientFailure: undefined,
   stop: undefined,
   substitutedBy: undefined,
   admitted: [],

@@ -1,6 +1,8 @@
 /**
  * Call record: the state of one tool call over all its attempts. Mutable, and shared by every `ToolCall` of the call.
  */
+/* oxlint-disable max-lines -- the record of a call, and what its fields hold */
+import type { ClientFailure, ClientInfo } from "./clientCall.ts"
 import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
@@ -64,6 +66,8 @@ export interface ToolInfo {
   readonly compensation?: Compensation | undefined
   /** Whether its description and parameters are from outside as well. */
   readonly foreignDescription: boolean
+  /** Set for a tool that the page executes. */
+  readonly client?: ClientInfo | undefined
 }
 
 /** Why a call does not reach the executor, whatever recovery does. */
@@ -75,6 +79,8 @@ export type Stop =
       readonly arguments: Record<string, unknown>
       readonly reasons: ReadonlyArray<string>
       readonly fixedBy: string | undefined
+      /** Set where the page executes it. */
+      readonly client?: ToolInfo["client"]
       /** The writes that have begun in the call that it is made in. */
       readonly begun: ReadonlyArray<BegunCall>
     }
@@ -96,6 +102,8 @@ export interface Approval {
   readonly fixedBy?: string | undefined
   /** The result that the person gives in the tool's place. */
   readonly response?: { readonly result: unknown } | undefined
+  /** The failure that the page gave for a call of a client tool. */
+  readonly failed?: ClientFailure | undefined
 }
 
 /** The calls that a tool makes, by their tools, arguments and numbers. */
@@ -264,6 +272,8 @@ export interface CallRecord {
   /** The arguments that a person has decided about, in place of those that it is made with. */
   arguments: Record<string, unknown> | undefined
   response: Approval["response"]
+  /** The failure that the page gave for the call. */
+  clientFailure: ClientFailure | undefined
   /** The arguments that a person has approved, as canonical JSON. */
   approved: string | undefined
   /** The tool that the call is of, where the run can wait for it; another tool that is run for the call cannot. */
@@ -307,10 +317,11 @@ export interface CallRecord {
 }
 
 /** Makes a call as a person has decided. */
-export const approve = (record: CallRecord, { arguments: args, fixedBy, response }: Approval): void => {
+export const approve = (record: CallRecord, { arguments: args, failed, fixedBy, response }: Approval): void => {
   record.arguments = args
   record.approved = canonicalJson(args)
   record.response = response
+  record.clientFailure = failed
   if (fixedBy === undefined) return
   record.fixedBy = fixedBy
   record.fixedArguments = JSON.stringify(args)

@@ -18,6 +18,7 @@ import { Pause } from "./pause.ts"
 import type { Conversation, Program } from "./program.ts"
 import { offer, type ToolSet } from "./toolSet.ts"
 import { turn } from "./turn.ts"
+import { withRequestContext } from "./requestContext.ts"
 import { asPlanned, checked, promptOf, toolsOf, type TurnPlan } from "./turnPlan.ts"
 
 /** Whether results of a tool are trusted; of one that the agent does not have, they are not. */
@@ -59,8 +60,9 @@ const askNext = (
         calls.offered = names
         addTaint(run.taintedBy, foreign)
         const format = formatOf(state)
-        if (plan === undefined) return ask(events, { prompt: session.sent(), toolkit, format })
-        const prompt = promptOf(session.sent(), plan)
+        const sent = withRequestContext(session.sent())
+        if (plan === undefined) return ask(events, { prompt: sent, toolkit, format })
+        const prompt = promptOf(sent, plan)
         addTaint(run.taintedBy, taintedBy(prompt))
         return asPlanned(ask(events, { prompt, toolkit, format, toolChoice: plan.toolChoice }), plan)
       })

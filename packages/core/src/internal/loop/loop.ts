@@ -23,6 +23,7 @@ import { waitingCalls } from "../round/nestedCalls.ts"
 import { withdrawQuestions } from "../round/withdrawQuestions.ts"
 import { Pause } from "./pause.ts"
 import { type Conversation, type Program, toolsWith } from "./program.ts"
+import { requestToolsIn, withRequestTools } from "./requestTools.ts"
 import { addTaint, emit, type Run } from "../run/run.ts"
 import { taintedBy } from "../../Quarantine.ts"
 import { executedElsewhereIn } from "../tool/toolkitGate.ts"
@@ -88,7 +89,12 @@ const beginWith = (
       return Effect.flatMapEager(guard !== undefined && asksModel ? guard.beside(chosen) : chosen, (skill) => {
         if (skill instanceof Change) return startAgain(state, skill.value)
         if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
-        const tools = skill?.tools ?? program.tools
+        const tools = withRequestTools(
+          skill?.tools ?? program.tools,
+          session.requestTools = program.prompt === undefined
+            ? undefined
+            : requestToolsIn(Prompt.make(program.prompt(input)))
+        )
         return Effect.flatMapEager(instructionsFor(program, input), (instructions) => {
           const mended = begin(state, tools, input, text, skill?.skill, instructions)
           state.run.skill = skill?.skill.name
@@ -136,7 +142,7 @@ const resumeRun = Effect.fnUntraced(function*(
   decisions: ReadonlyMap<string, Decision>
 ): Effect.fn.Return<unknown, unknown, unknown> {
   const { program, session } = state
-  const tools = toolsWith(program, checkpoint.skill)
+  const tools = withRequestTools(toolsWith(program, checkpoint.skill), checkpoint.requestTools)
   const calls = callsOf(state, tools)
   if (checkpoint.round === undefined) session.restore(checkpoint)
   else {

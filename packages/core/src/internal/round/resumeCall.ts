@@ -17,6 +17,7 @@ import { endOf, type Resumption } from "./withdrawQuestions.ts"
 import type { Continuation } from "../call/record.ts"
 import * as Arguments from "../call/arguments.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
+import { failClientCall, failureGiven } from "./failClientCall.ts"
 import { runCall } from "./runCall.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { before } from "../foundation/sequence.ts"
@@ -92,7 +93,7 @@ const respond = (
         modelOutput: modelOutputOf(tool.definition, value),
         repaired: shownAs(pending),
         verdict: { decision: "responded", by: decision.by }
-      })),
+      }, tool.info.client === undefined ? undefined : tool.info)),
     { resumedWith: raw.params }
   )
 
@@ -123,6 +124,26 @@ const run = (
   )
 }
 
+/** Goes on with a call of a client tool by what the page gave. */
+const resumeClientCall = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  tool: AgentTool,
+  pending: PendingCall,
+  decision: Exclude<Decision, { readonly _tag: "Reject" }>,
+  { isLate, other, within }: {
+    readonly isLate: boolean
+    readonly within: WaitingWithin | undefined
+    readonly other: WaitingWithin | undefined
+  }
+): Effect.Effect<CallOutcome, unknown, unknown> => {
+  const given = isLate || decision._tag !== "Respond" ? failureGiven(decision, isLate) : decision
+  if (other !== undefined) return resumeWithin(calls, raw, tool, other, pending, given, isLate)
+  return given._tag === "Fail"
+    ? failClientCall(calls, raw, tool, pending, { error: given.error, isLate }, within)
+    : respond(calls, raw, tool, pending, given)
+}
+
 /** Runs a call of an agent again, which goes on where it waited. The call itself has been let on before. */
 const resumeNested = (
   calls: RoundContext,
@@ -148,10 +169,11 @@ const resumeWithin = (
   tool: AgentTool,
   within: WaitingWithin,
   pending: PendingCall,
-  decision: Exclude<Decision, { readonly _tag: "Reject" }>
+  decision: Exclude<Decision, { readonly _tag: "Reject" }>,
+  isLate = false
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
   const { arguments: args, fixedBy } = within
-  const verdicts = { Approve: "approved", Edit: "edited", Respond: "responded" } as const
+  const verdicts = { Approve: "approved", Edit: "edited", Respond: "responded", Fail: "responded" } as const
   return Effect.andThen(
     audit(
       calls.run,
@@ -166,7 +188,7 @@ const resumeWithin = (
       arguments: args,
       approved: admittedBefore(within),
       fixedBy,
-      approvals: approvalsWith(within, pending, decision),
+      approvals: approvalsWith(within, pending, decision, isLate),
       begun: within.begun
     })
   )
@@ -200,6 +222,15 @@ export const resumeCall = (
     if (decision._tag === "Reject") {
       resumption.rejection = decision.reason
       return reject(calls, raw, decision, pending, within)
+    }
+    if (pending.code === "client_tool") {
+      const isLate = !isInTime(calls.run, pending, now)
+      return before(isLate ? Effect.void : recordInTime(calls.run, pending), () =>
+        resumeClientCall(calls, raw, tool, pending, decision, { isLate, other, within }))
+    }
+    // A failure is of a call that the page executes.
+    if (decision._tag === "Fail") {
+      return Effect.succeed<CallOutcome>(waiting)
     }
     if (decision._tag === "Respond") {
       return other === undefined

@@ -15,6 +15,7 @@ import type { CallOutcome } from "../run/callResult.ts"
 import { type Approval, type CallRecord, type Continuation, mayHaveWritten, type Stop } from "../call/record.ts"
 import { begunBeside } from "../call/begunWithin.ts"
 import { cannotWait } from "../call/gate.ts"
+import type { ClientFailure } from "../call/clientCall.ts"
 import { isStop } from "../call/stop.ts"
 import { remember, rememberPart } from "../call/begunBefore.ts"
 import { hasGoneAnotherWay, mayHaveBegunWithin } from "../run/cameBy.ts"
@@ -40,6 +41,8 @@ export interface Start {
   /** The arguments that a person has approved, as canonical JSON. */
   readonly approved?: string | undefined
   readonly fixedBy?: string | undefined
+  /** The failure that the page gave for the call. */
+  readonly clientFailure?: ClientFailure | undefined
   /** What the agent that is the tool goes on with. */
   readonly continuation?: Continuation | undefined
   /** What is decided about calls that the tool makes. */
@@ -60,10 +63,10 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
       arguments: stop.arguments as Record<string, Schema.Json>,
       argumentsHash,
       reasons: stop.reasons,
-      code: "approval_required",
+      code: stop.client === undefined ? "approval_required" : "client_tool",
       ...(stop.fixedBy === undefined ? undefined : { fixedBy: stop.fixedBy }),
       requestedAt: now,
-      expiresAt: approvalExpiry(now, calls.approvalTimeToLive)
+      expiresAt: approvalExpiry(now, stop.client?.timeout ?? calls.approvalTimeToLive)
     })
   )
 
@@ -216,6 +219,7 @@ export const runCall = (
     // The attempt that an agent goes on with has been told.
     record.attemptsBefore = attemptsTold(run, raw.id) - (start.continuation === undefined ? 0 : 1)
   }
+  if (start.clientFailure !== undefined) record.clientFailure = start.clientFailure
   if (start.begun !== undefined) remember(record, start.begun)
   if (start.doneInPart === true) rememberPart(record)
   if (start.fixedBy !== undefined) {

@@ -62,7 +62,8 @@ export const admittedBefore = ({ admitted, arguments: args }: WaitingWithin): st
 export const approvalsWith = (
   { approvals, identity }: WaitingWithin,
   pending: PendingCall,
-  decision: Exclude<Decision, { readonly _tag: "Reject" }>
+  decision: Exclude<Decision, { readonly _tag: "Reject" }>,
+  isLate = false
 ): ReadonlyArray<Approval> => {
   const isEdited = decision._tag === "Edit"
   const fixedBy = isEdited ? decision.by ?? "approval" : pending.fixedBy
@@ -71,6 +72,7 @@ export const approvalsWith = (
     callId: pending.callId,
     arguments: isEdited ? decision.arguments : pending.arguments,
     ...(fixedBy === undefined ? undefined : { fixedBy }),
-    ...(decision._tag === "Respond" ? { response: { result: decision.result } } : undefined)
+    ...(decision._tag === "Respond" ? { response: { result: decision.result } } : undefined),
+    ...(decision._tag === "Fail" ? { failed: { error: decision.error, isLate } } : undefined)
   }]
 }

@@ -24,11 +24,12 @@ export const withdrawn = (
   run: Run,
   { user }: Pick<Presentation, "user">,
   call: RequestedCall,
-  waiting?: WaitsWithin
+  waiting?: WaitsWithin & { readonly pending?: ReadonlyArray<PendingCall> }
 ): CallResult =>
   failed(
     call,
-    waiting !== undefined && isDoneInPart(waiting)
+    // The page may have executed what it was asked for.
+    waiting !== undefined && (isDoneInPart(waiting) || waiting.pending?.some(({ code }) => code === "client_tool"))
       ? outcomeUnknown(newRecord(call.id), run.id, user)
       : Failures.waiting(run.id, user)
   )
@@ -56,7 +57,14 @@ export const withdrawQuestions = (
       calls.filter(({ id }) => waiting.has(id)),
       (call) => {
         const is = ({ callId }: { readonly callId: string }) => callId === call.id
-        return announce(run, withdrawn(run, shown, call, { nested: nested.find(is), within: within.find(is) }))
+        return announce(
+          run,
+          withdrawn(run, shown, call, {
+            nested: nested.find(is),
+            within: within.find(is),
+            pending: pending.filter(is)
+          })
+        )
       },
       { discard: true }
     )

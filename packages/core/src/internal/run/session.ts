@@ -42,6 +42,8 @@ export class Session {
   isAnswerNew = false
   /** Whether the model was asked for another answer, as one did not fit. */
   isCorrected = false
+  /** The client tools that the request of the run has declared, as JSON. */
+  requestTools: Schema.Json | undefined
   /** Whether the conversation has begun: from then on it can be resumed. */
   begun = false
   /** Tells that nobody will be asked about the calls that wait. Set by a round that waits. */
@@ -101,6 +103,7 @@ export class Session {
         ? undefined
         : { replaced: { count: this.replaced.count, prompt: encodePrompt(this.replaced.prompt) } }),
       ...(this.replacedInput === undefined ? undefined : { replacedInput: encodePrompt(this.replacedInput) }),
+      ...(this.requestTools === undefined ? undefined : { requestTools: this.requestTools }),
       ...(this.isCorrected ? { corrected: true as const } : undefined),
       turn: this.turn,
       usage: { ...run.usage },
@@ -130,6 +133,7 @@ export class Session {
     this.replaced = compactedAt(checkpoint)
     this.replacedInput = replacedInputAt(checkpoint)
     this.isCorrected = checkpoint.corrected === true
+    this.requestTools = checkpoint.requestTools
     this.turn = checkpoint.turn
     this.begun = true
     for (const id of checkpoint.callIds) this.callIds.add(id)

@@ -295,6 +295,7 @@ export const define = (options: {
   readonly polls?: boolean | undefined
   readonly coalesce?: boolean | undefined
   readonly transaction?: boolean | undefined
+  readonly client?: ToolInfo["client"]
   readonly execute: Execute
   readonly idempotency?: Idempotency | "never" | undefined
   readonly status?: StatusOf<unknown> | undefined
@@ -361,6 +362,7 @@ export const define = (options: {
     polls: options.polls,
     coalesce: options.coalesce,
     isTransaction: options.transaction,
+    client: options.client,
     foreignDescription: options.trust === "untrusted" && AiTool.isDynamic(definition),
     passesKey: options.idempotency !== undefined && options.idempotency !== "never"
   }

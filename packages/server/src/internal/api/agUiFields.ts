@@ -43,8 +43,14 @@ export const agUiFields: Fields = {
     items: { interruptId: used, status: used, payload: used, metadata: inert(ofPage) }
   },
   parentRunId: inert("A run goes on where its thread has got to"),
-  tools: refused("This server takes no tools of a page", isEmpty),
-  context: refused("This server takes no context of a page", isEmpty),
-  state: refused("This server keeps no state of a page", isEmpty),
-  forwardedProps: refused("This server reads no properties of a page", isEmpty)
+  tools: {
+    use: "used",
+    items: { name: used, description: used, parameters: used, metadata: inert(ofPage) }
+  },
+  context: { use: "used", items: { description: used, value: used } },
+  state: refused("The server was given no `onPageInput`", isEmpty),
+  forwardedProps: refused("The server was given no `onPageInput`", isEmpty)
 }
+
+/** The request to a server with `onPageInput`. */
+export const agUiFieldsWithInput: Fields = { ...agUiFields, state: used, forwardedProps: used }

@@ -43,7 +43,20 @@ export const RunAgentInput = Schema.Struct({
   runId: Id,
   protocolVersion: Schema.optional(Schema.NullOr(Schema.String)),
   messages: Schema.Array(Schema.Unknown),
-  resume: Schema.optional(Schema.NullOr(Schema.Array(Resume)))
+  resume: Schema.optional(Schema.NullOr(Schema.Array(Resume))),
+  /** Client tools of the page. A run that goes on keeps those that it began with. */
+  tools: Schema.optional(Schema.NullOr(Schema.Array(Schema.Struct({
+    name: Schema.String,
+    description: Schema.optional(Schema.NullOr(Schema.String)),
+    parameters: Schema.optional(Schema.NullOr(Schema.Record(Schema.String, Schema.Json)))
+  })))),
+  /** What the page says beside the message: the model reads it as untrusted text. */
+  context: Schema.optional(Schema.NullOr(Schema.Array(Schema.Struct({
+    description: Schema.String,
+    value: Schema.String
+  })))),
+  state: Schema.optional(Schema.Unknown),
+  forwardedProps: Schema.optional(Schema.Unknown)
 })
 
 const AgUiSource = Schema.Struct({
@@ -63,6 +76,17 @@ export const AgUiPart = Schema.Union([
     filename: Schema.optional(Schema.String)
   })
 ])
+
+/** The result of a client tool, as the page gives it. */
+export const AgUiToolMessage = Schema.Struct({
+  role: Schema.Literal("tool"),
+  toolCallId: Schema.String,
+  content: Schema.Union([
+    Schema.String,
+    Schema.Array(Schema.Struct({ type: Schema.Literal("text"), text: Schema.String }))
+  ]),
+  error: Schema.optional(Schema.NullOr(Schema.String))
+})
 
 /** A message of the user. */
 export const AgUiUserMessage = Schema.Struct({

@@ -15,7 +15,7 @@ import * as Conversation from "@recourse/core/Conversation"
 import { RunConflict, type RunInfo, type RunsService, UnknownRun } from "@recourse/core/Runs"
 import { sha256 } from "../sha256.ts"
 import { AnswerOutdated } from "./errors.ts"
-import { type Answers, decisionsOf } from "./questions.ts"
+import { type Answers, decisionsOf, type Question } from "./questions.ts"
 import { endOfSegment, follow, lastEnd } from "./segments.ts"
 
 /** What a new message does to a run of its thread that has not ended. */
@@ -183,11 +183,15 @@ export class Chats {
   /** Whether it is this message that a run answers; one that is not said any more is. */
   private answers(runId: string, key: Conversation.ThreadKey, message: Prompt.RawInput | undefined) {
     if (message === undefined) return Effect.succeed(true)
-    const events = JSON.stringify(Conversation.said(Prompt.make(message).content))
+    // What the page says beside the message may be another thing each time that it is sent.
+    const plain = Prompt.make(message).content.map((one) => ({ ...one, options: {} }) as Prompt.Message)
+    const events = JSON.stringify(Conversation.said(plain))
     return this.conversations.read(key).pipe(
       Effect.map(({ entries }) => {
         const said = entries.flatMap(({ event, runId: of }) =>
-          of === runId && event._tag === "Said" && roleOf(event) === "user" ? [event] : []
+          of === runId && event._tag === "Said" && roleOf(event) === "user"
+            ? [{ ...event, message: { ...event.message as object, options: {} } }]
+            : []
         )
         return said.length === 0 || JSON.stringify(said) === events
       }),
@@ -227,6 +231,28 @@ export class Chats {
       return yield* this.resume(run, decisions, thread === undefined ? undefined : { owner, thread }, segment + 1)
     }
   )
+
+  /** The calls of client tools that a run waits for, under the ids by which pages know them. None of a run that does not wait. */
+  readonly clientCalls = Effect.fnUntraced(
+    { self: this },
+    function*(run: RunInfo) {
+      const { pending, runId, status } = run
+      const calls = pending.filter(({ code }) => code === "client_tool")
+      if (status !== "waiting" || calls.length === 0) return new Map<string, Question>()
+      const segment = (yield* this.pauses(runId)) - 1
+      return new Map(calls.flatMap(({ callId }) => {
+        const question: Question = { runId, segment, callId }
+        return [[callId, question], [`${runId}/${callId}`, question]]
+      }))
+    }
+  )
+
+  /** Fails the calls of client tools whose page has not answered in time. */
+  readonly expire = Effect.fnUntraced({ self: this }, function*(run: RunInfo, now: number) {
+    const late = run.pending.filter(({ code, expiresAt }) => code === "client_tool" && expiresAt < now)
+    if (run.status !== "waiting" || late.length === 0) return
+    yield* this.decideAll(run, late.map((call) => Approval.fail(call, null, { by: "timeout" })))
+  })
 
   /** Goes on with a run by decisions that name the calls themselves. The run may be one of a thread. */
   readonly decideAll = (run: RunInfo, decisions: ReadonlyArray<Approval.Decision>) =>

@@ -17,6 +17,7 @@ export type Answer =
   | { readonly decision: "reject"; readonly reason?: string | undefined }
   | { readonly decision: "edit"; readonly arguments: { readonly [key: string]: Schema.Json } }
   | { readonly decision: "respond"; readonly result: Schema.Json }
+  | { readonly decision: "fail"; readonly error: Schema.Json }
 
 /** Answers to questions of one run. */
 export type Answers = ReadonlyArray<readonly [question: Question, answer: Answer]>
@@ -43,6 +44,8 @@ const decisionOf = (call: typeof Pending.Type, answer: Answer, by: string): Appr
       return Approval.edit(call, answer.arguments, { by })
     case "respond":
       return Approval.respond(call, answer.result, { by })
+    case "fail":
+      return Approval.fail(call, answer.error, { by })
   }
 }
 

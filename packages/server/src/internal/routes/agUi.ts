@@ -3,6 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import * as HttpRouter from "effect/http/HttpRouter"
+import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import * as RequestInput from "@recourse/core/RequestInput"
 import type { Begun } from "../chat/chats.ts"
 import { filePart } from "../chat/files.ts"
 import { type Answer, type Question, questionOf } from "../chat/questions.ts"
@@ -12,9 +14,9 @@ import { body, checkStream, mayRun, need } from "../http/request.ts"
 import { eventStream } from "../http/sse.ts"
 import type { Config } from "./config.ts"
 import { agUi } from "../wire/wires.ts"
-import { agUiFields, agUiMessageFields } from "../api/agUiFields.ts"
+import { agUiFields, agUiFieldsWithInput, agUiMessageFields } from "../api/agUiFields.ts"
 import { checkFields } from "../api/fields.ts"
-import { type AgUiPart, AgUiUserMessage, type Resume, RunAgentInput } from "../api/requests.ts"
+import { type AgUiPart, AgUiToolMessage, AgUiUserMessage, type Resume, RunAgentInput } from "../api/requests.ts"
 
 const Json = Schema.Json
 
@@ -78,7 +80,7 @@ const messageOf = Effect.fnUntraced(function*(given: unknown, param: string) {
     ? [Prompt.makePart("text", { text: message.content })]
     : yield* Effect.forEach(message.content, (part, index) => partOf(part, `${param}.content[${index}]`))
   if (parts.length === 0) return yield* new BadRequest({ problem: `${param}.content: the message is empty`, param })
-  return { id: message.id, said: Prompt.fromMessages([Prompt.makeMessage("user", { content: parts })]) }
+  return { id: message.id, said: Prompt.makeMessage("user", { content: parts }) }
 })
 
 /** The events of a segment. */
@@ -87,21 +89,143 @@ const response = ({ frames, shows }: Config, begun: Begun, input: typeof RunAgen
   return eventStream(frames.of(agUi({ runId, threadId, speaksV1: typeof protocolVersion === "string" }, shows), begun))
 }
 
+/** The messages of a page's results, behind the last message that is none, with their paths. */
+const resultsIn = (messages: ReadonlyArray<unknown>) =>
+  messages.slice(messages.findLastIndex((one) => (one as { readonly role?: unknown } | null)?.role !== "tool") + 1)
+    .map((message, index, { length }) => ({ message, param: `messages[${messages.length - length + index}]` }))
+
+const json = (text: string): Schema.Json => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+const decodeResult = Schema.decodeUnknownEffect(AgUiToolMessage)
+
+type Key = { readonly owner: string; readonly thread: string }
+
+/** Answers to calls of client tools that the run of a thread waits for. A text may be JSON, or the result itself. */
+const pageAnswers = Effect.fnUntraced(function*(
+  config: Config,
+  { owner, thread }: Key,
+  results: ReturnType<typeof resultsIn>,
+  read: (text: string) => Schema.Json
+) {
+  const run = yield* config.chats.current(owner, thread, "waiting")
+  const calls = run === undefined ? new Map<string, Question>() : yield* config.chats.clientCalls(run)
+  return yield* Effect.forEach(
+    results,
+    Effect.fnUntraced(function*({ message, param }) {
+      yield* checkFields(agUiMessageFields, message, param)
+      const { content, error, toolCallId } = yield* Effect.mapError(
+        decodeResult(message),
+        () => new BadRequest({ problem: `${param}: it is no result of a tool, as text`, param })
+      )
+      const question = calls.get(toolCallId)
+      if (question === undefined) {
+        return yield* new BadRequest({ problem: `${param}.toolCallId: no call of a client tool waits under it`, param })
+      }
+      const text = typeof content === "string" ? content : content.map(({ text }) => text).join("")
+      const answer: Answer = typeof error === "string"
+        ? { decision: "fail", error: json(error) }
+        : { decision: "respond", result: read(text) }
+      return [question, answer] as const
+    })
+  )
+})
+
+/** Goes on with the run of a thread by answers of people and results of its page. */
+const decided = Effect.fnUntraced(function*(
+  config: Config,
+  key: Key,
+  answers: ReadonlyArray<readonly [Question, Answer]>,
+  results: ReturnType<typeof resultsIn>
+) {
+  const decide = (read: (text: string) => Schema.Json) =>
+    Effect.flatMap(
+      pageAnswers(config, key, results, read),
+      (more) => config.chats.decide({ ...key, by: key.owner }, [...answers, ...more])
+    )
+  return yield* Effect.catchIf(
+    decide(json),
+    (error) => error._tag === "DecisionRefused" && error.reason === "invalid_result" && results.length > 0,
+    () => decide((text) => text)
+  )
+})
+
+/** A message with the tools that its page executes. */
+const withTools = (
+  { requestTools }: Config,
+  message: Prompt.UserMessage,
+  tools: ReadonlyArray<{
+    readonly name: string
+    readonly description?: string | null | undefined
+    readonly parameters?: { readonly [key: string]: Schema.Json } | null | undefined
+  }>
+): Effect.Effect<Prompt.UserMessage, BadRequest> => {
+  if (tools.length === 0) return Effect.succeed(message)
+  if (requestTools === "refuse") {
+    return Effect.fail(new BadRequest({ problem: "tools: this server takes no tools of a page", param: "tools" }))
+  }
+  const declared = tools.map(({ description, name, parameters }): RequestInput.RequestTool => ({
+    name,
+    ...(typeof description === "string" ? { description } : undefined),
+    ...(parameters == null ? undefined : { parameters })
+  }))
+  return Effect.try({
+    try: () => RequestInput.addTools(message, declared),
+    catch: (error) =>
+      new BadRequest({
+        problem: `tools: ${error instanceof ConfigurationError ? error.message : "a schema cannot be read"}`,
+        param: "tools"
+      })
+  })
+}
+
+/** What the model reads beside the message: the page's context, and what the program makes of its state. */
+const contextOf = Effect.fnUntraced(function*(
+  { onPageInput }: Config,
+  about: { readonly agent: string; readonly owner: string },
+  { context, forwardedProps, runId, state, threadId }: typeof RunAgentInput.Type
+) {
+  const said = context ?? []
+  if (onPageInput === undefined) return said
+  const more = yield* Effect.orDie(onPageInput({ ...about, threadId, runId, state, forwardedProps }))
+  return [...said, ...(more ?? [])]
+})
+
 const post = Effect.fnUntraced(function*(config: Config) {
   const checked = yield* checkStream(config.checks, "chat")
   const { principal } = checked
   const { agent = "" } = yield* HttpRouter.params
   yield* mayRun(principal, agent, config.agents)
-  const input = yield* body(RunAgentInput, checked, config.checks, agUiFields)
+  const input = yield* body(
+    RunAgentInput,
+    checked,
+    config.checks,
+    config.onPageInput === undefined ? agUiFields : agUiFieldsWithInput
+  )
   const owner = principal.id
   const thread = input.threadId
+  const results = resultsIn(input.messages)
   if (input.resume != null && input.resume.length > 0) {
     yield* need(principal, "decide")
     const answers = yield* answersOf(input.resume)
-    return response(config, yield* config.chats.decide({ owner, thread, by: owner }, answers), input)
+    return response(config, yield* decided(config, { owner, thread }, answers, results), input)
   }
+  if (results.length > 0) return response(config, yield* decided(config, { owner, thread }, [], results), input)
   const { id, said } = yield* messageOf(input.messages.at(-1), `messages[${input.messages.length - 1}]`)
-  const begun = yield* config.chats.send({ agent, owner, thread, messageId: id, message: said })
+  const context = yield* contextOf(config, { agent, owner }, input)
+  const message = yield* withTools(config, RequestInput.addContext(said, context), input.tools ?? [])
+  const begun = yield* config.chats.send({
+    agent,
+    owner,
+    thread,
+    messageId: id,
+    message: Prompt.fromMessages([message])
+  })
   return response(config, begun, input)
 })
 

@@ -85,8 +85,17 @@ const models = Effect.fnUntraced(function*(config: Config) {
   return Response.jsonUnsafe({ object: "list", data })
 })
 
+/** The Responses protocol is not served: clients of it are told which one is. */
+const responses = Effect.fnUntraced(function*(config: Config) {
+  yield* check(config.checks, "chat")
+  const message = "This server does not speak the Responses protocol. Send chat completions to /v1/chat/completions."
+  const error = { message, type: "invalid_request_error", param: null, code: "not_implemented" }
+  return Response.jsonUnsafe({ error }, { status: 501, headers: { "x-should-retry": "false" } })
+})
+
 /** The routes of chat completions. */
 export const completionRoutes = (config: Config) => [
   HttpRouter.route("POST", "/v1/chat/completions", answered(post(config), "openai")),
+  HttpRouter.route("POST", "/v1/responses", answered(responses(config), "openai")),
   HttpRouter.route("GET", "/v1/models", answered(models(config), "openai"))
 ]

@@ -1,5 +1,6 @@
 /** Configuration of routes. */
 import type * as Effect from "effect/Effect"
+import type { RequestContext } from "@recourse/core/RequestInput"
 import type { Chats } from "../chat/chats.ts"
 import type { Checks } from "../http/request.ts"
 import type { Frames } from "../wire/frames.ts"
@@ -29,6 +30,21 @@ export interface Feedback {
   readonly at: number
 }
 
+/** What a page of AG-UI says beside its messages. */
+export interface PageInput {
+  readonly agent: string
+  readonly owner: string
+  readonly threadId: string
+  readonly runId: string
+  readonly state: unknown
+  readonly forwardedProps: unknown
+}
+
+/** Takes what a page says beside its messages. The entries that it gives are read by the model as the page's context is. */
+export type OnPageInput = (
+  input: PageInput
+) => Effect.Effect<ReadonlyArray<RequestContext> | void, unknown>
+
 /** What all routes know. */
 export interface Config {
   readonly agents: ReadonlyMap<string, AgentCard>
@@ -36,6 +52,8 @@ export interface Config {
   readonly chats: Chats
   readonly frames: Frames
   readonly onFeedback: ((feedback: Feedback) => Effect.Effect<void, unknown>) | undefined
+  readonly requestTools: "allow" | "refuse"
+  readonly onPageInput: OnPageInput | undefined
   /** Whether the page may see the arguments and the results of a tool. */
   readonly shows: (tool: string) => boolean
 }

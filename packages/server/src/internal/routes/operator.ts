@@ -65,7 +65,10 @@ const timeline = Effect.fnUntraced(function*(config: Config) {
 const approvals = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "operate")
   const { next, runs } = yield* page(config, principal, { status: "waiting" })
-  const approvals = runs.flatMap(({ pending, ...run }) => pending.map((call) => ({ run, call })))
+  const approvals = runs.flatMap(({ pending, ...run }) =>
+    // A page answers calls of client tools.
+    pending.flatMap((call) => call.code === "client_tool" ? [] : [{ run, call }])
+  )
   return Response.jsonUnsafe({ approvals, ...(next === undefined ? undefined : { next }) })
 })
 

@@ -9,7 +9,7 @@ import type { RunInfo } from "@recourse/core/Runs"
 import * as Conversation from "@recourse/core/Conversation"
 import { runIdOf } from "../chat/chats.ts"
 import { answered } from "../http/problem.ts"
-import { body, check, checkStream, mayRun } from "../http/request.ts"
+import { body, check, checkStream, mayRun, need } from "../http/request.ts"
 import { numbered } from "../wire/wires.ts"
 import type { Config } from "./config.ts"
 import { pageOf, queryOf } from "./listing.ts"
@@ -59,13 +59,21 @@ const events = Effect.fnUntraced(function*(config: Config) {
 })
 
 const decide = Effect.fnUntraced(function*(config: Config) {
-  const checked = yield* check(config.checks, "decide")
+  const checked = yield* check(config.checks, "chat")
   const request = yield* body(DecideRequest, checked, config.checks)
   const by = checked.principal.id
   const run = yield* config.chats.run(yield* runParam, by)
+  // Who chats gives the results of its own page; all else is a decision.
+  if (!isOfPage(run, request.decisions)) yield* need(checked.principal, "decide")
   yield* decideAs(config, run, request, by)
   return yield* begun(config, run.runId, by)
 })
+
+const isOfPage = ({ pending }: RunInfo, decisions: ReadonlyArray<unknown>): boolean => {
+  const ofPage = new Set<unknown>(pending.flatMap(({ callId, code }) => code === "client_tool" ? [callId] : []))
+  return decisions.length > 0 &&
+    decisions.every((one) => typeof one === "object" && one !== null && "callId" in one && ofPage.has(one.callId))
+}
 
 const stop = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "chat")

@@ -90,6 +90,22 @@ const answersOf = Effect.fnUntraced(function*(
   return found
 })
 
+/** The outputs of client tools that an assistant's message holds, of calls that its run waits for. */
+const outputsOf = Effect.fnUntraced(function*(config: Config, owner: string, message: typeof Message.Type) {
+  const runId = runIdOfMessage(message.id)
+  if (runId === undefined) return []
+  const calls = yield* config.chats.clientCalls(yield* config.chats.run(runId, owner))
+  return message.parts.flatMap((part): ReadonlyArray<readonly [Question, Answer]> => {
+    const question = calls.get(String(part["toolCallId"]))
+    if (question === undefined) return []
+    if (part["state"] === "output-error") {
+      return [[question, { decision: "fail", error: typeof part["errorText"] === "string" ? part["errorText"] : null }]]
+    }
+    if (part["state"] !== "output-available" || part["preliminary"] === true) return []
+    return [[question, { decision: "respond", result: (part["output"] ?? null) as Schema.Json }]]
+  })
+})
+
 /**
  * The chunks of a run. A run that has just begun, or that is followed anew, is told from its beginning; of one that goes on after
  * a pause, the page has the rest.
@@ -128,8 +144,9 @@ const post = Effect.fnUntraced(function*(config: Config) {
   const message = yield* Effect.mapError(decodeMessage(last), unfit("The last message"))
   const owner = principal.id
   if (request.trigger === "submit-message" && message.role === "assistant") {
-    yield* need(principal, "decide")
-    const answers = yield* answersOf(message, request.edits ?? {})
+    const decided = yield* answersOf(message, request.edits ?? {})
+    if (decided.length > 0) yield* need(principal, "decide")
+    const answers = [...decided, ...(yield* outputsOf(config, owner, message))]
     if (answers.length === 0) return yield* new BadRequest({ problem: "The last message answers no question" })
     return response(config, yield* config.chats.decide({ owner, thread, by: owner }, answers), thread)
   }

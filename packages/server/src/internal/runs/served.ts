@@ -9,6 +9,7 @@ import * as AgentEvent from "@recourse/core/AgentEvent"
 import { ApprovalRequired, type Decision, Paused, type Snapshot } from "@recourse/core/Approval"
 import * as Conversation from "@recourse/core/Conversation"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import * as RequestInput from "@recourse/core/RequestInput"
 import { Owner } from "@recourse/core/Runs"
 
 /** An agent that can be served: it takes a conversation, or a text, which is then the user's last message. */
@@ -45,6 +46,13 @@ const lastText = (prompt: Prompt.Prompt): string => {
   return last.content.flatMap((part) => part.type === "text" ? [part.text] : []).join("")
 }
 
+/** Whether the user's last message is a text, with nothing beside it that an agent that takes text would not read. */
+const isPlain = (prompt: Prompt.Prompt): boolean => {
+  const last = prompt.content.findLast(({ role }) => role === "user")
+  if (last === undefined || typeof last.content === "string") return true
+  return !RequestInput.isAdded(last) && last.content.every(({ type }) => type === "text")
+}
+
 const serve = (agent: Servable, services: Context.Context<never>): Served => {
   const context = Context.add(services, AgentEvent.Details, true)
   const takesText = "takesText" in agent && agent.takesText === true
@@ -74,7 +82,22 @@ const serve = (agent: Servable, services: Context.Context<never>): Served => {
               issues: [{ path: [], expected: "expected a text or a conversation", problem: "invalid" }]
             })
           ),
-        onSome: (prompt) => Effect.succeed(takesText ? lastText(prompt) : prompt)
+        onSome: (prompt) =>
+          !takesText
+            ? Effect.succeed(prompt)
+            : isPlain(prompt)
+            ? Effect.succeed(lastText(prompt))
+            : Effect.fail(
+              new InvalidInput({
+                agent: agent.name,
+                issues: [{
+                  path: [],
+                  expected:
+                    "expected a message of text alone: the agent takes no files, and no tools or context of a page",
+                  problem: "invalid"
+                }]
+              })
+            )
       })
     },
     start: (input, runId, around) => told(agent.run(input as never, { runId, streaming: true }), around),

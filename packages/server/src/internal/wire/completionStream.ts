@@ -28,13 +28,20 @@ const failure = (code: string, message: string, trace_id?: string): Failure => (
 const needsApproval =
   "A call needs an approval, which this protocol cannot ask for. The call was not made, and the run has ended."
 
+const needsPage =
+  "A call is of a tool that a page executes, and this protocol has no page. The call was not made, and the run has ended."
+
 /** Why a run has no answer; nothing where it has one. */
 export const failureOf = (end: Finished | undefined): Failure | undefined => {
   if (end === undefined || end.outcome === "interrupted") {
     return failure("interrupted", "The run was stopped.", end?.runId)
   }
   if (end.outcome === "paused") {
-    return { ...failure("approval_required", needsApproval, end.runId), type: "invalid_request_error" }
+    const isOfPage = end.pending?.every(({ code }) => code === "client_tool") === true
+    const error = isOfPage
+      ? failure("client_tool", needsPage, end.runId)
+      : failure("approval_required", needsApproval, end.runId)
+    return { ...error, type: "invalid_request_error" }
   }
   return end.outcome === "failure"
     ? failure(end.code ?? "error", end.userMessage ?? wentWrong, end.runId)

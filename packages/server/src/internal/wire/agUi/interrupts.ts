@@ -24,7 +24,8 @@ export class Interrupts {
   }
 
   hear(event: Extract<AgentEvent, { readonly _tag: "ApprovalRequested" }>): void {
-    const { agentRunId, pendingCallId } = event
+    const { agentRunId, code, pendingCallId } = event
+    if (code === "client_tool") return
     const { subagentRunId } = this.names.by(event)
     this.waiting.set(pendingCallId, { agentRunId, toolCallId: this.names.callId(event), subagentRunId })
   }
@@ -37,10 +38,12 @@ export class Interrupts {
   }
 
   of(pending: ReadonlyArray<typeof Pending.Type>): ReadonlyArray<Interrupt> {
-    return pending.map((call) => {
+    return pending.flatMap((call) => {
       const { argumentsHash, callId, code, expiresAt, reasons, tool } = call
+      // The page executes it, and answers by a message.
+      if (code === "client_tool") return []
       const { subagentRunId, toolCallId = callId.split("/", 1)[0]! } = this.waiting.get(callId) ?? {}
-      return {
+      return [{
         id: this.idOf(callId),
         reason: code,
         message: reasons.join("\n") || `${tool} waits for an approval.`,
@@ -49,7 +52,7 @@ export class Interrupts {
         responseSchema: decisionSchema,
         ...(expiresAt < lastYear ? { expiresAt: new Date(expiresAt).toISOString() } : undefined),
         metadata: { tool, arguments: call.arguments, argumentsHash }
-      }
+      }]
     })
   }
 

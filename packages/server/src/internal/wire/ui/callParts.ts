@@ -97,7 +97,9 @@ export class CallParts {
 
   /** One request for each call of the outermost agent that waits, or within which calls wait. */
   ask(pending: ReadonlyArray<typeof Pending.Type>, chunks: Array<UiMessageChunk>): void {
-    const byCall = Map.groupBy(pending, ({ callId }) => callId.split("/", 1)[0]!)
+    // The page executes calls of client tools: it has their arguments, and gives their outputs.
+    const asked = pending.filter(({ code }) => code !== "client_tool")
+    const byCall = Map.groupBy(asked, ({ callId }) => callId.split("/", 1)[0]!)
     for (const [callId, waiting] of byCall) {
       if (this.shown.get(callId) === undefined) this.begin(callId, waiting[0]!.tool, "{}", chunks)
       this.takeBack(callId, chunks)

@@ -1,0 +1,56 @@
+/** Request context: what a page says beside the user's message. The model reads it behind the message, as data from outside. */
+import * as Prompt from "effect/ai/Prompt"
+import { marked, notice } from "../../Quarantine.ts"
+
+/** An entry of what a page says. */
+export interface RequestContext {
+  readonly description: string
+  readonly value: string
+}
+
+const key = "requestContext"
+
+/** The source by which a run is tainted that reads it. */
+export const requestContextSource = "context of the page"
+
+/** Options of a message with an own field among those of this library. */
+export const withMark = (options: Prompt.ProviderOptions, name: string, value: unknown): Prompt.ProviderOptions => ({
+  ...options,
+  recourse: { ...options["recourse"] as object | undefined, [name]: value } as never
+})
+
+/** The own field of the options of a message. */
+export const markIn = ({ options: { recourse } }: Prompt.Message, name: string): unknown =>
+  typeof recourse === "object" && recourse !== null && Object.hasOwn(recourse, name)
+    ? (recourse as Readonly<Record<string, unknown>>)[name]
+    : undefined
+
+/** A message of the user with what the page says beside it. It is not a part of the text: people and titles do not see it. */
+export const addRequestContext = (
+  message: Prompt.UserMessage,
+  entries: ReadonlyArray<RequestContext>
+): Prompt.UserMessage =>
+  entries.length === 0 ? message : Prompt.makeMessage("user", {
+    content: message.content,
+    options: marked(withMark(message.options, key, entries), [requestContextSource]) as never
+  })
+
+/** Whether a page has added something to a message. */
+export const isAdded = (message: Prompt.Message): boolean =>
+  [key, "requestTools"].some((name) => markIn(message, name) !== undefined)
+
+const read = (message: Prompt.Message): Prompt.Message => {
+  const entries = message.role === "user" ? markIn(message, key) : undefined
+  if (entries === undefined || message.role !== "user") return message
+  const text = `${notice} It is from the page that the user has open: ${JSON.stringify(entries)}`
+  return Prompt.makeMessage("user", {
+    content: [...message.content, Prompt.makePart("text", { text })],
+    options: message.options as never
+  })
+}
+
+/** A conversation as a model reads it: with what pages said beside its messages. */
+export const withRequestContext = (prompt: Prompt.Prompt): Prompt.Prompt =>
+  prompt.content.some((message) => markIn(message, key) !== undefined)
+    ? Prompt.fromMessages(prompt.content.map(read))
+    : prompt
