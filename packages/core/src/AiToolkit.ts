@@ -24,6 +24,7 @@ import type * as Tool from "./internal/tool/tool.ts"
 import { toolkitGate } from "./internal/tool/toolkitGate.ts"
 import type { OnTainted } from "./Quarantine.ts"
 import type { Escalation, NotApproved, Pending } from "./ToolError.ts"
+export type { Listed, ToolList } from "./internal/call/toolList.ts"
 export type { From, Options } from "./internal/tool/fromEffectTool.ts"
 
 /**

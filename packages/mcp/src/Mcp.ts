@@ -3,7 +3,7 @@
  * HTTP, with arguments checked before a request and results after it, failures told apart, and a connection that is made again when it
  * is lost.
  */
-import { fromTool, type Options as ToolOptions } from "@recourse/core/AiToolkit"
+import { fromTool, type Listed, type Options as ToolOptions, type ToolList } from "@recourse/core/AiToolkit"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import * as Recovery from "@recourse/core/Recovery"
 import * as Tool from "@recourse/core/Tool"
@@ -19,7 +19,8 @@ import { callTool, hasExpired, isExpired, SessionExpired } from "./internal/clie
 import { type LeftOut, skipped, warnOf } from "./internal/client/leftOut.ts"
 import { listTools } from "./internal/client/listing.ts"
 import { usableSchemas } from "./internal/client/schemas.ts"
-import { type Connect, type Connection, make as makeConnection } from "./internal/connection.ts"
+import { type ServerRead, type ServerReadOptions, serverReads } from "./internal/client/serverReads.ts"
+import { type Connect, type Connection, type Live, make as makeConnection } from "./internal/connection.ts"
 import type { About } from "./internal/errors.ts"
 import { safeNames } from "./internal/names.ts"
 import { type McpResult, modelOutput, resultSchema } from "./internal/result.ts"
@@ -29,6 +30,7 @@ export { http, type HttpOptions } from "./internal/client/http.ts"
 export type { LeftOut } from "./internal/client/leftOut.ts"
 export type { Peer } from "./internal/client/peer.ts"
 export { protocols, type ProtocolVersion } from "./internal/client/protocols.ts"
+export type { ServerReadOptions } from "./internal/client/serverReads.ts"
 export { sse } from "./internal/client/sse.ts"
 export { type ConnectOptions, stdio } from "./internal/client/stdio.ts"
 export type { Connect, Live } from "./internal/connection.ts"
@@ -55,7 +57,7 @@ export type McpTool<Failures extends "escalate" | "fail" = "escalate"> = Tool.To
 >
 
 /** What is said of a server and its tools. */
-export interface Options<R, Failures extends "escalate" | "fail"> {
+export interface Options<R, Failures extends "escalate" | "fail"> extends ServerReadOptions {
   /** The server's name: the prefix of its tools' names, and what errors call it. */
   readonly name: string
   /** How it is reached: `Mcp.stdio`, `Mcp.http`. */
@@ -69,6 +71,11 @@ export interface Options<R, Failures extends "escalate" | "fail"> {
    * It also holds for connecting and for a list of tools. Default: 60 seconds.
    */
   readonly timeout?: Duration.Input | undefined
+  /**
+   * Whether a run is given the changes of the server's list (`notifications/tools/list_changed`) between its turns. An agent that took
+   * only some of the tools is given no new ones. Default: `"between-turns"`.
+   */
+  readonly listChanges?: "between-turns" | "ignore" | undefined
   /** How long an attempt may take with all progress. Default: 10 minutes, or `timeout` if that is longer. */
   readonly maxTimeout?: Duration.Input | undefined
   /** Options of single tools by the names that the server has for them, or a function of the server's definition. */
@@ -137,7 +144,9 @@ const toolOf = <R, F extends "escalate" | "fail">(
   connection: Connection,
   options: Options<R, F>,
   name: string,
-  descriptor: McpSchema.Tool
+  descriptor: McpSchema.Tool,
+  listed: Listed | undefined,
+  read: ServerRead | undefined
 ): McpTool<F> | string => {
   const said = optionsOf(options, descriptor)
   const unchecked = said?.unchecked ?? options.unchecked ?? "any"
@@ -153,13 +162,14 @@ const toolOf = <R, F extends "escalate" | "fail">(
   const about = { server: options.name, tool: descriptor.name }
   const tool = fromTool(
     definition,
-    (params) => callTool(connection, about, descriptor, params as Record<string, unknown>),
+    (params) => callTool(connection, about, descriptor, params as Record<string, unknown>, read),
     {
       effects: effectsOf(descriptor),
       trust: options.trust ?? "untrusted",
       failure: McpError,
       ...said,
       ...timeoutsOf(options, said),
+      listed,
       unchecked
     }
   )
@@ -171,6 +181,15 @@ const toolOf = <R, F extends "escalate" | "fail">(
   ) as never
 }
 
+/** How many changes of its list a client had reported when it was listed. */
+const changesSeen = new WeakMap<Live, number>()
+
+/** Whether the list of the client that is connected now has not been read, or has changed since. */
+const isStale = (connection: Connection): boolean => {
+  const live = connection.current()
+  return live?.peer !== undefined && live.peer.inbox.toolListChanges() !== changesSeen.get(live)
+}
+
 /** Lists the tools of a connection: once more if the session has expired. */
 const listOf = (connection: Connection, about: About, timeout: Duration.Duration) => {
   const once = connection.live.pipe(
@@ -180,12 +199,15 @@ const listOf = (connection: Connection, about: About, timeout: Duration.Duration
     Effect.flatMap((live) =>
       connection.using(
         live,
-        listTools(live).pipe(
+        Effect.suspend(() => {
+          changesSeen.set(live, live.peer?.inbox.toolListChanges() ?? 0)
+          return listTools(live)
+        }).pipe(
           Effect.timeoutOrElse({
             duration: timeout,
             orElse: () => Effect.fail(new McpClientError({ reason: new TimeoutError({ operation: "tools/list" }) }))
           }),
-          Effect.map((listing) => ({ listing, noise: live.peer?.inbox.noise() ?? 0 })),
+          Effect.map((listing) => ({ live, listing })),
           Effect.catch((error) =>
             Effect.flatMap(hasExpired(live, error), (isExpired) =>
               Effect.andThen(connection.lost(live), Effect.fail(isExpired ? new SessionExpired(error) : error)))
@@ -238,27 +260,54 @@ export const connect = Effect.fnUntraced(function*<R, const F extends "escalate"
   const connection = yield* makeConnection(options.connect, timeout)
   const list = listOf(connection, { server: options.name, tool: "" }, timeout)
   let leftOut: ReadonlyArray<LeftOut> = []
-  const tools = Effect.flatMap(list, ({ listing, noise }) => {
-    const descriptors = listing.tools
+  let version = 0
+  let text = ""
+  let last: ReadonlyArray<McpTool<F>> = []
+  let notUsable: ReadonlyArray<LeftOut> = []
+  const tools: Server<F>["tools"] = Effect.flatMap(list, ({ listing, live }) => {
+    const reads = serverReads(options, live, listing.tools.map(({ name }) => name))
+    const descriptors = [...listing.tools, ...reads.map(({ descriptor }) => descriptor)]
     refuseUnknown(options, [...descriptors.map(({ name }) => name), ...listing.leftOut.map(({ name }) => name)])
     const taken = options.filter === undefined ? descriptors : descriptors.filter(options.filter)
-    const names = safeNames(options.prefix ?? `${options.name}_`, taken.map(({ name }) => name))
-    const made = taken.map((descriptor) =>
-      [descriptor, toolOf(connection, options, names.get(descriptor.name)!, descriptor)] as const
-    )
-    const before = leftOut
-    leftOut = [
-      ...listing.leftOut,
-      ...made.flatMap(([{ name }, tool]): ReadonlyArray<LeftOut> =>
-        typeof tool === "string" ? [{ kind: "tool", name, reason: tool }] : []
-      ),
-      ...skipped(noise)
-    ]
-    return Effect.as(
-      warnOf(options.name, before, leftOut),
-      made.flatMap(([, tool]) => typeof tool === "string" ? [] : [tool])
-    )
+    const before = text
+    text = JSON.stringify(taken)
+    const isChanged = text !== before
+    const unusable: Array<LeftOut> = []
+    if (isChanged) {
+      const names = safeNames(options.prefix ?? `${options.name}_`, taken.map(({ name }) => name))
+      const made: Array<string> = []
+      const listed = options.listChanges === "ignore" ? undefined : { list: changing, version: ++version, names: made }
+      last = taken.flatMap((descriptor) => {
+        const tool = toolOf(
+          connection,
+          options,
+          names.get(descriptor.name)!,
+          descriptor,
+          listed,
+          reads.find((one) => one.descriptor === descriptor)
+        )
+        if (typeof tool !== "string") {
+          made.push(tool.name)
+          return [tool]
+        }
+        unusable.push({ kind: "tool", name: descriptor.name, reason: tool })
+        return []
+      })
+      notUsable = unusable
+    }
+    const earlier = leftOut
+    leftOut = [...listing.leftOut, ...notUsable, ...skipped(live.peer?.inbox.noise() ?? 0)]
+    return Effect.as(warnOf(options.name, earlier, leftOut), last)
   })
+  const changing: ToolList<Tool.Any> = {
+    changedSince: (known) =>
+      Effect.suspend(() => isStale(connection) ? tools : Effect.void).pipe(
+        Effect.catchCause((cause) =>
+          Effect.logWarning(`MCP server "${options.name}": its changed list of tools could not be read`, cause)
+        ),
+        Effect.map(() => version === known ? undefined : { version, tools: last })
+      )
+  }
   return { tools, leftOut: Effect.sync(() => leftOut) }
 })
 

@@ -32,6 +32,8 @@ export interface Gone {
 export interface Connection {
   /** The client, connected. */
   readonly live: Effect.Effect<Live, Gone>
+  /** The client that is connected now, if one is. */
+  readonly current: () => Live | undefined
   /** Runs a call of a client, which is not closed before the call has ended, though it may be lost meanwhile. */
   readonly using: <A, E, R>(live: Live, call: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Says that a client is of no more use: the next call connects again. */
@@ -131,6 +133,6 @@ export const make = Effect.fnUntraced(function*<R>(connect: Connect<R>, timeout:
     )
   }))
 
-  const connection: Connection = { live, lost, using }
+  const connection: Connection = { current: () => current?.live, live, lost, using }
   return connection
 })

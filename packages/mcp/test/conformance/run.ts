@@ -40,7 +40,7 @@ const table = [
   ...(await againstClient(all.client.filter((name) => !isAuth(name)))).map(row("client")),
   `| client | auth/* (${
     all.client.filter(isAuth).length
-  }) | not run | \`Mcp.http\` takes headers: OAuth is the program's |`
+  }) | not run | OAuth is \`@recourse/mcp/OAuth\`, which the suite's client does not use |`
 ].join("\n")
 
 // The formatter pads cells.

@@ -21,7 +21,6 @@ export const makeServer = ({ version, tools = defaultTools, refusal, strict = fa
   const unknown = refusal ?? { code: -32601, message: "no such method" }
   const waiting = new Map()
   let current = tools
-  let listening
   const answer = async (message, send) => {
     const { id, method, params } = message
     note(params?.name ?? method)
@@ -37,7 +36,7 @@ export const makeServer = ({ version, tools = defaultTools, refusal, strict = fa
         if (version !== stateless) return refused(unknown)
         return done({ ...listed, supportedVersions: [version], capabilities: { tools: { listChanged: true } }, serverInfo: { name: "by hand", version: "1" } })
       case "subscriptions/listen":
-        listening = send
+        server.push = send
         return new Promise(() => {})
       case "notifications/cancelled":
         waiting.get(params.requestId)?.()
@@ -51,7 +50,9 @@ export const makeServer = ({ version, tools = defaultTools, refusal, strict = fa
         }
         if (changes) {
           current = [...current, { name: `new${current.length}`, inputSchema: empty, annotations: { readOnlyHint: true } }]
-          for (const to of new Set([server.push, listening, send])) to?.({ jsonrpc: "2.0", method: "notifications/tools/list_changed" })
+          for (const to of new Set([server.push, send])) to?.({ jsonrpc: "2.0", method: "notifications/tools/list_changed" })
+          // The notification may go another way than the answer.
+          await new Promise((resolve) => setTimeout(resolve, 40))
         }
         return done({ ...complete, content: [{ type: "text", text: `did ${params.name} for ${version}` }] })
       }

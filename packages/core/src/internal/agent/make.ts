@@ -168,6 +168,7 @@ export const make = <
     prompt: options.prompt,
     output: outputReader(output),
     tools: toolSet(tools.flatMap(compile)),
+    compile,
     given: undefined,
     skills: skills.map((skill) => ({ skill, tools: toolSet([...tools, ...skill.tools].flatMap(compile)) })),
     chooseSkill: typeof skill === "string" ? () => skill : skill,

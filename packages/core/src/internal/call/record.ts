@@ -6,7 +6,6 @@ import type { ClientFailure, ClientInfo } from "./clientCall.ts"
 import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
-import type * as Schedule from "effect/Schedule"
 import type * as Schema from "effect/Schema"
 import type * as Prompt from "effect/ai/Prompt"
 import type { Decision } from "../approval/decision.ts"
@@ -29,6 +28,8 @@ import type {
   OutcomeUnknown,
   Timeout
 } from "../../ToolError.ts"
+import type { RetryProgress } from "./retryProgress.ts"
+import type { Listed } from "./toolList.ts"
 
 /** What becomes of a key in the arguments that a tool's schema does not have. */
 export type OnUnknownKeys = "refuse" | "drop"
@@ -68,6 +69,8 @@ export interface ToolInfo {
   readonly foreignDescription: boolean
   /** Set for a tool that the page executes. */
   readonly client?: ClientInfo | undefined
+  /** The list that it is from, if that can change while agents run. */
+  readonly listed?: Listed | undefined
 }
 
 /** Why a call does not reach the executor, whatever recovery does. */
@@ -179,12 +182,6 @@ export interface FailedBefore {
   readonly startedAt: number
   readonly executed: boolean
   readonly happened: Happened
-}
-
-/** How far a retry has come in a call, over all the times that the call reached it. */
-export interface RetryProgress {
-  times: number
-  step: Effect.Success<ReturnType<typeof Schedule.toStep<unknown, unknown, never, never>>> | undefined
 }
 
 export interface CallRecord {

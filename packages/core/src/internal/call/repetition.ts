@@ -1,7 +1,8 @@
 /** Repeated failures of a call: which were followed by another attempt, and which errors an inner level has decided about. */
 import { ExecutionError, type FailedAttempt, InvalidArgs, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import { tagOf } from "../foundation/errorTags.ts"
-import type { CallRecord, RetryProgress } from "./record.ts"
+import type { CallRecord } from "./record.ts"
+import type { RetryProgress } from "./retryProgress.ts"
 
 const kindOf = ({ error, reason }: Omit<FailedAttempt, "attempt">): string => `${error}/${tagOf(reason) ?? ""}`
 

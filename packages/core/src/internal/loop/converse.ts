@@ -16,6 +16,7 @@ import { Change } from "../../Guardrail.ts"
 import { guardOutput as guardAnswer, type InputGuard } from "./guards.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation, Program } from "./program.ts"
+import { currentTools } from "./liveTools.ts"
 import { offer, type ToolSet } from "./toolSet.ts"
 import { turn } from "./turn.ts"
 import { withRequestContext } from "./requestContext.ts"
@@ -28,6 +29,7 @@ export const isTrusted = ({ byName }: ToolSet) => (name: string): boolean => byN
 const planned = (
   { program: { name }, run, session, transcript }: Conversation,
   tools: ToolSet,
+  first: ToolSet,
   prepareTurn: Exclude<Program["prepareTurn"], undefined>
 ): Effect.Effect<TurnPlan | undefined, unknown, unknown> =>
   Effect.flatMap(offer(tools, run, transcript), ({ names }) => {
@@ -38,7 +40,7 @@ const planned = (
       taintedBy: [...run.taintedBy],
       usage: { ...run.usage }
     })
-    return Effect.map(Effect.isEffect(plan) ? plan : Effect.succeed(plan), (plan) => checked(name, tools, plan))
+    return Effect.map(Effect.isEffect(plan) ? plan : Effect.succeed(plan), (plan) => checked(name, tools, plan, first))
   })
 
 /** Asks the model for its next answer. */
@@ -90,16 +92,21 @@ export const converse = (
 const turns = Effect.fnUntraced(function*(
   state: Conversation,
   calls: RoundContext,
-  tools: ToolSet,
+  first: ToolSet,
   inputGuard?: InputGuard
 ): Effect.fn.Return<unknown, unknown, unknown> {
   const { program, run, session, transcript } = state
   const { compaction, guardOutput, prepareTurn } = program
   let guard = inputGuard
   let isCompacted = false
+  let tools = first
   while (true) {
+    if (tools.lists.length > 0 && program.compile !== undefined) {
+      tools = yield* currentTools(tools, program.compile)
+      calls.tools = tools.byName
+    }
     if (compaction !== undefined && !isCompacted) yield* compactIfFull(state, compaction)
-    const plan = prepareTurn === undefined ? undefined : yield* planned(state, tools, prepareTurn)
+    const plan = prepareTurn === undefined ? undefined : yield* planned(state, tools, first, prepareTurn)
     const asked = askNext(state, calls, tools, plan)
     const attempted: Effect.Effect<Reply | RespondWith<unknown> | typeof again, unknown, unknown> =
       compaction === undefined || isCompacted ? asked : orCompact(state, compaction, asked)

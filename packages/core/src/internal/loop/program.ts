@@ -13,6 +13,7 @@ import type { CallResult } from "../run/callResult.ts"
 import type { TurnEvents } from "../model/turnEvents.ts"
 import type { Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
+import type { Compile } from "./liveTools.ts"
 import type { ToolSet } from "./toolSet.ts"
 import type { TurnPlan, TurnState } from "./turnPlan.ts"
 import type { Transcript } from "../run/transcript.ts"
@@ -31,6 +32,8 @@ export interface Program {
   readonly prompt: ((input: unknown) => Prompt.RawInput) | undefined
   readonly output: OutputReader
   readonly tools: ToolSet
+  /** Makes a tool that is listed while a run goes one of the agent; left out if the program has no turns. */
+  readonly compile?: Compile | undefined
   /** Set where the program has no model: each run is given a call, and ends with its result. */
   readonly given: GivenCalls | undefined
   readonly skills: ReadonlyArray<ProgramSkill>

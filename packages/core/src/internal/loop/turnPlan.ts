@@ -48,9 +48,14 @@ export const promptOf = (prompt: Prompt.Prompt, plan: TurnPlan): Prompt.Prompt =
   ])
 }
 
-/** A plan whose tools are there. */
-export const checked = (agent: string, all: ToolSet, plan: TurnPlan | undefined): TurnPlan | undefined => {
-  const unknown = plan?.tools?.find((name) => !all.byName.has(name))
+/** A plan whose tools are there, or were there when the run began. */
+export const checked = (
+  agent: string,
+  all: ToolSet,
+  plan: TurnPlan | undefined,
+  first: ToolSet = all
+): TurnPlan | undefined => {
+  const unknown = plan?.tools?.find((name) => !all.byName.has(name) && !first.byName.has(name))
   if (unknown !== undefined) {
     throw new ConfigurationError({
       subject: `Agent "${agent}"`,

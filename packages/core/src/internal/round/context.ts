@@ -14,7 +14,8 @@ import { deliver, type Presentation } from "../result/delivery.ts"
 /** What the calls of an agent's run have in common. */
 export interface RoundContext {
   readonly run: Run
-  readonly tools: ReadonlyMap<string, AgentTool>
+  /** The tools of the turn. */
+  tools: ReadonlyMap<string, AgentTool>
   /** Calls whose start has been told. */
   told: Set<string> | undefined
   /** Names of the tools that the model was offered in the request that it answered. */

@@ -12,6 +12,8 @@ import type * as Tool from "./tool.ts"
 import type { Call } from "../call/call.ts"
 import { parametersOf } from "../call/parameters.ts"
 
+export type { ToolList } from "../call/toolList.ts"
+
 /** A tool as an agent runs it. */
 export interface AgentTool extends Completable {
   readonly tool: Tool.Any

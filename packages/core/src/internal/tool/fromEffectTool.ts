@@ -9,6 +9,7 @@ import type { Effects } from "../../Policy.ts"
 import type { InvalidArgs, InvalidResult, NotApproved } from "../../ToolError.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import type { OnUnknownKeys } from "../call/record.ts"
+import type { Listed } from "../call/toolList.ts"
 import type { JsonSchemaOptions } from "../foundation/jsonSchemaImport.ts"
 import { fromOptions, type IdempotencyOptions } from "../idempotency/declaration.ts"
 import type {
@@ -38,6 +39,8 @@ export interface Options<Params = any> extends JsonSchemaOptions {
   readonly maxTimeout?: Duration.Input | undefined
   /** Default: `"untrusted"` for dynamic tools, such as those of MCP servers, and for a provider's; `"trusted"` for the others. */
   readonly trust?: Tool.Trust | undefined
+  /** The list that the tool is from, if it can change while agents run: they are given its changes between turns. */
+  readonly listed?: Listed<Tool.Any> | undefined
   /** What the handler fails with, annotated with what may be said of it: see `ErrorProjection.declare`. */
   readonly failure?: Schema.Top | undefined
   /** What becomes of a key that the parameters do not have. Default: as for `Tool.make`. */
@@ -130,6 +133,7 @@ export const define = (
     effects: options?.effects ?? effectsOf(definition),
     timeout: options?.timeout,
     maxTimeout: options?.maxTimeout,
+    listed: options?.listed,
     trust: options?.trust ?? (isForeign(definition) ? "untrusted" : "trusted"),
     failure: options?.failure,
     onUnknownKeys: options?.onUnknownKeys,

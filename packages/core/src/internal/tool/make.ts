@@ -15,6 +15,7 @@ import { make as makeAttempt } from "../call/attempt.ts"
 import type { ToolCall } from "../call/call.ts"
 import type { Compensation } from "../call/compensation.ts"
 import type { OnUnknownKeys, ToolInfo } from "../call/record.ts"
+import type { Listed } from "../call/toolList.ts"
 import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
 import { fromOptions, type Idempotency, type IdempotencyOptions } from "../idempotency/declaration.ts"
 import { ToolFailure } from "../projection/toolFailure.ts"
@@ -286,6 +287,7 @@ export const define = (options: {
   readonly effects: Effects | undefined
   readonly timeout: Duration.Input | undefined
   readonly maxTimeout?: Duration.Input | undefined
+  readonly listed?: Listed | undefined
   readonly needsApproval?: NeedsApproval<never, Approves | undefined> | undefined
   readonly asks?: boolean | undefined
   readonly trust?: Trust | undefined
@@ -364,6 +366,7 @@ export const define = (options: {
     isTransaction: options.transaction,
     client: options.client,
     foreignDescription: options.trust === "untrusted" && AiTool.isDynamic(definition),
+    listed: options.listed,
     passesKey: options.idempotency !== undefined && options.idempotency !== "never"
   }
   const { compensate, status } = options

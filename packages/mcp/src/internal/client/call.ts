@@ -2,13 +2,14 @@
 import type { ToolCall } from "@recourse/core/ToolCall"
 import * as Effect from "effect/Effect"
 import type { McpClientError } from "effect/ai/McpClientError"
-import type * as McpSchema from "effect/ai/McpSchema"
-import { type McpError, McpNotSent, McpServerGone, McpToolError } from "../../McpError.ts"
+import * as McpSchema from "effect/ai/McpSchema"
+import { type McpError, McpInvalidArguments, McpNotSent, McpServerGone, McpToolError } from "../../McpError.ts"
 import type { Connection, Live } from "../connection.ts"
 import { type About, fromClient } from "../errors.ts"
 import type { McpResult } from "../result.ts"
 import * as Exchange from "./exchange.ts"
 import { reportingProgress } from "./progress.ts"
+import type { Answered, ServerRead } from "./serverReads.ts"
 
 /** The session had expired: the server has not read the request. */
 export class SessionExpired<E> {
@@ -49,24 +50,37 @@ export const hasExpired = (
     : Effect.succeed(false)
 }
 
-/** Calls a tool. A result with `isError` is a `McpToolError`. */
+/** Codes of servers that do not have a resource or a prompt. */
+const unreadable = new Set<number>([-32_002, McpSchema.INVALID_PARAMS_ERROR_CODE])
+
+/** Calls a tool, or makes the request of a read of resources or prompts. A result with `isError` is a `McpToolError`. */
 export const callTool = (
   connection: Connection,
   about: About,
   tool: McpSchema.Tool,
-  args: Record<string, unknown>
+  args: Record<string, unknown>,
+  read?: ServerRead
 ): Effect.Effect<McpResult, McpError, ToolCall> => {
-  const on = (live: Live): Effect.Effect<McpSchema.CallToolResult, McpError | SessionExpired<McpError>, ToolCall> =>
+  const errorOf = (live: Live, error: McpClientError, isExpired: boolean) => {
+    const { reason } = error
+    return read !== undefined && reason._tag === "ProtocolError" && unreadable.has(reason.code ?? 0)
+      ? Effect.succeed({ error: new McpInvalidArguments({ ...about, description: reason.message }), isLost: false })
+      : fromClient(about, live, tool, error, isExpired)
+  }
+  const on = (live: Live): Effect.Effect<Answered, McpError | SessionExpired<McpError>, ToolCall> =>
     Effect.suspend(() => {
       const exchange = Exchange.make()
-      return live.client.callTool({ tool, arguments: args }).pipe(
+      const request: Effect.Effect<Answered, McpClientError> = read === undefined
+        ? live.client.callTool({ tool, arguments: args })
+        : read.request(live, args)
+      return request.pipe(
         reportingProgress,
         Effect.provideService(Exchange.CurrentExchange, exchange),
         Effect.catch((error) =>
           Effect.flatMap(
             hasExpired(live, error, exchange),
             (isExpired) =>
-              Effect.flatMap(fromClient(about, live, tool, error, isExpired), ({ error, isLost }) =>
+              Effect.flatMap(errorOf(live, error, isExpired), ({ error, isLost }) =>
                 Effect.andThen(
                   isLost ? connection.lost(live) : Effect.void,
                   Effect.fail(isExpired ? new SessionExpired(error) : error)

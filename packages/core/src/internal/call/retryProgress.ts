@@ -1,0 +1,9 @@
+/** Progress of a retry: its repetitions of a call, and the state of its schedule. */
+import type * as Effect from "effect/Effect"
+import type * as Schedule from "effect/Schedule"
+
+/** How far a retry has come in a call, over all the times that the call reached it. */
+export interface RetryProgress {
+  times: number
+  step: Effect.Success<ReturnType<typeof Schedule.toStep<unknown, unknown, never, never>>> | undefined
+}

@@ -1,0 +1,197 @@
+/**
+ * OAuth 2.1 for MCP servers over HTTP: tokens are sent with each request, and refreshed once for all requests that met an expired one.
+ * The flow itself is that of `@modelcontextprotocol/client`, an optional peer, which is loaded when a layer of this module is built.
+ */
+import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import type * as HttpClientResponse from "effect/http/HttpClientResponse"
+import { fetchBy } from "./internal/client/fetchBy.ts"
+
+/** Tokens as a provider keeps them. */
+export interface Tokens {
+  readonly access_token: string
+}
+
+/**
+ * Who keeps tokens and sends a person to the authorization server: an `OAuthClientProvider` of `@modelcontextprotocol/client`, whose
+ * documentation says what each member does.
+ */
+export interface Provider {
+  readonly redirectUrl: string | URL | undefined
+  readonly clientMetadata: object
+  tokens(): Tokens | undefined | Promise<Tokens | undefined>
+  saveTokens(tokens: any): void | Promise<void>
+  clientInformation(): object | undefined | Promise<object | undefined>
+  redirectToAuthorization(url: URL): void | Promise<void>
+  saveCodeVerifier(verifier: string): void | Promise<void>
+  codeVerifier(): string | Promise<string>
+}
+
+/** A server and the provider of its tokens. */
+export interface Options {
+  /** The address of the MCP server. Tokens are sent to its origin only. */
+  readonly url: string | URL
+  readonly provider: Provider
+  /** The scope to ask for. Default: what the server names. */
+  readonly scope?: string | undefined
+}
+
+/** The authorization failed: `description` says how. A person has to authorize again. */
+export class OAuthFailed extends Schema.TaggedError<OAuthFailed>()("OAuthFailed", {
+  url: Schema.String,
+  description: Schema.String,
+  cause: Schema.optionalKey(Schema.Defect())
+}) {}
+
+/** The parts of `@modelcontextprotocol/client` that are used. */
+interface Sdk {
+  readonly auth: (provider: never, options: object) => Promise<"AUTHORIZED" | "REDIRECT">
+  readonly extractWWWAuthenticateParams: (response: Response) => {
+    readonly resourceMetadataUrl?: URL
+    readonly scope?: string
+    readonly error?: string
+  }
+}
+
+const sdk: Effect.Effect<Sdk, ConfigurationError> = Effect.tryPromise({
+  try: () => import("@modelcontextprotocol/client") as Promise<unknown> as Promise<Sdk>,
+  catch: () =>
+    new ConfigurationError({
+      subject: "@recourse/mcp/OAuth",
+      problem: "it needs the package @modelcontextprotocol/client, which is not installed"
+    })
+})
+
+const failed = ({ url }: Options) => (cause: unknown) =>
+  new OAuthFailed({
+    url: String(url),
+    description: cause instanceof Error ? cause.message : "The authorization failed",
+    cause
+  })
+
+/** Runs the flow: refreshes the tokens, or sends a person to the authorization server. */
+const authorize = (
+  { auth }: Sdk,
+  options: Options,
+  base: HttpClient.HttpClient,
+  more: object
+): Effect.Effect<"AUTHORIZED" | "REDIRECT", OAuthFailed> =>
+  Effect.tryPromise({
+    try: () =>
+      auth(options.provider as never, {
+        serverUrl: options.url,
+        fetchFn: fetchBy(base),
+        ...(options.scope === undefined ? {} : { scope: options.scope }),
+        ...more
+      }),
+    catch: failed(options)
+  })
+
+const withToken = (request: HttpClientRequest.HttpClientRequest, tokens: Tokens | undefined) =>
+  tokens === undefined
+    ? request
+    : HttpClientRequest.setHeader(request, "authorization", `Bearer ${tokens.access_token}`)
+
+/** What a response says of the tokens that it refuses; nothing for a response that does not refuse them. */
+const challengeOf = ({ extractWWWAuthenticateParams }: Sdk, response: HttpClientResponse.HttpClientResponse) => {
+  const { headers, status } = response
+  if (status !== 401 && status !== 403) return undefined
+  const header = headers["www-authenticate"]
+  const params = extractWWWAuthenticateParams(
+    new Response(null, { status, ...(header === undefined ? {} : { headers: { "www-authenticate": header } }) })
+  )
+  if (status === 403 && params.error !== "insufficient_scope") return undefined
+  const { resourceMetadataUrl, scope } = params
+  return {
+    ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
+    ...(scope === undefined ? {} : { scope }),
+    ...(status === 403 ? { forceReauthorization: true } : {})
+  }
+}
+
+/** Makes the client: a request whose tokens are refused is sent once more with new ones. The server has not read it. */
+const make = Effect.fnUntraced(function*(options: Options) {
+  const loaded = yield* sdk
+  const base = yield* HttpClient.HttpClient
+  const one = yield* Semaphore.make(1)
+  const { origin } = new URL(options.url)
+  const tokens = Effect.promise(async () => options.provider.tokens())
+
+  const renewed = (used: Tokens | undefined, challenge: object) =>
+    one.withPermit(Effect.gen(function*() {
+      const current = yield* tokens
+      // Another request has refreshed them meanwhile.
+      if (current !== undefined && current.access_token !== used?.access_token) return current
+      const result = yield* authorize(loaded, options, base, challenge)
+      return result === "AUTHORIZED" ? yield* tokens : undefined
+    })).pipe(
+      Effect.catch((error) =>
+        Effect.as(Effect.logWarning("The tokens of an MCP server could not be refreshed", error), undefined)
+      )
+    )
+
+  return HttpClient.make((request) =>
+    Effect.gen(function*() {
+      if (URL.parse(request.url)?.origin !== origin) return yield* base.execute(request)
+      const used = yield* tokens
+      const response = yield* base.execute(withToken(request, used))
+      const challenge = challengeOf(loaded, response)
+      if (challenge === undefined) return response
+      const next = yield* renewed(used, challenge)
+      return next === undefined ? response : yield* base.execute(withToken(request, next))
+    })
+  )
+})
+
+/**
+ * An `HttpClient` for `Mcp.http` and `Mcp.sse` that sends the provider's tokens to the server. Requests that meet an expired token wait
+ * for one refresh, and are sent once more. If a person has to authorize, the provider's `redirectToAuthorization` is called, and the
+ * request fails with `McpUnauthorized`: see {@link finish}. Proxies and certificates are those of the `HttpClient` below.
+ *
+ * Fails with `ConfigurationError` if `@modelcontextprotocol/client` is not installed.
+ *
+ * ```ts
+ * import { FetchHttpClient } from "effect/http"
+ * import { Effect, Layer } from "effect"
+ * import { Mcp } from "@recourse/mcp"
+ * import * as OAuth from "@recourse/mcp/OAuth"
+ *
+ * declare const provider: OAuth.Provider
+ *
+ * const url = "https://example.com/mcp"
+ * export const tools = Mcp.tools({ name: "search", connect: Mcp.http(url) }).pipe(
+ *   Effect.provide(OAuth.layer({ url, provider }).pipe(Layer.provide(FetchHttpClient.layer)))
+ * )
+ * ```
+ */
+export const layer = (
+  options: Options
+): Layer.Layer<HttpClient.HttpClient, ConfigurationError, HttpClient.HttpClient> =>
+  Layer.effect(HttpClient.HttpClient, make(options))
+
+/** What the authorization server sends back with a person: the parameters of the redirection. */
+export interface Answer {
+  readonly code: string
+  /** The issuer, if the server names itself. */
+  readonly iss?: string | undefined
+}
+
+/**
+ * Exchanges the code that the authorization server has sent to `redirectUrl` for tokens, which the provider saves. Check `state` yourself.
+ * Fails with `OAuthFailed` if the server refuses the code.
+ */
+export const finish = (
+  options: Options,
+  { code, iss }: Answer
+): Effect.Effect<void, OAuthFailed | ConfigurationError, HttpClient.HttpClient> =>
+  Effect.gen(function*() {
+    const base = yield* HttpClient.HttpClient
+    const more = { authorizationCode: code, ...(iss === undefined ? {} : { iss }) }
+    const result = yield* authorize(yield* sdk, options, base, more)
+    if (result === "REDIRECT") return yield* Effect.fail(failed(options)(new Error("The code was not accepted")))
+  })
