@@ -157,18 +157,21 @@ const sentSchema = (schema: Json): Json => {
   const wellFormed = each(schema, (node) => withKeywords(node, (keyword) => !isMisformed(node, keyword)))
   const isFlat = wellFormed.type === "object" && !Object.keys(wellFormed).some((keyword) => composition.has(keyword))
   const document = withoutDangling(withRootDefined(wellFormed, isFlat))
-  const { properties, required } = isFlat
-    ? { properties: document.properties ?? {}, required: document.required }
-    : sentShape(document)
-  const rest = withKeywords(document, (keyword) => !composition.has(keyword) && keyword !== "required")
-  const sent = { ...rest, type: "object", properties, ...(required === undefined ? undefined : { required }) }
+  const sent = isFlat ? withProperties(document) : flattened(document)
   return JSON.stringify(sent) === JSON.stringify(schema) ? schema : sent
 }
 
-const sentShape = (document: Json) => {
+const withProperties = (document: Json): Json =>
+  document.properties === undefined ? { ...document, properties: {} } : document
+
+/** A document whose root is an object with the properties of all that it is composed of. */
+const flattened = (document: Json): Json => {
   const { properties, required } = shapeOf(document, document, new Set())
+  const needed = required.filter((name) => properties.has(name))
   return {
+    ...withKeywords(document, (keyword) => !composition.has(keyword) && keyword !== "required"),
+    type: "object",
     properties: Object.fromEntries(properties),
-    required: required.length === 0 ? undefined : required.filter((name) => properties.has(name))
+    ...(needed.length === 0 ? undefined : { required: needed })
   }
 }
