@@ -54,7 +54,7 @@ const service = (
   store: Store,
   options: { readonly lease: Duration.Duration | undefined; readonly waitFor: Duration.Duration }
 ): IdempotencyLedger["Service"] => ({
-  claim: claims(store, options),
+  ...claims(store, options),
   forget: (intent) => Effect.asVoid(limited(store).complete(intent, { _tag: "Result", value: null }, Duration.zero)),
   purge: store.purge ?? Effect.succeed(0)
 })

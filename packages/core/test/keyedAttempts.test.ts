@@ -81,6 +81,7 @@ const runOf = (kept: Readonly<Record<string, unknown>> = {}, more: object = {}) 
     usage: { toolCalls: 0 },
     executed: [] as Array<Fields>,
     startedWrites: [],
+    ledgerAnswers: new Map(),
     done: new DoneWrites(false, undefined),
     recorded,
     journal: {

@@ -67,7 +67,7 @@ const options = { lease: Duration.seconds(10), waitFor: Duration.seconds(3) }
 
 const claimed = (store: Store, passing: Duration.Input, of = intent("a")) =>
   Effect.gen(function*() {
-    const fiber = yield* Effect.forkChild(claims(store, options)(of, () => {}), { startImmediately: true })
+    const fiber = yield* Effect.forkChild(claims(store, options).claim(of, () => {}), { startImmediately: true })
     for (let waited = 0; waited < Duration.toMillis(passing); waited += 10) {
       yield* TestClock.adjust("10 millis")
     }
@@ -110,7 +110,7 @@ describe("a claim whose key another process holds", () => {
   it.effect("of this process: another call of the same key waits, and one of other arguments is a conflict", () =>
     Effect.gen(function*() {
       const { asked, store } = scripted({})
-      const claim = claims(store, options)
+      const { claim } = claims(store, options)
       let settle: Effect.Effect<void> = Effect.void
       yield* claim(intent("a", "first"), (effect) => settle = effect)
       assert.strictEqual((yield* claim(intent("a", "second", "other"), () => {}))._tag, "Conflict")
@@ -126,7 +126,7 @@ describe("a claim whose key another process holds", () => {
     Effect.gen(function*() {
       let other = true
       const { asked, store } = scripted({ begin: () => other ? found(entry(60_000)) : Effect.undefined })
-      const claim = claims(store, options)
+      const { claim } = claims(store, options)
       let settle: Effect.Effect<void> = Effect.void
       assert.strictEqual((yield* claim(intent("a", "first", "other"), (effect) => settle = effect))._tag, "Conflict")
       other = false
@@ -180,7 +180,7 @@ describe("an entry of a claim that got no answer", () => {
   it.effect("is released, as nothing ran under it", () =>
     Effect.gen(function*() {
       const { asked, store } = silent()
-      const claim = claims(store, options)
+      const { claim } = claims(store, options)
       let settle: Effect.Effect<void> = Effect.void
       yield* Effect.flip(claim(intent("a"), (effect) => settle = effect))
       yield* Effect.ignoreCause(settle)
@@ -191,7 +191,7 @@ describe("an entry of a claim that got no answer", () => {
   it.effect("is answered with its outcome, which only another life of its run can have recorded", () =>
     Effect.gen(function*() {
       const { asked, store } = silent({ _tag: "Result", value: 1 })
-      const claim = claims({ ...store, release: () => Effect.void }, options)
+      const { claim } = claims({ ...store, release: () => Effect.void }, options)
       let settle: Effect.Effect<void> = Effect.void
       yield* Effect.flip(claim(intent("a"), (effect) => settle = effect))
       yield* settle
@@ -205,7 +205,7 @@ describe("an entry of a claim that got no answer", () => {
       // No request to release arrives before the store has recovered.
       const state = { isDown: true }
       const down = Effect.fail(lost)
-      const claim = claims({
+      const { claim } = claims({
         ...scripted({}).store,
         begin: (intent) =>
           Effect.suspend((): Effect.Effect<Found, IdempotencyLedger.LedgerError> => {
@@ -299,7 +299,7 @@ describe("a store that does many things at once", () => {
   it.effect("renews leases together, and a claim that it does not name is lost", () =>
     Effect.gen(function*() {
       const { asked, store } = many(() => Effect.undefined)
-      const claim = claims(store, options)
+      const { claim } = claims(store, options)
       const held = yield* Effect.forEach(["a", "b", "lost"], (id) => claim(intent(id), () => {}))
       for (let waited = 0; waited < 9_000; waited += 10) yield* TestClock.adjust("10 millis")
       const confirmed = yield* Effect.forkChild(
@@ -333,7 +333,7 @@ describe("a store that does many things at once", () => {
         ...intent(id, "theirs")
       })
       const { store } = many(() => Effect.undefined)
-      const claim = claims({
+      const { claim } = claims({
         ...store,
         begin: ({ id }) => Effect.suspend(() => found(of(id))),
         find: (ids) =>
@@ -366,7 +366,7 @@ describe("a store that does many things at once", () => {
         })
       const { store } = many(() => Effect.undefined)
       const state = { isSlow: false }
-      const claim = claims({
+      const { claim } = claims({
         ...store,
         begin: (intent) =>
           state.isSlow ? slow("begin", undefined) : intent.id === "left" ? found(entry(-1, intent)) : Effect.undefined,
@@ -420,7 +420,7 @@ describe("a store that does many things at once", () => {
         ] as const
       ) {
         state.left = 2
-        const { claim } = yield* claims({ ...flaky, renewAll }, options)(intent("a"), () => {})
+        const { claim } = yield* claims({ ...flaky, renewAll }, options).claim(intent("a"), () => {})
         yield* TestClock.adjust("9 seconds")
         const confirmed = yield* Effect.forkChild(Effect.option(claim!.confirm), { startImmediately: true })
         for (let waited = 0; waited < 3_000; waited += 50) yield* TestClock.adjust("50 millis")

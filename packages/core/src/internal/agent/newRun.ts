@@ -150,6 +150,7 @@ export const newRun = <R>(
     executed: (resumed?.executed ?? []).map((entry) => ({ ...entry as unknown as ExecutedCall })),
     hasWritten: false,
     startedWrites: [],
+    ledgerAnswers: parent?.ledgerAnswers ?? new Map(),
     admitted: parent?.admitted ?? { version: 0, calls: new Map() },
     taintedBy: taintOf(parent, withinCall === undefined ? undefined : call, resumed),
     mayPause: mayPause === true,

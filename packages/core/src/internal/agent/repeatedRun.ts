@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Exit from "effect/Exit"
 import { ToolCall } from "../call/call.ts"
+import { forgetLedgerAnswers } from "../run/ledgerAnswers.ts"
 import type { NestedRun } from "../run/nestedRuns.ts"
 import { CurrentRun, type Run } from "../run/run.ts"
 import type { Mode } from "./mode.ts"
@@ -39,6 +40,7 @@ export const noteFailedRun = (
   exit: Exit.Exit<never, unknown>
 ): void => {
   const { parent, startedWrites } = ended.run
+  forgetLedgerAnswers(ended.run)
   if (parent === undefined || !startedWrites.some((write) => write.happened !== "no" && !write.isCompensated)) return
   const nested = nestedRunOf(ended)
   if (nested !== undefined) parent.nested.failed(nested, exit)

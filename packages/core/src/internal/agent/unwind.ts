@@ -12,7 +12,7 @@ import { CompensationInterceptor } from "../../ToolInterceptor.ts"
 import { ToolCall } from "../call/call.ts"
 import { EnclosingCall } from "../call/childCall.ts"
 import type { Compensation } from "../call/compensation.ts"
-import { forgotten } from "../call/forgotten.ts"
+import { underKeyOf } from "../call/compensatedKey.ts"
 import { askLedgerOnly } from "../call/ledgerOnly.ts"
 import { newRecord } from "../call/newRecord.ts"
 import type { ToolInfo } from "../call/record.ts"
@@ -24,6 +24,7 @@ import { before } from "../foundation/sequence.ts"
 import { audit } from "../result/writeAudit.ts"
 import { toldKey, undoingKey } from "../run/begunWrites.ts"
 import type { Done, DoneWrite, DoneWrites } from "../run/doneWrites.ts"
+import { answeredCalls, handOver } from "../run/ledgerAnswers.ts"
 import { idAround, removeDone } from "../run/noteDone.ts"
 import { errorName } from "../run/errorName.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
@@ -114,10 +115,11 @@ class Unwinding {
     this.onUndone = onUndone
   }
 
-  /** Undoes one write, tells it, and forgets it. */
+  /** Undoes one write, tells it, and forgets it. A write that a live call outside of the run was told of stands. */
   undo(done: Done): Effect.Effect<void> {
     const { run } = this
-    const { write } = done
+    const { live, position, write } = done
+    if (handOver(run, write, live, position)) return Effect.void
     const { journal } = run
     const found = journal?.find("compensation", write.id)
     const fate: Effect.Effect<Fate> = found === undefined
@@ -137,7 +139,9 @@ class Unwinding {
         id = idAround(current, id)
       }
       const mark = markOf(fate)
-      if (mark !== undefined) this.onUndone(write, mark)
+      if (mark !== undefined) {
+        for (const root of new Set([write.root, ...answeredCalls(run, write)])) this.onUndone({ ...write, root }, mark)
+      }
       if (fate.outcome === "not_undone") {
         const { outcome: _, ...why } = fate
         this.left.push(new NotCompensated({ tool, callId, arguments: write.arguments, ...why }))
@@ -304,7 +308,8 @@ class Unwinding {
         CompensationInterceptor,
         (intercept) => intercept?.({ tool: write.tool, callId: write.callId, params, result }, undo) ?? undo
       )
-      return Effect.matchCause(Effect.andThen(Effect.provideService(undone, ToolCall, call), forgotten(write)), {
+      const during = compensation.timeout ?? this.compensates.timeout
+      return Effect.matchCause(underKeyOf(write, during, Effect.provideService(undone, ToolCall, call)), {
         onFailure: (cause): Fate => this.failed("failed", cause),
         onSuccess: (): Fate => ({ outcome: "undone" })
       }) as Effect.Effect<Fate>

@@ -26,7 +26,8 @@ import { attemptOutcome, numberOf, openEntry } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
 import * as Happened from "./happened.ts"
 import { encodedResult, hasBegun, noteDone } from "./noteDone.ts"
-import { type AttemptError, errorFields, subjectOf } from "./record.ts"
+import { noteLedgerAnswer } from "../run/ledgerAnswers.ts"
+import { type AttemptError, errorFields, rootOf, subjectOf } from "./record.ts"
 import { keyPlaces, keysBefore } from "./ownKeys.ts"
 import { replay, storedOutcome } from "./storedOutcome.ts"
 
@@ -259,6 +260,7 @@ const underKey = <A, E, R, E2>(
     const isOfCall = idempotency.key === undefined && idempotency.id === undefined
     const isOwn = isOfCall || isOfRun(entry) || hasBegun(executed, entry.claim)
     if (isOwn) noteDone(executed, Exit.succeed(value))
+    else noteLedgerAnswer(run, id, rootOf(record).callId)
   }
 
   const replayed = (

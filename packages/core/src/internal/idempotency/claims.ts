@@ -81,6 +81,12 @@ export type ClaimKey = (
   by?: Claimant | undefined
 ) => Effect.Effect<Claimed, LedgerError>
 
+/**
+ * Takes the outcome of a write away while it is compensated, for the time that this may take. A call with its key waits in this
+ * process; in another one it waits, and its outcome is unknown if this process ends meanwhile. Returns what ends the wait.
+ */
+export type Reopen = (intent: Intent, during: Duration.Duration) => Effect.Effect<Effect.Effect<void>, LedgerError>
+
 /** A store did not answer in time. */
 class NoAnswer extends Error {
   readonly _tag = "NoAnswer"
@@ -123,6 +129,7 @@ export const limited = (store: Store): Store => ({
   take: (from, intent, lease) => bounded("take", () => store.take(from, intent, lease)),
   complete: (intent, outcome, timeToLive) => bounded("complete", () => store.complete(intent, outcome, timeToLive)),
   release: (intent) => bounded("release", () => store.release(intent)),
+  reopen: store.reopen && ((intent, lease) => bounded("reopen", () => store.reopen!(intent, lease))),
   renewAll: store.renewAll && ((intents, lease) => bounded("renew", () => store.renewAll!(intents, lease))),
   find: store.find && ((ids) => bounded("find", () => store.find!(ids)))
 })
@@ -134,7 +141,10 @@ const claimantsAtMost = 10_000
 
 /** Claims over a store. A call with a key that is running waits for the call that runs. */
 // oxlint-disable-next-line max-lines-per-function -- what may be done with a claim shares its lease
-export const claims = (kept: Store, options: Options): ClaimKey => {
+export const claims = (
+  kept: Store,
+  options: Options
+): { readonly claim: ClaimKey; readonly reopen: Reopen } => {
   const duration = options.lease ?? Duration.zero
   const { look, renew, store } = together(options.lease === undefined ? kept : limited(kept), duration)
   const waitFor = Duration.toMillis(options.waitFor)
@@ -277,7 +287,18 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
       return ask(0, firstPoll)
     })
 
-  return (intent, onHeld, by) =>
+  const reopen: Reopen = (intent, during) =>
+    Effect.suspend(() => {
+      const mine: Running = { arguments: intent.arguments, settled: Deferred.makeUnsafe<void>() }
+      if (!running.has(intent.id)) running.set(intent.id, mine)
+      const close = Effect.suspend(() => {
+        if (running.get(intent.id) === mine) running.delete(intent.id)
+        return Effect.asVoid(Deferred.succeed(mine.settled, undefined))
+      })
+      return Effect.as(Effect.onError(store.reopen?.(intent, during) ?? Effect.void, () => close), close)
+    })
+
+  const claimBy: ClaimKey = (intent, onHeld, by) =>
     Effect.suspend(() => {
       const before = claimants.get(intent.id)
       if (by !== undefined && before !== undefined && isOtherTool(by, before)) {
@@ -286,4 +307,6 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
       if (by !== undefined && before === undefined) claimants.set(intent.id, by)
       return claim(intent, onHeld, false)
     })
+
+  return { claim: claimBy, reopen }
 }

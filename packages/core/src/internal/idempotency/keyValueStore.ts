@@ -66,6 +66,13 @@ export const keyValueStore = (store: KeyValues): Store => {
             entry === undefined ? "restored" as const : "recorded" as const
           )
         })).pipe(during("complete")),
+    reopen: (intent, lease) =>
+      Effect.flatMap(now, (now) =>
+        Effect.flatMap(get(intent.id), (entry) => {
+          if (entry?.claim !== intent.claim) return Effect.void
+          const { expiresAt: _, outcome: __, ...open } = entry
+          return put({ ...open, leasedUntil: now + Duration.toMillis(lease) })
+        })).pipe(during("reopen")),
     release: (intent) =>
       Effect.flatMap(
         get(intent.id),

@@ -54,6 +54,13 @@ export const memoryStore = (): Store => {
         entries.set(intent.id, { ...intent, startedAt, leasedUntil, outcome, ...expiry(now, timeToLive) })
         return entry === undefined ? "restored" : "recorded"
       }),
+    reopen: (intent, lease) =>
+      at((now) => {
+        const entry = entries.get(intent.id)
+        if (entry?.claim !== intent.claim) return
+        const { expiresAt: _, outcome: __, ...open } = entry
+        entries.set(intent.id, { ...open, leasedUntil: now + Duration.toMillis(lease) })
+      }),
     release: (intent) =>
       Effect.sync(() => {
         const entry = entries.get(intent.id)

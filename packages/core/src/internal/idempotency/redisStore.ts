@@ -102,6 +102,17 @@ return answer`
   }
 ).withReturnType<Recorded>()
 
+/** Takes the outcome of a claim away, for a lease. */
+const reopenScript = Redis.script((key: string, claim: string, lease: number) => [key, claim, lease], {
+  numberOfKeys: 1,
+  lua: `${clock}
+if redis.call("HGET", KEYS[1], "claim") ~= ARGV[1] then return 0 end
+redis.call("HDEL", KEYS[1], "outcome", "expires")
+redis.call("PERSIST", KEYS[1])
+redis.call("HSET", KEYS[1], "leased", string.format("%.0f", now + ARGV[2]))
+return 1`
+}).withReturnType<number>()
+
 /** Forgets what a claim holds. */
 const releaseScript = Redis.script((key: string, claim: string) => [key, claim], {
   numberOfKeys: 1,
@@ -144,6 +155,7 @@ export const redisStore = (redis: Redis.Redis["Service"], prefix: string): Store
   const renew = redis.eval(renewScript)
   const take = redis.eval(takeScript)
   const complete = redis.eval(completeScript)
+  const reopen = redis.eval(reopenScript)
   const release = redis.eval(releaseScript)
   const keyOf = (id: string) => `${prefix}${id}`
 
@@ -180,6 +192,8 @@ export const redisStore = (redis: Redis.Redis["Service"], prefix: string): Store
           result,
           Duration.isFinite(timeToLive) ? Math.max(1, millis(timeToLive)) : undefined
         )).pipe(during("complete")),
+    reopen: (intent, lease) =>
+      reopen(keyOf(intent.id), intent.claim, millis(lease)).pipe(Effect.asVoid, during("reopen")),
     release: (intent) => release(keyOf(intent.id), intent.claim).pipe(Effect.asVoid, during("release"))
   }
 }

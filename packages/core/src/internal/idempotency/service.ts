@@ -1,7 +1,7 @@
 /** The ledger's service key, apart from its stores: an agent loads neither HTTP nor SQL. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import type { ClaimKey } from "./claims.ts"
+import type { ClaimKey, Reopen } from "./claims.ts"
 import type { Intent, LedgerError } from "./store.ts"
 
 /** The ledger of idempotent calls. Made of a store by one of the layers. */
@@ -10,6 +10,8 @@ export class IdempotencyLedger extends Context.Service<IdempotencyLedger, {
   readonly claim: ClaimKey
   /** Forgets what a call has done, as it is undone: its key is free again, unless another call has it. */
   readonly forget: (intent: Intent) => Effect.Effect<void, LedgerError>
+  /** Takes the outcome of a write away while it is compensated. Left out by a ledger that cannot. */
+  readonly reopen?: Reopen | undefined
   /** Deletes what has expired, and answers how much that was. */
   readonly purge: Effect.Effect<number, LedgerError>
 }>()("@recourse/core/IdempotencyLedger") {}

@@ -204,6 +204,9 @@ export const sqlStore = (client: SqlClient.SqlClient, tableName: string): Store 
       ).pipe(during("take")),
     complete: (intent, outcome, timeToLive) =>
       Effect.flatMap(encodeOutcome(outcome), (text) => complete(intent, text, timeToLive)).pipe(during("complete")),
+    reopen: (intent, lease) =>
+      sql`UPDATE ${table} SET outcome = NULL, expires_at = NULL, leased_until = ${now} + ${millis(lease)}
+        WHERE id = ${intent.id} AND claim = ${intent.claim}`.pipe(Effect.asVoid, during("reopen")),
     release: (intent) =>
       sql`DELETE FROM ${table} WHERE id = ${intent.id} AND claim = ${intent.claim} AND outcome IS NULL`.pipe(
         Effect.asVoid,

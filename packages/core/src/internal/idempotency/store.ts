@@ -76,7 +76,7 @@ export interface Found {
 
 /** The store of a ledger failed. */
 export class LedgerError extends Schema.TaggedError<LedgerError>()("LedgerError", {
-  operation: Schema.Literals(["begin", "renew", "take", "find", "complete", "release", "purge"]),
+  operation: Schema.Literals(["begin", "renew", "take", "find", "complete", "reopen", "release", "purge"]),
   reason: Schema.Unknown,
   /** Whether the same may succeed when it is tried again: a connection broke, two transactions met. Default: no. */
   isTransient: Schema.optionalKey(Schema.Boolean)
@@ -118,6 +118,11 @@ export interface Store {
     outcome: Outcome,
     timeToLive: Duration.Duration
   ) => Effect.Effect<Recorded, LedgerError>
+  /**
+   * Takes the outcome of an entry away while it is compensated, if the entry is held by the intent's claim, and lets a lease run.
+   * Left out: another process reads the outcome until the compensation ends.
+   */
+  readonly reopen?: ((intent: Intent, lease: Duration.Duration) => Effect.Effect<void, LedgerError>) | undefined
   /** Forgets an intent of which nothing came, if it is held by the intent's claim. */
   readonly release: (intent: Intent) => Effect.Effect<void, LedgerError>
   /** {@link renew} of many intents, without their `callId`: answers the claims that hold. Given with {@link find}. */

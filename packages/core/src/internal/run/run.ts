@@ -19,6 +19,13 @@ export interface StartedWrite {
   readonly isCompensated: boolean
 }
 
+/** A call that an entry of the ledger answered. */
+export interface LedgerAnswer {
+  readonly run: Run
+  /** The call of the run's conversation: the call itself, or the one that it was made in. */
+  readonly root: string
+}
+
 /** Calls that were let on and run, by their records. */
 export interface Admitted {
   /** Grows with each call that is let on. */
@@ -73,6 +80,8 @@ export interface Run {
   hasWritten: boolean
   /** The writes that have started in the run and in the runs nested in it. */
   readonly startedWrites: Array<StartedWrite>
+  /** Calls that the ledger answered with another call's write, by the ids of their entries; one for the run and everything nested in it. */
+  readonly ledgerAnswers: Map<string, Array<LedgerAnswer>>
   /** Calls that policies have let on and that run; one for the run and everything nested in it. */
   readonly admitted: Admitted
   /** Untrusted tools whose words the run has read, with those that the runs around it had read when it began. */

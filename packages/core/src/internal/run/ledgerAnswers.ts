@@ -1,0 +1,57 @@
+/**
+ * Calls that an idempotency ledger answered with another call's write, for a run and everything nested in it. If the write is compensated,
+ * these calls are marked as well; if one of them is live, the write is not compensated because its first caller failed.
+ */
+import type { DoneWrite, Live } from "./doneWrites.ts"
+import { addDone } from "./noteDone.ts"
+import type { LedgerAnswer, Run } from "./run.ts"
+
+/** The call by which a run within `around` stands in its conversation; none if the run is not within it. */
+const rootIn = (around: Run, { root, run }: LedgerAnswer): string | undefined => {
+  let call: string | undefined = root
+  for (let current: Run | undefined = run; current !== undefined; current = current.parent) {
+    if (current === around) return call
+    call = current.withinCall?.id
+  }
+  return undefined
+}
+
+const isWithin = (run: Run, around: Run): boolean => {
+  for (let current: Run | undefined = run; current !== undefined; current = current.parent) {
+    if (current === around) return true
+  }
+  return false
+}
+
+/** Notes a call that an entry of another call answered. */
+export const noteLedgerAnswer = (run: Run | undefined, entry: string, root: string): void => {
+  if (run === undefined) return
+  const all = run.ledgerAnswers.get(entry)
+  if (all === undefined) run.ledgerAnswers.set(entry, [{ run, root }])
+  else all.push({ run, root })
+}
+
+/** The calls of a run's conversation that the entry of a write answered. */
+export const answeredCalls = (run: Run, { intent }: DoneWrite): ReadonlyArray<string> =>
+  intent === undefined ? [] : (run.ledgerAnswers.get(intent.id) ?? []).flatMap((answer) => rootIn(run, answer) ?? [])
+
+/** Forgets the calls of a run that failed: their answers reach no one. */
+export const forgetLedgerAnswers = (run: Run): void => {
+  for (const [entry, answers] of run.ledgerAnswers) {
+    const kept = answers.filter((answer) => !isWithin(answer.run, run))
+    if (kept.length === 0) run.ledgerAnswers.delete(entry)
+    else if (kept.length < answers.length) run.ledgerAnswers.set(entry, kept)
+  }
+}
+
+/**
+ * Hands a write of a run that compensates over to a run outside of it whose call its entry answered. Returns whether there is one: then the
+ * write stands, and that run compensates it if it fails.
+ */
+export const handOver = (run: Run, write: DoneWrite, live: Live | undefined, position: number): boolean => {
+  const heir = write.intent && run.ledgerAnswers.get(write.intent.id)?.find((answer) => !isWithin(answer.run, run))
+  if (heir === undefined) return false
+  run.done?.delete(write.id)
+  addDone(heir.run, { ...write, callId: heir.root, root: heir.root, path: heir.run.path }, live, position)
+  return true
+}
