@@ -267,6 +267,7 @@ describe("answers of the server", () => {
       assert.lengthOf(Redacted.value(ProviderResponse.bodyOf(error)!), 16_384)
       assert.deepStrictEqual(reason.metadata["aiSdk"], {
         error: "AI_APICallError",
+        kind: "unexplained",
         codes: ["some_code", "some_type"],
         param: "messages"
       })

@@ -416,7 +416,12 @@ describe("what is read", () => {
       ]
       const { model } = v4({
         provider: "openai.chat",
-        content: cases.map(([toolName, input]) => ({ type: "tool-call", toolCallId: "c", toolName, input }))
+        content: cases.map(([toolName, input], index) => ({
+          type: "tool-call",
+          toolCallId: `c${index}`,
+          toolName,
+          input
+        }))
       })
       const response = yield* LanguageModel.generateText({
         prompt: "Hi",

@@ -20,7 +20,12 @@ const Ping = Tool.make("ping", { success: Schema.Unknown })
 
 const options = { disableToolCallResolution: true, toolCallValidation: "deferred" } as const
 
-const call = (toolName: string, input: string) => ({ type: "tool-call" as const, toolCallId: "c", toolName, input })
+const call = (toolName: string, input: string, toolCallId = "c") => ({
+  type: "tool-call" as const,
+  toolCallId,
+  toolName,
+  input
+})
 
 describe("tools", () => {
   it.effect("functions, with strictness and provider options, and tools of the provider", () =>
@@ -131,17 +136,17 @@ describe("tools", () => {
     Effect.gen(function*() {
       const { model } = v4({
         content: [
-          call("search", `{"query":"x"}`),
-          call("search", `{"query":"x"`),
-          call("search", `{"__proto__":{"a":1}}`),
-          call("search", `{"query":"x","query":"y"}`),
-          call("search", ""),
-          call("search", "null"),
-          call("ping", ""),
-          call("ping", "null"),
-          call("ping", "{}"),
-          call("ping", "{"),
-          call("nonesuch", "")
+          call("search", `{"query":"x"}`, "c1"),
+          call("search", `{"query":"x"`, "c2"),
+          call("search", `{"__proto__":{"a":1}}`, "c3"),
+          call("search", `{"query":"x","query":"y"}`, "c4"),
+          call("search", "", "c5"),
+          call("search", "null", "c6"),
+          call("ping", "", "c7"),
+          call("ping", "null", "c8"),
+          call("ping", "{}", "c9"),
+          call("ping", "{", "c10"),
+          call("nonesuch", "", "c11")
         ]
       })
       const response = yield* LanguageModel.generateText({

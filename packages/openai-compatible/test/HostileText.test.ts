@@ -39,6 +39,12 @@ const layer = (reply: Reply) =>
     Layer.provide([client(reply), ids])
   )
 
+/** An object with the key in question renamed: parts keep the fields that nothing reads. */
+const withoutKey = (value: unknown, word: string): unknown =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, word) && Reflect.get(value, word) === word
+    ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key === word ? "WORD" : key, item]))
+    : value
+
 /** What became of an answer, with the word in question taken out. A defect fails the test. */
 const outcome = (reply: Reply, word: string) =>
   Effect.gen(function*() {
@@ -66,7 +72,7 @@ const outcome = (reply: Reply, word: string) =>
           ? "WORD"
           : typeof value === "string"
           ? value.replace(`(code ${word})`, "(code WORD)")
-          : value
+          : withoutKey(value, word)
     )
   })
 
