@@ -7,9 +7,11 @@ import { appendAnyway } from "./appendAnyway.ts"
 import { type ConversationError, type ThreadNotFound, TurnOver } from "./errors.ts"
 import type { OpenCall } from "./openCalls.ts"
 import type { Conversations, ThreadContent, ThreadKey } from "./service.ts"
-import type { Thread } from "./thread.ts"
+import { mend } from "../history/mend.ts"
+import type { Entry, Event, Thread } from "./thread.ts"
 import { endOfLateWaiting, type EndOptions, eventsOf, turnEnded } from "./turnEvents.ts"
 import type { TurnWrites } from "./turnWrites.ts"
+import { sent } from "./view.ts"
 
 /** Ends a turn. */
 export type EndTurn = (options: EndOptions) => Effect.Effect<Thread, ThreadNotFound | ConversationError | TurnOver>
@@ -25,6 +27,8 @@ interface Begun {
   readonly over: () => void
 }
 
+const isWrite = ({ _tag }: Event): boolean => _tag === "WriteStarted" || _tag === "WriteEnded"
+
 /** Ends a turn, once. */
 export const endOf = (
   store: Conversations["Service"],
@@ -32,11 +36,16 @@ export const endOf = (
   { claim, content, lease, open, over, prompt, writes }: Begun
 ): EndTurn => {
   let isEnding = false
+  /** What the turn began with, without the writes that an earlier execution of this run has stored: its transcript has them. */
+  const promptOf = (entries: ReadonlyArray<Entry>, runId: string | undefined): Prompt.Prompt =>
+    open.some((call) => call.runId === runId)
+      ? mend(sent(entries.filter(({ event, runId: of }) => of !== runId || !isWrite(event)))).prompt
+      : prompt
   const stored = (ended: EndOptions) => {
     const { runId, snapshot } = ended
     const runs = new Set(writes.runs)
     if (runId !== undefined && open.some((call) => call.runId === runId)) runs.add(runId)
-    const fresh = eventsOf(ended, prompt, content.entries.at(-1)?.position ?? 0)
+    const fresh = eventsOf(ended, promptOf(content.entries, runId), content.entries.at(-1)?.position ?? 0)
     const before = turnEnded([...runs])
     const own = store.append({
       ...key,

@@ -13,7 +13,8 @@ import { CurrentWriteLog } from "../run/writeLog.ts"
 import { endOf, type EndTurn } from "./endTurn.ts"
 import type { ConversationError, ThreadBusy, ThreadNotFound, VersionConflict } from "./errors.ts"
 import { openCalls } from "./openCalls.ts"
-import { type AppendOptions, Conversations, type ThreadKey } from "./service.ts"
+import { regeneration } from "./regenerate.ts"
+import { type AppendOptions, Conversations, type ThreadContent, type ThreadKey } from "./service.ts"
 import type { Thread } from "./thread.ts"
 import { endOfWaiting, readSnapshot } from "./turnEvents.ts"
 import { auditUnknown, TurnWrites } from "./turnWrites.ts"
@@ -24,6 +25,11 @@ import { readThread, said } from "./view.ts"
 export interface BeginOptions extends ThreadKey {
   /** What the user says. Left out: nothing new is said (a run is resumed, or the last message is answered again). */
   readonly message?: Prompt.RawInput | undefined
+  /**
+   * Answers the last message again, without a new one: the model reads the conversation up to that message, and the calls that were made since, with
+   * their results. It does not read the text of the answer before. Ignored with a `message`. Default: false.
+   */
+  readonly regenerate?: boolean | undefined
   /** The run that will answer, if its id is known: the message is stored with it, so that a run that says nothing has its place. */
   readonly runId?: string | undefined
   /** The version that the user has seen. Left out: whatever the thread has. */
@@ -121,6 +127,17 @@ const isWaiting = (
   return Effect.map(found, (thread) => thread.isWaiting)
 }
 
+/** Appends that the last message is answered again, and returns the thread as it is then. */
+const answerAgain = (
+  store: Conversations["Service"],
+  options: Omit<AppendOptions, "events">,
+  { entries, thread }: ThreadContent
+): Effect.Effect<ThreadContent, BeginError> => {
+  const { prompt } = mend(readThread(entries).prompt)
+  const appended = store.append({ ...options, events: [regeneration(prompt, thread.version)] })
+  return Effect.andThen(appended, store.read({ owner: options.owner, thread: options.thread }))
+}
+
 /**
  * Begins a turn of a chat: makes the thread if it is new, appends what the user says, and holds the thread until `end`, or until
  * the scope is closed. A turn that begins meanwhile fails with `ThreadBusy` before anything is run, so that no two runs
@@ -186,8 +203,13 @@ export const begin: (options: BeginOptions) => Effect.Effect<Turn, BeginError, C
     yield* lease.start(asked)
     const read = yield* store.read(key)
     const isNext = options.message !== undefined || options.runId !== undefined
-    const found = isNext ? yield* storeUnknown(store, key, read, options.runId) : []
-    const content = found.length === 0 ? read : yield* store.read(key)
+    const isNew = options.message !== undefined || options.regenerate === true
+    const found = isNext ? yield* storeUnknown(store, key, read, isNew ? undefined : options.runId) : []
+    const known = found.length === 0 ? read : yield* store.read(key)
+    const isAgain = options.regenerate === true && options.message === undefined
+    const content = isAgain
+      ? yield* answerAgain(store, { ...key, runId: options.runId, holds: claim.id }, known)
+      : known
     const { prompt: stored, repaired } = readThread(content.entries)
     const { mended, prompt } = mend(stored)
     if (repaired.length > 0) {

@@ -58,13 +58,22 @@ const userMessageOf = ({ event }: Entry): string | undefined =>
     ? JSON.stringify(event.message)
     : undefined
 
-/** Without what a user has said again for the same run: that had not begun the first time. */
+const isWrite = ({ event: { _tag } }: Entry): boolean => _tag === "WriteStarted" || _tag === "WriteEnded"
+
+/** The entry before a message, without the writes of the same run. */
+const entryBefore = (entries: ReadonlyArray<Entry>, n: number, runId: string): Entry | undefined => {
+  let before = n - 1
+  while (before >= 0 && entries[before]!.runId === runId && isWrite(entries[before]!)) before--
+  return entries[before]
+}
+
+/** Without messages that a user sends again for the same run: the run did not start the first time, or its process died. */
 const saidOnce = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
   entries.filter((entry, n) => {
-    const before = entries[n - 1]
-    if (before === undefined || entry.runId === undefined || entry.runId !== before.runId) return true
-    const message = userMessageOf(entry)
-    return message === undefined || message !== userMessageOf(before)
+    const message = entry.runId === undefined ? undefined : userMessageOf(entry)
+    if (message === undefined) return true
+    const before = entryBefore(entries, n, entry.runId!)
+    return before === undefined || before.runId !== entry.runId || message !== userMessageOf(before)
   })
 
 /** Gives each call an id of its own: of two calls with one id, a forgotten one would take the other with it. */

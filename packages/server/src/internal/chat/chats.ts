@@ -65,12 +65,6 @@ const threadPrefix = (owner: string, thread: string): Effect.Effect<string> =>
 export const runIdOf = (parts: ReadonlyArray<string>): Effect.Effect<string> =>
   Effect.map(digest(parts, 48), (hashed) => `run_${hashed}`)
 
-/** The conversation up to the user's last message: what is answered anew. */
-const upToLastUser = (prompt: Prompt.Prompt): Prompt.Prompt => {
-  const last = prompt.content.findLastIndex(({ role }) => role === "user")
-  return Prompt.fromMessages(prompt.content.slice(0, last + 1))
-}
-
 /** Whether a conversation is a user's first message. */
 const isFirst = ({ content }: Prompt.Prompt): boolean => content.filter(({ role }) => role === "user").length === 1
 
@@ -89,11 +83,13 @@ const nameOf = ({ owner, thread }: Conversation.ThreadKey): string => JSON.strin
 const roleOf = ({ message }: { readonly message: unknown }): unknown =>
   (message as { readonly role?: unknown } | null)?.role
 
+/** Entries of a run that are stored before its turn ends. */
+const early = new Set<Conversation.Event["_tag"]>(["Replaced", "WriteStarted", "WriteEnded"])
+
 /** Whether a thread has what a run said, besides the message that it answers. */
 const isStored = (entries: ReadonlyArray<Conversation.Entry>, runId: string): boolean =>
-  entries.some((entry) =>
-    entry.runId === runId &&
-    !(entry.event._tag === "Said" && roleOf(entry.event) === "user")
+  entries.some(({ event, runId: of }) =>
+    of === runId && !early.has(event._tag) && !(event._tag === "Said" && roleOf(event) === "user")
   )
 
 /** Lets something be interrupted that stands in what is not. */
@@ -168,12 +164,11 @@ export class Chats {
       if (replaces !== undefined && (yield* this.current(owner, thread))?.runId !== replaces) {
         return yield* new AnswerOutdated()
       }
-      const turn = { owner, thread, message, runId }
+      const turn = { owner, thread, message, runId, regenerate: message === undefined }
       const held = yield* this.take(turn, restore)
-      const prompt = message === undefined ? this.again(held.turn, turn) : Effect.succeed(held.turn.prompt)
-      const begun = prompt.pipe(
-        Effect.flatMap((prompt) => this.runs.start({ agent, owner, runId, input: Conversation.encode(prompt) })),
-        Effect.andThen(this.watch(runId, 0, held, { owner, thread }))
+      const begun = Effect.andThen(
+        held.turn.recorded(this.runs.start({ agent, owner, runId, input: Conversation.encode(held.turn.prompt) })),
+        this.watch(runId, 0, held, { owner, thread })
       )
       yield* Effect.onError(begun, () => held.release)
       return { runId, segment: 0 }
@@ -344,7 +339,7 @@ export class Chats {
     if (key === undefined) return Effect.as(go, begun)
     return Effect.uninterruptible(Effect.flatMap(this.hold(key), (held) =>
       Effect.onError(
-        go.pipe(Effect.andThen(this.watch(runId, segment, held, key)), Effect.as(begun)),
+        held.turn.recorded(go).pipe(Effect.andThen(this.watch(runId, segment, held, key)), Effect.as(begun)),
         () => held.release
       )))
   }
@@ -430,14 +425,6 @@ export class Chats {
       const turn = Effect.onError(Scope.provide(Conversation.begin(options), scope), () => release)
       return Effect.map(turn, (turn) => ({ turn, release }))
     }).pipe(Effect.uninterruptible, Effect.provideService(Conversation.Conversations, this.conversations))
-  }
-
-  /** The model reads the conversation up to the user's last message, from now on. */
-  private again(turn: Conversation.Turn, of: Conversation.ThreadKey & { readonly runId: string }) {
-    const prompt = upToLastUser(turn.prompt)
-    const by = Conversation.said(prompt.content).map(({ message }) => message)
-    const replaced = { _tag: "Replaced" as const, through: turn.thread.version, by }
-    return Effect.as(this.conversations.append({ ...of, events: [replaced] }), prompt)
   }
 
   /** Stores what was said when the segment of the run ends, and gives the thread back. Without one: when the run ends, or waits. */
