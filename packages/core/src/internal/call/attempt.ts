@@ -20,6 +20,7 @@ import { announceAttempt, announceEnd, type Attempt, failAttempt, numberFor, num
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
 import { doneBefore } from "./begunBefore.ts"
 import { anew } from "./childCall.ts"
+import { refuseDetached } from "./detached.ts"
 import { failedBefore, hasFailedBefore } from "./earlierAttempts.ts"
 import { underEarlierKeys } from "./earlierKeys.ts"
 import type { PassThrough } from "./execution.ts"
@@ -242,6 +243,8 @@ export const make = <Params, A, D, R>(
     const current = Context.get(context, CurrentRun)
     const record = call.record
     record.tool = info
+    const detached = refuseDetached(record)
+    if (detached !== undefined) return detached
     const done = doneBefore<A>(info, call, current)
     if (done !== undefined) return done as Attempting<A, R>
     anew(call)

@@ -17,6 +17,7 @@ import { type Attempt, attemptOutcome, entriesOf, failAttempt, type OfUnknown, o
 import { isAnotherWay } from "./begunBefore.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
 import { type Committing, committing } from "./committed.ts"
+import { refuseDetached } from "./detached.ts"
 import { encodedResult, noteDone } from "./noteDone.ts"
 import { isPassThrough, mayBeRepeated, type PassThrough } from "./execution.ts"
 import { isStopped, stopAgain, stopped, waitsInAgent } from "./stop.ts"
@@ -149,6 +150,8 @@ class Execution<Params, A, D, R> {
     const { call, context, run } = this.attempt
     const { record } = call
     if (isStopped(record)) return stopAgain
+    const detached = refuseDetached(record)
+    if (detached !== undefined) return detached
     if (!mayRunAgain(call)) return refuse(call, run)
     if (isAnotherWay(record)) return stopped(call, anotherWay)
     record.answered = undefined

@@ -262,7 +262,7 @@ export interface CallRecord {
   byFixers: Set<CallRecord> | undefined
   /** The records of calls that were made by hand in this one's place, by the call of an agent that they stand below. */
   adopted: WeakMap<CallRecord, CallRecord> | undefined
-  /** How a call that a tool makes has ended. */
+  /** How a call has ended, with all its recovery. Calls that are made in it afterwards do not start. */
   ended: "succeeded" | "failed" | undefined
   /** What the last attempt was asked to do. */
   requested: { readonly arguments: unknown; readonly idempotency?: unknown } | undefined

@@ -257,6 +257,7 @@ export const runCall = (
     call,
     resumedWith: start.approved === undefined ? undefined : start.arguments,
     onEnd: (exit) => {
+      record.ended = exit._tag === "Success" ? "succeeded" : "failed"
       if (record.read !== undefined) (calls.readWithin ??= new Map()).set(raw.id, record.read)
       gate.log.end(record)
       return before(

@@ -80,7 +80,11 @@ const answered = (
   // An agent that is the tool may wait where nobody can go on with it.
   const stopped = ({ _tag }: Stop) =>
     deliveredOf(failed(raw, _tag === "CutOff" ? failureOfCutOff(record, raw.id) : denied(raw.id)))
-  return Effect.matchCauseEffect(runAndCheck(tool, call), {
+  const ran = Effect.onExit(runAndCheck(tool, call), (exit) =>
+    Effect.sync(() => {
+      record.ended = exit._tag === "Success" ? "succeeded" : "failed"
+    }))
+  return Effect.matchCauseEffect(ran, {
     onSuccess: (checked) =>
       record.stop === undefined ? deliveredOf(callSucceeded(raw, call, checked), checked.value) : stopped(record.stop),
     onFailure: (cause) => {
