@@ -22,7 +22,7 @@ import { sha256 } from "../foundation/digest.ts"
 import { decoderOfJson } from "../foundation/jsonForm.ts"
 import { before } from "../foundation/sequence.ts"
 import { audit } from "../result/writeAudit.ts"
-import { toldKey, undoingKey } from "../run/begunWrites.ts"
+import { reportedKey, toldKey, undoingKey } from "../run/begunWrites.ts"
 import type { Done, DoneWrite, DoneWrites } from "../run/doneWrites.ts"
 import { answeredCalls, handOver } from "../run/ledgerAnswers.ts"
 import { idAround, removeDone } from "../run/noteDone.ts"
@@ -104,6 +104,7 @@ class Unwinding {
   private readonly isBehind: boolean
   private readonly onUndone: ToUnwind["onUndone"]
   readonly left: Array<NotCompensated> = []
+  private readonly leftIds: Array<string> = []
   /** What an audit failed with that could not be written. The other writes are undone all the same. */
   broken: Cause.Cause<never> | undefined
 
@@ -145,6 +146,7 @@ class Unwinding {
       if (fate.outcome === "not_undone") {
         const { outcome: _, ...why } = fate
         this.left.push(new NotCompensated({ tool, callId, arguments: write.arguments, ...why }))
+        this.leftIds.push(write.id)
       }
       // What an earlier life has told is not told again. It may have been killed in between.
       const key = toldKey(write.id)
@@ -318,6 +320,18 @@ class Unwinding {
 
   /** Tells a person what is left. */
   report(): Effect.Effect<void> {
+    return Effect.andThen(this.reportToPeople(), Effect.suspend(() => this.recordReported()))
+  }
+
+  /** A process that is killed before this reports again. */
+  private recordReported(): Effect.Effect<void> {
+    const { leftIds, run: { journal } } = this
+    return journal === undefined
+      ? Effect.void
+      : Effect.forEach(leftIds, (id) => journal.record("compensation", reportedKey(id), true), { discard: true })
+  }
+
+  private reportToPeople(): Effect.Effect<void> {
     const { ambient, compensates: { report, timeout }, left } = this
     if (report === undefined || left.length === 0) return Effect.void
     const reported = Effect.provideContext(Effect.suspend(() => report(left)), ambient as Context.Context<unknown>)

@@ -243,9 +243,7 @@ export const make = <Params, A, D, R>(
     const current = Context.get(context, CurrentRun)
     const record = call.record
     record.tool = info
-    const detached = refuseDetached(record)
-    if (detached !== undefined) return detached
-    const done = doneBefore<A>(info, call, current)
+    const done = refuseDetached(record) ?? doneBefore<A>(info, call, current)
     if (done !== undefined) return done as Attempting<A, R>
     anew(call)
     if (record.closedBy !== undefined || call.closed === true || !mayRunAgain(call)) return refuse(call, current)

@@ -37,6 +37,9 @@ export const notKey = (id: string): string => `not ${id}`
 /** The key of a record that says that what became of a write that was to be undone is told. */
 export const toldKey = (id: string): string => `told ${id}`
 
+/** The key of a record that says that a write that was not compensated has been reported to people. */
+export const reportedKey = (id: string): string => `reported ${id}`
+
 /** The key of a record that says that the undoing of a write begins. */
 export const undoingKey = (id: string): string => `begun ${id}`
 
@@ -82,18 +85,29 @@ export const hasBegunUnder = (journal: Journal, id: string, claim: string): bool
     ({ begun }) => begun.write.intent?.claim === claim
   )
 
+const wasNotUndone = Schema.is(Schema.Struct({ outcome: Schema.Literal("not_undone") }))
+
+/** Whether the outcome of a compensation has reached everybody: the audit, and people if the write was not compensated. */
+const isSettled = (journal: Journal, id: string): boolean => {
+  const fate = journal.find("compensation", id)
+  if (fate === undefined || journal.find("compensation", toldKey(id)) === undefined) return false
+  return !wasNotUndone(fate) || journal.find("compensation", reportedKey(id)) !== undefined
+}
+
 /** What is known of a write that an earlier life has begun; nothing where it is known not to be there any more. */
 const knownOf = (journal: Journal, { call, child, isAtomic, write }: typeof Begun.Type): DoneWrite | undefined => {
   const { id } = write
   // Undone, or known to be not undone: and that is told.
   if (journal.find("compensation", notKey(id)) !== undefined) return undefined
-  if (hasFate(journal, id) && journal.find("compensation", toldKey(id)) !== undefined) return undefined
+  if (isSettled(journal, id)) return undefined
   const result = journal.find("child", child)
   if (result !== undefined) return { ...write, known: "done", result }
   const recorded = journal.find("call", call)
   if (recorded === undefined) return isAtomic === true ? undefined : write
   const { used: { done = [] } } = Option.getOrElse(decodeCall(recorded), () => ({ used: { done: [write] } }))
-  return done.find((one) => one.id === id)
+  const listed = done.find((one) => one.id === id)
+  // The record of a call says of the call's own write that it did not happen. Of a write that was made within the call it says nothing.
+  return listed ?? (isAtomic === true || write.callId === write.root ? undefined : write)
 }
 
 /** A write as an agent of its path knows it, by the place of that agent: 1 is the outermost one. */
