@@ -10,6 +10,7 @@ import { version } from "../../AgentEventSchema.ts"
 import type { BudgetExceeded } from "../../Budget.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { noteRead } from "../call/record.ts"
+import { annotateInterruption } from "../foundation/annotateInterruption.ts"
 import { before } from "../foundation/sequence.ts"
 import { Pause } from "../loop/pause.ts"
 import { stopOf } from "../run/account.ts"
@@ -21,6 +22,7 @@ import { Annotation, type RunRecord, type Said, type SnapshotSource } from "../r
 import { addTaint, CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/span.ts"
 import type { Limits, Mode } from "./mode.ts"
+import { ofRun } from "./causeOfRun.ts"
 import { withDeadline } from "./deadline.ts"
 import { endNested, partOf } from "./nesting.ts"
 import { identifier, newRun } from "./newRun.ts"
@@ -65,15 +67,6 @@ export interface Body<Out, E, R> {
   /** Done before the end of a run that failed, or was interrupted, is told. */
   readonly onFailed?: () => Effect.Effect<void>
 }
-
-/** Says of a cause which run it ended, above the places that effect knows: `Cause.pretty` and `runMain` print it. */
-const ofRun = <E>(cause: Cause.Cause<E>, name: string): Cause.Cause<E> =>
-  Cause.fromReasons(cause.reasons.map((reason) => {
-    if (Cause.isInterruptReason(reason)) return reason
-    const parent = Context.getOrUndefined(Cause.reasonAnnotations(reason), Cause.StackTrace)
-    const frame = { name, stack: () => undefined, parent }
-    return reason.annotate(Context.make(Cause.StackTrace, frame), { overwrite: true })
-  }))
 
 /** One run from its first event to its last. */
 class Boundary<Out, E, R, R2> {
@@ -219,10 +212,17 @@ class Boundary<Out, E, R, R2> {
           () =>
             before(settleAtEnd(this.run, this.mode, exit), () => {
               noteFailedRun(this, exit)
-              return before(this.finished(exit), () => exit)
+              return before(this.finished(exit), () => before(this.noteInterruption(exit), () => exit))
             })
         )
     )
+  }
+
+  /** An interrupted run has its record also if children of its fiber take time to end. */
+  private noteInterruption({ cause }: Exit.Failure<never, unknown>): Effect.Effect<void> {
+    return this.run.parent === undefined && Cause.hasInterrupts(cause)
+      ? annotateInterruption(Context.make(Annotation, this.record()))
+      : Effect.void
   }
 
   /** Nobody gets the snapshots of agents within that ask, where the run is interrupted or dies. */
