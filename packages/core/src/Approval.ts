@@ -34,6 +34,7 @@ export {
   reject,
   respond
 } from "./internal/approval/decision.ts"
+export { Definitions, Explanation, PartState } from "./internal/approval/definitions.ts"
 export {
   ApprovalRequired,
   Completed,

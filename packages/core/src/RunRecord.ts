@@ -24,4 +24,4 @@ export {
 export const snapshot = (record: RunRecord): Effect.Effect<Option.Option<Snapshot>, never, SnapshotKey> =>
   record.resumable === undefined
     ? Effect.succeed(Option.none())
-    : Effect.asSome(seal(record.resumable.checkpoint(), record.resumable.tools()))
+    : Effect.asSome(seal(record.resumable.checkpoint(), record.resumable.parts()))

@@ -346,7 +346,7 @@ describe("a snapshot", () => {
         yield* reasonOf(pause.snapshot, Approval.layerKey(Redacted.make("x".repeat(32)))),
         "tampered"
       )
-      assert.strictEqual(yield* reasonOf({ ...pause.snapshot, version: 4 }), "version")
+      assert.strictEqual(yield* reasonOf({ ...pause.snapshot, version: 5 }), "version")
       const other = Agent.make("other", { tools: [Refund(log), Note(log)] })
       const refused = yield* Effect.flip(other.resume(pause.snapshot, approval)).pipe(Effect.provide(withScript([])))
       assert.strictEqual((refused as Approval.SnapshotRefused).reason, "agent")

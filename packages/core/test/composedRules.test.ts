@@ -246,7 +246,7 @@ describe("an agent that is made of agents", () => {
       }
     }).pipe(Effect.provide([key, model])))
 
-  it.effect("does not go on where a tool is another one, also of an agent that does not wait", () =>
+  it.effect("goes on though a tool of an agent that does not wait has changed", () =>
     Effect.gen(function*() {
       const looks = (description: string) =>
         Agent.make("looks", {
@@ -261,11 +261,7 @@ describe("an agent that is made of agents", () => {
       )
       const { pending, snapshot } = paused(yield* agent("Looks").start("x").pipe(Effect.provide(answers)))
       const decisions = pending.map((one) => Approval.approve(one))
-      const refused = yield* Effect.flip(agent("Looks away").resume(stored(snapshot), decisions)).pipe(
-        Effect.provide(answers)
-      )
-      assert.deepInclude(refused, { _tag: "SnapshotRefused", agent: "all", reason: "tools_changed" })
-      const ended = yield* agent("Looks").resume(stored(snapshot), decisions).pipe(Effect.provide(answers))
+      const ended = yield* agent("Looks away").resume(stored(snapshot), decisions).pipe(Effect.provide(answers))
       assert.deepInclude(ended, { _tag: "Completed", output: ["seen", "seen"] })
     }).pipe(Effect.provide(key)))
 

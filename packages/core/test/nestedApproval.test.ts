@@ -426,7 +426,7 @@ describe("an agent that is a tool", () => {
       const other = Agent.make("clerk", {
         instructions: "clerk",
         input: Schema.Struct({ task: Schema.String }),
-        tools: [Refund(log)],
+        tools: [Note(log)],
         defaults: { onError: Recovery.standard }
       }).pipe(Agent.asTool("ask_clerk", asks))
       const otherDesk = Agent.make("desk", {

@@ -192,7 +192,6 @@ describe("what was done within a call before it waited", () => {
       const agent = agentOf([outer(() => Effect.all([note.tool.call, asked.tool.call]))], { budget: { toolCalls: 4 } })
       const first = yield* played(agent.start("go"))
       const paused = pausedOf(first)
-      assert.deepStrictEqual(paused.snapshot.version, 2)
       const { events, exit } = yield* played(
         agent.resume(stored(paused), yes(paused))
       )
@@ -533,18 +532,6 @@ describe("of a call that waits", () => {
         assert.strictEqual(said.includes("A part of this call was done."), isInPart, said)
       }).pipe(Effect.provide(layer)))
   }
-})
-
-describe("snapshots", () => {
-  it.effect("say their first version where nothing was done within a call", () =>
-    Effect.gen(function*() {
-      const asked = tool("pay", asks)
-      const agent = agentOf([outer(() => asked.tool.call)])
-      const paused = pausedOf(yield* played(agent.start("go")))
-      assert.strictEqual(paused.snapshot.version, 1)
-      const { results } = yield* resumed(agent, paused)
-      assert.deepStrictEqual(results, ["pay 1 Ada"])
-    }).pipe(Effect.provide(layer)))
 })
 
 /** Other arguments for a tool's call. */

@@ -92,7 +92,7 @@ const { addExecuted, emit, use }: {
 const { aroundOf, idWithin }: {
   readonly aroundOf: (id: string) => { readonly parentCallId: string } | undefined
   readonly idWithin: (call: string, id: string) => string
-} = await load("callIds.ts")
+} = await load("../foundation/idsWithin.ts")
 const { hasGoneAnotherWay, noteAttempts, noteCameBy, noting }: {
   readonly noteAttempts: (journal: Journal, place: string) => void
   readonly noteCameBy: (run: object, call: string) => void
@@ -581,7 +581,7 @@ describe("a session", () => {
     for (const field of ["scope", "skill", "replaced", "replacedInput", "corrected", "done", "round"]) {
       assert.notProperty(bare, field)
     }
-    assert.strictEqual(bare["version"], 1)
+    assert.strictEqual(bare["version"], 4)
     const again = new Session()
     again.restore({ ...bare, answers: undefined })
     assert.deepStrictEqual([again.begun, again.isCorrected, again.skill], [true, false, undefined])
@@ -611,7 +611,7 @@ describe("a session", () => {
     )
   })
 
-  it("says which version reads a round: one within whose calls something has begun needs the second", () => {
+  it("has one version, and names what waits within calls", () => {
     const session = new Session()
     const round = (within: ReadonlyArray<object | undefined>, nested?: object) => {
       const waiting = within.map((one) => ({ pending: [], nested, within: one }))
@@ -624,13 +624,13 @@ describe("a session", () => {
       return [version, Object.keys(round)]
     }
     const fields = ["calls", "results", "pending"]
-    assert.deepStrictEqual(round([]), [1, fields])
-    assert.deepStrictEqual(round([undefined]), [1, fields])
-    assert.deepStrictEqual(round([{ id: "a" }]), [1, [...fields, "within"]])
-    assert.deepStrictEqual(round([{ id: "a" }, { id: "b", begun: [] }]), [2, [...fields, "within"]])
-    assert.deepStrictEqual(round([undefined], { id: "n" }), [1, [...fields, "nested"]])
-    assert.deepStrictEqual(round([undefined], { id: "n", begun: [] }), [2, [...fields, "nested"]])
-    assert.deepStrictEqual(round([undefined], { id: "n", approvals: [] }), [2, [...fields, "nested"]])
+    assert.deepStrictEqual(round([]), [4, fields])
+    assert.deepStrictEqual(round([undefined]), [4, fields])
+    assert.deepStrictEqual(round([{ id: "a" }]), [4, [...fields, "within"]])
+    assert.deepStrictEqual(round([{ id: "a" }, { id: "b", begun: [] }]), [4, [...fields, "within"]])
+    assert.deepStrictEqual(round([undefined], { id: "n" }), [4, [...fields, "nested"]])
+    assert.deepStrictEqual(round([undefined], { id: "n", begun: [] }), [4, [...fields, "nested"]])
+    assert.deepStrictEqual(round([undefined], { id: "n", approvals: [] }), [4, [...fields, "nested"]])
   })
 
   it("reads the results of its calls, and nothing else that a message holds", () => {

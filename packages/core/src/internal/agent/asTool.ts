@@ -211,6 +211,7 @@ export const asTool = <
     isResumable(self)
       ? {
         resumes: self.check,
+        explains: self.explain,
         ends: self.end,
         undoes: self.undoes,
         runsAgentThatAsks: self.mayAsk

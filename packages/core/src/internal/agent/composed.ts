@@ -1,24 +1,26 @@
 /** Composed agents: agents made of agents, which stop where one of them waits and go on there. */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { describeTools } from "../approval/compareParts.ts"
+import type { Explanation } from "../approval/definitions.ts"
 import { type ApprovalRequired, type DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import type { Decision } from "../approval/decision.ts"
-import type { Snapshot, Steps as Kept } from "../approval/snapshot.ts"
+import type { NestedRun, Snapshot, Steps as Kept } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import { presentationOf } from "../result/delivery.ts"
 import { decisionsWithin } from "../round/nestedCalls.ts"
-import { separator } from "../run/callIds.ts"
+import { isStepOf } from "../foundation/idsWithin.ts"
 import type { DoneWrite } from "../run/doneWrites.ts"
 import { nothingSaid, type Said } from "../run/record.ts"
 import type { Run } from "../run/run.ts"
 import { type UndoneMark, withUndone } from "../run/transcript.ts"
-import { describeTools } from "../tool/fingerprint.ts"
 import type * as Tool from "../tool/tool.ts"
 import { type Agent, type Any, type Error, fromExecute, named, ownToolsOf, unbounded } from "./agent.ts"
 import type { Limits, Mode } from "./mode.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import type { Forms } from "./forms.ts"
 import { isResumable } from "./provide.ts"
+import { explainRefused } from "./explain.ts"
 import { undoesOwn } from "./goingOn.ts"
 import type { Kind } from "./kind.ts"
 import { about, driven, failIfPaused, type Resumable, resumable } from "./resumable.ts"
@@ -51,17 +53,15 @@ const told = (steps: Steps, answering: Effect.Effect<unknown, unknown, unknown>)
   Effect.tap(answering, (answer) => Effect.sync(() => steps.answered(answer)))
 
 /** How a body ends: it waits where a step does, and owes steps of earlier lives their ends where it fails. */
-const ended = (begun: Effect.Effect<unknown, unknown, unknown>, steps: () => Steps | undefined) =>
+const ended = (
+  begun: Effect.Effect<unknown, unknown, unknown>,
+  steps: () => Steps | undefined,
+  agents: ReadonlyArray<string>
+) =>
   Effect.tapCause(
-    Effect.catchIf(begun, (error) => error instanceof Waits, () => steps()!.pause()),
+    Effect.catchIf(begun, (error) => error instanceof Waits, () => steps()!.pause(agents)),
     () => steps()?.unmet ?? Effect.void
   )
-
-/** Whether a step with this id runs an agent with this name: see `Steps`. */
-const isStepOf = (id: string, name: string): boolean => {
-  const base = name.replaceAll(separator, "_")
-  return id === base || id.startsWith(`${base}#`)
-}
 
 /** The tools of all, as far as they are known. */
 const toolsOf = (parts: ReadonlyArray<Any>): ReadonlyArray<Tool.Any> => [
@@ -72,19 +72,65 @@ const toolsOf = (parts: ReadonlyArray<Any>): ReadonlyArray<Tool.Any> => [
 const declaredTools = (parts: ReadonlyArray<Any>): ReadonlyArray<Tool.Any> | undefined =>
   parts.every(({ declared }) => declared?.tools !== undefined) ? toolsOf(parts) : undefined
 
-/** Whether the agent of a step goes on as was decided: one of those that have its name. */
-const checkedBy =
-  (name: string, parts: ReadonlyArray<Any>) =>
-  (step: string, snapshot: unknown, decisions: ReadonlyArray<Decision>): Checked =>
-    parts.flatMap((agent) => isResumable(agent) && isStepOf(step, agent.name) ? [agent] : []).reduceRight(
-      (others: Checked, agent) =>
-        Effect.catchTag(
-          agent.check(snapshot, decisions),
-          "SnapshotRefused",
-          (refused) => refused.reason === "tools_changed" || refused.reason === "agent" ? others : Effect.fail(refused)
-        ),
-      Effect.fail(new SnapshotRefused({ agent: name, reason: "tools_changed" }))
+/** The agents that a step with this id may have run: names may make the same id. */
+const agentsOf = (
+  step: string,
+  parts: ReadonlyArray<Any>
+): ReadonlyArray<Resumable<unknown, unknown, unknown, unknown>> =>
+  parts.flatMap((agent) => isResumable(agent) && isStepOf(step, agent.name) ? [agent] : [])
+
+/** The refusal of a step that no agent can have run. */
+const noAgent = (name: string, step: string) =>
+  new SnapshotRefused({
+    agent: name,
+    reason: "tools_changed",
+    differences: [{ agent: name, part: "agent", name: step, role: "nested", state: "missing", differs: [] }]
+  })
+
+/** Checks that the agent of a step can resume as was decided: one of those that may have run it. */
+const checkedBy = (
+  name: string,
+  parts: ReadonlyArray<Any>,
+  step: string,
+  snapshot: unknown,
+  decisions: ReadonlyArray<Decision>
+): Checked => {
+  const agents = agentsOf(step, parts)
+  if (agents.length === 0) return Effect.fail(noAgent(name, step))
+  return agents.map((agent): Checked => agent.check(snapshot, decisions)).reduceRight((others, first) =>
+    Effect.catchTag(
+      first,
+      "SnapshotRefused",
+      (refused) => refused.reason === "tools_changed" || refused.reason === "agent" ? others : Effect.fail(refused)
     )
+  )
+}
+
+/** Checks the agents of all steps that something is decided about. */
+const fits = (
+  name: string,
+  parts: ReadonlyArray<Any>,
+  { round }: Snapshot,
+  decisions: ReadonlyArray<Decision>
+): Checked =>
+  Effect.forEach(round!.nested!, ({ callId, snapshot }) => {
+    const within = decisionsWithin(callId, decisions)
+    return within.length === 0 ? Effect.void : about(callId, checkedBy(name, parts, callId, snapshot, within))
+  }, { discard: true })
+
+/** Explains the snapshot of a step by the agent that can resume it, or by the last one that may have run it. */
+const explainedBy = Effect.fnUntraced(function*(
+  name: string,
+  parts: ReadonlyArray<Any>,
+  { callId, snapshot }: NestedRun
+): Effect.fn.Return<Explanation, never, unknown> {
+  let explained: Explanation = { ...explainRefused(noAgent(name, callId)), parts: [] }
+  for (const agent of agentsOf(callId, parts)) {
+    explained = yield* agent.explain(snapshot)
+    if (explained.canResume) break
+  }
+  return explained
+})
 
 /** Puts an agent together of agents, and of a body that runs them as steps. */
 export const compose = (
@@ -95,7 +141,8 @@ export const compose = (
   compensates?: Compensates
 ): Composed<never, unknown, unknown, unknown> => {
   named(name)
-  const fingerprint = () => ({ agents: parts.map(({ name }) => name), tools: describeTools(toolsOf(parts)) })
+  const agents = parts.map(({ name }) => name)
+  const fingerprint = () => ({ agents, tools: describeTools(toolsOf(parts)) })
   const mayAsk = parts.some((part) => isResumable(part) && part.mayAsk)
   const limits: Limits<unknown> = { ...unbounded(name), hasSteps: true, compensates }
   const drive: Kind["drive"] = (from, mode: Mode, given) =>
@@ -123,7 +170,7 @@ export const compose = (
             steps?.withdraw ?? Effect.void,
           body: {
             run: (run) =>
-              ended(begin(run), () => steps),
+              ended(begin(run), () => steps, agents),
             said: () => {
               const said = (steps?.said ?? stopped)?.() ?? nothingSaid
               return { ...said, transcript: withUndone(said.transcript, undone) }
@@ -144,12 +191,10 @@ export const compose = (
     name,
     mayAsk,
     fingerprint,
+    parts: () => Effect.succeed({ tools: [], agents }),
+    explainWithin: (_snapshot, nested) => explainedBy(name, parts, nested),
     // An agent made of agents waits for those within it alone.
-    fits: ({ round }: Snapshot, _byCall, decisions) =>
-      Effect.forEach(round!.nested!, ({ callId, snapshot }) => {
-        const within = decisionsWithin(callId, decisions)
-        return within.length === 0 ? Effect.void : about(callId, checkedBy(name, parts)(callId, snapshot, within))
-      }, { discard: true }),
+    fits: (snapshot, _byCall, decisions) => fits(name, parts, snapshot, decisions),
     // Whether what was approved within has run, only its own agent knows.
     isRepeatable: (_snapshot, byCall) =>
       [...byCall.values()].every(({ _tag }) => _tag !== "Approve" && _tag !== "Edit"),

@@ -16,13 +16,14 @@ import { isLeftIn } from "../run/noteDone.ts"
 import type { RunRecord } from "../run/record.ts"
 import { CurrentRun, type Over, type Run } from "../run/run.ts"
 import type { Compensates } from "./compensationOptions.ts"
+import { checkParts } from "./explain.ts"
 import type { Driven, Kind } from "./kind.ts"
 import { type EndMode, type Mode, plain } from "./mode.ts"
 import { leftIn } from "./newRun.ts"
 import { isGivenBack } from "./undoneAfter.ts"
 
 const check = Effect.fnUntraced(function*(
-  { fingerprint, fits, name }: Kind,
+  kind: Kind,
   value: unknown,
   decisions: ReadonlyArray<Decision>,
   over: Over | undefined
@@ -30,9 +31,10 @@ const check = Effect.fnUntraced(function*(
   // What is cancelled calls no tool but to undo, and that is asked of each.
   const isOver = over !== undefined || isCancelledAgain(yield* CurrentJournal) ||
     isCancelledAgain((yield* CurrentRun)?.journal)
-  const snapshot = yield* open(name, isOver ? undefined : { fingerprint: fingerprint() }, value)
+  const snapshot = yield* open(kind.name, value)
+  if (!isOver) yield* checkParts(kind, snapshot)
   const byCall = yield* Effect.fromResult(match(snapshot, decisions))
-  yield* fits(snapshot, byCall, decisions, isOver)
+  yield* kind.fits(snapshot, byCall, decisions)
   return { snapshot, byCall }
 })
 

@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
 import { begunIn, hasFate } from "../run/begunWrites.ts"
-import { idWithin } from "../run/callIds.ts"
+import { idWithin } from "../foundation/idsWithin.ts"
 
 /** A write that was begun, and that is not known to be undone, or not to have happened. */
 export interface LeftToUndo {

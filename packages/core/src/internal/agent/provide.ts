@@ -49,11 +49,12 @@ export const provide =
     )
     Object.assign(provided, descriptionOf(self))
     if (!isResumable(self)) return provided as never
-    const { check, end, mayAsk, proceed, resume, resumeStream, start, undoes } = self
+    const { check, end, explain, mayAsk, proceed, resume, resumeStream, start, undoes } = self
     return Object.assign(provided, {
       mayAsk,
       undoes,
       end: (snapshot: unknown, over: Over, mode?: EndMode) => Effect.provide(end(snapshot, over, mode), layer),
+      explain: (snapshot: unknown) => Effect.provide(explain(snapshot), layer),
       check: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
         Effect.provide(check(snapshot, decisions), layer),
       proceed: (from: From<In>, mode: Mode) => Effect.provide(proceed(from, within(mode)), layer),

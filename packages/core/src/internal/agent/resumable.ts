@@ -19,9 +19,11 @@ import type { Snapshot } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import { type EndMode, type Limits, type Mode, plain } from "./mode.ts"
 import { checked, endOver, owe, resumed } from "./goingOn.ts"
+import type { Explanation } from "../approval/definitions.ts"
+import { explain } from "./explain.ts"
 import type { Driven, Kind } from "./kind.ts"
 import { type Body, withinLimits } from "./boundary.ts"
-import { idWithin } from "../run/callIds.ts"
+import { idWithin } from "../foundation/idsWithin.ts"
 import { Pause } from "../loop/pause.ts"
 import { after } from "../foundation/sequence.ts"
 import { seal } from "../approval/seal.ts"
@@ -49,6 +51,15 @@ export interface Resumable<in In, out Out, out E, out R, out Resume = R | Snapsh
     decisions: ReadonlyArray<Decision>,
     options?: StreamOptions
   ) => Stream.Stream<AgentEvent, E | ApprovalRequired | SnapshotRefused | DecisionRefused, Resume>
+  /**
+   * Says whether this agent, as it is now, can resume a snapshot, and how its tools differ from those of the pause; runs nothing. Does
+   * not fail: what `resume` refuses is `refused`. It does not look up whether the snapshot was resumed before.
+   *
+   * ```ts skip
+   * const { canResume, parts } = yield* agent.explain(snapshot)
+   * ```
+   */
+  readonly explain: (snapshot: unknown) => Effect.Effect<Explanation, never, Resume>
   /** @internal Whether it can be resumed so; runs nothing. */
   readonly check: (
     snapshot: unknown,
@@ -97,7 +108,7 @@ export const driven = (
     const sealed = (answer: Pause) =>
       snapshot !== undefined
         ? Effect.succeed(snapshot)
-        : Effect.tap(seal(answer.checkpoint(), kind.fingerprint()), (made) => Effect.sync(() => snapshot ??= made))
+        : Effect.tap(seal(answer.checkpoint(), answer.parts()), (made) => Effect.sync(() => snapshot ??= made))
     const withdrawn = Effect.uninterruptible(Effect.suspend(() => {
       // What waits within a run is told to be off before that is over.
       if (mode.over !== undefined && isNested()) return Effect.void
@@ -179,6 +190,7 @@ export const resumable = (kind: Kind): Resumable<unknown, unknown, unknown, unkn
         (mode) => Effect.flatMap(resumed(kind, snapshot, decisions, { ...mode, mayPause: true }), failIfPaused(name)),
         options
       ),
+    explain: (snapshot) => explain(kind, snapshot),
     check: (snapshot, decisions) => checked(kind, snapshot, decisions, undefined),
     end: (snapshot, over, mode) => endOver(kind, snapshot as Snapshot, over, mode),
     undoes,

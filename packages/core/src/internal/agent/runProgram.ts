@@ -1,10 +1,13 @@
 /** Runs of programs: an agent with tools as something that can be started, and gone on with where it stopped. */
 import * as Effect from "effect/Effect"
 import type { Decision } from "../approval/decision.ts"
+import { describeTools, type Parts } from "../approval/compareParts.ts"
+import type { Explanation } from "../approval/definitions.ts"
 import { type DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import type { Checkpoint, NestedRun, Snapshot } from "../approval/snapshot.ts"
 import { loop, type Start } from "../loop/loop.ts"
 import { type Program, toolsWith } from "../loop/program.ts"
+import { toolsAt } from "../loop/toolsAt.ts"
 import { withRequestTools } from "../loop/requestTools.ts"
 import { observed } from "../loop/transportRetries.ts"
 import { decisionsWithin } from "../round/nestedCalls.ts"
@@ -13,9 +16,9 @@ import { readResult } from "../round/resumeCall.ts"
 import type { Said } from "../run/record.ts"
 import { Session } from "../run/session.ts"
 import { saidAt } from "./stoppedWithin.ts"
-import { describeTools } from "../tool/fingerprint.ts"
 import type * as Tool from "../tool/tool.ts"
 import type { Limits, Mode } from "./mode.ts"
+import { explainRefused } from "./explain.ts"
 import { undoesOwn } from "./goingOn.ts"
 import type { Driven, Kind } from "./kind.ts"
 import { about, driven } from "./resumable.ts"
@@ -27,6 +30,9 @@ export const toolsOf = ({ skills, tools }: Program): ReadonlyArray<Tool.Any> => 
       .map(({ tool }) => tool)
   )
 ]
+
+/** The tools of a run, as it uses them now. */
+const partsOf = ({ tools }: Session): Parts => ({ tools: [...tools.values()].map(({ tool }) => tool) })
 
 /** Runs a program within its boundary. */
 const runProgram = (
@@ -42,7 +48,6 @@ const runProgram = (
     const checkpoint = "checkpoint" in from ? from.checkpoint : undefined
     /** The conversation where the run stopped: it is the run's own until that has gone on. */
     let stopped: (() => Said) | undefined
-    const tools = () => describeTools(toolsOf(program))
     return driven(
       {
         kind,
@@ -57,7 +62,7 @@ const runProgram = (
           resumable: (run) =>
             // What is undone is not gone on with.
             session.begun && run.done?.isUnwound !== true
-              ? { checkpoint: () => session.checkpoint(run, undefined), tools }
+              ? { checkpoint: () => session.checkpoint(run, undefined), parts: () => partsOf(session) }
               : undefined,
           services: (context, run) => {
             if (checkpoint !== undefined) stopped = () => saidAt(checkpoint, run, presentationOf(context))
@@ -72,21 +77,42 @@ const runProgram = (
     )
   })
 
+/** A tool of a run: skills may have tools of one name. */
+const toolNamed = (program: Program, { requestTools, skill }: Checkpoint, tool: string | undefined) =>
+  withRequestTools(toolsWith(program, skill), requestTools).byName.get(tool ?? "")?.tool
+
+/** The refusal of a run that waits within a call of a tool that is no agent that can wait. */
+const noAgent = (agent: string, tool = "") =>
+  new SnapshotRefused({
+    agent,
+    reason: "tools_changed",
+    differences: [{ agent, part: "tool", name: tool, role: "nested", state: "changed", differs: ["agent"] }]
+  })
+
+/** Explains the snapshot of an agent that waits within a call. */
+const explainedWithin = (
+  program: Program,
+  around: Checkpoint,
+  { callId, snapshot }: NestedRun
+): Effect.Effect<Explanation, never, unknown> => {
+  const name = around.round?.calls.find(({ id }) => id === callId)?.name
+  const explains = toolNamed(program, around, name)?.explains
+  return explains === undefined
+    ? Effect.succeed({ ...explainRefused(noAgent(program.name, name)), parts: [] })
+    : explains(snapshot)
+}
+
 /** A program as something that can be started, and gone on with. */
 export const programKind = (program: Program, declaration: Limits<unknown>): Kind => {
   const { name } = program
-  const skills = new Set(program.skills.map(({ skill }) => skill.name))
-  const toolsChanged = () => new SnapshotRefused({ agent: name, reason: "tools_changed" })
-  /** A tool of a run: skills may have tools of one name. */
-  const named = ({ requestTools, skill }: Checkpoint, tool: string | undefined) =>
-    withRequestTools(toolsWith(program, skill), requestTools).byName.get(tool ?? "")?.tool
+  const skills = program.skills.map(({ skill }) => skill.name)
   /** Whether the result that was decided fits. */
   const resultFits = (
     snapshot: Snapshot,
     tool: string,
     decision: Decision
   ): Effect.Effect<unknown, DecisionRefused, unknown> => {
-    const found = named(snapshot, tool)
+    const found = toolNamed(program, snapshot, tool)
     return decision._tag !== "Respond" || found === undefined ? Effect.void : readResult(found, decision)
   }
   /** Whether an agent that is a tool goes on as was decided. */
@@ -96,16 +122,21 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
     { callId, snapshot }: NestedRun,
     decisions: ReadonlyArray<Decision>
   ) => {
-    const resumes = named(around, tool)?.resumes
-    return resumes === undefined ? Effect.fail(toolsChanged()) : about(callId, resumes(snapshot, decisions))
+    const resumes = toolNamed(program, around, tool)?.resumes
+    return resumes === undefined ? Effect.fail(noAgent(name, tool)) : about(callId, resumes(snapshot, decisions))
   }
   const kind: Kind = {
     name,
     mayAsk: program.mayAsk,
     fingerprint: () => describeTools(toolsOf(program)),
-    fits: Effect.fnUntraced(function*(snapshot: Snapshot, byCall, decisions, isOver) {
-      const { round, skill } = snapshot
-      if (!isOver && skill !== undefined && !skills.has(skill)) return yield* Effect.fail(toolsChanged())
+    parts: (checkpoint) =>
+      Effect.map(toolsAt(program, checkpoint), ({ byName }) => ({
+        tools: [...byName.values()].map(({ tool }) => tool),
+        skills
+      })),
+    explainWithin: (around, nested) => explainedWithin(program, around, nested),
+    fits: Effect.fnUntraced(function*(snapshot: Snapshot, byCall, decisions) {
+      const { round } = snapshot
       const { calls = [], nested = [], pending = [] } = round ?? {}
       const own = new Map(calls.map((call) => [call.id, call.name]))
       for (const { callId, tool } of pending) {
@@ -121,7 +152,7 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
       const own = new Map(snapshot.round?.calls.map((call) => [call.id, call.name]))
       return [...byCall.values()].every(({ _tag, callId }) => {
         if (_tag !== "Approve" && _tag !== "Edit") return true
-        const info = named(snapshot, own.get(callId))?.info
+        const info = toolNamed(program, snapshot, own.get(callId))?.info
         return info !== undefined && (info.passesKey || info.effects === "read" || info.effects === "idempotent")
       })
     },
@@ -130,7 +161,7 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
       return undoesOwn(declaration.compensates, snapshot, isLeft) ||
         round?.nested?.some((run) => {
             const { name } = round.calls.find(({ id }) => id === run.callId)!
-            return named(snapshot, name)?.undoes?.(run.snapshot as never, isLeft) === true
+            return toolNamed(program, snapshot, name)?.undoes?.(run.snapshot as never, isLeft) === true
           }) === true
     },
     drive: (from, mode, input) => runProgram(program, kind, declaration, from, mode, input)

@@ -10,7 +10,7 @@ import * as Prompt from "effect/ai/Prompt"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { Decision } from "../approval/decision.ts"
 import type { Completed, Paused } from "../approval/outcome.ts"
-import type { Checkpoint, NestedRun, PendingCall, Steps as Kept } from "../approval/snapshot.ts"
+import { type Checkpoint, type NestedRun, type PendingCall, type Steps as Kept, version } from "../approval/snapshot.ts"
 import { withDefects } from "../foundation/defects.ts"
 import { encodePrompt } from "../foundation/promptJson.ts"
 import { endIn, withAnswer } from "../history/continuation.ts"
@@ -18,7 +18,7 @@ import { Pause } from "../loop/pause.ts"
 import { type Presentation, presentationOf } from "../result/delivery.ts"
 import { decisionsWithin } from "../round/nestedCalls.ts"
 import { withdrawQuestionsWithin } from "../round/withdrawQuestions.ts"
-import { idWithin, separator } from "../run/callIds.ts"
+import { idWithin, separator } from "../foundation/idsWithin.ts"
 import { ToolCall } from "../call/call.ts"
 import { hasBegunWithin } from "../run/begunWrites.ts"
 import { isCancelledAgain } from "../run/heldBack.ts"
@@ -408,7 +408,7 @@ export class Steps {
   }
 
   /** The pause of the whole, where a step waits. Dies where JSON does not hold what the steps before it have answered. */
-  pause(): Effect.Effect<Pause, never, unknown> {
+  pause(agents: ReadonlyArray<string>): Effect.Effect<Pause, never, unknown> {
     // As the steps are written, and not as they came to wait: a person is asked in the same order each time.
     const waiting = [...new Set([...this.agents.keys(), ...this.entries.keys()])].flatMap((id) => {
       const entry = this.entries.get(id)
@@ -418,7 +418,7 @@ export class Steps {
     return Effect.map(Steps.kept(this), (steps) => {
       const { run } = this
       const checkpoint = (): Checkpoint => ({
-        version: 3,
+        version,
         runId: run.id,
         agent: run.path.at(-1) ?? "",
         ...(run.parent === undefined ? undefined : { scope: run.scope }),
@@ -440,7 +440,7 @@ export class Steps {
           nested: waiting.map(({ nested }) => nested)
         }
       })
-      return new Pause(pending, checkpoint)
+      return new Pause(pending, checkpoint, () => ({ tools: [], agents }))
     })
   }
 

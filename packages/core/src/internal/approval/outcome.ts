@@ -3,6 +3,7 @@ import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
 import { OwnCode } from "../foundation/ownCode.ts"
 import { Issue } from "../../ToolError.ts"
+import { PartState } from "./definitions.ts"
 import type { PendingCall } from "./snapshot.ts"
 import { Snapshot } from "./snapshot.ts"
 
@@ -56,6 +57,12 @@ const refusals = {
     "Find out, and decide with `Approval.reject` or `Approval.respond`"
 }
 
+/** The text for a part of an agent that a snapshot is about, and that is not what it was. */
+const differenceText = ({ differs, name, part, role, state }: PartState): string =>
+  `${part} "${name}" (${role}) ${
+    state === "missing" ? "is missing" : part === "agent" ? "has another place" : `differs in: ${differs.join(", ")}`
+  }`
+
 /** Why a decision is refused, and what to do about it. */
 const misfits = {
   malformed: "it is not a decision. Make it with `Approval.approve`, `edit`, `reject`, `respond` or `fail`",
@@ -72,16 +79,23 @@ const misfits = {
  * A snapshot cannot be resumed; nothing was run.
  *
  * `tampered`: it is not a snapshot, not what was signed, or signed with another key. `version`: another version of the library wrote it.
- * `agent`: another agent's. `tools_changed`: the agent's tools are not what they were. `used`: it was resumed before.
+ * `agent`: another agent's. `tools_changed`: a tool that waits, has started, or whose agent waits, is not what it was, or a skill or agent
+ * of the run is missing; `differences` has them. For a snapshot before version 4: any tool. `used`: it was resumed before.
  * `abandoned`: it was resumed before by a process that was cut off, and a call that is to be approved is a write without an
  * idempotency key, which may have been done: find out, and decide with `reject` or `respond`.
  */
 export class SnapshotRefused extends Schema.TaggedError<SnapshotRefused>()("SnapshotRefused", {
   agent: Schema.String,
-  reason: Schema.Literals(["tampered", "version", "agent", "tools_changed", "used", "abandoned"])
+  reason: Schema.Literals(["tampered", "version", "agent", "tools_changed", "used", "abandoned"]),
+  /** What differs, as far as it is known: for `tools_changed`. */
+  differences: Schema.optionalKey(Schema.Array(PartState))
 }) {
   override get message(): string {
-    return `The snapshot cannot be resumed by agent "${this.agent}": ${refusals[this.reason]}`
+    const { differences = [] } = this
+    const why = differences.length === 0
+      ? refusals[this.reason]
+      : `${differences.map(differenceText).join("; ")}. Resume with the program that paused, or start the run again`
+    return `The snapshot cannot be resumed by agent "${this.agent}": ${why}`
   }
 }
 

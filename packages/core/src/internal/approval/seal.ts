@@ -9,11 +9,12 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
 import { answerWithin } from "../foundation/answerWithin.ts"
-import { hashOf, randomId } from "../foundation/digest.ts"
+import { randomId } from "../foundation/digest.ts"
 import { toJson } from "../foundation/jsonValue.ts"
 import { Recent } from "../foundation/recent.ts"
 import { sign, verify } from "../foundation/signature.ts"
 import { type Decision, decodeDecisions } from "./decision.ts"
+import { definitionsOf, type Parts } from "./compareParts.ts"
 import { DecisionRefused, SnapshotRefused } from "./outcome.ts"
 import { noteRefused } from "./refusals.ts"
 import { type Checkpoint, type ResumptionFate, Resumptions, Snapshot, versions } from "./snapshot.ts"
@@ -21,10 +22,10 @@ import { keysOf, SnapshotKey } from "./snapshotKey.ts"
 
 /** Makes a snapshot of what a run is. */
 export const seal = Effect.fnUntraced(
-  function*(checkpoint: Checkpoint, tools: unknown): Effect.fn.Return<Snapshot, never, SnapshotKey> {
+  function*(checkpoint: Checkpoint, parts: Parts): Effect.fn.Return<Snapshot, never, SnapshotKey> {
     const [current] = keysOf(yield* SnapshotKey)
     const id = `snapshot_${yield* randomId}`
-    const unsigned = { ...checkpoint, id, tools: yield* hashOf(tools) }
+    const unsigned = { ...checkpoint, id, tools: yield* definitionsOf(checkpoint, parts) }
     // What is signed is what JSON keeps of it.
     const kept = JSON.parse(JSON.stringify(unsigned)) as typeof unsigned
     return { ...kept, mac: yield* sign(current, kept) }
@@ -42,10 +43,9 @@ const isOtherVersion = (u: unknown): boolean =>
   typeof u === "object" && u !== null && "version" in u && typeof u.version === "number" &&
   !versions.some((version) => version === u.version)
 
-/** Reads a snapshot: what was signed, by this library, for this agent with these tools, or with any. */
+/** Reads a snapshot: what was signed, by this library, for this agent, whatever its tools are. */
 export const open = Effect.fnUntraced(function*(
   agent: string,
-  tools: { readonly fingerprint: unknown } | undefined,
   value: unknown
 ): Effect.fn.Return<Snapshot, SnapshotRefused, SnapshotKey> {
   const refuse = (reason: SnapshotRefused["reason"]) => Effect.fail(new SnapshotRefused({ agent, reason }))
@@ -57,9 +57,6 @@ export const open = Effect.fnUntraced(function*(
   for (const key of keysOf(yield* SnapshotKey)) isSigned ||= yield* verify(key, mac, signed)
   if (!isSigned) return yield* refuse("tampered")
   if (signed.agent !== agent) return yield* refuse("agent")
-  if (tools !== undefined && signed.tools !== (yield* hashOf(tools.fingerprint))) {
-    return yield* refuse("tools_changed")
-  }
   return snapshot
 })
 

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Prompt from "effect/ai/Prompt"
 import { Pending } from "../../AgentEventSchema.ts"
+import { Definitions } from "./definitions.ts"
 
 /** A call that waits. Times are milliseconds since the epoch. */
 export const PendingCall = Pending
@@ -14,11 +15,11 @@ export interface PendingCall extends Schema.Schema.Type<typeof PendingCall> {}
 /** The time at which an approval that is requested now expires. Never is a number, too, as JSON has no infinity. */
 export const approvalExpiry = (now: number, timeToLive: number): number => Math.min(now + timeToLive, 8.64e15)
 
-/** The newest version of snapshots. This library reads earlier ones too, and writes the first one that can say what is to be said. */
-export const version = 3
+/** The version of snapshots that this library writes. It reads earlier ones, too. */
+export const version = 4
 
 /** The versions of snapshots that this library reads. */
-export const versions = [1, 2, version] as const
+export const versions = [1, 2, 3, version] as const
 
 const Count = Schema.Record(Schema.String, Schema.Number)
 
@@ -111,7 +112,8 @@ export interface Compacted {
 /** What a run is, without the name of who may resume it. */
 export const Checkpoint = Schema.Struct({
   /**
-   * 2 where something was done within a call that waits: who reads only 1 would do that again. 3 for agents that are made of agents.
+   * 4 has the definitions of the tools that it is about. Earlier ones have one hash of all tools: 1, or 2 if something was done within a
+   * call that waits, or 3 for agents that are made of agents.
    */
   version: Schema.Literals(versions),
   runId: Schema.String,
@@ -180,8 +182,8 @@ export const Snapshot = Schema.Struct({
   ...Checkpoint.fields,
   /** Names this snapshot; each can be resumed once. */
   id: Schema.String,
-  /** SHA-256 over the agent's tools: names, descriptions, schemas, effects, trust. */
-  tools: Schema.String,
+  /** The tools of the run at its pause. Before version 4: SHA-256 over names, descriptions, schemas, effects and trust of all. */
+  tools: Schema.Union([Schema.String, Definitions]),
   /** HMAC-SHA-256 over everything else, as JSON with sorted keys, in hex. */
   mac: Schema.String
 })

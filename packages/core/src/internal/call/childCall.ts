@@ -5,7 +5,7 @@
 import * as Context from "effect/Context"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type { Call } from "./call.ts"
-import { idWithin, separator } from "../run/callIds.ts"
+import { idWithin, separator } from "../foundation/idsWithin.ts"
 import { newRecord } from "./newRecord.ts"
 import * as CallRecord from "./record.ts"
 

@@ -3,7 +3,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type { RequestedCall } from "../run/callResult.ts"
-import { withoutUnkept } from "../run/callIds.ts"
+import { withoutUnkept } from "../foundation/idsWithin.ts"
 import { isCall } from "../model/parts.ts"
 
 const isSameCall = (a: RequestedCall, b: RequestedCall): boolean =>

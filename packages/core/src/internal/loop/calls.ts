@@ -13,6 +13,7 @@ export const callsOf = (
   { canPause, program, run, session, shown, within }: Conversation,
   tools: ToolSet
 ): RoundContext => {
+  session.tools = tools.byName
   const { approvalTimeToLive, concurrency, policies, quarantine, repeatedCalls, repeatedFailures } = program
   return {
     run,
@@ -62,13 +63,17 @@ export const runCalls = (
           const { waiting } = outcome
           return waiting.length > 0
             ? Effect.succeed(
-              new Pause(waiting.flatMap(({ pending }) => pending), () =>
-                session.checkpoint(run, {
-                  transcript: transcript.snapshot(asked),
-                  calls: raws,
-                  results: outcome.results,
-                  waiting
-                }))
+              new Pause(
+                waiting.flatMap(({ pending }) => pending),
+                () =>
+                  session.checkpoint(run, {
+                    transcript: transcript.snapshot(asked),
+                    calls: raws,
+                    results: outcome.results,
+                    waiting
+                  }),
+                () => ({ tools: [...calls.tools.values()].map(({ tool }) => tool) })
+              )
             )
             : before(
               run.account.round(outcome.allFailed),

@@ -103,7 +103,7 @@ const turns = Effect.fnUntraced(function*(
   while (true) {
     if (tools.lists.length > 0 && program.compile !== undefined) {
       tools = yield* currentTools(tools, program.compile)
-      calls.tools = tools.byName
+      calls.tools = session.tools = tools.byName
     }
     if (compaction !== undefined && !isCompacted) yield* compactIfFull(state, compaction)
     const plan = prepareTurn === undefined ? undefined : yield* planned(state, tools, first, prepareTurn)

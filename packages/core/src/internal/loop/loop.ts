@@ -22,7 +22,8 @@ import { isSubstitute } from "../model/decision.ts"
 import { waitingCalls } from "../round/nestedCalls.ts"
 import { withdrawQuestions } from "../round/withdrawQuestions.ts"
 import { Pause } from "./pause.ts"
-import { type Conversation, type Program, toolsWith } from "./program.ts"
+import type { Conversation, Program } from "./program.ts"
+import { toolsAt } from "./toolsAt.ts"
 import { requestToolsIn, withRequestTools } from "./requestTools.ts"
 import { addTaint, emit, type Run } from "../run/run.ts"
 import { taintedBy } from "../../Quarantine.ts"
@@ -142,7 +143,7 @@ const resumeRun = Effect.fnUntraced(function*(
   decisions: ReadonlyMap<string, Decision>
 ): Effect.fn.Return<unknown, unknown, unknown> {
   const { program, session } = state
-  const tools = withRequestTools(toolsWith(program, checkpoint.skill), checkpoint.requestTools)
+  const tools = yield* toolsAt(program, checkpoint)
   const calls = callsOf(state, tools)
   if (checkpoint.round === undefined) session.restore(checkpoint)
   else {

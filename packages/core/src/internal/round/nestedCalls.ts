@@ -1,5 +1,5 @@
 /** Nested waiting calls: calls of agent tools that wait. People decide about them at the outermost agent. */
-import { idWithin } from "../run/callIds.ts"
+import { idWithin } from "../foundation/idsWithin.ts"
 import type { Decision } from "../approval/decision.ts"
 import type { BegunCall, NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
 import type { Waiting } from "../run/callResult.ts"

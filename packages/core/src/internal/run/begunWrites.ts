@@ -5,7 +5,7 @@
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
-import { separator } from "./callIds.ts"
+import { separator } from "../foundation/idsWithin.ts"
 import { unnoted } from "./cameBy.ts"
 import { DoneWrite } from "./doneWrites.ts"
 import { addDone } from "./noteDone.ts"

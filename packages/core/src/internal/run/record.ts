@@ -6,6 +6,7 @@ import type * as Exit from "effect/Exit"
 import type * as Option from "effect/Option"
 import * as Prompt from "effect/ai/Prompt"
 import type { NotCompensated } from "../../ToolError.ts"
+import type { Parts } from "../approval/compareParts.ts"
 import type { Checkpoint, Compacted } from "../approval/snapshot.ts"
 export type { RunUsage } from "../../RunUsage.ts"
 export type { Compacted } from "../approval/snapshot.ts"
@@ -64,10 +65,10 @@ export interface RunRecord {
   readonly resumable?: SnapshotSource
 }
 
-/** @internal What resuming a run needs, and what its agent's tools are. */
+/** @internal What resuming a run needs, and what its snapshot is bound to. */
 export interface SnapshotSource {
   readonly checkpoint: () => Checkpoint
-  readonly tools: () => unknown
+  readonly parts: () => Parts
 }
 
 /** How a run ended, and what it did until then. */

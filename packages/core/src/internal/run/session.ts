@@ -4,15 +4,16 @@
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
-import type { Checkpoint } from "../approval/snapshot.ts"
+import { type Checkpoint, version } from "../approval/snapshot.ts"
 import type { Waiting } from "./callResult.ts"
 import type { RequestedCall } from "./callResult.ts"
 import { Answers } from "./answers.ts"
-import { withoutUnkept } from "./callIds.ts"
+import { withoutUnkept } from "../foundation/idsWithin.ts"
 import type { Compacted, Said } from "./record.ts"
 import type { Run } from "./run.ts"
 import type { CallResult } from "./callResult.ts"
 import { decodePrompt, encodePrompt } from "../foundation/promptJson.ts"
+import type { DescribedTool } from "../approval/compareParts.ts"
 import { resultsMessage, Transcript } from "./transcript.ts"
 
 /** An answer whose calls are not all done. */
@@ -42,6 +43,8 @@ export class Session {
   isAnswerNew = false
   /** Whether the model was asked for another answer, as one did not fit. */
   isCorrected = false
+  /** The tools of the run, by name. */
+  tools: ReadonlyMap<string, { readonly tool: DescribedTool }> = new Map()
   /** The client tools that the request of the run has declared, as JSON. */
   requestTools: Schema.Json | undefined
   /** Whether the conversation has begun: from then on it can be resumed. */
@@ -90,10 +93,7 @@ export class Session {
     const nested = round?.waiting.flatMap(({ nested }) => nested === undefined ? [] : [nested]) ?? []
     const within = round?.waiting.flatMap(({ within }) => within === undefined ? [] : [within]) ?? []
     return {
-      version: [...within, ...nested].some(({ begun }) => begun !== undefined) ||
-          nested.some(({ approvals }) => approvals !== undefined)
-        ? 2
-        : 1,
+      version,
       runId: run.id,
       agent: run.path.at(-1) ?? "",
       ...(run.parent === undefined ? undefined : { scope: run.scope }),

@@ -7,6 +7,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import type * as AiTool from "effect/ai/Tool"
 import type { Effects } from "../../Policy.ts"
 import type { InvalidArgs, InvalidResult, NotApproved } from "../../ToolError.ts"
+import type { Explanation } from "../approval/definitions.ts"
 import type { Decision } from "../approval/decision.ts"
 import type { DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import type { Snapshot } from "../approval/snapshot.ts"
@@ -45,6 +46,8 @@ export interface Tool<
   readonly info: ToolInfo
   /** @internal Set where the tool is an agent that may wait: whether it goes on with a snapshot as was decided. */
   readonly resumes?: Resumes | undefined
+  /** @internal Set where the tool is an agent that may wait: explains a snapshot of it. */
+  readonly explains?: ((snapshot: unknown) => Effect.Effect<Explanation, never, unknown>) | undefined
   /** @internal Set where the tool is an agent whose own tools say that it may wait. */
   readonly runsAgentThatAsks?: boolean | undefined
   /** @internal Set where the tool is an agent that may wait: ends a run of it that waited. */

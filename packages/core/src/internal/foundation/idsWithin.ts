@@ -17,3 +17,9 @@ export const aroundOf = (callId: string): { readonly parentCallId: string } | un
   const at = callId.lastIndexOf(separator)
   return at < 0 ? undefined : { parentCallId: callId.slice(0, at) }
 }
+
+/** Whether a step with this id runs an agent with this name: see `Steps`. */
+export const isStepOf = (id: string, name: string): boolean => {
+  const base = name.replaceAll(separator, "_")
+  return id === base || id.startsWith(`${base}#`)
+}

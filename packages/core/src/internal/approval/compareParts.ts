@@ -1,0 +1,181 @@
+/** Comparison of parts: how the tools of an agent differ from those that a snapshot is about. */
+import * as Effect from "effect/Effect"
+import { hashOf } from "../foundation/digest.ts"
+import { idWithin, isStepOf } from "../foundation/idsWithin.ts"
+import type { Definition, Definitions, PartState } from "./definitions.ts"
+import type { Checkpoint, Snapshot } from "./snapshot.ts"
+
+/** What of a tool an approval of its calls relies on. */
+export interface DescribedTool {
+  readonly name: string
+  readonly effects: string | undefined
+  readonly trust: string
+  readonly info: { readonly description: string | undefined; readonly jsonSchema: () => unknown }
+}
+
+/** A tool as hashes have it. */
+const describeTool = ({ effects, info, name, trust }: DescribedTool) => ({
+  name,
+  effects,
+  trust,
+  description: info.description,
+  parameters: info.jsonSchema()
+})
+
+/** Exactly what snapshots before version 4 have one hash of. */
+export const describeTools = (tools: ReadonlyArray<DescribedTool>): unknown => tools.map(describeTool)
+
+/** What an agent has that its snapshots are bound to. */
+export interface Parts {
+  /** The tools of a run. */
+  readonly tools: ReadonlyArray<DescribedTool>
+  /** The names of its skills. */
+  readonly skills?: ReadonlyArray<string> | undefined
+  /** Of an agent that is made of agents: the names of these, in order. */
+  readonly agents?: ReadonlyArray<string> | undefined
+}
+
+type Role = PartState["role"]
+
+/** How the tools of an agent concern a snapshot, by name. Tools of agents within it concern their own snapshots. */
+export const rolesOf = ({ round }: Pick<Checkpoint, "round">): ReadonlyMap<string, Role> => {
+  const roles = new Map<string, Role>()
+  if (round === undefined) return roles
+  const { calls, nested = [], pending, within = [] } = round
+  const own = new Map(calls.map(({ id, name }) => [id, name]))
+  const note = (name: string | undefined, role: Role) => {
+    if (name !== undefined) roles.set(name, role)
+  }
+  // The last one counts: what waits, before what its agent waits for, before what has started.
+  for (const { begun = [], callId } of [...within, ...nested]) {
+    note(own.get(callId), "started")
+    for (const { tool } of begun) note(tool, "started")
+  }
+  for (const { callId } of nested) note(own.get(callId), "nested")
+  for (const { callId, tool } of pending) {
+    if (!nested.some((run) => callId.startsWith(idWithin(run.callId, "")))) note(tool, "waiting")
+  }
+  return roles
+}
+
+const define = (tool: DescribedTool): Effect.Effect<Definition> =>
+  Effect.gen(function*() {
+    const { description, effects, name, parameters, trust } = describeTool(tool)
+    return {
+      name,
+      ...(effects === undefined ? undefined : { effects }),
+      trust,
+      description: yield* hashOf(description ?? null),
+      parameters: yield* hashOf(parameters)
+    }
+  })
+
+const shortHash = (tool: DescribedTool): Effect.Effect<string> =>
+  Effect.map(hashOf(describeTool(tool)), (hash) => hash.slice(0, 16))
+
+/** The definitions that a snapshot of a run is bound to. */
+export const definitionsOf = (
+  checkpoint: Pick<Checkpoint, "round">,
+  { agents, tools }: Parts
+): Effect.Effect<Definitions> =>
+  Effect.gen(function*() {
+    const roles = rolesOf(checkpoint)
+    const pending: Array<Definition> = []
+    const others: Array<Definitions["others"][number]> = []
+    for (const tool of tools) {
+      if (roles.has(tool.name)) pending.push(yield* define(tool))
+      else others.push({ name: tool.name, hash: yield* shortHash(tool) })
+    }
+    return { pending, others, ...(agents === undefined ? undefined : { agents }) }
+  })
+
+/** A part as {@link compareParts} finds it, without its agent. */
+type Found = Omit<PartState, "agent" | "within">
+
+const aspects = ["description", "parameters", "effects", "trust"] as const
+
+const compareTools = (
+  { others, pending }: Definitions,
+  roles: ReadonlyMap<string, Role>,
+  tools: ReadonlyArray<DescribedTool>
+): Effect.Effect<ReadonlyArray<Found>> =>
+  Effect.gen(function*() {
+    const now = new Map(tools.map((tool) => [tool.name, tool]))
+    const found: Array<Found> = []
+    for (const before of pending) {
+      const { name } = before
+      const tool = now.get(name)
+      now.delete(name)
+      const after = tool === undefined ? undefined : yield* define(tool)
+      const differs = after === undefined ? [] : aspects.filter((aspect) => before[aspect] !== after[aspect])
+      const state = after === undefined ? "missing" : differs.length > 0 ? "changed" : "equal"
+      found.push({ part: "tool", name, role: roles.get(name) ?? "started", state, differs })
+    }
+    for (const { hash, name } of others) {
+      const tool = now.get(name)
+      now.delete(name)
+      const state = tool === undefined ? "missing" : hash === (yield* shortHash(tool)) ? "equal" : "changed"
+      found.push({ part: "tool", name, role: "irrelevant", state, differs: [] })
+    }
+    for (const name of now.keys()) {
+      found.push({ part: "tool", name, role: "irrelevant", state: "added", differs: [] })
+    }
+    return found
+  })
+
+/**
+ * Agents that an agent is made of. Those whose steps have ended or wait concern the snapshot, and their order; others may be added,
+ * moved and removed.
+ */
+const compareAgents = (
+  { round, steps }: Pick<Checkpoint, "round" | "steps">,
+  before: ReadonlyArray<string>,
+  now: ReadonlyArray<string>
+): ReadonlyArray<Found> => {
+  const waiting = round?.nested?.map(({ callId }) => callId) ?? []
+  const ended = Object.keys(steps?.done ?? {})
+  const roleOf = (name: string): Role =>
+    waiting.some((id) => isStepOf(id, name))
+      ? "nested"
+      : ended.some((id) => isStepOf(id, name))
+      ? "started"
+      : "irrelevant"
+  const concerns = (name: string) => roleOf(name) !== "irrelevant"
+  const isMoved = before.filter(concerns).join("\n") !== now.filter(concerns).join("\n")
+  return [...new Set([...before, ...now])].map((name): Found => {
+    const isHere = now.includes(name)
+    const state = !isHere
+      ? "missing"
+      : !before.includes(name)
+      ? "added"
+      : isMoved && concerns(name)
+      ? "changed"
+      : "equal"
+    return { part: "agent", name, role: roleOf(name), state, differs: [] }
+  })
+}
+
+/** How the parts of an agent differ from those that a snapshot was made with. */
+export const compareParts = (snapshot: Snapshot, now: Parts): Effect.Effect<ReadonlyArray<Found>> =>
+  Effect.gen(function*() {
+    const { skill, tools: definitions } = snapshot
+    const roles = rolesOf(snapshot)
+    const tools = typeof definitions === "string"
+      ? [...roles].map(([name, role]): Found => ({ part: "tool", name, role, state: "unknown", differs: [] }))
+      : yield* compareTools(definitions, roles, now.tools)
+    const agents = typeof definitions === "string" || definitions.agents === undefined
+      ? []
+      : compareAgents(snapshot, definitions.agents, now.agents ?? [])
+    const skills: ReadonlyArray<Found> = skill === undefined ? [] : [{
+      part: "skill",
+      name: skill,
+      role: "started",
+      state: now.skills?.includes(skill) === true ? "equal" : "missing",
+      differs: []
+    }]
+    return [...skills, ...agents, ...tools]
+  })
+
+/** Whether a part keeps a snapshot from being resumed. */
+export const isLost = ({ role, state }: Pick<PartState, "role" | "state">): boolean =>
+  role !== "irrelevant" && (state === "changed" || state === "missing")

@@ -1,0 +1,13 @@
+/** Tools at a checkpoint: the tools that a run has where it is resumed. */
+import * as Effect from "effect/Effect"
+import type { Checkpoint } from "../approval/snapshot.ts"
+import { currentTools } from "./liveTools.ts"
+import { type Program, toolsWith } from "./program.ts"
+import { withRequestTools } from "./requestTools.ts"
+import type { ToolSet } from "./toolSet.ts"
+
+/** The tools of a run that is resumed: those of its skill and of its request, with lists as they are now. */
+export const toolsAt = (program: Program, { requestTools, skill }: Checkpoint): Effect.Effect<ToolSet> => {
+  const tools = withRequestTools(toolsWith(program, skill), requestTools)
+  return program.compile === undefined ? Effect.succeed(tools) : currentTools(tools, program.compile)
+}
