@@ -38,6 +38,10 @@ const config = {
     Flag.withDescription("A known model server, such as openai or ollama")
   ),
   model: Flag.String("model").pipe(Flag.optional, Flag.withDescription("Name of the model")),
+  timeline: Flag.Boolean("timeline").pipe(
+    Flag.withDefault(true),
+    Flag.withDescription("Print the events of runs as they happen. Default: yes; --no-timeline")
+  ),
   watch: Flag.Boolean("watch").pipe(
     Flag.withDefault(true),
     Flag.withDescription("Serve again after a change. Default: yes; --no-watch")

@@ -150,6 +150,8 @@ describe("recourse-studio", () => {
         })
       })
     assert.include(await (await chat("t1", "/find_order {\"id\":\"7\"}")).text(), "Order 7")
+    // The run's timeline is in the terminal.
+    await eventually(() => said().includes("ms  find_order"), 5_000)
     writeFileSync(file, agents("Finds what was ordered"))
     await eventually(
       async () => (await json(`${url}/agents`).catch(() => "")).includes("Finds what was ordered"),
@@ -174,7 +176,7 @@ describe("recourse-studio", () => {
     const port = await freePort()
     const url = `http://127.0.0.1:${port}`
     const serve = async () => {
-      const served = start("--agents", module, "--port", String(port), "--no-watch", "--durable", "--data", data)
+      const served = start("--agents", module, "--port", String(port), "--no-watch", "--durable", "--data", data, "--no-timeline")
       await eventually(() => served.said().includes(`${url}/chat`), 20_000)
       return served
     }
@@ -196,10 +198,11 @@ describe("recourse-studio", () => {
     await first.ended
     await chat
     assert.deepEqual(done(), ["book", "look"])
-    await serve()
+    const next = await serve()
     await eventually(async () => (await json(`${url}/threads/t1`)).includes("All is booked."), 20_000)
     // What was done is not done again; what was under way, and only looks, is.
     assert.deepEqual(done(), ["book", "look", "look"])
+    assert.notInclude(next.said(), "ms  look")
     const { runs } = JSON.parse(await json(`${url}/operator/runs`)) as {
       readonly runs: ReadonlyArray<{ readonly runId: string; readonly status: string }>
     }

@@ -11,7 +11,7 @@ import * as Tracer from "effect/Tracer"
 import * as AgentEvent from "@recourse/core/AgentEvent"
 import { type Decision, leftToUndo, type PendingCall, Resumptions } from "@recourse/core/Approval"
 import * as Journal from "@recourse/core/Journal"
-import { type Failure, Owner } from "@recourse/core/Runs"
+import { type Failure, logFailure, Owner } from "@recourse/core/Runs"
 import { fateOf, overKind, tellLeft } from "./over.ts"
 import { dueIn } from "./asking.ts"
 import { lending, Parent, type Place, Slot } from "./slot.ts"
@@ -90,6 +90,14 @@ const placeOf = (
 
 /** Whether a leg goes on from a snapshot. */
 const goesOn = (run: StoredRun): boolean => run.snapshot !== undefined && run.leg > 0
+
+/** Logs that a run has failed. One that the engine has ended, because its process died again and again or its program changed, needs a person. */
+const logFailed = (run: StoredRun, exit: Exit.Exit<unknown, unknown>, over: Failure | undefined): Effect.Effect<void> => {
+  if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) return logFailure(run, exit.cause)
+  const error = over?.error ?? "InvalidOutput"
+  const log = Effect.logError(`Run ${run.runId} of agent "${run.agent}" ended with ${error}`)
+  return Effect.annotateLogs(log, { agent: run.agent, run_id: run.runId, error })
+}
 
 /** Lives a run that was claimed. The effect is the whole life; it does not fail. */
 // oxlint-disable-next-line max-lines-per-function -- one life of a run: its steps share the claim, the journal and the log
@@ -224,6 +232,7 @@ export const live = (
     })
     if (asking !== undefined) around.tell(wakeUp)
     if (settlement.status !== "waiting") yield* countEnded({ agent: run.agent, status: settlement.status })
+    if (settlement.status === "failed") yield* logFailed(run, exit, over)
     around.tell(run.runId)
     around.tell(eventsOf(run.runId))
   })

@@ -17,6 +17,7 @@ import * as Approval from "@recourse/core/Approval"
 import { CurrentJournal, type Journal } from "@recourse/core/Journal"
 import {
   isOf,
+  logFailure,
   newestFirst,
   type NumberedEvent,
   type Query,
@@ -309,8 +310,8 @@ export class MemoryRuns implements RunsService {
           if (isOver(run)) run.log.close()
           Deferred.doneUnsafe(begun, Exit.void)
         })
-        return Exit.isFailure(exit) && Cause.hasDies(exit.cause)
-          ? Effect.andThen(Effect.logError(`Run ${run.info.runId} ended with a defect`, exit.cause), told)
+        return Exit.isFailure(exit) && endOf(run.info, last, exit).status === "failed"
+          ? Effect.andThen(Effect.provideContext(logFailure(run.info, exit.cause), run.served.services), told)
           : told
       }
       const fork = Effect.forkIn(

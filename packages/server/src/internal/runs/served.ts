@@ -20,6 +20,8 @@ export type Servable =
 /** An agent that needs nothing any more. What it does is told to a function. */
 export interface Served {
   readonly name: string
+  /** The services that it runs with. */
+  readonly services: Context.Context<never>
   /** What JSON the agent takes; nothing if it takes no such thing. */
   readonly read: (input: unknown) => Effect.Effect<unknown, InvalidInput>
   readonly start: (input: unknown, runId: string, around: Around) => Effect.Effect<Ended, unknown>
@@ -72,6 +74,7 @@ const serve = (agent: Servable, services: Context.Context<never>): Served => {
     )
   return {
     name: agent.name,
+    services,
     read: (input) => {
       const prompt = typeof input === "string" ? Option.some(Prompt.make(input)) : Conversation.decode(input)
       return Option.match(prompt, {

@@ -10,6 +10,7 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServer from "effect/http/HttpServer"
 import { createServer } from "node:http"
 import { layerKey, type SnapshotKey } from "@recourse/core/Approval"
+import * as AgentEvent from "@recourse/core/AgentEvent"
 import type { Runs } from "@recourse/core/Runs"
 import * as Conversation from "@recourse/core/Conversation"
 import * as Authentication from "@recourse/server/Authentication"
@@ -35,6 +36,8 @@ export interface Options {
   readonly data: string
   /** Whether runs are kept there, too. */
   readonly durable: boolean
+  /** Whether the events of runs are printed. */
+  readonly timeline: boolean
 }
 
 const cards = ({ agents, cards }: Project): ReadonlyArray<Server.AgentCard> =>
@@ -98,7 +101,10 @@ export const serve = (options: Options, told: (url: string) => Effect.Effect<voi
   }
   const bare = kept.runs as Layer.Layer<Runs, CannotServe, LanguageModel | SnapshotKey>
   const made = Layer.effectDiscard(folder(data))
-  const runs = NextFaults.runs(bare).pipe(Layer.provide([model.layer, needed, kept.key]), Layer.provide(made))
+  const runs = NextFaults.runs(bare).pipe(
+    Layer.provide([model.layer, needed, kept.key]),
+    Layer.provide([made, options.timeline ? AgentEvent.layerConsole() : Layer.empty])
+  )
   const routes = Layer.mergeAll(
     Server.layer({
       agents: cards(project),
