@@ -9,8 +9,11 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { bearerToken, cookie } from "./internal/http/credentials.ts"
+import { hostName, hostOf, isOwnHost } from "./internal/http/ownHost.ts"
 import { sha256 } from "./internal/sha256.ts"
+export { isOwnHost } from "./internal/http/ownHost.ts"
 
 /**
  * What a principal may do. `"chat"`: begin and follow runs of its own. `"decide"`: decide about calls that wait in them. `"operate"`:
@@ -42,9 +45,16 @@ export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", { ri
   }
 }
 
+/** The request names a host that is not this server's: 403. */
+export class WrongHost extends Schema.TaggedError<WrongHost>()("WrongHost", {}) {
+  override get message(): string {
+    return "The server is not reached by this name: use its address, or list the name in `hosts` of `Authentication.layerAnonymous`"
+  }
+}
+
 /** Tells who sends a request. */
 export class Authentication extends Context.Service<Authentication, {
-  readonly authenticate: (request: HttpServerRequest) => Effect.Effect<Principal, Unauthorized>
+  readonly authenticate: (request: HttpServerRequest) => Effect.Effect<Principal, Unauthorized | WrongHost>
 }>()("@recourse/server/Authentication") {}
 
 /** Authentication by a function of your own. */
@@ -69,9 +79,43 @@ export const layer = <E, R>(
     }))
   )
 
-/** Everybody is one principal: for development on one's own machine, and behind a proxy that authenticates. */
-export const layerAnonymous = (principal: Principal = { id: "anonymous" }): Layer.Layer<Authentication> =>
-  layer(() => Effect.succeed(principal))
+/** How a server is reached that does not authenticate. */
+export interface AnonymousOptions {
+  /** Names of the server, such as `agents.internal`, besides addresses and `localhost`. Ports are not compared. Default: none. */
+  readonly hosts?: ReadonlyArray<string> | undefined
+}
+
+/**
+ * Everybody is one principal: for development on one's own machine, and behind a proxy that authenticates.
+ *
+ * A request under another name than an address, `localhost` or one of `hosts` is refused with 403 (`WrongHost`): a page of another site can
+ * let its name lead to this server. Throws `ConfigurationError` for an entry of `hosts` that is no name.
+ *
+ * **Example** (Behind a proxy that authenticates)
+ *
+ * ```ts
+ * import { Authentication } from "@recourse/server"
+ *
+ * const layer = Authentication.layerAnonymous({ id: "staff" }, { hosts: ["agents.internal"] })
+ * ```
+ */
+export const layerAnonymous = (
+  principal: Principal = { id: "anonymous" },
+  { hosts = [] }: AnonymousOptions = {}
+): Layer.Layer<Authentication> => {
+  const unfit = hosts.find((host) => hostName(host) === undefined)
+  if (unfit !== undefined) {
+    const problem = `"${unfit}" in hosts is no name of a host: write it as agents.example.com`
+    throw new ConfigurationError({ subject: "Authentication.layerAnonymous", problem })
+  }
+  return Layer.succeed(Authentication, {
+    authenticate: (request) => {
+      const host = hostOf(request)
+      // Every browser sends one. A handler that is called in its own process has none.
+      return host === undefined || isOwnHost(host, hosts) ? Effect.succeed(principal) : Effect.fail(new WrongHost())
+    }
+  })
+}
 
 /**
  * Authentication by bearer tokens that the program knows. Tokens are compared by their digests, so that the time of an answer

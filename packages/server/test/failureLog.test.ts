@@ -30,12 +30,20 @@ const endings = {
       ScriptedModel.failWith(AiError.make({
         module: "Test",
         method: "call",
-        reason: new AiError.AuthenticationError({ kind: "InvalidKey", description: `key ${secret} was refused` } as never)
+        reason: new AiError.AuthenticationError(
+          { kind: "InvalidKey", description: `key ${secret} was refused` } as never
+        )
       })),
     level: "Warn",
     error: "AiError"
   },
-  "a defect": { turn: () => { throw new Error(`the script broke ${secret}`) }, level: "Error", error: "Defect" }
+  "a defect": {
+    turn: () => {
+      throw new Error(`the script broke ${secret}`)
+    },
+    level: "Error",
+    error: "Defect"
+  }
 } as const
 
 describe("the log of a server", () => {
@@ -46,7 +54,9 @@ describe("the log of a server", () => {
         const logger = Logger.make(({ fiber, logLevel, message }) => {
           const annotations = fiber.getRef(References.CurrentLogAnnotations)
           const text = [message].flat().map(String).join(" ")
-          if (logLevel === "Warn" || logLevel === "Error" || logLevel === "Fatal") lines.push({ level: logLevel, text, annotations })
+          if (logLevel === "Warn" || logLevel === "Error" || logLevel === "Fatal") {
+            lines.push({ level: logLevel, text, annotations })
+          }
         })
         return Effect.gen(function*() {
           const server = yield* serve(turn as never, options)

@@ -176,7 +176,17 @@ describe("recourse-studio", () => {
     const port = await freePort()
     const url = `http://127.0.0.1:${port}`
     const serve = async () => {
-      const served = start("--agents", module, "--port", String(port), "--no-watch", "--durable", "--data", data, "--no-timeline")
+      const served = start(
+        "--agents",
+        module,
+        "--port",
+        String(port),
+        "--no-watch",
+        "--durable",
+        "--data",
+        data,
+        "--no-timeline"
+      )
       await eventually(() => served.said().includes(`${url}/chat`), 20_000)
       return served
     }

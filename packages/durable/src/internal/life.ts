@@ -92,7 +92,11 @@ const placeOf = (
 const goesOn = (run: StoredRun): boolean => run.snapshot !== undefined && run.leg > 0
 
 /** Logs that a run has failed. One that the engine has ended, because its process died again and again or its program changed, needs a person. */
-const logFailed = (run: StoredRun, exit: Exit.Exit<unknown, unknown>, over: Failure | undefined): Effect.Effect<void> => {
+const logFailed = (
+  run: StoredRun,
+  exit: Exit.Exit<unknown, unknown>,
+  over: Failure | undefined
+): Effect.Effect<void> => {
   if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) return logFailure(run, exit.cause)
   const error = over?.error ?? "InvalidOutput"
   const log = Effect.logError(`Run ${run.runId} of agent "${run.agent}" ended with ${error}`)

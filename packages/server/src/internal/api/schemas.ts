@@ -125,7 +125,7 @@ const problem = <
 /** What every route may answer. */
 export const problems = {
   unauthorized: problem(401, "Unauthorized"),
-  forbidden: problem(403, "Forbidden", "WrongOrigin"),
+  forbidden: problem(403, "Forbidden", "WrongOrigin", "WrongHost"),
   tooMany: problem(429, "TooManyRequests"),
   unexpected: problem(500, "InternalServerError"),
   unavailable: problem(503, "RunsUnavailable", "ConversationError"),

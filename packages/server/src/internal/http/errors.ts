@@ -31,7 +31,8 @@ export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaTyp
 /** A page of an origin that is not allowed sends it: 403. */
 export class WrongOrigin extends Schema.TaggedError<WrongOrigin>()("WrongOrigin", {}) {
   override get message(): string {
-    return "Pages of this origin may not send requests here"
+    return "Pages of this origin may not send requests here: list it in `origins` of `Server.layer`. " +
+      "A proxy that rewrites Host makes every page foreign: let it forward the header"
   }
 }
 

@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as RateLimiter from "effect/persistence/RateLimiter"
-import type { Principal, Unauthorized } from "../../Authentication.ts"
+import type { Principal, Unauthorized, WrongHost } from "../../Authentication.ts"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { TooManyRequests } from "./errors.ts"
 
@@ -32,8 +32,8 @@ export interface Limits {
   /** Authenticates a request, unless its address has sent too many wrong credentials. */
   readonly authenticated: (
     request: HttpServerRequest,
-    authenticate: Effect.Effect<Principal, Unauthorized>
-  ) => Effect.Effect<Principal, Unauthorized | TooManyRequests>
+    authenticate: Effect.Effect<Principal, Unauthorized | WrongHost>
+  ) => Effect.Effect<Principal, Unauthorized | WrongHost | TooManyRequests>
 }
 
 /** A refused stream may be opened when another one has ended. */
@@ -83,12 +83,16 @@ const refusingGuesses = (take: (key: string) => Effect.Effect<void, TooManyReque
       const until = refused.get(address)
       if (until !== undefined && until > now) return Effect.fail(new TooManyRequests({ retryAfter: until - now }))
       refused.delete(address)
-      return Effect.tapError(authenticate, () =>
-        Effect.tapError(take(address), ({ retryAfter }) =>
-          Effect.sync(() => {
-            if (refused.size >= mostAddresses) refused.delete(refused.keys().next().value!)
-            refused.set(address, now + retryAfter)
-          })))
+      return Effect.tapErrorTag(
+        authenticate,
+        "Unauthorized",
+        () =>
+          Effect.tapError(take(address), ({ retryAfter }) =>
+            Effect.sync(() => {
+              if (refused.size >= mostAddresses) refused.delete(refused.keys().next().value!)
+              refused.set(address, now + retryAfter)
+            }))
+      )
     })
   }
 }
@@ -109,7 +113,7 @@ export const limitsOf = (
       request: ({ id }: Principal) => request(id),
       stream: countingStreams(maxStreams),
       authenticated: guess === false
-        ? (_: HttpServerRequest, authenticate: Effect.Effect<Principal, Unauthorized>) => authenticate
+        ? (_: HttpServerRequest, authenticate: Effect.Effect<Principal, Unauthorized | WrongHost>) => authenticate
         : refusingGuesses(taking(limiter, guess, "guess"))
     }
   }).pipe(Effect.provide(RateLimiter.layerStoreMemory))

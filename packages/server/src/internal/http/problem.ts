@@ -6,7 +6,7 @@ import * as Response from "effect/http/HttpServerResponse"
 import type { InvalidInput } from "@recourse/core/AgentError"
 import type * as Approval from "@recourse/core/Approval"
 import type * as Runs from "@recourse/core/Runs"
-import type { Forbidden, Unauthorized } from "../../Authentication.ts"
+import type { Forbidden, Unauthorized, WrongHost } from "../../Authentication.ts"
 import type * as Conversation from "@recourse/core/Conversation"
 import type { AnswerOutdated } from "../chat/errors.ts"
 import { wentWrong } from "../wire/texts.ts"
@@ -19,6 +19,7 @@ export type Problem =
   | TooManyRequests
   | UnsupportedMediaType
   | WrongOrigin
+  | WrongHost
   | AnswerOutdated
   | Unauthorized
   | Forbidden
@@ -38,6 +39,7 @@ export const statuses: Readonly<Record<Problem["_tag"], number>> = {
   Unauthorized: 401,
   Forbidden: 403,
   WrongOrigin: 403,
+  WrongHost: 403,
   UnknownAgent: 404,
   UnknownRun: 404,
   ThreadNotFound: 404,

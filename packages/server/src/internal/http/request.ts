@@ -6,7 +6,14 @@ import * as SchemaIssue from "effect/SchemaIssue"
 import * as Incoming from "effect/http/HttpIncomingMessage"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import { UnknownAgent } from "@recourse/core/Runs"
-import { Authentication, Forbidden, type Principal, type Right, type Unauthorized } from "../../Authentication.ts"
+import {
+  Authentication,
+  Forbidden,
+  type Principal,
+  type Right,
+  type Unauthorized,
+  type WrongHost
+} from "../../Authentication.ts"
 import { checkFields, type Fields, used } from "../api/fields.ts"
 import type { Limits } from "./limits.ts"
 import { BadRequest, TooLarge, type TooManyRequests, UnsupportedMediaType, WrongOrigin } from "./errors.ts"
@@ -48,7 +55,7 @@ export const check = Effect.fnUntraced(function*(
   right: Right
 ): Effect.fn.Return<
   Checked,
-  Unauthorized | Forbidden | WrongOrigin | UnsupportedMediaType | TooManyRequests,
+  Unauthorized | WrongHost | Forbidden | WrongOrigin | UnsupportedMediaType | TooManyRequests,
   HttpServerRequest.HttpServerRequest | Authentication
 > {
   const request = yield* HttpServerRequest.HttpServerRequest

@@ -129,7 +129,11 @@ export const serve = (options: Options, told: (url: string) => Effect.Effect<voi
     Server.drained({ within: "200 millis" }),
     Layer.provide(runs),
     Layer.provide(conversations(data)),
-    Layer.provide(Authentication.layerAnonymous({ id: "developer", rights: ["chat", "decide", "operate"] })),
+    Layer.provide(Authentication.layerAnonymous(
+      { id: "developer", rights: ["chat", "decide", "operate"] },
+      // An address of version 6 is one anyway.
+      { hosts: options.host.includes(":") ? [] : [options.host] }
+    )),
     Layer.provide(NodeHttpServer.layerHttpServices)
   )
 }
