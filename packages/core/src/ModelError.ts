@@ -11,6 +11,7 @@ import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
 import { consult, type Decision, type Handler, type ModelFailure } from "./internal/model/decision.ts"
+import { CurrentExchange, type Exchange, hasRetried, makeExchange } from "./internal/foundation/exchange.ts"
 import { isContent } from "./internal/model/parts.ts"
 import * as ModelRequest from "./internal/model/request.ts"
 import { wrapModel } from "./internal/model/wrapModel.ts"
@@ -67,56 +68,68 @@ export const layer = <R = never>(
           : decision
       }
       const quiet = () => Effect.void
-      const alwaysTime = () => true
+      /** The exchange of one attempt, with the deadlines of the run around it. */
+      const exchanged = Effect.map(
+        CurrentExchange,
+        (around) => makeExchange((now, millis) => around?.hasTime(now, millis) !== false)
+      )
+      const failureOf = (exchange: Exchange, error: AiError.AiError): Effect.Effect<ModelFailure> =>
+        Effect.clockWith((clock) =>
+          Effect.succeed({ error, at: clock.currentTimeMillisUnsafe(), isRetried: hasRetried(exchange, error) })
+        )
 
       const recovered = <A>(
         effect: Effect.Effect<A, AiError.AiError>,
         substitute: (text: string, error: AiError.AiError) => Effect.Effect<A, AiError.AiError>,
         errors: ReadonlyArray<ModelFailure> = []
       ): Effect.Effect<A, AiError.AiError> =>
-        Effect.catch(effect, (error) =>
-          Effect.clockWith((clock) => {
-            const failures = [...errors, { error, at: clock.currentTimeMillisUnsafe() }]
-            return Effect.flatMap(
-              consult(decide, failures, { mayRetry: true, hasTime: alwaysTime, onRetry: quiet }),
-              (decision) =>
-                decision === "again" ? recovered(effect, substitute, failures) : substitute(decision.output, error)
-            )
-          }))
+        Effect.flatMap(exchanged, (exchange) =>
+          Effect.catch(Effect.provideService(effect, CurrentExchange, exchange), (error) =>
+            Effect.flatMap(failureOf(exchange, error), (failure) => {
+              const failures = [...errors, failure]
+              return Effect.flatMap(
+                consult(decide, failures, { mayRetry: true, hasTime: exchange.hasTime, onRetry: quiet }),
+                (decision) =>
+                  decision === "again" ? recovered(effect, substitute, failures) : substitute(decision.output, error)
+              )
+            })))
 
       const streamed = (
         request: ModelRequest.Request,
         errors: ReadonlyArray<ModelFailure>
       ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
-        Stream.suspend(() => {
+        Stream.unwrap(Effect.map(exchanged, (exchange) => {
           let content = false
           return ModelRequest.streamEncoded(inner, request).pipe(
+            Stream.provideService(CurrentExchange, exchange),
             Stream.map((part) => {
               content ||= isContent(part)
               return part
             }),
-            Stream.catch((error) => {
-              return Stream.unwrap(Effect.clockWith((clock) => {
-                const failures = [...errors, { error, at: clock.currentTimeMillisUnsafe() }]
+            Stream.catch((error) =>
+              Stream.unwrap(Effect.flatMap(failureOf(exchange, error), (failure) => {
+                const failures = [...errors, failure]
                 return Effect.map(
-                  consult(decide, failures, { mayRetry: !content, hasTime: alwaysTime, onRetry: quiet }),
+                  consult(decide, failures, { mayRetry: !content, hasTime: exchange.hasTime, onRetry: quiet }),
                   (decision) =>
                     decision === "again"
                       ? streamed(request, failures)
                       : Stream.fromIterable(textStreamParts(decision.output))
                 )
               }))
-            })
+            )
           )
-        })
+        }))
 
       return yield* wrapModel(inner, {
         generate: (request) =>
           recovered(
             ModelRequest.generateEncoded(inner, request),
-            (text) => Effect.succeed(textParts(text))
+            (text) =>
+              Effect.succeed(textParts(text))
           ),
-        stream: (request) => streamed(request, []),
+        stream: (request) =>
+          streamed(request, []),
         object: (call) => recovered(call(inner), (_, error) => Effect.fail(error))
       })
     })

@@ -10,8 +10,11 @@
  *   `maxRetryAfter` (60 s), nothing is waited for and the answer surfaces at once, its headers intact
  * - without these headers the wait that the error's body or the reset of a rate limit names, see `serverWait`
  * - a timeout is the caller's whole budget, so it is not repeated
+ * - within an agent's run, a wait that ends behind the run's deadline is not waited for: the answer surfaces at once
  *
- * When the attempts are used up, the last response or error surfaces unchanged and with its own type.
+ * When the attempts are used up, the last response or error surfaces unchanged and with its own type. The layers above do not
+ * retry it again: neither `ModelError.retry` nor the `Recovery.retry` of the tool that sent the request, unless they say
+ * `evenIfRetried`.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -29,6 +32,8 @@ import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
+import { CurrentExchange, type Exchange } from "./internal/foundation/exchange.ts"
+import { noteRetried } from "./internal/foundation/retried.ts"
 import * as ServerWait from "./internal/model/serverWait.ts"
 import { type Failure, Observer } from "./internal/model/transportObserver.ts"
 
@@ -183,6 +188,13 @@ const onlyError = <E>(cause: Cause.Cause<E>): Option.Option<E> => {
 const hostOf = (request: HttpClientRequest.HttpClientRequest): string =>
   URL.canParse(request.url) ? new URL(request.url).host : ""
 
+/** Marks what surfaces after another attempt: no layer above sends the request again for the same reason. */
+const givenUp = <A, E>(exit: Exit.Exit<A, E>, exchange: Exchange | undefined): Exit.Exit<A, E> => {
+  if (exchange !== undefined) exchange.hasGivenUp = true
+  noteRetried(Exit.isSuccess(exit) ? exit.value : Option.getOrUndefined(onlyError(exit.cause)))
+  return exit
+}
+
 const retryWith = Effect.fnUntraced(function*<A extends Answer, E, R>(
   self: Effect.Effect<A, E, R>,
   options: Options<A>,
@@ -193,18 +205,23 @@ const retryWith = Effect.fnUntraced(function*<A extends Answer, E, R>(
   const limit = Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
   const step = yield* Schedule.toStep(options.schedule ?? defaultSchedule)
   const attemptOnce = Effect.provideService(self, Active, true)
+  const exchange = yield* CurrentExchange
+  if (exchange !== undefined) exchange.hasGivenUp = false
   for (let attempt = 1;; attempt++) {
     const exit = yield* Effect.exit(attemptOnce)
     const now = yield* Clock.currentTimeMillis
     const verdict = Exit.isSuccess(exit)
       ? judgeAnswer(exit.value, now, options.shouldRetry?.(exit.value))
       : Option.getOrUndefined(Option.flatMapNullishOr(onlyError(exit.cause), (error) => judgeError(error, now)))
-    if (verdict === undefined || attempt >= maxAttempts) return yield* exit
-    if (verdict.retryAfter !== undefined && Duration.isGreaterThan(verdict.retryAfter, limit)) return yield* exit
+    if (verdict === undefined) return yield* exit
+    const surfaced = () => attempt === 1 ? exit : givenUp(exit, exchange)
+    if (attempt >= maxAttempts) return yield* surfaced()
+    if (verdict.retryAfter !== undefined && Duration.isGreaterThan(verdict.retryAfter, limit)) return yield* surfaced()
     const planned = yield* Effect.exit(step(now, verdict.failure))
-    if (Exit.isFailure(planned)) return yield* exit
+    if (Exit.isFailure(planned)) return yield* surfaced()
     const backoff = Duration.millis(Math.ceil(Duration.toMillis(planned.value[1])))
     const delay = Duration.max(backoff, verdict.retryAfter ?? Duration.zero)
+    if (exchange?.hasTime(now, Duration.toMillis(delay)) === false) return yield* surfaced()
     if (Exit.isSuccess(exit)) yield* discard(exit.value)
     const observe = yield* Observer
     yield* observe({

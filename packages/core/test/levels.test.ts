@@ -114,9 +114,57 @@ describe("an error that a level has tried again", () => {
       assert.deepStrictEqual([runs, asked], [3, 0])
     }))
 
-  it.effect("attempts add up within a level", () =>
+  it.effect("is not retried by another retry on the same level", () =>
     Effect.gen(function*() {
-      assert.strictEqual((yield* attempts((c) => ours(3)(ours(2)(c)), undefined, undefined)).runs, 6)
+      const down = () => Effect.fail(new Down())
+      const hang = () => Effect.never
+      for (const execute of [down, hang]) {
+        const runs = (own: Recover) => Effect.map(attempts(own, undefined, undefined, execute), ({ runs }) => runs)
+        assert.strictEqual(yield* runs((c) => ours(3)(ours(2)(c))), 3)
+        assert.strictEqual(yield* runs((c) => ours(3)(effects(2)(c))), 3)
+        assert.strictEqual(yield* runs((c) => effects(3)(ours(2)(c))), 3)
+        assert.strictEqual(yield* runs((c) => ours(3)(ours(0)(c))), 1)
+        assert.strictEqual(yield* runs((c) => ours(3)(effects(0)(c))), 4)
+      }
+    }))
+
+  it.effect("is not retried by a preset behind a retry of three attempts or of one", () =>
+    Effect.gen(function*() {
+      for (const times of [0, 1, 2, 3]) {
+        const onOneLevel: Recover = (c) => Recovery.standard(Recovery.retry({ times })(c))
+        assert.strictEqual((yield* attempts(onOneLevel, undefined, undefined, () => Effect.never)).runs, times + 1)
+        const apart = yield* attempts(
+          (c) => Recovery.retry({ times })(c),
+          undefined,
+          (c) => Recovery.standard(c),
+          () => Effect.never
+        )
+        assert.strictEqual(apart.runs, times + 1)
+      }
+    }))
+
+  it.effect("is retried by a layer that says so by name: attempts add up", () =>
+    Effect.gen(function*() {
+      const byName: Recover = (c) => Recovery.retry<unknown>({ times: 3, while: () => true, evenIfRetried: true })(c)
+      assert.strictEqual((yield* attempts((c) => byName(ours(2)(c)), undefined, undefined)).runs, 6)
+      assert.strictEqual((yield* attempts((c) => byName(effects(2)(c)), undefined, undefined)).runs, 12)
+      assert.strictEqual((yield* attempts(ours(2), byName, undefined)).runs, 6)
+      assert.strictEqual((yield* attempts(ours(2), undefined, byName)).runs, 6)
+      assert.strictEqual((yield* attempts(undefined, ours(2), byName)).runs, 6)
+      const rethrows: Recover = (c) => Recovery.policy({ ExecutionError: "rethrow" })(c)
+      assert.strictEqual((yield* attempts(rethrows, byName, undefined)).runs, 1)
+    }))
+
+  it.effect("is retried behind a fixer on the same level: that is no retry", () =>
+    Effect.gen(function*() {
+      const fixer = Agent.fromFunction("f", () => Effect.succeed("{}"))
+      const fixes: Recover = (c) => Recovery.fix("ExecutionError", fixer)(c as never)
+      assert.strictEqual((yield* attempts((c) => ours(2)(fixes(c)), undefined, undefined)).runs, 6)
+      assert.strictEqual((yield* attempts((c) => fixes(ours(2)(c)), undefined, undefined)).runs, 4)
+    }))
+
+  it.effect("two reasons have two counts", () =>
+    Effect.gen(function*() {
       const policy = Recovery.policy({
         Timeout: { retry: { times: 2 }, otherwise: "escalate" },
         ExecutionError: { retry: { times: 3 }, otherwise: "escalate" }

@@ -244,7 +244,10 @@ describe("retries under a budget", () => {
       const { state, tool } = down()
       const retried = tool.pipe(
         Tool.onError((call) =>
-          call.pipe(Recovery.retry({ times: 1, schedule: Schedule.forever }), Effect.retry({ times: 5 }))
+          call.pipe(
+            Recovery.retry({ times: 1, schedule: Schedule.forever }),
+            Recovery.retry({ times: 5, schedule: Schedule.forever, evenIfRetried: true })
+          )
         )
       )
       yield* Effect.flip(retried.call.pipe(by({})))

@@ -35,7 +35,7 @@ import { LedgerVerdict, oncePerKey, type Refusals } from "./oncePerKey.ts"
 import { type AttemptError, type ErrorFields, noteArguments, noteRead, type ToolInfo } from "./record.ts"
 import { refuse, withdraw } from "./refusal.ts"
 import { stoppedUnlessBegun, unlessBegun } from "./refusedAgain.ts"
-import { isExhaustedWithin, noteRepetition } from "./repetition.ts"
+import { isGivenUp, noteRepetition, noteStart } from "./repetition.ts"
 
 export interface AttemptOptions<Params, A, D, R> extends Executable<Params, A, D, R> {
   readonly parameters: Schema.Decoder<Params, R>
@@ -241,7 +241,7 @@ export const make = <Params, A, D, R>(
     const context = ambient as Context.Context<never>
     const call = Context.get(ambient, ToolCall)
     const current = Context.get(context, CurrentRun)
-    const record = call.record
+    const { record } = call
     record.tool = info
     const done = refuseDetached(record) ?? doneBefore<A>(info, call, current)
     if (done !== undefined) return done as Attempting<A, R>
@@ -255,11 +255,12 @@ export const make = <Params, A, D, R>(
       }) as Attempting<A, ToolCall | R>
     }
     const isRetry = record.attempts > 0 && !record.fixed
-    if (isRetry && isExhaustedWithin(record.lastError)) return refuse(call, current)
+    if (isRetry && !record.retryPaid && isGivenUp(record, call.arguments)) return refuse(call, current)
+    noteStart(record)
     if (record.attempts > 0) noteRepetition(record, record.attempts + 1)
     if (record.fixed) record.fixed = false
     const isPaid = record.retryPaid
-    if (isPaid) record.retryPaid = false
+    record.retryPaid = false
     if (!isRetry) {
       const deposit = record.attempts > 0 ? undefined : Context.get(context, CurrentRetryBudget)?.deposit
       return before(deposit ?? Effect.void, () => attempted(tool, context, call, current))

@@ -68,6 +68,7 @@ class Begun implements Own {
   readonly waitsFor: CallRecord["waitsFor"]
   tool: CallRecord["tool"] = undefined
   attempts = 0
+  moment = 0
   executed = false
   happened: CallRecord["happened"] = "no"
   known: CallRecord["known"] = "no"

@@ -167,10 +167,11 @@ export type AttemptError =
 /** Whether a call did something: no, nobody knows, or yes. */
 export type Happened = "no" | "unknown" | "yes"
 
-/** A failure that was followed by another attempt, which has the number. */
+/** A failure that was followed by another attempt, which has the number. `isFix`: with the arguments of a fixer. */
 export interface Repetition {
   readonly failure: string
   readonly attempt: number
+  readonly isFix: boolean
 }
 
 /** A failed attempt that the journal of the run has not got yet. */
@@ -233,7 +234,9 @@ export interface CallRecord {
   /** Waits of this life that the journal has. */
   waited: number
   /** Errors about which a level of recovery has decided: those around it let them pass. */
-  decided: Set<unknown> | undefined
+  decided: Map<unknown, "rethrown" | "repeated"> | undefined
+  /** The moment at which the last attempt started: later marks of `foundation/retried.ts` are of layers within it. */
+  moment: number
   lastFailureAt: number | undefined
   /** Set when a fixer answered: the next attempt is the fix's, not a retry. */
   fixed: boolean
@@ -297,7 +300,7 @@ export interface CallRecord {
   settle: Effect.Effect<void> | undefined
   /** How often the call is being made: more than once where what makes it is raced with itself. */
   made: number
-  /** Set when the process-wide retry budget has paid for the next attempt. */
+  /** Set when a `Recovery.retry` makes the next attempt: it has checked all rules, and the process-wide retry budget has paid. */
   retryPaid: boolean
   /** Whether what the call did was undone by its compensation. */
   isCompensated: boolean

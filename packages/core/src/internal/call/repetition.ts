@@ -1,10 +1,16 @@
 /** Repeated failures of a call: which were followed by another attempt, and which errors an inner level has decided about. */
 import { ExecutionError, type FailedAttempt, InvalidArgs, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import { tagOf } from "../foundation/errorTags.ts"
-import type { CallRecord } from "./record.ts"
+import { isRetried, moment } from "../foundation/retried.ts"
+import type { CallRecord, Repetition } from "./record.ts"
 import type { RetryProgress } from "./retryProgress.ts"
 
-const kindOf = ({ error, reason }: Omit<FailedAttempt, "attempt">): string => `${error}/${tagOf(reason) ?? ""}`
+/** A code, and no prose. */
+const code = /^[\w.-]{1,40}$/
+
+/** The reason for which an attempt is repeated: the error's tag, and the tag or the code that the executor failed with. */
+const kindOf = ({ error, reason }: Omit<FailedAttempt, "attempt">): string =>
+  `${error}/${tagOf(reason) ?? (typeof reason === "string" && code.test(reason) ? reason : "")}`
 
 /** The failure that an attempt's error tells of; nothing for errors that others made. */
 const failureOf = (error: unknown): string | undefined => {
@@ -16,15 +22,21 @@ const failureOf = (error: unknown): string | undefined => {
   return last && kindOf(last)
 }
 
-/** Notes that an attempt is made after the last one's failure. */
+/** Notes that an attempt is made after the last one's failure: as a retry, or with the arguments of a fixer. */
 export const noteRepetition = (record: CallRecord, attempt: number): void => {
   const last = record.causes.at(-1)
-  ;(record.repetitions ??= []).push({ failure: last === undefined ? "" : kindOf(last), attempt })
+  const failure = last === undefined ? "" : kindOf(last)
+  ;(record.repetitions ??= []).push({ failure, attempt, isFix: record.fixed })
 }
 
 /** Whether a level that began after `from` attempts has itself met an error by another attempt. */
-const isRepeatedSince = ({ repetitions }: CallRecord, from: number, error: unknown): boolean => {
-  const within = repetitions?.filter(({ attempt }) => attempt > from + 1) ?? []
+const isRepeatedSince = (
+  { repetitions }: CallRecord,
+  from: number,
+  error: unknown,
+  counts: (repetition: Repetition) => boolean = () => true
+): boolean => {
+  const within = repetitions?.filter((repetition) => repetition.attempt > from + 1 && counts(repetition)) ?? []
   const failure = failureOf(error)
   return within.length > 0 && (failure === undefined || within.some((repetition) => repetition.failure === failure))
 }
@@ -38,20 +50,45 @@ export const noteExhausted = (record: CallRecord, error: object): void => {
 }
 
 /** Whether a failure is one of a call within that was made again in vain. */
-export const isExhaustedWithin = (error: unknown): boolean =>
-  error instanceof ExecutionError && (exhausted.has(error.reason as object) || isExhaustedWithin(error.reason))
+const isExhaustedWithin = (error: unknown): boolean =>
+  (error instanceof ExecutionError || error instanceof OutcomeUnknown) &&
+  (exhausted.has(error.reason as object) || isExhaustedWithin(error.reason))
+
+/** Whether a layer within the last attempt has given its error up: a call that the executor made, or a request of it. */
+const isGivenUpWithin = (record: CallRecord, error: unknown): boolean =>
+  isExhaustedWithin(error) || isRetried(error, record.moment)
+
+/** Notes that an attempt starts. */
+export const noteStart = (record: CallRecord): void => {
+  record.moment = moment()
+}
+
+/** Whether the last attempt was made with these arguments, and its error was given up. */
+export const isGivenUp = (record: CallRecord, args: unknown): boolean =>
+  record.requested?.arguments === args && isGivenUpWithin(record, record.lastError)
+
+/**
+ * The one rule of all retries: whether an error was retried by a layer within, for the same reason. `from`: the attempts before
+ * the first one that the layer which asks has seen.
+ */
+export const isRetriedWithin = (record: CallRecord, from: number, error: unknown): boolean =>
+  isGivenUpWithin(record, error) || isRepeatedSince(record, from, error, ({ isFix }) => !isFix)
 
 /** Whether a level within has decided about an error. */
 export const isDecided = ({ decided }: CallRecord, error: unknown): boolean => decided?.has(error) === true
 
-/** Notes that nothing around may decide about an error again. */
-export const decide = (record: CallRecord, error: unknown): void => {
-  ;(record.decided ??= new Set()).add(error)
+/** Whether a level within rethrows an error by name. */
+export const isRethrown = ({ decided }: CallRecord, error: unknown): boolean => decided?.get(error) === "rethrown"
+
+/** Notes that a level rethrows an error: no level around it retries or fixes it. */
+export const rethrowError = (record: CallRecord, error: unknown): void => {
+  ;(record.decided ??= new Map()).set(error, "rethrown")
 }
 
-/** Notes what a level has decided that began after `from` attempts. */
+/** Notes that a level has repeated an error in vain, if it did. It began after `from` attempts. */
 export const decideLevel = (record: CallRecord, from: number, error: unknown): void => {
-  if (isRepeatedSince(record, from, error)) decide(record, error)
+  if (isDecided(record, error) || !isRepeatedSince(record, from, error)) return
+  ;(record.decided ??= new Map()).set(error, "repeated")
 }
 
 /** How far a retry has come in a call. */
@@ -59,7 +96,7 @@ export const progressOf = (record: CallRecord, retry: object): RetryProgress => 
   const all = record.retries ??= new Map()
   const known = all.get(retry)
   if (known !== undefined) return known
-  const progress: RetryProgress = { times: 0, step: undefined }
+  const progress: RetryProgress = { times: 0, from: 0, step: undefined }
   all.set(retry, progress)
   return progress
 }

@@ -5,5 +5,7 @@ import type * as Schedule from "effect/Schedule"
 /** How far a retry has come in a call, over all the times that the call reached it. */
 export interface RetryProgress {
   times: number
+  /** Attempts of the call before the one that follows its last repetition. */
+  from: number
   step: Effect.Success<ReturnType<typeof Schedule.toStep<unknown, unknown, never, never>>> | undefined
 }

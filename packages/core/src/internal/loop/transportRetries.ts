@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { CurrentExchange, makeExchange } from "../foundation/exchange.ts"
 import { Observer } from "../model/transportObserver.ts"
 import { emit, type Run, use } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
@@ -13,7 +14,12 @@ export const observed = (
   session: Session
 ): Context.Context<never> => {
   const outer = Context.get(context, Observer)
-  return Context.add(context, Observer, (retry) =>
+  const shared = Context.add(
+    context,
+    CurrentExchange,
+    session.exchange = makeExchange((now, millis) => run.account.hasTime(now, millis))
+  )
+  return Context.add(shared, Observer, (retry) =>
     run.account.charge("transportRetries").pipe(
       Effect.andThen(emit(run, () => ({
         _tag: "TransportRetry",

@@ -11,6 +11,7 @@ import { consult, type ModelFailure, type RespondWith, rethrow, type RetryNotice
 import { type EarlierFailure, failuresBefore, recordFailure } from "./earlierFailures.ts"
 import { requireCost } from "../model/cost.ts"
 import type { Conversation } from "./program.ts"
+import { hasRetried, startCall } from "../foundation/exchange.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { emit, type Run, use } from "../run/run.ts"
 import { errorName } from "../run/errorName.ts"
@@ -115,8 +116,10 @@ class Turn<A extends object> {
   private asked(): Answered<A> {
     const { number, state, state: { isHeld, run, session } } = this
     const events = this.events = state.events = new TurnEvents(run, number, (id) => session.keepsId(id), isHeld)
+    const { exchange } = session
     const asked = before(events.started, () => {
       use(run, "turns", 1)
+      if (exchange !== undefined) startCall(exchange)
       return inChatSpan(run, this.context, this.call(events))
     })
     const told = run.audience === undefined ? asked : after(asked, (exit) => {
@@ -125,7 +128,10 @@ class Turn<A extends object> {
     })
     return Effect.catch(
       told,
-      (error) => this.failed({ error, at: run.clock.currentTimeMillisUnsafe() }, events.hasContent, undefined)
+      (error) => {
+        const isRetried = exchange !== undefined && hasRetried(exchange, error)
+        return this.failed({ error, at: run.clock.currentTimeMillisUnsafe(), isRetried }, events.hasContent, undefined)
+      }
     )
   }
 

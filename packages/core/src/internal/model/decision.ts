@@ -6,6 +6,7 @@ import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
 import type * as AiError from "effect/ai/AiError"
 import { backOff, checkTimes } from "../foundation/backOff.ts"
+import { noteRetried } from "../foundation/retried.ts"
 
 /** The error goes on as it is. The default. */
 export interface Rethrow {
@@ -26,6 +27,8 @@ export interface Retry {
   readonly maxRetryAfter: Duration.Duration
   /** Whether an answer of which listeners have heard a part is begun again. */
   readonly restart: boolean
+  /** Whether an error is retried that a layer below has retried. */
+  readonly evenIfRetried: boolean
 }
 
 /** What to do about a failed model call. */
@@ -58,7 +61,13 @@ export const respondWith = <const O>(output: O): RespondWith<O> => ({ _tag: "Res
  * shorter than the error's own `retryAfter`. A `retryAfter` above `maxRetryAfter` (default: 60 seconds) is not waited for, and
  * neither is what is longer than the time that is left of the run: the error goes on at once. A streamed answer is retried
  * only before its first content part, unless `restart` is set: then listeners are told to forget what they have heard of it
- * (`AnswerRestarted`), and the answer begins again. Default: no. Set it where all that shows the stream knows that event. The handler decides at each failure; the k-th retry waits the schedule's k-th
+ * (`AnswerRestarted`), and the answer begins again. Default: no. Set it where all that shows the stream knows that event.
+ *
+ * An error that a layer below has retried is not retried: by the `TransportRetry` that the request was sent with, or by
+ * `ModelError.layer` around the model. `evenIfRetried: true` (default: `false`) retries it all the same. Each call of the model
+ * then has all the attempts of the transport: 3 times 4 requests by default and with `times: 3`.
+ *
+ * The handler decides at each failure; the k-th retry waits the schedule's k-th
  * delay, whose time begins with the first failure. Throws `ConfigurationError` for `times` that are no count.
  *
  * **Example** (Three more calls)
@@ -75,6 +84,7 @@ export const retry = (options: {
   readonly schedule?: Schedule.Schedule<unknown, AiError.AiError> | undefined
   readonly maxRetryAfter?: Duration.Input | undefined
   readonly restart?: boolean | undefined
+  readonly evenIfRetried?: boolean | undefined
 }): Retry => {
   checkTimes("ModelError.retry", options.times)
   return {
@@ -82,7 +92,8 @@ export const retry = (options: {
     times: options.times,
     schedule: options.schedule ?? backOff("500 millis"),
     maxRetryAfter: Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds"),
-    restart: options.restart === true
+    restart: options.restart === true,
+    evenIfRetried: options.evenIfRetried === true
   }
 }
 
@@ -112,6 +123,14 @@ export interface ModelFailure {
   readonly error: AiError.AiError
   /** Milliseconds since the epoch. */
   readonly at: number
+  /** Whether a layer below has retried the error: the transport, or a layer of the model. */
+  readonly isRetried?: boolean
+}
+
+/** Whether an error was retried for its reason: by a layer below, or after an earlier failure of the turn. */
+const wasRetried = (failures: ReadonlyArray<ModelFailure>): boolean => {
+  const { error, isRetried } = failures.at(-1)!
+  return isRetried === true || failures.slice(0, -1).some((before) => before.error.reason._tag === error.reason._tag)
 }
 
 /** The delay after the last of some failures, each of which is a step of the schedule at its time. */
@@ -151,14 +170,15 @@ export const consult = <O, E, R>(
     readonly onRetry: (notice: RetryNotice) => Effect.Effect<void>
   }
 ): Effect.Effect<"again" | RespondWith<O>, AiError.AiError | E, R> => {
-  const { error } = failures.at(-1)!
+  const { error, isRetried } = failures.at(-1)!
   const asked = Effect.suspend(() => {
     const decision = handler(error, { attempt: failures.length })
     return Effect.isEffect(decision) ? decision : Effect.succeed(decision)
   })
-  return Effect.flatMap(asked, (decision): Effect.Effect<"again" | RespondWith<O>, AiError.AiError> => {
+  const decided = Effect.flatMap(asked, (decision): Effect.Effect<"again" | RespondWith<O>, AiError.AiError> => {
     if (decision._tag === "RespondWith") return Effect.succeed(decision)
     if (decision._tag === "Rethrow" || failures.length > decision.times) return Effect.fail(error)
+    if (isRetried === true && !decision.evenIfRetried && options.until === undefined) return Effect.fail(error)
     if (!options.mayRetry && !(decision.restart && options.mayRestart === true)) return Effect.fail(error)
     const retryAfter = error.retryAfter ?? Duration.zero
     if (Duration.isGreaterThan(retryAfter, decision.maxRetryAfter)) return Effect.fail(error)
@@ -180,4 +200,5 @@ export const consult = <O, E, R>(
       })
     })
   })
+  return wasRetried(failures) ? Effect.tapError(decided, () => Effect.sync(() => noteRetried(error))) : decided
 }

@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import { ToolCall } from "../call/call.ts"
-import { decide } from "../call/repetition.ts"
+import { rethrowError } from "../call/repetition.ts"
 import { type Declared, type Escalation, ExecutionError, OutcomeUnknown, type Timeout } from "../../ToolError.ts"
 import { isTransient as isTransientFailure } from "../projection/declaration.ts"
 import { escalate, escalateError } from "./escalate.ts"
@@ -181,7 +181,7 @@ const ruleFor = (tag: PolicyTag, { retry }: RetryEntry<never>): Rule => {
 const rethrow = (tag: PolicyTag): Step => (call) =>
   catchTags(call, [tag], (error) =>
     Effect.flatMap(ToolCall, ({ record }) => {
-      decide(record, error)
+      rethrowError(record, error)
       return Effect.fail(error)
     }))
 

@@ -10,8 +10,9 @@ import { recordWait, waitBefore } from "../call/earlierAttempts.ts"
 import { refuse, withdraw } from "../call/refusal.ts"
 import { subjectOf, toolName } from "../call/record.ts"
 import type { RetryProgress } from "../call/retryProgress.ts"
-import { isDecided, isExhaustedWithin, progressOf } from "../call/repetition.ts"
+import { isDecided, isRethrown, isRetriedWithin, progressOf } from "../call/repetition.ts"
 import { backOff, checkTimes } from "../foundation/backOff.ts"
+import { noteRetried } from "../foundation/retried.ts"
 import { before, valueOf } from "../foundation/sequence.ts"
 import { isTransient as isDeclaredTransient } from "../projection/declaration.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
@@ -29,6 +30,11 @@ import type { KnownCall, Misplaced, OnCalls, Tagged } from "../foundation/errorT
  * `retryAfter` above `maxRetryAfter` (default: 60 seconds) is not waited for, and neither is what is longer than the time that
  * is left of the run: the error goes on at once.
  *
+ * An error that a layer within has retried for the same reason is not retried: not by another `Recovery.retry` or
+ * `Effect.retry`, not on another level, and not above a `TransportRetry` in the executor. `times: 0` says so of every error that
+ * it applies to. `evenIfRetried: true` (default: `false`) retries it all the same; what a policy says `"rethrow"` of stays. Then
+ * the attempts of both add up.
+ *
  * Throws `ConfigurationError` for `times` that are no count.
  */
 export interface RetryOptions<E = unknown> {
@@ -36,6 +42,7 @@ export interface RetryOptions<E = unknown> {
   readonly schedule?: Schedule.Schedule<unknown, unknown> | undefined
   readonly maxRetryAfter?: Duration.Input | undefined
   readonly while?: ((error: E) => boolean) | undefined
+  readonly evenIfRetried?: boolean | undefined
 }
 
 /** @internal Whether an outcome is unknown of an attempt that may be run again under its idempotency key. */
@@ -54,7 +61,7 @@ const retryAfter = (error: unknown): Duration.Duration =>
   )
 
 /**
- * Tries a call again, where that is lawful: not where a level of recovery within has tried it again or fixed it, not for writes that were executed, not for tools with undeclared `effects`
+ * Tries a call again, where that is lawful: not if a layer within has retried it or another level has fixed it, not for writes that were executed, not for tools with undeclared `effects`
  * unless this is the tool's own recovery, not for arguments that do not fit, not beyond the run's `retriesPerTool`, and
  * not beyond the process's `RetryBudget`.
  * Where it is not, the error goes on at once. The error type stays as it is; the last error lists all attempts.
@@ -92,6 +99,7 @@ export interface Rule {
   readonly times: number
   readonly schedule: Schedule.Schedule<unknown, unknown>
   readonly maxRetryAfter: Duration.Duration
+  readonly evenIfRetried: boolean
 }
 
 /** @internal Reads options, once. */
@@ -101,7 +109,8 @@ export const ruleOf = (subject: string, options: RetryOptions<never>, applies: R
     applies,
     times: options.times,
     schedule: options.schedule ?? backOff("200 millis"),
-    maxRetryAfter: Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
+    maxRetryAfter: Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds"),
+    evenIfRetried: options.evenIfRetried === true
   }
 }
 
@@ -128,14 +137,22 @@ const mayRetry = (rule: Rule, error: unknown, context: Context.Context<ToolCall>
   const run = Context.get(context as Context.Context<never>, CurrentRun)
   const { record } = call
   const progress = progressOf(record, rule)
+  if (progress.times >= rule.times) noteRetried(error)
+  const isTaken = rule.evenIfRetried
+    ? isRethrown(record, error)
+    : isDecided(record, error) || isRetriedWithin(record, progress.from, error)
   if (
-    progress.times >= rule.times || !mayRunAgain(call) || isDecided(record, error) || isExhaustedWithin(error) ||
+    progress.times >= rule.times || !mayRunAgain(call) || isTaken ||
     Duration.isGreaterThan(retryAfter(error), rule.maxRetryAfter) ||
     run?.account.fits("retriesPerTool", toolName(record)) === false
   ) return Effect.succeed(false)
   return Effect.flatMapEager(
     progress.step === undefined ? Schedule.toStep(rule.schedule) : Effect.succeed(progress.step),
-    (step) => waited(progress, progress.step = step, call, run, error, context)
+    (step) =>
+      Effect.map(waited(progress, progress.step = step, call, run, error, context), (again) => {
+        if (again) progress.from = record.attempts
+        return again
+      })
   )
 }
 
@@ -189,7 +206,10 @@ const waited = (
   const next = step(earlier?.at ?? clock.currentTimeMillisUnsafe(), error)
   const known = valueOf(next)
   return known !== undefined ? onSuccess(known.value) : Pull.matchEffect(next, {
-    onDone: () => Effect.succeed(false),
+    onDone: () => {
+      noteRetried(error)
+      return Effect.succeed(false)
+    },
     onFailure: Effect.failCause,
     onSuccess
   })

@@ -14,6 +14,7 @@ import type { Run } from "./run.ts"
 import type { CallResult } from "./callResult.ts"
 import { decodePrompt, encodePrompt } from "../foundation/promptJson.ts"
 import type { DescribedTool } from "../approval/compareParts.ts"
+import type { Exchange } from "../foundation/exchange.ts"
 import { resultsMessage, Transcript } from "./transcript.ts"
 
 /** An answer whose calls are not all done. */
@@ -37,6 +38,8 @@ export class Session {
   accepted: Prompt.Prompt | undefined
   /** Model turns so far. */
   turn = 0
+  /** The model call that runs, or ran last. */
+  exchange: Exchange | undefined
   /** Tools that had idempotency keys when the last answer was given, if another life of the run was given it. */
   keyedBefore: ReadonlyArray<string> | undefined
   /** Whether the last answer was given in this life of the run: nothing of its calls has begun before. */

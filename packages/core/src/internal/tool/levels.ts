@@ -30,7 +30,8 @@ type End = "endedInTool" | "endedInAgent"
 /** Whether a level has ended with an error that it has decided about, for the same arguments. */
 const hasDecided = ({ arguments: args, record }: Call, end: End): boolean => {
   const failed = errorIn(record[end])
-  return failed !== undefined && record.requested?.arguments === args && isDecided(record, failed.error)
+  return failed !== undefined && !record.retryPaid && record.requested?.arguments === args &&
+    isDecided(record, failed.error)
 }
 
 /**

@@ -1,0 +1,29 @@
+/**
+ * Retried failures: errors and responses that a layer of retry has given up after another attempt. The layers around it do not
+ * retry them for the same reason.
+ */
+import * as Predicate from "effect/Predicate"
+
+/** The moment at which a layer gave up, by what it failed with: a program may fail with one object in several attempts. */
+const retried = new WeakMap<object, number>()
+
+let marks = 0
+
+/** The current moment, for `isRetried`: read when an attempt starts. */
+export const moment = (): number => marks
+
+/** Marks what a layer has failed with after it had retried it. */
+export const noteRetried = (failure: unknown): void => {
+  if (typeof failure === "object" && failure !== null) retried.set(failure, ++marks)
+}
+
+const deepest = 8
+
+/** Whether an error, or an error that caused it, was given up by a layer within the attempt that started at `since`. */
+export const isRetried = (error: unknown, since: number, depth = 0): boolean => {
+  if (typeof error !== "object" || error === null || depth > deepest) return false
+  if ((retried.get(error) ?? 0) > since) return true
+  return Predicate.hasProperty(error, "reason") && isRetried(error.reason, since, depth + 1) ||
+    Predicate.hasProperty(error, "cause") && isRetried(error.cause, since, depth + 1) ||
+    Predicate.hasProperty(error, "response") && isRetried(error.response, since, depth + 1)
+}
