@@ -35,7 +35,7 @@ import { LedgerVerdict, oncePerKey, type Refusals } from "./oncePerKey.ts"
 import { type AttemptError, type ErrorFields, noteArguments, noteRead, type ToolInfo } from "./record.ts"
 import { refuse, withdraw } from "./refusal.ts"
 import { stoppedUnlessBegun, unlessBegun } from "./refusedAgain.ts"
-import { isGivenUp, noteRepetition, noteStart } from "./repetition.ts"
+import { isGivenUp, noteStart } from "./repetition.ts"
 
 export interface AttemptOptions<Params, A, D, R> extends Executable<Params, A, D, R> {
   readonly parameters: Schema.Decoder<Params, R>
@@ -257,7 +257,6 @@ export const make = <Params, A, D, R>(
     const isRetry = record.attempts > 0 && !record.fixed
     if (isRetry && !record.retryPaid && isGivenUp(record, call.arguments)) return refuse(call, current)
     noteStart(record)
-    if (record.attempts > 0) noteRepetition(record, record.attempts + 1)
     if (record.fixed) record.fixed = false
     const isPaid = record.retryPaid
     record.retryPaid = false

@@ -58,8 +58,9 @@ const isExhaustedWithin = (error: unknown): boolean =>
 const isGivenUpWithin = (record: CallRecord, error: unknown): boolean =>
   isExhaustedWithin(error) || isRetried(error, record.moment)
 
-/** Notes that an attempt starts. */
+/** Notes that an attempt starts: after the last one's failure, if there is one. */
 export const noteStart = (record: CallRecord): void => {
+  if (record.attempts > 0) noteRepetition(record, record.attempts + 1)
   record.moment = moment()
 }
 
