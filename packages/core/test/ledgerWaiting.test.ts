@@ -20,10 +20,12 @@ const { claims } = await import(
   readonly claims: (
     store: Store,
     options: { readonly lease?: Duration.Duration; readonly waitFor: Duration.Duration }
-  ) => (
-    intent: IdempotencyLedger.Intent,
-    onHeld: (settle: Effect.Effect<void>) => void
-  ) => Effect.Effect<Claimed, IdempotencyLedger.LedgerError>
+  ) => {
+    readonly claim: (
+      intent: IdempotencyLedger.Intent,
+      onHeld: (settle: Effect.Effect<void>) => void
+    ) => Effect.Effect<Claimed, IdempotencyLedger.LedgerError>
+  }
 }
 
 const intent = (id: string, claim = `mine ${id}`, args = "hash") => ({

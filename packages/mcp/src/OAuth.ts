@@ -161,12 +161,11 @@ const make = Effect.fnUntraced(function*(options: Options) {
  * import { Mcp } from "@recourse/mcp"
  * import * as OAuth from "@recourse/mcp/OAuth"
  *
- * declare const provider: OAuth.Provider
- *
  * const url = "https://example.com/mcp"
- * export const tools = Mcp.tools({ name: "search", connect: Mcp.http(url) }).pipe(
- *   Effect.provide(OAuth.layer({ url, provider }).pipe(Layer.provide(FetchHttpClient.layer)))
- * )
+ * export const tools = (provider: OAuth.Provider) =>
+ *   Mcp.tools({ name: "search", connect: Mcp.http(url) }).pipe(
+ *     Effect.provide(OAuth.layer({ url, provider }).pipe(Layer.provide(FetchHttpClient.layer)))
+ *   )
  * ```
  */
 export const layer = (
