@@ -23,7 +23,7 @@ import {
 import { type CronOptions, starting } from "./internal/cron.ts"
 import { type HaveSchemas, RunCancelled, RunFailed, VersionStopped } from "./internal/errors.ts"
 import { type Approvals, askingOf, type Options, queueOf } from "./internal/options.ts"
-import { checkingOf, proceedingOf } from "./internal/proceeding.ts"
+import { checkingOf, explainingOf, proceedingOf } from "./internal/proceeding.ts"
 import { Changes } from "./internal/changes.ts"
 import type { Definition } from "./internal/definition.ts"
 import * as Runner from "./internal/runner.ts"
@@ -117,6 +117,7 @@ export const make = <
     encodeOutput: Schema.encodeUnknownEffect(output) as Definition["encodeOutput"],
     encodeError: Schema.encodeUnknownEffect(errors) as Definition["encodeError"],
     check: checkingOf(agent),
+    explain: explainingOf(agent),
     proceed: proceedingOf(agent, options?.streaming ?? true)
   }
   const encodeInput = Schema.encodeUnknownEffect(input)

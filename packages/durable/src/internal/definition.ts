@@ -4,7 +4,13 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
 import { InvalidInput } from "@recourse/core/AgentError"
-import { type Decision, type DecisionRefused, type Outcome, SnapshotKey } from "@recourse/core/Approval"
+import {
+  type Decision,
+  type DecisionRefused,
+  type Explanation,
+  type Outcome,
+  SnapshotKey
+} from "@recourse/core/Approval"
 import type { Asking } from "./asking.ts"
 import type { Queue } from "./store.ts"
 
@@ -33,6 +39,8 @@ export interface Definition {
     snapshot: unknown,
     decisions: ReadonlyArray<Decision>
   ) => Effect.Effect<void, DecisionRefused, unknown>
+  /** Explains the snapshot of a run that waits; left out for an agent that cannot wait. */
+  readonly explain: ((snapshot: unknown) => Effect.Effect<Explanation, never, unknown>) | undefined
   readonly proceed: (from: From, runId: string) => Effect.Effect<Outcome<unknown>, unknown, unknown>
 }
 

@@ -7,6 +7,7 @@ import {
   Completed,
   type Decision,
   DecisionRefused,
+  type Explanation,
   type Outcome,
   Paused,
   SnapshotRefused
@@ -17,6 +18,7 @@ import type { Definition, From } from "./definition.ts"
 export type Proceeding = (from: From, runId: string) => Effect.Effect<Outcome<unknown>, unknown, unknown>
 
 interface CanWait {
+  readonly explain: (snapshot: unknown) => Effect.Effect<Explanation, never, unknown>
   readonly check: (snapshot: unknown, decisions: ReadonlyArray<Decision>) => Effect.Effect<unknown, unknown, unknown>
   readonly start: (input: unknown, options: Agent.RunOptions) => Effect.Effect<Outcome<unknown>, unknown, unknown>
   readonly resume: (
@@ -62,6 +64,9 @@ export const checkingOf = (agent: Agent.Any): Definition["check"] => {
         }
       })
 }
+
+/** How an agent explains snapshots, if it can wait. */
+export const explainingOf = (agent: Agent.Any): Definition["explain"] => (agent as unknown as Partial<CanWait>).explain
 
 /** How runs of an agent proceed. */
 export const proceedingOf = (agent: Agent.Any, streaming: boolean): Proceeding =>
