@@ -34,7 +34,6 @@ export {
   type AnyTable,
   type Ending,
   type FixEntry,
-  keepGoing,
   type NoPolicy,
   policy,
   type PolicyTag,
@@ -42,7 +41,7 @@ export {
   type Recovered,
   type RecoveryPolicy,
   type RetryEntry,
-  standard,
   type Table
 } from "./internal/recovery/policy.ts"
+export { chatSafe, keepGoing, standard } from "./internal/recovery/presets.ts"
 export { retry, type RetryOptions } from "./internal/recovery/retry.ts"

@@ -354,6 +354,26 @@ export class AgentException extends Schema.TaggedError<AgentException>()("AgentE
   }
 }
 
+/**
+ * The executor of a tool threw, died, or returned a promise that rejected. It is a defect: it is in no error type, and the run ends
+ * with it unless `Recovery.chatSafe` handles it. `reason` is the executor's own error.
+ */
+export class ExecutorDefect extends Schema.TaggedError<ExecutorDefect>()("ExecutorDefect", {
+  tool: Schema.String,
+  callId: Schema.String,
+  /** Number of the attempt that died; 1 is the first. */
+  attempt: Schema.Int,
+  reason: Schema.Unknown
+}) {
+  /** The executor's own error for operators: secrets are removed. */
+  override get cause(): unknown {
+    return operatorCause(this.reason)
+  }
+  override get message(): string {
+    return `The executor of ${where(this)} threw or died. For a typed error use Effect.try or Effect.tryPromise`
+  }
+}
+
 /** Everything that a tool call can fail with by Recourse's own doing; `D` is the executor's own error. */
 export type ToolError<D = unknown> =
   | InvalidArgs

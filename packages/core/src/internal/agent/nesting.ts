@@ -1,8 +1,10 @@
 /** Nested agent runs: their ids, and their end together with the agent around them. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { Call } from "../call/call.ts"
+import { noteForeignDefects } from "../call/executorDefect.ts"
 import { after } from "../foundation/sequence.ts"
 import { CurrentRun, type Run } from "../run/run.ts"
 
@@ -85,7 +87,8 @@ export const partOf = <A, E, R>(
         parent.nested.began(fiber)
         return effect
       }),
-      () => {
+      (exit) => {
+        if (Exit.isFailure(exit)) noteForeignDefects(exit.cause)
         parent.nested.ended(fiber)
         if (!parent.nested.areRunning) parent.ended?.onLastNested?.()
         return Effect.void

@@ -19,6 +19,7 @@ import { type Call, mayRunAgain, ToolCall } from "./call.ts"
 import { type Committing, committing } from "./committed.ts"
 import { refuseDetached } from "./detached.ts"
 import { encodedResult, noteDone } from "./noteDone.ts"
+import { namingDefects } from "./executorDefect.ts"
 import { isPassThrough, mayBeRepeated, type PassThrough } from "./execution.ts"
 import { isStopped, stopAgain, stopped, waitsInAgent } from "./stop.ts"
 import { withIdleTimeout } from "./activity.ts"
@@ -73,18 +74,30 @@ const intercepted = <Params, A, D, R>(
   params: Params
 ): Effect.Effect<A, D, R> => {
   const intercept = Context.get(attempt.context, ToolInterceptor)
-  return intercept === undefined ? executable.execute(params) : standingBefore(intercept, executable, attempt, params)
+  return intercept === undefined
+    ? executing(executable, attempt, params)
+    : standingBefore(intercept, executable, attempt, params)
 }
+
+/** Runs the executor, whose defects name the call. The executor of an agent is the library: the calls of its run name themselves. */
+const executing = <Params, A, D, R>(
+  { execute, info }: Executable<Params, A, D, R>,
+  { call, number }: Attempt,
+  params: Params
+): Effect.Effect<A, D, R> =>
+  info.isAgent === true ? execute(params) : namingDefects(call.record, number, () => execute(params))
 
 const standingBefore = <Params, A, D, R>(
   intercept: Interceptor,
-  { execute, info, timeout }: Executable<Params, A, D, R>,
-  { call, number }: Attempt,
+  executable: Executable<Params, A, D, R>,
+  attempt: Attempt,
   params: Params
 ): Effect.Effect<A, D, R> => {
+  const { info, timeout } = executable
+  const { call, number } = attempt
   const { effects, failure, name: tool, passesKey, success } = info
   const about = { tool, callId: call.id, attempt: number, effects, passesKey, timeout, params, failure, success }
-  return intercept(about, Effect.suspend(() => execute(params))) as Effect.Effect<A, D, R>
+  return intercept(about, Effect.suspend(() => executing(executable, attempt, params))) as Effect.Effect<A, D, R>
 }
 
 /** The executor gave no answer in time. */

@@ -12,6 +12,7 @@ import * as Schema from "effect/Schema"
  * - `cancelled`: it was not run, or interrupted, because the run ended.
  * - `compensated`, `not_compensated`: it was undone when its run ended, or was to be and is not.
  * - `outcome_unknown`, `idempotency_conflict`, `authentication`: it failed in that way.
+ * - `defect`: its executor threw, died, or returned a promise that rejected. The result of the call has a record of its own.
  */
 export const Decision = Schema.Literals([
   "denied",
@@ -28,7 +29,8 @@ export const Decision = Schema.Literals([
   "not_compensated",
   "outcome_unknown",
   "idempotency_conflict",
-  "authentication"
+  "authentication",
+  "defect"
 ])
 
 /** What was decided about a call. */

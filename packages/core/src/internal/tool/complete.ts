@@ -1,10 +1,12 @@
 /** Result check: decodes the result of a call, behind all recovery. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { pipeArguments } from "effect/Pipeable"
 import { InvalidResult, NotApproved } from "../../ToolError.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { callOf, EnclosingCall, isByHandWithin } from "../call/childCall.ts"
+import { noteForeignDefects } from "../call/executorDefect.ts"
 import { stopAgain } from "../call/stop.ts"
 import { leave } from "../call/oncePerKey.ts"
 import { errorFields, toolName } from "../call/record.ts"
@@ -90,6 +92,7 @@ export const runAndCheck = (
  */
 const unlessStopped = ({ id, record }: Call, call: ReturnType<Check>): ReturnType<Check> =>
   Effect.flatMap(Effect.exit(call), (exit): ReturnType<Check> => {
+    if (Exit.isFailure(exit)) noteForeignDefects(exit.cause)
     if (record.stop === undefined) return exit
     return record.gate === undefined
       ? Effect.fail(new NotApproved({ tool: toolName(record), callId: id }))

@@ -4,8 +4,10 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { ConfigurationError } from "../../ConfigurationError.ts"
 import { Redaction } from "../../Redaction.ts"
 import { cutText } from "../foundation/cutText.ts"
+import { isPromiseLike, kindOf } from "../foundation/valueKind.ts"
 import { CurrentActivity } from "../call/activity.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { subjectOf, type ToolInfo } from "../call/record.ts"
@@ -33,6 +35,17 @@ const deliveredSoFar = (
     deliver(presentationOf(context), run, info, result, record.read),
     (delivered) => delivered.isFailure ? undefined : delivered
   )
+}
+
+/** Throws a sentence about an executor that returned no Effect. A promise has started its work: its rejection has no other reader. */
+const notAnEffect = ({ name }: ToolInfo, value: unknown): never => {
+  if (isPromiseLike(value)) value.then(undefined, () => {})
+  throw new ConfigurationError({
+    subject: `Tool "${name}"`,
+    problem: isPromiseLike(value)
+      ? "execute returned a promise. It has to return an Effect: wrap the promise in Effect.tryPromise"
+      : `execute returned ${kindOf(value)}. It has to return an Effect: wrap a value in Effect.succeed`
+  })
 }
 
 /** Whether a listener hears of a call. */
@@ -68,7 +81,11 @@ export const asEffect = (
     })
   return (params) => {
     const executed = execute(params)
-    return Stream.isStream(executed) ? last(executed) : executed
+    return Stream.isStream(executed)
+      ? last(executed)
+      : Effect.isEffect(executed)
+      ? executed
+      : notAnEffect(info, executed)
   }
 }
 

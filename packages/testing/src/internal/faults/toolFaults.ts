@@ -1,6 +1,6 @@
 /** Tool faults, in the place of the executor. */
 import { Cause, type Duration, Effect, Schema } from "effect"
-import { ToolCall, type ToolInterceptor } from "@recourse/core"
+import { ToolCall, ToolError, type ToolInterceptor } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Injector } from "./injector.ts"
 import { writtenByModel } from "./modelFaults.ts"
@@ -22,6 +22,15 @@ export interface Options {
   /** A text that stands in every injected error and defect, so that a leak of one shows. */
   readonly secret?: string | undefined
 }
+
+/** The defect of an executor, as the library names it. */
+const executorDefect = ({ attempt, callId, tool }: ToolInterceptor.Execution, secret: string | undefined) =>
+  new ToolError.ExecutorDefect({
+    tool,
+    callId,
+    attempt,
+    reason: new Error(`Injected defect${secret ? ` ${secret}` : ""}`)
+  })
 
 /** Has executors fail as a plan says. */
 export const faultyTools = ({ log, next }: Injector, options: Options | undefined): ToolInterceptor.Interceptor => {
@@ -100,7 +109,7 @@ export const faultyTools = ({ log, next }: Injector, options: Options | undefine
             )
           })
         case "defect":
-          return Effect.andThen(logged, Effect.die(new Error(`Injected defect${secret ? ` ${secret}` : ""}`)))
+          return Effect.andThen(logged, Effect.die(executorDefect(execution, secret)))
         case "interruption":
           return Effect.andThen(logged, Effect.interrupt)
         default:

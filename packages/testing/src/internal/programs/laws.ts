@@ -76,6 +76,7 @@ const isDefectOf = ({ deeds, program, unansweredClaims }: Observed, defect: unkn
   // Whoever asks while a run goes on has no error for a store that says of a snapshot of its own that it is used.
   if (Predicate.isTagged(defect, "SnapshotRefused")) return program.asks !== "outside" && program.store.length > 0
   if (Predicate.isTagged(defect, "StoreDown")) return unansweredClaims > 0
+  if (Predicate.isTagged(defect, "ExecutorDefect")) return deeds.some(({ state }) => state === "died")
   return !Predicate.hasProperty(defect, "_tag") &&
     (unansweredClaims > 0 || deeds.some(({ state }) => state === "died"))
 }

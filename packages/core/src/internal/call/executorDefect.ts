@@ -1,0 +1,62 @@
+/**
+ * Defects of executors: an executor that throws, dies, or returns a promise that rejects. The defect names its tool and call. A defect
+ * of the library, of a layer or of a recovery within the executor keeps its identity: no preset may take it for the tool's.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import { ExecutorDefect } from "../../ToolError.ts"
+import { stackless } from "../foundation/stacklessError.ts"
+import { noteAudited } from "./audited.ts"
+import type { CallRecord } from "./record.ts"
+import { errorFields } from "./record.ts"
+
+/** Defects that came out of a nested call or run, and that no executor raised. */
+const ofOthers = new WeakSet<object>()
+
+/** Notes that the defects of a nested call or run are not of the executor around it, except those of its own executors. */
+export const noteForeignDefects = (cause: Cause.Cause<unknown>): void => {
+  for (const reason of cause.reasons) {
+    if (!Cause.isDieReason(reason) || reason.defect instanceof ExecutorDefect) continue
+    if (typeof reason.defect === "object" && reason.defect !== null) ofOthers.add(reason.defect)
+  }
+}
+
+const isOfExecutor = (reason: Cause.Reason<unknown>): reason is Cause.Die =>
+  Cause.isDieReason(reason) && !(reason.defect instanceof ExecutorDefect) &&
+  !(typeof reason.defect === "object" && reason.defect !== null && ofOthers.has(reason.defect))
+
+/** Names the tool and the call on each defect of an executor, and notes it for the audit. */
+const named = <E>(record: CallRecord, number: number, cause: Cause.Cause<E>): Cause.Cause<E> => {
+  if (!cause.reasons.some(isOfExecutor)) return cause
+  noteAudited(record, { decision: "defect" })
+  const { callId, tool } = errorFields(record)
+  return Cause.fromReasons(cause.reasons.map((reason) =>
+    isOfExecutor(reason)
+      ? Cause.makeDieReason(
+        stackless(() => new ExecutorDefect({ tool, callId, attempt: number, reason: reason.defect }))
+      ).annotate(Cause.reasonAnnotations(reason))
+      : reason
+  ))
+}
+
+/** Runs an executor. Its defects name its tool and call. */
+export const namingDefects = <A, E, R>(
+  record: CallRecord,
+  number: number,
+  execute: () => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => {
+  const failed = (cause: Cause.Cause<E>): Effect.Effect<never, E> => Effect.failCause(named(record, number, cause))
+  try {
+    return Effect.catchCause(execute(), failed)
+  } catch (defect) {
+    return failed(Cause.die(defect))
+  }
+}
+
+/** The defect of an executor that a cause consists of; nothing if another component died, or if the call was interrupted. */
+export const executorDefectIn = (cause: Cause.Cause<unknown>): ExecutorDefect | undefined => {
+  const defects = cause.reasons.map((reason) =>
+    Cause.isDieReason(reason) && reason.defect instanceof ExecutorDefect ? reason.defect : undefined
+  )
+  return defects.includes(undefined) ? undefined : defects[0]
+}
