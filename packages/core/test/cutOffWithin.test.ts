@@ -1,7 +1,7 @@
 /** An agent within a run with a journal, at work or waiting, that the run goes on or ends without: it is undone once, and not where only a life ends. */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Effect, Exit, Fiber, Layer, Schema } from "effect"
-import { Agent, Approval, Audit, Journal, Tool } from "@recourse/core"
+import { Agent, Approval, Audit, Journal, Tool, ToolError } from "@recourse/core"
 import {
   Away,
   book,
@@ -530,7 +530,8 @@ describe("a failure that undid something, and does not come again in the next li
   it.effect("is what ends the run, where it comes again", () =>
     Effect.gen(function*() {
       const { exit, log } = yield* lives("compensation begun run_1/4:book", true)
-      assert.strictEqual(Exit.isFailure(exit) && Cause.squash(exit.cause), "down")
+      const defect = Exit.isFailure(exit) && Cause.squash(exit.cause)
+      assert.strictEqual(defect instanceof ToolError.ExecutorDefect && defect.reason, "down")
       assert.deepStrictEqual(log, ["book", "car", "uncar", "unbook"])
     }))
 

@@ -2,7 +2,7 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Data, Effect, Exit, Layer, Predicate, Redacted, Schema } from "effect"
-import { Agent, Approval, Recovery, Tool } from "@recourse/core"
+import { Agent, Approval, Recovery, Tool, ToolError } from "@recourse/core"
 
 const { call, calls, text } = ScriptedModel
 
@@ -36,7 +36,8 @@ const fails = (ms: number, name = "fails") =>
 const reasonsOf = (exit: Exit.Exit<unknown, unknown>): ReadonlyArray<string> =>
   Exit.isSuccess(exit) ? [`answers ${JSON.stringify(exit.value)}`] : exit.cause.reasons.map((reason) => {
     const held = Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined
-    const name = Predicate.hasProperty(held, "_tag") ? held._tag : held
+    const raised = held instanceof ToolError.ExecutorDefect ? held.reason : held
+    const name = Predicate.hasProperty(raised, "_tag") ? raised._tag : raised
     return `${reason._tag} ${String(name)}`
   }).sort()
 

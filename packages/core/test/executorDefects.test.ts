@@ -16,9 +16,7 @@ const endings = {
     throw boom()
   },
   rejection: (): Effect.Effect<string> => Effect.promise(() => Promise.reject(boom())),
-  promise: (async () => {
-    throw boom()
-  }) as unknown as () => Effect.Effect<string>,
+  promise: (() => Promise.reject(boom())) as unknown as () => Effect.Effect<string>,
   interruption: (): Effect.Effect<string> => Effect.interrupt,
   misfit: (): Effect.Effect<string> => Effect.succeed(7 as unknown as string)
 }

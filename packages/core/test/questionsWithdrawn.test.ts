@@ -192,6 +192,7 @@ describe("a run that ends beside what waited before it went on", () => {
       assert.deepStrictEqual(interrupted, ["boss/mid deep deep 1", "boss mid mid 1"])
       assert.deepStrictEqual(audit, [
         "boss approved gate",
+        "boss defect gate",
         "boss/mid outcome_unknown outer",
         "boss outcome_unknown mid",
         "boss cancelled gate"
@@ -226,6 +227,7 @@ describe("a run that ends beside what waited before it went on", () => {
       assert.deepStrictEqual(interrupted, ["boss/mid deep deep 1", "boss mid mid 1"])
       assert.deepStrictEqual(audit, [
         "boss approved gate",
+        "boss defect gate",
         "boss/mid outcome_unknown outer",
         "boss cancelled plain/ask_1",
         "boss cancelled gate",

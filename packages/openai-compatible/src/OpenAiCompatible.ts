@@ -244,7 +244,9 @@ export const layer = (
  * ```
  */
 export const layerConfig = (
-  options: Partial<Options> & {
+  options: Partial<Omit<Options, "preset">> & {
+    /** A known server by name, see `Presets`. Any text, as it may come from a configuration: fails with `UnknownPreset`. */
+    readonly preset?: Presets.Name | (string & {}) | undefined
     /** In place of `LLM`. */
     readonly prefix?: string | undefined
   } = {}
@@ -260,7 +262,7 @@ export const layerConfig = (
       const keys = yield* Effect.forEach(keyVariables, read)
       return yield* make({
         ...given,
-        preset,
+        preset: preset as Presets.Name | undefined,
         baseUrl: given.baseUrl ?? Option.getOrUndefined(yield* read(`${prefix}_BASE_URL`)),
         model: given.model ?? Option.getOrElse(yield* read(`${prefix}_MODEL`), () => ""),
         apiKey: given.apiKey ?? Option.getOrUndefined(

@@ -34,9 +34,11 @@ export class UnknownPreset extends Schema.TaggedError<UnknownPreset>()("UnknownP
   }
 }
 
-/** The URL itself is left out: a key is easily pasted into the wrong variable. */
+/** A value that looks like a secret is left out: a key is easily pasted into the wrong variable. */
 export class InvalidBaseUrl extends Schema.TaggedError<InvalidBaseUrl>()("InvalidBaseUrl", {
   problem: Schema.Literals(["missing", "not-a-url", "not-http", "credentials"]),
+  /** The value that is not a URL, unless it looks like a secret. */
+  value: Schema.optionalKey(Schema.String),
   /** Variables that `layerConfig` has looked for. */
   variables: Schema.optionalKey(Schema.Array(Schema.String))
 }) {
@@ -49,7 +51,9 @@ export class InvalidBaseUrl extends Schema.TaggedError<InvalidBaseUrl>()("Invali
             this.variables.join(" or ")
           }, or pass preset or baseUrl.`
       case "not-a-url":
-        return "The base URL is not a URL: give one such as https://api.openai.com/v1."
+        return `The base URL${
+          this.value === undefined ? "" : ` ${JSON.stringify(this.value)}`
+        } is not a URL: give one such as https://api.openai.com/v1.`
       case "not-http":
         return "The base URL is neither http nor https: give one such as https://api.openai.com/v1."
       case "credentials":

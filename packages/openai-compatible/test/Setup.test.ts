@@ -31,13 +31,13 @@ describe("options that cannot work", () => {
   it.effect("an unknown preset", () =>
     Effect.gen(function*() {
       for (const preset of ["opnai", "constructor", "__proto__"]) {
-        const error = yield* setup({ preset, model: "m", apiKey: redacted })
+        const error = yield* setup({ preset: preset as Presets.Name, model: "m", apiKey: redacted })
         assert.strictEqual(error._tag, "UnknownPreset")
         assert.include(error.message, "ollama")
       }
     }))
 
-  it.effect("a base URL that is not one, which is not shown: it may be a key", () =>
+  it.effect("a base URL that is not one, whose value is shown unless it may be a key", () =>
     Effect.gen(function*() {
       const says: Record<string, RegExp> = {
         "not-a-url": /is not a URL/,
@@ -59,6 +59,8 @@ describe("options that cannot work", () => {
         assert.notInclude(error.message, key)
         assert.notInclude(JSON.stringify(error), key)
       }
+      const shown = yield* setup({ baseUrl: "api.example.com/v1", model: "m" })
+      assert.include(shown.message, "The base URL \"api.example.com/v1\" is not a URL")
       const missing = yield* setup({ model: "m" })
       assert.strictEqual(missing._tag === "InvalidBaseUrl" && missing.problem, "missing")
       assert.strictEqual(missing.message, "No server is given: pass preset or baseUrl.")

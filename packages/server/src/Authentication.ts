@@ -6,12 +6,13 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
+import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { bearerToken, cookie } from "./internal/http/credentials.ts"
 import { hostName, hostOf, isOwnHost } from "./internal/http/ownHost.ts"
+import { secretOf } from "./internal/secretOf.ts"
 import { sha256 } from "./internal/sha256.ts"
 export { isOwnHost } from "./internal/http/ownHost.ts"
 
@@ -119,7 +120,7 @@ export const layerAnonymous = (
 
 /**
  * Authentication by bearer tokens that the program knows. Tokens are compared by their digests, so that the time of an answer
- * tells nothing of them.
+ * tells nothing of them. The server does not start with a token that is unset or empty: it dies with `ConfigurationError`.
  */
 export const layerBearer = (
   tokens: ReadonlyArray<{ readonly token: Redacted.Redacted<string>; readonly principal: Principal }>
@@ -128,7 +129,12 @@ export const layerBearer = (
     Authentication,
     Effect.gen(function*() {
       const known = new Map<string, Principal>()
-      for (const { principal, token } of tokens) known.set(yield* sha256(Redacted.value(token)), principal)
+      for (const { principal, token } of tokens) {
+        known.set(
+          yield* sha256(yield* secretOf("Authentication.layerBearer", `the token of "${principal.id}"`, token)),
+          principal
+        )
+      }
       return {
         authenticate: (request) => {
           const token = bearerToken(request)

@@ -2,9 +2,10 @@
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
+import type * as Redacted from "effect/Redacted"
 import { type Authentication, layer, type Principal } from "./Authentication.ts"
 import { bearerToken } from "./internal/http/credentials.ts"
+import { secretOf } from "./internal/secretOf.ts"
 
 /** The claims of a verified token. A function over the `JWTPayload` of `jose` accepts them. */
 export interface Claims {
@@ -54,14 +55,18 @@ const jose = Effect.tryPromise({
 
 /** Checks a token. Answers its claims, or undefined if it is refused. */
 const verifierOf = ({ algorithms, audience, issuer, key }: Options) =>
-  Effect.map(jose, ({ createRemoteJWKSet, jwtVerify }) => {
+  Effect.flatMap(jose, ({ createRemoteJWKSet, jwtVerify }) => {
     const checks = { audience, issuer, requiredClaims: ["exp"] }
     if (key instanceof URL) {
       const keys = createRemoteJWKSet(key)
-      return (token: string) => jwtVerify(token, keys, { ...checks, algorithms: [...algorithms ?? ["RS256", "ES256"]] })
+      return Effect.succeed((token: string) =>
+        jwtVerify(token, keys, { ...checks, algorithms: [...algorithms ?? ["RS256", "ES256"]] })
+      )
     }
-    const secret = new TextEncoder().encode(Redacted.value(key))
-    return (token: string) => jwtVerify(token, secret, { ...checks, algorithms: [...algorithms ?? ["HS256"]] })
+    return Effect.map(secretOf("Jwt.layerJwt", "its key", key), (text) => {
+      const secret = new TextEncoder().encode(text)
+      return (token: string) => jwtVerify(token, secret, { ...checks, algorithms: [...algorithms ?? ["HS256"]] })
+    })
   })
 
 /**

@@ -220,6 +220,8 @@ export const layer = (
 /** A response ends behind its last words. Node waits 5 seconds for a connection that is not idle yet when the server closes. */
 const untilIdle = Duration.millis(100)
 
+export { explained } from "./internal/listenError.ts"
+
 /** How a server shuts down. */
 export interface DrainOptions {
   /** How long runs and streams may go on. Default: 10 seconds. */

@@ -204,7 +204,10 @@ describe("a broken law is found", () => {
         tools: [
           Search.pipe(
             Tool.onError((call) =>
-              Effect.catchDefect(call, (defect) => Effect.succeed({ page: String(defect), hits: [] }))
+              Effect.catchDefect(
+                call,
+                (defect) => Effect.succeed({ page: String(Reflect.get(Object(defect), "reason") ?? defect), hits: [] })
+              )
             )
           )
         ],

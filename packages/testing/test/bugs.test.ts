@@ -182,7 +182,11 @@ const bugs: Readonly<Record<string, Bug>> = {
   "a defect in the answer": {
     law: "nothing_leaks",
     bug: () =>
-      make([recovered(read(found), (call) => Effect.catchDefect(call, (defect) => Effect.succeed(String(defect))))]),
+      make([
+        recovered(read(found), (call) =>
+          Effect.catchDefect(call, (defect) =>
+            Effect.succeed(String(Reflect.get(Object(defect), "reason") ?? defect))))
+      ]),
     twin: () => make([recovered(read(found), (call) => Effect.catchDefect(call, () => Effect.succeed("not there")))])
   },
   "a recovery that loops": {

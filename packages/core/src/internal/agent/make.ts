@@ -12,10 +12,12 @@ import { type AgentTool, agentTools, type RecoverOne } from "../tool/agentTool.t
 import type * as Policy from "../../Policy.ts"
 import type { OnTainted } from "../../Quarantine.ts"
 import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
+import type { otherAgentNames } from "../foundation/otherNames.ts"
 import { refusePrototype } from "../foundation/plainTable.ts"
 import type { AnyPolicy, Defaults } from "../recovery/policy.ts"
 import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
+import { checkAgentOptions } from "./optionKinds.ts"
 import { described, type ModelAgent } from "./modelAgent.ts"
 import { compensatesOf, type Compensating } from "./compensationOptions.ts"
 import { type Erased, gateOf, namesOf, ofProgram, ownOf, uniqueNames } from "./ofProgram.ts"
@@ -116,7 +118,7 @@ export const make = <
     & OneTable<Types.NoInfer<TE>, Types.NoInfer<H>>
     & OnlyOwnTools<Types.NoInfer<PS>, Types.NoInfer<Q>, ToolNames<Tools[number] | SkillTools<Skills[number]>>>
     & Keys<O>
-    & OnlyKnown<O, OptionName>
+    & OnlyKnown<O, OptionName, typeof otherAgentNames>
 ): ModelAgent<
   Types.NoInfer<Input>,
   Types.NoInfer<Output>,
@@ -127,6 +129,7 @@ export const make = <
   | Types.NoInfer<CR | MR | BR | IR | PR | KR | GR | OR | UR | VR>,
   RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["pause"]
 > => {
+  checkAgentOptions(name, options)
   const tools: ReadonlyArray<Tool.Any> = (options.tools ?? []) as never
   const skills = options.skills ?? []
   for (const skill of skills) uniqueNames(name, namesOf([...tools, ...skill.tools]))

@@ -173,7 +173,7 @@ export interface Options<
   readonly prompt?: ((input: Input["Type"]) => Prompt.RawInput) | undefined
   /** What the agent answers. Default: the text of the model's answer. */
   readonly output?: Output | undefined
-  readonly tools?: Tools | Untold<Tools> | undefined
+  readonly tools?: Tools | Untold<Tools> | { readonly "tools is a list: [First, Second]": never } | undefined
   /** Groups of instructions and tools, of which one is chosen for a run: by the model, unless `skill` says otherwise. */
   readonly skills?: Skills | undefined
   /** The skill's name, or what names it. */

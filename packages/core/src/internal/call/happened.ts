@@ -6,7 +6,6 @@ import * as Exit from "effect/Exit"
 import { Escalation, OutcomeUnknown, PartialSuccess, Pending } from "../../ToolError.ts"
 import { after } from "../foundation/sequence.ts"
 import { stackless } from "../foundation/stacklessError.ts"
-import { executorDefectIn } from "./executorDefect.ts"
 import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./execution.ts"
 import { type CallRecord, errorFields, forEachAround, type Happened, outerOf } from "./record.ts"
 import { isStop } from "./stop.ts"
@@ -99,15 +98,16 @@ export const afterExecution = (
   if (Exit.isSuccess(exit)) return "yes"
   // What an agent has done that waited, and does not, is known of its own calls.
   if (record.stop?._tag === "Nested" && exit.cause.reasons.some(isStop)) return record.known
-  const isHarmless = !(isKeyed || isWrite(record.tool!) || record.within !== undefined)
   const fail = exit.cause.reasons.length === 1 ? exit.cause.reasons.find(Cause.isFailReason) : undefined
-  if (fail === undefined) return isHarmless && executorDefectIn(exit.cause) !== undefined ? record.known : "unknown"
+  if (fail === undefined) return "unknown"
   const { error } = fail
   if (error instanceof Pending || error instanceof PartialSuccess) return "yes"
   // The executor's own word to the model, or to the caller of the agent. It says nothing of a call that it made.
   if (isPassThrough(error) && isOwnWord(record, error)) return isUnknownWithin(record) ? "unknown" : record.known
   if (error instanceof OutcomeUnknown) return "unknown"
-  return saysNotDone(error) || isHarmless ? record.known : "unknown"
+  return saysNotDone(error) || !(isKeyed || isWrite(record.tool!) || record.within !== undefined)
+    ? record.known
+    : "unknown"
 }
 
 /** Whether something was done, or may have been, by the calls that a call made. */

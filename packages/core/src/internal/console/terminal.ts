@@ -24,6 +24,16 @@ const question = ({ arguments: args, code, fixedBy, reasons, tool }: PendingCall
 
 type Asking = Effect.Effect<Decision, Terminal.QuitError | PlatformError.PlatformError, Terminal.Terminal>
 
+/** Gives the error of a closed terminal a message: effect's own has none. */
+const explained = <E extends Error>(error: E, tool: string): E =>
+  error.message === ""
+    ? Object.defineProperty(error, "message", {
+      value: `The terminal was closed before a person decided about the call of "${
+        harmless(tool)
+      }". The call was not made.`
+    })
+    : error
+
 /**
  * Asks about a call at the terminal: yes, no with a reason for the model, or with other arguments. For `Approval.interactive`. All of
  * the arguments are shown; what a terminal would obey is spelled. Whoever quits (Ctrl-C, Ctrl-D) ends the run with `QuitError`.
@@ -42,7 +52,8 @@ type Asking = Effect.Effect<Decision, Terminal.QuitError | PlatformError.Platfor
  */
 export const terminal = (options?: By): (call: PendingCall) => Asking =>
   Effect.fnUntraced(function*(call) {
-    const { columns, display, readLine } = yield* Terminal.Terminal
+    const { columns, display, readLine: read } = yield* Terminal.Terminal
+    const readLine = Effect.mapError(read, (error) => explained(error, call.tool))
     yield* display(`\n${question(call, Math.max(yield* columns, 20))}\n`)
     const prompt = (text: string) => Effect.andThen(display(text), Effect.map(readLine, (line) => line.trim()))
     while (true) {

@@ -25,9 +25,10 @@ type Listed<Known> = [Known] extends [never] ? " There are none."
   : [Single<Known>] extends [never] ? ""
   : ` There is ${Known & string}.`
 
-/** What the compiler says of a name that is not known. */
-export type Misspelt<Name, Known> = Name extends string
-  ? [Near<Name, Known>] extends [never] ? `There is no "${Name}" here.${Listed<Known>}`
+/** What the compiler says of a name that is not known. `Others` are names of other libraries, with ours. */
+export type Misspelt<Name, Known, Others = {}> = Name extends string
+  ? Name extends keyof Others ? `There is no "${Name}" here. Use ${Others[Name] & string}.`
+  : [Near<Name, Known>] extends [never] ? `There is no "${Name}" here.${Listed<Known>}`
   : `There is no "${Name}" here. Did you mean "${Near<Name, Known> & string}"?`
   : never
 
@@ -35,5 +36,5 @@ export type Misspelt<Name, Known> = Name extends string
 export type Keys<O> = { readonly [K in keyof O]: unknown }
 
 /** Asks that all keys of a table are known. */
-export type OnlyKnown<T, Known> = [Exclude<keyof T, Known>] extends [never] ? unknown
-  : { readonly [K in Exclude<keyof T, Known>]: Misspelt<K, Known> }
+export type OnlyKnown<T, Known, Others = {}> = [Exclude<keyof T, Known>] extends [never] ? unknown
+  : { readonly [K in Exclude<keyof T, Known>]: Misspelt<K, Known, Others> }

@@ -5,7 +5,8 @@ import { type Declared, type Escalation, ExecutionError, OutcomeUnknown } from "
 import { ToolCall } from "../call/call.ts"
 import { executorDefectIn } from "../call/executorDefect.ts"
 import { happened } from "../call/happened.ts"
-import { errorFields } from "../call/record.ts"
+import { isWrite } from "../call/execution.ts"
+import { type CallRecord, errorFields } from "../call/record.ts"
 import { isTransient as isTransientFailure } from "../projection/declaration.ts"
 import { escalateError } from "./escalate.ts"
 import { type AnyTable, policy, PolicyTypeId, type RecoveryPolicy } from "./policy.ts"
@@ -128,11 +129,16 @@ export const keepGoing: RecoveryPolicy<
   ExecutionError: { retry: { ...twice, while: isDeclaredTransient }, otherwise: "escalate" }
 })
 
+/** Whether a failure of a call says that it did nothing, as a typed failure would: no write, no key, and no call made within. */
+const isHarmless = ({ running, tool, within }: CallRecord): boolean =>
+  running === 0 && within === undefined && tool !== undefined && !isWrite(tool) && !tool.passesKey
+
 /** Types the defect of an executor: as the failure of a call whose outcome, if it is a write, is unknown. */
 const typedDefects = (call: Effect.Effect<unknown, unknown, unknown>) =>
   Effect.catchCause(call, (cause) => {
     const defect = executorDefectIn(cause)
     return defect === undefined ? Effect.failCause(cause) : Effect.flatMap(ToolCall, ({ record }) => {
+      if (isHarmless(record)) record.happened = record.known = "no"
       const fields = errorFields(record)
       const causes = [...fields.causes, { attempt: defect.attempt, error: "Defect", reason: defect }]
       return Effect.fail(

@@ -7,6 +7,8 @@ import * as AiTool from "effect/ai/Tool"
 import type { Effects } from "../../Policy.ts"
 import type { JsonSchemaOptions } from "../foundation/jsonSchemaImport.ts"
 import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
+import type { Kind } from "../foundation/optionCheck.ts"
+import type { otherToolNames } from "../foundation/otherNames.ts"
 import { fromOptions, type IdempotencyOptions } from "../idempotency/declaration.ts"
 import { ToolFailure } from "../projection/toolFailure.ts"
 import type { ToolCall } from "../call/call.ts"
@@ -34,6 +36,7 @@ import type {
 } from "./callTypes.ts"
 import { type JsonObject, type JsonParameters, schemaFromJsonSchema } from "./jsonSchemaParameters.ts"
 import { type BaseOptions, define } from "./make.ts"
+import { checkToolOptions, jsonSchemaKinds } from "./optionKinds.ts"
 import type { Tool, Trust } from "./tool.ts"
 
 /** How a tool is declared whose parameters are described by a JSON Schema. */
@@ -44,7 +47,9 @@ export interface JsonSchemaToolOptions<SuccessSchema extends Schema.Top, D, R, E
   readonly parameters: JsonSchema.JsonSchema
 }
 
-type OptionName = keyof JsonSchemaToolOptions<never, 0, 0, 0, 0, 0, 0, 0, 0>
+type JsonSchemaOptionName = keyof JsonSchemaToolOptions<never, 0, 0, 0, 0, 0, 0, 0, 0>
+
+const kinds: Readonly<Record<JsonSchemaOptionName, Kind>> = jsonSchemaKinds
 
 /**
  * Defines a tool by a JSON Schema, where there is no Effect Schema: documents of other people, of an OpenAPI, of a database.
@@ -89,14 +94,14 @@ export const fromJsonSchema = <
   const Id extends AnyIdempotency<JsonParameters, SuccessSchema, D> = AnyIdempotency<JsonParameters, SuccessSchema, D>,
   St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined,
   CR = never,
-  O = { readonly [_ in OptionName]?: unknown }
+  O = { readonly [_ in JsonSchemaOptionName]?: unknown }
 >(
   name: Name,
   options:
     & HasExecute<O>
     & JsonSchemaToolOptions<SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>
     & Keys<O>
-    & OnlyKnown<O, OptionName>
+    & OnlyKnown<O, JsonSchemaOptionName, typeof otherToolNames>
     & DeclaresAsks<Types.NoInfer<D>, O>
     & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
 ): Tool<
@@ -117,6 +122,7 @@ export const fromJsonSchema = <
   | SchemaServices<JsonParameters, SuccessSchema>
   | IdempotencyServices<Given<O, "idempotency", Id>>
 > => {
+  checkToolOptions("fromJsonSchema", name, options, kinds)
   const given: JsonSchemaToolOptions<SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR> = options
   const success = given.success ?? Schema.Void
   const { schema, unchecked } = schemaFromJsonSchema(`Tool "${name}"`, given.parameters, given)

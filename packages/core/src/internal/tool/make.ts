@@ -17,6 +17,8 @@ import type { Compensation } from "../call/compensation.ts"
 import type { OnUnknownKeys, ToolInfo } from "../call/record.ts"
 import type { Listed } from "../call/toolList.ts"
 import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
+import type { Kind } from "../foundation/optionCheck.ts"
+import type { otherToolNames } from "../foundation/otherNames.ts"
 import { fromOptions, type Idempotency, type IdempotencyOptions } from "../idempotency/declaration.ts"
 import { ToolFailure } from "../projection/toolFailure.ts"
 import type {
@@ -44,6 +46,7 @@ import type {
 import { fromRecovered } from "./complete.ts"
 import { modelDefinition } from "./modelDefinition.ts"
 import { asEffect, type Execute } from "./preliminary.ts"
+import { checkToolOptions, makeKinds } from "./optionKinds.ts"
 import type { Any, Tool, Trust } from "./tool.ts"
 
 /** The parameters of a tool that tells the state of another one's tasks. */
@@ -150,11 +153,20 @@ export interface Options<
   St,
   CR = never
 > extends BaseOptions<Parameters["Type"], SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR> {
-  readonly parameters?: Parameters | undefined
+  /**
+   * The arguments. The last type is a sentence: no value has it, and the compiler reports it for a zod schema or a plain object. For a
+   * JSON Schema there is {@link fromJsonSchema}.
+   */
+  readonly parameters?:
+    | Parameters
+    | { readonly "parameters is a Schema of effect: Schema.Struct({ city: Schema.String })": never }
+    | undefined
 }
 
 /** The names of options. */
 type OptionName = keyof Options<never, never, 0, 0, 0, 0, 0, 0, 0, 0>
+
+const kinds: Readonly<Record<OptionName, Kind>> = makeKinds
 
 /**
  * Defines a tool.
@@ -215,7 +227,7 @@ export const make = <
     & HasExecute<O>
     & Options<Parameters, SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>
     & Keys<O>
-    & OnlyKnown<O, OptionName>
+    & OnlyKnown<O, OptionName, typeof otherToolNames>
     & DeclaresAsks<Types.NoInfer<D>, O>
     & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
 ): Tool<
@@ -237,7 +249,8 @@ export const make = <
   | SchemaServices<Parameters, SuccessSchema>
   | IdempotencyServices<Given<O, "idempotency", Id>>
 > => {
-  const parameters = options.parameters ?? AiTool.EmptyParams
+  checkToolOptions("make", name, options, kinds)
+  const parameters = (options.parameters as Parameters | undefined) ?? AiTool.EmptyParams
   const success = options.success ?? Schema.Void
   return define({
     definition: AiTool.make(name, {

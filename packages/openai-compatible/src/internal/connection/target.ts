@@ -1,4 +1,5 @@
 /** Request target: checks the options of a client and finds server, model and quirks. */
+import * as Redaction from "@recourse/core/Redaction"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
@@ -10,7 +11,7 @@ export interface Options {
   /** The model's id, as the server spells it. */
   readonly model: string
   /** A known server by name, see `Presets`. */
-  readonly preset?: Presets.Name | (string & {}) | undefined
+  readonly preset?: Presets.Name | undefined
   /** The server's address up to `/chat/completions`. Required without a preset, and outranks the preset's. */
   readonly baseUrl?: string | undefined
   readonly apiKey?: Redacted.Redacted<string> | undefined
@@ -34,10 +35,22 @@ export interface Target {
   readonly scrub: (text: string) => string
 }
 
+const secretsOnly = Redaction.make({ rules: Redaction.secrets })
+
 const endpoint = "/chat/completions"
 
+const longestShown = 80
+
+/** The value of a base URL for its error, unless it looks like a secret: a key is easily pasted into the wrong variable. */
+const shownUrl = (baseUrl: string): { readonly value?: string } => {
+  const isSecret = secretsOnly.text(baseUrl) !== baseUrl || /[A-Za-z0-9_-]{16,}/.test(baseUrl)
+  return isSecret || baseUrl.length > longestShown ? {} : { value: baseUrl }
+}
+
 const parseBaseUrl = (baseUrl: string): Result.Result<URL, SetupError.InvalidBaseUrl> => {
-  if (!URL.canParse(baseUrl)) return Result.fail(new SetupError.InvalidBaseUrl({ problem: "not-a-url" }))
+  if (!URL.canParse(baseUrl)) {
+    return Result.fail(new SetupError.InvalidBaseUrl({ problem: "not-a-url", ...shownUrl(baseUrl) }))
+  }
   const url = new URL(baseUrl)
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     return Result.fail(new SetupError.InvalidBaseUrl({ problem: "not-http" }))
