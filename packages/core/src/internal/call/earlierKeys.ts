@@ -26,6 +26,7 @@ const asked = (id: string | undefined): Idempotency => ({
   key: undefined,
   id,
   timeToLive: Duration.hours(24),
+  isDeduplicated: false,
   rejected: [],
   reconcile: undefined
 })

@@ -61,10 +61,14 @@ const fates = { done: "yes", unknown: "unknown", undone: undefined } as const
 /** The executor gave no answer within its timeout. */
 const noAnswer = { _tag: "NoAnswer" } as const
 
+/** Whether a later call with the key of an unknown outcome can get an answer: it asks, or sends the write again. */
+const canLeadToAnswer = (idempotency: Idempotency | undefined): boolean =>
+  idempotency?.key !== undefined && (idempotency.reconcile !== undefined || idempotency.isDeduplicated)
+
 /** What an unknown outcome says of the tool's key. */
 const ofUnknownOutcome = ({ passesKey }: ToolInfo, idempotency: Idempotency | undefined): OfUnknown => ({
   ...(passesKey ? { underKey: true } : undefined),
-  ...(idempotency?.key === undefined ? undefined : { repeatable: true })
+  ...(canLeadToAnswer(idempotency) ? { repeatable: true } : undefined)
 })
 
 /** What runs: the executor, or what stands before it. */

@@ -100,6 +100,9 @@ const quietly =
 /** The answer of a `reconcile` that gave none: it failed, died, threw, or took longer than an attempt or a store may. */
 const stillUnknown: Reconciled<never> = { _tag: "StillUnknown" }
 
+/** In place of a `reconcile`: the service does nothing twice under one key. */
+const sendAgain: Reconciled<never> = { _tag: "NotHappened" }
+
 /** Asks a `reconcile` within the tool's timeout, or within that of stores. Whatever becomes of it, the answer is a value. */
 const reconciledWithin = (
   reconcile: () => Effect.Effect<Reconciled<unknown>, unknown, unknown>,
@@ -290,12 +293,14 @@ const underKey = <A, E, R, E2>(
   ): Effect.Effect<A, E | E2, R> => {
     const unknown = verdicts.unknown(sinceMillis)
     const { reconcile } = idempotency
-    if (reconcile === undefined) return unknown
+    if (reconcile === undefined && !idempotency.isDeduplicated) return unknown
     const before = { executed: record.executed, happened: record.happened, known: record.known }
     // It has started: whatever interrupts or ends the question, nobody may report that it was not run.
     record.executed = true
     record.happened = record.known = "unknown"
-    const asked = restore(reconciledWithin(() => reconcile(entry, asking.params), asking))
+    const asked = reconcile === undefined
+      ? Effect.succeed(sendAgain)
+      : restore(reconciledWithin(() => reconcile(entry, asking.params), asking))
     const unavailable = Effect.catch((error: LedgerError) => verdicts.unavailable(error.reason))
     return Effect.flatMap(unavailable(claim.take(entry)), (taken): Effect.Effect<A, E | E2, R> => {
       // Another call has taken it in the meantime: this call waits for that one.
@@ -304,9 +309,11 @@ const underKey = <A, E, R, E2>(
         return ask(identity)
       }
       return Effect.flatMap(asked, (found): Effect.Effect<A, E | E2, R> => {
-        if (found._tag === "StillUnknown") return unknown
-        if (found._tag === "NotHappened") {
-          Object.assign(record, before)
+        const isSentAgain = found === sendAgain || (found._tag === "StillUnknown" && idempotency.isDeduplicated)
+        if (found._tag === "StillUnknown" && !isSentAgain) return unknown
+        if (found._tag !== "Happened") {
+          // Of a write that is sent again nobody knows whether it had happened.
+          if (!isSentAgain) Object.assign(record, before)
           return Effect.flatMap(unavailable(claim.resume), (isHeld) => isHeld ? begun(claim, identity.key) : unknown)
         }
         record.executed = true

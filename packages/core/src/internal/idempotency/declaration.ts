@@ -18,6 +18,8 @@ export interface Idempotency {
   /** The id of the entry, where it is known already. */
   readonly id?: string | undefined
   readonly timeToLive: Duration.Duration
+  /** Whether the service does nothing twice under one key. */
+  readonly isDeduplicated: boolean
   /** Tags of the executor's errors that say that nothing was done. */
   readonly rejected: ReadonlyArray<string>
   readonly reconcile:
@@ -50,6 +52,29 @@ export interface IdempotencyOptions<in Params, out A, out Tag extends string> {
   /** How long a result answers for its key, from when it was recorded. Default: 24 hours, as at Stripe. */
   readonly timeToLive?: Duration.Input | undefined
   /**
+   * Whether the service deduplicates by the key: a request that repeats a key does nothing and gets the first answer, as at Stripe.
+   * A later call with the key of a write whose outcome is unknown then sends it again under the same key, and the model reads that
+   * it may call again. Default: `false`, such a call is `OutcomeUnknown` unless `reconcile` finds out.
+   *
+   * **Example**
+   *
+   * ```ts
+   * import { Effect, Schema } from "effect"
+   * import { Tool, ToolCall } from "@recourse/core"
+   *
+   * const Pay = Tool.make("pay", {
+   *   parameters: Schema.Struct({ order: Schema.String }),
+   *   success: Schema.String,
+   *   effects: "write",
+   *   idempotency: { key: ({ order }) => order, deduplicated: true },
+   *   execute: () => Effect.map(ToolCall.ToolCall, ({ idempotencyKey }) => `paid under ${idempotencyKey}`)
+   * })
+   *
+   * Pay.name // => "pay"
+   * ```
+   */
+  readonly deduplicated?: boolean | undefined
+  /**
    * Tags of the executor's errors that say for certain that nothing was done. The key is free again after them. After any
    * other failure it is not known what was done.
    */
@@ -66,11 +91,16 @@ export interface IdempotencyOptions<in Params, out A, out Tag extends string> {
 /** @internal The options of a tool, read once. */
 export const fromOptions = (options: true | IdempotencyOptions<never, unknown, string>): Idempotency => {
   // `true` has none of them.
-  const { key, namespace, reconcile, rejected, timeToLive } = options as IdempotencyOptions<never, unknown, string>
+  const { deduplicated, key, namespace, reconcile, rejected, timeToLive } = options as IdempotencyOptions<
+    never,
+    unknown,
+    string
+  >
   return {
     key: key as Idempotency["key"],
     namespace,
     timeToLive: Duration.fromInputUnsafe(timeToLive ?? "24 hours"),
+    isDeduplicated: deduplicated === true,
     rejected: rejected ?? [],
     reconcile: reconcile as Idempotency["reconcile"]
   }
