@@ -115,7 +115,7 @@ export interface RunCheck {
  * import { Durable, RunCheck, RunStore } from "@recourse/durable"
  * import { NodeSqliteClient } from "@recourse/sql"
  *
- * const Clerk = Durable.make(Agent.make("clerk"))
+ * const Clerk = Durable.make(Agent.make("clerk", {}))
  *
  * export const runs = RunCheck.make({
  *   agents: [Clerk],

@@ -19,7 +19,10 @@ process.stderr.write(error.message)
 process.exit(1)`
 ]
 
-const command = (bin: string): ReadonlyArray<string> => [join("node_modules/@recourse/testing/dist", bin), "--help"]
+const command = (bin: string, name = "testing"): ReadonlyArray<string> => [
+  join("node_modules/@recourse", name, "dist", bin),
+  "--help"
+]
 
 /** For each optional peer of a package: programs that need it, and the sentence that they end with. */
 const sentences: Readonly<Record<string, ReadonlyArray<readonly [ReadonlyArray<string>, string]>>> = {
@@ -32,6 +35,10 @@ const sentences: Readonly<Record<string, ReadonlyArray<readonly [ReadonlyArray<s
   "sql mysql2": [[
     uses(`(await import("@recourse/sql")).MysqlClient.layer({})`),
     "MysqlClient needs the package mysql2, which cannot be loaded. Install it: npm install mysql2@3"
+  ]],
+  "durable @effect/platform-node": [[
+    command("bin.js", "durable"),
+    "recourse-runs needs the package @effect/platform-node, which cannot be loaded. Install it: npm install --save-dev @effect/platform-node@4.1\n"
   ]],
   "testing @effect/platform-node": ["recourse-faults", "recourse-replay"].map((name) => [
     command(name === "recourse-faults" ? "bin.js" : "replayBin.js"),
