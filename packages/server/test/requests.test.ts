@@ -24,6 +24,9 @@ describe("requests", () => {
       assert.strictEqual(yield* status({ authorization: "Bearer of-nobody" }), 401)
       assert.strictEqual(yield* status({ origin: "https://evil.example" }), 403)
       assert.strictEqual(yield* status({ origin: "null" }), 403)
+      // A proxy that rewrites Host makes a page of the public name foreign: the answer says how to list it.
+      const behind = yield* server.post(chat, message("Hi"), { headers: { origin: "https://agents.example.com" } })
+      assert.include(behind.text, "`origins`")
       assert.strictEqual(yield* status({ "sec-fetch-site": "cross-site" }), 403)
       assert.strictEqual(yield* status({ "content-type": "text/plain" }), 415)
       assert.strictEqual(yield* status({}, "{"), 400)
