@@ -34,6 +34,7 @@ import {
   RenameRequest,
   RunAgentInput,
   StartRequest,
+  StreamRequest,
   ThreadsRequest
 } from "./internal/api/requests.ts"
 
@@ -174,6 +175,7 @@ const wires = HttpApiGroup.make("wires").add(
   }),
   HttpApiEndpoint.get("resumeChat", "/agents/:agent/chat/:thread/stream", {
     params: { ...agent, ...thread },
+    query: StreamRequest,
     success: [eventStream, HttpApiSchema.NoContent],
     error: chatErrors
   }),

@@ -200,6 +200,9 @@ export const ListRequest = Schema.Struct({
   to: Schema.optionalKey(Millis)
 })
 
+/** The query of the stream of a thread. `wait`: whether it stays open while its run waits. */
+export const StreamRequest = Schema.Struct({ wait: Schema.optionalKey(Schema.Literals(["true", "false"])) })
+
 /** The query of a list of threads. `after` is the `next` of the page before. */
 export const ThreadsRequest = Schema.Struct({
   search: Schema.optionalKey(Schema.String),

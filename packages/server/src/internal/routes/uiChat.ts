@@ -13,9 +13,11 @@ import { answered } from "../http/problem.ts"
 import { body, check, checkStream, mayRun, need } from "../http/request.ts"
 import { eventStream, frame } from "../http/sse.ts"
 import { uiMessages } from "../wire/wires.ts"
+import type { Principal } from "../../Authentication.ts"
 import type { Config } from "./config.ts"
+import { queryOf } from "./listing.ts"
 import { checkFields } from "../api/fields.ts"
-import { ChatRequest } from "../api/requests.ts"
+import { ChatRequest, StreamRequest } from "../api/requests.ts"
 import { uiChatFields, uiMessageFields } from "../api/uiChatFields.ts"
 
 const Part = Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [
@@ -110,7 +112,11 @@ const outputsOf = Effect.fnUntraced(function*(config: Config, owner: string, mes
  * The chunks of a run. A run that has just begun, or that is followed anew, is told from its beginning; of one that goes on after
  * a pause, the page has the rest.
  */
-const response = (config: Config, run: Partial<Begun> & Pick<Begun, "runId">, threadId: string) => {
+const response = (
+  config: Config,
+  run: Partial<Begun> & Pick<Begun, "runId"> & { readonly untilOver?: boolean },
+  threadId: string
+) => {
   const { runId, segment = 0 } = run
   const messageId = messageIdOf(runId)
   const frames = config.frames.of(uiMessages(messageId, threadId, config.shows), run, {
@@ -171,12 +177,29 @@ const post = Effect.fnUntraced(function*(config: Config) {
   return response(config, yield* config.chats.send({ agent, owner, thread, messageId, replaces }), thread)
 })
 
-/** `GET /agents/:agent/chat/:thread/stream`: the run that goes on, from its beginning; 204 if none does. */
+/**
+ * Whether a page follows a run that waits. `useChat` sends no decision while a stream is open: a page whose user may decide follows only if it
+ * asks for it.
+ */
+const followsWaiting = Effect.fnUntraced(function*({ rights }: Principal) {
+  const { wait } = yield* queryOf(StreamRequest)
+  return wait === undefined ? rights !== undefined && !rights.includes("decide") : wait === "true"
+})
+
+/**
+ * `GET /agents/:agent/chat/:thread/stream`: the run that is at work, or one that waits, from its beginning: a page that resumes makes its message
+ * anew. 204 if there is none.
+ */
 const resume = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* checkStream(config.checks, "chat")
+  const { chats } = config
   const thread = yield* threadParam
-  const run = yield* config.chats.goingOn(principal.id, thread)
-  return run === undefined ? Response.empty({ status: 204 }) : response(config, { runId: run.runId }, thread)
+  const follows = yield* followsWaiting(principal)
+  const run = yield* chats.goingOn(principal.id, thread)
+  if (run !== undefined) return response(config, { runId: run.runId, untilOver: follows }, thread)
+  const waiting = follows ? yield* chats.current(principal.id, thread, "waiting") : undefined
+  if (waiting === undefined) return Response.empty({ status: 204 })
+  return response(config, { runId: waiting.runId, untilOver: true }, thread)
 })
 
 /** `POST /agents/:agent/chat/:thread/stop` */
