@@ -65,7 +65,7 @@ describe("tools", () => {
             type: "object",
             properties: { query: { type: "string" }, limit: integer },
             required: ["query"],
-            additionalProperties: true
+            additionalProperties: false
           }
         } as never,
         {

@@ -6,10 +6,10 @@ import * as Effect from "effect/Effect"
 import * as Effectable from "effect/Effectable"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type * as AiError from "effect/ai/AiError"
-import type * as AiTool from "effect/ai/Tool"
+import * as AiTool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
 import { ConfigurationError } from "./ConfigurationError.ts"
 import * as Arguments from "./internal/call/arguments.ts"
@@ -17,6 +17,7 @@ import { ToolCall } from "./internal/call/call.ts"
 import type { Keys, OnlyKnown } from "./internal/foundation/misspelt.ts"
 import type { AfterDefaults, DefaultOf, Defaults, PolicyServices } from "./internal/recovery/policy.ts"
 import { answerCalls } from "./internal/round/toolkitCalls.ts"
+import { inJsonForm } from "./internal/foundation/jsonForm.ts"
 import { refusePrototype } from "./internal/foundation/plainTable.ts"
 import { agentTools } from "./internal/tool/agentTool.ts"
 import { define, type From, jsonSchemaOf, type Options } from "./internal/tool/fromEffectTool.ts"
@@ -130,11 +131,8 @@ export const fromToolkit: {
   return Object.entries(toolkit.tools).map(([name, definition]) =>
     define(definition, optionsOf(name, definition), (decoded) =>
       Effect.flatMap(ToolCall, (call) => {
-        // The arguments have been checked. The handler reads them once more itself, unless a JSON Schema is all that there is.
-        const params = jsonSchemaOf(definition) === undefined
-          ? Result.getOrElse(Arguments.read(call.arguments), () => ({}))
-          : decoded
-        return toolkit.handle(name, params as never, call.id).pipe(
+        return handlerParams(definition, call.arguments, decoded).pipe(
+          Effect.flatMap((params) => toolkit.handle(name, params as never, call.id)),
           Stream.unwrap,
           Stream.filter((result) => !result.preliminary),
           Stream.runLast,
@@ -146,6 +144,27 @@ export const fromToolkit: {
         )
       }))
   ) as never
+}
+
+/**
+ * The parameters that the handler of a toolkit reads once more. Arguments in JSON form, such as null for an absent field, are encoded again: the
+ * handler knows the schema's own form only. Of a tool with a JSON Schema, nothing is read again.
+ */
+const handlerParams = (definition: AiTool.Any, given: unknown, decoded: unknown): Effect.Effect<unknown> => {
+  if (jsonSchemaOf(definition) !== undefined) return Effect.succeed(decoded)
+  const schema = definition.parametersSchema as Schema.Codec<unknown>
+  const raw = Result.getOrElse(Arguments.read(given), () => ({}))
+  return Effect.catch(
+    Effect.as(Schema.decodeUnknownEffect(schema)(raw), raw),
+    () => Effect.orElseSucceed(Schema.encodeEffect(schema)(decoded), () => raw)
+  )
+}
+
+/** A definition whose parameters `effect/ai` checks in JSON form, as the model is sent them. */
+const readingJson = (definition: AiTool.Any): AiTool.Any => {
+  if (AiTool.isDynamic(definition) || !Schema.isSchema(definition.parametersSchema)) return definition
+  const parameters = inJsonForm(definition.parametersSchema as Schema.Top)
+  return parameters === definition.parametersSchema ? definition : definition.setParameters(parameters as never)
 }
 
 /** A tool of `effect/ai` that was made from one with recovery, which leaves `E` and needs `R`. What it leaves is its failure. */
@@ -244,7 +263,7 @@ export const toToolkit = <
   const foreign = made.flatMap(({ tool }) => tool.info.foreignDescription ? [tool.name] : [])
   const gate = toolkitGate(onTainted, (name) => compiled.get(name)?.tool.trust === "trusted", foreign)
   const handlers = {
-    tools: Object.fromEntries([...compiled].map(([name, { tool }]) => [name, gate.definition(tool)])),
+    tools: Object.fromEntries([...compiled].map(([name, { tool }]) => [name, readingJson(gate.definition(tool))])),
     handle: answerCalls({ foreign, gate, onTainted, tools: compiled })
   }
   // As those of `effect/ai`, it is an Effect of itself with its handlers.

@@ -1,11 +1,12 @@
 /** JSON texts that a model writes piece by piece, for providers: what arguments of a call hold, and whether a text has come to its end. */
 import * as AiTool from "effect/ai/Tool"
+import { lossyNumbers } from "./internal/foundation/lossyNumbers.ts"
 import { maxDepth, shapeOf, textShapeOf } from "./internal/foundation/jsonShape.ts"
 
 /**
  * The value of a call's arguments, or the text where the value would lose something: what is not JSON, a string, a key that
- * stands twice, `__proto__`, and what lies deeper than 200 levels. The tool's own check names it. Blank text and `null` are
- * how servers spell a call without arguments: `{}`.
+ * stands twice, a number with more digits than a double holds, `__proto__`, and what lies deeper than 200 levels. The tool's own check
+ * names it. Blank text and `null` are how servers spell a call without arguments: `{}`.
  *
  * ```ts
  * import { JsonText } from "@recourse/core"
@@ -22,7 +23,8 @@ export const argumentsOf = (text: string): unknown => {
   try {
     const value = AiTool.unsafeSecureJsonParse(text)
     if (value === null) return {}
-    return typeof value === "string" || shapeOf(value, maxDepth).keys !== colons ? text : value
+    const isChanged = typeof value === "string" || shapeOf(value, maxDepth).keys !== colons
+    return isChanged || lossyNumbers(text).length > 0 ? text : value
   } catch {
     return text
   }

@@ -64,7 +64,8 @@ export const fixer = (
 }
 
 /**
- * A fixer for `InvalidArgs` that writes values in the JSON type that the tool asks for: `42` as `"42"`, `"42"` as `42`, `"true"` as `true`.
+ * A fixer for `InvalidArgs` that writes values in the JSON type that the tool asks for: `42` as `"42"`, `"42"` as `42`, `"true"` as `true`,
+ * `"[1,2]"` as `[1,2]`, `"{\"a\":1}"` as `{"a":1}`.
  * Costs no model call. What it answers passes the tool's schema and the policies like the model's own, and the history says what was used.
  *
  * It declines what is not a matter of type, what would lose a digit, what may be meant as one of several types, and tools that do not declare

@@ -12,7 +12,10 @@ const parameters = Schema.Struct({
   gift: Schema.optionalKey(Schema.Boolean),
   either: Schema.optionalKey(Schema.Union([Schema.Number, Schema.String])),
   both: Schema.optionalKey(Schema.Union([Schema.Number, Schema.Boolean])),
-  lines: Schema.optionalKey(Schema.Array(Line))
+  lines: Schema.optionalKey(Schema.Array(Line)),
+  first: Schema.optional(Line),
+  ids: Schema.optional(Schema.Array(Schema.Number)),
+  note: Schema.optionalKey(Schema.Union([Schema.String, Schema.Array(Schema.String)]))
 })
 
 const ran = (args: unknown, effects: "read" | "write" = "read", tools?: ReadonlyArray<string>) =>
@@ -53,7 +56,11 @@ describe("a coercer", () => {
       [{ both: "7" }, { both: 7 }],
       [{ lines: [{ sku: 1, count: "2" }, { sku: "b", count: 3 }] }, {
         lines: [{ sku: "1", count: 2 }, { sku: "b", count: 3 }]
-      }]
+      }],
+      [{ ids: "[1,2]" }, { ids: [1, 2] }],
+      [{ ids: " [] " }, { ids: [] }],
+      [{ first: `{"sku":"a","count":1}` }, { first: { sku: "a", count: 1 } }],
+      [{ lines: [`{"sku":"a","count":1}`] }, { lines: [{ sku: "a", count: 1 }] }]
     ] as const
   ) {
     it.effect(`uses ${JSON.stringify(used)} for ${JSON.stringify(given)}, which policies see and the record says`, () =>
@@ -78,6 +85,14 @@ describe("a coercer", () => {
       { gift: 1 },
       { either: true },
       { lines: [{ sku: "a", count: "2.5" }] },
+      { ids: "{}" },
+      { ids: "[1,2" },
+      { ids: "[9007199254740993]" },
+      { ids: "[0.12345678901234567891]" },
+      { first: "[]" },
+      { first: `{"sku":"a","sku":"b","count":1}` },
+      { first: `{"__proto__":{},"sku":"a","count":1}` },
+      { id: ["[1]"], note: 1 },
       { id: 42, price: "cheap" }
     ]
   ) {

@@ -11,6 +11,7 @@ import * as Schema from "effect/Schema"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Tool from "effect/ai/Tool"
 import * as JsonText from "@recourse/core/JsonText"
+import * as ToolSchema from "@recourse/core/ToolSchema"
 import { isFields } from "./errorCodes.ts"
 
 /** Provider options of one tool, e.g. Anthropic's `cacheControl`. Public as `AiSdk.ToolProviderOptions`. */
@@ -34,7 +35,7 @@ export const toTools = (
     return {
       type: "function",
       name: tool.name,
-      inputSchema: Tool.getJsonSchema(tool, inDialect(tool) ? { transformer } : undefined),
+      inputSchema: inDialect(tool) ? Tool.getJsonSchema(tool, { transformer }) : ToolSchema.parametersOf(tool),
       ...(description === undefined ? undefined : { description }),
       ...(strict === undefined ? undefined : { strict }),
       ...(Object.keys(options).length === 0 ? undefined : { providerOptions: options })

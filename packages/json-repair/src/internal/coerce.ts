@@ -1,4 +1,5 @@
 /** Coercion: a value of one JSON type as one of another type, where that is the same value in other writing. */
+import * as JsonText from "@recourse/core/JsonText"
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -57,6 +58,12 @@ const exactNumber = (text: string): number | undefined => {
   return Number.isFinite(value) && (Number.isSafeInteger(value) || String(value) === text) ? value : undefined
 }
 
+/** The array or object that a text holds if that type is wanted and no part of it changes by parsing: digits, equal keys. */
+const nested = (text: string, wanted: ReadonlySet<unknown>): unknown => {
+  const value = JsonText.argumentsOf(text)
+  return typeof value === "object" && wanted.has(Array.isArray(value) ? "array" : "object") ? value : undefined
+}
+
 /** The value as one of the types that are wanted. Nothing where it is one already, where there is none, and where several would do. */
 export const coerced = (value: unknown, wanted: ReadonlySet<unknown>): unknown => {
   if (typeof value === "number" || typeof value === "boolean") {
@@ -66,6 +73,7 @@ export const coerced = (value: unknown, wanted: ReadonlySet<unknown>): unknown =
   if (typeof value !== "string" || wanted.has("string")) return undefined
   const text = value.trim()
   if (text === "true" || text === "false") return wanted.has("boolean") ? text === "true" : undefined
+  if (text.startsWith("[") || text.startsWith("{")) return nested(text, wanted)
   const parsed = exactNumber(text)
   return wanted.has("number") || (wanted.has("integer") && Number.isInteger(parsed)) ? parsed : undefined
 }

@@ -59,6 +59,8 @@ export interface ToolInfo {
   readonly untrusted: boolean
   /** Whether identical calls are meant: it tells a state, or takes a step each time. */
   readonly polls?: boolean | undefined
+  /** Whether the key of a call is made of its arguments: equal calls have one key. */
+  readonly hasKeyFunction?: boolean | undefined
   /** Whether identical calls of one answer are one execution. */
   readonly coalesce?: boolean | undefined
   /** Whether what it writes is committed with the record of its outcome, where the run's journal can. */

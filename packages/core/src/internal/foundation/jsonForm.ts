@@ -1,4 +1,4 @@
-/** JSON forms: what a model writes for values that JSON has no form of its own for, such as dates. */
+/** JSON forms: the JSON that stands for values that are none, such as dates, and null for an absent optional field. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
@@ -20,7 +20,10 @@ const partsOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
   }
 }
 
-const isNoJson = (ast: SchemaAST.AST): boolean => SchemaAST.isDeclaration(ast) || SchemaAST.isBigInt(ast)
+/** Whether JSON has another form for the values of a type: text for dates and bigints, null for undefined. */
+const isNoJson = (ast: SchemaAST.AST): boolean =>
+  SchemaAST.isDeclaration(ast) || SchemaAST.isBigInt(ast) || SchemaAST.isUndefined(ast) || SchemaAST.isVoid(ast) ||
+  (SchemaAST.isLiteral(ast) && typeof ast.literal === "bigint")
 
 /** Whether what a schema encodes to holds values that stand in JSON in another form. */
 const holdsOthers = (schema: Schema.Top): boolean => {
@@ -35,6 +38,10 @@ const holdsOthers = (schema: Schema.Top): boolean => {
   }
   return false
 }
+
+/** The schema of the JSON form of a schema's values, which is the schema itself if that is their own form. */
+export const inJsonForm = <S extends Schema.Top>(schema: S): S =>
+  holdsOthers(schema) ? Schema.toCodecJson(schema) as unknown as S : schema
 
 /** Whether a value holds a number that JSON has no form for: effect writes `NaN` as text, and no model may answer with that. */
 const isFinite = (value: unknown, depth = 100): boolean => {

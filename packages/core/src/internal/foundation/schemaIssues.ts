@@ -67,8 +67,16 @@ const expectedByType = (ast: SchemaAST.AST, options: Options): string => {
     const first = ast.types.slice(0, maxValues).map((type) => expectedByType(type, options).replace(/^expected /, ""))
     return `expected ${first.join(" | ")} | ${ast.types.length - maxValues} more`
   }
-  return SchemaIssue.defaultLeafHook(new SchemaIssue.InvalidType(ast, undefined)).replace("Expected ", "expected ")
+  return withoutNonFinite(
+    SchemaIssue.defaultLeafHook(new SchemaIssue.InvalidType(ast, undefined)).replace("Expected ", "expected ")
+  )
 }
+
+/** The texts of the JSON form of a number, which no model is sent. */
+const nonFinite = `"Infinity" | "-Infinity" | "NaN"`
+
+const withoutNonFinite = (text: string): string =>
+  text === `expected ${nonFinite}` ? "expected number" : text.replaceAll(` | ${nonFinite}`, "")
 
 /** A list that is filled up to its bound, and counted beyond. */
 class Issues {

@@ -9,6 +9,7 @@ import * as AiTool from "effect/ai/Tool"
 import type { Issue } from "../../ToolError.ts"
 import { embeddedJson } from "../foundation/embeddedJson.ts"
 import { decoderOfJson } from "../foundation/jsonForm.ts"
+import { sentSchema } from "../foundation/sentSchema.ts"
 import { describe, fromIssue } from "../foundation/schemaIssues.ts"
 
 export interface OutputReader {
@@ -84,7 +85,7 @@ export const outputReader = (schema: Schema.Top): OutputReader => {
     instructions: text
       ? undefined
       : `When you are done, answer with JSON and nothing else, matching this JSON schema: ${
-        JSON.stringify(AiTool.getJsonSchemaFromSchema(schema))
+        JSON.stringify(sentSchema(schema))
       }`,
     read: (answer, transformer) =>
       text

@@ -155,6 +155,10 @@ export const waiting = (traceId: string, user?: UserTexts): ToolFailure =>
 export const waitingInPart = (traceId: string, user?: UserTexts): ToolFailure =>
   complete(byCode("approval_required", "A part of this call was done. Another waits for an approval."), traceId, user)
 
+/** A call of an answer that is equal to an earlier one of the same answer, whose tool is not executed twice. */
+export const duplicateCall = (traceId: string, user?: UserTexts): ToolFailure =>
+  complete(byCode("duplicate_call"), traceId, user)
+
 /** The same call with the same arguments gave the same result too often, and no other call gave a new one. */
 export const sameResult = (times: number, traceId: string, user?: UserTexts): ToolFailure =>
   complete(

@@ -17,6 +17,11 @@ export const entries: Readonly<Record<string, Entry>> = {
     model: "No answer came back. What the tool was asked to do may have happened.",
     instruction: "Do not call again. Check first whether it happened."
   },
+  duplicate_call: {
+    model: "This call was not executed: your answer has the same call before it, which was made once.",
+    instruction:
+      "Use the result of that call. If it is meant to be done more than once, call it again in a later answer."
+  },
   idempotency_conflict: {
     model: "Not done: the same key was used before with other arguments. The state is uncertain."
   },

@@ -12,6 +12,7 @@ import { begunOtherwise, mayHaveBegun } from "./changedTool.ts"
 import { delivered, failed, repairedIn, type RoundContext } from "./context.ts"
 import type { CallOutcome, Waiting } from "../run/callResult.ts"
 import { begunEarlier } from "./notComeBy.ts"
+import { duplicate, ofEqualCalls } from "./equalCalls.ts"
 import { callKey, noteResult, repeated, toldBefore, unknown } from "./repeatedFailures.ts"
 import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
 import { type Resumption, withdrawn, withdrawQuestionsAtEnd, withdrawQuestionsOf } from "./withdrawQuestions.ts"
@@ -132,6 +133,8 @@ class Round implements RoundOutcome {
   private complete: ReadonlyArray<CallResult> | undefined
   /** Calls whose result others of the answer wait for. */
   private followed: Map<number, Deferred.Deferred<void>> | undefined
+  /** Indices of the first of equal calls, by their key. */
+  private firsts: Map<string, number> | undefined
 
   constructor(calls: RoundContext, raws: ReadonlyArray<RequestedCall>, resumed: Resumed | undefined) {
     this.calls = calls
@@ -217,17 +220,32 @@ class Round implements RoundOutcome {
     if (followed !== undefined) Deferred.doneUnsafe(followed, Effect.void)
   }
 
-  /** Makes a call, or waits for the same call of the answer, where the tool says that the two are one. */
+  /** The index of the first call of the answer that is equal to this one. */
+  private firstOf(raw: RequestedCall): number {
+    if (this.firsts === undefined) {
+      this.firsts = new Map()
+      for (const [index, other] of this.raws.entries()) {
+        const key = callKey(other)
+        if (!this.firsts.has(key)) this.firsts.set(key, index)
+      }
+    }
+    return this.firsts.get(callKey(raw))!
+  }
+
+  /** Runs a call, or answers it by an equal call of the same answer if its tool is executed once for both. */
   private make(
     calls: RoundContext,
     raw: RequestedCall,
     index: number,
     onEnd: OnEnd
   ): Effect.Effect<CallOutcome, unknown, unknown> {
-    if (calls.tools.get(raw.name)?.tool.info.coalesce !== true) return one(calls, raw, onEnd)
-    const key = callKey(raw)
-    const first = this.raws.findIndex((other) => other.name === raw.name && callKey(other) === key)
+    const equal = this.raws.length === 1 ? undefined : ofEqualCalls(calls, raw)
+    const first = equal === undefined ? index : this.firstOf(raw)
     if (first === index) return one(calls, raw, onEnd)
+    if (equal === "first") {
+      const result = duplicate(calls, raw, this.raws[first]!.id)
+      return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, result)), { onEnd })
+    }
     return Effect.flatMap(this.ended(first), (state) =>
       state?._tag === "Done"
         ? inCallSpan(

@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
  *
  * - `denied`: by a policy. `substituted`: a policy answered in its place.
  * - `approval_requested`, `approval_expired`, `approved`, `edited`, `rejected`, `responded`: approval.
+ * - `duplicate`: it was not executed, because an equal call of the same answer was.
  * - `blocked`: the output guard took the result away.
  * - `cancelled`: it was not run, or interrupted, because the run ended.
  * - `compensated`, `not_compensated`: it was undone when its run ended, or was to be and is not.
@@ -23,6 +24,7 @@ export const Decision = Schema.Literals([
   "edited",
   "rejected",
   "responded",
+  "duplicate",
   "blocked",
   "cancelled",
   "compensated",

@@ -47,6 +47,8 @@ export interface Options<Params = any> extends JsonSchemaOptions {
   readonly onUnknownKeys?: OnUnknownKeys | undefined
   /** How many characters of a result the model reads. Default: the agent's. */
   readonly resultLimit?: number | undefined
+  /** Says that identical calls are meant, as for `Tool.make`. Default: `false`. */
+  readonly polls?: boolean | undefined
   /** Calls are done once for each key, as for `Tool.make`. Needs an `IdempotencyLedger`. */
   readonly idempotency?: true | IdempotencyOptions<Params, unknown, string> | undefined
   /** Whether a person has to approve a call, in place of what the definition says. */
@@ -138,6 +140,7 @@ export const define = (
     failure: options?.failure,
     onUnknownKeys: options?.onUnknownKeys,
     resultLimit: options?.resultLimit,
+    polls: options?.polls,
     idempotency: options?.idempotency && fromOptions(options.idempotency),
     needsApproval: asks ?? approvalOf(definition),
     execute

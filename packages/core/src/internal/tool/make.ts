@@ -44,6 +44,7 @@ import type {
   WriteError
 } from "./callTypes.ts"
 import { fromRecovered } from "./complete.ts"
+import { parametersOf } from "../foundation/sentSchema.ts"
 import { modelDefinition } from "./modelDefinition.ts"
 import { asEffect, type Execute } from "./preliminary.ts"
 import { checkToolOptions, makeKinds } from "./optionKinds.ts"
@@ -91,8 +92,10 @@ export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff
   /** The errors of `execute`, annotated with what may be said of them: see `ErrorProjection.declare`. */
   readonly failure?: Schema.Top | undefined
   /**
-   * Says that identical calls are meant: the tool tells a state that changes by itself, or takes a step each time. Then the agent's
-   * `repeatedCalls` does not count them. Default: `false`. A tool's `status` always polls.
+   * Says that identical calls are meant: the tool returns a state that changes by itself, or takes a step each time. Then the agent's
+   * `repeatedCalls` does not count them, and all equal calls of one answer are executed. Default: `false`: of equal calls of one answer the
+   * first is executed and the others fail as `duplicate_call`, unless `effects` is `"read"` or `"idempotent"`, or `idempotency` has a `key`, by
+   * which they are one. A tool's `status` always polls.
    */
   readonly polls?: boolean | undefined
   /**
@@ -368,7 +371,7 @@ export const define = (options: {
     effects,
     onUnknownKeys: options.onUnknownKeys ?? (effects === "write" ? "refuse" : "drop"),
     resultLimit: options.resultLimit,
-    jsonSchema: () => jsonSchema ??= AiTool.getJsonSchema(definition),
+    jsonSchema: () => jsonSchema ??= parametersOf(definition),
     needsApproval: approvalOf(options.needsApproval),
     asks: options.asks === true,
     failure: options.failure,
@@ -380,7 +383,8 @@ export const define = (options: {
     client: options.client,
     foreignDescription: options.trust === "untrusted" && AiTool.isDynamic(definition),
     listed: options.listed,
-    passesKey: options.idempotency !== undefined && options.idempotency !== "never"
+    passesKey: options.idempotency !== undefined && options.idempotency !== "never",
+    hasKeyFunction: typeof options.idempotency === "object" && options.idempotency.key !== undefined
   }
   const { compensate, status } = options
   const attempt = makeAttempt({

@@ -1,5 +1,6 @@
 /** What clients are told of a tool: its schemas, and its effects as annotations. */
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import { parametersOf } from "@recourse/core/ToolSchema"
 import type * as Tool from "@recourse/core/Tool"
 import * as Context from "effect/Context"
 import * as Option from "effect/Option"
@@ -35,7 +36,7 @@ const outputSchemaOf = ({ status, success, trust }: Tool.Any): McpSchema.ToolOut
 /** A tool as clients see it, and whether its results are structured. Throws `ConfigurationError` for parameters that are no object. */
 export const descriptorOf = (tool: Tool.Any): McpSchema.Tool => {
   const { definition, description, name } = tool
-  const inputSchema = AiTool.getJsonSchema(definition)
+  const inputSchema = parametersOf(definition)
   if (!isObjectRoot(inputSchema)) {
     throw new ConfigurationError({
       subject: `Tool "${name}"`,

@@ -1,9 +1,9 @@
 /** Tools of a chat completions request: their definitions, and which of them the model may or has to call. */
+import * as ToolSchema from "@recourse/core/ToolSchema"
 import * as AiError from "effect/ai/AiError"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Tool from "effect/ai/Tool"
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 import type * as InlineTools from "./inlineTools.ts"
 import type { Quirks } from "../../Quirks.ts"
 
@@ -37,14 +37,9 @@ export const describe = (tool: Tool.Any): Result.Result<Definition, AiError.AiEr
 }
 
 const parameters = (tool: Tool.Any): unknown => {
-  if (Tool.isDynamic(tool) && tool.jsonSchema !== undefined) return tool.jsonSchema
-  const { definitions, schema } = Schema.toJsonSchemaDocument(tool.parametersSchema, { onExcessProperty: "error" })
-  return {
-    ...schema,
-    // A function without parameters has them spelled out: some servers refuse an object schema without them.
-    ...(schema.type === "object" && schema.properties === undefined ? { properties: {} } : undefined),
-    ...(Object.keys(definitions).length > 0 ? { $defs: definitions } : undefined)
-  }
+  const schema = ToolSchema.parametersOf(tool)
+  // A function without parameters has them spelled out: some servers refuse an object schema without them.
+  return schema.type === "object" && schema.properties === undefined ? { ...schema, properties: {} } : schema
 }
 
 /** The field `tool_choice`. */

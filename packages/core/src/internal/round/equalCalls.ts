@@ -1,0 +1,31 @@
+/**
+ * Equal calls of one answer: same tool, same arguments, other ids. Models that repeat themselves write one call many times, so a write is
+ * executed for the first of them only, and the others are reported as duplicates.
+ */
+import { hasIntent } from "../call/intent.ts"
+import * as Failures from "../projection/failures.ts"
+import type { CallResult, RequestedCall } from "../run/callResult.ts"
+import { failed, type RoundContext } from "./context.ts"
+
+/**
+ * Returns how equal calls of one answer are executed: `first` only the first, `shared` once with a result for each, `undefined` each.
+ */
+export const ofEqualCalls = (calls: RoundContext, raw: RequestedCall): "first" | "shared" | undefined => {
+  const info = calls.offered.includes(raw.name) ? calls.tools.get(raw.name)?.tool.info : undefined
+  if (info === undefined) return undefined
+  if (info.coalesce === true) return "shared"
+  // A key that is made of the arguments makes equal calls one in the ledger, which answers them all.
+  const isRepeatable = info.polls === true || info.hasKeyFunction === true || info.effects === "read" ||
+    info.effects === "idempotent"
+  return isRepeatable || hasStarted(calls, raw) ? undefined : "first"
+}
+
+/** Whether an earlier execution of the run started the call: it is replayed and never reported as not executed. */
+const hasStarted = ({ run }: RoundContext, { id, name }: RequestedCall): boolean =>
+  run.journal?.isResumed === true && hasIntent(run.journal, run, name, id)
+
+/** Returns the result of a call that is not executed because an equal call of its answer is. */
+export const duplicate = ({ run, shown }: RoundContext, call: RequestedCall, first: string): CallResult => ({
+  ...failed(call, Failures.duplicateCall(run.id, shown.user)),
+  verdict: { decision: "duplicate", reason: `The call "${first}" of the same answer has the same arguments` }
+})
