@@ -27,9 +27,8 @@ const deskOf = (log: Log, { added = false, changed = [], gone = [] }: {
       })
     )
   const helper = Agent.make("helper", { instructions: "helper", tools: tools("peek", "refund"), defaults })
-  const asked = Agent.asTool("ask_helper", {
-    description: changed.includes("ask_helper") ? "Otherwise" : "As before"
-  })(helper)
+  const description = changed.includes("ask_helper") ? "Otherwise" : "As before"
+  const asked = helper.pipe(Agent.asTool("ask_helper", { description }))
   return Durable.make(
     Agent.make("desk", { instructions: "desk", tools: [...tools("write", "pay"), asked], defaults })
   )
