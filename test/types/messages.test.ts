@@ -160,7 +160,7 @@ const wrong: ReadonlyArray<readonly [program: string, says: string, below?: stri
   ],
   [
     "Tool.fromJsonSchema(\"t\", { schema: {}, execute: () => Effect.void })",
-    "Type '{}' is not assignable to type '\"There is no \\\"schema\\\" here.\"'."
+    "There is no \\\"schema\\\" here. Use parameters."
   ]
 ]
 

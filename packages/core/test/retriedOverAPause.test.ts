@@ -61,7 +61,7 @@ const ends = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
 
 describe("the call of an agent that is retried over a pause", () => {
   it.effect.each(["read", "write"] as const)(
-    "has four attempts, in however many lives: it asks about a %s",
+    "has the attempts that are lawful, in each execution: a %s that asks",
     (effects) =>
       Effect.gen(function*() {
         const begun = Effect.gen(function*() {
@@ -72,17 +72,19 @@ describe("the call of an agent that is retried over a pause", () => {
           const { kept, life } = journalOf()
           return { kept, world, live: (cut?: CutAt) => lived(life(cut).journal, outcome) }
         })
+        // An agent that has written is not repeated.
+        const expected = effects === "write" ? ["Failed 2"] : ["Failed 2", "Failed 3", "Succeeded 4"]
         const whole = yield* begun
         const { events, outcome } = yield* whole.live()
         assert.strictEqual(outcome?._tag, "Completed")
-        assert.deepStrictEqual(ends(events), ["Failed 2", "Failed 3", "Succeeded 4"])
+        assert.deepStrictEqual(ends(events), expected)
         for (const cut of cuts(whole.kept.size)) {
           const { live, world } = yield* begun
           yield* live(cut)
           const { events, outcome } = yield* live()
           assert.strictEqual(outcome?._tag, "Completed", cut.about)
           const told = ends(events)
-          assert.deepStrictEqual(told, ["Failed 2", "Failed 3", "Succeeded 4"].slice(3 - told.length), cut.about)
+          assert.deepStrictEqual(told, expected.slice(expected.length - told.length), cut.about)
           if (effects === "write") assert.isAtMost(world.paid, 1, cut.about)
         }
       })

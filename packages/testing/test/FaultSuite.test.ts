@@ -368,7 +368,7 @@ describe("a suite", () => {
         [
           ["ledger", "store_fails", 4, 1, "ledger_unavailable", "done"],
           ["ledger", "store_answer_lost", 4, 1, "ledger_unavailable", "done"],
-          ["ledger", "store_hangs", 5, 1, "done", "ledger_unavailable"],
+          ["ledger", "store_hangs", 5, 1, "ledger_unavailable", "done"],
           ["ledger", "store_does_twice", 4, 2, "done", "done"],
           ["ledger", "store_fails", 4, 2, "done", "done", "the fault was not injected: ledger was not called as often"],
           [

@@ -157,11 +157,15 @@ const bugs: Readonly<Record<string, Bug>> = {
         )
       ])
   },
-  "a raw retry around the run of an agent": {
+  "a raw retry around the run of an agent, with another input": {
     law: "nothing_is_done_twice",
     bug: () =>
       make([chargeWith({})], {
-        around: (agent) => Agent.fromFunction("again", (input) => Effect.retry(agent.run(input), { times: 2 }))
+        around: (agent) =>
+          Agent.fromFunction("again", (input) => {
+            let attempts = 0
+            return Effect.retry(Effect.suspend(() => agent.run(`${input} ${++attempts}` as typeof input)), { times: 2 })
+          })
       }),
     twin: () =>
       make([chargeWith({})], {

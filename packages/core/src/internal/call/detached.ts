@@ -3,15 +3,16 @@ import * as Effect from "effect/Effect"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { type CallRecord, toolName } from "./record.ts"
 
-/** The call around a call that has ended, if one has. */
-const endedAround = ({ parent }: CallRecord): CallRecord | undefined =>
-  parent === undefined || parent.ended !== undefined ? parent : endedAround(parent)
+/** Whether a call has ended, or all calls that it is made in have: a write is met again in a read that is made again. */
+const isOver = (record: CallRecord): boolean => record.ended !== undefined || isOverAround(record)
+
+const isOverAround = ({ metIn, parent }: CallRecord): boolean =>
+  parent !== undefined && isOver(parent) && (metIn === undefined || [...metIn].every(isOver))
 
 /** How a call ends that is made in a call that has ended; nothing if it may start. No result of it could reach its run. */
 export const refuseDetached = (record: CallRecord): Effect.Effect<never> | undefined => {
-  if (record.parent === undefined) return undefined
-  const around = endedAround(record)
-  if (around === undefined) return undefined
+  const around = record.parent
+  if (around === undefined || !isOverAround(record)) return undefined
   const error = new ConfigurationError({
     subject: `Tool "${toolName(record)}"`,
     problem: `it was called within the call "${around.callId}" of "${

@@ -64,11 +64,13 @@ export interface Claimant {
 }
 
 /** Whether two claimants of one key are different tools: of one name, in different agents. */
-const isOtherTool = (one: Claimant, other: Claimant): boolean => one.agent !== other.agent && one.tool !== other.tool
+const isOtherTool = (one: Claimant | undefined, other: Claimant | undefined): boolean =>
+  one !== undefined && other !== undefined && one.agent !== other.agent && one.tool !== other.tool
 
 interface Running {
   readonly arguments: string
   readonly settled: Deferred.Deferred<void>
+  readonly by?: Claimant | undefined
 }
 
 /**
@@ -154,7 +156,7 @@ export const claims = (
    * kept after they were released, as a request that got no answer may be carried out late.
    */
   const doubtful = new Recent<string, string>(doubtfulAtMost)
-  /** The first claimants of own keys in this process. */
+  /** The claimants that have recorded an entry in this process. */
   const claimants = new Recent<string, Claimant>(claimantsAtMost)
   /** Claims whose `begin` got no answer in time. */
   const silent = new WeakSet<Intent>()
@@ -211,16 +213,17 @@ export const claims = (
   const claim = (
     intent: Intent,
     onHeld: (settle: Effect.Effect<void>) => void,
-    waited: boolean
+    waited: boolean,
+    by: Claimant | undefined
   ): Effect.Effect<Claimed, LedgerError> =>
     Effect.suspend(() => {
       const other = running.get(intent.id)
       if (other !== undefined) {
-        return other.arguments === intent.arguments
-          ? Effect.andThen(Effect.interruptible(Deferred.await(other.settled)), claim(intent, onHeld, true))
+        return other.arguments === intent.arguments && !isOtherTool(by, other.by)
+          ? Effect.andThen(Effect.interruptible(Deferred.await(other.settled)), claim(intent, onHeld, true, by))
           : Effect.succeed<Claimed>({ _tag: "Conflict" })
       }
-      const mine: Running = { arguments: intent.arguments, settled: Deferred.makeUnsafe<void>() }
+      const mine: Running = { arguments: intent.arguments, settled: Deferred.makeUnsafe<void>(), by }
       running.set(intent.id, mine)
       const { claim: held, settle, started } = hold(intent, mine)
       onHeld(settle)
@@ -240,6 +243,7 @@ export const claims = (
           Effect.flatMap(begin, (found): Effect.Effect<Claimed, LedgerError> => {
             // An entry of this claim: the answer of the first try was lost, or an earlier life of the run began it.
             if (found === undefined || (found.entry.claim === intent.claim && found.entry.outcome === undefined)) {
+              if (by !== undefined) claimants.set(intent.id, by)
               return Effect.as(started(asked), { _tag: "Begun", claim: held, isAgain: found !== undefined })
             }
             const { entry, now } = found
@@ -247,7 +251,10 @@ export const claims = (
             if (entry.outcome === undefined && entry.claim === doubtful.get(entry.id)) {
               return Effect.andThen(store.release({ ...intent, claim: entry.claim }), ask(waitedMillis, poll))
             }
-            if (entry.arguments !== intent.arguments || entry.tool !== intent.tool) {
+            if (
+              entry.arguments !== intent.arguments || entry.tool !== intent.tool ||
+              isOtherTool(by, claimants.get(intent.id))
+            ) {
               return Effect.as(settle, { _tag: "Conflict" })
             }
             if (entry.outcome !== undefined) {
@@ -298,15 +305,5 @@ export const claims = (
       return Effect.as(Effect.onError(store.reopen?.(intent, during) ?? Effect.void, () => close), close)
     })
 
-  const claimBy: ClaimKey = (intent, onHeld, by) =>
-    Effect.suspend(() => {
-      const before = claimants.get(intent.id)
-      if (by !== undefined && before !== undefined && isOtherTool(by, before)) {
-        return Effect.succeed<Claimed>({ _tag: "Conflict" })
-      }
-      if (by !== undefined && before === undefined) claimants.set(intent.id, by)
-      return claim(intent, onHeld, false)
-    })
-
-  return { claim: claimBy, reopen }
+  return { claim: (intent, onHeld, by) => claim(intent, onHeld, false, by), reopen }
 }

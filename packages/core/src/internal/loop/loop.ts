@@ -38,16 +38,17 @@ const begin = (
   input: unknown,
   text: InputText,
   skill: Skill.Any | undefined,
-  instructions: string | undefined
+  instructions: string | undefined,
+  conversation: Prompt.Prompt | undefined
 ): ReadonlyArray<Mending> => {
-  const { output, prompt } = state.program
+  const { output } = state.program
   const system = [instructions, skill?.instructions, output.instructions].filter((part) => part !== undefined)
   if (system.length > 0) state.transcript.system(system.join("\n\n"))
-  if (prompt === undefined) {
+  if (conversation === undefined) {
     state.transcript.user(text())
     return []
   }
-  const { mended, prompt: earlier } = mend(Prompt.make(prompt(input)))
+  const { mended, prompt: earlier } = mend(conversation)
   state.transcript.prompt(earlier)
   if (state.session.isReplaced) state.session.replacedInput = Prompt.isPrompt(input) ? input : earlier
   addTaint(state.run.taintedBy, taintedBy(earlier))
@@ -90,14 +91,13 @@ const beginWith = (
       return Effect.flatMapEager(guard !== undefined && asksModel ? guard.beside(chosen) : chosen, (skill) => {
         if (skill instanceof Change) return startAgain(state, skill.value)
         if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
+        const conversation = program.prompt && Prompt.make(program.prompt(input))
         const tools = withRequestTools(
           skill?.tools ?? program.tools,
-          session.requestTools = program.prompt === undefined
-            ? undefined
-            : requestToolsIn(Prompt.make(program.prompt(input)))
+          session.requestTools = conversation && requestToolsIn(conversation)
         )
         return Effect.flatMapEager(instructionsFor(program, input), (instructions) => {
-          const mended = begin(state, tools, input, text, skill?.skill, instructions)
+          const mended = begin(state, tools, input, text, skill?.skill, instructions, conversation)
           state.run.skill = skill?.skill.name
           // What a guard has not let pass is not gone on with.
           session.begun = guard === undefined || guard.hasPassed()

@@ -473,7 +473,11 @@ export const programLaws = {
     // An answer that was cut off is not asked for again where its beginning was told.
     if (plain.program.order !== 0 || plain.program.model.some(({ fault }) => fault === "cut")) return []
     const shown = (run: Observed): Readonly<Record<string, string>> => ({
-      deeds: textOf(run.deeds.map(({ callId, done, order, state, tool }) => ({ callId, done, order, state, tool }))),
+      // Calls that run at once may interleave in either order.
+      deeds: textOf(
+        run.deeds.map(({ callId, done, order, state, tool }) => ({ callId, done, order, state, tool }))
+          .toSorted((a, b) => a.callId < b.callId ? -1 : a.callId > b.callId ? 1 : 0)
+      ),
       endings: textOf(run.parts.map(({ exit }) => exit._tag)),
       conversation: run.parts.map(transcriptOf).join("\n"),
       duration: textOf(run.parts.map(({ elapsed }) => elapsed))
