@@ -210,7 +210,7 @@ describe("cost", () => {
   const model = (usage: ReadonlyArray<{ input: number; output: number; cached?: number }>) =>
     ScriptedModel.layer([
       ...usage.map((usage) => ({ ...ScriptedModel.call("a", {}), usage })),
-      ScriptedModel.text("done", { usage: { input: 0, output: 1 } })
+      ScriptedModel.text("done", { usage: { input: 1, output: 1 } })
     ])
   const named = Layer.succeed(Model.ModelName, "small-1")
   const prices = Budget.layerPrices({ "small-1": { input: 2, cached: 0.5, output: 10 } })
@@ -223,7 +223,7 @@ describe("cost", () => {
         Effect.provide([
           model([
             { input: 1_000_000, output: 100_000, cached: 400_000 },
-            { input: 1_000_000, output: 0 },
+            { input: 1_000_000, output: 1 },
             { input: 1, output: 1 }
           ]),
           prices,
@@ -231,8 +231,8 @@ describe("cost", () => {
           listener
         ])
       )
-      // 0.6 · 2 + 0.4 · 0.5 + 0.1 · 10 = 2.4, then 2: below 5; then 0.000012, and 0.00001 for the text.
-      assert.approximately(report.usage.cost, 4.400022, 1e-9)
+      // 0.6 · 2 + 0.4 · 0.5 + 0.1 · 10 = 2.4, then 2.00001: below 5; then 0.000012, and 0.000012 for the text.
+      assert.approximately(report.usage.cost, 4.400034, 1e-9)
       assert.strictEqual(report.usage.cachedInputTokens, 400_000)
       assert.isTrue(Exit.isSuccess(report.exit))
       assert.deepStrictEqual(

@@ -14,7 +14,8 @@ import {
   IdempotencyLedger,
   Recovery,
   Tool,
-  ToolCall
+  ToolCall,
+  ToolError
 } from "@recourse/core"
 import { by, Down, random } from "./kit.ts"
 import { slowTexts } from "./slowTexts.ts"
@@ -196,7 +197,10 @@ const judge = (
   const pausedAt = events.findLastIndex((event) => event._tag === "RunFinished" && event.outcome === "paused")
   const waits = pausedAt >= 0 && !events.slice(pausedAt).some(({ _tag }) => _tag === "ToolCallStarted")
   const defects = Exit.isFailure(ended.exit) ? ended.exit.cause.reasons.filter(Cause.isDieReason) : []
-  const died = defects.length > 0 && !defects.some(({ defect }) => defect === "bug")
+  const died = defects.length > 0 &&
+    !defects.some(({ defect }) =>
+      defect === "bug" || (defect instanceof ToolError.ExecutorDefect && defect.reason === "bug")
+    )
   return [
     ...(ended.stopped === undefined ? [] : [`it was ${ended.stopped}`]),
     ...(ended.fibers === 0 ? [] : [`${ended.fibers} fibers are left`]),

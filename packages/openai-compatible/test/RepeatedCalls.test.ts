@@ -206,12 +206,12 @@ describe("calls that are reported more than once", () => {
       events(pay("a", "{\"amount\":5}"), delta({ index: 0, id: "a" }, undefined, "{\"amount\":6}")),
       []
     ],
-    "pays twice for numbers that a JavaScript number cannot tell apart": [
+    "pays nothing for numbers that a JavaScript number cannot hold": [
       events(
         delta({ index: 0, id: "a" }, "pay", "{\"amount\":1,\"note\":2512292042121000001}"),
         delta({ index: 0, id: "a" }, "pay", "{\"amount\":1,\"note\":2512292042121000002}")
       ),
-      [1, 1]
+      []
     ],
     "pays once for a call in two choices of one index": [
       {
@@ -235,6 +235,8 @@ describe("calls that are reported more than once", () => {
           parameters: Schema.Struct({ amount: Schema.Int, note: Schema.optionalKey(Schema.Unknown) }),
           success: Schema.String,
           effects: "write",
+          // Two equal payments of one answer are two: what the wire has repeated is one.
+          polls: true,
           execute: ({ amount }) => Effect.sync(() => (paid.push(amount), "paid"))
         })
         yield* Agent.make("payer", { tools: [Pay], defaults: { onError: Recovery.standard } }).stream("Pay").pipe(

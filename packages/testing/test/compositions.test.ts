@@ -182,19 +182,6 @@ const bugs: Readonly<Record<string, Bug>> = {
     bug: () => subjectOf(askClerk("read", charge()), bossAndClerk),
     twin: () => subjectOf(askClerk("write", charge()), bossAndClerk)
   },
-  "an agent as a tool that says it is idempotent": {
-    law: "nothing_is_done_twice",
-    bug: () =>
-      subjectOf(
-        askClerk("idempotent", charge(), Recovery.retry({ times: 2, schedule: Schedule.forever })),
-        bossAndClerk
-      ),
-    twin: () =>
-      subjectOf(
-        askClerk("idempotent", charge(ofOrder, keyed), Recovery.retry({ times: 2, schedule: Schedule.forever })),
-        bossAndClerk
-      )
-  },
   "two agents that race to write": {
     law: "nothing_is_done_twice",
     bug: () => subjectOf(Agent.firstOf("either", [agentOf("a", [charge()]), agentOf("b", [charge()])]), chargesA),

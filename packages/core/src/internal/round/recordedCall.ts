@@ -5,12 +5,14 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Diverged, type Journal } from "../../Journal.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
+import { newRecord } from "../call/newRecord.ts"
+import { forEachAround, outerOf } from "../call/record.ts"
 import { provide } from "../foundation/provideService.ts"
 import { toJson } from "../foundation/jsonValue.ts"
 import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
 import { encodePrompt } from "../foundation/promptJson.ts"
 import { noteCameBy } from "../run/cameBy.ts"
-import { CurrentRun } from "../run/run.ts"
+import { CurrentRun, noteStartedWrite } from "../run/run.ts"
 import { readResults } from "../run/session.ts"
 import { countAgain, tallied, Used, usedBy } from "../run/tally.ts"
 import { resultsMessage } from "../run/transcript.ts"
@@ -33,6 +35,21 @@ const keyOf = ({ run }: RoundContext, { id }: RequestedCall): string => `${run.p
 
 const argumentsOf = ({ params }: RequestedCall): string => canonicalJson(Option.getOrElse(toJson(params), () => null))
 
+/** Notes a write of an earlier execution: the calls around it are not repeated, as they would start the agent that wrote again. */
+const noteRecordedWrite = (calls: RoundContext, { id, name }: RequestedCall, { executed }: Used): void => {
+  const info = calls.tools.get(name)?.tool.info
+  if (info === undefined || (info.effects !== "write" && !info.passesKey)) return
+  const outcomes = executed.map((call) => (call as { readonly outcome?: unknown }).outcome)
+  const happened = outcomes.includes("success") ? "yes" : outcomes.some((one) => one !== "failure") ? "unknown" : "no"
+  if (happened === "no") return
+  const record = newRecord(id, { around: calls.within })
+  record.tool = info
+  record.executed = true
+  record.happened = record.known = happened
+  noteStartedWrite(calls.run, record)
+  forEachAround(record, (around) => void (around.within ??= new Set()).add(record), outerOf)
+}
+
 /** The outcome that an earlier life of the run recorded of a call, counted as it was then. */
 export const recordedOutcome = (
   calls: RoundContext,
@@ -49,6 +66,7 @@ export const recordedOutcome = (
   // The call around it may make what this one has made, and does not: it has gone no other way by that.
   if (calls.run.parent !== undefined) noteCameBy(calls.run, call.id)
   countAgain(calls.run, found.used)
+  noteRecordedWrite(calls, call, found.used)
   setCounts(calls, call, found.failures)
   return Effect.succeed({ _tag: "Done", result })
 }
