@@ -116,7 +116,11 @@ describe("edited by a person", () => {
       Effect.gen(function*() {
         const { audit, claims } = yield* decided(() => clerk(execute, options), { amount: shown }, edit)
         assert.deepStrictEqual(claims, [[state, { amount: edited }]])
-        assert.deepStrictEqual(audit, [["edited", edited], ...(decision === "" ? [] : [[decision, edited] as const])])
+        assert.deepStrictEqual(audit, [
+          ["edited", edited],
+          ...(name === "and dead" ? [["defect", edited] as const] : []),
+          ...(decision === "" ? [] : [[decision, edited] as const])
+        ])
       }))
   }
 })

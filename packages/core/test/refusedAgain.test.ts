@@ -145,7 +145,9 @@ describe("a keyed write that the next life would refuse", () => {
               world.told = ""
               const { exit } = yield* live(1)
               assert.strictEqual(world.runs, runs, about)
-              const told = Exit.isSuccess(exit) ? world.told : String(Cause.squash(exit.cause))
+              const told = Exit.isSuccess(exit)
+                ? world.told
+                : String((Cause.squash(exit.cause) as { readonly reason?: unknown }).reason ?? Cause.squash(exit.cause))
               assert.strictEqual(told, expected(one), about)
             }).pipe(Effect.provide(Layer.fresh(IdempotencyLedger.layerMemory))),
           { discard: true }

@@ -22,13 +22,19 @@ const worldOf = () => {
     needsApproval: true,
     execute: () => Effect.sync(() => log.push("pay"))
   })
-  const More = Tool.make("more", { effects: "read", execute: () => Effect.void })
+  const OtherPay = Tool.make("pay", {
+    description: "Pays in another way",
+    success: Schema.Int,
+    effects: "write",
+    needsApproval: true,
+    execute: () => Effect.sync(() => log.push("pay"))
+  })
   const options = { defaults: { onError: Recovery.keepGoing }, compensation: {} } as const
   const older = { version: "2", older: { "1": "continue" } } as const
   const first = Durable.make(Agent.make("clerk", { tools: [Flight, Pay], ...options }))
   /** How the agent is made by the next version. */
   const next = {
-    "has other tools": Durable.make(Agent.make("clerk", { tools: [Flight, Pay, More], ...options }), older),
+    "has other tools": Durable.make(Agent.make("clerk", { tools: [Flight, OtherPay], ...options }), older),
     "cannot wait": Durable.make(Agent.fromFunction("clerk", (text: string) => Effect.succeed(text)), older),
     "takes another input": Durable.make(
       Agent.make("clerk", { tools: [Flight, Pay], ...options, input: Schema.Struct({ n: Schema.Int }) }),

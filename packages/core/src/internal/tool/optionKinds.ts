@@ -1,5 +1,6 @@
 /** The options of `Tool.make` and `Tool.fromJsonSchema` for the run-time check, and the sentences about executors that return no Effect. */
 import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import {
@@ -33,6 +34,8 @@ const functionKinds: Readonly<Record<string, string>> = {
 
 const tagOf = (value: unknown): string => Object.prototype.toString.call(value)
 
+const anEffect: Kind = { is: Effect.isEffect, called: "an Effect" }
+
 /** A function that returns an Effect, as far as its kind says. */
 const anExecutor: Kind = {
   is: (value) => typeof value === "function" && !Object.hasOwn(functionKinds, tagOf(value)),
@@ -48,7 +51,7 @@ const base = {
   onUnknownKeys: oneOf("refuse", "drop"),
   resultLimit: aNumber,
   toModelOutput: aFunction,
-  needsApproval: either(aBoolean, aFunction),
+  needsApproval: either(aBoolean, aFunction, anEffect),
   asks: aBoolean,
   trust: oneOf("trusted", "untrusted"),
   failure: aSchema,
