@@ -350,7 +350,7 @@ describe("receipts in drawn programs", () => {
   const program: Programs.Program = {
     ...plain,
     tools: [spec],
-    turns: [[{ tool: 0, order: "a" }, { tool: 0, order: "a" }]]
+    turns: [[{ tool: 0, order: "a" }, { tool: 0, order: "b" }]]
   }
 
   /** What the law finds in a run, with its events as a library with a bug would tell them. */

@@ -476,7 +476,7 @@ export const programLaws = {
       // Calls that run at once may interleave in either order.
       deeds: textOf(
         run.deeds.map(({ callId, done, order, state, tool }) => ({ callId, done, order, state, tool }))
-          .toSorted((a, b) => a.callId < b.callId ? -1 : a.callId > b.callId ? 1 : 0)
+          .toSorted(({ callId: a = "" }, { callId: b = "" }) => a < b ? -1 : a > b ? 1 : 0)
       ),
       endings: textOf(run.parts.map(({ exit }) => exit._tag)),
       conversation: run.parts.map(transcriptOf).join("\n"),
