@@ -170,7 +170,7 @@ describe("a name that objects inherit is like any unknown word", () => {
   it("is no preset", () => {
     for (const name of names) {
       const exit = Effect.runSyncExit(
-        OpenAiCompatible.make({ preset: name, model: "m" }).pipe(Effect.provide(client({ body: "" })))
+        OpenAiCompatible.make({ preset: name as "openai", model: "m" }).pipe(Effect.provide(client({ body: "" })))
       )
       assert.strictEqual(Exit.isFailure(exit) && Exit.findErrorOption(exit)._tag, "Some", name)
     }

@@ -89,7 +89,7 @@ describe("models that cannot be there", () => {
         ["mistral", "meta-llama/llama-3.3-70b"]
       )
       for (const [preset = "", model = ""] of foreign) {
-        const error = yield* setup({ preset, model, apiKey: redacted })
+        const error = yield* setup({ preset: preset as Presets.Name, model, apiKey: redacted })
         assert.strictEqual(error._tag, "ForeignModel")
         assert.include(error.message, `"${model}" is a model of `)
       }
@@ -115,9 +115,16 @@ describe("models that cannot be there", () => {
       for (
         const [preset = "", model = ""] of [...fine, ["gemini", "models/gemini-2.5-pro"], ["ollama", "deepseek-r1"]]
       ) {
-        yield* OpenAiCompatible.make({ preset, model, apiKey: redacted }).pipe(Effect.provide(FetchHttpClient.layer))
+        yield* OpenAiCompatible.make({ preset: preset as Presets.Name, model, apiKey: redacted }).pipe(
+          Effect.provide(FetchHttpClient.layer)
+        )
       }
-      const proxied = { preset: "openai", baseUrl: "https://proxy.example.com/v1", model: "claude-x", apiKey: redacted }
+      const proxied = {
+        preset: "openai" as const,
+        baseUrl: "https://proxy.example.com/v1",
+        model: "claude-x",
+        apiKey: redacted
+      }
       yield* OpenAiCompatible.make(proxied).pipe(Effect.provide(FetchHttpClient.layer))
     }))
 

@@ -451,12 +451,12 @@ describe("tool-call deltas", () => {
     ],
     "of bare values are complete where they are short": [
       [call({}, "now", digits(63)), call({}, "now", "1")],
-      [["id_1", "now", Number(digits(63))], ["id_1_2", "now", 1]]
+      [["id_1", "now", digits(63)], ["id_1_2", "now", 1]]
     ],
     "and not where they are long": [[call({}, "now", digits(64)), call({}, "now", "1")], [[
       "id_1",
       "now",
-      Number(digits(65))
+      digits(65)
     ]]]
   }
   for (const [name, [deltas, expected]] of Object.entries(told)) {
