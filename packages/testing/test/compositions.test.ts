@@ -1,7 +1,7 @@
 /** Typical bugs of composed programs, and composed programs that are lawful: `Laws.check` with its defaults tells them apart. */
 import { assert, describe, it } from "@effect/vitest"
 import { Laws, ScriptedModel, SideEffects, Subject } from "@recourse/testing"
-import { Effect, Layer, Schedule, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import { Agent, Approval, ErrorProjection, Recovery, Tool, ToolCall } from "@recourse/core"
 

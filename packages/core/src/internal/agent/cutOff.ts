@@ -18,6 +18,12 @@ export const oweEndOf = (unwinds: ToUnwind, done: DoneWrites, { provided }: Mode
   const { parent, scope } = run
   const isAll = after.has("interruption")
   if (!isAll && !after.has("rejection")) return
+  // They are compensated before another attempt of the call begins.
+  for (const { live, write } of done.newestFirst()) {
+    if (live !== undefined && write.known === "done" && (isAll || write.revoked === true)) {
+      live.record.isCompensated = true
+    }
+  }
   const end = Effect.contextWith((ambient: Context.Context<never>) => {
     const all = done.newestFirst()
     for (const { write: { id } } of all) if (!isLeftIn(parent, id)) done.delete(id)
