@@ -31,7 +31,10 @@ const { begunWrite, encodedResult, noteDone }: {
   readonly encodedResult: (success: Schema.Top, value: unknown) => Effect.Effect<Schema.Json | undefined>
   readonly noteDone: (executed: object, exit: Exit.Exit<unknown, unknown>) => void
 } = await load("call/noteDone.ts")
-const { forgotten }: { readonly forgotten: (write: object) => Effect.Effect<void> } = await load("call/forgotten.ts")
+const { underKeyOf }: {
+  readonly underKeyOf: (write: object, during: number, compensate: Effect.Effect<void>) => Effect.Effect<void>
+} = await load("call/compensatedKey.ts")
+const forgotten = (write: object) => underKeyOf(write, 1000, Effect.void)
 const { askLedgerOnly, isKeyed, notInLedger }: {
   readonly askLedgerOnly: <A>(
     call: Call,
