@@ -1,5 +1,6 @@
 /** Comparison of parts: how the tools of an agent differ from those that a snapshot is about. */
 import * as Effect from "effect/Effect"
+import * as AiTool from "effect/ai/Tool"
 import { hashOf } from "../foundation/digest.ts"
 import { idWithin, isStepOf } from "../foundation/idsWithin.ts"
 import type { Definition, Definitions, PartState } from "./definitions.ts"
@@ -10,16 +11,17 @@ export interface DescribedTool {
   readonly name: string
   readonly effects: string | undefined
   readonly trust: string
-  readonly info: { readonly description: string | undefined; readonly jsonSchema: () => unknown }
+  readonly definition: AiTool.Any
+  readonly info: { readonly description: string | undefined }
 }
 
-/** A tool as hashes have it. */
-const describeTool = ({ effects, info, name, trust }: DescribedTool) => ({
+/** A tool as hashes have it: with its schema as declared. The form that models get may change with the library. */
+const describeTool = ({ definition, effects, info, name, trust }: DescribedTool) => ({
   name,
   effects,
   trust,
   description: info.description,
-  parameters: info.jsonSchema()
+  parameters: AiTool.getJsonSchema(definition)
 })
 
 /** Exactly what snapshots before version 4 have one hash of. */
