@@ -59,11 +59,19 @@ interface Sdk {
 }
 
 const sdk: Effect.Effect<Sdk, ConfigurationError> = Effect.tryPromise({
-  try: () => import("@modelcontextprotocol/client") as Promise<unknown> as Promise<Sdk>,
+  try: () =>
+    // A bundler accepts that a package is missing if the import says what happens then.
+    import("@modelcontextprotocol/client").then(
+      (sdk: unknown) => sdk as Sdk,
+      (cause: unknown) => {
+        throw cause
+      }
+    ),
   catch: () =>
     new ConfigurationError({
       subject: "@recourse/mcp/OAuth",
-      problem: "it needs the package @modelcontextprotocol/client, which is not installed"
+      problem:
+        "it needs the package @modelcontextprotocol/client, which cannot be loaded. Install it: npm install @modelcontextprotocol/client@2"
     })
 })
 

@@ -26,6 +26,14 @@ const command = (bin: string, name = "testing"): ReadonlyArray<string> => [
 
 /** For each optional peer of a package: programs that need it, and the sentence that they end with. */
 const sentences: Readonly<Record<string, ReadonlyArray<readonly [ReadonlyArray<string>, string]>>> = {
+  "mcp @modelcontextprotocol/client": [[
+    uses(
+      `(await import("@recourse/mcp/OAuth")).layer({ url: "http://127.0.0.1:1", provider: {} }).pipe(
+        Layer.provide((await import("effect/http")).FetchHttpClient.layer)
+      )`
+    ),
+    "it needs the package @modelcontextprotocol/client, which cannot be loaded. Install it: npm install @modelcontextprotocol/client@2"
+  ]],
   "server jose": [[
     uses(
       `(await import("@recourse/server")).Jwt.layerJwt({ key: Redacted.make("k"), issuer: "i", audience: "a" })`
@@ -83,7 +91,7 @@ export const describeWithoutPeers = ({ folder, node22 }: Place): void => {
 
     it("name the package to install when it is needed", async () => {
       const peers = folders.flatMap((name) => optionalPeersOf(name).map((peer) => `${name} ${peer}`))
-      assert.deepStrictEqual(peers, Object.keys(sentences))
+      assert.deepStrictEqual(peers.toSorted(), Object.keys(sentences).toSorted())
       for (const [args, sentence] of Object.values(sentences).flat()) {
         const error = await run(process.execPath, args, folder()).then(() => undefined, (error: Error) => error)
         assert.propertyVal(error?.cause, "code", 1)
