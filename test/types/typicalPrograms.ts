@@ -7,7 +7,7 @@ import { Approver, Drive, Evaluation, Experiment, FaultSuite, Laws, Replay, Scor
 import { AiSdk } from "@recourse/ai-sdk"
 import { Durable, Signal } from "@recourse/durable"
 import { Mcp } from "@recourse/mcp"
-import { Authentication, MemoryRuns, ServerApi } from "@recourse/server"
+import { Authentication, MemoryRuns, Server, ServerApi } from "@recourse/server"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { NextFaults, Project } from "@recourse/studio"
 import * as Settings from "@recourse/openai-compatible/Settings"
@@ -68,6 +68,7 @@ export const typical: Readonly<Record<string, string>> = {
     "asNumber.pipe(Approval.interactive((call) => Effect.succeed(Approval.approve(call))))",
   "@recourse/core/Catalogue.pick": "Catalogue.pick({ en: 1 }, \"en\")",
   "@recourse/core/Conversation.resume": "Conversation.resume(chat, some<Parameters<typeof Conversation.resume>[1]>())",
+  "@recourse/core/Conversation.stream": "Conversation.stream(chat, some<Parameters<typeof Conversation.stream>[1]>())",
   "@recourse/core/Conversation.send": "Conversation.send(chat, some<Parameters<typeof Conversation.send>[1]>())",
   "@recourse/core/ErrorProjection.declare": "ErrorProjection.declare<Down>({ code: \"not_found\" })",
   "@recourse/core/History.summarised": "History.summarised(asText)",
@@ -97,10 +98,12 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/core/Recovery.keepGoing": "call.pipe(Recovery.keepGoing)",
   "@recourse/core/Recovery.policy": "Recovery.policy({ InvalidArgs: { fix: fixer, otherwise: \"escalate\" } })",
   "@recourse/core/Recovery.retry": "call.pipe(Recovery.retry({ times: 1, while: ({ _tag }) => _tag === \"Timeout\" }))",
+  "@recourse/core/Recovery.chatSafe": "call.pipe(Recovery.chatSafe)",
   "@recourse/core/Recovery.standard": "call.pipe(Recovery.standard)",
   "@recourse/core/RunRecord.fromCause":
     "Effect.mapError(asText.run(\"go\"), (error) => RunRecord.fromCause(Cause.fail(error)))",
   "@recourse/core/Skill.make": "Skill.make(\"one\", { description: \"\", tools: [find] })",
+  "@recourse/core/Tool.client": "Tool.client(\"t\", { success: Schema.Int, effects: \"read\" })",
   "@recourse/core/Tool.fromJsonSchema": "Tool.fromJsonSchema(\"t\", { parameters: {}, success: Schema.Int, execute })",
   "@recourse/core/Tool.make":
     "Tool.make(\"t\", { success: Schema.Int, effects: \"write\", timeout: \"1 second\", execute })",
@@ -128,6 +131,7 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/server/Authentication.layerSession":
     "Authentication.layerSession({ cookie: \"c\", lookup: () => Effect.succeed(undefined) })",
   "@recourse/server/MemoryRuns.layer": "MemoryRuns.layer({ agents: [chat] })",
+  "@recourse/server/Server.explained": "Server.explained(some<Layer.Layer<never, Error>>())",
   "@recourse/server/ServerApi.api": "ServerApi.api.identifier",
   "@recourse/studio/NextFaults.runs": "NextFaults.runs(MemoryRuns.layer({ agents: [chat] }))",
   "@recourse/studio/Project.make": "Project.make({ agents: [asText] })",
