@@ -464,8 +464,8 @@ describe("a failure that is met again", () => {
     record.causes = causes(b, a)
     Repetition.noteRepetition(record, 3)
     assert.deepStrictEqual(record.repetitions, [
-      { failure: "", attempt: 1 },
-      { failure: "ExecutionError/A", attempt: 3 }
+      { failure: "", attempt: 1, isFix: false },
+      { failure: "ExecutionError/A", attempt: 3, isFix: false }
     ])
     assert.isTrue(isDecided(record, 1, failed(a, b)))
     assert.isFalse(isDecided(record, 1, failed(b, a)))
@@ -493,21 +493,6 @@ describe("a failure that is met again", () => {
       assert.isTrue(isDecided(record, 0, make({ causes: [{ attempt: 2, error: "Timeout" }] })))
       assert.isFalse(isDecided(record, 0, make({ causes: [{ attempt: 2, error: "InvalidArgs" }] })))
     }
-  })
-
-  it("in vain is so for the calls that its call is made in", () => {
-    const record = recordOf("read", { causes: causes(a) as never })
-    const [once, twice] = [failed(a), failed(a)]
-    Repetition.noteExhausted(record, once)
-    Repetition.noteRepetition(record, 2)
-    Repetition.noteExhausted(record, twice)
-    assert.isFalse(Repetition.isExhaustedWithin(twice))
-    assert.isTrue(Repetition.isExhaustedWithin(failed(twice)))
-    assert.isTrue(Repetition.isExhaustedWithin(failed(failed(twice))))
-    for (const reason of [once, null, undefined, "text", new Error("no")]) {
-      assert.isFalse(Repetition.isExhaustedWithin(failed(reason)))
-    }
-    assert.isFalse(Repetition.isExhaustedWithin(unknown))
   })
 
   it("leaves the progress of each retry as it is", () => {

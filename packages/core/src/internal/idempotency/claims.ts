@@ -63,9 +63,9 @@ export interface Claimant {
   readonly tool: object | undefined
 }
 
-/** Whether two claimants of one key are different tools: of one name, in different agents. */
+/** Whether two claimants of one key are different tools: of one name, in different agents. Of a call by hand that is not known. */
 const isOtherTool = (one: Claimant | undefined, other: Claimant | undefined): boolean =>
-  one !== undefined && other !== undefined && one.agent !== other.agent && one.tool !== other.tool
+  one?.agent !== undefined && other?.agent !== undefined && one.agent !== other.agent && one.tool !== other.tool
 
 interface Running {
   readonly arguments: string
