@@ -473,11 +473,7 @@ export const programLaws = {
     // An answer that was cut off is not asked for again where its beginning was told.
     if (plain.program.order !== 0 || plain.program.model.some(({ fault }) => fault === "cut")) return []
     const shown = (run: Observed): Readonly<Record<string, string>> => ({
-      // Calls that run at once may interleave in either order.
-      deeds: textOf(
-        run.deeds.map(({ callId, done, order, state, tool }) => ({ callId, done, order, state, tool }))
-          .toSorted(({ callId: a = "" }, { callId: b = "" }) => a < b ? -1 : a > b ? 1 : 0)
-      ),
+      deeds: textOf(run.deeds.map(({ callId, done, order, state, tool }) => ({ callId, done, order, state, tool }))),
       endings: textOf(run.parts.map(({ exit }) => exit._tag)),
       conversation: run.parts.map(transcriptOf).join("\n"),
       duration: textOf(run.parts.map(({ elapsed }) => elapsed))
