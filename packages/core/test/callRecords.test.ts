@@ -35,7 +35,10 @@ interface Record {
   lastError: unknown
   answered: Answer
   answeredInPlace: { readonly by: unknown; readonly value: unknown } | undefined
-  repetitions: ReadonlyArray<{ readonly failure: string; readonly attempt: number }> | undefined
+  fixed: boolean
+  repetitions:
+    | ReadonlyArray<{ readonly failure: string; readonly attempt: number; readonly isFix: boolean }>
+    | undefined
   requested: { readonly arguments: unknown } | undefined
   arguments: unknown
   response: unknown
@@ -472,11 +475,15 @@ describe("a failure that is met again", () => {
     assert.isFalse(isDecided(record, 2, failed(a)))
     assert.isFalse(isDecided(record, 2, foreign))
     assert.isTrue(isDecided(record, 1, foreign))
-    record.causes = causes("text")
+    record.causes = causes("a text of several words")
     Repetition.noteRepetition(record, 4)
     assert.strictEqual(record.repetitions!.at(-1)!.failure, "ExecutionError/")
-    assert.isTrue(isDecided(record, 1, failed("other text")))
+    assert.isTrue(isDecided(record, 1, failed("another text")))
     assert.isTrue(isDecided(record, 1, failed(a)))
+    record.causes = causes("RATE_LIMITED")
+    Repetition.noteRepetition(record, 5)
+    assert.strictEqual(record.repetitions!.at(-1)!.failure, "ExecutionError/RATE_LIMITED")
+    assert.isFalse(isDecided(record, 1, failed("NOT_FOUND")))
   })
 
   it("of any kind counts by its cause", () => {
