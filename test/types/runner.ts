@@ -152,7 +152,9 @@ const findingsOf = (
       return declared[way].some((name) => covers(name, error)) ? [] : [{ _tag: "Undeclared", way, error }]
     }
     if (!Cause.isDieReason(reason) || reason.defect instanceof ConfigurationError.ConfigurationError) return []
-    const text = reason.defect instanceof Error ? reason.defect.message : nameOf(reason.defect)
+    // An executor that lacks a service dies with the tool and call named on its defect.
+    const defect = reason.defect instanceof ToolError.ExecutorDefect ? reason.defect.reason : reason.defect
+    const text = defect instanceof Error ? defect.message : nameOf(defect)
     const service = missing.exec(text)?.[1]
     return [service === undefined ? { _tag: "Defect", way, defect: text } : { _tag: "MissingService", way, service }]
   })

@@ -74,7 +74,7 @@ const byHand = Effect.fnUntraced(
       : turn.snapshot === undefined || !Agent.isResumable(agent)
       ? Effect.fail(new Approval.SnapshotRefused({ agent: agent.name, reason: "used" }))
       : agent.proceed({ snapshot: turn.snapshot, decisions: says.decisions }, { ...mode, mayPause: true })
-    const exit = yield* Effect.exit(Effect.onExit(run, (exit) => {
+    const exit = yield* Effect.exit(Effect.onExit(turn.recorded(run), (exit) => {
       if (ended === undefined) return Effect.void
       const { compacted, replacedInput, runId, transcript } = ended()
       return Effect.orDie(turn.end({ transcript, runId, compacted, replacedInput, snapshot: snapshotOf(exit) }))
