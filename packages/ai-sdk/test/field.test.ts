@@ -1,7 +1,7 @@
 /** Answers as providers give them in the field: calls reported twice or left in the text, state that returns, halves of surrogate pairs. */
 import { assert, describe, it } from "@effect/vitest"
 import { AiSdk } from "@recourse/ai-sdk"
-import { Agent, Budget } from "@recourse/core"
+import { Agent, Budget, Recovery, Tool as RecourseTool } from "@recourse/core"
 import { Effect, Schema, Stream } from "effect"
 import { LanguageModel, Prompt, type Response, Tool, Toolkit } from "effect/ai"
 import { finish, usage, v4 } from "./support/models.ts"
@@ -129,6 +129,36 @@ describe("an answer of the field", () => {
       const json = JSON.stringify(sent[0]!.prompt)
       assert.notInclude(json, "\\ud83d")
       assert.strictEqual(json.split("\ufffd").length, 5)
+    }))
+
+  it.effect("with a number that parsing changes executes no tool", () =>
+    Effect.gen(function*() {
+      const ran: Array<unknown> = []
+      const tool = RecourseTool.make("ping", {
+        parameters: Schema.Struct({ to: Schema.Number }),
+        effects: "write",
+        execute: ({ to }) => Effect.sync(() => void ran.push(to))
+      })
+      const agent = Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard }, budget: { turns: 2 } })
+      for (const number of ["2512292042121000001", "0.12345678901234567891"]) {
+        const content = [call("a", `{"to":${number}}`)]
+        const { calls: sent, model } = v4({ content, stream: [...content, finish] })
+        yield* Effect.exit(agent.run("Hi")).pipe(Effect.provide(AiSdk.layer(model)))
+        yield* Effect.exit(Stream.runDrain(agent.stream("Hi"))).pipe(Effect.provide(AiSdk.layer(model)))
+        const results = sent.map(({ prompt }) => JSON.stringify(prompt.findLast(({ role }) => role === "tool") ?? null))
+        assert.strictEqual(results.filter((text) => text.includes("to: expected a number that keeps")).length, 2)
+      }
+      assert.deepStrictEqual(ran, [])
+    }))
+
+  it.effect("with a number that parsing changes stays text in strict mode", () =>
+    Effect.gen(function*() {
+      const strict = Tool.make("ping", { parameters: Schema.Struct({ to: Schema.Number }) }).annotate(Tool.Strict, true)
+      const input = "{\"to\":0.12345678901234567891}"
+      const { content } = yield* LanguageModel.generateText({ ...options, toolkit: Toolkit.make(strict) }).pipe(
+        Effect.provide(AiSdk.layer(v4({ content: [call("a", input)] }).model))
+      )
+      assert.deepStrictEqual(content.flatMap((part) => part.type === "tool-call" ? [part.params] : []), [input])
     }))
 
   it.effect("is counted by an estimate, and priced by the name of its model", () =>

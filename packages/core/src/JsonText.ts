@@ -1,6 +1,7 @@
 /** JSON texts that a model writes piece by piece, for providers: what arguments of a call hold, and whether a text has come to its end. */
 import * as AiTool from "effect/ai/Tool"
 import { lossyNumbers } from "./internal/foundation/lossyNumbers.ts"
+import { jsonPart } from "./internal/foundation/jsonPart.ts"
 import { maxDepth, shapeOf, textShapeOf } from "./internal/foundation/jsonShape.ts"
 
 /**
@@ -28,6 +29,27 @@ export const argumentsOf = (text: string): unknown => {
   } catch {
     return text
   }
+}
+
+/**
+ * The arguments of a call within a larger JSON text, such as the body of a request: as {@link argumentsOf} the text at the path.
+ * Returns `undefined` if the text is no JSON or has no such place.
+ *
+ * ```ts
+ * import { JsonText } from "@recourse/core"
+ *
+ * JsonText.argumentsAt(`{"params":{"arguments":{"a":1}}}`, ["params", "arguments"]) // => { a: 1 }
+ * JsonText.argumentsAt(`[{"a":0.12345678901234567891}]`, [0]) // => `{"a":0.12345678901234567891}`
+ * ```
+ */
+export const argumentsAt = (text: string, path: ReadonlyArray<string | number>): unknown => {
+  try {
+    JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const part = jsonPart(text, path)
+  return part === undefined ? undefined : argumentsOf(part)
 }
 
 /** How far a text has come: `open` within an array, an object or a string, `ended` behind one, `bare` otherwise. */

@@ -9,6 +9,10 @@ const { isLongerThan } = await import(new URL("textLength.ts", foundation).href)
   readonly isLongerThan: (value: unknown, limit: number) => boolean
 }
 
+const { jsonPart } = await import(new URL("jsonPart.ts", foundation).href) as {
+  readonly jsonPart: (text: string, path: ReadonlyArray<string | number>) => string | undefined
+}
+
 const { isDeeperThan, shapeOf } = await import(new URL("jsonShape.ts", foundation).href) as {
   readonly isDeeperThan: (value: unknown, max: number) => boolean
   readonly shapeOf: (value: unknown, max: number) => Readonly<Record<"depth" | "keys" | "size", number>>
@@ -154,5 +158,44 @@ describe("the shape of a JSON value", () => {
   it("is without end where there are more values than any text has", () => {
     const list = Array.from({ length: 5_000 }, () => 1)
     assert.isTrue(isDeeperThan(Array.from({ length: 4_100 }, () => list), 200))
+  })
+})
+
+/** Each place of a value, with the value there. */
+const placesOf = (
+  value: unknown,
+  path: ReadonlyArray<string | number> = []
+): ReadonlyArray<readonly [ReadonlyArray<string | number>, unknown]> => [
+  [path, value],
+  ...(Array.isArray(value)
+    ? value.flatMap((item, index) => placesOf(item, [...path, index]))
+    : typeof value === "object" && value !== null
+    ? Object.entries(value).flatMap(([key, item]) => placesOf(item, [...path, key]))
+    : [])
+]
+
+describe("the text of one value within a JSON text", () => {
+  it("is found at each place of drawn values, with and without space", () => {
+    const odd = { "a:b,{": [" ] ", { "\"": "}" }], "": { "\\": [[], {}] }, "0": ["x"] }
+    for (const value of [...values, odd, [odd, [odd]]]) {
+      for (const space of [0, 2]) {
+        const text = JSON.stringify(value, undefined, space)
+        for (const [path, expected] of placesOf(value)) {
+          assert.deepStrictEqual(JSON.parse(jsonPart(text, path)!), expected, `${text} at ${path.join()}`)
+        }
+      }
+    }
+  })
+
+  it("is the text as written, of the last of two equal keys", () => {
+    assert.strictEqual(jsonPart("{\"a\":1,\"b\": 1.50 ,\"a\": 2e0}", ["a"]), "2e0")
+    assert.strictEqual(jsonPart("{\"a\":1,\"b\": 1.50 ,\"a\": 2e0}", ["b"]), "1.50")
+    assert.strictEqual(jsonPart("[0,[12345678901234567891]]", [1, 0]), "12345678901234567891")
+  })
+
+  it("is missing if the path leads to no value", () => {
+    for (const path of [["b"], ["a", "b"], [0], ["c", 2], ["c", "0"], ["d", 0]]) {
+      assert.isUndefined(jsonPart("{\"a\":\"b\",\"c\":[1,{\"b\":1}],\"d\":[]}", path), path.join())
+    }
   })
 })

@@ -2,7 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Schema } from "effect"
-import { Agent, IdempotencyLedger, Recovery, Tool } from "@recourse/core"
+import { LanguageModel } from "effect/ai"
+import { Agent, AiToolkit, IdempotencyLedger, JsonText, Recovery, Tool } from "@recourse/core"
 import { lastResults, random } from "./kit.ts"
 
 const { lossyNumbers } = await import(new URL("../src/internal/foundation/lossyNumbers.ts", import.meta.url).href) as {
@@ -93,6 +94,24 @@ describe("a call with a number that parsing changes", () => {
     }
   }
 
+  for (const how of ["text", "object"] as const) {
+    it.effect(`does not run by AiToolkit.toToolkit, given as ${how}`, () =>
+      Effect.gen(function*() {
+        const ran: Array<unknown> = []
+        const Refund = Tool.make("refund", {
+          parameters: Schema.Struct({ order: Schema.Number }),
+          effects: "write",
+          execute: ({ order }) => Effect.sync(() => void ran.push(order))
+        })
+        const toolkit = AiToolkit.toToolkit([Refund], { defaults: { onError: Recovery.standard } })
+        const { toolResults } = yield* LanguageModel.generateText({ prompt: "go", toolkit })
+        assert.deepStrictEqual(ran, [])
+        assert.include(JSON.stringify(toolResults), "order: expected a number that keeps all its digits")
+      }).pipe(Effect.provide(ScriptedModel.layer([
+        ScriptedModel.call("refund", (how === "text" ? `{"order":${order}}` : { order: Number(order) }) as never)
+      ]))))
+  }
+
   it.effect("is not answered by the key of another number", () =>
     Effect.gen(function*() {
       const paid: Array<number> = []
@@ -113,4 +132,15 @@ describe("a call with a number that parsing changes", () => {
         ScriptedModel.text("done")
       ]))
     ))
+})
+
+describe("JsonText.argumentsAt", () => {
+  it("returns text for numbers that parsing changes, and values otherwise", () => {
+    const body = `{"params":{"arguments":{"n":${order}},"other":{"n":1.50}},"list":[{"n":0.12345678901234567891}]}`
+    assert.strictEqual(JsonText.argumentsAt(body, ["params", "arguments"]), `{"n":${order}}`)
+    assert.deepStrictEqual(JsonText.argumentsAt(body, ["params", "other"]), { n: 1.5 })
+    assert.strictEqual(JsonText.argumentsAt(body, ["list", 0]), `{"n":0.12345678901234567891}`)
+    assert.isUndefined(JsonText.argumentsAt(body, ["list", 1]))
+    assert.isUndefined(JsonText.argumentsAt("{", []))
+  })
 })

@@ -17,6 +17,7 @@ import { descriptorOf } from "./descriptor.ts"
 import * as Once from "./once.ts"
 import { withProgress } from "./progress.ts"
 import { type ClientRequest, fingerprint, identify } from "./request.ts"
+import { writtenArguments } from "./writtenArguments.ts"
 
 /** How tools are served: as the options of `Agent.forCalls`, which hold for each call, and these. */
 export interface ServerOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, PS>
@@ -122,7 +123,7 @@ export const layerServer = <
             const request = yield* McpSchema.McpRequestContext
             const call = {
               tool: tool.name,
-              arguments: args,
+              arguments: yield* writtenArguments(tool.name, args),
               isStructured,
               fingerprint: yield* fingerprint(tool.name, args)
             }

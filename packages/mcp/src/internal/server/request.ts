@@ -38,7 +38,7 @@ const sha256 = (text: string): Effect.Effect<string> =>
     ))
 
 /** JSON with sorted keys: the same for the same arguments. */
-const canonical = (value: unknown): string =>
+export const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, part) =>
     Predicate.isReadonlyObject(part)
       ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => a < b ? -1 : 1))
