@@ -100,3 +100,32 @@ it.effect("a call by hand, which has no run, stands where its id says", () =>
     )
     assert.deepStrictEqual(noted, ["run/c"])
   }))
+
+it.effect("compensation reads the path of its write, also in agents of one name", () =>
+  Effect.gen(function*() {
+    const paid: Array<string> = []
+    const undone: Array<string> = []
+    const Pay = Tool.make("pay", {
+      ...nothing,
+      effects: "write",
+      compensate: () => Effect.map(ToolCall.place, (place) => undone.push(place)),
+      execute: () => Effect.map(ToolCall.place, (place) => `receipt ${paid.push(place)}`)
+    })
+    const clerk = Agent.make("clerk", { ...standard, instructions: "clerk", tools: [Pay] })
+    const Both = Tool.make("both", {
+      ...nothing,
+      effects: "read",
+      execute: () => Effect.as(Effect.all([clerk.run("a"), clerk.run("b")], { concurrency: 2 }), "done")
+    })
+    const boss = Agent.make("boss", { ...standard, tools: [Both], compensation: {} })
+    const models = ScriptedModel.layer(({ prompt: { content } }) => {
+      const isClerk = content[0]?.role === "system"
+      if (content.at(-1)?.role === "tool") {
+        return isClerk ? ScriptedModel.text("done") : ScriptedModel.failure("InvalidRequestError")
+      }
+      return isClerk ? ScriptedModel.call("pay", {}, { id: "p" }) : ScriptedModel.call("both", {}, { id: "c" })
+    })
+    yield* Effect.exit(boss.run("go", { runId: "run_1" }).pipe(Effect.provide(models)))
+    assert.strictEqual(new Set(paid).size, 2)
+    assert.deepStrictEqual(undone, paid.toReversed())
+  }))

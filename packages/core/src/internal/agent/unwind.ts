@@ -301,6 +301,8 @@ class Unwinding {
         attempt: 1,
         level: "tool" as const,
         idempotencyKey,
+        scope: write.scope,
+        identity: write.identity,
         record
       }
       const undo: Effect.Effect<unknown, unknown, unknown> = Effect.suspend(() =>

@@ -5,8 +5,8 @@ import { CurrentRun } from "../run/run.ts"
 import { ToolCall } from "./call.ts"
 
 /**
- * The place of the call that a tool runs for: its id, behind the run and the calls and agents that it stands in. It is the same in each attempt, and in each life of a
- * durable run. The id alone is not: models number their calls anew in each conversation, so agents within a run have calls of one id.
+ * Returns the path of the call that a tool runs for: the id of the run, of each call and agent around it, and its own id. It is the same in
+ * each attempt, in each execution of a durable run, and in the `compensate` of the write. The id alone is not: models number their calls anew in each conversation, so agents within a run have calls of one id.
  *
  * **Example** (Where a call stands)
  *
@@ -31,6 +31,6 @@ import { ToolCall } from "./call.ts"
 export const place: Effect.Effect<string, never, ToolCall> = Effect.contextWith(
   (context: Context.Context<ToolCall>) => {
     const { id, identity, scope } = Context.get(context, ToolCall)
-    return Effect.succeed(`${Context.get(context, CurrentRun)?.scope ?? scope ?? "run"}/${identity ?? id}`)
+    return Effect.succeed(`${scope ?? Context.get(context, CurrentRun)?.scope ?? "run"}/${identity ?? id}`)
   }
 )
