@@ -24,11 +24,15 @@ export const folderOf = (name: string): string => join(import.meta.dirname, ".ge
 /** Removes what {@link messages} wrote. */
 export const clean = (name: string): void => rmSync(folderOf(name), { recursive: true, force: true })
 
-/** What the compiler says of each program, in the order of the programs. `types` are the ambient types that they need. */
+/**
+ * What the compiler says of each program, in the order of the programs. `types` are the ambient types that they need; `manifest` is the
+ * package.json of their folder, by default the repository's.
+ */
 export const messages = (
   name: string,
   programs: ReadonlyArray<string>,
-  types: ReadonlyArray<string> = []
+  types: ReadonlyArray<string> = [],
+  manifest?: object
 ): ReadonlyArray<ReadonlyArray<string>> => {
   clean(name)
   const folder = folderOf(name)
@@ -37,6 +41,7 @@ export const messages = (
     join(folder, "tsconfig.json"),
     JSON.stringify({ ...configuration, compilerOptions: { ...configuration.compilerOptions, types } })
   )
+  if (manifest !== undefined) writeFileSync(join(folder, "package.json"), JSON.stringify(manifest))
   programs.forEach((source, index) => writeFileSync(join(folder, `p${index}.ts`), source))
   const { stderr, stdout } = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], {
     cwd: folder,

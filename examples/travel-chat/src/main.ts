@@ -2,6 +2,7 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { AgentEvent } from "@recourse/core"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
+import { Server } from "@recourse/server"
 import { ScriptedModel } from "@recourse/testing"
 import { Console, Layer } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"
@@ -27,6 +28,10 @@ const office = layer({
   model
 })
 
-NodeRuntime.runMain(
-  Layer.launch(Layer.effectDiscard(told).pipe(Layer.provide(office), Layer.provide(AgentEvent.layerConsole())))
+Layer.effectDiscard(told).pipe(
+  Layer.provide(office),
+  Layer.provide(AgentEvent.layerConsole()),
+  Server.explained,
+  Layer.launch,
+  NodeRuntime.runMain
 )

@@ -110,8 +110,9 @@ const drawn = (
       if (isTaken || (holds !== undefined && held?.id !== holds)) {
         const until = held === undefined
           ? ""
-          : `; its lease ends at ${new Date(held.until).toISOString()} unless renewed`
-        return [name, ask, { _tag: "ThreadBusy", message: `A run of thread "${key.thread}" has not ended${until}` }]
+          : `, or at ${new Date(held.until).toISOString()} if its process has died`
+        const message = `A run of thread "${key.thread}" has not ended. Try again when it has${until}`
+        return [name, ask, { _tag: "ThreadBusy", message }]
       }
       for (const event of events) {
         model.entries.push({

@@ -84,7 +84,7 @@ describe("a sentence is said", () => {
   it("of a snapshot that is refused, for each reason", () => {
     for (const reason of Approval.SnapshotRefused.fields.reason.literals) {
       const { message } = new Approval.SnapshotRefused({ agent: "desk", reason })
-      assert.match(message, /^The snapshot cannot be resumed by agent "desk": .{10,}\. (Resume|Go on|Find out)/, reason)
+      assert.match(message, /^The snapshot cannot be resumed by agent "desk": .{10,}\. (Resume|Use|Find out)/, reason)
     }
   })
 })

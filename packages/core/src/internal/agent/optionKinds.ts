@@ -48,7 +48,14 @@ const aPolicyForAll: Kind = {
     return Object.keys(others).length === 0 &&
       (onError === undefined || (typeof onError === "function" && PolicyTypeId in onError))
   },
-  called: "{ onError: Recovery.standard }, or another policy of Recovery"
+  called: "{ onError: Recovery.standard }",
+  about: (value) => {
+    if (!anObject.is(value)) return undefined
+    const other = Object.keys(value as object).find((name) => name !== "onError")
+    return other === undefined
+      ? "has an onError that is no policy. Use Recovery.standard, another preset, or Recovery.policy({ ... })"
+      : `has "${other}". It has onError only`
+  }
 }
 
 const kinds: Readonly<Record<OptionName, Kind>> = {

@@ -47,11 +47,11 @@ const refusals = {
   tampered:
     "it is not what was signed, or was signed with another key. Resume with the key that `Approval.layerKey` had " +
     "when the run paused; an older key is listed under `earlier`",
-  version: "another version of the library wrote it. Resume with that version, or start the run anew",
+  version: "another version of the library wrote it. Resume with that version, or start the run again",
   agent: "it is another agent's. Resume with the agent that paused",
   tools_changed:
-    "the agent's tools are not what they were when it paused. Resume with the program that paused, or start the run anew",
-  used: "it was resumed before. Go on with what that resumption answered",
+    "the agent's tools are not what they were when it paused. Resume with the program that paused, or start the run again",
+  used: "it was resumed before, and a snapshot is resumed once. Use the outcome of that resumption",
   abandoned:
     "it was resumed before by a process that was cut off, and a write without an idempotency key may have been done. " +
     "Find out, and decide with `Approval.reject` or `Approval.respond`"

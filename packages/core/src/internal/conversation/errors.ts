@@ -32,8 +32,8 @@ export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", {
   override get message(): string {
     const until = this.freeAt === undefined
       ? ""
-      : `; its lease ends at ${new Date(this.freeAt).toISOString()} unless renewed`
-    return `A run of thread "${this.thread}" has not ended${until}`
+      : `, or at ${new Date(this.freeAt).toISOString()} if its process has died`
+    return `A run of thread "${this.thread}" has not ended. Try again when it has${until}`
   }
 }
 

@@ -214,7 +214,7 @@ export const begin: (options: BeginOptions) => Effect.Effect<Turn, BeginError, C
     const { mended, prompt } = mend(stored)
     if (repaired.length > 0) {
       yield* Effect.logWarning(
-        `Thread "${thread}" has ${repaired.length} calls with the id of an earlier call: they are read under other ids`
+        `Thread "${thread}" has calls with the id of an earlier call, and they are read under other ids: ${repaired.length}`
       )
     }
     const open = openCalls(content.entries)

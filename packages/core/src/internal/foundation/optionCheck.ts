@@ -27,11 +27,30 @@ export const anObject: Kind = {
 }
 export const anArray: Kind = { is: Array.isArray, called: "a list" }
 
+const longestShown = 32
+
+/** A short text as a sentence shows it; nothing for another value, and for a text that may be a secret. */
+export const shownText = (value: unknown): string | undefined =>
+  typeof value === "string" && value.length <= longestShown && !/[\w-]{16,}/.test(value)
+    ? JSON.stringify(value)
+    : undefined
+
 /** One of several values. */
-export const oneOf = (...values: ReadonlyArray<string>): Kind => ({
-  is: (value) => typeof value === "string" && values.includes(value),
-  called: values.map((value) => JSON.stringify(value)).join(" or ")
-})
+export const oneOf = (...values: ReadonlyArray<string>): Kind => {
+  const called = values.map((value) => JSON.stringify(value)).join(" or ")
+  return {
+    is: (value) => typeof value === "string" && values.includes(value),
+    called,
+    about: (value) => {
+      const text = shownText(value)
+      if (text === undefined) return undefined
+      const near = nearestName(value as string, values)
+      return near === undefined
+        ? `is ${text} and has to be ${called}`
+        : `is ${text}. Did you mean ${JSON.stringify(near)}?`
+    }
+  }
+}
 
 /** One of several kinds. */
 export const either = (...kinds: ReadonlyArray<Kind>): Kind => ({
