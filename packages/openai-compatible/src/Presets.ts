@@ -71,7 +71,7 @@ const presets = {
     baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
     keyVariable: "GEMINI_API_KEY",
     keyRequired: true,
-    quirks: { parallelToolCalls: false, maxTools: 128 }
+    quirks: { parallelToolCalls: false, maxTools: 512 }
   },
   groq: {
     baseUrl: "https://api.groq.com/openai/v1",

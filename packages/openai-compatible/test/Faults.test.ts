@@ -47,6 +47,20 @@ const exhausted = "tries again, then the error surfaces"
 
 const halfCall = Server.chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "now", arguments: "{" } }] })
 
+/** An answer with these fields of the message, whole or in one delta. */
+const message = (fields: Record<string, unknown>, finish = "stop") => (mode: Mode): ReadonlyArray<Server.Reply> => [
+  mode === "whole"
+    ? Server.completion({ content: null, ...fields }, {}, finish)
+    : { chunks: [Server.chunk(fields), Server.chunk({}, finish), Server.done] }
+]
+
+const nowCall = (args = "{}") => ({ index: 0, id: "a", type: "function", function: { name: "now", arguments: args } })
+
+const callsIn = (parts: Outcome["parts"]) => parts.filter((part) => part.type === "tool-call")
+
+const textIn = (parts: Outcome["parts"]) =>
+  parts.map((part) => part.type === "text" ? part.text : part.type === "text-delta" ? part.delta : "").join("")
+
 const faults: ReadonlyArray<Fault> = [
   // Connections
   {
@@ -172,6 +186,20 @@ const faults: ReadonlyArray<Fault> = [
     fault: "429 with `Retry-After: 0.05`",
     does: "waits as asked, tries again",
     replies: then(Server.error(429, {}, { "retry-after": "0.05" })),
+    requests: 2
+  },
+  {
+    fault: "429 with a wait in the details of its body (Gemini)",
+    does: "waits as asked, tries again",
+    replies: then(
+      Server.json({
+        error: {
+          code: 429,
+          message: Server.prose,
+          details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "0.05s" }]
+        }
+      }, 429)
+    ),
     requests: 2
   },
   {
@@ -503,7 +531,52 @@ const faults: ReadonlyArray<Fault> = [
     reason: "InvalidResponseError",
     retryable: false
   },
+  {
+    fault: "`choices: null`, a whole `message` in place of a delta, and `\"[DONE]\"` in quotes",
+    in: "stream",
+    does: "reads them",
+    replies: always({
+      chunks: [
+        Server.event({ id: "x", choices: null }),
+        Server.event({ id: "x", choices: [{ index: "0", message: { content: "fine" }, finish_reason: "stop" }] }),
+        Server.event("\"[DONE]\"")
+      ]
+    }),
+    requests: 1,
+    check: ({ parts }) => assert.strictEqual(textIn(parts), "fine")
+  },
+  {
+    fault: "half of a surrogate pair in the text",
+    does: "replaces it with `\ufffd`, and sends none back",
+    replies: message({ content: "a\ud83d" }),
+    requests: 1,
+    check: ({ parts }) => assert.strictEqual(textIn(parts), "a\ufffd")
+  },
   // Tools
+  {
+    fault: "a call that is reported twice",
+    does: "passes it on once; other arguments under one id are two calls",
+    replies: message({ tool_calls: [nowCall(), nowCall()] }, "tool_calls"),
+    requests: 1,
+    check: ({ parts }) => assert.strictEqual(callsIn(parts).length, 1)
+  },
+  {
+    fault: "a call that the server left in the text, with tools offered",
+    does: surfaces,
+    replies: message({ content: "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>" }),
+    requests: 1,
+    reason: "InvalidOutputError",
+    retryable: true,
+    check: ({ parts }) => assert.isEmpty(callsIn(parts))
+  },
+  {
+    fault: "a number in arguments that parsing changes",
+    does: "passes them on as text: that one call fails its tool's check",
+    replies: message({ tool_calls: [nowCall("{\"n\":2512292042121000001}")] }, "tool_calls"),
+    requests: 1,
+    check: ({ parts }) =>
+      assert.deepStrictEqual(callsIn(parts).map(({ params }) => params), ["{\"n\":2512292042121000001}"])
+  },
   {
     fault: "native tools refused by code",
     does: "asks again with inline tools, and remembers it for the model",

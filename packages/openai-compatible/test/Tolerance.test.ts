@@ -317,7 +317,7 @@ describe("tools", () => {
   it("are limited in the presets of servers that limit them", () => {
     assert.deepStrictEqual(
       (["openai", "gemini", "groq", "ollama", "openrouter"] as const).map((name) => Presets.get(name)?.quirks.maxTools),
-      [128, 128, 128, undefined, undefined]
+      [128, 512, 128, undefined, undefined]
     )
   })
 })
