@@ -20,7 +20,13 @@ const world = () => {
       Effect.sleep(wait),
       Effect.provideService(tool.call, ToolCall.ToolCall, ToolCall.make({ id: order, arguments: { order } }))
     )
-  return { paid, pay }
+  const paying = (...first: ReadonlyArray<ScriptedModel.Turn>) =>
+    Agent.make("b", { tools: [tool], defaults: { onError: Recovery.keepGoing } }).pipe(
+      Agent.provide(ScriptedModel.layer([...first, ScriptedModel.text("end")]))
+    )
+  const agent = paying(ScriptedModel.call("pay", { order: "7" }))
+  const slowAgent = paying(ScriptedModel.delay("100 millis", ScriptedModel.call("pay", { order: "7" })))
+  return { agent, paid, pay, slowAgent }
 }
 
 const agentOf = (execute: () => Effect.Effect<unknown, unknown, ToolCall.ToolCall>, options: object = {}) =>
@@ -42,6 +48,8 @@ const executors: Readonly<
 > = {
   "that succeeds": ({ pay }) => () => detach(pay("7", 100)),
   "that fails": ({ pay }) => () => Effect.andThen(detach(pay("7", 100)), Effect.fail("down")),
+  "that runs an agent": ({ agent }) => () => detach(Effect.delay(agent.run("x"), 100)),
+  "whose agent has started": ({ slowAgent }) => () => Effect.andThen(detach(slowAgent.run("x")), Effect.sleep(10)),
   "whose tool is called by a tool": ({ pay }) => {
     const inner = Tool.make(
       "inner",

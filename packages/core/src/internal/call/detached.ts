@@ -1,17 +1,20 @@
 /** Detached calls: a fiber that an executor has detached makes a call after the call around it has ended. Such a call does not start. */
 import * as Effect from "effect/Effect"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { type CallRecord, toolName } from "./record.ts"
+import { type CallRecord, outerOf, toolName } from "./record.ts"
 
 /** Whether a call has ended, or all calls that it is made in have: a write is met again in a read that is made again. */
 const isOver = (record: CallRecord): boolean => record.ended !== undefined || isOverAround(record)
 
-const isOverAround = ({ metIn, parent }: CallRecord): boolean =>
-  parent !== undefined && isOver(parent) && (metIn === undefined || [...metIn].every(isOver))
+const isOverAround = (record: CallRecord): boolean => {
+  const { metIn } = record
+  const outer = outerOf(record)
+  return outer !== undefined && isOver(outer) && (metIn === undefined || [...metIn].every(isOver))
+}
 
 /** How a call ends that is made in a call that has ended; nothing if it may start. No result of it could reach its run. */
 export const refuseDetached = (record: CallRecord): Effect.Effect<never> | undefined => {
-  const around = record.parent
+  const around = outerOf(record)
   if (around === undefined || !isOverAround(record)) return undefined
   const error = new ConfigurationError({
     subject: `Tool "${toolName(record)}"`,
