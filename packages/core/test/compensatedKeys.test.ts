@@ -3,17 +3,18 @@ import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Effect, Fiber, Layer, Schema } from "effect"
 import { KeyValueStore } from "effect/persistence"
-import { Agent, History, IdempotencyLedger, Recovery, Tool } from "@recourse/core"
+import { Agent, History, IdempotencyLedger, Journal, Recovery, Tool } from "@recourse/core"
+import { type CutAt, journalOf } from "./cutOff.ts"
 
 const Order = Schema.Struct({ order: Schema.String })
 
-const paying = (millis = 0, fails = false) => {
+const paying = (millis = 0, fails = false, idempotency: object = {}) => {
   const world: Array<string> = []
   const tool = Tool.make("pay", {
     parameters: Order,
     success: Schema.String,
     effects: "write",
-    idempotency: { key: ({ order }) => order },
+    idempotency: { key: ({ order }) => order, ...idempotency },
     execute: ({ order }) => Effect.sync(() => (world.push(`paid ${order}`), "paid")),
     compensate: ({ order }) =>
       Effect.gen(function*() {
@@ -163,6 +164,43 @@ describe("a write that a run compensates", () => {
           assert.strictEqual(balance, 1)
           if (!hasFailed) assert.deepStrictEqual(world, ["paid 7", "compensation starts", "compensated 7", "paid 7"])
         }).pipe(Effect.provide(ledger)))
+    }
+  }
+})
+
+/** Two calls with one key: in two answers, in one, and within one call. */
+const twice: Readonly<Record<string, ReadonlyArray<ScriptedModel.Turn>>> = {
+  "in two answers": [pay("c1"), pay("c2"), fails],
+  "in one answer": [
+    ScriptedModel.calls([
+      { name: "pay", params: { order: "7" }, id: "c1" },
+      { name: "pay", params: { order: "7" }, id: "c2" }
+    ]),
+    fails
+  ]
+}
+
+describe("a write of a run with a journal, of which two calls were told", () => {
+  for (const [calls, turns] of Object.entries(twice)) {
+    for (const idempotency of [{}, { reconcile: () => Effect.succeed(Recovery.stillUnknown) }]) {
+      const how = "reconcile" in idempotency ? "with reconcile" : "without reconcile"
+      it.effect(`is compensated once by a later execution, ${calls}, ${how}`, () =>
+        Effect.gen(function*() {
+          const { life } = journalOf()
+          const { tool, world } = paying(0, false, idempotency)
+          const execution = (cut?: CutAt) => {
+            const agent = agentOf("a", [tool], ScriptedModel.steps(turns as never), { compensation: {} })
+            return Effect.map(
+              agent.report("go", { runId: "run_1" }).pipe(
+                Effect.provideService(Journal.CurrentJournal, life(cut).journal)
+              ),
+              ({ transcript }) => History.claims(transcript).map(({ id, state }) => `${id} ${state}`)
+            )
+          }
+          yield* Effect.exit(execution({ at: 1, behind: false }))
+          assert.deepStrictEqual(yield* execution(), ["c1 undone", "c2 undone"])
+          assert.deepStrictEqual(world, ["paid 7", "compensation starts", "compensated 7"])
+        }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
     }
   }
 })

@@ -90,6 +90,17 @@ export const hasBegun = (executed: Executed, claim: string): boolean => {
   return run?.journal !== undefined && hasBegunUnder(run.journal, idOf(executed, run), claim)
 }
 
+/** Whether the run, or one around it, has noted another call that an entry of the ledger is about: one entry is one write. */
+export const isNotedByAnother = (executed: Executed, entry: string): boolean => {
+  if (executed.run === undefined) return false
+  const id = idOf(executed, executed.run)
+  for (let run: Run | undefined = executed.run; run?.done !== undefined; run = run.parent) {
+    const noted = run.done.ofEntry(entry)
+    if (noted !== undefined) return noted.id !== id
+  }
+  return false
+}
+
 /** What is recorded of an execution before it begins, where a run may have to undo it; nothing where none has. */
 export const begunWrite = (executed: Executed): DoneWrite | undefined => {
   const { info, run } = executed

@@ -25,7 +25,7 @@ import { emit, type Run, use } from "../run/run.ts"
 import { attemptOutcome, numberOf, openEntry } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
 import * as Happened from "./happened.ts"
-import { encodedResult, hasBegun, noteDone } from "./noteDone.ts"
+import { encodedResult, hasBegun, isNotedByAnother, noteDone } from "./noteDone.ts"
 import { noteLedgerAnswer } from "../run/ledgerAnswers.ts"
 import { type AttemptError, errorFields, rootOf, subjectOf } from "./record.ts"
 import { keyPlaces, keysBefore } from "./ownKeys.ts"
@@ -261,7 +261,8 @@ const underKey = <A, E, R, E2>(
     const { position } = record
     const executed = { call, encoded, info, intent, isKeyed: true, live: undefined, position, run }
     const isOfCall = idempotency.key === undefined && idempotency.id === undefined
-    const isOwn = isOfCall || isOfRun(entry) || hasBegun(executed, entry.claim)
+    // An earlier execution claimed under one name for all calls of the run: the write is of the call that was noted first.
+    const isOwn = isOfCall || ((isOfRun(entry) || hasBegun(executed, entry.claim)) && !isNotedByAnother(executed, id))
     if (isOwn) noteDone(executed, Exit.succeed(value))
     else noteLedgerAnswer(run, id, rootOf(record).callId)
   }

@@ -146,6 +146,7 @@ export const recallDone = (run: Run): void => {
   const { done, journal, parent, path, scope } = run
   if (done === undefined || journal?.isResumed !== true) return
   for (const write of begunIn(journal, parent === undefined ? 1 : path.length)) {
-    if ((parent === undefined || isIn(scope, write)) && !done.knows(write.id)) addDone(run, write, undefined)
+    const isKnown = done.knows(write.id) || (write.intent !== undefined && done.ofEntry(write.intent.id) !== undefined)
+    if (!isKnown && (parent === undefined || isIn(scope, write))) addDone(run, write, undefined)
   }
 }

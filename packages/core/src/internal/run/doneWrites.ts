@@ -102,6 +102,12 @@ export class DoneWrites {
     return this.noted.has(id)
   }
 
+  /** The write that an entry of the ledger is about, if it is not undone. */
+  ofEntry(entry: string): DoneWrite | undefined {
+    for (const { write } of this.entries.values()) if (write.intent?.id === entry) return write
+    return undefined
+  }
+
   set(done: Done): void {
     const { id } = done.write
     this.noted.add(id)

@@ -6,11 +6,14 @@ import type { DoneWrite, Live } from "./doneWrites.ts"
 import { addDone } from "./noteDone.ts"
 import type { LedgerAnswer, Run } from "./run.ts"
 
+/** Whether two values are one run: each call of a run with a journal has a copy of its run, which counts for itself. */
+const isSame = (one: Run, other: Run): boolean => one.agentRunId === other.agentRunId
+
 /** The call by which a run within `around` stands in its conversation; none if the run is not within it. */
 const rootIn = (around: Run, { root, run }: LedgerAnswer): string | undefined => {
   let call: string | undefined = root
   for (let current: Run | undefined = run; current !== undefined; current = current.parent) {
-    if (current === around) return call
+    if (isSame(current, around)) return call
     call = current.withinCall?.id
   }
   return undefined
@@ -18,7 +21,7 @@ const rootIn = (around: Run, { root, run }: LedgerAnswer): string | undefined =>
 
 const isWithin = (run: Run, around: Run): boolean => {
   for (let current: Run | undefined = run; current !== undefined; current = current.parent) {
-    if (current === around) return true
+    if (isSame(current, around)) return true
   }
   return false
 }
