@@ -6,6 +6,10 @@ import { Agent, IdempotencyLedger, Tool } from "@recourse/core"
 
 const Order = Schema.Struct({ order: Schema.String })
 
+interface Callable {
+  readonly call: Effect.Effect<string>
+}
+
 const bank = (
   paid: Array<string>,
   name: string,
@@ -93,5 +97,33 @@ describe("an own key", () => {
         yield* pays("clerk", tool).pipe(Effect.provide(IdempotencyLedger.layerNamespace(tenant)))
       }
       assert.deepStrictEqual(paid, ["A 7", "A 7"])
+    }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+
+  it.effect("of two tools of one name that one executor calls is a conflict", () =>
+    Effect.gen(function*() {
+      const paid: Array<string> = []
+      const [one, other] = [bank(paid, "A"), bank(paid, "B")] as unknown as ReadonlyArray<Callable>
+      const both = Tool.make(
+        "both",
+        { parameters: Order, success: Schema.String, execute: () => Effect.andThen(one!.call, other!.call) } as never
+      ) as unknown as Tool.Any
+      // The first payment was made.
+      assert.strictEqual(yield* pays("clerk", both), "outcome_unknown")
+      assert.deepStrictEqual(paid, ["A 7"])
+    }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+
+  it.effect("of two tools of agents of one name in one run is a conflict", () =>
+    Effect.gen(function*() {
+      const paid: Array<string> = []
+      const asks = (name: string) =>
+        Agent.make("teller", { tools: [bank(paid, name)] } as never).pipe(
+          Agent.provide(
+            ScriptedModel.layer([ScriptedModel.call("pay", { order: "7" }), ScriptedModel.text(`paid by ${name}`)])
+          )
+        ) as unknown as Agent.Agent<string, string, unknown, IdempotencyLedger.IdempotencyLedger>
+      const outer = Agent.fromFunction("outer", () => Effect.andThen(asks("A").run("go"), asks("B").run("go")))
+      const exit = yield* Effect.exit(outer.run("go"))
+      assert.include(String(exit), "IdempotencyConflict")
+      assert.deepStrictEqual(paid, ["A 7"])
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 })

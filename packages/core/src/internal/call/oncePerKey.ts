@@ -82,7 +82,9 @@ const identify = (idempotency: Idempotency, { call, params, raw, run, tool }: As
 
 /** Who claims an own key: none if the namespace says who shares it, or if the run and the call are in the key. */
 const claimantOf = ({ key, namespace }: Idempotency, { call: { record }, run }: Asking): Claimant | undefined =>
-  key === undefined || namespace !== undefined ? undefined : { agent: run?.path.at(-1), tool: record.tool }
+  key === undefined || namespace !== undefined
+    ? undefined
+    : { agent: run?.path.at(-1), tool: record.tool, run: run && new WeakRef(run.admitted) }
 
 /** What cannot be recorded is logged: as the operator's projection, without what the `Redaction` takes out. */
 const quietly =

@@ -61,11 +61,22 @@ export interface Claimant {
   readonly agent: string | undefined
   /** The tool's `ToolInfo`. */
   readonly tool: object | undefined
+  /** What the outermost run in memory shares with all runs within it. Held weakly, as claimants outlive runs. */
+  readonly run: WeakRef<object> | undefined
 }
 
-/** Whether two claimants of one key are different tools: of one name, in different agents. Of a call by hand that is not known. */
+const isInOneRun = (one: Claimant, other: Claimant): boolean => {
+  const run = one.run?.deref()
+  return run !== undefined && run === other.run?.deref()
+}
+
+/**
+ * Whether two claimants of one key are different tools: of one name, in different agents or in one run. A tool that is made for each run is one
+ * tool. Of calls outside of runs that is not known.
+ */
 const isOtherTool = (one: Claimant | undefined, other: Claimant | undefined): boolean =>
-  one?.agent !== undefined && other?.agent !== undefined && one.agent !== other.agent && one.tool !== other.tool
+  one?.agent !== undefined && other?.agent !== undefined && one.tool !== other.tool &&
+  (one.agent !== other.agent || isInOneRun(one, other))
 
 interface Running {
   readonly arguments: string
