@@ -159,6 +159,10 @@ const wrong: ReadonlyArray<readonly [program: string, says: string, below?: stri
     "A policy that may require an approval has to declare it: Policy.make(name, decide, { asks: true })"
   ],
   [
+    "Policy.make(\"p\", ({ tool }) => ({ _tag: tool === \"pay\" ? \"RequireApproval\" : \"Allow\", reason: \"\" }))",
+    "A policy that may require an approval has to declare it: Policy.make(name, decide, { asks: true })"
+  ],
+  [
     "Tool.fromJsonSchema(\"t\", { schema: {}, execute: () => Effect.void })",
     "There is no \\\"schema\\\" here. Use parameters."
   ]

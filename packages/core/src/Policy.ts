@@ -93,8 +93,11 @@ export interface Policy<out V extends Verdict, out R, out N extends string = nev
 /** Any policy. */
 export interface Any extends Policy<Verdict, unknown, string> {}
 
-/** The verdicts that a policy can come to. */
-export type VerdictOf<P> = P extends Policy<infer V, infer _R, infer _N> ? V : never
+/** The verdicts that a type stands for, by tag: `{ _tag: "Allow" | "Deny", ... }` is `Allow | Deny`. */
+type Verdicts<V> = V extends { readonly _tag: infer Tag } ? Extract<Verdict, { readonly _tag: Tag }> : never
+
+/** The verdicts that a policy can return. */
+export type VerdictOf<P> = P extends Policy<infer V, infer _R, infer _N> ? Verdicts<V> : never
 
 /** What a policy needs. */
 export type Services<P> = P extends Policy<infer _V, infer R, infer _N> ? R : never
@@ -129,17 +132,22 @@ const of = <V extends Verdict, R, N extends string = never>(
   }
 })
 
-type Answer = Verdict | Effect.Effect<Verdict, never, unknown>
+/** An answer that no function gives: it tells an answer that does not fit from one that may be any verdict. */
+interface Unfit {
+  readonly _tag: unique symbol
+}
 
-type VerdictIn<A> = A extends Effect.Effect<infer V, infer _E, infer _R> ? V : A
+type Answer = Verdict | Effect.Effect<Verdict, never, unknown> | Unfit
+
+type VerdictIn<A> = A extends Effect.Effect<infer V, infer _E, infer _R> ? Verdicts<V> : Verdicts<A>
 
 type ServicesIn<A> = A extends Effect.Effect<infer _V, infer _E, infer R> ? R : never
 
-type Verdicts<A, Asks> = Extract<VerdictIn<A>, Verdict> | (true extends Asks ? RequireApproval : never)
+type Declared<A, Asks> = VerdictIn<A> | (true extends Asks ? RequireApproval : never)
 
 /** Asks that a policy which may require an approval declares it. */
 type Declares<A, Asks> = [Asks] extends [true] ? unknown
-  : [Answer] extends [A] ? unknown // It answers something else, which the compiler says.
+  : [Unfit] extends [A] ? unknown // The answer is no verdict: the compiler reports that.
   : [Extract<VerdictIn<A>, RequireApproval>] extends [never] ? unknown
   : "A policy that may require an approval has to declare it: Policy.make(name, decide, { asks: true })"
 
@@ -170,7 +178,7 @@ export const make = <const A extends Answer, const Asks extends boolean = false>
   name: string,
   decide: (request: Request) => A & Declares<A, Asks>,
   options?: { readonly asks: Asks }
-): Policy<Verdicts<A, Asks>, ServicesIn<A>> =>
+): Policy<Declared<A, Asks>, ServicesIn<A>> =>
   of(
     name,
     (request) =>

@@ -106,6 +106,27 @@ Policy.make("ask", () => Policy.requireApproval())
 Policy.make("ask", () => Effect.map(Limits, ({ max }) => max > 1 ? Policy.allow : Policy.requireApproval()))
 // @ts-expect-error A policy that may require an approval has to declare it
 Policy.make("ask", (): Policy.Verdict => Policy.allow)
+declare const oneOf: { readonly _tag: "Allow" | "RequireApproval"; readonly reason: string }
+// @ts-expect-error A policy that may require an approval has to declare it
+Policy.make("ask", () => oneOf)
+// @ts-expect-error A policy that may require an approval has to declare it
+Policy.make("ask", () => Effect.succeed(oneOf))
+// @ts-expect-error A policy that may require an approval has to declare it
+Policy.make("ask", ({ tool }) => ({ _tag: tool === "plain" ? "Allow" : "RequireApproval", reason: "plain" }))
+// @ts-expect-error A policy that may require an approval has to declare it
+Policy.make("ask", ({ tool }) => tool === "plain" ? Policy.deny("no") : Effect.succeed(Policy.requireApproval()))
+// @ts-expect-error A policy that may require an approval has to declare it
+Policy.make("ask", (): Policy.Verdict | Effect.Effect<Policy.Verdict, never, unknown> => Policy.allow)
+const oneTag = Policy.make("ask", () => oneOf, { asks: true })
+holds<Equals<Policy.VerdictOf<typeof oneTag>, Policy.Allow | Policy.RequireApproval>>()
+const noQuestion = Policy.make(
+  "quiet",
+  (): { readonly _tag: "Allow" | "Deny"; readonly reason: string } => Policy.deny("no")
+)
+holds<Equals<Policy.VerdictOf<typeof noQuestion>, Policy.Allow | Policy.Deny>>()
+declare const madeByHand: Policy.Policy<typeof oneOf, never>
+const asksWithoutMake = Agent.make("by hand", { tools: [Plain], policies: [madeByHand] })
+holds<Equals<Agent.Error<typeof asksWithoutMake>, Own | ToolError.InvalidResult | Approval.ApprovalRequired>>()
 // @ts-expect-error A policy that may require an approval has to declare it
 Policy.make("ask", () => Policy.requireApproval(), { asks: false })
 declare const perhaps: boolean
