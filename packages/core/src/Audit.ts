@@ -15,6 +15,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import type { ConfigurationError } from "./ConfigurationError.ts"
 import { type Columns, createSql, type Dialect, durable, prepareTable } from "./internal/foundation/sqlTable.ts"
+import { rowWithoutNul } from "./internal/foundation/withoutNul.ts"
 import type { AuditRecord } from "./internal/run/audit.ts"
 import { Audit, type Writer } from "./internal/run/audit.ts"
 export { Actor, Audit, AuditRecord, Decision, type Writer } from "./internal/run/audit.ts"
@@ -152,7 +153,7 @@ export const layerSql = (
         Effect.asVoid(Effect.orDie(durable(
           sql,
           sql`INSERT INTO ${sql(table)} ${
-            sql.insert({
+            sql.insert(rowWithoutNul({
               reference_id: record.referenceId,
               at: record.at,
               actor: record.actor ?? null,
@@ -165,7 +166,7 @@ export const layerSql = (
               decided_by: record.by ?? null,
               reason: record.reason ?? null,
               security: record.security ? 1 : 0
-            })
+            }))
           }`
         )))
     })

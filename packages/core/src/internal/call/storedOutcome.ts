@@ -7,6 +7,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { PartialSuccess, Pending } from "../../ToolError.ts"
+import { toJson } from "../foundation/jsonValue.ts"
 import type { Marks, Outcome } from "../idempotency/store.ts"
 import { type Degraded, markOf } from "../projection/degraded.ts"
 import type { CallRecord, ErrorFields } from "./record.ts"
@@ -36,7 +37,33 @@ const noteMarks = (record: CallRecord, { degraded = [], taintedBy = [] }: Marks)
   )
 }
 
-/** What an attempt came to, in a form that can be stored; nothing if nobody knows. */
+type StoredResult = Pick<Extract<Outcome, { readonly _tag: "Result" }>, "value" | "isUndefined">
+
+const undefinedResult: StoredResult = { value: null, isUndefined: true }
+
+/**
+ * A result by the schema's JSON form. If there is none, as of `undefined` or a `Date` by `Schema.Unknown`: `undefined`, or the JSON that the
+ * model reads. Fails if that JSON loses something else.
+ */
+const storedResult = (
+  success: Schema.Top,
+  value: unknown
+): Effect.Effect<StoredResult, Schema.SchemaError, unknown> => {
+  const encoded = Schema.encodeUnknownEffect(Schema.toCodecJson(success))(value)
+  return Effect.catch(
+    Effect.map(encoded, (json) => json === undefined ? undefinedResult : { value: json as Schema.Json }),
+    (error) =>
+      Effect.flatMap(Schema.encodeUnknownEffect(success)(value), (plain) =>
+        plain === undefined
+          ? Effect.succeed(undefinedResult)
+          : Option.match(toJson(plain), {
+            onNone: () => Effect.fail(error),
+            onSome: (json) => Effect.succeed({ value: json })
+          }))
+  )
+}
+
+/** The outcome of an attempt, in a form that can be stored; none if the outcome is unknown. */
 export const storedOutcome = (
   success: Schema.Top,
   exit: Exit.Exit<unknown, unknown>,
@@ -44,8 +71,8 @@ export const storedOutcome = (
 ): Effect.Effect<Outcome | undefined, Schema.SchemaError, unknown> => {
   if (Exit.isSuccess(exit)) {
     return Effect.map(
-      Schema.encodeUnknownEffect(Schema.toCodecJson(success))(exit.value),
-      (value): Outcome => ({ _tag: "Result", value: (value ?? null) as Schema.Json, ...marksOf(record) })
+      storedResult(success, exit.value),
+      (result): Outcome => ({ _tag: "Result", ...result, ...marksOf(record) })
     )
   }
   const error = exit.cause.reasons.length === 1 ? exit.cause.reasons.find(Cause.isFailReason)?.error : undefined
@@ -77,7 +104,9 @@ export const replay = (
   if (outcome.marks !== undefined) noteMarks(record, outcome.marks)
   switch (outcome._tag) {
     case "Result":
-      return Schema.decodeUnknownEffect(Schema.toCodecJson(success))(outcome.value)
+      return outcome.isUndefined === true
+        ? Schema.decodeUnknownEffect(success)(undefined)
+        : Schema.decodeUnknownEffect(Schema.toCodecJson(success))(outcome.value)
     case "PartialSuccess":
       return Effect.fail(
         new PartialSuccess({ ...fields, succeeded: outcome.succeeded, failed: outcome.failed })

@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import type * as SqlClient from "effect/sql/SqlClient"
 import * as SqlError from "effect/sql/SqlError"
 import { type Columns, hasReturning, nowMillis } from "../foundation/sqlTable.ts"
+import { withoutNul } from "../foundation/withoutNul.ts"
 import { ThreadNotFound } from "./errors.ts"
 import type { AppendOptions, Conversations, ListOptions, ThreadKey, ThreadList } from "./service.ts"
 import {
@@ -16,8 +17,7 @@ import {
   ownerHash,
   pageSize,
   refusal,
-  searched,
-  withoutNul
+  searched
 } from "./storeParts.ts"
 import { Event, type Thread } from "./thread.ts"
 import { searchText } from "./view.ts"

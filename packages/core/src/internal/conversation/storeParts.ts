@@ -3,6 +3,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import { hashOf } from "../foundation/digest.ts"
+import { withoutNul } from "../foundation/withoutNul.ts"
 import { ConversationError, ThreadBusy, type ThreadNotFound, VersionConflict } from "./errors.ts"
 import type { AppendOptions, ListOptions, ThreadKey } from "./service.ts"
 
@@ -40,12 +41,6 @@ export const latestFirst = <A extends Cursor>(threads: ReadonlyArray<A>, after: 
       after === undefined || updatedAt < after.updatedAt || (updatedAt === after.updatedAt && key < after.key)
     )
     .toSorted((a, b) => b.updatedAt - a.updatedAt || (a.key < b.key ? 1 : -1))
-
-/**
- * A text as a column of any database holds it. PostgreSQL refuses one with a NUL, which programs and pasted texts have: the append that
- * says what a run has done would fail for its search text.
- */
-export const withoutNul = (text: string): string => text.replaceAll("\u0000", "")
 
 /** The text that is searched for; nothing where none is. */
 export const searched = ({ search }: ListOptions): string | undefined => {

@@ -14,6 +14,7 @@ import {
   type InTransaction,
   nowMillis
 } from "../foundation/sqlTable.ts"
+import { withoutNul } from "../foundation/withoutNul.ts"
 import { Entry, type Found, type Intent, LedgerError, Outcome, type Recorded, type Store } from "./store.ts"
 
 /** The ledger's table. */
@@ -108,7 +109,7 @@ export const sqlStore = (client: SqlClient.SqlClient, tableName: string): Store 
       : sql`NULL`
     const values = sql`INSERT INTO ${table}
       (id, tool, call_id, arguments_hash, claim, started_at, leased_until, outcome, expires_at)
-      VALUES (${intent.id}, ${intent.tool}, ${intent.callId}, ${intent.arguments}, ${intent.claim}, ${now},
+      VALUES (${intent.id}, ${intent.tool}, ${withoutNul(intent.callId)}, ${intent.arguments}, ${intent.claim}, ${now},
         ${now} + ${millis(lease)}, ${outcome}, ${expiresAt})`
     return canReturn
       ? Effect.map(sql`${values} ON CONFLICT DO NOTHING RETURNING id`, (rows) => rows.length === 1)
@@ -171,7 +172,7 @@ export const sqlStore = (client: SqlClient.SqlClient, tableName: string): Store 
     renew: (intent, lease) =>
       update(
         intent.id,
-        sql`UPDATE ${table} SET call_id = ${intent.callId}, leased_until = ${now} + ${millis(lease)}
+        sql`UPDATE ${table} SET call_id = ${withoutNul(intent.callId)}, leased_until = ${now} + ${millis(lease)}
           WHERE id = ${intent.id} AND claim = ${intent.claim} AND outcome IS NULL`,
         (row) => row.claim === intent.claim && row.outcome === null
       ).pipe(during("renew")),

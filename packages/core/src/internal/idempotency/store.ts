@@ -20,7 +20,12 @@ const marks = { marks: Schema.optionalKey(Marks) }
 
 /** The outcome of a call, in a form that can be stored. */
 export const Outcome = Schema.Union([
-  Schema.TaggedStruct("Result", { value: Schema.Json, ...marks }),
+  /** `isUndefined`: the result is `undefined`, of which `null` is the nearest JSON. */
+  Schema.TaggedStruct("Result", {
+    value: Schema.Json,
+    isUndefined: Schema.optionalKey(Schema.Literal(true)),
+    ...marks
+  }),
   Schema.TaggedStruct("PartialSuccess", {
     ...marks,
     succeeded: Schema.Array(Schema.Json),
