@@ -37,6 +37,24 @@ const last = ({ epoch, runId }: RunStore.Hold, position: number): RunStore.Step 
 
 describe("a store of durable runs", () => {
   for (const { name, open } of supported) {
+    it(`denies the start of a write after the run was cancelled: ${name}`, async () => {
+      const { address, close } = await open()
+      const layer = RunStore.layerSql({ prefix: "runs" }).pipe(Layer.provide(sqlLayer(address)))
+      const program = Effect.gen(function*() {
+        const store = yield* RunStore.RunStore
+        const { run: held } = yield* store.insert({ ...run("r"), leaseMillis: 60_000 })
+        const write = (position: number) => ({ ...last(held, position), kind: "write", startsWrite: true as const })
+        assert.deepEqual(yield* store.append([last(held, 0), write(1)]), ["added", "added"])
+        assert.isTrue(yield* store.cancel("r"))
+        assert.deepEqual(yield* store.append([write(2), last(held, 3)]), ["denied", "added"])
+        // An answer that was lost is the same again.
+        assert.deepEqual(yield* store.append([write(2), write(1)]), ["denied", "added"])
+        const { steps } = yield* store.load("r", 0)
+        assert.deepEqual(steps.map(({ kind }) => kind), ["end", "write", "denied", "end"])
+      })
+      await Effect.runPromise(Effect.provide(program, layer)).finally(close)
+    })
+
     it(`claims in turn, asks people, knows children and signals: ${name}`, async () => {
       const { address, close } = await open()
       const layer = RunStore.layerSql({ prefix: "runs" }).pipe(Layer.provide(sqlLayer(address)))
@@ -55,7 +73,7 @@ describe("a store of durable runs", () => {
         // Whoever adds a run may hold it from the beginning.
         const held = yield* store.insert({ ...run("held"), leaseMillis: 60_000 })
         assert.deepEqual([held.run.status, held.run.epoch], ["running", 1])
-        assert.deepEqual(yield* store.append([last({ runId: "held", epoch: 1 }, 0)]), [true])
+        assert.deepEqual(yield* store.append([last({ runId: "held", epoch: 1 }, 0)]), ["added"])
         yield* store.settle(held.run, { status: "completed", pending: [], last: last({ runId: "held", epoch: 1 }, 1) })
         assert.isFalse((yield* store.insert(run("r1"))).isNew)
         yield* store.insert({ ...run("later"), delayMillis: 60_000 })
@@ -69,9 +87,9 @@ describe("a store of durable runs", () => {
         // Steps of those who hold the run are added, once; others are refused.
         assert.deepEqual(
           yield* store.append([last(one, 0), last({ runId: two.runId, epoch: 7 }, 0), last(two, 0)]),
-          [true, false, true]
+          ["added", "lost", "added"]
         )
-        assert.deepEqual(yield* store.append([last(one, 0)]), [true])
+        assert.deepEqual(yield* store.append([last(one, 0)]), ["added"])
         assert.deepEqual((yield* store.load(one.runId, 0)).steps, [{ ...last(one, 0), elapsed: 1 }])
         const waits = { status: "waiting" as const, pending: [], snapshot: {}, wakeInMillis: 0, last: last(one, 1) }
         assert.isTrue(yield* store.settle(one, waits))

@@ -16,6 +16,16 @@ import * as Schema from "effect/Schema"
  */
 export type Kind = "model" | "call" | "write" | "child" | "wait" | "compensation"
 
+/** @internal Start of the key of a `compensation` record that precedes a write that can be compensated. */
+export const beforeWrite = "may "
+
+/**
+ * Returns whether a record precedes the start of a write. An engine may refuse the record of a run that has been cancelled: it interrupts
+ * the run, and the write does not start.
+ */
+export const startsWrite = (kind: string, key: string): boolean =>
+  kind === "write" || (kind === "compensation" && key.startsWith(beforeWrite))
+
 /** The journal of one run. */
 export interface Journal {
   /** The run whose journal it is: other runs in the same context do not use it. */

@@ -91,6 +91,18 @@ describe("a listener", () => {
       assert.strictEqual((yield* Clock.currentTimeMillis) - start, 2000)
     }))
 
+  it.effect("a listener that hangs holds an interruption for at most a second", () =>
+    Effect.gen(function*() {
+      for (const at of [0, 400, 999, 1700]) {
+        const start = yield* Clock.currentTimeMillis
+        const hangs = AgentEvent.listen(() => Effect.never)
+        const run = shout.run("x").pipe(Effect.provide([hangs, logs().layer]), Effect.timeoutOption(at))
+        yield* Drive.drive(run)
+        const waited = (yield* Clock.currentTimeMillis) - start - at
+        assert.isAtMost(waited, 1000, `interrupted after ${at} ms`)
+      }
+    }))
+
   it.effect("is heard beside others: merged, nested, and around a nested agent only", () =>
     Effect.gen(function*() {
       const [first, second, outer, inner] = [tagsOf(), tagsOf(), tagsOf(), tagsOf()]

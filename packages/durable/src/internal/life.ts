@@ -146,7 +146,7 @@ export const live = (
     const { version } = registered.definition
     // From now on a runner of the version before leaves it alone.
     if (how === "continue" && !(yield* store.adopt(run, version))) return
-    if (fate.isNew && !(yield* around.writer.add([recorder.next(overKind, over!.error, null)]))) return
+    if (fate.isNew && (yield* around.writer.add([recorder.next(overKind, over!.error, null)])) === "lost") return
     // A store that fails is no outcome of the run.
     const decided = fate.proceeds && goesOn(run) ? yield* store.decisions(run, run.leg) : []
     // What the agent refuses does not keep a run that is over from being undone.
@@ -213,7 +213,8 @@ export const live = (
       // The agent of today does not go on with it: another life undoes what it has done, or says that it cannot.
       const { outcome } = yield* settlementOf(registered, exit, recorder, why, over)
       const { failure } = outcome as { readonly failure: Failure & Schema.JsonObject }
-      if (yield* around.writer.add([recorder.next(overKind, failure.error, failure)])) yield* store.release([run])
+      const added = yield* around.writer.add([recorder.next(overKind, failure.error, failure)])
+      if (added !== "lost") yield* store.release([run])
       around.tell(wakeUp)
       return
     }

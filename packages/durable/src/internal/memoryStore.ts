@@ -5,7 +5,7 @@ import type * as Schema from "effect/Schema"
 import * as Runs from "@recourse/core/Runs"
 import { cancelledStep, ended, mayUndo } from "./ended.ts"
 import { MemoryQueues } from "./memoryQueues.ts"
-import type { Count, Hold, Step, Store, StoredRun } from "./store.ts"
+import { type Appended, type Count, denied, type Hold, type Step, type Store, type StoredRun } from "./store.ts"
 
 interface Kept {
   run: StoredRun
@@ -40,12 +40,16 @@ export const memoryStore = (): Store => {
     [...all.values()].filter((kept) => kept.run.agent === agent && kept.run.status === "running" && isPlaced(kept))
       .length
   const undecided = ({ decisions, run }: Kept) => decisions.filter(({ leg, used }) => leg === run.leg && !used)
-  const append = (kept: Kept, step: Step): boolean => {
+  const append = (kept: Kept, { startsWrite, ...step }: Step): Appended => {
     const there = kept.steps[step.position]
-    if (there !== undefined) return there.epoch === step.epoch && there.key === step.key
-    if (kept.steps.length !== step.position) return false
-    kept.steps.push(copy(step))
-    return true
+    if (there !== undefined) {
+      if (there.epoch !== step.epoch || there.key !== step.key) return "lost"
+      return there.kind === denied ? "denied" : "added"
+    }
+    if (kept.steps.length !== step.position) return "lost"
+    const isDenied = startsWrite === true && kept.run.isCancelled
+    kept.steps.push(copy(isDenied ? { ...step, kind: denied } : step))
+    return isDenied ? "denied" : "added"
   }
   /** Where the next step stands. */
   const endOf = ({ steps }: Kept) => {
@@ -175,7 +179,7 @@ export const memoryStore = (): Store => {
       Effect.sync(() =>
         steps.map((step) => {
           const kept = heldBy(step)
-          return kept !== undefined && append(kept, step)
+          return kept === undefined ? "lost" : append(kept, step)
         })
       ),
     settle: (hold, { before = [], last, outcome, pending, snapshot, status, wakeInMillis }) =>
@@ -187,7 +191,7 @@ export const memoryStore = (): Store => {
           return there !== undefined && there.epoch === hold.epoch && there.key === last.key
         }
         for (const step of before) append(kept, step)
-        if (!append(kept, last)) return false
+        if (append(kept, last) === "lost") return false
         const waits = status === "waiting"
         kept.leasedUntil = 0
         kept.wakeAt = wakeInMillis === undefined ? 0 : Math.max(1, now + wakeInMillis)

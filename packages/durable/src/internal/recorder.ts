@@ -231,11 +231,18 @@ export class Recorder {
     const id = `${kind} ${key}`
     return Effect.suspend(() =>
       this.recorded.get(id) ?? outside(`the step ${kind} ${key}`, () => {
-        const added = this.recorded.get(id) ?? this.add([this.next(kind, key, value)])
+        const added = this.recorded.get(id) ?? this.add([this.starting(this.next(kind, key, value))])
         this.recorded.set(id, added)
         return added
       })
     )
+  }
+
+  /** A write starts only while its run is not cancelled; a run that is being compensated knows that it is. */
+  private starting(step: Step): Step {
+    return !this.journal.isCancelled!() && Journal.startsWrite(step.kind, step.key)
+      ? { ...step, startsWrite: true }
+      : step
   }
 
   private note(kind: string, key: string, value: Schema.Json): Effect.Effect<void> {
@@ -264,14 +271,16 @@ export class Recorder {
           (error) => error instanceof RunStoreError,
           ({ reason }) => Effect.fail(new Journal.TransactionFailed({ reason }))
         ),
-        (ended) => ended._tag === "Lost" ? this.lost : Effect.succeed(ended.value)
+        (ended) => ended._tag === "Lost" ? this.ending("lost") : Effect.succeed(ended.value)
       )
   }
 
-  /** Another process has the run: nothing of it goes on here, also where nothing can be interrupted. */
-  private get lost(): Effect.Effect<never> {
-    this.leave("lost")
-    return Effect.interrupt
+  /** Ends what called, also where nothing can be interrupted: another process has the run, or it was cancelled. */
+  private ending(why: "lost" | "cancelled"): Effect.Effect<never> {
+    return Effect.suspend(() => {
+      this.leave(why)
+      return Effect.interrupt
+    })
   }
 
   /** Hands steps over, at once: no interruption comes between their numbers and the writer, which would miss them. */
@@ -279,12 +288,13 @@ export class Recorder {
     const begun = this.clock.currentTimeNanosUnsafe()
     const added = this.writer.add([...this.takeNoted(), ...steps])
     this.written = added
-    return Effect.flatMap(added, (isAdded) => {
-      if (isAdded) {
+    return Effect.flatMap(added, (result) => {
+      if (result === "denied") return this.ending("cancelled")
+      if (result === "added") {
         this.tell(eventsOf(this.run.runId))
         return Metric.update(stepDuration, Number(this.clock.currentTimeNanosUnsafe() - begun) / 1e6)
       }
-      return this.lost
+      return this.ending("lost")
     })
   }
 }

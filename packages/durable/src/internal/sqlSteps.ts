@@ -3,7 +3,7 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
-import type { Step, Store } from "./store.ts"
+import { type Appended, denied, type Step, type Store } from "./store.ts"
 import { type Parts, text } from "./sqlParts.ts"
 import { stepOf, type StepRow } from "./sqlRows.ts"
 
@@ -13,6 +13,9 @@ export const mostAtOnce = 100
 /** How many of them are values of their own in a statement of PostgreSQL. */
 const mostValues = 4
 
+/** Before the kind of a step that lets a write start: it is stored without it, or as denied. */
+const starts = "starts "
+
 /** The operations about steps, and what others need of them. */
 // oxlint-disable-next-line max-lines-per-function -- the operations of one store share its tables and its batches
 export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Parts) => {
@@ -21,7 +24,7 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
     position: step.position,
     epoch: step.epoch,
     leg: step.leg,
-    kind: step.kind,
+    kind: step.startsWrite === true ? `${starts}${step.kind}` : step.kind,
     key: step.key,
     value: text(step.value),
     elapsed: Math.round(step.elapsed),
@@ -32,6 +35,10 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
   const columns = sql.literal(
     "run_id, position, epoch, leg, kind, key, value, elapsed, first_event, event_count, events"
   )
+  const stored = sql.literal(`run_id, position, epoch, leg, CASE WHEN kind NOT LIKE '${starts}%' THEN kind
+    WHEN is_cancelled = 1 THEN '${denied}' ELSE substr(kind, ${
+    starts.length + 1
+  }) END, key, value, elapsed, first_event, event_count, events`)
   const values = (step: Step) => {
     const row = rowOf(step)
     return isPg
@@ -49,19 +56,20 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
       : sql`VALUES ${sql.csv(batch.map(values))}`
   /** Locks the rows of the runs, so that nobody takes one over between the check and the insert. They are named: who looks them up by `given` reads all runs. */
   const held = (batch: ReadonlyArray<Step>) =>
-    sql`SELECT run_id, epoch FROM ${runs} WHERE ${
+    sql`SELECT run_id, epoch, is_cancelled FROM ${runs} WHERE ${
       sql.in("run_id", [...new Set(batch.map(({ runId }) => runId))])
     } AND status = 'running' ${sql.literal(isPg ? "ORDER BY run_id FOR SHARE" : "")}`
   const materialized = sql.literal(isPg ? "MATERIALIZED" : "")
   const added = Effect.fnUntraced(
-    function*(batch: ReadonlyArray<Step>): Effect.fn.Return<ReadonlyArray<boolean>, SqlError.SqlError> {
-      const inserted = yield* rows<Pick<StepRow, "run_id" | "position" | "epoch">>(sql`
+    function*(batch: ReadonlyArray<Step>): Effect.fn.Return<ReadonlyArray<Appended>, SqlError.SqlError> {
+      const inserted = yield* rows<Pick<StepRow, "run_id" | "position" | "epoch" | "kind">>(sql`
         WITH given (${columns}) AS (${given(batch)}), held AS ${materialized} (${held(batch)})
-        INSERT INTO ${steps} (${columns}) SELECT ${columns} FROM given
-        WHERE EXISTS (SELECT 1 FROM held WHERE held.run_id = given.run_id AND held.epoch = given.epoch)
-        ON CONFLICT DO NOTHING RETURNING run_id, position, epoch`)
-      if (inserted.length === batch.length) return batch.map(() => true)
-      const known = new Set(inserted.map(({ epoch, position, run_id }) => `${run_id}\n${position}\n${epoch}`))
+        INSERT INTO ${steps} (${columns}) SELECT ${stored} FROM given JOIN held USING (run_id, epoch)
+        WHERE TRUE ON CONFLICT DO NOTHING RETURNING run_id, position, epoch, kind`)
+      const resultOf = (kind: string): Appended => kind === denied ? "denied" : "added"
+      const known = new Map(
+        inserted.map(({ epoch, kind, position, run_id }) => [`${run_id}\n${position}\n${epoch}`, resultOf(kind)])
+      )
       const idOf = ({ epoch, position, runId }: Step) => `${runId}\n${position}\n${epoch}`
       for (const step of batch) {
         if (known.has(idOf(step))) continue
@@ -70,9 +78,11 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
           sql`SELECT * FROM ${steps} WHERE run_id = ${step.runId} AND position = ${step.position}
             AND EXISTS (SELECT 1 FROM ${runs} WHERE run_id = ${step.runId} AND epoch = ${step.epoch} AND status = 'running')`
         )
-        if (there[0]?.epoch === step.epoch && there[0].key === step.key) known.add(idOf(step))
+        if (there[0]?.epoch === step.epoch && there[0].key === step.key) {
+          known.set(idOf(step), resultOf(there[0].kind))
+        }
       }
-      return batch.map((step) => known.has(idOf(step)))
+      return batch.map((step) => known.get(idOf(step)) ?? "lost")
     }
   )
   /** Adds all of the steps of a run, and changes its row, in one statement; `false` where nothing of it was done. For PostgreSQL. */

@@ -62,7 +62,7 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => 
         "settle",
         Effect.gen(function*() {
           const areAdded = yield* ofSteps.added(added)
-          if (areAdded.at(-1) !== true) {
+          if (areAdded.at(-1) !== "added") {
             // The answer of an earlier try was lost.
             const [there] = yield* rows<StepRow>(
               sql`SELECT * FROM ${steps} WHERE run_id = ${hold.runId} AND position = ${last.position}`

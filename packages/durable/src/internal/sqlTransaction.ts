@@ -24,9 +24,9 @@ export const sqlTransaction = (
     Effect.orDie(Effect.retry(
       Effect.gen(function*() {
         const [isFree] = yield* operations.append([{ ...step, kind: "void", key: `void ${step.key}` }])
-        if (isFree === true) return "undone"
+        if (isFree === "added") return "undone"
         const [isCommitted] = yield* operations.append([step])
-        return isCommitted === true ? "committed" : "lost"
+        return isCommitted === "added" ? "committed" : "lost"
       }),
       again
     ))
@@ -51,8 +51,8 @@ export const sqlTransaction = (
         yield* Effect.uninterruptible(Effect.map(stepOf(own.value), (made) => step = made))
         if (isPg) yield* sql`SET LOCAL idle_in_transaction_session_timeout = ${sql.literal(`'${idle}'`)}`
         const [isAdded] = yield* added([step!])
-        isLost = isAdded !== true
-        return isAdded === true ? own.value : yield* Effect.fail(failed("lost"))
+        isLost = isAdded !== "added"
+        return isAdded === "added" ? own.value : yield* Effect.fail(failed("lost"))
       })
       const committed = (value: A): Effect.Effect<Committed<A>> => {
         onFate("done")

@@ -75,7 +75,15 @@ export interface Step {
   /** Number of the first of the events. */
   readonly firstEvent: number
   readonly events: ReadonlyArray<Schema.Json>
+  /** It lets a write start: if the run is cancelled, its kind is stored as {@link denied}, and nothing may start. */
+  readonly startsWrite?: true | undefined
 }
+
+/** The kind of a step that would have let a write of a cancelled run start. */
+export const denied = "denied"
+
+/** Result of a step that was handed to a store: another process may hold the run, or it was cancelled before a write started. */
+export type Appended = "added" | "denied" | "lost"
 
 /** The steps of a leg, in order; and where the whole run stands. */
 export interface Loaded {
@@ -192,8 +200,8 @@ export interface Store {
   /** Notes that the events of a run have a reader, for so long. */
   readonly read: (runId: string, forMillis: number) => Effect.Effect<void, RunStoreError>
   readonly load: (runId: string, leg: number) => Effect.Effect<Loaded, RunStoreError>
-  /** Adds steps, each if its epoch still holds the run. Answers which were added; one that this holder has added is. */
-  readonly append: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<boolean>, RunStoreError>
+  /** Adds steps, each if its epoch still holds the run. A step that this holder has added already is `added`. */
+  readonly append: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Appended>, RunStoreError>
   /**
    * Runs an effect in a transaction that its step is part of: both are there afterwards, or neither. Fails with the effect's own error, or
    * with `RunStoreError`: then it is known that neither is there. `onFate` is called as soon as something else is known, also where it is interrupted then. Left out where tools cannot write to the store's database.

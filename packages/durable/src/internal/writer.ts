@@ -2,23 +2,27 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import { RunStoreError, type Step, type Store } from "./store.ts"
+import { type Appended, RunStoreError, type Step, type Store } from "./store.ts"
 
 interface Waiting {
   readonly steps: ReadonlyArray<Step>
-  readonly done: (isAdded: boolean) => void
+  readonly done: (result: Appended) => void
 }
 
 /** When a store that fails is tried again. */
 export const again = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("1 second")])
 
+/** The result of several steps is that of the worst. */
+const worse = (one: Appended, other: Appended): Appended =>
+  one === "lost" || other === "lost" ? "lost" : one === "denied" ? one : other
+
 /** Adds steps of runs. */
 export interface Writer {
   /**
    * Takes steps of a run, at once: whoever is interrupted while it waits has handed them over. What it answers comes back when all are
-   * durable, in the order in which they came: with `false` where another process holds the run.
+   * durable, in the order in which they came: `lost` if another process holds the run, `denied` if the run was cancelled before its write started.
    */
-  readonly add: (steps: ReadonlyArray<Step>) => Effect.Effect<boolean>
+  readonly add: (steps: ReadonlyArray<Step>) => Effect.Effect<Appended>
   /** Writes nothing more: whoever waits has not added its step. For a runner that stops while the store does not answer. */
   readonly close: () => void
 }
@@ -49,12 +53,12 @@ export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): 
     return Effect.flatMap(
       Effect.orElseSucceed(
         Effect.retry(appended(batch), { schedule: again, while: () => !isClosed }),
-        (): ReadonlyArray<boolean> => []
+        (): ReadonlyArray<Appended> => []
       ),
       (added) => {
         let first = 0
         for (const { done, steps } of batch) {
-          done(steps.every((_, index) => added[first + index] === true))
+          done(steps.reduce((worst: Appended, _, index) => worse(worst, added[first + index] ?? "lost"), "added"))
           first += steps.length
         }
         return write
@@ -65,9 +69,9 @@ export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): 
   const write: Effect.Effect<void> = Effect.flatMap(Effect.yieldNow, next)
   return {
     add: (steps) => {
-      if (isClosed) return Effect.succeed(false)
-      const added = Deferred.makeUnsafe<boolean>()
-      queue.push({ steps, done: (isAdded) => Deferred.doneUnsafe(added, Effect.succeed(isAdded)) })
+      if (isClosed) return Effect.succeed("lost")
+      const added = Deferred.makeUnsafe<Appended>()
+      queue.push({ steps, done: (result) => Deferred.doneUnsafe(added, Effect.succeed(result)) })
       if (!isWriting) {
         isWriting = true
         run(write)
@@ -76,7 +80,7 @@ export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): 
     },
     close: () => {
       isClosed = true
-      for (const { done } of [...writing, ...queue]) done(false)
+      for (const { done } of [...writing, ...queue]) done("lost")
       queue = []
     }
   }

@@ -4,7 +4,7 @@
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Journal } from "../../Journal.ts"
+import { beforeWrite, type Journal } from "../../Journal.ts"
 import { separator } from "../foundation/idsWithin.ts"
 import { unnoted } from "./cameBy.ts"
 import { DoneWrite } from "./doneWrites.ts"
@@ -29,7 +29,7 @@ const decodeBegun = Schema.decodeUnknownOption(Schema.Struct({ begun: Begun }))
 const decodeCall = Schema.decodeUnknownOption(Schema.Struct({ used: Used }))
 
 /** The key of a record that says that a write begins. */
-export const mayKey = (id: string): string => `may ${id}`
+export const mayKey = (id: string): string => `${beforeWrite}${id}`
 
 /** The key of a record that says that a write is known not to have happened. */
 export const notKey = (id: string): string => `not ${id}`

@@ -4,7 +4,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
@@ -19,9 +19,13 @@ import {
 } from "../../AgentEventListener.ts"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import { Redaction } from "../../Redaction.ts"
+import { isInterrupted } from "../foundation/annotateInterruption.ts"
 import { forOperator } from "../projection/audiences.ts"
 
 type AnyContext = Context.Context<never>
+
+/** The longest wait of an interruption for a listener. */
+const interruptionWait = Duration.seconds(1)
 
 /** Hears every event of a run. Answers what the run waits for before it goes on. */
 export interface Ear {
@@ -30,6 +34,7 @@ export interface Ear {
 
 interface Told {
   readonly event: AgentEvent
+  readonly fiber: Fiber.Fiber<unknown, unknown>
   readonly context: AnyContext
   /** Resumes the sender. */
   resume: (() => void) | undefined
@@ -68,9 +73,9 @@ export class ContainedListener implements Ear {
     return this.outsideBefore!
   }
 
-  tell(event: AgentEvent, { context }: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
+  tell(event: AgentEvent, fiber: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
     if (this.isGivenUp) return Effect.void
-    const told: Told = { event, context, resume: undefined, isHeard: false }
+    const told: Told = { event, fiber, context: fiber.context, resume: undefined, isHeard: false }
     this.waiting.push(told)
     this.next()
     if (told.isHeard) return Effect.void
@@ -94,7 +99,7 @@ export class ContainedListener implements Ear {
     const hearing = run(Effect.suspend(() => this.listener(told.event)))
     const exit = hearing.pollUnsafe()
     if (exit !== undefined) return this.heard(told, exit)
-    const timer = run(Effect.sleep(this.timeLimit))
+    const timer = run(this.patience(told, Duration.fromInputUnsafe(this.timeLimit)))
     timer.addObserver((exit) => {
       if (Exit.isFailure(exit) || told.isHeard) return
       this.giveUp(told)
@@ -104,6 +109,17 @@ export class ContainedListener implements Ear {
       timer.interruptUnsafe()
       this.heard(told, exit)
       this.next()
+    })
+  }
+
+  /** Ends when a listener is waited for no longer: its limit is over, or an interruption waits for it. */
+  private patience(told: Told, limit: Duration.Duration): Effect.Effect<void> {
+    const part = Duration.min(limit, interruptionWait)
+    return Effect.flatMap(Effect.sleep(part), () => {
+      const left = Duration.subtract(limit, part)
+      return Duration.isZero(left) || [told, ...this.waiting].some(({ fiber }) => isInterrupted(fiber))
+        ? Effect.void
+        : this.patience(told, left)
     })
   }
 
