@@ -106,7 +106,8 @@ const drawn = (
         const message = `Thread "${key.thread}" is at version ${size}, not ${version}`
         return [name, ask, { _tag: "VersionConflict", message, expected: version, actual: size }]
       }
-      const isTaken = claim !== undefined && held !== undefined && held.id !== claim.id && held.until > now
+      const isTaken = claim !== undefined && held !== undefined && held.id !== claim.id && held.id !== release &&
+        held.until > now
       if (isTaken || (holds !== undefined && held?.id !== holds)) {
         const until = held === undefined
           ? ""

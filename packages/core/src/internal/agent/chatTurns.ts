@@ -87,7 +87,7 @@ const inTurn = Effect.fnUntraced(function*<Out, E, R>(
 }, Effect.scoped)
 
 /** How a turn of an agent is run. */
-export interface SendOptions extends Omit<BeginOptions, "regenerate"> {
+export interface SendOptions extends Omit<BeginOptions, "regenerate" | "takeOver"> {
   /** What the user says. */
   readonly message: Prompt.RawInput
   readonly failedCalls?: EndOptions["failedCalls"]

@@ -2,8 +2,10 @@
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type * as Prompt from "effect/ai/Prompt"
+import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type * as Lease from "../foundation/lease.ts"
 import { appendAnyway } from "./appendAnyway.ts"
+import { isTakenOver } from "./claimIds.ts"
 import { type ConversationError, type ThreadNotFound, TurnOver } from "./errors.ts"
 import type { OpenCall } from "./openCalls.ts"
 import type { Conversations, ThreadContent, ThreadKey } from "./service.ts"
@@ -28,6 +30,20 @@ interface Begun {
 }
 
 const isWrite = ({ _tag }: Event): boolean => _tag === "WriteStarted" || _tag === "WriteEnded"
+
+/** Returns the thread if another turn has taken it over for this run: that turn stores the end of the run, or has stored it. */
+const storedByOther = Effect.fnUntraced(function*(
+  store: Conversations["Service"],
+  key: ThreadKey,
+  runId: string | undefined,
+  events: ReadonlyArray<Event>
+) {
+  if (runId === undefined) return
+  const { claim, entries, thread } = yield* store.read(key)
+  if (claim !== undefined && (yield* isTakenOver(claim.id, runId))) return thread
+  const known = new Set(entries.flatMap(({ event, runId: of }) => of === runId ? [canonicalJson(event)] : []))
+  return events.some((event) => event._tag === "Said" && known.has(canonicalJson(event))) ? thread : undefined
+})
 
 /** Ends a turn, once. */
 export const endOf = (
@@ -59,11 +75,15 @@ export const endOf = (
       VersionConflict: Effect.die,
       // Another turn has claimed the thread since: what waits there is that turn's.
       ThreadBusy: () =>
-        appendAnyway(store, {
-          ...key,
-          events: [...before, ...snapshot === undefined ? fresh : endOfLateWaiting(fresh, prompt, snapshot)],
-          runId
-        })
+        Effect.flatMap(
+          storedByOther(store, key, runId, fresh),
+          (thread) =>
+            thread !== undefined ? Effect.succeed(thread) : appendAnyway(store, {
+              ...key,
+              events: [...before, ...snapshot === undefined ? fresh : endOfLateWaiting(fresh, prompt, snapshot)],
+              runId
+            })
+        )
     })
   }
   return (ended) =>

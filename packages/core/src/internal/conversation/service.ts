@@ -51,7 +51,7 @@ export interface AppendOptions extends ThreadKey {
   readonly claim?: { readonly id: string; readonly lease: Duration.Duration } | undefined
   /** Appends only while this claim has the thread, also behind its lease if no other run took it: else fails with `ThreadBusy`. */
   readonly holds?: string | undefined
-  /** Ends the hold of this claim. */
+  /** Releases the thread if this claim has it. With `claim`, that one replaces it. */
   readonly release?: string | undefined
   /** The snapshot of a run that waits; `null`: none waits any more. Left out: as before. */
   readonly snapshot?: Schema.Json | undefined

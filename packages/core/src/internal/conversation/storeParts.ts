@@ -57,7 +57,7 @@ export interface Before {
 
 /** Why nothing can be appended to a thread, if so. */
 export const refusal = (
-  { claim, holds, thread, version }: AppendOptions,
+  { claim, holds, release, thread, version }: AppendOptions,
   before: Before,
   now: number
 ): VersionConflict | ThreadBusy | undefined => {
@@ -65,9 +65,8 @@ export const refusal = (
     return new VersionConflict({ thread, expected: version, actual: before.version })
   }
   if (holds !== undefined && before.claim !== holds) return busy(thread, before)
-  return claim !== undefined && before.claim !== undefined && before.claim !== claim.id && before.leasedUntil > now
-    ? busy(thread, before)
-    : undefined
+  const isFree = before.claim === undefined || before.claim === release || before.leasedUntil <= now
+  return claim === undefined || before.claim === claim.id || isFree ? undefined : busy(thread, before)
 }
 
 const busy = (thread: string, { claim, leasedUntil }: Before): ThreadBusy =>

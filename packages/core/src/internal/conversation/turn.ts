@@ -6,10 +6,10 @@ import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Prompt from "effect/ai/Prompt"
 import { cutText } from "../foundation/cutText.ts"
-import { randomId } from "../foundation/digest.ts"
 import * as Lease from "../foundation/lease.ts"
 import { mend, type Mending } from "../history/mend.ts"
 import { CurrentWriteLog } from "../run/writeLog.ts"
+import { isClaimOf, newClaimId } from "./claimIds.ts"
 import { endOf, type EndTurn } from "./endTurn.ts"
 import type { ConversationError, ThreadBusy, ThreadNotFound, VersionConflict } from "./errors.ts"
 import { openCalls } from "./openCalls.ts"
@@ -41,6 +41,11 @@ export interface BeginOptions extends ThreadKey {
    * can begin after that time. Default: 30 seconds.
    */
   readonly lease?: Duration.Input | undefined
+  /**
+   * Claims the thread even if an earlier claim for the run `runId` has it: the process of that claim died. Set it only if that run has ended, to
+   * store its end. A claim for another run, or for a run without an id, is not taken. Ignored without `runId`. Default: false.
+   */
+  readonly takeOver?: boolean | undefined
 }
 
 /** A turn that has begun: its thread is held until it ends, or its scope is closed. */
@@ -127,6 +132,19 @@ const isWaiting = (
   return Effect.map(found, (thread) => thread.isWaiting)
 }
 
+/** The claim of the run that a turn takes over. */
+const takenFrom = (
+  store: Conversations["Service"],
+  { owner, runId, takeOver, thread }: BeginOptions
+): Effect.Effect<string | undefined, BeginError> =>
+  takeOver !== true || runId === undefined ? Effect.undefined : Effect.flatMap(
+    store.read({ owner, thread }),
+    ({ claim }) =>
+      claim === undefined
+        ? Effect.undefined
+        : Effect.map(isClaimOf(claim.id, runId), (isOfRun) => isOfRun ? claim.id : undefined)
+  )
+
 /** Appends that the last message is answered again, and returns the thread as it is then. */
 const answerAgain = (
   store: Conversations["Service"],
@@ -173,7 +191,7 @@ export const begin: (options: BeginOptions) => Effect.Effect<Turn, BeginError, C
     const key = { owner, thread }
     const message = options.message === undefined ? Prompt.empty : Prompt.make(options.message)
     const waits = yield* isWaiting(store, options)
-    const claim = { id: yield* randomId, lease: Duration.fromInputUnsafe(options.lease ?? "30 seconds") }
+    const claim = { id: yield* newClaimId(options), lease: Duration.fromInputUnsafe(options.lease ?? "30 seconds") }
     const asked = yield* Lease.moment
     const isHeld = waits && (yield* endWaiting(options, claim))
     const appended = store.append({
@@ -181,7 +199,8 @@ export const begin: (options: BeginOptions) => Effect.Effect<Turn, BeginError, C
       events: said(message.content),
       runId: options.runId,
       version: isHeld ? undefined : options.version,
-      claim
+      claim,
+      release: yield* takenFrom(store, options)
     })
     yield* isHeld
       ? Effect.onError(appended, () => Effect.ignore(store.append({ ...key, events: [], release: claim.id })))

@@ -267,7 +267,7 @@ export class Chats {
       yield* this.runs.cancel(runId)
       if (status !== "waiting" || key === undefined) return yield* this.settled(runId)
       // What was done before the pause stays said, with what is undone of it. Who has the thread by now stores it.
-      const held = yield* Effect.catchTag(this.hold(key), "ThreadBusy", () => Effect.undefined)
+      const held = yield* Effect.catchTag(this.hold({ ...key, runId }), "ThreadBusy", () => Effect.undefined)
       if (held !== undefined) yield* this.watch(runId, undefined, held, key)
       // Who undoes for longer is not waited for.
       yield* Effect.timeoutOption(Effect.interruptible(this.settled(runId)), "5 seconds")
@@ -337,7 +337,7 @@ export class Chats {
     const begun: Begun = { runId, segment }
     const go = this.runs.decide(runId, decisions)
     if (key === undefined) return Effect.as(go, begun)
-    return Effect.uninterruptible(Effect.flatMap(this.hold(key), (held) =>
+    return Effect.uninterruptible(Effect.flatMap(this.hold({ ...key, runId }), (held) =>
       Effect.onError(
         held.turn.recorded(go).pipe(Effect.andThen(this.watch(runId, segment, held, key)), Effect.as(begun)),
         () => held.release
@@ -401,11 +401,12 @@ export class Chats {
       if (isStored(entries, runId)) return this.noteStored(key, thread)
       const run = yield* Effect.option(this.run(runId, key.owner))
       if (Option.isNone(run) || run.value.status === "waiting") return
-      const held = yield* Effect.option(this.hold({ ...key, runId }))
+      const takeOver = run.value.status !== "running" && run.value.status !== "queued"
+      const held = yield* Effect.option(this.hold({ ...key, runId, takeOver }))
       // Else it is watched where it was begun.
       if (Option.isNone(held)) return
       yield* this.watch(runId, undefined, held.value, key)
-      if (run.value.status !== "running" && run.value.status !== "queued") yield* this.settled(runId)
+      if (takeOver) yield* this.settled(runId)
     },
     Effect.catchTag("ThreadNotFound", () => Effect.void),
     Effect.uninterruptible
