@@ -195,7 +195,7 @@ it.effect("what an agent needs that is not there behind its end is logged, and t
     const log: Log = []
     const seen = watched()
     let times = 0
-    const once = Layer.unwrap(Effect.sync(() => times++ === 0 ? house : Layer.effect(House, Effect.die("no house"))))
+    const once = Layer.effect(House, Effect.suspend(() => times++ === 0 ? opened : Effect.die("no house")))
     const made = clerk({}).pipe(Agent.provide(Layer.provide(desk(log), once)))
     const exit = yield* running((Agent.all("all", [made as never, fails]) as never as Runs).run({}), seen)
     assert.strictEqual(

@@ -9,9 +9,18 @@ import { type Agent, fromExecute, type RunOptions } from "./agent.ts"
 import type { StreamOptions } from "./eventStream.ts"
 import { type DescriptionOf, descriptionOf, type ModelAgent } from "./modelAgent.ts"
 import type { From, Resumable } from "./resumable.ts"
+import { sharedServices } from "./sharedServices.ts"
 
 /**
  * Gives an agent what it needs: a model of its own, for example.
+ *
+ * A layer that registers no finalizer holds state alone (a ledger in memory, a circuit breaker). It is built by the first run, and serves all runs
+ * of this agent that have the same services around them, as long as the agent is in memory. A layer that registers a finalizer holds a resource (a
+ * connection, a process). It is shared by runs that overlap, released when the last of them ends, and built again by the next run. Layers that are
+ * merged or composed are treated one by one. To keep a resource for longer, build it in your program and provide its services.
+ *
+ * The layer is built without the services of the run: its span, its scope, the request of a handler, the owner. A build that fails, or
+ * whose run is interrupted, is repeated by the next run.
  *
  * **Example** (A fixer with a model of its own)
  *
@@ -32,11 +41,16 @@ export const provide =
   <In, Out, E, R, Self extends Agent<In, Out, E, R>>(
     self: Self & Agent<In, Out, E, R>
   ): Provided<Self, In, Out, E, R, E2, RIn, ROut> => {
-    /** What is done behind the end of a run, which has closed the layer, needs it again. */
+    const build = sharedServices(layer)
+    const withServices = <A, E3, R3>(
+      effect: Effect.Effect<A, E3, R3>
+    ): Effect.Effect<A, E2 | E3, RIn | Exclude<R3, ROut>> =>
+      Effect.scopedWith((scope) => Effect.flatMap(build(scope), (services) => Effect.provideContext(effect, services)))
+    /** What is done behind the end of a run, which has released the layer, needs it again. */
     const within = (mode: Mode): Mode => ({
       ...mode,
       provided: (effect) => {
-        const provided = Effect.provide(effect, layer as Layer.Layer<ROut>).pipe(
+        const provided = (withServices(effect) as Effect.Effect<void, E2>).pipe(
           Effect.catchCause((cause) => Effect.logError(`What agent "${self.name}" needs is not there`, cause))
         )
         return mode.provided?.(provided) ?? provided
@@ -44,7 +58,7 @@ export const provide =
     })
     const provided = fromExecute(
       self.name,
-      (input: In, mode) => Effect.provide(self.runIn(input, within(mode)), layer),
+      (input: In, mode) => withServices(self.runIn(input, within(mode))),
       self.declared
     )
     Object.assign(provided, descriptionOf(self))
@@ -53,16 +67,18 @@ export const provide =
     return Object.assign(provided, {
       mayAsk,
       undoes,
-      end: (snapshot: unknown, over: Over, mode?: EndMode) => Effect.provide(end(snapshot, over, mode), layer),
-      explain: (snapshot: unknown) => Effect.provide(explain(snapshot), layer),
-      check: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
-        Effect.provide(check(snapshot, decisions), layer),
-      proceed: (from: From<In>, mode: Mode) => Effect.provide(proceed(from, within(mode)), layer),
-      start: (input: In, options?: RunOptions) => Effect.provide(start(input, options), layer),
+      end: (snapshot: unknown, over: Over, mode?: EndMode) => withServices(end(snapshot, over, mode)),
+      explain: (snapshot: unknown) => withServices(explain(snapshot)),
+      check: (snapshot: unknown, decisions: ReadonlyArray<Decision>) => withServices(check(snapshot, decisions)),
+      proceed: (from: From<In>, mode: Mode) => withServices(proceed(from, within(mode))),
+      start: (input: In, options?: RunOptions) => withServices(start(input, options)),
       resume: (snapshot: unknown, decisions: ReadonlyArray<Decision>, options?: Pick<RunOptions, "streaming">) =>
-        Effect.provide(resume(snapshot, decisions, options), layer),
+        withServices(resume(snapshot, decisions, options)),
       resumeStream: (snapshot: unknown, decisions: ReadonlyArray<Decision>, options?: StreamOptions) =>
-        Stream.provide(resumeStream(snapshot, decisions, options), layer)
+        Stream.unwrap(Effect.map(
+          Effect.flatMap(Effect.scope, build),
+          (services) => Stream.provideContext(resumeStream(snapshot, decisions, options), services)
+        ))
     }) as never
   }
 
