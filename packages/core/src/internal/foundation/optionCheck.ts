@@ -29,28 +29,21 @@ export const anArray: Kind = { is: Array.isArray, called: "a list" }
 
 const longestShown = 32
 
-/** A short text as a sentence shows it; nothing for another value, and for a text that may be a secret. */
-export const shownText = (value: unknown): string | undefined =>
+/** A value as a sentence shows it: a short text, or the kind of another value and of a text that may be a secret. */
+const shown = (value: unknown): string =>
   typeof value === "string" && value.length <= longestShown && !/[\w-]{16,}/.test(value)
     ? JSON.stringify(value)
-    : undefined
+    : kindOf(value)
 
 /** One of several values. */
-export const oneOf = (...values: ReadonlyArray<string>): Kind => {
-  const called = values.map((value) => JSON.stringify(value)).join(" or ")
-  return {
-    is: (value) => typeof value === "string" && values.includes(value),
-    called,
-    about: (value) => {
-      const text = shownText(value)
-      if (text === undefined) return undefined
-      const near = nearestName(value as string, values)
-      return near === undefined
-        ? `is ${text} and has to be ${called}`
-        : `is ${text}. Did you mean ${JSON.stringify(near)}?`
-    }
+export const oneOf = (...values: ReadonlyArray<string>): Kind => ({
+  is: (value) => typeof value === "string" && values.includes(value),
+  called: values.map((value) => JSON.stringify(value)).join(" or "),
+  about: (value) => {
+    const near = typeof value === "string" ? nearestName(value, values) : undefined
+    return near === undefined ? undefined : `is ${shown(value)}. Did you mean ${JSON.stringify(near)}?`
   }
-}
+})
 
 /** One of several kinds. */
 export const either = (...kinds: ReadonlyArray<Kind>): Kind => ({
@@ -83,7 +76,7 @@ export const checkOptions = (subject: string, options: unknown, checked: Checked
     const kind = Object.hasOwn(checked.kinds, name) ? checked.kinds[name] : undefined
     if (kind === undefined) throw new ConfigurationError({ subject, problem: unknownName(name, checked) })
     if (value !== undefined && !kind.is(value)) {
-      const problem = kind.about?.(value) ?? `is ${kindOf(value)} and has to be ${kind.called}`
+      const problem = kind.about?.(value) ?? `is ${shown(value)} and has to be ${kind.called}`
       throw new ConfigurationError({ subject, problem: `${name} ${problem}` })
     }
   }

@@ -13,8 +13,7 @@ import {
   checkOptions,
   either,
   type Kind,
-  oneOf,
-  shownText
+  oneOf
 } from "../foundation/optionCheck.ts"
 import { otherToolNames } from "../foundation/otherNames.ts"
 import { kindOf } from "../foundation/valueKind.ts"
@@ -23,11 +22,7 @@ import { aSchema } from "./schemaKind.ts"
 /** A duration as effect reads it. */
 export const aDuration: Kind = {
   is: (value) => Option.isSome(Duration.fromInput(value as Duration.Input)),
-  called: "a duration such as \"5 seconds\"",
-  about: (value) => {
-    const text = shownText(value)
-    return text === undefined ? undefined : `is ${text} and has to be a duration such as "5 seconds"`
-  }
+  called: "a duration such as \"5 seconds\""
 }
 
 const functionKinds: Readonly<Record<string, string>> = {

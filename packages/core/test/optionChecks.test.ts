@@ -1,0 +1,184 @@
+/** Options that the compiler refuses are refused at run time too, for plain JavaScript: by name, with the nearest one, and by kind of value. */
+import { assert, describe, it } from "@effect/vitest"
+import { Agent, ConfigurationError, Recovery, Tool } from "@recourse/core"
+import { Effect, Schema } from "effect"
+
+type Make = (name: unknown, options: unknown) => unknown
+
+const makes = { agent: Agent.make as never as Make, tool: Tool.make as never as Make }
+const execute = () => Effect.void
+const find = Tool.make("find", { execute })
+
+/** The problem that an error names; nothing if there is none. */
+const problemOf = (kind: keyof typeof makes, options: object): string | undefined => {
+  try {
+    makes[kind]("x", kind === "tool" ? { execute, ...options } : options)
+    return undefined
+  } catch (error) {
+    assert.instanceOf(error, ConfigurationError.ConfigurationError)
+    return error.problem
+  }
+}
+
+const names = {
+  agent: [
+    "instructions",
+    "input",
+    "prompt",
+    "output",
+    "tools",
+    "skills",
+    "onToolError",
+    "defaults",
+    "guardInput",
+    "guardOutput",
+    "onModelError",
+    "budget",
+    "policies",
+    "onTainted",
+    "approval",
+    "onBudgetExceeded",
+    "concurrency",
+    "repeatedFailures",
+    "repeatedCalls",
+    "resultLimit",
+    "prepareTurn",
+    "compact",
+    "compensation"
+  ],
+  tool: [
+    "description",
+    "parameters",
+    "success",
+    "effects",
+    "timeout",
+    "onUnknownKeys",
+    "resultLimit",
+    "toModelOutput",
+    "needsApproval",
+    "trust",
+    "failure",
+    "polls",
+    "coalesce",
+    "idempotency",
+    "transaction",
+    "compensate",
+    "status"
+  ]
+} as const
+
+/** Typing errors of a name. */
+const misspelt = (name: string): ReadonlyArray<string> => [
+  name.slice(0, 1) + name.slice(2),
+  `${name[1]}${name[0]}${name.slice(2)}`,
+  `${name.slice(0, 2)}x${name.slice(2)}`,
+  name.toUpperCase()
+]
+
+/** Values of another kind, and the problem that is named. */
+const kinds: ReadonlyArray<readonly [keyof typeof makes, object, string]> = [
+  ["agent", { instructions: 1 }, "instructions is a number and has to be a string or a function"],
+  ["agent", { tools: find }, "tools is a single tool and has to be a list: tools: [tool]"],
+  ["agent", { tools: [find, "find"] }, "tools holds a string at index 1 that is no tool. Make it with Tool.make"],
+  ["agent", { budget: 8 }, "budget is a number and has to be an object"],
+  ["agent", { concurrency: "all" }, "concurrency is \"all\" and has to be a number or \"unbounded\""],
+  ["agent", { onTainted: "aprove" }, "onTainted is \"aprove\". Did you mean \"approve\"?"],
+  ["agent", { defaults: { onerror: Recovery.standard } }, "defaults has \"onerror\". It has onError only"],
+  ["agent", { onModelError: "retry" }, "onModelError is \"retry\" and has to be a function"],
+  ["tool", { description: ["Finds"] }, "description is an array and has to be a string"],
+  ["tool", { effects: "none" }, "effects is \"none\" and has to be \"read\" or \"idempotent\" or \"write\""],
+  ["tool", { timeout: execute }, "timeout is a function and has to be a duration such as \"5 seconds\""],
+  ["tool", { resultLimit: "8000" }, "resultLimit is \"8000\" and has to be a number"],
+  ["tool", { parameters: [] }, "parameters is an array and has to be a Schema of effect"],
+  ["tool", { success: String }, "success is a function and has to be a Schema of effect"],
+  ["tool", { execute: "find" }, "execute is \"find\" and has to be a function that returns an Effect"],
+  ["tool", { execute: undefined }, "it needs execute: the function that runs it"],
+  ["tool", { idempotency: "order" }, "idempotency is \"order\" and has to be a boolean or an object"]
+]
+
+/** Objects in place of a schema: of another library, and none. */
+const notSchemas: ReadonlyArray<readonly [string, unknown, string]> = [
+  [
+    "of a library",
+    { "~standard": { version: 1, vendor: "valibot", validate: () => ({ value: 1 }) } },
+    "is a schema of valibot."
+  ],
+  [
+    "of a function",
+    Object.assign(() => 1, { "~standard": { version: 1, vendor: "arktype" } }),
+    "is a schema of arktype."
+  ],
+  ["of a long name", { "~standard": { vendor: "x".repeat(40) } }, "is a schema of Standard Schema."],
+  ["that is JSON Schema", { properties: {} }, "is a JSON Schema. Use Tool.fromJsonSchema"],
+  ["that is plain", { city: String }, "is a plain object. Wrap it in Schema.Struct"]
+]
+
+describe("the check of options", () => {
+  for (const kind of ["agent", "tool"] as const) {
+    it(`names the nearest option of a misspelt one: ${kind}`, () => {
+      for (const name of names[kind]) {
+        for (const typed of misspelt(name)) {
+          assert.strictEqual(
+            problemOf(kind, { [typed]: undefined }),
+            `there is no option "${typed}". Did you mean "${name}"?`
+          )
+        }
+      }
+    })
+
+    it(`lists the options if none is near: ${kind}`, () => {
+      const problem = problemOf(kind, { colour: 1 })
+      assert.include(problem, "there is no option \"colour\". There are: ")
+      for (const name of names[kind]) assert.include(problem, name)
+    })
+  }
+
+  it.each(kinds)("names the kind of a value that does not fit: %s %j", (kind, options, problem) => {
+    assert.strictEqual(problemOf(kind, options), problem)
+  })
+
+  it.each(notSchemas)("names an object in place of a schema %s", (_, value, problem) => {
+    assert.include(problemOf("tool", { parameters: value }), `parameters ${problem}`)
+    assert.include(problemOf("agent", { output: value }), `output ${problem}`)
+  })
+
+  it("shows no value that may be a secret", () => {
+    for (const value of ["sk-12345678901234567890", "a long text that a person has pasted here"]) {
+      assert.strictEqual(
+        problemOf("tool", { effects: value }),
+        "effects is a string and has to be \"read\" or \"idempotent\" or \"write\""
+      )
+      assert.notInclude(problemOf("tool", { timeout: value }), value)
+    }
+  })
+
+  it("refuses a name that is no string, and options that are no object", () => {
+    assert.throws(
+      () => makes.tool({ name: "x" }, { execute }),
+      /its first argument is an object and has to be the tool's name/
+    )
+    assert.throws(
+      () => makes.agent({ tools: [] }, undefined),
+      /its first argument is an object and has to be the agent's name/
+    )
+    assert.throws(() => makes.agent("x", [find]), /its options are an array and have to be an object/)
+  })
+
+  it("accepts options that are undefined, and all that the compiler accepts", () => {
+    Agent.make("x", {
+      tools: [find],
+      skills: [],
+      defaults: { onError: Recovery.chatSafe },
+      concurrency: "unbounded",
+      budget: {}
+    })
+    Tool.make("x", {
+      parameters: Schema.Struct({}),
+      timeout: 5,
+      needsApproval: Effect.succeed(true) as never,
+      execute,
+      description: undefined
+    })
+    makes.tool("x", { execute: Object.assign(execute, {}), effects: undefined })
+  })
+})
