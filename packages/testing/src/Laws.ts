@@ -27,18 +27,23 @@ export type { Counts, Missed } from "./internal/laws/coverage.ts"
 export type { Law, Trial, Violation } from "./internal/laws/law.ts"
 export { problemsOfHistory } from "./internal/laws/wellFormedHistory.ts"
 
-const { runs_end, ...ofWorld } = worldLaws
-const { same_seed_same_run, writes_at_most_once, ...ofRuns } = runLaws
+const { nothing_is_done_twice, runs_end, ...ofWorld } = worldLaws
+const { same_seed_same_keys, same_seed_same_run, writes_at_most_once, ...ofRuns } = runLaws
 
 /** The laws, by name: what explains the others comes first. */
 export const all = {
   runs_end,
-  same_seed_same_run,
   writes_at_most_once,
+  nothing_is_done_twice,
+  same_seed_same_run,
   ...ofWorld,
   ...ofRuns,
-  ...pauseLaws
+  ...pauseLaws,
+  same_seed_same_keys
 } as const satisfies Readonly<Record<string, Law>>
+
+/** Laws that are reported only if no plan breaks another law, because another law shows the damage. */
+const last: ReadonlySet<string> = new Set(["same_seed_same_keys" satisfies LawName])
 
 /** The name of a law. */
 export type LawName = keyof typeof all
@@ -272,7 +277,7 @@ export const check = <In, Out, E>(
   let interrupted = 0
   const add = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
 
-  /** The first law that a trial breaks. */
+  /** The first law that a trial breaks, of all or of those that are reported at once. */
   const judged = (trial: Trial) => {
     if (isInterrupted(trial.interrupted)) interrupted++
     for (const [law, holds] of laws) {
@@ -310,14 +315,20 @@ export const check = <In, Out, E>(
         return smallest
       })
 
+    /** Fails with a law that a case breaks, in the smallest plan that breaks it. */
+    const report = (one: Case, law: string, shrinks: boolean) =>
+      Effect.gen(function*() {
+        const smallest = shrinks ? yield* shrunk(one, law) : one
+        const { broken, trial } = yield* violated(smallest, faultless[smallest.scenario]!)
+        return yield* lawBroken(smallest, trial, broken!)
+      })
+
+    let postponed: { readonly one: Case; readonly law: string } | undefined
     const tryOne = (one: Case, saw: Basics["saw"] | undefined) =>
       Effect.gen(function*() {
         const { broken, trial } = yield* violated(one, faultless[one.scenario]!)
-        if (broken !== undefined) {
-          const smallest = saw !== undefined ? yield* shrunk(one, broken.law) : one
-          const again = yield* violated(smallest, faultless[smallest.scenario]!)
-          return yield* lawBroken(smallest, again.trial, again.broken!)
-        }
+        if (broken !== undefined && last.has(broken.law) && saw !== undefined) postponed ??= { one, law: broken.law }
+        else if (broken !== undefined) return yield* report(one, broken.law, saw !== undefined)
         for (const { type } of trial.plain.injected) add(injected, type)
         add(outcomes, Simulation.outcome(trial.plain))
         pauses += trial.plain.pauses.length
@@ -357,6 +368,7 @@ export const check = <In, Out, E>(
       const one = basic.cases[tried] === undefined ? draw.next(nth) : basic.cases[tried++]!
       if (yield* tryOne(one, basic.saw)) draw.keep(one)
     }
+    if (postponed !== undefined) return yield* report(postponed.one, postponed.law, true)
     return runs()
   })
   // What stores that fail have runs log is theirs a thousand times.

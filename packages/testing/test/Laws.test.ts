@@ -233,6 +233,36 @@ describe("a broken law is found", () => {
   found("deadline_is_kept", broken(() => Effect.uninterruptible(Effect.as(Effect.sleep("2 minutes"), "late"))))
   found("no_fiber_is_left", broken(() => Effect.as(Effect.forkDetach(Effect.never), "ok")))
 
+  it.effect("with the keys of doubles and the remedy, if each attempt draws a key", () =>
+    Effect.gen(function*() {
+      const Pay = Tool.make("pay", {
+        success: Schema.String,
+        effects: "write",
+        idempotency: true,
+        timeout: "5 seconds",
+        execute: () =>
+          Effect.gen(function*() {
+            const world = yield* SideEffects.SideEffects
+            yield* world.request({ tool: "pay", key: crypto.randomUUID(), details: "order 7" })
+            return "paid"
+          })
+      }).pipe(Tool.onError(Recovery.retry({ times: 2, while: () => true })))
+      const paying = Subject.make({
+        agent: Agent.make("payer", { tools: [Pay], defaults: { onError: Recovery.keepGoing }, budget }),
+        scenarios: { default: { input: "x", model: [ScriptedModel.call("pay", {}), ScriptedModel.text("ok")] } }
+      })
+      const error = yield* Effect.flip(Laws.check(paying, { runs: 100, interruptions: 10 }))
+      if (error._tag !== "LawBroken") return assert.fail(String(error))
+      assert.strictEqual(error.law, "writes_at_most_once")
+      assert.match(
+        error.problem,
+        /^pay did it 2 times, of 1 that were asked for; it asked the service under 2 keys: pass ToolCall\.idempotencyKey to the service/
+      )
+      const requests = error.timeline.split("\n").filter((line) => line.includes(" > pay asks the service "))
+      assert.lengthOf(requests, 2, error.timeline)
+      for (const line of requests) assert.match(line, /asks the service "order 7" under key [0-9a-f-]{36}$/)
+    }), timeout)
+
   it.effect("in histories, results and events", () =>
     Effect.gen(function*() {
       const plain = yield* Simulation.run(subject, subject.scenarios["both"]!)

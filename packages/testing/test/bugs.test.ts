@@ -138,6 +138,33 @@ const bugs: Readonly<Record<string, Bug>> = {
         )
       ])
   },
+  "a key that each attempt draws": {
+    law: "writes_at_most_once",
+    bug: () =>
+      make([
+        recovered(
+          chargeWith({ idempotency: true }, (params) =>
+            Effect.as(Effect.suspend(() => perform("charge", params, crypto.randomUUID())), "charged")),
+          Recovery.retry({ times: 2, schedule: Schedule.forever })
+        )
+      ]),
+    twin: () =>
+      make([
+        recovered(
+          chargeWith({ idempotency: true }, keyed),
+          Recovery.retry({ times: 2, schedule: Schedule.forever })
+        )
+      ])
+  },
+  "a key that is drawn, of a call that is not retried": {
+    law: "same_seed_same_keys",
+    bug: () =>
+      make([
+        chargeWith({}, (params) =>
+          Effect.as(Effect.suspend(() => perform("charge", params, crypto.randomUUID())), "charged"))
+      ]),
+    twin: () => make([chargeWith({}, (params) => Effect.as(perform("charge", params, params.order), "charged"))])
+  },
   "a write that is done without a key where the ledger does not say that it is the first": {
     law: "writes_at_most_once",
     bug: () =>

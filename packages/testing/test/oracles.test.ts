@@ -101,6 +101,11 @@ describe("laws", () => {
   > = {
     runs_end: ["orders", () => ({ stopped: "stalled" })],
     same_seed_same_run: ["orders", ({ elapsed }) => ({ elapsed: elapsed + 1 }), "again"],
+    same_seed_same_keys: [
+      "orders",
+      ({ sideEffects }) => ({ sideEffects: sideEffects.map((effect) => ({ ...effect, key: "another" })) }),
+      "again"
+    ],
     writes_at_most_once: ["orders", ({ sideEffects }) => ({ sideEffects: [...sideEffects, ...sideEffects] })],
     nothing_is_done_twice: ["orders", ({ sideEffects }) => ({ sideEffects: [...sideEffects, sideEffects[0]!] })],
     reads_do_nothing: [

@@ -6,6 +6,7 @@ import * as Simulation from "../simulation/simulation.ts"
 import { whyStopped } from "./whyStopped.ts"
 import { problemsOfHistory } from "./wellFormedHistory.ts"
 import { asManyAsAsked, done } from "./deeds.ts"
+import { changedKey, keysOfDoubles, numberedKeys, passKey } from "./keys.ts"
 import { count, type Law, moreThan, namesOf, ofEachRun, partsOf } from "./law.ts"
 import { textOf } from "../text/text.ts"
 
@@ -36,7 +37,7 @@ const asked = (requests: ReadonlyArray<Request>): ReadonlyArray<unknown> => {
 /** All of a run, part by part: what shows a difference best comes first. */
 const everything = (run: Simulation.Observation): Readonly<Record<string, ReadonlyArray<unknown>>> => ({
   message: asked(run.requests),
-  "side effect": run.sideEffects,
+  "side effect": numberedKeys(run.sideEffects),
   event: run.events,
   fault: run.injected,
   pause: run.pauses.map(({ decidedAt, decisions, snapshot: { mac } }) => ({ decidedAt, decisions, mac })),
@@ -113,7 +114,9 @@ export const runLaws = {
           : moreThan(executed.map(({ callId }) => callId), 1).map(([id, times]) =>
             `${name} ${id} was executed ${times} times`
           )),
-        ...(times > allowed ? [`${name} did it ${times} times, of ${allowed} that were asked for`] : [])
+        ...(times > allowed
+          ? [`${name} did it ${times} times, of ${allowed} that were asked for${keysOfDoubles(run, name)}`]
+          : [])
       ]
     })
   ),
@@ -170,13 +173,17 @@ export const runLaws = {
     )
   }),
   /** Streamed or not: the same outcome, conversation, executions and side effects. */
-  streaming_agrees: ({ plain, streamed }) => {
+  streaming_agrees: ({ again, plain, streamed }) => {
     if (plain.injected.some(({ type }) => differsWhenStreamed.has(type))) return []
+    // Keys that two runs of one plan do not share are another law's.
+    const isSteady = changedKey(plain, again) === undefined
     const parts = (run: Simulation.Observation) => ({
       outcome: Simulation.outcome(run),
       conversation: conversation(run.record?.transcript),
       executions: textOf(run.record?.executed),
-      "side effects": textOf(run.sideEffects.map(({ executions: _, ...effect }) => effect)),
+      "side effects": textOf(
+        (isSteady ? run.sideEffects : numberedKeys(run.sideEffects)).map(({ executions: _, ...effect }) => effect)
+      ),
       duration: String(run.elapsed)
     })
     const other: Readonly<Record<string, string>> = parts(streamed)
@@ -186,12 +193,19 @@ export const runLaws = {
         : [{ run: "streamed" as const, problem: `${part}: ${value}\nstreamed: ${other[part]}` }]
     )
   },
-  /** The same plan gives the same run, to the last event. */
+  /** The same plan gives the same run, to the last event, but for keys of services. */
   same_seed_same_run: ({ again, plain }) => {
     const difference = firstDifference(plain, again)
     return difference === undefined
       ? []
       : [{ run: "again", problem: `the second run differs from the first: ${difference}` }]
+  },
+  /** The same plan asks services under the same keys. */
+  same_seed_same_keys: ({ again, plain }) => {
+    const tool = changedKey(plain, again)
+    return tool === undefined
+      ? []
+      : [{ run: "again", problem: `${tool} asks the service under another key in each run: ${passKey}` }]
   },
   /** The run is over at its deadline, and does not hang. The time that it waits for decisions does not count. */
   deadline_is_kept: ofEachRun((run, { subject: { budget } }) => {

@@ -1,10 +1,11 @@
 /** Law sentences: each law in one sentence, for people who see it broken. */
 export const sentences: Readonly<Record<string, string>> = {
   runs_end: "Each run ends: nothing waits for ever, and nothing goes on for ever.",
-  same_seed_same_run: "The same plan gives the same run, to the last event.",
   writes_at_most_once:
     "A write is done at most once for each call, whatever key it is done under, in however many attempts.",
   nothing_is_done_twice: "Nothing is done more often than without faults, by whichever call, tool or run.",
+  same_seed_same_run: "The same plan gives the same run, to the last event, but for keys of services.",
+  same_seed_same_keys: "The same plan asks services under the same keys.",
   runs_do_different_things: "No two runs of one agent do the same thing.",
   reads_do_nothing: "A tool that declares `effects: \"read\"` does nothing, and neither does what it calls.",
   told_as_done_was_done: "What the model is told as done was done.",

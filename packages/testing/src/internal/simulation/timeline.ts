@@ -1,6 +1,7 @@
-/** Timeline: a run as text, with one line for each event and each injected fault. */
+/** Timeline: a run as text, with one line for each event, each injected fault and each request of a double. */
 import { AgentEvent } from "@recourse/core"
 import { placeOf } from "../faults/injector.ts"
+import { textOf } from "../text/text.ts"
 import type { Observation } from "./simulation.ts"
 
 /** A line that is read beside others: what was said or answered in full stands in the record. */
@@ -8,13 +9,41 @@ const cut = (line: string): string => line.length > maxLine ? `${line.slice(0, m
 
 const maxLine = 120
 
+type SideEffect = Observation["sideEffects"][number]
+
+/** What a tool asked the double of its service, and the key of the request. */
+const requestLine = ({ details, duplicate, key, read, tool, undoes }: SideEffect): string =>
+  [
+    tool,
+    undoes === undefined ? "asks the service" : `asks the service to undo ${undoes.callId}`,
+    ...(details === undefined ? [] : [textOf(details)]),
+    ...(key === undefined ? read === true ? [] : ["without a key"] : [`under key ${key}`]),
+    ...(duplicate ? ["again: nothing is done"] : [])
+  ].join(" ")
+
+/** The requests of doubles by the number of events before the execution that made them; those outside executions come last. */
+const requestsByPlace = (
+  sideEffects: ReadonlyArray<SideEffect>,
+  executions: Observation["executions"]
+): ReadonlyMap<number, ReadonlyArray<SideEffect>> =>
+  Map.groupBy(sideEffects, ({ executions: within }) => executions[within?.at(-1) ?? -1]?.after ?? Infinity)
+
+/** What is shown of a run. */
+export type Shown =
+  & Pick<Observation, "events" | "injected">
+  & Partial<Pick<Observation, "executions" | "sideEffects">>
+
 /** The timeline of a run; times are virtual milliseconds from its start. */
-export const render = ({ events, injected }: Pick<Observation, "events" | "injected">): string => {
+export const render = ({ events, executions = [], injected, sideEffects = [] }: Shown): string => {
   const start = events[0]?.at ?? 0
   const at = (time: number) => `${String(Math.round(time - start)).padStart(8)} ms`
   const left = [...injected]
   const lines: Array<string> = []
   const attempts = new Set<string>()
+  const requests = requestsByPlace(sideEffects, executions)
+  const asks = (place: number, time: number) => {
+    for (const effect of requests.get(place) ?? []) lines.push(`${at(time)} > ${cut(requestLine(effect))}`)
+  }
   const faults = (isDue: (fault: Observation["injected"][number]) => boolean) => {
     for (let index = left.findIndex(isDue); index >= 0; index = left.findIndex(isDue)) {
       const fault = left.splice(index, 1)[0]!
@@ -22,7 +51,7 @@ export const render = ({ events, injected }: Pick<Observation, "events" | "injec
       lines.push(`${at(time)} ! ${placeOf(fault)} ${n}: ${type}${applied ? "" : " (nothing to spoil)"}`)
     }
   }
-  for (const event of events) {
+  for (const [index, event] of events.entries()) {
     // A fault stands before its consequences, and behind the attempt that it is a fault of.
     faults((fault) =>
       fault.at <= event.at && (fault.attempt !== undefined
@@ -36,7 +65,9 @@ export const render = ({ events, injected }: Pick<Observation, "events" | "injec
     if (event._tag === "ToolAttempt") attempts.add(`${event.callId} ${event.attempt}`)
     const said = AgentEvent.describe(event)
     if (said !== undefined) lines.push(`${at(event.at)}   ${cut(said)}`)
+    asks(index + 1, event.at)
   }
+  asks(Infinity, events.at(-1)?.at ?? 0)
   faults(() => true)
   return lines.join("\n")
 }
