@@ -229,7 +229,10 @@ describe("spellings", () => {
       ["TIMED_OUT", "timeout"],
       ["network-error", "network_error"],
       ["networkError", "network_error"],
-      ["NetworkErrorAfterCommit", "network_error_after_commit"]
+      ["NetworkErrorAfterCommit", "network_error_after_commit"],
+      ["network_error_after_side_effect", "network_error_after_commit"],
+      ["tool.network-error-after-side-effect", "network_error_after_commit"],
+      ["timeout_after_side_effect", "timeout_after_commit"]
     ] as const
   ) {
     it.effect(`${type} of a tool is ${fault}`, () =>
@@ -239,6 +242,13 @@ describe("spellings", () => {
           ["send", fault, "retry_then_success", true]
         )
       }))
+  }
+  for (const type of ["prompt_injection_in_result", "tool.promptInjectionInResult"]) {
+    it.effect(`${type} of a tool is prompt_injection`, () =>
+      Effect.map(
+        judge(sender(guarding), type, "unsafe_output_blocked"),
+        ({ fault, passed }) => assert.deepStrictEqual([fault, passed], ["prompt_injection", true])
+      ))
   }
   for (const type of ["rate.limit", "RATE_LIMITED", "model.rate_limited", "rateLimit"]) {
     it.effect(`${type} of the model is rate_limit`, () =>

@@ -4,8 +4,14 @@
 const spelt = (name: string): string =>
   name.replaceAll(/([a-z\d])([A-Z])/g, "$1_$2").replaceAll(/[^\p{L}\p{N}]+/gu, "_").toLowerCase()
 
-/** What other tools call the same thing. */
-const synonyms: ReadonlyMap<string, string> = new Map([["rate_limited", "rate_limit"], ["timed_out", "timeout"]])
+/** Names of other tools for the same thing. */
+const synonyms: ReadonlyMap<string, string> = new Map([
+  ["rate_limited", "rate_limit"],
+  ["timed_out", "timeout"],
+  ["timeout_after_side_effect", "timeout_after_commit"],
+  ["network_error_after_side_effect", "network_error_after_commit"],
+  ["prompt_injection_in_result", "prompt_injection"]
+])
 
 /**
  * The name among `known` that is meant: the one that is written like this, else the only one that differs in its spelling. `prefix`
