@@ -45,6 +45,7 @@ export {
 } from "./internal/approval/outcome.ts"
 export {
   Checkpoint,
+  type ClaimedSnapshot,
   NestedRun,
   PendingCall,
   type Resumption,

@@ -165,7 +165,7 @@ describe("a resumption that is interrupted", () => {
       world.hold = "policy"
       const fiber = yield* Effect.forkChild(resume(world, "refund", pause), { startImmediately: true })
       yield* reached(world, world.hold)
-      assert.deepInclude(yield* Effect.flip(resume(world, "refund", pause)), { reason: "used" })
+      assert.deepInclude(yield* Effect.flip(resume(world, "refund", pause)), { reason: "claimed" })
       yield* Fiber.interrupt(fiber)
       world.hold = undefined
       assert.strictEqual((yield* resume(world, "refund", pause))._tag, "Completed")

@@ -1,6 +1,6 @@
 /** Places of calls: each call has one of its own, the same in each of its attempts, also where its id is another call's. */
 import { assert, it } from "@effect/vitest"
-import { Agent, AiToolkit, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Agent, AiToolkit, IdempotencyLedger, Recovery, Tool, ToolCall } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Schedule, Schema } from "effect"
 import { LanguageModel } from "effect/ai"
@@ -128,4 +128,32 @@ it.effect("compensation reads the path of its write, also in agents of one name"
     yield* Effect.exit(boss.run("go", { runId: "run_1" }).pipe(Effect.provide(models)))
     assert.strictEqual(new Set(paid).size, 2)
     assert.deepStrictEqual(undone, paid.toReversed())
+  }))
+
+it.effect("a run id that reads like a nested agent's path shares no key with it", () =>
+  Effect.gen(function*() {
+    const paid: Array<string> = []
+    const Pay = Tool.make("pay", {
+      ...nothing,
+      effects: "write",
+      idempotency: true,
+      execute: () => Effect.map(ToolCall.place, (place) => `receipt ${paid.push(place)}`)
+    })
+    const clerk = Agent.make("clerk", { ...standard, instructions: "clerk", tools: [Pay] })
+    const Ask = Tool.make("ask", { ...nothing, effects: "read", execute: () => clerk.run("a") })
+    const boss = Agent.make("boss", { ...standard, tools: [Ask] })
+    const models = ScriptedModel.layer(({ prompt: { content } }) => {
+      if (content.at(-1)?.role === "tool") return ScriptedModel.text("done")
+      return content[0]?.role === "system"
+        ? ScriptedModel.call("pay", {}, { id: "p" })
+        : ScriptedModel.call("ask", {}, { id: "c" })
+    })
+    yield* Effect.gen(function*() {
+      yield* boss.run("go", { runId: "run_1" })
+      const nested = paid[0]!.replace(/\/p$/, "")
+      // Each marked id is the next attack.
+      for (const runId of [nested, `run:${nested}`, nested]) yield* clerk.run("go", { runId })
+    }).pipe(Effect.provide([models, IdempotencyLedger.layerMemory]))
+    assert.deepStrictEqual(paid.length, 3)
+    assert.strictEqual(new Set(paid).size, 3)
   }))

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Data, Deferred, Effect, Exit, Fiber, Layer, Redacted, Schema } from "effect"
-import { Agent, Approval, IdempotencyLedger, Tool } from "@recourse/core"
+import { Agent, Approval, Audit, IdempotencyLedger, Tool } from "@recourse/core"
 import { collectLogs, lastResults } from "./kit.ts"
 import { Note, Refund } from "./refundTools.ts"
 
@@ -136,6 +136,28 @@ const cutOffAt = (fates: Array<string>, pause: Approval.Paused, turns: ReadonlyA
   })
 
 describe("a store is told of a snapshot", () => {
+  it.effect("whose audit died before a tool ran: free", () =>
+    Effect.gen(function*() {
+      const fates: Array<string> = []
+      const pause = yield* paused
+      const audit = Layer.succeed(Audit.Audit, () => Effect.die("down"))
+      const died = yield* Effect.exit(
+        Effect.provide(resumed(storeOf(fates), pause, [ScriptedModel.text("done")]), audit)
+      )
+      assert.isTrue(Exit.hasDies(died))
+      assert.deepStrictEqual(fates, ["free"])
+      yield* resumed(storeOf(fates), pause, [ScriptedModel.text("done")])
+      assert.deepStrictEqual(fates, ["free", "used"])
+    }))
+
+  it.effect("of a claim that another process holds: the time at which it ends", () =>
+    Effect.gen(function*() {
+      const store = Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed({ freeAt: 60_000 }) })
+      const refused = yield* Effect.flip(resumed(store, yield* paused, []))
+      assert.deepInclude(refused, { reason: "claimed", freeAt: 60_000 })
+      assert.include(String(refused), "1970-01-01T00:01:00.000Z")
+    }))
+
   it.effect("whose run has answered: used", () =>
     Effect.gen(function*() {
       const fates: Array<string> = []

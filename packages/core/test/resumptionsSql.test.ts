@@ -43,7 +43,7 @@ const faulty = () => {
   return { faults, statements, layer }
 }
 
-type Claim = Effect.Effect<boolean | Approval.Resumption>
+type Claim = Effect.Effect<boolean | Approval.Resumption | Approval.ClaimedSnapshot>
 
 /** The table, and processes that claim one snapshot in it. */
 const over = (
@@ -74,8 +74,8 @@ const lost = ({ faults }: ReturnType<typeof faulty>, claim: Claim, ...wrong: Rea
     assert.deepStrictEqual(faults, [])
   })
 
-const isTakenOver = (held: boolean | Approval.Resumption): boolean | "held by another" =>
-  typeof held === "boolean" ? "held by another" : held.isTakenOver
+const isTakenOver = (held: boolean | Approval.Resumption | Approval.ClaimedSnapshot): boolean | "held by another" =>
+  typeof held === "boolean" || "freeAt" in held ? "held by another" : held.isTakenOver
 
 /** Claimed by a process that has ended: its lease is over. */
 const leftBehind = Effect.flatMap(
@@ -123,7 +123,7 @@ describe("a claim whose answer was lost", () => {
         const one = yield* process
         yield* lost(database, one, "lost")
         const held = yield* one
-        assert(typeof held === "object")
+        assert(typeof held === "object" && "end" in held)
         yield* held.end("free")
         database.statements.length = 0
         assert.strictEqual(isTakenOver(yield* one), false)
@@ -154,7 +154,7 @@ describe("a claim whose answer was lost", () => {
         yield* lost(database, one, "lost", "fails")
         const held = yield* one
         assert.strictEqual(isTakenOver(held), true)
-        assert(typeof held === "object")
+        assert(typeof held === "object" && "end" in held)
         yield* held.end("abandoned")
         yield* lost(database, one, undefined, "lost", "fails")
         yield* lost(database, one, "lost")

@@ -85,7 +85,8 @@ export const resumed = Effect.fnUntraced(function*(
 })
 
 /** Whether somebody else goes on with what was to be ended: who takes over what was cut off undoes it here. */
-const isElsewhere = (error: unknown): boolean => error instanceof SnapshotRefused && error.reason === "used"
+const isElsewhere = (error: unknown): boolean =>
+  error instanceof SnapshotRefused && (error.reason === "used" || error.reason === "claimed")
 
 const notHere = (agent: string) =>
   `What agent "${agent}" has done before it waited is not undone here: its snapshot is claimed already. Whoever has resumed it undoes it; if nobody has, as a claim was lost, it stays done`

@@ -26,6 +26,12 @@ export const scopeWithin = (
   return `${place}#${parent.nested.count(`${call?.attempt ?? 0}/${place}`)}`
 }
 
+/** The end of a path of a nested agent. */
+const nestedPath = /\/\d+:.*\/\d+:.*[#@]\d+$/s
+
+/** Returns the scope of an outermost run: its id, marked if it reads like the path of a nested agent, which would share its keys. */
+export const scopeOfRun = (id: string): string => nestedPath.test(id) ? `run:${id}` : id
+
 /**
  * Where a nested run stands in the journal of the outermost one. An attempt has places of its own, other than its scope: what
  * the model answered in one attempt is no answer in the next.

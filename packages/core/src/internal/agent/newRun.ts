@@ -23,7 +23,7 @@ import { tracingOf } from "../run/tracing.ts"
 import { CurrentWriteLog, type WriteLog } from "../run/writeLog.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import type { Limits, Mode } from "./mode.ts"
-import { callAround, nestedId, outOfRun, placeWithin, scopeWithin } from "./nesting.ts"
+import { callAround, nestedId, outOfRun, placeWithin, scopeOfRun, scopeWithin } from "./nesting.ts"
 
 /** Caps that end something. */
 const finite = (caps: Caps): Caps => {
@@ -134,7 +134,7 @@ export const newRun = <R>(
     withinCall,
     path: parent === undefined ? [name] : [...parent.path, name],
     skill: resumed?.skill,
-    scope: resumed?.scope ?? (parent === undefined ? id : scopeWithin(parent, call, name, step?.position)),
+    scope: resumed?.scope ?? (parent === undefined ? scopeOfRun(id) : scopeWithin(parent, call, name, step?.position)),
     journal,
     writes: writesOf(parent, journal, ambient),
     place: parent === undefined || journal === undefined ? "" : placeWithin(parent, call, name, step?.position),

@@ -51,6 +51,7 @@ const refusals = {
   agent: "it is another agent's. Resume with the agent that paused",
   tools_changed:
     "the agent's tools are not what they were when it paused. Resume with the program that paused, or start the run again",
+  claimed: "another process resumes it. Use the outcome of that resumption",
   used: "it was resumed before, and a snapshot is resumed once. Use the outcome of that resumption",
   abandoned:
     "it was resumed before by a process that was cut off, and a write without an idempotency key may have been done. " +
@@ -81,12 +82,15 @@ const misfits = {
  * `tampered`: it is not a snapshot, not what was signed, or signed with another key. `version`: another version of the library wrote it.
  * `agent`: another agent's. `tools_changed`: a tool that waits, has started, or whose agent waits, is not what it was, or a skill or agent
  * of the run is missing; `differences` has them. For a snapshot before version 4: any tool. `used`: it was resumed before.
+ * `claimed`: another process resumes it, or died while it did; in that case it can be resumed from `freeAt` on.
  * `abandoned`: it was resumed before by a process that was cut off, and a call that is to be approved is a write without an
  * idempotency key, which may have been done: find out, and decide with `reject` or `respond`.
  */
 export class SnapshotRefused extends Schema.TaggedError<SnapshotRefused>()("SnapshotRefused", {
   agent: Schema.String,
-  reason: Schema.Literals(["tampered", "version", "agent", "tools_changed", "used", "abandoned"]),
+  reason: Schema.Literals(["tampered", "version", "agent", "tools_changed", "claimed", "used", "abandoned"]),
+  /** End of the other process's claim unless it is renewed, in milliseconds since the epoch: for `claimed`. */
+  freeAt: Schema.optionalKey(Schema.Finite),
   /** What differs, as far as it is known: for `tools_changed`. */
   differences: Schema.optionalKey(Schema.Array(PartState))
 }) {
@@ -95,7 +99,10 @@ export class SnapshotRefused extends Schema.TaggedError<SnapshotRefused>()("Snap
     const why = differences.length === 0
       ? refusals[this.reason]
       : `${differences.map(differenceText).join("; ")}. Resume with the program that paused, or start the run again`
-    return `The snapshot cannot be resumed by agent "${this.agent}": ${why}`
+    const until = this.freeAt === undefined
+      ? ""
+      : `, or resume it at ${new Date(this.freeAt).toISOString()} if that process has died`
+    return `The snapshot cannot be resumed by agent "${this.agent}": ${why}${until}`
   }
 }
 

@@ -17,7 +17,14 @@ import { type Decision, decodeDecisions } from "./decision.ts"
 import { definitionsOf, type Parts } from "./compareParts.ts"
 import { DecisionRefused, SnapshotRefused } from "./outcome.ts"
 import { noteRefused } from "./refusals.ts"
-import { type Checkpoint, type ResumptionFate, Resumptions, Snapshot, versions } from "./snapshot.ts"
+import {
+  type Checkpoint,
+  type ClaimedSnapshot,
+  type ResumptionFate,
+  Resumptions,
+  Snapshot,
+  versions
+} from "./snapshot.ts"
 import { keysOf, SnapshotKey } from "./snapshotKey.ts"
 
 /** Makes a snapshot of what a run is. */
@@ -89,8 +96,12 @@ export const wasClaimedHere = ({ id }: Snapshot): boolean => claimedHere.has(id)
 const isRefused = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof SnapshotRefused)
 
+/** Whether a resumption ended with a defect alone: a store or an audit that failed, for example. */
+const hasDied = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isFailure(exit) && Cause.hasDies(exit.cause) && !Cause.hasFails(exit.cause)
+
 /**
- * Resumes a snapshot, once. Where that is interrupted before anything has run, the snapshot is given back, with those of nested
+ * Resumes a snapshot, once. If it is interrupted or dies before a tool has run, the snapshot is released, with those of nested
  * agents that were claimed meanwhile: nothing of it has happened. A resumption that was cut off is taken over, where what was
  * approved may run again.
  */
@@ -110,8 +121,8 @@ export const whileClaimed = <A, E, R>(
     Effect.contextWith((context: Context.Context<never>) => {
       const { claim, release = () => Effect.void } = Context.get(context, Resumptions)
       const around = Context.get(context, Claimed)
-      const refuse = (reason: SnapshotRefused["reason"]) => {
-        const error = new SnapshotRefused({ agent: snapshot.agent, reason })
+      const refuse = (reason: SnapshotRefused["reason"], more?: ClaimedSnapshot) => {
+        const error = new SnapshotRefused({ agent: snapshot.agent, reason, ...more })
         noteRefused(error, snapshot)
         return Effect.fail(error)
       }
@@ -122,6 +133,7 @@ export const whileClaimed = <A, E, R>(
       )
       return Effect.flatMap(claiming, (held): Effect.Effect<A, E | SnapshotRefused, R> => {
         if (held === false) return restore(refuse("used"))
+        if (held !== true && "freeAt" in held) return restore(refuse("claimed", held))
         claimedHere.set(snapshot.id, true)
         const isTakenOver = held !== true && held.isTakenOver
         const end = (fate: ResumptionFate): Effect.Effect<void> =>
@@ -136,7 +148,7 @@ export const whileClaimed = <A, E, R>(
           : restore(Effect.provideService(resumption, Claimed, claimed)) as Effect.Effect<A, E, R>
         return Effect.onExit(resumed, (exit) => {
           const isCutOff = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
-          if (isCutOff && !run.hasRun() && !run.isOver()) {
+          if ((isCutOff || hasDied(exit)) && !run.hasRun() && !run.isOver()) {
             return Effect.forEach(claimed, (free) => free, { discard: true })
           }
           around?.push(...claimed)

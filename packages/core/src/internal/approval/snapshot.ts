@@ -211,13 +211,19 @@ export interface Resumption {
   readonly end: (fate: ResumptionFate) => Effect.Effect<void>
 }
 
+/** A snapshot that another process resumes, or died while it did. */
+export interface ClaimedSnapshot {
+  /** End of the other claim unless it is renewed, in milliseconds since the epoch. */
+  readonly freeAt: number
+}
+
 /** Where it is kept which snapshots were resumed. */
 export interface ResumptionStore {
   /**
-   * Claims a snapshot: `false` if it was resumed. A store that can tell a resumption that was cut off from one that is at work
-   * answers with the {@link Resumption}; one that cannot, `true`.
+   * Claims a snapshot: `false` if it was resumed. A store with leases returns the {@link Resumption}, or the time at which the claim of
+   * another process ends; a store without leases returns `true`.
    */
-  readonly claim: (snapshotId: string) => Effect.Effect<boolean | Resumption>
+  readonly claim: (snapshotId: string) => Effect.Effect<boolean | Resumption | ClaimedSnapshot>
   /** Frees a snapshot again, for stores whose `claim` answers `true`. Without it such a snapshot is used up. */
   readonly release?: ((snapshotId: string) => Effect.Effect<void>) | undefined
 }

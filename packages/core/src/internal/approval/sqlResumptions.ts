@@ -1,4 +1,5 @@
 /** Resumed snapshots in an SQL table. A lease, by the database's clock, holds each until its run has ended. */
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -7,7 +8,7 @@ import type * as SqlError from "effect/sql/SqlError"
 import { randomId } from "../foundation/digest.ts"
 import * as Lease from "../foundation/lease.ts"
 import { Recent } from "../foundation/recent.ts"
-import type { ResumptionFate } from "./snapshot.ts"
+import type { ClaimedSnapshot, ResumptionFate } from "./snapshot.ts"
 import { durable, hasReturning, nowMillis } from "../foundation/sqlTable.ts"
 
 /** Claims that may hold a snapshot without anybody knowing: their statements failed, or gave no answer in time. */
@@ -62,6 +63,15 @@ const statementsOf = (sql: SqlClient.SqlClient, name: string, duration: Duration
     }
   }
 
+  /** Returns the end of a claim that is neither ended nor expired. */
+  const claimedUntil = (snapshotId: string): Effect.Effect<ClaimedSnapshot | undefined, SqlError.SqlError> =>
+    Effect.zipWith(
+      sql<{ readonly remains: number | string }>`SELECT leased_until - ${now} AS remains FROM ${table}
+        WHERE snapshot_id = ${snapshotId} AND ended_at IS NULL`,
+      Clock.currentTimeMillis,
+      ([row], millis) => row && { freeAt: millis + Math.max(0, Number(row.remains)) }
+    )
+
   /** Takes what one of these claims holds. */
   const adopt = (snapshotId: string, claim: string, from: ReadonlyArray<string>) =>
     Effect.andThen(
@@ -69,12 +79,12 @@ const statementsOf = (sql: SqlClient.SqlClient, name: string, duration: Duration
         WHERE snapshot_id = ${snapshotId} AND ended_at IS NULL AND ${sql.in("claim", from)}`,
       Effect.map(holder(snapshotId), (holds) => holds === claim)
     )
-  return { insert, take, renew, record, adopt }
+  return { insert, take, renew, record, adopt, claimedUntil }
 }
 
 /** Claims snapshots in a table that is there. */
 export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration: Duration.Duration) => {
-  const { adopt, insert, record, renew, take } = statementsOf(sql, name, duration)
+  const { adopt, claimedUntil, insert, record, renew, take } = statementsOf(sql, name, duration)
   /** The claims of this process that were lost. Nothing has run under them, so that whoever claims next in this process takes what they hold. */
   const lost = new Recent<string, Lost>(1_000)
 
@@ -100,7 +110,7 @@ export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration:
         const given = Effect.ignore(record(snapshotId, claim, isTaken ? "abandoned" : "free"))
         return Effect.forkDetach(Effect.interruptible(given))
       })
-      if (ended === undefined) return false
+      if (ended === undefined) return (yield* claimedUntil(snapshotId)) ?? false
       const held = Lease.make(duration, renew(snapshotId, claim))
       yield* held.start(asked)
       return {

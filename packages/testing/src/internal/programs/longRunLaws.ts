@@ -15,7 +15,7 @@ const isUsed = ({ exit }: Part): boolean =>
   exit.cause.reasons.some((reason) =>
     reason._tag === "Fail" && Predicate.isTagged(reason.error, "SnapshotRefused") &&
     Predicate.hasProperty(reason.error, "reason") &&
-    (reason.error.reason === "used" || reason.error.reason === "abandoned")
+    (reason.error.reason === "used" || reason.error.reason === "claimed" || reason.error.reason === "abandoned")
   )
 
 /** Whether the resumption that was interrupted had come to nothing: no tool ran, nothing was to be undone, and it neither waited again nor came to its end. */
