@@ -126,6 +126,7 @@ export const forCalls = <
     concurrency: 1,
     repeatedFailures: Number.POSITIVE_INFINITY,
     repeatedCalls: Number.POSITIVE_INFINITY,
+    maxTools: Number.POSITIVE_INFINITY,
     ...gate
   }
   const compensates = compensatesOf(name, options.compensation, ownOf(name, tools))

@@ -6,6 +6,7 @@ import { ownToolsOnly } from "./ownTools.ts"
 import { inputWriter } from "../loop/inputText.ts"
 import type { AnyAnswerGuard, AnyGuard } from "../../Guardrail.ts"
 import type { Program } from "../loop/program.ts"
+import { defaultMaxTools } from "../loop/toolSearch.ts"
 import { toolSet } from "../loop/toolSet.ts"
 import { outputReader } from "../loop/outputText.ts"
 import { type AgentTool, agentTools, type RecoverOne } from "../tool/agentTool.ts"
@@ -156,6 +157,13 @@ export const make = <
       })
     }
   }
+  const { maxTools = defaultMaxTools } = options
+  if (maxTools !== Infinity && !(Number.isInteger(maxTools) && maxTools > 2)) {
+    throw new ConfigurationError({
+      subject: `Agent "${name}"`,
+      problem: "maxTools must be an integer > 2, or Infinity"
+    })
+  }
   ownToolsOnly(name, options, namesOf([...tools, ...skills.flatMap((skill) => skill.tools)]))
   const gate = gateOf(name, allTools(tools, skills), options)
   const policy = options.defaults?.onError as (Erased & AnyPolicy) | undefined
@@ -183,6 +191,7 @@ export const make = <
     concurrency: options.concurrency ?? 8,
     repeatedFailures: options.repeatedFailures ?? 3,
     repeatedCalls: options.repeatedCalls ?? 4,
+    maxTools,
     ...gate
   }
   const compensates = compensatesOf(name, options.compensation, ownOf(name, tools, skills))

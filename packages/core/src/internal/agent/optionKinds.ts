@@ -79,6 +79,7 @@ const kinds: Readonly<Record<OptionName, Kind>> = {
   concurrency: either(aNumber, oneOf("unbounded")),
   repeatedFailures: aNumber,
   repeatedCalls: aNumber,
+  maxTools: aNumber,
   resultLimit: aNumber,
   prepareTurn: aFunction,
   compact: anObject,

@@ -224,6 +224,12 @@ export interface Options<
    */
   readonly repeatedCalls?: number | undefined
   /**
+   * The most tools that one request offers. An agent with more offers its first ones and a tool `find_tools`, by which the model finds
+   * the others: those are offered from the next request on. `Infinity` is no limit; the least is 3. Default: 128, which is
+   * the most that common servers take.
+   */
+  readonly maxTools?: number | undefined
+  /**
    * How many characters of a tool's result the model reads: of a longer one it is given the beginning, and told how to ask for
    * less. A tool's own `resultLimit` goes first; `Infinity` is no limit. Default: 32,768.
    */

@@ -59,6 +59,8 @@ export const otherAgentNames = {
   activeTools: "prepareTurn",
   prepareStep: "prepareTurn",
   functions: "tools",
+  toolSearch: "maxTools",
+  tool_search: "maxTools",
   handoffs: "Agent.handoff",
   subagents: "Agent.asTool",
   middleware: "policies",

@@ -17,6 +17,7 @@ import { guardOutput as guardAnswer, type InputGuard } from "./guards.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation, Program } from "./program.ts"
 import { currentTools } from "./liveTools.ts"
+import { withFinder, withinLimit } from "./toolSearch.ts"
 import { offer, type ToolSet } from "./toolSet.ts"
 import { turn } from "./turn.ts"
 import { withRequestContext } from "./requestContext.ts"
@@ -32,11 +33,11 @@ const planned = (
   first: ToolSet,
   prepareTurn: Exclude<Program["prepareTurn"], undefined>
 ): Effect.Effect<TurnPlan | undefined, unknown, unknown> =>
-  Effect.flatMap(offer(tools, run, transcript), ({ names }) => {
+  Effect.flatMap(offer(tools, run, transcript), ({ finder, names }) => {
     const plan = prepareTurn({
       turn: session.turn + 1,
       prompt: session.sent(),
-      tools: names,
+      tools: finder === undefined ? names : names.filter((name) => name !== finder.tool.name),
       taintedBy: [...run.taintedBy],
       usage: { ...run.usage }
     })
@@ -50,7 +51,7 @@ const askNext = (
   tools: ToolSet,
   plan: TurnPlan | undefined
 ): Effect.Effect<Reply | RespondWith<unknown>, unknown, unknown> => {
-  const { run, session, transcript } = state
+  const { program, run, session, transcript } = state
   // Also where the answer is in the journal, and there is no request.
   if (plan !== undefined) calls.offered = toolsOf(tools, plan).names
   return turn(
@@ -58,10 +59,19 @@ const askNext = (
     replyCodec,
     (events) =>
       Effect.flatMapEager(offer(tools, run, transcript), (offered) => {
-        const { foreign, names, toolkit } = plan === undefined ? offered : toolsOf(offered, plan)
-        calls.offered = names
-        addTaint(run.taintedBy, foreign)
+        const left = plan === undefined ? offered : toolsOf(offered, plan)
         const format = formatOf(state)
+        // A tool that is not among them, and that the model knows, is there all the same.
+        calls.offered = left.names
+        // A form may be sent as a tool.
+        const reserved = format === undefined ? 0 : 1
+        const { foreign, toolkit } = withinLimit(
+          left,
+          program.maxTools,
+          reserved,
+          () => transcript.snapshot().content
+        )
+        addTaint(run.taintedBy, foreign)
         const sent = withRequestContext(session.sent())
         if (plan === undefined) return ask(events, { prompt: sent, toolkit, format })
         const prompt = promptOf(sent, plan)
@@ -102,7 +112,8 @@ const turns = Effect.fnUntraced(function*(
   let tools = first
   while (true) {
     if (tools.lists.length > 0 && program.compile !== undefined) {
-      tools = yield* currentTools(tools, program.compile)
+      const current = yield* currentTools(tools, program.compile)
+      if (current !== tools) tools = withFinder(current, program.maxTools)
       calls.tools = session.tools = tools.byName
     }
     if (compaction !== undefined && !isCompacted) yield* compactIfFull(state, compaction)

@@ -30,6 +30,7 @@ import { taintedBy } from "../../Quarantine.ts"
 import { executedElsewhereIn } from "../tool/toolkitGate.ts"
 import { before } from "../foundation/sequence.ts"
 import { resultsOf, type Session } from "../run/session.ts"
+import { withFinder } from "./toolSearch.ts"
 import type { ToolSet } from "./toolSet.ts"
 
 const begin = (
@@ -92,9 +93,10 @@ const beginWith = (
         if (skill instanceof Change) return startAgain(state, skill.value)
         if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
         const conversation = program.prompt && Prompt.make(program.prompt(input))
-        const tools = withRequestTools(
-          skill?.tools ?? program.tools,
-          session.requestTools = conversation && requestToolsIn(conversation)
+        session.requestTools = conversation && requestToolsIn(conversation)
+        const tools = withFinder(
+          withRequestTools(skill?.tools ?? program.tools, session.requestTools),
+          program.maxTools
         )
         return Effect.flatMapEager(instructionsFor(program, input), (instructions) => {
           const mended = begin(state, tools, input, text, skill?.skill, instructions, conversation)

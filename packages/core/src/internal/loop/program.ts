@@ -51,6 +51,8 @@ export interface Program {
   readonly concurrency: number | "unbounded"
   readonly repeatedFailures: number
   readonly repeatedCalls: number
+  /** The most tools that a request offers; more are found by a tool. */
+  readonly maxTools: number
   /** How many characters of a result the model reads; left out, the default. */
   readonly resultLimit: number | undefined
   readonly policies: ReadonlyArray<Policy>

@@ -20,6 +20,8 @@ export interface ToolSet {
   readonly names: ReadonlyArray<string>
   /** Whether some are offered only once a task is pending. */
   readonly hasStatusTools: boolean
+  /** Finds the others, if they are more than one request may offer. */
+  readonly finder: AgentTool | undefined
   /** Untrusted tools whose descriptions are from outside: a model that is offered them has read outside text. */
   readonly foreign: ReadonlyArray<string>
   readonly toolkit: Toolkit.Toolkit<Record<string, AiTool.Any>>
@@ -44,6 +46,7 @@ export const toolSet = (tools: ReadonlyArray<AgentTool>, lists = listsOf(tools))
   byName: new Map(tools.map((tool) => [tool.tool.name, tool])),
   names: tools.map(({ tool }) => tool.name),
   hasStatusTools: tools.some(({ statusOf }) => statusOf !== undefined),
+  finder: tools.find(({ isFinder }) => isFinder),
   foreign: tools.flatMap(({ tool }) => tool.info.foreignDescription ? [tool.name] : []),
   toolkit: Toolkit.make(...tools.map(({ tool }) => tool.definition))
 })

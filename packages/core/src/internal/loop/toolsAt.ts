@@ -4,10 +4,12 @@ import type { Checkpoint } from "../approval/snapshot.ts"
 import { currentTools } from "./liveTools.ts"
 import { type Program, toolsWith } from "./program.ts"
 import { withRequestTools } from "./requestTools.ts"
+import { withFinder } from "./toolSearch.ts"
 import type { ToolSet } from "./toolSet.ts"
 
 /** The tools of a run that is resumed: those of its skill and of its request, with lists as they are now. */
 export const toolsAt = (program: Program, { requestTools, skill }: Checkpoint): Effect.Effect<ToolSet> => {
   const tools = withRequestTools(toolsWith(program, skill), requestTools)
-  return program.compile === undefined ? Effect.succeed(tools) : currentTools(tools, program.compile)
+  const current = program.compile === undefined ? Effect.succeed(tools) : currentTools(tools, program.compile)
+  return Effect.map(current, (tools) => withFinder(tools, program.maxTools))
 }

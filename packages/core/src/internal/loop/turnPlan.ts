@@ -70,7 +70,7 @@ export const toolsOf = (offered: ToolSet, { tools }: TurnPlan): ToolSet => {
   if (tools === undefined) return offered
   const named = new Set<string>(tools)
   const all = [...offered.byName.values()]
-  const left = all.filter(({ statusOf, tool }) => named.has(statusOf ?? tool.name))
+  const left = all.filter(({ isFinder, statusOf, tool }) => isFinder || named.has(statusOf ?? tool.name))
   return left.length === all.length ? offered : toolSet(left)
 }
 

@@ -21,6 +21,8 @@ export interface AgentTool extends Completable {
   readonly level: Call["level"]
   /** The tool whose tasks it tells the state of. Offered once that one has a task that goes on. */
   readonly statusOf: string | undefined
+  /** Whether it finds the tools that a request does not offer; left out if not. */
+  readonly isFinder?: true | undefined
 }
 
 type AnyCall = Effect.Effect<unknown, unknown, unknown>
