@@ -16,7 +16,10 @@ describe.skipIf(process.platform === "win32")("READMEs of the examples", () => {
     assert.isTrue(steps.some(({ kind }) => kind === "output"), "shows its output")
     // From a shell the commands need `npx`; the tests are run by pnpm itself.
     const substitute = (command: string): string =>
-      command.replace(/^npx --yes pnpm@[\d.]+/, "PORT=4984 TRAVEL_DATABASE=:memory: pnpm --silent")
+      command.replace(
+        /^npx --yes pnpm@[\d.]+/,
+        "PORT=4984 TRAVEL_DATABASE=:memory: DESK_DATABASE=:memory: pnpm --silent"
+      )
     await walk(steps, { folder: root, substitute, ports: [4984] })
   }, 120_000)
 })
