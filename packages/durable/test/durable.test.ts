@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Exit, Layer, Schedule, Schema, Stream } from "effect"
+import { Clock, Effect, Exit, Fiber, Layer, Schedule, Schema, Stream } from "effect"
 import { Agent, Approval, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { NodeSqliteClient } from "@recourse/sql"
@@ -68,6 +68,19 @@ for (const [name, store] of Object.entries(stores)) {
           const refused = yield* Effect.flip(chief.decide("r1", [decision]))
           assert.strictEqual(refused._tag === "DecisionRefused" && refused.reason, "unknown_call")
           assert.isFalse(yield* chief.cancel("r1"))
+        }).pipe(Effect.provide(layer))
+      )
+    })
+
+    it.live("goes on if the effect that waits for it is interrupted", () => {
+      const { chief, layer, outside } = program(store)
+      return inTime(
+        Effect.gen(function*() {
+          const waiting = yield* Effect.forkChild(chief.run("r1", "go"), { startImmediately: true })
+          yield* Effect.sleep("60 millis")
+          yield* Fiber.interrupt(waiting)
+          assert.strictEqual(yield* chief.await("r1"), "done")
+          assert.deepEqual(outside.writes, ["1A", "3C"])
         }).pipe(Effect.provide(layer))
       )
     })
