@@ -69,6 +69,7 @@ const runOf = (kept: Readonly<Record<string, unknown>> = {}, more: object = {}) 
   const run = {
     id: "r",
     agentRunId: "r",
+    admitted: { version: 0, calls: new Map() },
     scope: "r",
     path: ["a"],
     parent: undefined,

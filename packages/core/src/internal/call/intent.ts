@@ -7,7 +7,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
-import { type Run, use } from "../run/run.ts"
+import { noteStartedWrite, type Run, use } from "../run/run.ts"
 import { type Attempt, openEntry } from "./attemptLog.ts"
 import { begunRecord, mayKey, notKey } from "../run/begunWrites.ts"
 import { begunWrite, type Executed, noteDone } from "./noteDone.ts"
@@ -38,9 +38,12 @@ export const hasIntent = (journal: Journal, run: Run, tool: string, call: string
 export const writesIntents = (info: ToolInfo): boolean =>
   !mayBeRepeated(info) && !info.passesKey && info.isAgent !== true
 
+/** Tells an attempt from those before it that have executed. */
+const laterOf = ({ call: { record }, number }: Attempt): string => record.executed ? `@${number}` : ""
+
 /** One for all attempts that are the first to execute: whoever fixed the arguments may do it otherwise in another life. */
-const keyOf = (run: Run, { attempt: { call, number }, info }: Intended): string =>
-  `${run.scope}/${info.name.length}:${info.name}/${call.identity ?? call.id}${call.record.executed ? `@${number}` : ""}`
+const keyOf = (run: Run, { attempt, info }: Intended): string =>
+  `${run.scope}/${info.name.length}:${info.name}/${attempt.call.identity ?? attempt.call.id}${laterOf(attempt)}`
 
 /** One for all attempts of a call: at most one of them is committed with its record. */
 export const placeOfCall = (run: Run, { attempt: { call }, info }: Intended): string =>
@@ -65,6 +68,7 @@ export const begunBefore = <A>(
   return Effect.suspend(() => {
     use(run, "toolCalls", 1)
     begin(record, () => run.clock.currentTimeMillisUnsafe())
+    noteStartedWrite(run, record)
     const entry = openEntry(attempt)
     const outcome = committed ?? journal.find("child", key)
     const unknown = Effect.suspend(() => {
@@ -119,10 +123,12 @@ export const withIntent = <A, R>(
   const write = info.isAgent === true ? undefined : begunWrite(executedOf(intended, run, key !== undefined))
   if (write === undefined && (!isIntended || isCommitted)) return execute()
   const place = isCommitted ? placeOfCall(run, intended) : isIntended ? keyOf(run, intended) : mayKey(write!.id)
-  const begun = write && begunRecord(run, write, place, isCommitted)
+  // What is recorded of this attempt says nothing of a later one.
+  const later = laterOf(intended.attempt)
+  const begun = write && begunRecord(run, write, { child: place, isAtomic: isCommitted, later })
   const recorded = isIntended && !isCommitted
     ? journal.record("write", place, { tool: info.name, at: run.clock.currentTimeMillisUnsafe(), ...begun })
-    : journal.record("compensation", mayKey(write!.id), begun!)
+    : journal.record("compensation", mayKey(write!.id + later), begun!)
   const executed = Effect.flatMap(recorded, execute)
   // What follows a call that another tool made may take long: its own outcome is recorded at once.
   return call.record.parent === undefined || isCommitted ?
@@ -131,7 +137,7 @@ export const withIntent = <A, R>(
       Exit.isFailure(exit)
         ? write === undefined || call.record.happened !== "no"
           ? Effect.void
-          : journal.record("compensation", notKey(write.id), true)
+          : journal.record("compensation", notKey(write.id + later), true)
         : Effect.flatMap(
           Effect.option(Schema.encodeUnknownEffect(Schema.toCodecJson(success))(exit.value)),
           Option.match({

@@ -21,6 +21,8 @@ const Begun = Schema.Struct({
   call: Schema.String,
   /** The record of its own outcome. */
   child: Schema.String,
+  /** Tells a later attempt from those before it. */
+  later: Schema.optionalKey(Schema.String),
   /** It is committed together with that record. */
   isAtomic: Schema.optionalKey(Schema.Literal(true))
 })
@@ -63,8 +65,7 @@ const aroundOf = ({ parent, withinCall }: Run): ReadonlyArray<string | null> =>
 export const begunRecord = (
   run: Run,
   write: DoneWrite,
-  child: string,
-  isAtomic: boolean
+  { child, isAtomic, later }: { readonly child: string; readonly isAtomic: boolean; readonly later: string }
 ): { readonly begun: Schema.Json } => {
   const around = aroundOf(run)
   return {
@@ -73,6 +74,7 @@ export const begunRecord = (
       ...(around.some((call) => call !== null) ? { around } : undefined),
       call: `${run.place}/${write.root}`,
       child,
+      ...(later === "" ? undefined : { later }),
       ...(isAtomic ? { isAtomic } : undefined)
     } as Schema.Json
   }
@@ -95,10 +97,13 @@ const isSettled = (journal: Journal, id: string): boolean => {
 }
 
 /** What is known of a write that an earlier life has begun; nothing where it is known not to be there any more. */
-const knownOf = (journal: Journal, { call, child, isAtomic, write }: typeof Begun.Type): DoneWrite | undefined => {
+const knownOf = (
+  journal: Journal,
+  { call, child, isAtomic, later = "", write }: typeof Begun.Type
+): DoneWrite | undefined => {
   const { id } = write
   // Undone, or known to be not undone: and that is told.
-  if (journal.find("compensation", notKey(id)) !== undefined) return undefined
+  if (journal.find("compensation", notKey(id + later)) !== undefined) return undefined
   if (isSettled(journal, id)) return undefined
   const result = journal.find("child", child)
   if (result !== undefined) return { ...write, known: "done", result }
