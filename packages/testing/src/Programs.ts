@@ -5,6 +5,14 @@
  *
  * It checks the library, not a program of yours: for that there is `Laws`.
  */
+export {
+  checkCompositions,
+  CompositionBroken,
+  type CompositionOptions,
+  type CompositionReport
+} from "./internal/compositions/checkCompositions.ts"
+export { Composition, printComposition } from "./internal/compositions/composition.ts"
+export { type CompositionLaw, compositionLaws, type CompositionRule } from "./internal/compositions/compositionLaws.ts"
 export { check, type Options, ProgramBroken, type Report, tryProgram } from "./internal/programs/check.ts"
 export { type Law, type ProgramLaw, programLaws as laws, type Trial, type Violation } from "./internal/programs/laws.ts"
 export { print, Program } from "./internal/programs/program.ts"

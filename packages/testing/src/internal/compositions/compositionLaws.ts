@@ -1,0 +1,223 @@
+/** Laws about compositions: about payments that were made, and about what was reported of them. */
+import { type AgentEvent, History } from "@recourse/core"
+import { mostWrites } from "./executors.ts"
+import type { Composition, Step } from "./composition.ts"
+import type { ObservedComposition } from "./observeComposition.ts"
+import type { Payment } from "./payments.ts"
+import { boss, planted } from "./scene.ts"
+
+/** A law about compositions: the ways in which one of them breaks it. */
+export type CompositionRule = (run: ObservedComposition) => ReadonlyArray<string>
+
+const named = ({ bank, callId, order, place }: Payment): string =>
+  `the payment of ${order} at bank ${bank} by ${callId} (call ${place.root}, step ${place.step})`
+
+const isPaid = ({ payments }: ObservedComposition, { receipt }: Payment): boolean =>
+  receipt !== undefined && !payments.compensated.has(receipt)
+
+/** Whether a payment may have been made: it is not declined. */
+const mayBePaid = ({ state }: Payment): boolean => state !== "declined"
+
+/** What is reported of the calls of the outer model, by their ids. */
+const claimsOf = ({ executions }: ObservedComposition): ReadonlyMap<string, History.Claim> => {
+  const transcript = executions.at(-1)?.record?.transcript
+  return new Map(transcript === undefined ? [] : History.claims(transcript).map((claim) => [claim.id, claim]))
+}
+
+const isOfBoss = (event: AgentEvent.AgentEvent): boolean => event.path.length === 1 && event.path[0] === boss
+
+/** The number of the event in which a call of the outer model ended in a process. */
+const endOf = ({ events }: ObservedComposition, { place, process }: Payment): number => {
+  const end = events.findIndex(({ event, process: other }) =>
+    other === process && isOfBoss(event) &&
+    ((event._tag === "ToolResult" && event.callId === place.root) ||
+      (event._tag === "RunFinished" && event.outcome !== "paused"))
+  )
+  return end < 0 ? Infinity : end
+}
+
+const isApproved = ({ pauses }: ObservedComposition, { after, order }: Payment): boolean =>
+  pauses.some((pause) =>
+    pause.after <= after &&
+    pause.pending.some((call) =>
+      call.arguments["order"] === order &&
+      pause.decisions.some((decision) => decision._tag === "Approve" && decision.callId === call.callId)
+    )
+  )
+
+const most = ({ composition }: ObservedComposition, step: string): number => {
+  const found = composition.steps[Number(step)]
+  return found === undefined ? 1 : mostWrites(found)
+}
+
+const attemptsAtOnce: ReadonlySet<string> = new Set(["race", "all"])
+
+const isAgent = ({ does }: Step): boolean => does === "clerk" || does === "teller"
+
+/**
+ * Not held: an agent that two attempts of one call run at the same time, each of which pays. The second attempt is refused only after the
+ * first one has written.
+ */
+const runsAtOnce = ({ recovery, steps }: Composition): boolean =>
+  steps.some((step) => isAgent(step) && (recovery.includes("race") || attemptsAtOnce.has(step.how)))
+
+/** Not held: equal payments by hand at two banks, whose tools have one name, in an executor that repeats its steps. */
+const confusesBanks = ({ recovery, steps }: Composition): boolean =>
+  steps.some(({ does }) => does === "otherBank") && steps.some(({ does }) => does === "pay" || does === "obey") &&
+  (recovery.length > 0 || steps.some(({ how }) => how !== "once"))
+
+/**
+ * Not held: payments of an earlier execution that the later one does not meet again: under a key while no ledger answers, by an agent within
+ * the call, or by a tool that a deployment has removed.
+ */
+const losesSight = ({ callbacks, deployed, executions, keyed, steps }: Composition): boolean =>
+  executions.length > 0 &&
+  (steps.some(isAgent) || (keyed !== "no" && (deployed === "withoutDo" || callbacks.some(({ of }) => of === "ledger"))))
+
+/** Not held: one of two attempts at once waits for a person, who rejects it. */
+const waitsAtOnce = ({ onTainted, recovery }: Composition): boolean =>
+  onTainted === "approve" && recovery.includes("race")
+
+const isFinal = ({ executions }: ObservedComposition): boolean => {
+  const last = executions.at(-1)
+  return last !== undefined && last.stopped === undefined && last.record !== undefined
+}
+
+export const compositionLaws = {
+  /** An order of an untrusted page is not paid without an approval of exactly that order. */
+  untrusted_is_not_obeyed: (run) =>
+    run.payments.all.flatMap((payment) =>
+      payment.order === planted && !isApproved(run, payment) ? [`${named(payment)} was never approved`] : []
+    ),
+
+  /** An answer that names a bank comes from the bank that was asked. */
+  writes_reach_their_own_service: ({ composition, payments }) =>
+    // A later process does not know which tool claimed an entry.
+    composition.executions.length > 0 || confusesBanks(composition) ?
+      [] :
+      payments.answers.flatMap(({ bank, text }) =>
+        ["A", "B"].flatMap((other) =>
+          other !== bank && text.includes(`paid by ${other}`)
+            ? [`bank ${bank} was asked, and bank ${other} answers: ${text}`]
+            : []
+        )
+      ),
+
+  /** A decision of the outer model writes once in each step, however often the step is repeated, and over all executions. */
+  one_write_for_each_decision: (run) => {
+    if (runsAtOnce(run.composition) || confusesBanks(run.composition)) return []
+    const receipts = new Map<string, Set<string>>()
+    for (const payment of run.payments.all) {
+      const { order, place, receipt } = payment
+      if (receipt === undefined || run.payments.compensated.has(receipt)) continue
+      const id = JSON.stringify([place.root, place.step, order])
+      receipts.set(id, new Set([...receipts.get(id) ?? [], receipt]))
+    }
+    return [...receipts].flatMap(([id, given]) => {
+      const [root, step, order] = JSON.parse(id) as [string, string, string]
+      return given.size > most(run, step)
+        ? [`step ${step} of ${root} has paid ${order} ${given.size} times: ${[...given].join(", ")}`]
+        : []
+    })
+  },
+
+  /** A call within which a payment may have been made is not reported as one that was not made, in each ending. */
+  started_is_reported: (run) => {
+    if (!isFinal(run) || losesSight(run.composition) || waitsAtOnce(run.composition)) return []
+    const claims = claimsOf(run)
+    return run.payments.all.flatMap((payment) => {
+      const claim = claims.get(payment.place.root)
+      if (!mayBePaid(payment) || (payment.receipt !== undefined && !isPaid(run, payment))) return []
+      if (payment.after > endOf(run, payment)) return []
+      if (claim === undefined) return [`${named(payment)} was made, and its call is in no conversation`]
+      return claim.state === "failed" || claim.state === "denied"
+        ? [`${named(payment)} may have been made (${payment.state}), and its call is reported as ${claim.code}`]
+        : []
+    })
+  },
+
+  /** A payment that is reported as done was made, and is not compensated. */
+  done_was_done: (run) => {
+    if (!isFinal(run)) return []
+    return [...claimsOf(run).values()].flatMap(({ id, state, tool }) => {
+      if (state !== "done" || tool !== "pay") return []
+      const { payments } = run
+      const receipt = receiptOf(run, id)
+      if (receipt === undefined) return []
+      if (!payments.all.some((payment) => payment.receipt === receipt)) return [`${id} reports ${receipt}, never given`]
+      return payments.compensated.has(receipt) ? [`${id} reports ${receipt} as done, and it is compensated`] : []
+    })
+  },
+
+  /** No write starts after the end of the call, or of the run, that it is made in. */
+  no_write_starts_after_its_call: (run) =>
+    run.payments.all.flatMap((payment) =>
+      payment.after > endOf(run, payment) ? [`${named(payment)} started after the end of its call`] : []
+    ),
+
+  /** Each execution ends by itself within its time, whichever callback does not answer. */
+  callbacks_hold_no_run: ({ composition, executions, payments }) => {
+    const hanging = composition.callbacks.filter(({ fails }) => fails === "hangs").length
+    const limit = 75_000 + hanging * 60_000 + payments.all.length * 2_000
+    return executions.flatMap(({ stopped, took }, number) => [
+      ...(stopped === undefined || stopped === "killed" ? [] : [`execution ${number} did not end: ${stopped}`]),
+      ...(took > limit ? [`execution ${number} took ${took} ms of ${limit}`] : [])
+    ])
+  },
+
+  /** A run that fails compensates each payment that may have been made, by any of its executions, or reports it. */
+  failed_runs_compensate_or_report: (run) => {
+    const { composition, executions, payments } = run
+    if (!composition.compensates || !isFinal(run) || !hasFailed(run) || runsAtOnce(composition)) return []
+    const last = executions.at(-1)
+    const reported = [
+      ...payments.reported,
+      ...last!.record?.compensations?.flatMap(({ callId, outcome }) => outcome === "not_undone" ? [callId] : []) ?? []
+    ]
+    return payments.all.flatMap((payment) => {
+      const { callId } = payment
+      const isKnown = payments.all.some((other) =>
+        isOneWrite(payment, other) && other.receipt !== undefined && payments.compensated.has(other.receipt)
+      )
+      return !mayBePaid(payment) || isKnown || reported.some((id) => isSameCall(id, callId))
+        ? []
+        : [`${named(payment)} may have been made (${payment.state}), and is neither compensated nor reported`]
+    })
+  },
+
+  /** No payment is compensated under two keys. */
+  compensated_once: ({ payments }) =>
+    [...payments.compensating].flatMap(([receipt, keys]) =>
+      keys.size > 1 ? [`${receipt} was compensated under ${keys.size} keys`] : []
+    )
+} as const satisfies Readonly<Record<string, CompositionRule>>
+
+const receiptOf = ({ executions }: ObservedComposition, id: string): string | undefined => {
+  for (const { content, role } of executions.at(-1)?.record?.transcript.content ?? []) {
+    if (role !== "tool") continue
+    for (const part of content) {
+      if (part.type === "tool-result" && part.id === id) {
+        return /receipt-[AB]-\d+/.exec(JSON.stringify(part.result))?.[0]
+      }
+    }
+  }
+  return undefined
+}
+
+const isSameCall = (id: string, callId: string): boolean =>
+  id === callId || id.endsWith(`/${callId}`) || callId.endsWith(`/${id}`)
+
+/** Whether two payments are one write: the same one, or of one key. */
+const isOneWrite = (one: Payment, other: Payment): boolean =>
+  one === other || (one.key !== undefined && one.key === other.key && one.bank === other.bank)
+
+/** Whether the run has failed for good: not with the question of an agent that its executor runs. */
+const hasFailed = ({ events, executions }: ObservedComposition): boolean => {
+  const own = events.flatMap(({ event, process }) => process === executions.length - 1 ? [event] : [])
+  const last = own.findLast(({ _tag }) => _tag === "RunFinished")
+  return last?._tag === "RunFinished" && last.outcome === "failure" && last.code !== "approval_required" &&
+    !own.some((event) => event._tag === "AgentFinished" && event.outcome === "paused")
+}
+
+/** The name of a law about compositions. */
+export type CompositionLaw = keyof typeof compositionLaws
