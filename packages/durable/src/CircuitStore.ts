@@ -2,6 +2,7 @@
  * Store of effect's circuit breakers in a database: a circuit that was open when its process was killed is open in the next one, and
  * in all others over the same database.
  */
+import type { ConfigurationError } from "@recourse/core/ConfigurationError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -9,7 +10,7 @@ import { CircuitBreakerStore } from "effect/persistence/CircuitBreaker"
 import * as SqlClient from "effect/sql/SqlClient"
 import { circuitsOf } from "./internal/circuits.ts"
 import { createCircuits, sqlCircuits } from "./internal/sqlCircuits.ts"
-import { createUnderLock } from "./internal/sqlTables.ts"
+import { createUnderLock, refuseOthers } from "./internal/sqlTables.ts"
 import { RunStoreError } from "./RunStore.ts"
 
 /** How circuits are kept. */
@@ -35,7 +36,8 @@ export const createTableSql = (options?: Pick<SqlOptions, "prefix">): string =>
 
 /**
  * A layer that keeps the circuits of `Recovery.circuitBreaker` in a database, as the runs are. A call of a healthy service costs two
- * look-ups; outcomes are written where they change the circuit.
+ * look-ups; outcomes are written where they change the circuit. Fails with `ConfigurationError` if the client is of another database
+ * than PostgreSQL or SQLite.
  *
  * **Example** (A circuit that is open for whoever comes next)
  *
@@ -59,11 +61,12 @@ export const createTableSql = (options?: Pick<SqlOptions, "prefix">): string =>
  */
 export const layerSql = (
   options?: SqlOptions
-): Layer.Layer<CircuitBreakerStore, RunStoreError, SqlClient.SqlClient> =>
+): Layer.Layer<CircuitBreakerStore, RunStoreError | ConfigurationError, SqlClient.SqlClient> =>
   Layer.effect(
     CircuitBreakerStore,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
+      yield* refuseOthers(sql, "CircuitStore.layerSql")
       const table = tableOf(options?.prefix)
       const failing = (operation: string) => (reason: unknown) => new RunStoreError({ operation, reason })
       if (options?.create !== false) {

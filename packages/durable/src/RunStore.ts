@@ -3,6 +3,7 @@
  *
  * A runner holds a run by a lease and a number that grows with each holder. What a former holder writes late is refused.
  */
+import type { ConfigurationError } from "@recourse/core/ConfigurationError"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -12,7 +13,7 @@ import { memoryStore } from "./internal/memoryStore.ts"
 import { timeOf } from "./internal/requests.ts"
 import { RunStoreError, type Store } from "./internal/store.ts"
 import { sqlStore } from "./internal/sqlStore.ts"
-import { check, create, createStatements, tablesOf } from "./internal/sqlTables.ts"
+import { check, create, createStatements, refuseOthers, tablesOf } from "./internal/sqlTables.ts"
 
 export {
   type Count,
@@ -47,13 +48,16 @@ export const createTableSql = (options?: Pick<SqlOptions, "prefix">): string =>
 
 /**
  * A layer that keeps runs in a database: SQLite for one machine, PostgreSQL for several. The tables are created if they are
- * missing.
+ * missing. Fails with `ConfigurationError` if the client is of another database, such as MySQL or MariaDB.
  */
-export const layerSql = (options?: SqlOptions): Layer.Layer<RunStore, RunStoreError, SqlClient.SqlClient> =>
+export const layerSql = (
+  options?: SqlOptions
+): Layer.Layer<RunStore, RunStoreError | ConfigurationError, SqlClient.SqlClient> =>
   Layer.effect(
     RunStore,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
+      yield* refuseOthers(sql, "RunStore.layerSql")
       const tables = tablesOf(options?.prefix ?? "recourse")
       if (options?.create !== false) {
         yield* Effect.mapError(create(sql, tables), (reason) => new RunStoreError({ operation: "create", reason }))

@@ -1,4 +1,5 @@
 /** The tables of durable runs, for PostgreSQL and SQLite. */
+import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
@@ -88,6 +89,25 @@ export const createStatements = ({ decisions, queues, runs, signals, steps }: Ta
   PRIMARY KEY (run_id, name)
 )`
 ]
+
+/** Refuses a database whose SQL the stores do not know, before a statement is sent to it. */
+export const refuseOthers = (sql: SqlClient.SqlClient, subject: string): Effect.Effect<void, ConfigurationError> => {
+  const refused = (name: string) =>
+    Effect.fail(
+      new ConfigurationError({
+        subject,
+        problem: `it cannot store in ${name}. PostgreSQL and SQLite are supported: give it a client of one of them`
+      })
+    )
+  return sql.onDialectOrElse({
+    pg: () => Effect.void,
+    sqlite: () => Effect.void,
+    mysql: () => refused("MySQL or MariaDB"),
+    mssql: () => refused("SQL Server"),
+    clickhouse: () => refused("ClickHouse"),
+    orElse: () => refused("this database")
+  })
+}
 
 /** Makes tables. On PostgreSQL under a lock, as creating what another client is creating fails there. */
 export const createUnderLock = (
