@@ -2,6 +2,7 @@
  * Conversions between Recourse's tools and those of `effect/ai`, both ways: tools that exist there (MCP servers' among
  * them) get recovery, and tools with recovery can be given to `LanguageModel.generateText` and `Chat`.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Effectable from "effect/Effectable"
 import * as Option from "effect/Option"
@@ -21,6 +22,7 @@ import { inJsonForm } from "./internal/foundation/jsonForm.ts"
 import { refusePrototype } from "./internal/foundation/plainTable.ts"
 import { agentTools } from "./internal/tool/agentTool.ts"
 import { define, type From, jsonSchemaOf, type Options } from "./internal/tool/fromEffectTool.ts"
+import { preliminaryResult } from "./internal/tool/preliminary.ts"
 import type * as Tool from "./internal/tool/tool.ts"
 import { toolkitGate } from "./internal/tool/toolkitGate.ts"
 import type { OnTainted } from "./Quarantine.ts"
@@ -30,6 +32,7 @@ export type { From, Options } from "./internal/tool/fromEffectTool.ts"
 
 /**
  * Makes a tool of one of `effect/ai` and its handler. What the handler fails with is the `reason` of `ExecutionError`.
+ * Results that it gives to `context.preliminary` are `ToolPreliminaryResult` events.
  *
  * Arguments of a dynamic tool are checked by its JSON Schema. Throws `ConfigurationError` for a keyword that cannot be checked
  * and that `unchecked` does not name: see `Tool.fromJsonSchema`.
@@ -58,13 +61,20 @@ export const fromTool = <
   definition: T,
   handler: (params: AiTool.Parameters<T>, context: Toolkit.HandlerContext<T>) => Effect.Effect<AiTool.Success<T>, D, R>,
   options?: O & OnlyKnown<O, keyof Options>
-): From<T, D, R, O> =>
-  define(
+): From<T, D, R, O> => {
+  const emitted = preliminaryResult(definition.successSchema)
+  return define(
     definition,
     options,
     (params: never) =>
-      Effect.flatMap(ToolCall, (call) => handler(params, { toolCallId: call.id, preliminary: () => Effect.void }))
+      Effect.contextWith((context: Context.Context<ToolCall>) =>
+        handler(params, {
+          toolCallId: Context.get(context, ToolCall).id,
+          preliminary: (result) => Effect.provideContext(emitted(result), context)
+        })
+      )
   ) as never
+}
 
 /** What is said about tools of a toolkit: by name, or by a function of each definition. */
 type AnyToolkitOptions = { readonly [name: string]: Options } | ((definition: AiTool.Any) => Options | undefined)
@@ -128,12 +138,14 @@ export const fromToolkit: {
     const problem = `there is no tool "${unknown}". There is ${Object.keys(toolkit.tools).join(", ") || "none"}`
     throw new ConfigurationError({ subject: "AiToolkit.fromToolkit", problem })
   }
-  return Object.entries(toolkit.tools).map(([name, definition]) =>
-    define(definition, optionsOf(name, definition), (decoded) =>
+  return Object.entries(toolkit.tools).map(([name, definition]) => {
+    const emitted = preliminaryResult(definition.successSchema)
+    return define(definition, optionsOf(name, definition), (decoded) =>
       Effect.flatMap(ToolCall, (call) => {
         return handlerParams(definition, call.arguments, decoded).pipe(
           Effect.flatMap((params) => toolkit.handle(name, params as never, call.id)),
           Stream.unwrap,
+          Stream.tap((result) => result.preliminary ? emitted(result.result) : Effect.void),
           Stream.filter((result) => !result.preliminary),
           Stream.runLast,
           Effect.flatMap(Option.match({
@@ -143,7 +155,7 @@ export const fromToolkit: {
           }))
         )
       }))
-  ) as never
+  }) as never
 }
 
 /**

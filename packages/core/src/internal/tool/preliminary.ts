@@ -51,32 +51,54 @@ const notAnEffect = ({ name }: ToolInfo, value: unknown): never => {
 /** Whether a listener hears of a call. */
 const isHeard = (run: Run | undefined): run is Run => run?.audience !== undefined
 
-/** The executor as an Effect of its result. Listeners are told each element of a Stream. */
+/** Emits a preliminary result of the call that the executor runs for, if a listener receives it. */
+type Preliminary = (info: ToolInfo, result: unknown) => Effect.Effect<void, never, ToolCall>
+
+const preliminaryOf = (success: Schema.Top): Preliminary => {
+  let encoder: ResultEncoder | undefined
+  const encode: ResultEncoder = (element) => (encoder ??= resultEncoder(success))(element)
+  return (info, result) =>
+    Effect.contextWith((context: Context.Context<ToolCall>) => {
+      const ambient = context as Context.Context<never>
+      const run = Context.get(ambient, CurrentRun)
+      if (!isHeard(run)) return Effect.void
+      const call = Context.get(context, ToolCall)
+      // A result that does not fit is reported as the call's failure, if it is the last.
+      return Effect.matchEffect(encode(result) as Effect.Effect<Schema.Json, unknown>, {
+        onFailure: () => Effect.void,
+        onSuccess: (encoded) =>
+          Effect.flatMap(deliveredSoFar(ambient, run, info, call, encoded), (delivered) =>
+            delivered === undefined ? Effect.void : emit(run, () => ({
+              _tag: "ToolPreliminaryResult",
+              ...subjectOf(call.record),
+              attempt: call.attempt,
+              result: delivered.whole ?? delivered.encoded
+            })))
+      })
+    })
+}
+
+/** Emits preliminary results of a tool, for a handler that is given a function for them. */
+export const preliminaryResult = (
+  success: Schema.Top
+): (result: unknown) => Effect.Effect<void, never, ToolCall> => {
+  const emitted = preliminaryOf(success)
+  return (result) =>
+    Effect.flatMap(ToolCall, ({ record }) => record.tool === undefined ? Effect.void : emitted(record.tool, result))
+}
+
+/** The executor as an Effect of its result. Listeners receive each element of a Stream. */
 export const asEffect = (
   info: ToolInfo,
   success: Schema.Top,
   execute: Execute
 ): (params: never) => Effect.Effect<unknown, unknown, unknown> => {
-  let encoder: ResultEncoder | undefined
-  const encode: ResultEncoder = (element) => (encoder ??= resultEncoder(success))(element)
-  const tellTo = (run: Run, context: Context.Context<never>, call: Call) => (element: unknown) =>
-    // What does not fit is told as the result's failure, if it stays the last.
-    Effect.matchEffect(encode(element), {
-      onFailure: () => Effect.void,
-      onSuccess: (encoded) =>
-        Effect.flatMap(deliveredSoFar(context, run, info, call, encoded), (delivered) =>
-          delivered === undefined ? Effect.void : emit(run, () => ({
-            _tag: "ToolPreliminaryResult",
-            ...subjectOf(call.record),
-            attempt: call.attempt,
-            result: delivered.whole ?? delivered.encoded
-          })))
-    })
+  const preliminary = preliminaryOf(success)
   const last = (stream: Stream.Stream<unknown, unknown, unknown>) =>
-    Effect.contextWith((context: Context.Context<ToolCall>) => {
-      const ambient = context as Context.Context<never>
-      const run = Context.get(ambient, CurrentRun)
-      const told = isHeard(run) ? Stream.tap(stream, tellTo(run, ambient, Context.get(context, ToolCall))) : stream
+    Effect.contextWith((context: Context.Context<never>) => {
+      const told = isHeard(Context.get(context, CurrentRun))
+        ? Stream.tap(stream, (element) => preliminary(info, element))
+        : stream
       return Effect.map(Stream.runLast(told), Option.getOrUndefined)
     })
   return (params) => {
