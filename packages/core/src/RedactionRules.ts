@@ -53,11 +53,25 @@ const looksRandom = (run: string): boolean => {
 
 /** Names whose values are secret, whatever they look like. */
 const secretNames =
-  "pass(?:word|wd|phrase|code|wort)|pwd|密码|密碼|口令|密钥|(?:api|access|account|secret|private|signing|encryption|master|shared[_-]?access)[_-]?key|" +
-  "(?:client|shared|app|consumer|api|webhook)[_-]?secret|(?:auth|access|refresh|id|session|bearer|api|bot|security)[_-]?token"
+  "pass(?:word|wd|phrase|code|wort)|pwd|密码|密碼|口令|密钥|(?:api|access|account|secret|private|signing|encryption|master|shared[_-]?access|subscription|license)[_-]?key|" +
+  "(?:client|shared|app|consumer|api|webhook|hmac|jwt|cookie|auth|signing|encryption)[_-]?secret|" +
+  "(?:auth|access|refresh|id|session|bearer|api|bot|security|deploy|private|account|registry|csrf|xsrf)[_-]?token"
 
-/** Names whose values may be secret: only those are that look so. */
-const mayBeSecret = "secret|pass|token|auth|credentials?|sig(?:nature)?|session(?:[_-]?id)?"
+/** A name that ends in token. The token of a page or of a list is an argument of the next call. */
+const tokenName = "token(?<!(?:page|next|continuation|sync|cursor|pagination)[_-]?token)"
+
+/** Names whose values may be secret: only those are that look so. Names that end in token or secret may have any beginning. */
+const mayBeSecret =
+  `${tokenName}|secret|(?<![a-z])(?:pass|auth|authorization|credentials?|sig(?:nature)?|session(?:[_-]?id)?)`
+
+/** Beginnings of names that end in key and name no secret, and words that end in key. */
+const otherKeys =
+  "primary|foreign|public|pub|partition|sort|cache|idempotency|row|range|hash|index|unique|dedup(?:lication)?|object|storage|" +
+  "bucket|file|map|composite|candidate|lookup|join|group|order|routing|message|event|query|state|i18n|translation|locale|" +
+  "issue|project|feature|flag|shift|ctrl|alt|hot|any|mon|tur|hoc|don|joc|whis"
+
+/** A name that ends in key, and is more than that word. */
+const keyName = `(?<=[a-z0-9_-])key(?<!(?:${otherKeys})[_-]?key)`
 
 /** A quote as it stands in text, in JSON, and in JSON within a string. */
 const quote = String.raw`\\{0,3}["'\x60]`
@@ -84,7 +98,26 @@ const isSecretValue = (match: string): boolean => {
 
 const looksSecret = (text: string): boolean =>
   text.length >= 7 && !placeholder.test(text) &&
-  (hasLetterAndDigit(text) || /^\d{6,}$/.test(text) || (text.length >= 8 && /[a-z][A-Z]|[A-Za-z]=+$/.test(text)))
+  (hasLetterAndDigit(text) || /^\d{6,}$|^[A-Za-z]{24,}$/.test(text) ||
+    (text.length >= 8 && /[a-z][A-Z]|[A-Za-z]=+$/.test(text)))
+
+/** Behind a name that ends in key: hexadecimal digits, a UUID, or letters and digits that are no words with numbers. */
+const looksLikeKey = (text: string): boolean =>
+  text.length >= 10 && /^[\w+/=~-]+$/.test(text) && !placeholder.test(text) &&
+  (/^[0-9a-f]{16,}$|^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^[a-z]{24,}$/i.test(text) ||
+    text.split(/[^a-z0-9]/i).some((part) => part.length >= 8 && isMixed(part)))
+
+/** In the place of a token: what a guide or a message calls it. */
+const tokenPlaceholder =
+  /^(?:your|my|the|some|this)?[_-]?(?:access|auth|api|jwt|id|bearer)?[_-]?(?:tokens?|keys?|auth\w*|credentials?|scheme|header|realm)(?![a-z0-9])/i
+
+/** Behind `Authorization` and a scheme: what is no placeholder. */
+const isAuthorization = (match: string): boolean => {
+  const text = match.replace(/^[a-z-]+(?:\s|%20|\+)+/i, "")
+  return !placeholder.test(text) && !tokenPlaceholder.test(text)
+}
+
+const lastWord = (match: string): string => match.slice(match.search(/\S+$/)).replace(/^["']/, "")
 
 /** Behind a scheme of authentication: what is no word. */
 const isCredential = (match: string): boolean => {
@@ -119,6 +152,15 @@ export const secrets: ReadonlyArray<Rule> = [
   { kind: "cookie", pattern: /\b(?:set-)?cookie["']?\s{0,3}[:=]\s{0,3}["']?[^\s=;"']{1,100}=[^\r\n"']+/gi },
   {
     kind: "token",
+    pattern: new RegExp(
+      String.raw`(?<=authorization(?:${quote})?\s{0,3}[:=,]\s{0,3}(?:${quote})?)` +
+        String.raw`(?:bearer|basic|token|negotiate|api-?key)(?:\s|%20|\+){1,5}[^\s"'\x60,;&<>\\]{3,}`,
+      "gi"
+    ),
+    when: isAuthorization
+  },
+  {
+    kind: "token",
     pattern: /(?<![A-Za-z])(?:bearer|basic|token|digest|negotiate|apikey)\s{1,5}[\w.~+/:-]{8,}=*/gi,
     when: isCredential
   },
@@ -131,6 +173,12 @@ export const secrets: ReadonlyArray<Rule> = [
     pattern:
       /https:\/\/hooks\.slack\.com\/[\w/]+|https:\/\/(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/[\w/-]+/g
   },
+  prefixed(
+    "token",
+    String
+      .raw`(?:gsk|xai|pcsk|tvly|nvapi|nfp|fo1|pnu|gls?[ac]|sgp|tfp|aio|p8e|napi|phx|figd|ntn|lin_api|shp(?:at|ss|ca|pa)|` +
+      String.raw`do[opr]_v1|pscale_(?:tkn|pw|oauth)|mdb_sa_sk|xkeysib|sntry[us]|tskey-(?:auth|api))[_-][\w+/=-]{24,}`
+  ),
   prefixed("stripe key", "(?:sk|rk|whsec)_(?:test_|live_|prod_)?[0-9A-Za-z]{16,}"),
   prefixed("api key", String.raw`sk-[\w-]{16,}`),
   prefixed("google key", String.raw`AIza[\w-]{35}|GOCSPX-[\w-]{20,}|1\/\/0[\w-]{20,}`),
@@ -138,7 +186,14 @@ export const secrets: ReadonlyArray<Rule> = [
   prefixed("azure secret", String.raw`[\w~.]{3}\dQ~[\w~.-]{31,}`),
   prefixed("alibaba key", "LTAI[A-Za-z0-9]{12,}"),
   prefixed("atlassian token", String.raw`AT(?:ATT|CTT|BB)[\w=-]{20,}`),
-  prefixed("token", String.raw`dckr_[a-z]{3}_[\w-]{20,}|(?:pul-|sbp_|sq[uap]_|snyk_|rubygems_)[0-9a-f]{40,}`),
+  prefixed(
+    "token",
+    String.raw`dckr_[a-z]{3}_[\w-]{20,}|(?:pul-|sbp_|sq[uap]_|snyk_|rubygems_|bkua_|shippo_(?:live|test)_)[0-9a-f]{40,}`
+  ),
+  prefixed("token", String.raw`access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}`),
+  prefixed("token", String.raw`[ps]at\.[\w-]{22}\.[0-9a-f]{24}\.[0-9A-Za-z]{20}`),
+  prefixed("token", "(?:pat-[a-z]{2}[0-9]|sdk|api|mob)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+  prefixed("password hash", String.raw`\$(?:[1567y]|2[abxy]|apr1|argon2(?:id|i|d)|scrypt)\$[\w./$=,+-]{20,}`),
   prefixed("npm token", "npm_[0-9A-Za-z]{36}"),
   prefixed("pypi token", String.raw`pypi-[\w-]{50,}`),
   prefixed("hugging face token", "(?:hf|api_org)_[A-Za-z]{30,}"),
@@ -158,8 +213,28 @@ export const secrets: ReadonlyArray<Rule> = [
   },
   {
     kind: "secret",
-    pattern: new RegExp(String.raw`(?<![a-z])(?:${mayBeSecret})${assignment}(?:${quoted}|${value})`, "gi"),
+    pattern: new RegExp(String.raw`(?:${mayBeSecret})${assignment}(?:${quoted}|${value})`, "gi"),
     when: (match) => looksSecret(assigned(match))
+  },
+  {
+    kind: "secret",
+    pattern: new RegExp(String.raw`${keyName}${assignment}(?:${quoted}|${value})`, "gi"),
+    when: (match) => looksLikeKey(assigned(match))
+  },
+  // A name in one field, and its value in the next.
+  {
+    kind: "secret",
+    pattern: new RegExp(
+      String.raw`(?:${secretNames}|${tokenName}|secret|${keyName})(?:${quote})?[\s,]{1,10}` +
+        String.raw`(?:${quote})?value(?:${quote})?\s{0,5}[:=]\s{0,5}(?:${quoted}|${value})`,
+      "gi"
+    ),
+    when: (match) => looksSecret(assigned(match))
+  },
+  {
+    kind: "secret",
+    pattern: /(?<=\s)--[\w-]{0,40}?(?:token|secret|password|passphrase|key)\s{1,3}["']?[^\s"'<>$-][^\s"'<>]{5,}/gi,
+    when: (match) => looksSecret(lastWord(match))
   },
   {
     kind: "secret",

@@ -115,6 +115,53 @@ const prefixed: Record<string, Format> = {
   "Postman key": (next) => `PMAK-${chars(next, hex, 24)}-${chars(next, hex, 34)}`,
   "Dynatrace token": (next) => `dt0c01.${chars(next, upper + digits, 24)}.${chars(next, upper + digits, 64)}`,
   "Artifactory key": (next) => `AKCp${chars(next, alphanumeric, 69)}`,
+  "GitLab CI job token": (next) => `glcbt-${chars(next, hex, 2)}_${chars(next, base64url, 20)}`,
+  "GitLab runner registration": (next) => `GR1348941${chars(next, base64url, 20)}`,
+  "Slack rotating token": (next) => `xoxe.xoxp-1-${chars(next, alphanumeric, 163)}`,
+  "OpenRouter key": (next) => `sk-or-v1-${chars(next, hex, 64)}`,
+  "xAI key": (next) => `xai-${chars(next, alphanumeric, 80)}`,
+  "Pinecone key": (next) => `pcsk_${chars(next, alphanumeric, 6)}_${chars(next, alphanumeric, 63)}`,
+  "LangSmith key": (next) => `lsv2_pt_${chars(next, hex, 32)}_${chars(next, hex, 10)}`,
+  "Tavily key": (next) => `tvly-dev-${chars(next, alphanumeric, 32)}`,
+  "Resend key": (next) => `re_${chars(next, alphanumeric, 8)}_${chars(next, alphanumeric, 24)}`,
+  "Square OAuth secret": (next) => `sq0csp-${chars(next, base64url, 43)}`,
+  "PayPal token": (next) => `access_token$production$${chars(next, lower + digits, 16)}$${chars(next, hex, 32)}`,
+  "Heroku key": (next) => `HRKU-AA${chars(next, base64url, 58)}`,
+  "Fly token": (next) => `fo1_${chars(next, base64url, 43)}`,
+  "Netlify token": (next) => `nfp_${chars(next, alphanumeric, 36)}`,
+  "Prefect key": (next) => `pnu_${chars(next, lower + digits, 36)}`,
+  "Buildkite token": (next) => `bkua_${chars(next, hex, 40)}`,
+  "Clojars token": (next) => `CLOJARS_${chars(next, lower + digits, 60)}`,
+  "EasyPost key": (next) => `EZAK${chars(next, lower + digits, 54)}`,
+  "Flutterwave key": (next) => `FLWSECK_TEST-${chars(next, "abcdefgh12345", 32)}-X`,
+  "Frame.io token": (next) => `fio-u-${chars(next, base64url, 64)}`,
+  "Harness token": (next) =>
+    `pat.${chars(next, alphanumeric, 22)}.${chars(next, hex, 24)}.${chars(next, alphanumeric, 20)}`,
+  "Mapbox secret token": (next) => `sk.eyJ${chars(next, alphanumeric, 60)}.${chars(next, base64url, 22)}`,
+  "OpenShift token": (next) => `sha256~${chars(next, base64url, 43)}`,
+  "Okta token": (next) => `00${chars(next, base64url, 40)}`,
+  "Brevo key": (next) => `xkeysib-${chars(next, hex, 64)}-${chars(next, alphanumeric, 16)}`,
+  "Shippo token": (next) => `shippo_live_${chars(next, hex, 40)}`,
+  "Sourcegraph token": (next) => `sgp_${chars(next, hex, 16)}_${chars(next, hex, 40)}`,
+  "Typeform token": (next) => `tfp_${chars(next, base64url, 59)}`,
+  "Adafruit key": (next) => `aio_${chars(next, alphanumeric, 28)}`,
+  "Adobe secret": (next) => `p8e-${chars(next, lower + digits, 32)}`,
+  "Dropbox token": (next) => `sl.${chars(next, base64url, 130)}`,
+  "HubSpot token": (next) => `pat-na1-${uuid(next)}`,
+  "LaunchDarkly key": (next) => `sdk-${uuid(next)}`,
+  "Grafana cloud token": (next) => `glc_${chars(next, base64, 60)}`,
+  "NuGet key": (next) => `oy2${chars(next, `${lower}234567`, 43)}`,
+  "PlanetScale password": (next) => `pscale_pw_${chars(next, base64url, 43)}`,
+  "Tailscale key": (next) => `tskey-auth-k${chars(next, alphanumeric, 11)}CNTRL-${chars(next, alphanumeric, 32)}`,
+  "Trello token": (next) => `ATTA${chars(next, hex, 64)}`,
+  "1Password token": (next) => `ops_eyJ${chars(next, base64url, 250)}`,
+  "MongoDB Atlas secret": (next) => `mdb_sa_sk_${chars(next, base64url, 40)}`,
+  "Neon key": (next) => `napi_${chars(next, lower + digits, 64)}`,
+  "PostHog key": (next) => `phx_${chars(next, alphanumeric, 43)}`,
+  "Checkly key": (next) => `cu_${chars(next, hex, 32)}`,
+  "Vault batch token": (next) => `hvb.${chars(next, base64url, 138)}`,
+  "bcrypt hash": (next) => `$2b$12$${chars(next, `${alphanumeric}./`, 53)}`,
+  "SHA-512 crypt hash": (next) => `$6$${chars(next, alphanumeric, 8)}$${chars(next, `${alphanumeric}./`, 86)}`,
   "age key": (next) => `AGE-SECRET-KEY-1${chars(next, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58)}`,
   "JSON Web Token": jwt
 }
@@ -160,6 +207,56 @@ const named: ReadonlyArray<(secret: string) => string> = [
   (secret) => `secret-key => '${secret}'`,
   (secret) => `--api-key ${secret}`
 ]
+
+/** Names that end in token, secret or key, for values without a format. */
+const endings: ReadonlyArray<(secret: string) => string> = [
+  (secret) => `STRIPE_KEY=${secret}`,
+  (secret) => `export MAILGUN_SENDING_KEY='${secret}'`,
+  (secret) => `"licenseKey": "${secret}"`,
+  (secret) => `{\\"deployToken\\":\\"${secret}\\"}`,
+  (secret) => `GRAFANA_TOKEN=${secret}`,
+  (secret) => `slackToken: '${secret}',`,
+  (secret) => `hmac_secret = "${secret}"`,
+  (secret) => `jwtSecret: ${secret}`,
+  (secret) => `NEXTAUTH_SECRET=${secret}\nPORT=3000`,
+  (secret) => `  webhook-secret:\n    ${secret}`,
+  (secret) => `https://maps.example.com/api?q=berlin&subscription-key=${secret}&v=2`,
+  (secret) => `https://hooks.example.com/run?accountToken=${secret}#top`,
+  (secret) => `X-Shop-Token: ${secret}`,
+  (secret) => `curl -H 'Ocp-Apim-Subscription-Key: ${secret}' https://example.com`,
+  (secret) => `<add key="MapsApiKey" value="${secret}" />`,
+  (secret) => `- name: BILLING_TOKEN\n  value: "${secret}"`,
+  (secret) => `{"name":"SIGNING_SECRET","value":"${secret}"}`,
+  (secret) => `deploy --registry-token ${secret} --force`,
+  (secret) => `config.cookie_secret = '${secret}'`,
+  (secret) => `docker login --password-stdin <<< "$(echo REGISTRY_TOKEN=${secret})"`
+]
+
+/** Values without a format and without a look: letters and digits, letters only, a UUID, digits of a commit's length. */
+const plain: Record<string, Format> = {
+  "12 letters and digits": (next) => `${chars(next, lower, 5)}${next(90) + 10}${chars(next, lower, 5)}`,
+  "16 letters": (next) => `${chars(next, lower, 7)}${chars(next, upper, 2)}${chars(next, lower, 7)}`,
+  "28 lower-case letters": (next) => chars(next, lower, 28),
+  "40 hexadecimal digits": (next) => chars(next, hex, 40),
+  "a UUID": (next) => uuid(next)
+}
+
+/** Headers of authorization, whose values may be letters only. */
+const authorization: ReadonlyArray<(secret: string) => string> = [
+  (secret) => `Authorization: Bearer ${secret}`,
+  (secret) => `authorization: bearer ${secret}`,
+  (secret) => `Proxy-Authorization: Bearer ${secret}`,
+  (secret) => `{"headers":{"Authorization":"Bearer ${secret}"}}`,
+  (secret) => `{\\"authorization\\":\\"Token ${secret}\\"}`,
+  (secret) => `{'Authorization': 'Bearer ${secret}'}`,
+  (secret) => `curl -H "Authorization: Bearer ${secret}" https://example.com`,
+  (secret) => `headers.set("Authorization", "Bearer ${secret}")`,
+  (secret) => `GET /items?authorization=Bearer%20${secret}&page=2`,
+  (secret) => `Authorization: ApiKey ${secret}`,
+  (secret) => `the server refused Authorization: Bearer ${secret}, retrying`
+]
+
+const letters: Format = (next) => chars(next, lower, 8 + next(20))
 
 /** Passwords, which no format shows: only what stands before them does. */
 const passwords: ReadonlyArray<(secret: string) => string> = [
@@ -256,6 +353,18 @@ export const secretTexts = (seed = 1): ReadonlyArray<SecretText> => {
     for (const place of [...named, ...places]) {
       const secret = make(next)
       texts.push({ format, secret, text: place(secret) })
+    }
+  }
+  for (const place of endings) {
+    for (const [format, make] of Object.entries(plain)) {
+      const secret = make(next)
+      texts.push({ format, secret, text: place(secret) })
+    }
+  }
+  for (const place of authorization) {
+    for (let i = 0; i < 4; i++) {
+      const secret = letters(next)
+      texts.push({ format: "authorization", secret, text: place(secret) })
     }
   }
   for (const place of passwords) {
