@@ -173,3 +173,40 @@ describe("arguments made after an untrusted read in the same call", () => {
       }))
   }
 })
+
+describe("text that the program reads for a request to the model", () => {
+  const fetched = Effect.provideService(
+    Fetch.call,
+    ToolCall.ToolCall,
+    ToolCall.make({ id: "mine", arguments: {} })
+  ) as Effect.Effect<string>
+  const places = {
+    "instructions by a call": { instructions: () => fetched },
+    "instructions by an agent": { instructions: () => reader.run("whom?") },
+    "prepareTurn by a call": { prepareTurn: () => Effect.map(fetched, (instructions) => ({ instructions })) },
+    "prepareTurn by an agent": {
+      prepareTurn: () => Effect.map(reader.run("whom?"), (instructions) => ({ instructions }))
+    }
+  }
+  for (const [place, options] of Object.entries(places)) {
+    it.effect(`taints the run: ${place}`, () =>
+      Effect.gen(function*() {
+        const { paid, pay } = world()
+        const agent = Agent.make("clerk", {
+          defaults: { onError: Recovery.keepGoing },
+          onTainted: "deny",
+          tools: [pay],
+          ...options
+        } as never)
+        const models = ScriptedModel.layer(({ prompt: { content } }) => {
+          const answered = content.some(({ role }) => role === "tool")
+          const isReader = JSON.stringify(content[0]).includes("READ")
+          if (answered) return ScriptedModel.text(isReader ? order : "done")
+          return isReader ? ScriptedModel.call("fetch", {}) : ScriptedModel.call("pay", { to: "eve", euros: 500 })
+        })
+        const { exit } = yield* (agent as never as typeof reader).report("Pay").pipe(Effect.provide([models, key]))
+        assert.strictEqual(exit._tag, "Success", String(exit))
+        assert.deepStrictEqual(paid, [])
+      }))
+  }
+})

@@ -13,7 +13,7 @@ import { fromIssue } from "../foundation/schemaIssues.ts"
 import { signal } from "../foundation/signal.ts"
 import * as Telemetry from "../run/counters.ts"
 import { heldBack } from "../run/heldBack.ts"
-import { CurrentRun, type Run, use } from "../run/run.ts"
+import { addTaint, CurrentRun, type Run, use } from "../run/run.ts"
 import * as Arguments from "./arguments.ts"
 import { asJson } from "./argumentsAsJson.ts"
 import { announceAttempt, announceEnd, type Attempt, failAttempt, numberFor, numberOf } from "./attemptLog.ts"
@@ -32,7 +32,7 @@ import { begunBefore, noteCutOff } from "./intent.ts"
 import { recorded } from "./loggedWrite.ts"
 import { notInLedger } from "./ledgerOnly.ts"
 import { LedgerVerdict, oncePerKey, type Refusals } from "./oncePerKey.ts"
-import { type AttemptError, type ErrorFields, noteArguments, noteRead, type ToolInfo } from "./record.ts"
+import { type AttemptError, type ErrorFields, noteArguments, noteRead, outerOf, type ToolInfo } from "./record.ts"
 import { refuse, withdraw } from "./refusal.ts"
 import { stoppedUnlessBegun, unlessBegun } from "./refusedAgain.ts"
 import { isGivenUp, noteStart } from "./repetition.ts"
@@ -95,6 +95,12 @@ const charged = <Params, A, D, R>(
   return before(run.account.chargeNow("toolCalls"), begin)
 }
 
+/** Notes that an untrusted tool is read: within a call of the model, or by the run itself in `instructions` or `prepareTurn`. */
+const noteUntrusted = ({ call: { record }, run }: Attempt, name: string): void => {
+  noteRead(record, [name])
+  if (run !== undefined && record.gate === undefined && outerOf(record) === undefined) addTaint(run.taintedBy, [name])
+}
+
 /** Goes on with an attempt that is let on: tells it, and executes it, under the call's key if it has one. */
 const letOn = <Params, A, D, R>(
   tool: Attempted<Params, A, D, R>,
@@ -106,7 +112,7 @@ const letOn = <Params, A, D, R>(
     const { info, success } = tool
     const { call, run } = attempt
     // Also where the ledger answers: the words are the same.
-    if (info.untrusted) noteRead(call.record, [info.name])
+    if (info.untrusted) noteUntrusted(attempt, info.name)
     const idempotency = idempotencyOf(tool, call)
     const executed = idempotency === undefined ? charged(tool, attempt, params, undefined) : oncePerKey(
       idempotency,
@@ -119,7 +125,7 @@ const letOn = <Params, A, D, R>(
 
 const invalid = ({ effects, foreignDescription, name }: ToolInfo, attempt: Attempt, issues: InvalidArgs["issues"]) => {
   // Whoever reads the issues reads the schema, and a fixer reads the description.
-  if (foreignDescription) noteRead(attempt.call.record, [name])
+  if (foreignDescription) noteUntrusted(attempt, name)
   const isRead = effects === "read" ? { isRead: true } as const : undefined
   const make = (fields: ErrorFields) => new InvalidArgs({ ...fields, issues, ...isRead })
   return before(announceAttempt(attempt), () => failAttempt(attempt, { error: "InvalidArgs" }, make))
