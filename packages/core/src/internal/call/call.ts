@@ -4,6 +4,8 @@ import { toText } from "./arguments.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
 import { newRecord } from "./newRecord.ts"
 import * as CallRecord from "./record.ts"
+import { ExecutionError } from "../../ToolError.ts"
+import { isTransient } from "../projection/declaration.ts"
 
 /** What is known about a tool call. */
 export interface Call {
@@ -99,15 +101,21 @@ const hasWrittenInAgent = (record: CallRecord.CallRecord): boolean => {
   return [...within].some((call) => CallRecord.rootOf(call) !== root && hasWritten(call))
 }
 
+/** Whether all that has run is known to have done nothing, and the tool declares that the last failure passes. */
+const hasPassingFailure = ({ happened, lastError }: CallRecord.CallRecord): boolean =>
+  happened === "no" && lastError instanceof ExecutionError && lastError.declared?.outcome === "not_done" &&
+  isTransient(lastError.declared)
+
 /**
- * Whether the executor may run again after it has run. No, if an agent within the call has written. Otherwise as the tool's
- * `effects` say, and whose recovery repeats it; always if the tool passes an idempotency key on.
+ * Whether the executor may run again after it has run. No, if an agent within the call has written. Yes, if the tool passes an
+ * idempotency key on, or declares of its failure that nothing was done and that it passes. Otherwise as the tool's `effects` say,
+ * and whose recovery repeats it.
  */
 export const mayRunAgain = (call: Call): boolean => {
   if (!call.record.executed) return true
   if (hasWrittenInAgent(call.record)) return false
   const { effects, passesKey } = call.record.tool!
-  if (passesKey) return true
+  if (passesKey || hasPassingFailure(call.record)) return true
   return effects === "read" || effects === "idempotent" || (effects === undefined && call.level === "tool")
 }
 

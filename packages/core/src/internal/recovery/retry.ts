@@ -61,7 +61,7 @@ const retryAfter = (error: unknown): Duration.Duration =>
   )
 
 /**
- * Tries a call again, where that is lawful: not if a layer within has retried it or another level has fixed it, not for writes that were executed, not for tools with undeclared `effects`
+ * Tries a call again, where that is lawful: not if a layer within has retried it or another level has fixed it, not for writes that were executed unless their tool declares that nothing was done and that the failure passes, not for tools with undeclared `effects`
  * unless this is the tool's own recovery, not for arguments that do not fit, not beyond the run's `retriesPerTool`, and
  * not beyond the process's `RetryBudget`.
  * Where it is not, the error goes on at once. The error type stays as it is; the last error lists all attempts.
