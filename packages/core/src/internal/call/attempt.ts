@@ -13,7 +13,7 @@ import { fromIssue } from "../foundation/schemaIssues.ts"
 import { signal } from "../foundation/signal.ts"
 import * as Telemetry from "../run/counters.ts"
 import { heldBack } from "../run/heldBack.ts"
-import { addTaint, CurrentRun, type Run, use } from "../run/run.ts"
+import { CurrentRun, type Run, use } from "../run/run.ts"
 import * as Arguments from "./arguments.ts"
 import { asJson } from "./argumentsAsJson.ts"
 import { announceAttempt, announceEnd, type Attempt, failAttempt, numberFor, numberOf } from "./attemptLog.ts"
@@ -31,8 +31,9 @@ import { comingBy } from "./hiddenBeginning.ts"
 import { begunBefore, noteCutOff } from "./intent.ts"
 import { recorded } from "./loggedWrite.ts"
 import { notInLedger } from "./ledgerOnly.ts"
+import { noteUntrusted } from "./untrustedReads.ts"
 import { LedgerVerdict, oncePerKey, type Refusals } from "./oncePerKey.ts"
-import { type AttemptError, type ErrorFields, noteArguments, noteRead, outerOf, type ToolInfo } from "./record.ts"
+import { type AttemptError, type ErrorFields, noteArguments, type ToolInfo } from "./record.ts"
 import { refuse, withdraw } from "./refusal.ts"
 import { stoppedUnlessBegun, unlessBegun } from "./refusedAgain.ts"
 import { isGivenUp, noteStart } from "./repetition.ts"
@@ -93,12 +94,6 @@ const charged = <Params, A, D, R>(
   if (!mayRunAgain(call)) return refuse(call, run)
   const begin = () => recorded(run, { attempt, ...tool }, key, () => execute(tool, attempt, params, key, true))
   return before(run.account.chargeNow("toolCalls"), begin)
-}
-
-/** Notes that an untrusted tool is read: within a call of the model, or by the run itself in `instructions` or `prepareTurn`. */
-const noteUntrusted = ({ call: { record }, run }: Attempt, name: string): void => {
-  noteRead(record, [name])
-  if (run !== undefined && record.gate === undefined && outerOf(record) === undefined) addTaint(run.taintedBy, [name])
 }
 
 /** Goes on with an attempt that is let on: tells it, and executes it, under the call's key if it has one. */
