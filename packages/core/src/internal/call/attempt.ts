@@ -200,8 +200,7 @@ const failedAgain = <Params, A, D, R>(
 }
 
 const readAnew = <Params, A, D, R>(tool: Attempted<Params, A, D, R>, attempt: Attempt): Attempting<A, R> => {
-  const { call } = attempt
-  const read = Arguments.readSized(call.arguments)
+  const read = Arguments.readSized(attempt.call.arguments)
   if (Result.isFailure(read)) return invalid(tool.info, attempt, read.failure)
   const raw = read.success.object
   const decoded = tool.decode(read.success)
