@@ -95,6 +95,21 @@ const kinds: Readonly<Record<string, Kind>> = {
     law: "started_is_reported",
     hands: () => denying
   },
+  "a reconcile that throws, and no journal": {
+    only: {
+      ...calling,
+      steps: once("page"),
+      callbacks: [{ of: "reconcile", fails: "throws" }],
+      executions: [{ how: "stopped", at: 329 }],
+      deployed: "withoutJournal",
+      keyed: "order",
+      bank: ["hang"],
+      turns: [[{ tool: "pay", order: "a" }]]
+    },
+    wrong: { ...calling, ...plain, steps: once("pay"), effects: "read", keyed: "no", bank: ["lost"] },
+    law: "started_is_reported",
+    hands: () => denying
+  },
   "two kills and a deployment": {
     only: {
       executions: [{ how: "killed", at: 370 }, { how: "killed", at: 740 }],

@@ -75,8 +75,8 @@ export const Composition = Schema.Struct({
   callbacks: Schema.Array(Callback).check(Schema.isMaxLength(2)),
   /** Executions before the last one, over one journal. */
   executions: Schema.Array(Ending).check(Schema.isMaxLength(2)),
-  /** How the later executions differ from the first one. */
-  deployed: Schema.Literals(["same", "described", "keyed", "withoutDo", "mended"]),
+  /** How the later executions differ from the first one; `withoutJournal`: no execution has a journal, all have one run id and one ledger. */
+  deployed: Schema.Literals(["same", "described", "keyed", "withoutDo", "mended", "withoutJournal"]),
   /** The operation at which the run is interrupted, if there is one execution; 0: none. */
   interruptAt: between(0, 20_000),
   /** The order in which fibers take turns: 0 is first come, first served. */

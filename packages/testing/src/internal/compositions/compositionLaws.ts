@@ -74,6 +74,10 @@ const losesSight = ({ callbacks, deployed, executions, keyed, steps }: Compositi
   executions.length > 0 &&
   (steps.some(isAgent) || (keyed !== "no" && (deployed === "withoutDo" || callbacks.some(({ of }) => of === "ledger"))))
 
+/** Whether later executions know of the earlier ones by the ledger alone. */
+const hasNoJournal = ({ deployed, executions }: Composition): boolean =>
+  executions.length > 0 && deployed === "withoutJournal"
+
 /** Not held: one of two attempts at once waits for a person, who rejects it. */
 const waitsAtOnce = ({ onTainted, recovery }: Composition): boolean =>
   onTainted === "approve" && recovery.includes("race")
@@ -105,7 +109,7 @@ export const compositionLaws = {
 
   /** A decision of the outer model writes once in each step, however often the step is repeated, and over all executions. */
   one_write_for_each_decision: (run) => {
-    if (runsAtOnce(run.composition) || confusesBanks(run.composition)) return []
+    if (runsAtOnce(run.composition) || confusesBanks(run.composition) || hasNoJournal(run.composition)) return []
     const receipts = new Map<string, Set<string>>()
     for (const payment of run.payments.all) {
       const { order, place, receipt } = payment
@@ -125,7 +129,9 @@ export const compositionLaws = {
   started_is_reported: (run) => {
     if (!isFinal(run) || losesSight(run.composition) || waitsAtOnce(run.composition)) return []
     const claims = claimsOf(run)
-    return run.payments.all.flatMap((payment) => {
+    const isOfRun = ({ key, place }: Payment): boolean =>
+      !hasNoJournal(run.composition) || (key !== undefined && place.step === "itself")
+    return run.payments.all.filter(isOfRun).flatMap((payment) => {
       const claim = claims.get(payment.place.root)
       if (!mayBePaid(payment) || (payment.receipt !== undefined && !isPaid(run, payment))) return []
       if (payment.after > endOf(run, payment)) return []
@@ -138,7 +144,7 @@ export const compositionLaws = {
 
   /** A payment that is reported as done was made, and is not compensated. */
   done_was_done: (run) => {
-    if (!isFinal(run)) return []
+    if (!isFinal(run) || hasNoJournal(run.composition)) return []
     return [...claimsOf(run).values()].flatMap(({ id, state, tool }) => {
       if (state !== "done" || tool !== "pay") return []
       const { payments } = run
@@ -168,7 +174,12 @@ export const compositionLaws = {
   /** A run that fails compensates each payment that may have been made, by any of its executions, or reports it. */
   failed_runs_compensate_or_report: (run) => {
     const { composition, executions, payments } = run
-    if (!composition.compensates || !isFinal(run) || !hasFailed(run) || runsAtOnce(composition)) return []
+    if (
+      !composition.compensates || !isFinal(run) || !hasFailed(run) || runsAtOnce(composition) ||
+      hasNoJournal(composition)
+    ) {
+      return []
+    }
     const last = executions.at(-1)
     const reported = [
       ...payments.reported,
@@ -186,10 +197,12 @@ export const compositionLaws = {
   },
 
   /** No payment is compensated under two keys. */
-  compensated_once: ({ payments }) =>
-    [...payments.compensating].flatMap(([receipt, keys]) =>
-      keys.size > 1 ? [`${receipt} was compensated under ${keys.size} keys`] : []
-    )
+  compensated_once: ({ composition, payments }) =>
+    hasNoJournal(composition) ?
+      [] :
+      [...payments.compensating].flatMap(([receipt, keys]) =>
+        keys.size > 1 ? [`${receipt} was compensated under ${keys.size} keys`] : []
+      )
 } as const satisfies Readonly<Record<string, CompositionRule>>
 
 const receiptOf = ({ executions }: ObservedComposition, id: string): string | undefined => {

@@ -88,7 +88,10 @@ export const drawnComposition: Drawn<Composition> = Arbitrary.all({
     2,
     3
   ),
-  deployed: pick<Of<"deployed">>(["same", 2], ["described", 1], ["keyed", 1], ["withoutDo", 1], ["mended", 1]),
+  deployed: pick<Of<"deployed">>(["same", 2], ["described", 1], ["keyed", 1], ["withoutDo", 1], ["mended", 1], [
+    "withoutJournal",
+    1
+  ]),
   interruptAt: Arbitrary.map(Arbitrary.all([pick([0, 3], [1, 1]), spread(300, 37)]), ([is, at]) => is * at),
   order: pick([0, 4], [7, 1], [38, 1], [69, 1])
 })

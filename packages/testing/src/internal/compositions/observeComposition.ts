@@ -131,12 +131,14 @@ const execute = (scene: Scene, process: Process, hands: Hands, startAt: number, 
     let record: RunRecord.RunRecord | undefined
     let exit: Exit.Exit<unknown, unknown> = Exit.interrupt()
     let took = 0
-    const isJournaled = composition.executions.length > 0
-    const run: Effect.Effect<unknown, unknown, any> = isJournaled
+    const journal = composition.deployed === "withoutJournal"
+      ? undefined
+      : journalIn(scene.journal, process.number > 0)
+    const run: Effect.Effect<unknown, unknown, any> = composition.executions.length > 0
       ? Effect.flatMap(agent.report("go", { runId: "r" }), (report) => {
         record = report
         return report.exit
-      }).pipe(Effect.provideService(Journal.CurrentJournal, journalIn(scene.journal, process.number > 0)))
+      }).pipe(Effect.provideService(Journal.CurrentJournal, journal))
       : runToEnd(agent, "go", {
         onRecord: (ended) => {
           record = ended
