@@ -308,6 +308,16 @@ describe("values", () => {
     assert.notInclude(shown, "hunter2")
   })
 
+  it("an id that readers know stays, alone and without a secret's name", () => {
+    const id = "run_411f039074b9fa36402407af"
+    assert.strictEqual(text(`at run ${id} of`), "at run [redacted: secret] of")
+    assert.strictEqual(text(`at run ${id} of`, id), `at run ${id} of`)
+    for (const said of [`password=${id}`, `key x${id}`, `key ${id}z9`, `key ${id}/q8Zr`, `sk-${id}`, secret]) {
+      assert.strictEqual(text(said, id), text(said), said)
+      assert.notStrictEqual(text(said, id), said)
+    }
+  })
+
   it("a name says of its value that it is secret", () => {
     assert.deepStrictEqual(
       Redaction.json(redactor, { password: "hunter2", hint: "a game", tokens: 4096, path: "/srv/a/b" }),

@@ -71,6 +71,8 @@ describe("the log of a server", () => {
           assert.deepInclude(lines[0]!.annotations, { agent: "clerk", run_id: run.runId, error })
           assert.include(lines[0]!.text, `Run ${run.runId} of agent "clerk"`)
           assert.include(lines[0]!.text, ending === "a defect" ? "the script broke" : "InvalidKey")
+          // The cause names the run, whose id looks as random as a key.
+          assert.include(lines[0]!.text, `at run ${run.runId} of agent "clerk"`)
           assert.notInclude(JSON.stringify(lines), secret)
         }).pipe(Effect.provide(Logger.layer([logger])))
       })

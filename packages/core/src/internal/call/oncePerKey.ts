@@ -94,7 +94,14 @@ const quietly =
       Effect.flatMap(Redaction, (redactor) => {
         const { error, text, trace_id } = forOperator(cause, run?.id ?? call.id)
         return Effect.logWarning("The idempotency ledger could not record the outcome of a call").pipe(
-          Effect.annotateLogs({ operation, tool, call_id: call.id, trace_id, error, cause: redactor.text(text) }),
+          Effect.annotateLogs({
+            operation,
+            tool,
+            call_id: call.id,
+            trace_id,
+            error,
+            cause: redactor.text(text, trace_id)
+          }),
           Effect.andThen(Telemetry.spanEvent("recourse.ledger_failed", { operation }))
         )
       }))

@@ -135,6 +135,6 @@ export const forOperator = (
       : "Defect",
     trace_id: traceId,
     cause,
-    text: redactor.text(parts.join("\n"))
+    text: redactor.text(parts.join("\n"), traceId)
   }
 }

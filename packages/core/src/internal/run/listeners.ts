@@ -154,7 +154,7 @@ const log = (event: AgentEvent, context: AnyContext, problem: string, cause?: Ca
     Effect.annotateLogs(Effect.logWarning(problem), {
       event: event._tag,
       trace_id: event.runId,
-      ...(said === undefined ? undefined : { error: said.error, cause: redactor.text(said.text) })
+      ...(said === undefined ? undefined : { error: said.error, cause: redactor.text(said.text, event.runId) })
     })
   )
 }

@@ -27,7 +27,7 @@ const maxLength = 8_000
  *
  * const program = Runs.logFailure({ agent: "clerk", runId: "r1" }, Cause.fail(new Down({ message: "key sk-123456789012345678901234" })))
  * await Effect.runPromise(Effect.provide(program, Logger.layer([logger])))
- * lines // => ["Warn Run r1 of agent \"clerk\" failed with Down: Down: key [REDACTED:api_key]"]
+ * lines // => ["Warn Run r1 of agent \"clerk\" failed with Down: Down: key [redacted: api key]"]
  * ```
  */
 export const logFailure = (
@@ -37,7 +37,7 @@ export const logFailure = (
   Effect.contextWith((context: Context.Context<never>) => {
     if (cause.reasons.length > 0 && Cause.hasInterruptsOnly(cause)) return Effect.void
     const redactor = Context.get(context, Redaction)
-    const text = cutText(redactor.text(forOperator(cause, runId).text), maxLength)
+    const text = cutText(redactor.text(forOperator(cause, runId).text, runId), maxLength)
     const isDefect = Cause.hasDies(cause)
     const error = isDefect ? "Defect" : errorName(cause, redactor)
     const run = `Run ${runId} of agent "${agent}"`
