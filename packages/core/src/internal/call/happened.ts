@@ -25,6 +25,10 @@ export const begin = (record: CallRecord, now: () => number): void => {
 export const happenedItself = ({ happened, known, running, runningInPlace }: CallRecord): Happened =>
   running === runningInPlace ? known : happened
 
+/** Whether an answer in a call's place ended with an error of its own, or because a policy denied one of its calls. */
+const isRefusal = ({ stop }: CallRecord, cause: Cause.Cause<unknown>): boolean =>
+  Cause.hasFails(cause) || (stop?._tag === "Denied" && cause.reasons.every(isStop))
+
 /** Runs what answers in the place of a call: nobody knows what it did before it ends. `by` is the declaration that it is of. */
 export const inPlace = <A, E, R>(
   record: CallRecord,
@@ -38,7 +42,7 @@ export const inPlace = <A, E, R>(
     return after(answer, (exit) => {
       record.runningInPlace--
       if (Exit.isSuccess(exit)) record.answeredInPlace = { by, value: exit.value }
-      end(record, Exit.isSuccess(exit) ? "yes" : Cause.hasFails(exit.cause) ? record.known : "unknown")
+      end(record, Exit.isSuccess(exit) ? "yes" : isRefusal(record, exit.cause) ? record.known : "unknown")
       return Effect.void
     })
   })
