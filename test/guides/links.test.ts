@@ -1,0 +1,61 @@
+/** Relative links of the guides, READMEs and decision records point to files and headings that exist. */
+import { assert, describe, it } from "@effect/vitest"
+import { existsSync, globSync, readFileSync, statSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { root } from "../packed/support/workspace.ts"
+
+const pages = globSync(["*.md", "docs/**/*.md", "packages/*/README.md", "examples/*/README.md", "test/README.md"], {
+  cwd: root
+}).toSorted()
+
+/** A page without its fences: a comment of a shell is no heading. */
+const withoutFences = (page: string): string => page.replace(/^( *)(`{3,})[^\n]*\n[^]*?^\1\2 *$/gm, "")
+
+/** The anchor that GitHub gives a heading. */
+const anchorOf = (heading: string): string =>
+  heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase().replace(/[^\p{L}\p{N}\p{M}\p{Pc} -]/gu, "")
+    .replaceAll(" ", "-")
+
+const anchorsOf = (page: string): ReadonlySet<string> => {
+  const counts = new Map<string, number>()
+  return new Set(
+    [...withoutFences(page).matchAll(/^#{1,6} +(.*?) *$/gm)].map(([, heading]) => {
+      const anchor = anchorOf(heading!)
+      const count = counts.get(anchor) ?? 0
+      counts.set(anchor, count + 1)
+      return count === 0 ? anchor : `${anchor}-${count}`
+    })
+  )
+}
+
+const linksOf = (page: string): ReadonlyArray<string> =>
+  [...withoutFences(page).matchAll(/\]\(([^)\s]+)(?: "[^"]*")?\)|^\[[^\]]+\]: (\S+)/gm)]
+    .map(([, inline, reference]) => (inline ?? reference)!)
+    .filter((link) => !/^[a-z]+:/.test(link))
+
+/** The problem of a link of a page, or undefined. */
+const problemOf = (file: string, link: string): string | undefined => {
+  const [path = "", anchor] = link.split("#")
+  const target = path === "" ? join(root, file) : join(root, dirname(file), decodeURIComponent(path))
+  if (!existsSync(target)) return `${file}: ${link}: no such file`
+  return anchor === undefined || statSync(target).isFile() && anchorsOf(readFileSync(target, "utf8")).has(anchor)
+    ? undefined
+    : `${file}: ${link}: no such heading`
+}
+
+describe("links", () => {
+  it("of each page lead to files and headings that exist", () => {
+    const links = pages.flatMap((file) => linksOf(readFileSync(join(root, file), "utf8")).map((link) => [file, link]))
+    assert.isAbove(links.length, 600)
+    assert.deepStrictEqual(links.flatMap(([file, link]) => problemOf(file!, link!) ?? []), [])
+  })
+
+  it("to a missing file, a missing heading or a comment are found", () => {
+    const page = "docs/deploy.md"
+    assert.include(problemOf(page, "missing.md"), "no such file")
+    assert.include(problemOf(page, "server.md#missing"), "no such heading")
+    assert.include(problemOf(page, "decisions#missing"), "no such heading")
+    assert.isUndefined(problemOf(page, "server.md#routes"))
+    assert.deepStrictEqual([...anchorsOf("# A `b`\n```sh\n# c\n```\n## A b\n## [D](e.md), f")], ["a-b", "a-b-1", "d-f"])
+  })
+})
