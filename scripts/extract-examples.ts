@@ -1,7 +1,8 @@
 /**
  * Makes a test of every example in the documentation: each `ts` fence in a doc comment of the packages' sources and in the
  * Markdown pages. A trailing `// => value` behind an expression is an assertion. The tests go to `test/doc-examples`, which is
- * not under version control, so that the compiler and the test runner see the examples as ordinary files.
+ * not under version control, so that the compiler and the test runner see the examples as ordinary files. Programs under another
+ * name are refused, because they would not be compiled; `tsx` is for React in a page, which these packages do not depend on.
  */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
@@ -22,6 +23,9 @@ const examplesIn = (text: string, isMarkdown: boolean): ReadonlyArray<Example> =
   let open: Array<string> | undefined
   for (const line of lines) {
     const named = /^\*\*Example\*\* \((.*)\)$/.exec(line) ?? (isMarkdown ? /^#+ (.*)$/.exec(line) : null)
+    if (open === undefined && /^```(?:typescript|javascript|mts|[mc]?js|jsx)\b/.test(line)) {
+      throw new Error(`An example begins with \`\`\`ts, so that it is compiled: ${line} under "${title}"`)
+    }
     if (open === undefined && named !== null) title = named[1]!
     else if (open === undefined && line === "```ts") open = []
     else if (open !== undefined && line === "```") {

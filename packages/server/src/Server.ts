@@ -234,8 +234,11 @@ export interface DrainOptions {
  * that go on in another process (`@recourse/durable`) are left to it: their streams end by telling their readers to connect again. Only then
  * are connections closed.
  *
- * ```typescript
- * const app = HttpRouter.serve(Server.layer({ agents })).pipe(Server.drained({ within: "20 seconds" }))
+ * ```ts
+ * import { HttpRouter } from "effect/http"
+ * import { Server } from "@recourse/server"
+ *
+ * const app = HttpRouter.serve(Server.layer({ agents: [{ name: "support", tools: [] }] })).pipe(Server.drained({ within: "20 seconds" }))
  * ```
  */
 export const drained = (options: DrainOptions = {}) => <A, E, R>(served: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> =>

@@ -38,12 +38,17 @@ const explain = (error: unknown): void => {
  * Gives the `ServeError` of a server that cannot listen a message: the port, the host, and the thing to do. Errors and types stay as
  * they are. The last step before `Layer.launch`.
  *
- * ```typescript
- * HttpRouter.serve(Server.layer({ agents })).pipe(
+ * ```ts
+ * import { Layer } from "effect"
+ * import { HttpRouter } from "effect/http"
+ * import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
+ * import { Server } from "@recourse/server"
+ * import { createServer } from "node:http"
+ *
+ * const program = HttpRouter.serve(Server.layer({ agents: [{ name: "support", tools: [] }] })).pipe(
  *   Layer.provide(NodeHttpServer.layer(() => createServer(), { port: 3000 })),
  *   Server.explained,
- *   Layer.launch,
- *   NodeRuntime.runMain
+ *   Layer.launch
  * )
  * // ServeError: Port 3000 of :: is in use. End the process that listens there, or choose another port.
  * ```
