@@ -10,7 +10,9 @@ export const workloads = {
   W6: () => import("./workloads/concurrentRuns.ts"),
   W7: () => import("./workloads/startUp.ts"),
   W8: () => import("./workloads/streaming.ts"),
-  W9: () => import("./workloads/declaredRecoveries.ts")
+  W9: () => import("./workloads/declaredRecoveries.ts"),
+  W10: () => import("./workloads/providerWhole.ts"),
+  W11: () => import("./workloads/providerStreamed.ts")
 } as const satisfies Record<string, () => Promise<{ readonly workload: Workload }>>
 
 export type WorkloadName = keyof typeof workloads

@@ -1,0 +1,54 @@
+/** Recourse over `@recourse/openai-compatible` and effect's client for `fetch`. */
+import { Effect, Layer, ManagedRuntime, Redacted, Schema, Stream } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { Agent, Tool } from "@recourse/core"
+import { OpenAiCompatible } from "@recourse/openai-compatible"
+import { instructions, question, tool } from "../Task.ts"
+import { baseUrl, model } from "./http.ts"
+import type { ProviderContestant } from "./Provider.ts"
+import { searchDescription, searchFields, toolName } from "./tools.ts"
+
+const search = (name: string) =>
+  Tool.make(name, {
+    description: searchDescription,
+    parameters: Schema.Struct({
+      customer: Schema.String.annotate({ description: searchFields.customer }),
+      states: Schema.Array(Schema.Literals(searchFields.states)),
+      limit: Schema.optional(Schema.Int.annotate({ description: searchFields.limit })),
+      between: Schema.optional(Schema.Struct({ from: Schema.String, to: Schema.String })),
+      note: Schema.NullOr(Schema.String).annotate({ description: searchFields.note })
+    }),
+    success: Schema.Array(Schema.String),
+    effects: "read",
+    execute: () => Effect.succeed([])
+  })
+
+export const contestant: ProviderContestant = {
+  prepare: async ({ execute, fetch, onDelta, streamed, tools }) => {
+    const double = Tool.make(tool.name, {
+      description: tool.description,
+      parameters: Schema.Struct({ n: Schema.Number }),
+      success: Schema.Number,
+      effects: "read",
+      execute: ({ n }) => Effect.sync(() => execute(n))
+    })
+    const others = Array.from({ length: tools - 1 }, (_, index) => search(toolName(index + 1)))
+    const agent = Agent.make("doubler", { instructions, tools: [double, ...others] })
+    const runtime = ManagedRuntime.make(
+      OpenAiCompatible.layer({ baseUrl, model, apiKey: Redacted.make("key") }).pipe(
+        Layer.provide(FetchHttpClient.layer),
+        Layer.provideMerge(Layer.succeed(FetchHttpClient.Fetch, fetch))
+      )
+    )
+    if (!streamed) return () => runtime.runPromise(agent.run(question))
+    return async () => {
+      let output: unknown
+      await runtime.runPromise(Stream.runForEach(agent.stream(question), (event) =>
+        Effect.sync(() => {
+          if (event._tag === "TextDelta") onDelta(event.delta)
+          else if (event._tag === "RunFinished") output = event.output
+        })))
+      return String(output)
+    }
+  }
+}
