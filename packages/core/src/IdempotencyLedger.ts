@@ -55,6 +55,7 @@ const service = (
   options: { readonly lease: Duration.Duration | undefined; readonly waitFor: Duration.Duration }
 ): IdempotencyLedger["Service"] => ({
   ...claims(store, options),
+  isPersistent: options.lease !== undefined,
   forget: (intent) => Effect.asVoid(limited(store).complete(intent, { _tag: "Result", value: null }, Duration.zero)),
   purge: store.purge ?? Effect.succeed(0)
 })

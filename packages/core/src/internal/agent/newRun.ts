@@ -111,7 +111,7 @@ export const newRun = <R>(
   { caps, compensates, hasSteps = false, isLevel, name, onExceeded, thresholds }: Limits<R>,
   parent: Run | undefined,
   id: string,
-  { ear, mayPause, over, resumed, step, streaming }: Mode,
+  { ear, mayPause, over, resumed, runId, step, streaming }: Mode,
   context: Context.Context<R>,
   clock: Clock.Clock
 ): Run => {
@@ -139,6 +139,7 @@ export const newRun = <R>(
     writes: writesOf(parent, journal, ambient),
     place: parent === undefined || journal === undefined ? "" : placeWithin(parent, call, name, step?.position),
     tally: undefined,
+    hasDrawnId: parent?.hasDrawnId ?? runId === undefined,
     nested: new NestedRuns(hasSteps, resumed?.steps?.nested),
     clock,
     tracing: tracingOf(ambient),

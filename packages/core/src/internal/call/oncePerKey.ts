@@ -17,6 +17,7 @@ import { randomId, sha256 } from "../foundation/digest.ts"
 import type { Claim, Claimant, Claimed } from "../idempotency/claims.ts"
 import type { Idempotency, Reconciled } from "../idempotency/declaration.ts"
 import { IdempotencyLedger, LedgerNamespace } from "../idempotency/service.ts"
+import { warnOfDrawnId } from "./drawnRunIds.ts"
 import type { Entry, Intent, LedgerError, Outcome, Recorded } from "../idempotency/store.ts"
 import { forOperator } from "../projection/audiences.ts"
 import * as Telemetry from "../run/counters.ts"
@@ -367,9 +368,13 @@ const underKey = <A, E, R, E2>(
     const answer = Effect.flatMap(holder, (claim) => {
       const intent: Intent = { id: identity.id, tool, callId: call.id, arguments: identity.hash, claim }
       return Effect.flatMap(IdempotencyLedger, (ledger) =>
-        ledger.claim(intent, (settle) => {
-          record.settle = settle
-        }, claimantOf(idempotency, asking)))
+        Effect.andThen(
+          warnOfDrawnId(ledger, idempotency, run, tool),
+          () =>
+            ledger.claim(intent, (settle) => {
+              record.settle = settle
+            }, claimantOf(idempotency, asking))
+        ))
     }) as Effect.Effect<Claimed, LedgerError>
     // A call that claims again has held the key before, and must not wait for itself.
     return Effect.flatMap(

@@ -12,6 +12,8 @@ export class IdempotencyLedger extends Context.Service<IdempotencyLedger, {
   readonly forget: (intent: Intent) => Effect.Effect<void, LedgerError>
   /** Takes the outcome of a write away while it is compensated. Left out by a ledger that cannot. */
   readonly reopen?: Reopen | undefined
+  /** Whether its entries outlive the process. Default: `false`. */
+  readonly isPersistent?: boolean | undefined
   /** Deletes what has expired, and answers how much that was. */
   readonly purge: Effect.Effect<number, LedgerError>
 }>()("@recourse/core/IdempotencyLedger") {}

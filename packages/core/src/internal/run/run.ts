@@ -63,6 +63,8 @@ export interface Run {
     /** Ids of writes that are to be undone, as a person has refused a later call. */
     readonly revoked: Array<string>
   } | undefined
+  /** Whether its id was drawn, so that another process cannot give it again. */
+  readonly hasDrawnId: boolean
   readonly clock: Clock.Clock
   readonly tracing: Tracing
   readonly audience: Audience | undefined
