@@ -12,6 +12,7 @@ import {
   Paused,
   SnapshotRefused
 } from "@recourse/core/Approval"
+import * as RequestInput from "@recourse/core/RequestInput"
 import type { Definition, From } from "./definition.ts"
 
 /** Begins a run, or goes on with one. */
@@ -45,7 +46,7 @@ const proceeding = (agent: Agent.Any, streaming: boolean): Proceeding => {
 /** Pauses of an agent that cannot say so as a value. */
 const withPauses = (proceed: Proceeding): Proceeding => (from, runId) =>
   Effect.catchIf(
-    proceed(from, runId),
+    RequestInput.withTools(proceed(from, runId)),
     (error): error is ApprovalRequired => error instanceof ApprovalRequired,
     ({ snapshot }) => Effect.succeed(new Paused({ snapshot, pending: snapshot.round?.pending ?? [] }))
   )
@@ -56,7 +57,7 @@ export const checkingOf = (agent: Agent.Any): Definition["check"] => {
   return (snapshot, decisions) =>
     check === undefined
       ? Effect.void
-      : Effect.matchCauseEffect(check(snapshot, decisions), {
+      : Effect.matchCauseEffect(RequestInput.withTools(check(snapshot, decisions)), {
         onSuccess: () => Effect.void,
         onFailure: ({ reasons }) => {
           const refused = reasons.find(Cause.isFailReason)?.error
@@ -66,7 +67,10 @@ export const checkingOf = (agent: Agent.Any): Definition["check"] => {
 }
 
 /** How an agent explains snapshots, if it can wait. */
-export const explainingOf = (agent: Agent.Any): Definition["explain"] => (agent as unknown as Partial<CanWait>).explain
+export const explainingOf = (agent: Agent.Any): Definition["explain"] => {
+  const { explain } = agent as unknown as Partial<CanWait>
+  return explain && ((snapshot) => RequestInput.withTools(explain(snapshot)))
+}
 
 /** How runs of an agent proceed. */
 export const proceedingOf = (agent: Agent.Any, streaming: boolean): Proceeding =>

@@ -77,9 +77,9 @@ const runProgram = (
     )
   })
 
-/** A tool of a run: skills may have tools of one name. */
-const toolNamed = (program: Program, { requestTools, skill }: Checkpoint, tool: string | undefined) =>
-  withRequestTools(toolsWith(program, skill), requestTools).byName.get(tool ?? "")?.tool
+/** A tool of the agent in a run: skills may have tools of one name. Those of a request are no agents, and are never repeated or compensated. */
+const toolNamed = (program: Program, { skill }: Checkpoint, tool: string | undefined) =>
+  toolsWith(program, skill).byName.get(tool ?? "")?.tool
 
 /** The refusal of a run that waits within a call of a tool that is no agent that can wait. */
 const noAgent = (agent: string, tool = "") =>
@@ -111,10 +111,13 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
     snapshot: Snapshot,
     tool: string,
     decision: Decision
-  ): Effect.Effect<unknown, DecisionRefused, unknown> => {
-    const found = toolNamed(program, snapshot, tool)
-    return decision._tag !== "Respond" || found === undefined ? Effect.void : readResult(found, decision)
-  }
+  ): Effect.Effect<unknown, DecisionRefused, unknown> =>
+    decision._tag !== "Respond"
+      ? Effect.void
+      : Effect.flatMap(withRequestTools(toolsWith(program, snapshot.skill), snapshot.requestTools), ({ byName }) => {
+        const found = byName.get(tool)?.tool
+        return found === undefined ? Effect.void : readResult(found, decision)
+      })
   /** Whether an agent that is a tool goes on as was decided. */
   const goesOn = (
     around: Snapshot,

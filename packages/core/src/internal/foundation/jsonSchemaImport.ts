@@ -3,9 +3,9 @@
  * keyword: it is left out by name or the schema is refused, and is never ignored unsaid.
  */
 import * as JsonSchema from "effect/JsonSchema"
-import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as SchemaRepresentation from "effect/SchemaRepresentation"
+import { isMisformed } from "./jsonSchemaKeywords.ts"
 import { type Place, pointer, rebuild, withKeywords } from "./jsonSchemaNodes.ts"
 
 /** How a JSON Schema is read. */
@@ -43,33 +43,6 @@ export class NotCheckable extends Error {
 type Json = JsonSchema.JsonSchema
 
 const rootKey = "root"
-
-/** The values that keywords have; of another one the importer says nothing. */
-const counts = ["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"]
-const numbers = [...counts, "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]
-const types = new Set(["null", "string", "number", "integer", "boolean", "object", "array"])
-const isSchema = (value: unknown) => typeof value === "boolean" || Predicate.isObject(value)
-const isText = (value: unknown) => typeof value === "string"
-const isList = (value: unknown) => Array.isArray(value)
-const isType = (value: unknown) => types.has(value as string)
-
-const forms = new Map<string, (value: unknown) => boolean>([
-  ...numbers.map((keyword) => [keyword, (value: unknown) => typeof value === "number"] as const),
-  ["type", (value) => isType(value) || (Array.isArray(value) && value.length > 0 && value.every(isType))],
-  ["required", (value) => Array.isArray(value) && value.every(isText)],
-  ["properties", Predicate.isObject],
-  ["patternProperties", Predicate.isObject],
-  ["enum", isList],
-  ["allOf", isList],
-  ["anyOf", isList],
-  ["oneOf", isList],
-  ["prefixItems", isList],
-  ["items", isSchema],
-  ["additionalProperties", isSchema],
-  ["propertyNames", isSchema],
-  ["pattern", isText],
-  ["$ref", isText]
-])
 
 const draftOf = (document: Json, { draft }: JsonSchemaOptions): "draft-07" | "draft-2020-12" => {
   if (draft !== undefined) return draft
@@ -138,12 +111,6 @@ const order = [
   "prefixItems",
   "properties"
 ]
-
-/** Returns whether a keyword has a value that JSON Schema does not give it. */
-export const isMisformed = (schema: Record<string, unknown>, keyword: string) => {
-  const form = forms.get(keyword)
-  return form !== undefined && Object.hasOwn(schema, keyword) && !form(schema[keyword])
-}
 
 const withoutReferences = (schema: Json) =>
   rebuild(schema, [], (node) => withKeywords(node, (keyword) => keyword !== "$ref")) as Json

@@ -3,7 +3,7 @@
  * has composition there, or has keywords in a wrong form. Arguments are still checked by the schema itself.
  */
 import * as Predicate from "effect/Predicate"
-import { isMisformed } from "./jsonSchemaImport.ts"
+import { isMisformed } from "./jsonSchemaKeywords.ts"
 import { rebuild, withKeywords } from "./jsonSchemaNodes.ts"
 
 type Json = Record<string, unknown>

@@ -94,27 +94,27 @@ const beginWith = (
         if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
         const conversation = program.prompt && Prompt.make(program.prompt(input))
         session.requestTools = conversation && requestToolsIn(conversation)
-        const tools = withFinder(
-          withRequestTools(skill?.tools ?? program.tools, session.requestTools),
-          program.maxTools
-        )
-        return Effect.flatMapEager(instructionsFor(program, input), (instructions) => {
-          const mended = begin(state, tools, input, text, skill?.skill, instructions, conversation)
-          state.run.skill = skill?.skill.name
-          // What a guard has not let pass is not gone on with.
-          session.begun = guard === undefined || guard.hasPassed()
-          return before(
-            mended.length === 0 ? Effect.void : emit(state.run, () => ({ _tag: "HistoryMended", mended })),
-            () => {
-              const talk = converse(state, callsOf(state, tools), tools, asksModel ? undefined : guard)
-              return guard === undefined
-                ? talk
-                : Effect.flatMap(
-                  talk,
-                  (said) => said instanceof Change ? startAgain(state, said.value) : Effect.succeed(said)
-                )
-            }
-          )
+        const withRequested = withRequestTools(skill?.tools ?? program.tools, session.requestTools)
+        return Effect.flatMapEager(withRequested, (all) => {
+          const tools = withFinder(all, program.maxTools)
+          return Effect.flatMapEager(instructionsFor(program, input), (instructions) => {
+            const mended = begin(state, tools, input, text, skill?.skill, instructions, conversation)
+            state.run.skill = skill?.skill.name
+            // What a guard has not let pass is not gone on with.
+            session.begun = guard === undefined || guard.hasPassed()
+            return before(
+              mended.length === 0 ? Effect.void : emit(state.run, () => ({ _tag: "HistoryMended", mended })),
+              () => {
+                const talk = converse(state, callsOf(state, tools), tools, asksModel ? undefined : guard)
+                return guard === undefined
+                  ? talk
+                  : Effect.flatMap(
+                    talk,
+                    (said) => said instanceof Change ? startAgain(state, said.value) : Effect.succeed(said)
+                  )
+              }
+            )
+          })
         })
       })
     }

@@ -1,52 +1,50 @@
-/** Request tools: client tools that only the request of a run declares. They stand in the options of the user's last message. */
+/**
+ * Request tools of a run: client tools that only its request declares. A service makes them, because that takes effect's importer of JSON
+ * Schema: programs without request tools do not load it.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import * as Prompt from "effect/ai/Prompt"
+import type * as Prompt from "effect/ai/Prompt"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { agentTool } from "../tool/agentTool.ts"
-import { type RequestTool, requestTool } from "../tool/client.ts"
-import { markIn, requestContextSource, withMark } from "./requestContext.ts"
+import type { RequestTool } from "../tool/client.ts"
+import type { Any } from "../tool/tool.ts"
+import { markIn, requestContextSource } from "./requestContext.ts"
 import { type ToolSet, toolSet } from "./toolSet.ts"
 
-const key = "requestTools"
+/** Makes a tool of a request. `page`: the sources of content from the same page. Default: none, and a run with such tools dies. */
+export const RequestToolMaker = Context.Reference<
+  ((tool: RequestTool, page: ReadonlySet<string>) => Any) | undefined
+>("@recourse/core/RequestToolMaker", { defaultValue: () => undefined })
 
-/**
- * A message of the user with the tools that its page executes. Throws `ConfigurationError` for a tool that cannot be offered, and for
- * two of one name.
- */
-export const addRequestTools = (
-  message: Prompt.UserMessage,
-  tools: ReadonlyArray<RequestTool>
-): Prompt.UserMessage => {
-  if (tools.length === 0) return message
-  const names = new Set<string>()
-  for (const tool of tools) {
-    requestTool(tool, names)
-    if (names.has(tool.name)) {
-      throw new ConfigurationError({ subject: "Request", problem: `there are two tools named "${tool.name}"` })
-    }
-    names.add(tool.name)
-  }
-  return Prompt.makeMessage("user", {
-    content: message.content,
-    options: withMark(message.options, key, tools) as never
-  })
-}
+/** The field of a message's options that holds its tools. */
+export const requestToolsKey = "requestTools"
 
 /** The tools that the user's last message has. Those of earlier messages are over. */
 export const requestToolsIn = ({ content }: Prompt.Prompt): Schema.Json | undefined => {
   const last = content.findLast(({ role }) => role === "user")
-  return last === undefined ? undefined : markIn(last, key) as Schema.Json | undefined
+  return last === undefined ? undefined : markIn(last, requestToolsKey) as Schema.Json | undefined
 }
 
-/** Tools of an agent with those of a request. Of two with one name the agent's own is offered. */
-export const withRequestTools = (tools: ToolSet, requested: Schema.Json | undefined): ToolSet => {
-  if (requested === undefined) return tools
+/** Returns the tools of an agent with those of a request. Of two with one name the agent's own is offered. */
+export const withRequestTools = (tools: ToolSet, requested: Schema.Json | undefined): Effect.Effect<ToolSet> => {
+  if (requested === undefined) return Effect.succeed(tools)
   const more = (requested as unknown as ReadonlyArray<RequestTool>).filter(({ name }) => !tools.byName.has(name))
+  if (more.length === 0) return Effect.succeed(tools)
   const page = new Set([requestContextSource, ...more.map(({ name }) => name)])
-  return more.length === 0
-    ? tools
-    : toolSet([
-      ...tools.byName.values(),
-      ...more.map((tool) => agentTool(requestTool(tool, page), undefined, undefined))
-    ])
+  return Effect.flatMap(RequestToolMaker, (make) =>
+    make === undefined
+      ? Effect.die(
+        new ConfigurationError({
+          subject: "Request",
+          problem: "it has tools, and the program does not offer them: execute its runs within RequestInput.withTools"
+        })
+      )
+      : Effect.sync(() =>
+        toolSet([
+          ...tools.byName.values(),
+          ...more.map((tool) => agentTool(make(tool, page), undefined, undefined))
+        ])
+      ))
 }

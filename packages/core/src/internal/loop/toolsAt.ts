@@ -8,8 +8,9 @@ import { withFinder } from "./toolSearch.ts"
 import type { ToolSet } from "./toolSet.ts"
 
 /** The tools of a run that is resumed: those of its skill and of its request, with lists as they are now. */
-export const toolsAt = (program: Program, { requestTools, skill }: Checkpoint): Effect.Effect<ToolSet> => {
-  const tools = withRequestTools(toolsWith(program, skill), requestTools)
-  const current = program.compile === undefined ? Effect.succeed(tools) : currentTools(tools, program.compile)
-  return Effect.map(current, (tools) => withFinder(tools, program.maxTools))
-}
+export const toolsAt = (program: Program, { requestTools, skill }: Checkpoint): Effect.Effect<ToolSet> =>
+  Effect.gen(function*() {
+    const tools = yield* withRequestTools(toolsWith(program, skill), requestTools)
+    const current = program.compile === undefined ? tools : yield* currentTools(tools, program.compile)
+    return withFinder(current, program.maxTools)
+  })

@@ -64,6 +64,7 @@ const serve = (agent: Servable, services: Context.Context<never>): Served => {
     { hearer, owner }: Around
   ): Effect.Effect<Ended, unknown> =>
     run.pipe(
+      RequestInput.withTools,
       Effect.map((ended): Ended => ended instanceof Paused ? ended.snapshot : undefined),
       Effect.catchIf((error) => error instanceof ApprovalRequired, ({ snapshot }) => Effect.succeed(snapshot)),
       Effect.provideContext(Context.add(
