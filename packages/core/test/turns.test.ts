@@ -1,6 +1,6 @@
 /** How the requests of an agent are shaped: prepared, compacted, in a format; each test looks at the next request. */
 import { assert, describe, it } from "@effect/vitest"
-import { Laws, ScriptedModel } from "@recourse/testing"
+import { Drive, Laws, ScriptedModel } from "@recourse/testing"
 import {
   Agent,
   type AgentError,
@@ -14,7 +14,7 @@ import {
   Recovery,
   Tool
 } from "@recourse/core"
-import { Context, Data, Effect, Exit, Layer, Redacted, Schema, Stream } from "effect"
+import { Context, Data, Effect, Exit, Layer, Redacted, Schedule, Schema, Stream } from "effect"
 import { AiError, LanguageModel, OpenAiStructuredOutput, Prompt, Tokenizer } from "effect/ai"
 import { collect } from "./kit.ts"
 
@@ -37,6 +37,11 @@ const tooLong = ScriptedModel.failWith(AiError.make({
   method: "call",
   reason: new AiError.InvalidRequestError({ metadata: { openaiCompatible: { kind: "context-length" } } })
 }))
+const down = AiError.make({
+  module: "Test",
+  method: "call",
+  reason: new AiError.InternalProviderError({ description: "down" })
+})
 
 describe("instructions", () => {
   it.effect("are made of the input, once", () => {
@@ -108,6 +113,23 @@ describe("prepareTurn", () => {
       assert.strictEqual(yield* agent.run("Hi"), "from the other")
       assert.deepStrictEqual(asked, [[{ tool: "echo" }, "low"]])
     }).pipe(given())
+  })
+
+  it.effect("is not called again for a request that is retried after a failure", () => {
+    const turns: Array<number> = []
+    const agent = Agent.make("a", {
+      prepareTurn: ({ turn }) => {
+        turns.push(turn)
+        return { instructions: `Request ${turns.length}` }
+      },
+      onModelError: () => ModelError.retry({ times: 1, schedule: Schedule.spaced("1 milli") })
+    })
+    return Effect.gen(function*() {
+      assert.strictEqual(yield* Drive.drive(agent.run("Hi")), "Hello")
+      assert.deepStrictEqual(turns, [1])
+      const sent = (yield* requests).map(({ prompt }) => texts(prompt))
+      assert.deepStrictEqual(sent, [["system: Request 1", "user: Hi"], ["system: Request 1", "user: Hi"]])
+    }).pipe(given(ScriptedModel.failWith(down), ScriptedModel.text("Hello")))
   })
 
   it.effect("a tool that the agent does not have is a defect that names it", () =>
