@@ -1,11 +1,12 @@
 /** Circuit breaker: stops calling a service that keeps failing. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
-import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
+import type * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Arguments from "../call/arguments.ts"
 import { hasFailedBefore } from "../call/earlierAttempts.ts"
 import { errorFields, subjectOf, toolName } from "../call/record.ts"
@@ -28,6 +29,18 @@ export interface CircuitBreakerOptions<in E> {
   /** Whether the tool is left out of the model's next requests until the circuit may be tried again. Not with `key`. */
   readonly hide?: boolean | undefined
 }
+
+/**
+ * Effect's service by its key. Importing its module would load stores over Redis, files and configuration in each program that imports
+ * `Recovery`.
+ */
+const Breaker = Context.Service<CircuitBreaker.CircuitBreaker>(
+  "~effect/persistence/CircuitBreaker" satisfies CircuitBreaker.TypeId
+)
+
+const ignored: CircuitBreaker.Outcome = { _tag: "Ignored" }
+const success: CircuitBreaker.Outcome = { _tag: "Success" }
+const failure: CircuitBreaker.Outcome = { _tag: "Failure", retryAfter: undefined }
 
 /** How long to wait where the breaker does not say: while another call tries whether the service is back. */
 const probeWait = Duration.seconds(1)
@@ -104,7 +117,7 @@ export const circuitBreaker: {
     call: Effect.Effect<A, E, R>
   ): Effect.fn.Return<A, E | CircuitOpen, R | ToolCall | CircuitBreaker.CircuitBreaker> {
     const current = yield* ToolCall
-    const breaker = yield* CircuitBreaker.CircuitBreaker
+    const breaker = yield* Breaker
     const run = yield* CurrentRun
     // An earlier life of the run was let through: what it left is not the circuit's any more.
     if (hasFailedBefore(run, current)) return yield* call
@@ -112,16 +125,16 @@ export const circuitBreaker: {
     const isFailure = (options?.isFailure ?? isServiceFailure) as (error: unknown) => boolean
 
     const classify = (exit: Exit.Exit<A, E>): CircuitBreaker.Outcome => {
-      if (!current.record.executed) return CircuitBreaker.ignored
-      if (Exit.isSuccess(exit)) return CircuitBreaker.success
+      if (!current.record.executed) return ignored
+      if (Exit.isSuccess(exit)) return success
       if (Cause.hasInterruptsOnly(exit.cause) || signalIn(exit.cause, isControl) !== undefined) {
-        return CircuitBreaker.ignored
+        return ignored
       }
       return exit.cause.reasons.some((reason) =>
           reason._tag === "Die" || (reason._tag === "Fail" && isFailure(reason.error))
         )
-        ? CircuitBreaker.failure()
-        : CircuitBreaker.success
+        ? failure
+        : success
     }
 
     const hide = (until: number): void => {
@@ -164,7 +177,7 @@ export const circuitBreaker: {
       breaker.execute(Effect.exit(call), {
         key: circuit,
         classify: (exit) =>
-          Exit.isSuccess(exit) ? classify(exit.value) : CircuitBreaker.ignored
+          Exit.isSuccess(exit) ? classify(exit.value) : ignored
       })
     )
     if (Result.isFailure(outcome)) {
