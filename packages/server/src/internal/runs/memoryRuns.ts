@@ -250,6 +250,10 @@ export class MemoryRuns implements RunsService {
     run.info = info
     if (info.status === "waiting") this.waiting.add(run)
     else this.waiting.delete(run)
+    if (!isOver(run)) return
+    // Behind those that ended before: the first ones are deleted first.
+    this.runs.delete(info.runId)
+    this.runs.set(info.runId, run)
   }
 
   /** Makes room for a run, and tells whether there is some. */
