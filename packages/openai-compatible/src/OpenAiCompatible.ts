@@ -127,7 +127,7 @@ export const make = (
         retry: retry === false ? false : {
           ...retry,
           shouldRetry: (answer) => {
-            if (answer._tag === "Received") {
+            if (answer._tag === "Received" && answer.status >= 400) {
               const codes = ErrorCodes.codesOfBody(answer.body)
               if (ProviderError.isQuota(answer.status, codes)) return false
               if (toolMode === "native" && ToolRefusal.matches(answer, request, target)) return false

@@ -45,7 +45,7 @@ export const whole = (
 
 function* reading(answer: Connection.Received, context: Context) {
   const { now, target } = context
-  const http = ProviderError.httpContext(answer, target)
+  const http = () => ProviderError.httpContext(answer, target)
   if (answer.status >= 300) {
     return yield* Result.fail(
       ProviderError.reason({ ...answer, codes: ErrorCodes.codesOfBody(answer.body) }, target, now)
@@ -56,7 +56,7 @@ function* reading(answer: Connection.Received, context: Context) {
     catch: () =>
       JsonText.isCutOff(answer.body) && answer.body.trim() !== ""
         ? Connection.broken(target, "The answer ended before it was complete", undefined)
-        : new AiError.InvalidResponseError({ description: "The server's answer is not JSON.", http })
+        : new AiError.InvalidResponseError({ description: "The server's answer is not JSON.", http: http() })
   })
   const error = ErrorCodes.errorObject(json)
   if (error !== undefined) {
@@ -106,7 +106,7 @@ const opened = Effect.fnUntraced(function*(answer: Connection.Opened, context: C
   const parser = EventStream.make()
   const assembler = ChatStream.make({
     ...context,
-    http: ProviderError.httpContext({ status: answer.status, headers: answer.headers }, target),
+    http: () => ProviderError.httpContext(answer, target),
     errorReason: (codes, body) => ProviderError.reason({ ...answer, body, codes }, target, now),
     truncated: () => Connection.broken(target, "The answer ended before it was complete", undefined)
   })

@@ -37,7 +37,8 @@ export const leftCall = (): AiError.InvalidOutputError =>
 export interface Context {
   readonly toolMode: Quirks["tools"]
   readonly target: Target
-  readonly http: typeof AiError.HttpContext.Type
+  /** The exchange for an error: made for a failure only, because it redacts each header. */
+  readonly http: () => typeof AiError.HttpContext.Type
   readonly newId: () => string
   /** The tools whose calls may be left in the text. */
   readonly tools: ReadonlyArray<string>
@@ -47,12 +48,12 @@ export interface Context {
 export const decode = <A>(
   schema: Schema.ConstraintDecoder<A>,
   json: unknown,
-  http: typeof AiError.HttpContext.Type
+  http: () => typeof AiError.HttpContext.Type
 ): Result.Result<A, AiError.InvalidResponseError> =>
   Result.mapError(Schema.decodeUnknownResult(schema)(json), (error) =>
     new AiError.InvalidResponseError({
       description: `The server's answer is not a chat completion: ${error.message}`,
-      http
+      http: http()
     }))
 
 /** Parts in the order in which effect/ai expects them: metadata, reasoning, text, sources, tool calls, finish. */
@@ -146,8 +147,8 @@ const distinctCalls = (message: Wire.Message): ReadonlyArray<Wire.ToolCall> => {
 }
 
 /** The server ended the answer because of a failure of its own and says no more. */
-export const gaveUp = (http: typeof AiError.HttpContext.Type): AiError.InternalProviderError =>
-  new AiError.InternalProviderError({ description: "The server gave up in the middle of the answer.", http })
+export const gaveUp = (http: () => typeof AiError.HttpContext.Type): AiError.InternalProviderError =>
+  new AiError.InternalProviderError({ description: "The server gave up in the middle of the answer.", http: http() })
 
 const merged = (pieces: ReadonlyArray<Wire.Piece>): ReadonlyArray<Wire.Piece> => {
   const out: Array<Wire.Piece> = []

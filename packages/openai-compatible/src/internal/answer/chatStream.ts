@@ -199,7 +199,7 @@ export const make = (context: Context): Assembler => {
         parts: [],
         failure: new AiError.InvalidResponseError({
           description: "An event of the server's stream is not JSON.",
-          http: context.http
+          http: context.http()
         })
       }
     }

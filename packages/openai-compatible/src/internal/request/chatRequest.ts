@@ -41,7 +41,7 @@ function* making(options: Options, target: Target) {
   const messages = yield* toMessages(options.prompt, { quirks, server: target.server, inline })
   const instructions = [
     ...(inline && described.length > 0 && options.toolChoice !== "none"
-      ? [InlineTools.instructions(described, options.toolChoice)]
+      ? [InlineTools.instructions(described.map(({ description }) => description), options.toolChoice)]
       : []),
     ...format.instructions
   ]
@@ -49,10 +49,7 @@ function* making(options: Options, target: Target) {
     model: target.model,
     messages: instruct(messages, instructions, quirks),
     ...(inline || described.length === 0 ? undefined : {
-      tools: described.map(({ strict, ...definition }) => ({
-        type: "function",
-        function: { ...definition, strict }
-      })),
+      tools: described.map(({ entry }) => entry),
       tool_choice: toolChoice(options.toolChoice, quirks),
       parallel_tool_calls: quirks.parallelToolCalls ? settings.parallelToolCalls : undefined
     }),

@@ -11,8 +11,30 @@ export interface Definition extends InlineTools.Description {
   readonly strict: true | undefined
 }
 
-/** The definition of a tool, or the reason why there is none. */
-export const describe = (tool: Tool.Any): Result.Result<Definition, AiError.AiErrorReason> => {
+/** A tool as it is described in a prompt, and as an entry of the field `tools`. */
+export interface Described {
+  readonly description: InlineTools.Description
+  readonly entry: { readonly type: "function"; readonly function: Definition }
+}
+
+/** The descriptions by definition object: they depend on the definition alone, and each request of a run describes all tools. */
+const descriptions = new WeakMap<Tool.Any, Described>()
+
+/** Returns the description of a tool, made once for a definition object, or the reason why there is none. */
+export const describe = (tool: Tool.Any): Result.Result<Described, AiError.AiErrorReason> => {
+  const known = descriptions.get(tool)
+  if (known !== undefined) return Result.succeed(known)
+  return Result.map(define(tool), ({ strict, ...description }) => {
+    const described: Described = {
+      description,
+      entry: { type: "function", function: { ...description, strict } }
+    }
+    descriptions.set(tool, described)
+    return described
+  })
+}
+
+const define = (tool: Tool.Any): Result.Result<Definition, AiError.AiErrorReason> => {
   if (Tool.isProviderDefined(tool)) {
     return Result.fail(
       new AiError.ToolConfigurationError({

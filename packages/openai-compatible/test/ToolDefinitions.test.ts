@@ -1,0 +1,66 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { LanguageModel, Tool, Toolkit } from "effect/ai"
+import type { HttpBody, HttpClientRequest } from "effect/http"
+import { answering } from "./Harness.ts"
+
+const reply = { body: JSON.stringify({ choices: [{ message: { content: "fine" }, finish_reason: "stop" }] }) }
+
+const find = (parameters: Schema.Struct<{ readonly name: typeof Schema.String }>, description: string) =>
+  Tool.make("find", { description, parameters, success: Schema.String })
+
+const bodyOf = (request: HttpClientRequest.HttpClientRequest): unknown =>
+  JSON.parse(new TextDecoder().decode((request.body as HttpBody.Uint8Array).body))
+
+const ask = (tool: ReturnType<typeof find>, inline = false) =>
+  Effect.gen(function*() {
+    const seen: Array<HttpClientRequest.HttpClientRequest> = []
+    yield* LanguageModel.generateText({
+      prompt: "Hello",
+      toolkit: Toolkit.make(tool),
+      disableToolCallResolution: true,
+      toolCallValidation: "deferred"
+    }).pipe(Effect.provide(answering(reply, inline ? { quirks: { tools: "inline" } } : {}, seen)))
+    return bodyOf(seen[0]!) as {
+      readonly tools?: unknown
+      readonly messages: ReadonlyArray<{ readonly content: string }>
+    }
+  })
+
+/** A definition that counts the conversions of its schema. */
+const counting = () => {
+  let conversions = 0
+  const definition = find(Schema.Struct({ name: Schema.String }), "Finds a customer")
+  const { parametersSchema } = definition
+  Object.defineProperty(definition, "parametersSchema", {
+    get: () => {
+      if (new Error().stack?.includes("sentSchema") === true) conversions++
+      return parametersSchema
+    }
+  })
+  return { definition, conversions: () => conversions }
+}
+
+describe("the definitions of a request", () => {
+  it.effect("convert a tool's schema once for all requests and tool modes", () =>
+    Effect.gen(function*() {
+      const { conversions, definition } = counting()
+      const first = yield* ask(definition)
+      const second = yield* ask(definition)
+      const inline = yield* ask(definition, true)
+      assert.strictEqual(conversions(), 1)
+      assert.deepStrictEqual(second, first)
+      assert.isUndefined(inline.tools)
+      assert.include(inline.messages[0]!.content, `{"name":"find","description":"Finds a customer","parameters":`)
+      assert.notInclude(inline.messages[0]!.content, "strict")
+    }))
+
+  it.effect("differ for definitions of the same name", () =>
+    Effect.gen(function*() {
+      const schema = Schema.Struct({ name: Schema.String })
+      const described = (tools: unknown) =>
+        (tools as ReadonlyArray<{ readonly function: { readonly description: string } }>)[0]!.function.description
+      assert.strictEqual(described((yield* ask(find(schema, "One"))).tools), "One")
+      assert.strictEqual(described((yield* ask(find(schema, "Two"))).tools), "Two")
+    }))
+})
