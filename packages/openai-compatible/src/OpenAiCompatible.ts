@@ -186,10 +186,10 @@ export const make = (
           Clock.currentTimeMillis,
           (now) => Answer.streamed(answer, { target, toolMode, newId, now, tools })
         ))
-      const stream = Stream.tap(
-        Stream.unwrap(answered),
-        (part) => Effect.sync(() => annotateResponse(request, [part]))
-      )
+      const stream = Stream.mapArray(Stream.unwrap(answered), (parts) => {
+        annotateResponse(request, parts)
+        return parts
+      })
       return timeout === undefined
         ? stream
         : Stream.interruptWhen(stream, Effect.andThen(Effect.sleep(timeout), timedOut(timeout, target)))

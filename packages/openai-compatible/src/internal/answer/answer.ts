@@ -100,9 +100,18 @@ const streamPart = (part: Response.PartEncoded, index: number): ReadonlyArray<Re
   }
 }
 
-const opened = Effect.fnUntraced(function*(answer: Connection.Opened, context: Context) {
+const events = (
+  answer: Connection.Opened,
+  context: Context
+): Stream.Stream<Response.StreamPartEncoded, AiError.AiErrorReason> =>
+  Stream.fromPull(Effect.sync(() => parts(answer, context)))
+
+/** Pulls the parts of a stream's answer. */
+const parts = (
+  answer: Connection.Opened,
+  context: Context
+): Pull.Pull<NonEmptyReadonlyArray<Response.StreamPartEncoded>, AiError.AiErrorReason> => {
   const { now, target } = context
-  const pull = yield* Stream.toPull(answer.body)
   const parser = EventStream.make()
   const assembler = ChatStream.make({
     ...context,
@@ -146,7 +155,7 @@ const opened = Effect.fnUntraced(function*(answer: Connection.Opened, context: C
   const next: Pull.Pull<NonEmptyReadonlyArray<Response.StreamPartEncoded>, AiError.AiErrorReason> = Effect.suspend(
     () => {
       if (ended) return failure === undefined ? Cause.done() : Effect.fail(failure)
-      return pull.pipe(
+      return answer.body.pipe(
         Effect.map((chunks) => feed(chunks.flatMap((bytes) => parser.push(bytes)))),
         Pull.catchDone(() => Effect.sync(end)),
         Effect.catchTag("Silence", (silence) => Effect.sync(() => fellSilent(silence))),
@@ -154,10 +163,5 @@ const opened = Effect.fnUntraced(function*(answer: Connection.Opened, context: C
       )
     }
   )
-  return Stream.fromPull(Effect.succeed(next))
-})
-
-const events = (
-  answer: Connection.Opened,
-  context: Context
-): Stream.Stream<Response.StreamPartEncoded, AiError.AiErrorReason> => Stream.unwrap(opened(answer, context))
+  return next
+}

@@ -65,6 +65,17 @@ export const callFields = (call: Wire.ToolCall): CallFields => {
   }
 }
 
+/** The fields of messages that are not returned, by the list of a server's quirks. */
+const known = new WeakMap<ReadonlyArray<string>, ReadonlySet<string>>()
+
+const knownInMessage = (unreturned: ReadonlyArray<string>): ReadonlySet<string> => {
+  const found = known.get(unreturned)
+  if (found !== undefined) return found
+  const names = new Set([...inMessage, ...unreturned])
+  known.set(unreturned, names)
+  return names
+}
+
 /**
  * The unknown fields of a message, or of a piece of it, without those that servers do not take back. `isList`: the content is kept as a
  * list, because an earlier piece of it was more than text.
@@ -74,7 +85,7 @@ export const messageFields = (
   unreturned: ReadonlyArray<string>,
   isList = false
 ): MessageFields => {
-  const fields = unknown(message, unreturned.length === 0 ? inMessage : new Set([...inMessage, ...unreturned]))
+  const fields = unknown(message, knownInMessage(unreturned))
   const content = isList && typeof message.content === "string" && message.content !== ""
     ? [{ type: "text", text: message.content }]
     : message.content

@@ -1,5 +1,6 @@
 /** One exchange with the server: the request, its attempts, and a bounded body. */
 import * as AiError from "effect/ai/AiError"
+import type { NonEmptyReadonlyArray } from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
@@ -11,9 +12,9 @@ import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
 import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import * as IdleTimeout from "@recourse/core/IdleTimeout"
 import * as TransportRetry from "@recourse/core/TransportRetry"
+import * as Body from "./body.ts"
 import * as WellFormed from "../request/wellFormed.ts"
 import type { Target } from "./target.ts"
 
@@ -32,7 +33,7 @@ export interface Received extends Head {
 /** An answer whose body has begun to arrive; the first byte is there. */
 export interface Opened extends Head {
   readonly _tag: "Opened"
-  readonly body: Stream.Stream<Uint8Array, AiError.AiErrorReason | IdleTimeout.Silence>
+  readonly body: Pull.Pull<NonEmptyReadonlyArray<Uint8Array>, AiError.AiErrorReason | IdleTimeout.Silence>
   /** Told of content in the body, which only its reader can tell from pings. */
   readonly limits: IdleTimeout.IdleTimeout
 }
@@ -88,27 +89,41 @@ const receive = (
     const decoder = new TextDecoder()
     let size = 0
     let body = ""
-    const ok = response.status < 400
+    const { headers, request, status } = response
+    const ok = status < 400
     if (!ok) limits.heard("ping")
     const received = Effect.sync((): Received => ({
       _tag: "Received",
-      request: response.request,
-      status: response.status,
-      headers: response.headers,
+      request,
+      status,
+      headers,
       body: body + decoder.decode()
     }))
-    return waitingWithin(limits, response.stream).pipe(
-      Stream.takeWhile(() => ok || size < maxBodySize),
-      Stream.runForEach((bytes) => {
+    const take = (pieces: ReadonlyArray<Uint8Array>): boolean => {
+      for (const bytes of pieces) {
+        if (!ok && size >= maxBodySize) return true
         size += bytes.length
-        if (ok && size > maxBodySize) return Effect.fail(tooLarge(maxBodySize))
+        if (ok && size > maxBodySize) return true
         const text = decoder.decode(bytes, { stream: true })
         // Servers keep a whole answer alive with blanks.
         limits.heard(text.trim() === "" ? "ping" : "content")
         body += text
-        return Effect.void
-      }),
-      Effect.andThen(received),
+      }
+      return false
+    }
+    let full = false
+    const readAll = (pull: Body.BodyPull): ReturnType<typeof receive> =>
+      Effect.whileLoop({
+        while: () => !full,
+        body: () => pull,
+        step: (pieces) => {
+          full = take(pieces)
+        }
+      }).pipe(
+        Pull.catchDone(() => Effect.void),
+        Effect.andThen(Effect.suspend(() => full && ok ? Effect.fail(tooLarge(maxBodySize)) : received))
+      )
+    return Effect.scopedWith((scope) => Effect.flatMap(Body.open(response, limits, scope), readAll)).pipe(
       Effect.catchIf(
         (error) => HttpClientError.isHttpClientError(error) || error._tag === "Silence",
         (error) => {
@@ -116,18 +131,12 @@ const receive = (
           // The status of a failed answer says enough, even if its explanation is cut off.
           if (!ok) return received
           return HttpClientError.isHttpClientError(error)
-            ? Effect.fail(transportError(response.request, error.reason))
-            : fellSilent(response.request, error)
+            ? Effect.fail(transportError(request, error.reason))
+            : fellSilent(request, error)
         }
       )
     )
   })
-
-const waitingWithin = <A, E, R>(
-  limits: IdleTimeout.IdleTimeout,
-  stream: Stream.Stream<A, E, R>
-): Stream.Stream<A, E | IdleTimeout.Silence, R> =>
-  Stream.transformPull(stream, (pull) => Effect.succeed(limits.wait(pull)))
 
 /** A stalled answer may be asked for again. One without content for the longer time is not: that was most of a caller's patience. */
 const fellSilent = (
@@ -143,32 +152,23 @@ const open = Effect.fnUntraced(function*(
   limits: IdleTimeout.IdleTimeout
 ): Effect.fn.Return<Opened, HttpClientError.HttpClientError | IdleTimeout.Silence, Scope.Scope> {
   const scope = yield* Scope.fork(yield* Effect.scope)
-  const pull = yield* Stream.toPull(waitingWithin(limits, response.stream)).pipe(Scope.provide(scope))
+  const pull = yield* Body.open(response, limits, scope)
   const first = yield* pull.pipe(
     Pull.catchDone(() => Effect.fail(transportError(response.request, new Error("empty body")))),
     Effect.mapError((error) => error._tag === "Silence" ? error : transportError(response.request, error.reason)),
     Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : Scope.close(scope, exit))
-  )
-  let size = 0
-  const body = Stream.fromArray(first).pipe(
-    Stream.concat(Stream.fromPull(Effect.succeed(pull))),
-    Stream.mapError((error) =>
-      error._tag === "Silence"
-        ? error
-        : broken(options.target, "The connection broke in the middle of the answer", error)
-    ),
-    Stream.tap((bytes) => {
-      size += bytes.length
-      limits.heard("ping")
-      return size > options.maxBodySize ? Effect.fail(tooLarge(options.maxBodySize)) : Effect.void
-    })
   )
   return {
     _tag: "Opened",
     request: response.request,
     status: response.status,
     headers: response.headers,
-    body,
+    body: Body.bounded<AiError.AiErrorReason>(first, pull, {
+      maxBodySize: options.maxBodySize,
+      limits,
+      tooLarge: () => tooLarge(options.maxBodySize),
+      broken: (error) => broken(options.target, "The connection broke in the middle of the answer", error)
+    }),
     limits
   }
 })

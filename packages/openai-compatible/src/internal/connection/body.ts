@@ -1,0 +1,115 @@
+/**
+ * Body of an answer as a pull of its pieces, within the limits of silence. A Web body is read by its own reader, because effect's stream of it
+ * aborts the request at each end, which makes an error with a stack. A piece that has arrived is read without a timer.
+ */
+import * as Arr from "effect/Array"
+import type { NonEmptyReadonlyArray } from "effect/Array"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as HttpClientError from "effect/http/HttpClientError"
+import * as HttpClientResponse from "effect/http/HttpClientResponse"
+import * as Option from "effect/Option"
+import type * as Pull from "effect/Pull"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type * as IdleTimeout from "@recourse/core/IdleTimeout"
+
+export type BodyPull = Pull.Pull<
+  NonEmptyReadonlyArray<Uint8Array>,
+  HttpClientError.HttpClientError | IdleTimeout.Silence
+>
+
+type Read = { readonly done: boolean; readonly value?: Uint8Array | undefined }
+
+/** Some turns of the queue of microtasks: a reader answers within them if its stream holds the next piece. */
+const turns = async (): Promise<void> => {
+  for (let turn = 0; turn < 4; turn++) await undefined
+}
+
+const readWeb = (
+  response: HttpClientResponse.HttpClientResponse,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  limits: IdleTimeout.IdleTimeout
+): Effect.Effect<Read, HttpClientError.HttpClientError | IdleTimeout.Silence> => {
+  const failed = (cause: unknown) =>
+    new HttpClientError.HttpClientError({
+      reason: new HttpClientError.DecodeError({ request: response.request, response, cause })
+    })
+  return Effect.suspend(() => {
+    let arrived: Read | undefined
+    const read = reader.read().then((piece) => arrived = piece)
+    // Its failure is reported by whoever waits for it.
+    read.catch(() => {})
+    return Effect.flatMap(
+      Effect.promise(turns),
+      () =>
+        arrived === undefined
+          ? limits.wait(Effect.tryPromise({ try: () => read, catch: failed }))
+          : Effect.succeed(arrived)
+    )
+  })
+}
+
+/** Cancels a body that is not read to its end, which aborts the request. */
+const cancel = (reader: ReadableStreamDefaultReader<Uint8Array>): Effect.Effect<void> =>
+  Effect.promise(() =>
+    // `closed` resolves only if the cancel hook failed; a failed stream has reported its error.
+    reader.cancel().catch((error: unknown) => reader.closed.then(() => Promise.reject(error), () => {}))
+  )
+
+/** Opens the body in the scope, whose end cancels what is not read. */
+export const open = (
+  response: HttpClientResponse.HttpClientResponse,
+  limits: IdleTimeout.IdleTimeout,
+  scope: Scope.Scope
+): Effect.Effect<BodyPull> =>
+  Effect.suspend(() => {
+    const body = Option.getOrUndefined(HttpClientResponse.toWeb(response))?.body
+    if (body === undefined || body === null) {
+      return Effect.map(Scope.provide(Stream.toPull(response.stream), scope), (pull): BodyPull => limits.wait(pull))
+    }
+    const reader = body.getReader() as ReadableStreamDefaultReader<Uint8Array>
+    let ended = false
+    const pull: BodyPull = Effect.flatMap(readWeb(response, reader, limits), ({ done, value }) => {
+      ended ||= done
+      return value === undefined || done ? Cause.done() : Effect.succeed([value])
+    })
+    return Effect.as(
+      Scope.addFinalizer(scope, Effect.suspend(() => ended ? Effect.void : cancel(reader))),
+      pull
+    )
+  })
+
+/** The pieces of a body up to its largest size, the first of them read before. */
+export const bounded = <E>(first: NonEmptyReadonlyArray<Uint8Array>, pull: BodyPull, options: {
+  readonly maxBodySize: number
+  readonly limits: IdleTimeout.IdleTimeout
+  readonly tooLarge: () => E
+  readonly broken: (error: HttpClientError.HttpClientError) => E
+}): Pull.Pull<NonEmptyReadonlyArray<Uint8Array>, E | IdleTimeout.Silence> => {
+  let size = 0
+  let next: NonEmptyReadonlyArray<Uint8Array> | undefined = first
+  const count = (
+    pieces: NonEmptyReadonlyArray<Uint8Array>
+  ): Effect.Effect<NonEmptyReadonlyArray<Uint8Array>, E> => {
+    const fitting: Array<Uint8Array> = []
+    for (const bytes of pieces) {
+      size += bytes.length
+      if (size <= options.maxBodySize) fitting.push(bytes)
+    }
+    options.limits.heard("ping")
+    // The pieces that fit come out before the failure.
+    return Arr.isArrayNonEmpty(fitting) ? Effect.succeed(fitting) : Effect.fail(options.tooLarge())
+  }
+  const rest = Effect.mapError(
+    pull,
+    (error) => Cause.isDone(error) || error._tag === "Silence" ? error : options.broken(error)
+  )
+  return Effect.suspend((): ReturnType<typeof bounded<E>> => {
+    if (size > options.maxBodySize) return Effect.fail(options.tooLarge())
+    if (next === undefined) return Effect.flatMap(rest, count)
+    const pieces = next
+    next = undefined
+    return count(pieces)
+  })
+}
