@@ -20,27 +20,53 @@ export const ToolProviderOptions = Context.Reference<SharedV4ProviderOptions>(
   { defaultValue: () => ({}) }
 )
 
-/** @throws when the transformer cannot express the parameters of a strict tool */
+type Transformer = LanguageModel.CodecTransformer
+
+/** Converted tools by definition object, for the transformer that strict tools are written with. */
+const converted = new WeakMap<Transformer, WeakMap<Tool.Any, LanguageModelV4FunctionTool>>()
+
+const convertedWith = (transformer: Transformer): WeakMap<Tool.Any, LanguageModelV4FunctionTool> => {
+  const known = converted.get(transformer)
+  if (known !== undefined) return known
+  const tools = new WeakMap<Tool.Any, LanguageModelV4FunctionTool>()
+  converted.set(transformer, tools)
+  return tools
+}
+
+const convert = (tool: Tool.Any, transformer: Transformer): LanguageModelV4FunctionTool => {
+  const description = Tool.getDescription(tool)
+  const strict = Tool.getStrictMode(tool)
+  const options = Context.get(tool.annotations, ToolProviderOptions)
+  return {
+    type: "function",
+    name: tool.name,
+    inputSchema: inDialect(tool) ? Tool.getJsonSchema(tool, { transformer }) : ToolSchema.parametersOf(tool),
+    ...(description === undefined ? undefined : { description }),
+    ...(strict === undefined ? undefined : { strict }),
+    ...(Object.keys(options).length === 0 ? undefined : { providerOptions: options })
+  }
+}
+
+/**
+ * Returns the tools of a request. A schema is converted once for a definition and a transformer.
+ *
+ * @throws when the transformer cannot express the parameters of a strict tool
+ */
 export const toTools = (
   tools: ReadonlyArray<Tool.Any>,
-  transformer: LanguageModel.CodecTransformer
-): Array<LanguageModelV4FunctionTool | LanguageModelV4ProviderTool> =>
-  tools.map((tool) => {
+  transformer: Transformer
+): Array<LanguageModelV4FunctionTool | LanguageModelV4ProviderTool> => {
+  const known = convertedWith(transformer)
+  return tools.map((tool) => {
     if (isProviderDefined(tool)) {
       return { type: "provider", id: tool.id, name: tool.name, args: isFields(tool.args) ? tool.args : {} }
     }
-    const description = Tool.getDescription(tool)
-    const strict = Tool.getStrictMode(tool)
-    const options = Context.get(tool.annotations, ToolProviderOptions)
-    return {
-      type: "function",
-      name: tool.name,
-      inputSchema: inDialect(tool) ? Tool.getJsonSchema(tool, { transformer }) : ToolSchema.parametersOf(tool),
-      ...(description === undefined ? undefined : { description }),
-      ...(strict === undefined ? undefined : { strict }),
-      ...(Object.keys(options).length === 0 ? undefined : { providerOptions: options })
-    }
+    const found = known.get(tool) ?? convert(tool, transformer)
+    known.set(tool, found)
+    // A copy, because a model may change the tools that it is given.
+    return { ...found }
   })
+}
 
 // `Tool.isProviderDefined` narrows to an interface that `Tool.Any` does not extend
 export const isProviderDefined = (tool: Tool.Any): tool is Tool.AnyProviderDefined => Tool.isProviderDefined(tool)
