@@ -2,7 +2,7 @@
 
 /** What typical programs are written with. */
 export const header = `
-import { Agent, AiToolkit, Approval, Conversation, ErrorProjection, Guardrail, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Recovery, RunRecord, Skill, Tool, ToolCall, TransportRetry, Catalogue } from "@recourse/core"
+import { Agent, AiToolkit, Approval, Conversation, ErrorProjection, Guardrail, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Recovery, RequestInput, RunRecord, Skill, Tool, ToolCall, TransportRetry, Catalogue } from "@recourse/core"
 import { Approver, Drive, Evaluation, Experiment, FaultSuite, Laws, Replay, Scorer, ScriptedModel, Simulation, Subject, VirtualTime, World } from "@recourse/testing"
 import { AiSdk } from "@recourse/ai-sdk"
 import { Durable, Signal } from "@recourse/durable"
@@ -84,6 +84,7 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/core/ProviderResponse.keep":
     "ProviderResponse.keep(new AiError.InternalProviderError({ description: \"\" }), \"\", (text) => text)",
   "@recourse/core/Quarantine.marked": "Quarantine.marked(some<Prompt.ProviderOptions>(), [\"find\"])",
+  "@recourse/core/RequestInput.withTools": "RequestInput.withTools(asText.run(\"go\"))",
   "@recourse/core/Recovery.catchReason": "call.pipe(Recovery.catchReason(\"Down\", () => Effect.succeed(1)))",
   "@recourse/core/Recovery.catchReasons": "call.pipe(Recovery.catchReasons({ Down: () => Effect.succeed(1) }))",
   "@recourse/core/Recovery.circuitBreaker": "call.pipe(Recovery.circuitBreaker())",
@@ -167,6 +168,7 @@ export const typical: Readonly<Record<string, string>> = {
 /** Functions that answer whatever is in a text or a value from outside, and why that has no type. */
 export const untyped: Readonly<Record<string, string>> = {
   "@recourse/core/Redaction.operatorCause": "what an error was caused by may be anything",
+  "@recourse/core/JsonText.argumentsAt": "any JSON that a model has written",
   "@recourse/core/JsonText.argumentsOf": "any JSON that a model has written",
   "@recourse/core/Redaction.json": "the JSON that it is given, redacted",
   "@recourse/json-repair/JsonRepair.coercer": "a request about whatever an executor has failed with",

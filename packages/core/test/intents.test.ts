@@ -66,6 +66,7 @@ const worldOf = ({ commits, kept = {}, more, success = Schema.String, tool, undo
     journal,
     clock: { currentTimeMillisUnsafe: () => 7 },
     usage: { toolCalls: 0 },
+    startedWrites: [],
     executed: [] as Array<{ readonly outcome: string }>,
     tally: undefined,
     audience: undefined,

@@ -40,7 +40,7 @@ export const numberedClerk = ({ began = 0, calls = ["c"], recovered, runs, tools
     const told = prompt.content.filter(({ role }) => role === "tool").length
     if (text === "go") {
       return told === 0
-        ? ScriptedModel.calls(calls.map((id) => ({ name: "clerk", params: {}, id })))
+        ? ScriptedModel.calls(calls.map((id, n) => ({ name: "clerk", params: n === 0 ? {} : { n }, id })))
         : ScriptedModel.text("done")
     }
     const name = runs(Number(text.slice("run ".length)))[told]

@@ -47,7 +47,8 @@ const laws = (outside: World, steps: ReadonlyArray<RunStore.Step>, info: RunsMod
   assert.strictEqual(new Set(outside.writes).size, outside.writes.length, outside.writes.join())
   assert.isAtMost(new Set(outside.keys).size, 1)
   assert.isAtLeast(outside.keys.length, 1)
-  assert.strictEqual(outside.keys.length, outside.paidBefore, "nothing runs whose outcome the ledger has")
+  // A kill between the store's answer and the count leaves the first outcome uncounted.
+  assert.strictEqual(outside.keys.length, outside.paidBefore ?? 1, "nothing runs whose outcome the ledger has")
   // What was not done is told as unknown.
   for (const seat of ["1A", "3C"]) {
     if (!outside.writes.includes(seat)) {

@@ -81,7 +81,8 @@ const clientOfGuide = (ca: string, proxy: string | undefined) =>
     const pem = JSON.stringify(join(folder, "ca.pem"))
     writeFileSync(join(folder, "ca.pem"), ca)
     const agent = proxy === undefined
-      ? block.replace(/new ProxyAgent\(.*\}\)/, direct).replaceAll("ProxyAgent", "Agent")
+      ? block.replace(/new ProxyAgent\(.*\}\)/, direct.replace("{ ca }", "{ ca: readFileSync(\"ca.pem\") }"))
+        .replaceAll("ProxyAgent", "Agent")
       : block.replace("proxy.example.com:3128", proxy)
     const text = agent.replace("\"ca.pem\"", pem)
     writeFileSync(file, `${text}\nexport { Client }\n`)

@@ -304,7 +304,11 @@ describe("tools", () => {
       const seen: Array<HttpClientRequest.HttpClientRequest> = []
       const tools = Array.from({ length: 129 }, (_, n) =>
         Tool.make(`tool_${n}`, { effects: "read", execute: () => Effect.void }))
-      const agent = Agent.make("a", { tools: tools as never, defaults: { onError: Recovery.standard } })
+      const agent = Agent.make("a", {
+        tools: tools as never,
+        defaults: { onError: Recovery.standard },
+        maxTools: Infinity
+      })
       const error = yield* Effect.flip(agent.run("x")).pipe(
         Effect.provide(answering(completion({ content: "done" }), { quirks: { maxTools: 128 } }, seen))
       )
