@@ -60,70 +60,67 @@ export const rolesOf = ({ round }: Pick<Checkpoint, "round">): ReadonlyMap<strin
   return roles
 }
 
-const define = (tool: DescribedTool): Effect.Effect<Definition> =>
-  Effect.gen(function*() {
-    const { description, effects, name, parameters, trust } = describeTool(tool)
-    return {
-      name,
-      ...(effects === undefined ? undefined : { effects }),
-      trust,
-      description: yield* hashOf(description ?? null),
-      parameters: yield* hashOf(parameters)
-    }
-  })
+const define = Effect.fnUntraced(function*(tool: DescribedTool): Effect.fn.Return<Definition> {
+  const { description, effects, name, parameters, trust } = describeTool(tool)
+  return {
+    name,
+    ...(effects === undefined ? undefined : { effects }),
+    trust,
+    description: yield* hashOf(description ?? null),
+    parameters: yield* hashOf(parameters)
+  }
+})
 
 const shortHash = (tool: DescribedTool): Effect.Effect<string> =>
   Effect.map(hashOf(describeTool(tool)), (hash) => hash.slice(0, 16))
 
 /** The definitions that a snapshot of a run is bound to. */
-export const definitionsOf = (
+export const definitionsOf = Effect.fnUntraced(function*(
   checkpoint: Pick<Checkpoint, "round">,
   { agents, tools }: Parts
-): Effect.Effect<Definitions> =>
-  Effect.gen(function*() {
-    const roles = rolesOf(checkpoint)
-    const pending: Array<Definition> = []
-    const others: Array<Definitions["others"][number]> = []
-    for (const tool of tools) {
-      if (roles.has(tool.name)) pending.push(yield* define(tool))
-      else others.push({ name: tool.name, hash: yield* shortHash(tool) })
-    }
-    return { pending, others, ...(agents === undefined ? undefined : { agents }) }
-  })
+): Effect.fn.Return<Definitions> {
+  const roles = rolesOf(checkpoint)
+  const pending: Array<Definition> = []
+  const others: Array<Definitions["others"][number]> = []
+  for (const tool of tools) {
+    if (roles.has(tool.name)) pending.push(yield* define(tool))
+    else others.push({ name: tool.name, hash: yield* shortHash(tool) })
+  }
+  return { pending, others, ...(agents === undefined ? undefined : { agents }) }
+})
 
 /** A part as {@link compareParts} finds it, without its agent. */
 type Found = Omit<PartState, "agent" | "within">
 
 const aspects = ["description", "parameters", "effects", "trust"] as const
 
-const compareTools = (
+const compareTools = Effect.fnUntraced(function*(
   { others, pending }: Definitions,
   roles: ReadonlyMap<string, Role>,
   tools: ReadonlyArray<DescribedTool>
-): Effect.Effect<ReadonlyArray<Found>> =>
-  Effect.gen(function*() {
-    const now = new Map(tools.map((tool) => [tool.name, tool]))
-    const found: Array<Found> = []
-    for (const before of pending) {
-      const { name } = before
-      const tool = now.get(name)
-      now.delete(name)
-      const after = tool === undefined ? undefined : yield* define(tool)
-      const differs = after === undefined ? [] : aspects.filter((aspect) => before[aspect] !== after[aspect])
-      const state = after === undefined ? "missing" : differs.length > 0 ? "changed" : "equal"
-      found.push({ part: "tool", name, role: roles.get(name) ?? "started", state, differs })
-    }
-    for (const { hash, name } of others) {
-      const tool = now.get(name)
-      now.delete(name)
-      const state = tool === undefined ? "missing" : hash === (yield* shortHash(tool)) ? "equal" : "changed"
-      found.push({ part: "tool", name, role: "irrelevant", state, differs: [] })
-    }
-    for (const name of now.keys()) {
-      found.push({ part: "tool", name, role: "irrelevant", state: "added", differs: [] })
-    }
-    return found
-  })
+): Effect.fn.Return<ReadonlyArray<Found>> {
+  const now = new Map(tools.map((tool) => [tool.name, tool]))
+  const found: Array<Found> = []
+  for (const before of pending) {
+    const { name } = before
+    const tool = now.get(name)
+    now.delete(name)
+    const after = tool === undefined ? undefined : yield* define(tool)
+    const differs = after === undefined ? [] : aspects.filter((aspect) => before[aspect] !== after[aspect])
+    const state = after === undefined ? "missing" : differs.length > 0 ? "changed" : "equal"
+    found.push({ part: "tool", name, role: roles.get(name) ?? "started", state, differs })
+  }
+  for (const { hash, name } of others) {
+    const tool = now.get(name)
+    now.delete(name)
+    const state = tool === undefined ? "missing" : hash === (yield* shortHash(tool)) ? "equal" : "changed"
+    found.push({ part: "tool", name, role: "irrelevant", state, differs: [] })
+  }
+  for (const name of now.keys()) {
+    found.push({ part: "tool", name, role: "irrelevant", state: "added", differs: [] })
+  }
+  return found
+})
 
 /**
  * Agents that an agent is made of. Those whose steps have ended or wait concern the snapshot, and their order; others may be added,
@@ -158,8 +155,8 @@ const compareAgents = (
 }
 
 /** How the parts of an agent differ from those that a snapshot was made with. */
-export const compareParts = (snapshot: Snapshot, now: Parts): Effect.Effect<ReadonlyArray<Found>> =>
-  Effect.gen(function*() {
+export const compareParts = Effect.fnUntraced(
+  function*(snapshot: Snapshot, now: Parts): Effect.fn.Return<ReadonlyArray<Found>> {
     const { skill, tools: definitions } = snapshot
     const roles = rolesOf(snapshot)
     const tools = typeof definitions === "string"
@@ -176,7 +173,8 @@ export const compareParts = (snapshot: Snapshot, now: Parts): Effect.Effect<Read
       differs: []
     }]
     return [...skills, ...agents, ...tools]
-  })
+  }
+)
 
 /** Whether a part keeps a snapshot from being resumed. */
 export const isLost = ({ role, state }: Pick<PartState, "role" | "state">): boolean =>

@@ -25,13 +25,12 @@ const exchanged = (
 }
 
 /** Returns the tools as they are now: the same set if no list has changed. */
-export const currentTools = (tools: ToolSet, compile: Compile): Effect.Effect<ToolSet> =>
-  Effect.gen(function*() {
-    let current = tools
-    for (const { list } of tools.lists) {
-      const used = current.lists.find((one) => one.list === list)!
-      const changed = yield* list.changedSince(used.version)
-      if (changed !== undefined) current = exchanged(current, used, changed, compile)
-    }
-    return current
-  })
+export const currentTools = Effect.fnUntraced(function*(tools: ToolSet, compile: Compile): Effect.fn.Return<ToolSet> {
+  let current = tools
+  for (const { list } of tools.lists) {
+    const used = current.lists.find((one) => one.list === list)!
+    const changed = yield* list.changedSince(used.version)
+    if (changed !== undefined) current = exchanged(current, used, changed, compile)
+  }
+  return current
+})
