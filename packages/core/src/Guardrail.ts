@@ -38,7 +38,7 @@ export const change = <A>(value: A): Change<A> => new Change(value)
  *   guardInput: (text) =>
  *     text.includes("password") ? Effect.fail(new Guardrail.UnsafeInput({ category: "secrets" })) : Effect.void,
  *   guardOutput: (text) => Effect.succeed(Guardrail.change(text.replaceAll("Ada", "[name]")))
- * }).pipe(Agent.provide(ScriptedModel.layer([ScriptedModel.text("Ada called.")])))
+ * }).pipe(Agent.provide(ScriptedModel.layer(() => ScriptedModel.text("Ada called."))))
  *
  * await Effect.runPromise(clerk.run("Who called?")) // => "[name] called."
  * const refused = await Effect.runPromise(Effect.flip(clerk.run("My password is x")))

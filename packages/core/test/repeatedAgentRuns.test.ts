@@ -8,7 +8,7 @@ import { Agent, ErrorProjection, History, IdempotencyLedger, Recovery, Tool } fr
 class Declined extends Schema.TaggedError<Declined>()(
   "Declined",
   {},
-  ErrorProjection.declare({ code: "upstream_error", model: "Closed.", outcome: "not_done" })
+  ErrorProjection.declare({ code: "upstream_error", model: "Closed.", outcome: "not_done", transient: false })
 ) {}
 
 const Payment = Schema.Struct({ order: Schema.String })
