@@ -76,7 +76,7 @@ const worldOf = ({ commits, kept = {}, more, success = Schema.String, tool, undo
   const record = newRecord("c1", within === true ? { parent: newRecord("outer") } : {})
   record["tool"] = tool
   const call = { id: "c1", arguments: {}, record, ...more }
-  const attempt = { call, run, number: 1, context: Context.empty(), told: "nothing" }
+  const attempt = { call, run, number: 1, context: Context.empty(), announced: "nothing" }
   return { steps, journal, run, record, intended: { attempt, info: tool, success } }
 }
 

@@ -31,8 +31,8 @@ export interface Attempt {
   /** The same, since the run went on: as its journal has it. */
   readonly nth: number
   readonly context: Context.Context<never>
-  /** What has been told of it. */
-  told: "nothing" | "start" | "end"
+  /** The last of its events that was emitted. */
+  announced: "nothing" | "start" | "end"
 }
 
 /** Tells that an attempt begins. */
@@ -40,8 +40,8 @@ export const announceAttempt = (attempt: Attempt): Effect.Effect<void> => {
   const { call, context, number, run } = attempt
   if (run?.audience === undefined && number === 1) return Effect.void
   if (call.record.continuation !== undefined) {
-    // It began before the pause, and was told then.
-    attempt.told = "start"
+    // It started before the pause, and was announced then.
+    attempt.announced = "start"
     return Effect.void
   }
   const { lastFailureAt } = call.record
@@ -49,7 +49,7 @@ export const announceAttempt = (attempt: Attempt): Effect.Effect<void> => {
   const delay = lastFailureAt === undefined ? 0 : now - lastFailureAt
   if (number > 1) Telemetry.addSpanEvent(context, "recourse.attempt", { attempt: number, "recourse.delay_ms": delay })
   return emit(run, () => {
-    attempt.told = "start"
+    attempt.announced = "start"
     return {
       _tag: "ToolAttempt",
       ...subjectOf(call.record),
@@ -64,8 +64,8 @@ export const announceAttempt = (attempt: Attempt): Effect.Effect<void> => {
 export const announceEnd = (attempt: Attempt, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> => {
   const { call, context, number, run } = attempt
   // An attempt of an agent that waits goes on when the agent does.
-  if (attempt.told !== "start" || waitsInAgent(call.record, number)) return Effect.void
-  attempt.told = "end"
+  if (attempt.announced !== "start" || waitsInAgent(call.record, number)) return Effect.void
+  attempt.announced = "end"
   const subject = { ...subjectOf(call.record), attempt: number }
   return emit(run, () =>
     Exit.isFailure(exit) && attemptOutcome(exit, call.record) !== "success"
@@ -193,7 +193,7 @@ export const failAttempt = (
     "error.type": reason ?? error._tag
   })
   const seen = emit(run, () => {
-    attempt.told = "end"
+    attempt.announced = "end"
     return {
       _tag: "ToolAttemptFailed",
       ...subjectOf(call.record),

@@ -1,0 +1,29 @@
+/** Step of an attempt: policies and the tool decide about the call. A person or a policy may answer in the tool's place. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { asJson } from "../argumentsAsJson.ts"
+import { idempotencyOf } from "../executor.ts"
+import { admit, isOpen } from "../gate.ts"
+import { stoppedUnlessBegun } from "../refusedAgain.ts"
+import type { Attempting, Step } from "./attemptState.ts"
+import { invalidArguments } from "./invalidArguments.ts"
+
+export const admitCall: Step = (attempt, next) => {
+  const { call, params, raw, tool, tool: { info, parameters, success } } = attempt
+  const isAdmitted = isOpen(info, call)
+  if (isAdmitted && idempotencyOf(tool, call) === undefined) return next(attempt)
+  const answered = (answer: Option.Option<unknown>): Attempting => {
+    if (Option.isNone(answer)) return next(attempt)
+    call.record.answered = answer
+    return Effect.succeed(answer.value)
+  }
+  return Effect.flatMapEager(
+    Effect.catchEager(asJson(parameters, raw, params), (issues) => invalidArguments(attempt, issues)),
+    (json): Attempting => {
+      attempt.raw = json
+      return isAdmitted
+        ? next(attempt)
+        : stoppedUnlessBegun(tool, attempt.refused, admit(info, call, json, params, success), answered)
+    }
+  )
+}

@@ -1,0 +1,12 @@
+/** Step of an attempt: announces it, and marks the call as untrusted if its tool is. A ledger's answer has the same text. */
+import { before } from "../../foundation/sequence.ts"
+import { announceAttempt } from "../attemptLog.ts"
+import { noteUntrusted } from "../untrustedReads.ts"
+import type { Step } from "./attemptState.ts"
+
+export const announceStart: Step = (attempt, next) =>
+  before(announceAttempt(attempt), () => {
+    const { info } = attempt.tool
+    if (info.untrusted) noteUntrusted(attempt, info.name)
+    return next(attempt)
+  })

@@ -1,0 +1,6 @@
+/** Step of an attempt: answers a call that was completed before the run paused. */
+import { doneBefore } from "../begunBefore.ts"
+import type { Step } from "./attemptState.ts"
+
+export const answerFromSnapshot: Step = (attempt, next) =>
+  doneBefore(attempt.tool.info, attempt.call, attempt.run) ?? next(attempt)

@@ -1,0 +1,10 @@
+/** Step of an attempt: appends its start to the journal or the write log of the run. The attempt of a resumed agent has its start there. */
+import { recorded } from "../loggedWrite.ts"
+import type { Step } from "./attemptState.ts"
+
+export const appendStart: Step = (attempt, next) => {
+  const { key, run } = attempt
+  return run !== undefined && attempt.isNew && (run.journal !== undefined || run.writes !== undefined)
+    ? recorded(run, attempt.intended, key, () => next(attempt))
+    : next(attempt)
+}

@@ -1,0 +1,76 @@
+/**
+ * One attempt of a tool call, as the list of its steps. Recovery stands around the attempt: running the effect again is the next attempt.
+ *
+ * The order is a rule, and each part of it has a reason:
+ *
+ * - `replayFailure` comes before `chargeRetry`, because an earlier execution has paid for the failure.
+ * - `answerFromLog` comes before `readArguments` and `admitCall`, because no schema and no policy of today takes a start back.
+ * - `admitCall` comes before `announceStart`, because a denied call is not announced.
+ * - `claimKey` comes before `chargeCall`, because an answer of the ledger is not charged.
+ * - `chargeCall` and `executeOnce` check again if the call may run, because the steps before them may wait.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import { CurrentRun } from "../../run/run.ts"
+import { ToolCall } from "../call.ts"
+import type { PassThrough } from "../execution.ts"
+import type { Executable } from "../executor.ts"
+import type { AttemptError } from "../record.ts"
+import { admitCall } from "./admitCall.ts"
+import { announceStart } from "./announceStart.ts"
+import { answerFromLog } from "./answerFromLog.ts"
+import { answerFromSnapshot } from "./answerFromSnapshot.ts"
+import { appendStart } from "./appendStart.ts"
+import { type AttemptedTool, AttemptState, type Next, type Step } from "./attemptState.ts"
+import { chargeCall } from "./chargeCall.ts"
+import { chargeRetry } from "./chargeRetry.ts"
+import { claimKey } from "./claimKey.ts"
+import { argumentsDecoder } from "./decodeArguments.ts"
+import { executeOnce } from "./executeOnce.ts"
+import { matchLog } from "./matchLog.ts"
+import { numberAttempt } from "./numberAttempt.ts"
+import { readArguments } from "./readArguments.ts"
+import { refuseClosed } from "./refuseClosed.ts"
+import { refuseDetachedCall } from "./refuseDetachedCall.ts"
+import { replayFailure } from "./replayFailure.ts"
+import { restartChildren } from "./restartChildren.ts"
+
+const steps: ReadonlyArray<Step> = [
+  refuseDetachedCall,
+  answerFromSnapshot,
+  restartChildren,
+  refuseClosed,
+  replayFailure,
+  chargeRetry,
+  numberAttempt,
+  answerFromLog,
+  readArguments,
+  admitCall,
+  announceStart,
+  matchLog,
+  claimKey,
+  chargeCall,
+  appendStart
+]
+
+const attemptOnce: Next = steps.reduceRight<Next>((next, step) => (attempt) => step(attempt, next), executeOnce)
+
+export interface AttemptOptions<Params, A, D, R> extends Executable<Params, A, D, R> {
+  readonly parameters: Schema.Decoder<Params, R>
+}
+
+/** The effect that is one attempt. */
+export const make = <Params, A, D, R>(
+  options: AttemptOptions<Params, A, D, R>
+): Effect.Effect<A, AttemptError | PassThrough, ToolCall | R> => {
+  const { info, parameters } = options
+  const decode = argumentsDecoder(parameters, info.onUnknownKeys === "refuse" ? "error" : "ignore")
+  const tool = { ...options, decode } as unknown as AttemptedTool
+  return Effect.contextWith((ambient: Context.Context<ToolCall>) => {
+    const context = ambient as Context.Context<never>
+    const call = Context.get(ambient, ToolCall)
+    call.record.tool = info
+    return attemptOnce(new AttemptState(tool, call, Context.get(context, CurrentRun), context))
+  }) as Effect.Effect<A, AttemptError | PassThrough, ToolCall | R>
+}

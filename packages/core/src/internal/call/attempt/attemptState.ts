@@ -1,0 +1,70 @@
+/** State of one attempt while its steps run: each field is written by the step that its comment names. */
+import type * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type { Run } from "../../run/run.ts"
+import type { RawArguments } from "../arguments.ts"
+import type { Attempt } from "../attemptLog.ts"
+import type { Call } from "../call.ts"
+import type { PassThrough } from "../execution.ts"
+import type { Executable } from "../executor.ts"
+import type { Intended } from "../intent.ts"
+import type { AttemptError } from "../record.ts"
+import type { Refused } from "../refusedAgain.ts"
+import { ledgerRefusals } from "./ledgerRefusals.ts"
+
+/** The tool of an attempt. Its types are those of the program, which the steps do not look at. */
+export interface AttemptedTool extends Executable<unknown, unknown, unknown, unknown> {
+  readonly parameters: Schema.Decoder<unknown, unknown>
+  readonly decode: (args: RawArguments) => Effect.Effect<unknown, Schema.SchemaError, unknown>
+}
+
+/** The rest of an attempt as an effect. */
+export type Attempting = Effect.Effect<unknown, AttemptError | PassThrough, unknown>
+
+export type Next = (attempt: AttemptState) => Attempting
+
+/** Ends the attempt, or returns `next(attempt)`, which may be wrapped. */
+export type Step = (attempt: AttemptState, next: Next) => Attempting
+
+export class AttemptState implements Attempt {
+  readonly tool: AttemptedTool
+  readonly call: Call
+  readonly run: Run | undefined
+  readonly context: Context.Context<never>
+  /** Written by the functions of `attemptLog.ts`. */
+  announced: Attempt["announced"] = "nothing"
+  /** Written by `numberAttempt`, and by `replayFailure` for an attempt that is not made. */
+  number = 0
+  nth = 0
+  /** The arguments as an object, written by `readArguments`; as canonical JSON, written by `admitCall`. */
+  raw: Readonly<Record<string, unknown>> = {}
+  /** The decoded arguments. Written by `readArguments`. */
+  params: unknown = undefined
+  /** The idempotency key of the call. Written by `claimKey`. */
+  key: string | undefined = undefined
+
+  constructor(tool: AttemptedTool, call: Call, run: Run | undefined, context: Context.Context<never>) {
+    this.tool = tool
+    this.call = call
+    this.run = run
+    this.context = context
+  }
+
+  /** Whether it starts now: the attempt of a resumed agent started before the pause. */
+  get isNew(): boolean {
+    return this.call.record.continuation === undefined
+  }
+
+  /** The attempt as its entries in a journal name it. */
+  get intended(): Intended {
+    const { info, success } = this.tool
+    return { attempt: this, info, success }
+  }
+
+  /** The attempt as the ledger is asked about it, if the attempt is refused. */
+  get refused(): Refused<unknown> {
+    const { params, raw } = this
+    return { attempt: this, params, raw, refusals: ledgerRefusals(this) }
+  }
+}

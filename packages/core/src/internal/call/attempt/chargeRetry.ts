@@ -1,0 +1,34 @@
+/** Step of an attempt: charges a retry to the retry budget of the process and to the budget of the run. A first attempt makes a deposit. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { CurrentRetryBudget } from "../../../RetryBudget.ts"
+import { before } from "../../foundation/sequence.ts"
+import * as Telemetry from "../../run/counters.ts"
+import { use } from "../../run/run.ts"
+import { refuse, withdraw } from "../refusal.ts"
+import { isGivenUp, noteStart } from "../repetition.ts"
+import type { Attempting, Step } from "./attemptState.ts"
+
+export const chargeRetry: Step = (attempt, next) => {
+  const { call, context, run, tool: { info } } = attempt
+  const { record } = call
+  const isRetry = record.attempts > 0 && !record.fixed
+  if (isRetry && !record.retryPaid && isGivenUp(record, call.arguments)) return refuse(call, run)
+  noteStart(record)
+  if (record.fixed) record.fixed = false
+  const isPaid = record.retryPaid
+  record.retryPaid = false
+  if (!isRetry) {
+    const deposit = record.attempts > 0 ? undefined : Context.get(context, CurrentRetryBudget)?.deposit
+    return deposit === undefined ? next(attempt) : before(deposit, () => next(attempt))
+  }
+  return Effect.flatMapEager(isPaid ? Effect.succeed(true) : withdraw(context), (isPaid): Attempting => {
+    if (!isPaid) return refuse(call, run, "retry_budget")
+    const charged = run === undefined ? Effect.void : run.account.chargeNow("retriesPerTool", info.name)
+    return before(charged, () => {
+      Telemetry.countToolRetry(context, { tool: info.name })
+      use(run, "retries", 1)
+      return next(attempt)
+    })
+  })
+}

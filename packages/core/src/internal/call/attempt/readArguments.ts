@@ -1,0 +1,28 @@
+/** Step of an attempt: reads the arguments and decodes them by the schema of the tool. */
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import { valueOf } from "../../foundation/sequence.ts"
+import { fromIssue } from "../../foundation/schemaIssues.ts"
+import * as Arguments from "../arguments.ts"
+import { unlessBegun } from "../refusedAgain.ts"
+import type { Step } from "./attemptState.ts"
+import { invalidArguments } from "./invalidArguments.ts"
+
+export const readArguments: Step = (attempt, next) => {
+  const { call, tool } = attempt
+  const read = Arguments.readSized(call.arguments)
+  if (Result.isFailure(read)) return invalidArguments(attempt, read.failure)
+  attempt.raw = read.success.object
+  const decoded = tool.decode(read.success)
+  const continueWith = (params: unknown) => {
+    attempt.params = params
+    return next(attempt)
+  }
+  const known = valueOf(decoded)
+  if (known !== undefined) return continueWith(known.value)
+  return Effect.matchEffect(decoded, {
+    onFailure: ({ issue }) =>
+      unlessBegun(tool, attempt.refused, invalidArguments(attempt, fromIssue(issue, { messages: true }))),
+    onSuccess: continueWith
+  })
+}
