@@ -69,6 +69,8 @@ export const Pending = Schema.Struct({
   reasons: Schema.Array(Schema.String),
   /** `approval_expired`: there was an approval, and it came too late. `client_tool`: the page executes it. */
   code: Schema.Literals(["approval_required", "approval_expired", "client_tool"]),
+  /** The declared effects of a client tool. The outcome of its call without a result is unknown, unless it is a read or idempotent. */
+  effects: Schema.optionalKey(Schema.Literals(["read", "idempotent", "write"])),
   /** The fixer whose arguments they are, if they are not the model's own. */
   fixedBy: Schema.optionalKey(Schema.String),
   requestedAt: Schema.Number,

@@ -56,6 +56,7 @@ export {
   version
 } from "./internal/approval/snapshot.ts"
 export { layerKey, SnapshotKey, type SnapshotKeys } from "./internal/approval/snapshotKey.ts"
+export { mayHaveStarted } from "./internal/approval/waitsWithin.ts"
 export { terminal } from "./internal/console/terminal.ts"
 
 /** The table of resumed snapshots. */

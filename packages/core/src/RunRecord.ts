@@ -1,8 +1,12 @@
 /** Run records: the transcript of a run, what it used, what it executed. Runs that fail have one too. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Prompt from "effect/ai/Prompt"
+import * as Catalogue from "./Catalogue.ts"
+import { stoppedWithin } from "./internal/agent/stoppedWithin.ts"
 import { seal } from "./internal/approval/seal.ts"
-import type { Snapshot } from "./internal/approval/snapshot.ts"
+import { Checkpoint, type Snapshot } from "./internal/approval/snapshot.ts"
 import type { SnapshotKey } from "./internal/approval/snapshotKey.ts"
 import type { RunRecord } from "./internal/run/record.ts"
 export {
@@ -25,3 +29,35 @@ export const snapshot = (record: RunRecord): Effect.Effect<Option.Option<Snapsho
   record.resumable === undefined
     ? Effect.succeed(Option.none())
     : Effect.asSome(seal(record.resumable.checkpoint(), record.resumable.parts()))
+
+const decodeCheckpoint = Schema.decodeUnknownOption(Checkpoint)
+
+/**
+ * The conversation of a paused run that no agent resumes, with a result for each call. A call that waits for an approval was not made. The outcome of a
+ * call that a page may have executed is unknown. Empty if `snapshot` is not a snapshot.
+ *
+ * **Example** (A call that waits)
+ *
+ * ```ts
+ * import { Effect, Layer, Redacted, Schema } from "effect"
+ * import { Agent, Approval, RunRecord, Tool } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Pay = Tool.client("pay", { success: Schema.String, effects: "write" })
+ * const paused = await Effect.runPromise(
+ *   Agent.make("clerk", { tools: [Pay] }).start("Pay order 7").pipe(Effect.provide(Layer.merge(
+ *     Approval.layerKey(Redacted.make("a key of at least thirty-two bytes")),
+ *     ScriptedModel.layer([ScriptedModel.call("pay", {})])
+ *   )))
+ * )
+ *
+ * const transcript = paused._tag === "Paused" ? RunRecord.transcriptOf(paused.snapshot) : RunRecord.emptyTranscript
+ * transcript.content.map(({ role }) => role) // => ["user", "assistant", "tool"]
+ * ```
+ */
+export const transcriptOf = (snapshot: unknown): Prompt.Prompt =>
+  Option.match(decodeCheckpoint(snapshot), {
+    onNone: () => Prompt.empty,
+    onSome: (checkpoint) =>
+      stoppedWithin(checkpoint, { id: checkpoint.runId }, { user: (code) => Catalogue.text({}, "en", code) }).transcript
+  })

@@ -1,10 +1,9 @@
 /** Ends of runs that no agent told: of one that was cancelled while it waited, or that was not begun again. */
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as Prompt from "effect/ai/Prompt"
 import type * as AgentEvent from "@recourse/core/AgentEvent"
-import { leftToUndo } from "@recourse/core/Approval"
+import { leftToUndo, mayHaveStarted, PendingCall } from "@recourse/core/Approval"
 import * as EventJson from "@recourse/core/EventJson"
+import * as RunRecord from "@recourse/core/RunRecord"
 import * as RunUsage from "@recourse/core/RunUsage"
 import type { Failure } from "@recourse/core/Runs"
 import type { Step, StoredRun } from "./store.ts"
@@ -12,14 +11,9 @@ import type { Step, StoredRun } from "./store.ts"
 /** Statuses of runs that have ended. */
 export const ended: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"])
 
-const decodePrompt = Schema.decodeUnknownOption(Schema.toCodecJson(Prompt.Prompt))
-
 /** The last event of a run: with what its snapshot says, if it waited. */
 export const finishOf = (run: StoredRun, at: number, failure?: Failure): AgentEvent.RunFinished => {
-  const { transcript, usage } = (run.snapshot ?? {}) as {
-    readonly transcript?: unknown
-    readonly usage?: RunUsage.RunUsage
-  }
+  const { usage } = (run.snapshot ?? {}) as { readonly usage?: RunUsage.RunUsage }
   return {
     _tag: "RunFinished",
     runId: run.runId,
@@ -31,16 +25,18 @@ export const finishOf = (run: StoredRun, at: number, failure?: Failure): AgentEv
       ? { outcome: "interrupted" }
       : { outcome: "failure", error: failure.error, code: failure.code, userMessage: failure.userMessage }),
     usage: { ...RunUsage.none, ...usage },
-    transcript: Option.getOrElse(decodePrompt(transcript), () => Prompt.empty)
+    transcript: RunRecord.transcriptOf(run.snapshot)
   }
 }
 
+const isAtPage = (pending: unknown): boolean => Schema.is(PendingCall)(pending) && mayHaveStarted(pending)
+
 /**
- * Whether a run that is cancelled while nobody holds it may have to be undone, which only its agent can: by what it knew when it came to wait, or as it
- * has recorded something since.
+ * Whether a run that is cancelled while no process holds it needs a runner for its end. Its agent compensates what it had done when it came to wait, or
+ * has recorded since, and reports calls that a page may have executed.
  */
-export const mayUndo = ({ snapshot }: StoredRun, hasSteps: boolean): boolean =>
-  hasSteps || leftToUndo({ snapshot }).length > 0
+export const needsRunner = ({ pending, snapshot }: StoredRun, hasSteps: boolean): boolean =>
+  hasSteps || leftToUndo({ snapshot }).length > 0 || (Array.isArray(pending) && pending.some(isAtPage))
 
 /** The last step of a run that is cancelled while nobody holds it. */
 export const cancelledStep = (run: StoredRun, at: number, position: number, firstEvent: number): Step => ({

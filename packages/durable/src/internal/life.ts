@@ -16,7 +16,7 @@ import { fateOf, overKind, tellLeft } from "./over.ts"
 import { dueIn } from "./asking.ts"
 import { lending, Parent, type Place, Slot } from "./slot.ts"
 import { eventsOf, wakeUp } from "./changes.ts"
-import { mayUndo } from "./ended.ts"
+import { needsRunner } from "./ended.ts"
 import { countEnded, countLost, countTakenOver } from "./counting.ts"
 import { type From, inputOf, noKey, type Registered } from "./definition.ts"
 import { type Leave, Recorder, type Surroundings } from "./recorder.ts"
@@ -209,7 +209,7 @@ export const live = (
       return
     }
     const isRefused = why === undefined && over === undefined && !recorder.hasBegun && Exit.isFailure(exit)
-    if (isRefused && mayUndo(run, loaded.steps.length > 0)) {
+    if (isRefused && needsRunner(run, loaded.steps.length > 0)) {
       // The agent of today does not go on with it: another life undoes what it has done, or says that it cannot.
       const { outcome } = yield* settlementOf(registered, exit, recorder, why, over)
       const { failure } = outcome as { readonly failure: Failure & Schema.JsonObject }

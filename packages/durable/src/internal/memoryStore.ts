@@ -3,7 +3,7 @@
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Runs from "@recourse/core/Runs"
-import { cancelledStep, ended, mayUndo } from "./ended.ts"
+import { cancelledStep, ended, needsRunner } from "./ended.ts"
 import { MemoryQueues } from "./memoryQueues.ts"
 import { type Appended, type Count, denied, type Hold, type Step, type Store, type StoredRun } from "./store.ts"
 
@@ -58,7 +58,7 @@ export const memoryStore = (): Store => {
   }
   const cancelUnheld = (kept: Kept, now: number): void => {
     const hasSteps = kept.steps.some(({ kind, leg }) => leg === kept.run.leg && kind !== "told")
-    if (mayUndo(kept.run, hasSteps)) {
+    if (needsRunner(kept.run, hasSteps)) {
       kept.leasedUntil = 0
       return change(kept, now, { status: "queued", askedOf: undefined })
     }

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as AgentEvent from "@recourse/core/AgentEvent"
 import type { LeftToUndo } from "@recourse/core/Approval"
 import type { Failure } from "@recourse/core/Runs"
-import { mayUndo } from "./ended.ts"
+import { needsRunner } from "./ended.ts"
 import type { Loaded, StoredRun } from "./store.ts"
 import type { Taken } from "./versions.ts"
 
@@ -50,7 +50,7 @@ export const fateOf = (
     : undefined
   const isNew = over === keepsStopping && !isMarked
   const mayRecord = isNew || idle <= (isMarked ? idleLives.over : idleLives.on)
-  return { over, isNew, proceeds: mayRecord && (over === undefined || mayUndo(run, steps.length > 0)) }
+  return { over, isNew, proceeds: mayRecord && (over === undefined || needsRunner(run, steps.length > 0)) }
 }
 
 /** Tells what nobody has undone, and nobody will. */

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Store } from "./store.ts"
-import { cancelledStep, mayUndo } from "./ended.ts"
+import { cancelledStep, needsRunner } from "./ended.ts"
 import { fitted } from "./requests.ts"
 import { type Parts, text } from "./sqlParts.ts"
 import { type RunRow } from "./sqlRows.ts"
@@ -23,7 +23,7 @@ export const sqlDecisions = (
     const [recorded] = yield* rows<object>(
       sql`SELECT position FROM ${steps} WHERE run_id = ${runId} AND leg = ${run.leg} AND kind <> 'told' LIMIT 1`
     )
-    if (mayUndo(run, recorded !== undefined)) {
+    if (needsRunner(run, recorded !== undefined)) {
       yield* sql`UPDATE ${runs} SET status = 'queued', leased_until = 0, asked_of = NULL, updated_at = ${now} WHERE run_id = ${runId}`
       return
     }

@@ -2,6 +2,7 @@
 
 /** A tool that the page executes. */
 export interface ClientInfo {
+  readonly effects: "read" | "idempotent" | "write" | undefined
   /** How long the page may take, in milliseconds. */
   readonly timeout: number | undefined
   /** Of a tool that the request of the run has declared: the sources of what the same page has said. */

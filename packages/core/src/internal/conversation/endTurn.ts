@@ -5,6 +5,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type * as Lease from "../foundation/lease.ts"
 import { appendAnyway } from "./appendAnyway.ts"
+import { auditAtPage } from "./auditUnknown.ts"
 import { isTakenOver } from "./claimIds.ts"
 import { type ConversationError, type ThreadNotFound, TurnOver } from "./errors.ts"
 import type { OpenCall } from "./openCalls.ts"
@@ -82,7 +83,7 @@ export const endOf = (
               ...key,
               events: [...before, ...snapshot === undefined ? fresh : endOfLateWaiting(fresh, prompt, snapshot)],
               runId
-            })
+            }).pipe(Effect.tap(() => snapshot === undefined ? Effect.void : auditAtPage(snapshot)))
         )
     })
   }

@@ -9,6 +9,7 @@ import { cutText } from "../foundation/cutText.ts"
 import * as Lease from "../foundation/lease.ts"
 import { mend, type Mending } from "../history/mend.ts"
 import { CurrentWriteLog } from "../run/writeLog.ts"
+import { auditAtPage, auditUnknown } from "./auditUnknown.ts"
 import { isClaimOf, newClaimId } from "./claimIds.ts"
 import { endOf, type EndTurn } from "./endTurn.ts"
 import type { ConversationError, ThreadBusy, ThreadNotFound, VersionConflict } from "./errors.ts"
@@ -17,7 +18,7 @@ import { regeneration } from "./regenerate.ts"
 import { type AppendOptions, Conversations, type ThreadContent, type ThreadKey } from "./service.ts"
 import type { Thread } from "./thread.ts"
 import { endOfWaiting, readSnapshot } from "./turnEvents.ts"
-import { auditUnknown, TurnWrites } from "./turnWrites.ts"
+import { TurnWrites } from "./turnWrites.ts"
 import { storeUnknown } from "./unknownWrites.ts"
 import { readThread, said } from "./view.ts"
 
@@ -111,8 +112,9 @@ const endWaiting = Effect.fnUntraced(
         })
       )
       if (isTold) {
-        const { runId } = Option.getOrUndefined(readSnapshot(content.snapshot)) ?? {}
-        yield* Effect.forEach(open, (call) => call.runId === runId ? auditUnknown(call) : Effect.void)
+        const waiting = Option.getOrUndefined(readSnapshot(content.snapshot))
+        yield* Effect.forEach(open, (call) => call.runId === waiting?.runId ? auditUnknown(call) : Effect.void)
+        if (waiting !== undefined) yield* auditAtPage(waiting)
         return true
       }
     }

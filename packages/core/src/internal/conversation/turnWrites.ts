@@ -1,12 +1,7 @@
 /** Writes of a turn: stored in its thread as they start and end, and read by the next turn if this one does not end. */
-import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Prompt from "effect/ai/Prompt"
-import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
-import { answerWithin } from "../foundation/answerWithin.ts"
-import { hashOf, randomId } from "../foundation/digest.ts"
-import { Actor, Audit } from "../run/audit.ts"
+import { hashOf } from "../foundation/digest.ts"
 import {
   type LoggedWrite,
   type StartedWrite,
@@ -14,7 +9,6 @@ import {
   WriteNotStored,
   type WriteOutcome
 } from "../run/writeLog.ts"
-import type { OpenCall } from "./openCalls.ts"
 import type { Conversations, ThreadKey } from "./service.ts"
 import type { Event } from "./thread.ts"
 import { encodeMessages } from "./view.ts"
@@ -90,37 +84,3 @@ export class TurnWrites implements WriteLog {
     )
   }
 }
-
-/** Writes an audit record of each write that started in a turn which has not ended, and of which no outcome is known. */
-export const auditUnknown = (call: OpenCall): Effect.Effect<void> =>
-  Effect.contextWith((context: Context.Context<never>) => {
-    const write = Context.get(context, Audit)
-    if (write === undefined) return Effect.void
-    const actor = Context.get(context, Actor)
-    const late = Effect.die(new Error("The audit did not answer in time"))
-    return Effect.forEach(
-      [...call.writes.values()].filter(({ outcome }) => outcome === undefined),
-      ({ argumentsHash, path, tool }) =>
-        Effect.flatMap(
-          Effect.all([Clock.currentTimeMillis, randomId]),
-          ([at, referenceId]) =>
-            answerWithin(
-              write({
-                referenceId,
-                at,
-                ...(actor === undefined ? undefined : { actor }),
-                runId: call.runId,
-                path,
-                tool,
-                callId: call.callId,
-                argumentsHash,
-                decision: "outcome_unknown",
-                security: false
-              }),
-              Context.get(context, CurrentStoreTimeout),
-              () => late
-            )
-        ),
-      { discard: true }
-    )
-  })

@@ -1,10 +1,10 @@
 /** Unknown writes: those of a turn whose process died, found by the next turn. */
 import * as Effect from "effect/Effect"
 import { appendAnyway } from "./appendAnyway.ts"
+import { auditUnknown } from "./auditUnknown.ts"
 import { findingOf, openCalls, resultOf } from "./openCalls.ts"
 import type { Conversations, ThreadContent, ThreadKey } from "./service.ts"
 import type { Event } from "./thread.ts"
-import { auditUnknown } from "./turnWrites.ts"
 import { encodeMessages } from "./view.ts"
 
 /**

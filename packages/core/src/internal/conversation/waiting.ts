@@ -1,7 +1,8 @@
 /** Waiting: what a thread is told of a run that waits for a person, when it comes to wait and when nobody decides. */
 import type * as Prompt from "effect/ai/Prompt"
 import type { Snapshot } from "../approval/snapshot.ts"
-import { isDoneInPart } from "../approval/waitsWithin.ts"
+import { outcomeUndecided } from "../approval/waitsWithin.ts"
+import { idWithin } from "../foundation/idsWithin.ts"
 import { decodePrompt } from "../foundation/promptJson.ts"
 import { calledOff } from "../history/calledOff.ts"
 import { endIn } from "../history/continuation.ts"
@@ -42,19 +43,20 @@ export const beforeWaiting = (
 
 /** What was said and done in the answer of a run that waits, if its conversation is the thread's: behind what the thread has of it. */
 const answerThatWaits = (waiting: WaitingRun, thread: Prompt.Prompt): ReadonlyArray<Prompt.Message> => {
-  const { isAsGiven, round: { calls, nested, results, within }, run: { runId, transcript } } = waiting
+  const { isAsGiven, round: { calls, nested, pending, results, within }, run: { runId, transcript } } = waiting
   const all = decodePrompt(transcript)
   if (!isAsGiven && endIn(all, thread) === undefined) return []
   const answer = all.content.findLastIndex(asksFor([waiting]))
   if (answer < 0) return []
-  const isDone = (id: string): boolean =>
-    isDoneInPart({
+  const outcome = (id: string) =>
+    outcomeUndecided({
       nested: nested?.find(({ callId }) => callId === id),
-      within: within?.find(({ callId }) => callId === id)
+      within: within?.find(({ callId }) => callId === id),
+      pending: pending.filter(({ callId }) => callId === id || callId.startsWith(idWithin(id, "")))
     })
   return [
     ...all.content.slice(answer),
-    calledOff({ calls, results: decodePrompt(results), isDoneInPart: isDone, runId })
+    calledOff({ calls, results: decodePrompt(results), outcomeOf: outcome, runId })
   ]
 }
 

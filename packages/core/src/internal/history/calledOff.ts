@@ -8,8 +8,8 @@ export interface Unfinished {
   readonly calls: ReadonlyArray<{ readonly id: string; readonly name: string }>
   /** The results there are. */
   readonly results: Prompt.Prompt
-  /** Whether something was done within a call that waits. */
-  readonly isDoneInPart: (callId: string) => boolean
+  /** The outcome of a call that waits. */
+  readonly outcomeOf: (callId: string) => "unknown" | "unanswered" | "not_made"
   readonly runId: string
 }
 
@@ -19,8 +19,10 @@ export const mayHaveHappened = (runId: string) => {
   return { status: "error", code, message_for_model, safe_to_retry: false, instruction, trace_id: runId }
 }
 
-/** A result for each call: of one that waited, that it was not made, or that a part of it may have been. */
-export const calledOff = ({ calls, isDoneInPart, results, runId }: Unfinished): Prompt.ToolMessage => {
+const failureOf = { unknown: mayHaveHappened, unanswered: Failures.unanswered, not_made: Failures.waiting } as const
+
+/** A result for each call: of one that waited, that it was not made, or that it may have been. */
+export const calledOff = ({ calls, outcomeOf, results, runId }: Unfinished): Prompt.ToolMessage => {
   const known = new Map(
     results.content.flatMap((message) =>
       message.role !== "tool" ?
@@ -35,7 +37,7 @@ export const calledOff = ({ calls, isDoneInPart, results, runId }: Unfinished): 
         name,
         isFailure: true,
         providerExecuted: false,
-        result: isDoneInPart(id) ? mayHaveHappened(runId) : Failures.waiting(runId)
+        result: failureOf[outcomeOf(id)](runId)
       })
     )
   })

@@ -151,6 +151,9 @@ export const isOwn = (failure: ToolFailure, user: UserTexts): boolean => {
 export const waiting = (traceId: string, user?: UserTexts): ToolFailure =>
   complete(byCode("approval_required"), traceId, user)
 
+/** A call of a client tool that changes nothing: the page has it, and has not answered. */
+export const unanswered = (traceId: string, user?: UserTexts): ToolFailure => complete(byCode("timeout"), traceId, user)
+
 /** A call of which a part was done, and another waits for an approval. */
 export const waitingInPart = (traceId: string, user?: UserTexts): ToolFailure =>
   complete(byCode("approval_required", "A part of this call was done. Another waits for an approval."), traceId, user)

@@ -15,10 +15,10 @@ import { begunEarlier } from "./notComeBy.ts"
 import { duplicate, ofEqualCalls } from "./equalCalls.ts"
 import { callKey, noteResult, repeated, toldBefore, unknown } from "./repeatedFailures.ts"
 import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
-import { type Resumption, withdrawn, withdrawQuestionsAtEnd, withdrawQuestionsOf } from "./withdrawQuestions.ts"
+import { type Resumption, withdrawQuestionsAtEnd, withdrawQuestionsOf } from "./withdrawQuestions.ts"
 import { resumeCall } from "./resumeCall.ts"
-import { waits } from "./stoppedAt.ts"
-import { isDoneInPart } from "../approval/waitsWithin.ts"
+import { waits, withdrawn } from "./waitingResult.ts"
+import { outcomeUndecided } from "../approval/waitsWithin.ts"
 import { deliverLast } from "../result/delivery.ts"
 import { failureOfEnded } from "../result/failureOf.ts"
 import type { Journal } from "../../Journal.ts"
@@ -95,7 +95,7 @@ const endedResult = (
   waited: Waiting | undefined
 ): CallResult => {
   const { records, run, shown, shown: { user } } = calls
-  if (waited !== undefined && isDoneInPart(waited) && !records.has(call.id)) {
+  if (waited !== undefined && outcomeUndecided(waited) === "unknown" && !records.has(call.id)) {
     return withdrawn(run, shown, call, waited)
   }
   const error = errorOf(state)

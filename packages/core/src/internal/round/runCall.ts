@@ -64,6 +64,7 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
       argumentsHash,
       reasons: stop.reasons,
       code: stop.client === undefined ? "approval_required" : "client_tool",
+      ...(stop.client?.effects === undefined ? undefined : { effects: stop.client.effects }),
       ...(stop.fixedBy === undefined ? undefined : { fixedBy: stop.fixedBy }),
       requestedAt: now,
       expiresAt: approvalExpiry(now, stop.client?.timeout ?? calls.approvalTimeToLive)

@@ -2,23 +2,12 @@
 import * as Prompt from "effect/ai/Prompt"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import { decodePrompt } from "../foundation/promptJson.ts"
-import * as Failures from "../projection/failures.ts"
 import type { Presentation } from "../result/delivery.ts"
-import type { CallResult, RequestedCall } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
 import { resultsOf } from "../run/session.ts"
 import { resultsMessage } from "../run/transcript.ts"
-import { failed } from "./context.ts"
 import { waitingCalls } from "./nestedCalls.ts"
-import { isDoneInPart, type WaitsWithin } from "../approval/waitsWithin.ts"
-
-/** What stands in the transcript for a call, as long as it waits. */
-export const waits = (
-  { id }: Pick<Run, "id">,
-  { user }: Pick<Presentation, "user">,
-  call: RequestedCall,
-  waiting: WaitsWithin
-): CallResult => failed(call, isDoneInPart(waiting) ? Failures.waitingInPart(id, user) : Failures.waiting(id, user))
+import { waits } from "./waitingResult.ts"
 
 /** The conversation of a run at a checkpoint. */
 export const stoppedAt = (

@@ -7,32 +7,16 @@ import { ToolCall } from "../call/call.ts"
 import { newRecord } from "../call/newRecord.ts"
 import * as Failures from "../projection/failures.ts"
 import { announce, tellResult } from "../result/announce.ts"
-import { outcomeUnknown } from "../result/failureOf.ts"
 import { type CallRecord, type Continuation, toolName } from "../call/record.ts"
 import { before } from "../foundation/sequence.ts"
 import { failed, type RoundContext } from "./context.ts"
 import type { Presentation } from "../result/delivery.ts"
 import { idWithin } from "../foundation/idsWithin.ts"
-import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
+import { type CallOutcome, type CallResult, codeOf, type RequestedCall, type Waiting } from "../run/callResult.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import type * as Tool from "../tool/tool.ts"
-import { isDoneInPart, type WaitsWithin } from "../approval/waitsWithin.ts"
+import { withdrawn } from "./waitingResult.ts"
 import { isItself } from "./waitingWithin.ts"
-
-/** The result of a call whose question is withdrawn. `waiting`: what waits within it, if that is it. */
-export const withdrawn = (
-  run: Run,
-  { user }: Pick<Presentation, "user">,
-  call: RequestedCall,
-  waiting?: WaitsWithin & { readonly pending?: ReadonlyArray<PendingCall> }
-): CallResult =>
-  failed(
-    call,
-    // The page may have executed what it was asked for.
-    waiting !== undefined && (isDoneInPart(waiting) || waiting.pending?.some(({ code }) => code === "client_tool"))
-      ? outcomeUnknown(newRecord(call.id), run.id, user)
-      : Failures.waiting(run.id, user)
-  )
 
 /** The calls of a round that wait are off, and what waits within them. */
 export const withdrawQuestions = (
@@ -71,6 +55,12 @@ export const withdrawQuestions = (
   )
 }
 
+/** The result of a call that a tool makes, where its question is withdrawn. */
+const withdrawnAlone = (run: Run, shown: Pick<Presentation, "user">, pending: PendingCall): CallResult => {
+  const { arguments: params, callId: id, tool: name } = pending
+  return withdrawn(run, shown, { id, name, params }, { pending: [pending] })
+}
+
 /** The calls that tools make and that wait are off. */
 const withdrawQuestionsOfTools = (
   run: Run,
@@ -80,7 +70,7 @@ const withdrawQuestionsOfTools = (
 ): Effect.Effect<void> =>
   within.length === 0 ? Effect.void : Effect.forEach(
     pending.filter(({ callId }) => within.some((one) => callId.startsWith(idWithin(one.callId, "")))),
-    ({ arguments: params, callId: id, tool: name }) => announce(run, withdrawn(run, shown, { id, name, params })),
+    (one) => announce(run, withdrawnAlone(run, shown, one)),
     { discard: true }
   )
 
@@ -171,6 +161,10 @@ const madeAs = ({ children }: CallRecord, identity: string): ReadonlyArray<strin
 const isStillAsked = (callId: string, outcome: CallOutcome | undefined): boolean =>
   outcome?._tag === "Waiting" && outcome.pending.some((call) => call.callId === callId)
 
+/** A call that was not made is cancelled. One that may have been made has its record as such. */
+const cancelled = (result: CallResult): CallResult =>
+  codeOf(result) === "outcome_unknown" ? result : { ...result, verdict: { decision: "cancelled" } }
+
 /** What waited within a call when the run paused is off, where the run went on without it. */
 const withdrawNotMet = (
   calls: RoundContext,
@@ -186,13 +180,14 @@ const withdrawNotMet = (
   }
   if (within === undefined || isItself(within)) return Effect.void
   const made = record === undefined ? [] : madeAs(record, within.identity)
-  return Effect.forEach(pending, ({ arguments: params, callId: id, tool: name }) => {
+  return Effect.forEach(pending, (one) => {
+    const { arguments: params, callId: id, tool: name } = one
     const call = { id, name, params }
     if (made.includes(id) || isStillAsked(id, outcome)) return Effect.void
     // It was made as was decided, and has its result there: only the question is over.
     if (made.length > 0) return tellResult(run, withdrawn(run, shown, call))
     return rejection === undefined || outcome === undefined
-      ? announce(run, { ...withdrawn(run, shown, call), verdict: { decision: "cancelled" } })
+      ? announce(run, cancelled(withdrawnAlone(run, shown, one)))
       // The audit knows it of the call around it.
       : tellResult(run, {
         ...failed(call, Failures.rejected(rejection, run.id, shown.user)),

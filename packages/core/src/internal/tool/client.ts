@@ -106,7 +106,7 @@ const clientOf = (
     trust: options.trust ?? "untrusted",
     failure: Schema.Union([...(failure === undefined ? [] : [failure]), Failed, TimedOut]),
     resultLimit: options.resultLimit,
-    client: { timeout: millis, page },
+    client: { effects: options.effects, timeout: millis, page },
     // A call reaches this only with the failure that the page gave: its result stands in the place of an execution.
     execute: () => Effect.flatMap(ToolCall, ({ record }) => Effect.fail(errorOf(record.clientFailure!)))
   })

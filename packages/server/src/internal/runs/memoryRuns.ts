@@ -77,6 +77,10 @@ const cancelled = (runId: string): Journal => ({
   claim: (entry) => entry
 })
 
+/** Whether the agent of a paused run that is cancelled has to end it. */
+const needsEnd = ({ pending }: RunInfo, snapshot: Approval.Snapshot): boolean =>
+  Approval.leftToUndo({ snapshot }).length > 0 || pending.some(Approval.mayHaveStarted)
+
 /** What is known of a run behind its last event. */
 const endOf = (info: RunInfo, last: Finished | undefined, exit: Exit.Exit<Ended, unknown>): Partial<RunInfo> => {
   if (last === undefined) {
@@ -192,7 +196,7 @@ export class MemoryRuns implements RunsService {
       }
       const { info, snapshot } = run
       if (info.status !== "waiting") return Effect.succeed(false)
-      if (snapshot !== undefined && Approval.leftToUndo({ snapshot }).length > 0) return this.undo(run, snapshot)
+      if (snapshot !== undefined && needsEnd(info, snapshot)) return this.endCancelled(run, snapshot)
       return Effect.map(Clock.currentTimeMillis, (updatedAt) => {
         run.snapshot = undefined
         this.place(run, { ...info, status: "cancelled", pending: [], updatedAt })
@@ -220,15 +224,15 @@ export class MemoryRuns implements RunsService {
       )
     })
 
-  /** Goes on with a run that is cancelled while it waits, only to undo what it has done. */
-  private undo(run: Run, snapshot: Approval.Snapshot): Effect.Effect<boolean> {
-    const undone = this.goOn(
+  /** Resumes a run that is cancelled while it is paused: it compensates its writes, and reports calls that a page may have executed. */
+  private endCancelled(run: Run, snapshot: Approval.Snapshot): Effect.Effect<boolean> {
+    const ended = this.goOn(
       run,
       (around) =>
         Effect.provideService(run.served.resume(snapshot, [], around), CurrentJournal, cancelled(run.info.runId))
     )
     return Effect.andThen(
-      Effect.orDie(undone),
+      Effect.orDie(ended),
       Effect.suspend(() =>
         Effect.map(
           run.fiber === undefined ? Effect.void : Fiber.await(run.fiber),
