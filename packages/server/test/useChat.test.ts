@@ -92,6 +92,15 @@ describe("useChat", () => {
       )
     }))
 
+  it.live("accepts a message that is sent again with the id of the failed one", () =>
+    Effect.gen(function*() {
+      const server = yield* serve([ScriptedModel.text("Hello.")])
+      const parts: UIMessage["parts"] = [{ type: "text", text: "Hi" }]
+      const page = new Page(server.url, "t1", [{ id: "m1", role: "user", parts }])
+      yield* Effect.promise(() => page.sendMessage({ role: "user", parts, messageId: "m1" }))
+      assert.deepStrictEqual([page.error?.message, textOf(page.lastMessage)], [undefined, "Hello."])
+    }))
+
   it.live("asks for an approval, and runs what was shown, whatever the page says of it", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("pay", { amount: 500 }), ScriptedModel.text("Paid.")])

@@ -15,5 +15,6 @@ export const uiMessageFields: Fields = {
   id: used,
   role: used,
   parts: used,
-  metadata: inert("It is the page's own")
+  metadata: inert("It is the page's own"),
+  messageId: inert("`useChat` copies the option of `sendMessage`; the message is known by its `id`")
 }
