@@ -23,7 +23,8 @@ import { answered } from "./internal/http/problem.ts"
 import { check } from "./internal/http/request.ts"
 import { agUiRoutes } from "./internal/routes/agUi.ts"
 import { completionRoutes } from "./internal/routes/completions.ts"
-import type { AgentCard, Config, Feedback, OnPageInput } from "./internal/routes/config.ts"
+import type { AgentCard, Config, Feedback } from "./internal/routes/config.ts"
+import type { OnPageInput } from "./internal/routes/pageInput.ts"
 import { operatorRoutes } from "./internal/routes/operator.ts"
 import { runRoutes } from "./internal/routes/runRoutes.ts"
 import { threadRoutes } from "./internal/routes/threads.ts"
@@ -33,7 +34,8 @@ import { CurrentShutdown, Shutdown } from "./internal/shutdown.ts"
 import { Frames } from "./internal/wire/frames.ts"
 export type { NewThread } from "./internal/chat/chats.ts"
 export type { Rate } from "./internal/http/limits.ts"
-export type { AgentCard, Feedback, OnPageInput, PageInput } from "./internal/routes/config.ts"
+export type { AgentCard, Feedback } from "./internal/routes/config.ts"
+export { type OnPageInput, type PageInput, PageInputRefused } from "./internal/routes/pageInput.ts"
 
 /** How agents are served. */
 export interface Options {
@@ -62,7 +64,10 @@ export interface Options {
    * untrusted, and taint the run. Default: `"allow"`; `"refuse"` answers 400.
    */
   readonly requestTools?: "allow" | "refuse" | undefined
-  /** Takes `state` and `forwardedProps` of AG-UI's requests before a run begins. Default: they are refused with 400 unless they are empty. */
+  /**
+   * Reads `state` and `forwardedProps` of AG-UI's requests before a run starts. It fails with `PageInputRefused`, or the `SchemaError` of a decoder,
+   * for 400. Default: they are refused with 400 unless they are empty.
+   */
   readonly onPageInput?: OnPageInput | undefined
   /** Keeps what a user thinks of a run. Left out: there is no route for it. */
   readonly onFeedback?: ((feedback: Feedback) => Effect.Effect<void, unknown>) | undefined

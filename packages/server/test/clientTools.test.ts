@@ -3,7 +3,7 @@ import { HttpAgent } from "@ag-ui/client"
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, ErrorProjection, Recovery, type Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
-import { MemoryRuns } from "@recourse/server"
+import { MemoryRuns, Server } from "@recourse/server"
 import { ScriptedModel } from "@recourse/testing"
 import {
   AbstractChat,
@@ -350,6 +350,36 @@ describe("AG-UI", () => {
       assert.strictEqual(answer.status, 200)
       assert.deepStrictEqual(given, [{ agent: "clerk", owner: "ada", state: { cart: 3 }, forwardedProps: { a: 1 } }])
       assert.include(JSON.stringify((yield* server.model.lastRequest).prompt), "3 books")
+    }))
+
+  it.live("answers 400 to input that the program refuses, and starts no run", () =>
+    Effect.gen(function*() {
+      const Cart = Schema.Struct({ cart: Schema.Int })
+      const server = yield* serve([], {
+        ...plain,
+        server: {
+          onPageInput: ({ forwardedProps, state }) =>
+            Effect.gen(function*() {
+              yield* Schema.decodeUnknownEffect(Cart)(state)
+              if (forwardedProps === undefined) return []
+              return yield* new Server.PageInputRefused({ field: "forwardedProps", problem: "Send none" })
+            })
+        }
+      })
+      for (
+        const [given, problem, param] of [
+          [{ state: { cart: "hunter2" } }, /state or forwardedProps: .*cart/s, undefined],
+          [{ state: { cart: 3 }, forwardedProps: { a: "hunter2" } }, /^forwardedProps: Send none$/, "forwardedProps"]
+        ] as const
+      ) {
+        const answer = yield* server.post("/agents/clerk/ag-ui", input(given))
+        const told: { readonly detail: string; readonly param?: string } = answer.json()
+        assert.strictEqual(answer.status, 400)
+        assert.match(told.detail, problem)
+        assert.strictEqual(told.param, param)
+        assert.notInclude(answer.text, "hunter2")
+      }
+      assert.deepStrictEqual(yield* server.runs.list(), [])
     }))
 
   it.live("refuses what an agent that takes text would not read", () =>

@@ -13,6 +13,7 @@ import { answered } from "../http/problem.ts"
 import { body, checkStream, mayRun, need } from "../http/request.ts"
 import { eventStream } from "../http/sse.ts"
 import type { Config } from "./config.ts"
+import { readPageInput } from "./pageInput.ts"
 import { agUi } from "../wire/wires.ts"
 import { agUiFields, agUiFieldsWithInput, agUiMessageFields } from "../api/agUiFields.ts"
 import { checkFields } from "../api/fields.ts"
@@ -192,8 +193,8 @@ const contextOf = Effect.fnUntraced(function*(
 ) {
   const said = context ?? []
   if (onPageInput === undefined) return said
-  const more = yield* Effect.orDie(onPageInput({ ...about, threadId, runId, state, forwardedProps }))
-  return [...said, ...(more ?? [])]
+  const read = yield* readPageInput(onPageInput, { ...about, threadId, runId, state, forwardedProps })
+  return [...said, ...read]
 })
 
 const post = Effect.fnUntraced(function*(config: Config) {

@@ -1,8 +1,8 @@
 /** Configuration of routes. */
 import type * as Effect from "effect/Effect"
-import type { RequestContext } from "@recourse/core/RequestInput"
 import type { Chats } from "../chat/chats.ts"
 import type { Checks } from "../http/request.ts"
+import type { OnPageInput } from "./pageInput.ts"
 import type { Frames } from "../wire/frames.ts"
 
 /** What users may know of an agent. */
@@ -29,21 +29,6 @@ export interface Feedback {
   /** Milliseconds since the epoch. */
   readonly at: number
 }
-
-/** What a page of AG-UI says beside its messages. */
-export interface PageInput {
-  readonly agent: string
-  readonly owner: string
-  readonly threadId: string
-  readonly runId: string
-  readonly state: unknown
-  readonly forwardedProps: unknown
-}
-
-/** Takes what a page says beside its messages. The entries that it gives are read by the model as the page's context is. */
-export type OnPageInput = (
-  input: PageInput
-) => Effect.Effect<ReadonlyArray<RequestContext> | void, unknown>
 
 /** What all routes know. */
 export interface Config {
