@@ -52,6 +52,42 @@ export const argumentsAt = (text: string, path: ReadonlyArray<string | number>):
   return part === undefined ? undefined : argumentsOf(part)
 }
 
+/** A whole number: a fraction may be rounded, and stands for the same amount. */
+const isWhole = (literal: string): boolean => /^-?\d+$/.test(literal)
+
+const replaced = (value: unknown, [key, ...rest]: ReadonlyArray<string | number>, literal: string): unknown => {
+  if (key === undefined) return literal
+  const parent = value as Record<string | number, unknown>
+  parent[key] = replaced(parent[key], rest, literal)
+  return parent
+}
+
+/**
+ * Parses the value at a path of a larger JSON text. A whole number whose digits a double does not hold, such as an id of 19 digits, becomes a string
+ * with these digits. Returns `undefined` if the text is no JSON or has no such place.
+ *
+ * **Example** (An id of 19 digits)
+ *
+ * ```ts
+ * import { JsonText } from "@recourse/core"
+ *
+ * JsonText.exactAt(`{"result":{"id":2512292042121000001,"total":1.5}}`, ["result"]) // => { id: "2512292042121000001", total: 1.5 }
+ * ```
+ */
+export const exactAt = (text: string, path: ReadonlyArray<string | number>): unknown => {
+  try {
+    JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const part = jsonPart(text, path)
+  if (part === undefined) return undefined
+  return lossyNumbers(part).reduce((value, place) => {
+    const literal = jsonPart(part, place)
+    return literal !== undefined && isWhole(literal) ? replaced(value, place, literal) : value
+  }, JSON.parse(part) as unknown)
+}
+
 /** How far a text has come: `open` within an array, an object or a string, `ended` behind one, `bare` otherwise. */
 export type Progress = "bare" | "open" | "ended"
 

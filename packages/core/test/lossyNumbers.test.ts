@@ -60,6 +60,29 @@ describe("lossyNumbers", () => {
   })
 })
 
+describe("JsonText.exactAt", () => {
+  it("keeps the digits of each whole number as text, and parses all else", () => {
+    const next = random(19)
+    let kept = 0
+    for (let n = 0; n < 2_000; n++) {
+      const whole = (next() < 0.5 ? "-" : "") + digits(next, 1 + Math.floor(next() * 24))
+      const fraction = `${digits(next, 3)}.${digits(next, 1 + Math.floor(next() * 24))}`
+      const text = `{"jsonrpc":"2.0","rows":[{"id":${whole},"é\\"":${fraction}},"${whole}"],"at":${whole}}`
+      const isLossy = lossyNumbers(whole).length > 0
+      if (isLossy) kept++
+      const id = isLossy ? whole : Number(whole)
+      assert.deepStrictEqual(JsonText.exactAt(text, ["rows"]), [{ id, "é\"": Number(fraction) }, whole])
+      assert.deepStrictEqual(JsonText.exactAt(text, ["at"]), id)
+    }
+    assert.isAbove(kept, 500)
+  })
+
+  it("is undefined for a text that is no JSON, and for a place that is not there", () => {
+    assert.isUndefined(JsonText.exactAt("{", ["a"]))
+    assert.isUndefined(JsonText.exactAt(`{"a":1}`, ["b"]))
+  })
+})
+
 const order = "2512292042121000001"
 
 describe("a call with a number that parsing changes", () => {

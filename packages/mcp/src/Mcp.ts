@@ -35,6 +35,7 @@ export { sse } from "./internal/client/sse.ts"
 export { type ConnectOptions, stdio } from "./internal/client/stdio.ts"
 export type { Connect, Live } from "./internal/connection.ts"
 export type { McpResult } from "./internal/result.ts"
+export { layerExactStdio } from "./internal/server/exactStdio.ts"
 export { layerServer, type ServerOptions, type ServerServices } from "./internal/server/layer.ts"
 export type { ClientRequest } from "./internal/server/request.ts"
 

@@ -130,6 +130,37 @@ describe("a server over HTTP on bad days", () => {
       assert.isUndefined((yield* failure(named(tools, "s_pay"))).reason.retryAfter)
     }))
 
+  /** What a server answers a call with, and the error and the outcome of a write that the guide names for it. */
+  const rows: ReadonlyArray<readonly [answer: number, error: string, outcome: string]> = [
+    [-32_602, "McpInvalidArguments", "ExecutionError"],
+    [-32_601, "McpRequestRefused", "ExecutionError"],
+    [-32_600, "McpRequestRefused", "ExecutionError"],
+    [-32_700, "McpRequestRefused", "ExecutionError"],
+    [-32_603, "McpProtocolError", "OutcomeUnknown"],
+    [-32_000, "McpProtocolError", "OutcomeUnknown"],
+    [-32_001, "McpServerTimeout", "OutcomeUnknown"],
+    [401, "McpUnauthorized", "ExecutionError"],
+    [403, "McpUnauthorized", "ExecutionError"],
+    [408, "McpServerTimeout", "OutcomeUnknown"],
+    [418, "McpProtocolError", "OutcomeUnknown"],
+    [429, "McpRateLimited", "ExecutionError"],
+    [500, "McpProtocolError", "OutcomeUnknown"],
+    [504, "McpServerTimeout", "OutcomeUnknown"]
+  ]
+
+  for (const [code, error, outcome] of rows) {
+    live(`a write that is answered with ${code} is ${error}: ${outcome}`, () =>
+      Effect.gen(function*() {
+        const { connect } = yield* serverOf([
+          code > 0
+            ? status(code)
+            : (response, { id }) => void json(response, { jsonrpc: "2.0", id, error: { code, message: "no" } })
+        ])
+        const { reason, tag } = yield* failure(named(yield* toolsOf(connect), "s_pay"))
+        assert.deepStrictEqual([reason._tag, tag], [error, outcome])
+      }))
+  }
+
   live("a connection that breaks in the middle of a call: nobody knows of the write", () =>
     Effect.gen(function*() {
       const { connect, heard } = yield* serverOf([(response) => void response.destroy()])

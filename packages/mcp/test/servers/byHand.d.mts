@@ -11,6 +11,7 @@ export interface Options {
   readonly reports?: number
   readonly every?: number
   readonly changes?: boolean
+  readonly structured?: unknown
   readonly note?: (text: string) => void
 }
 export interface ServerByHand {
@@ -20,4 +21,5 @@ export interface ServerByHand {
 }
 export const stateless: string
 export const defaultTools: ReadonlyArray<unknown>
+export const textOf: (message: unknown) => string
 export const makeServer: (options: Options) => ServerByHand

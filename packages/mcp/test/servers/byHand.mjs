@@ -11,11 +11,15 @@ export const defaultTools = [
   { name: "pay", inputSchema: empty, annotations: { destructiveHint: true } }
 ]
 
+/** A message as it is sent. */
+export const textOf = (message) => JSON.stringify(message).replaceAll(/"@(-?[\d.eE+-]+)@"/g, "$1")
+
 /**
  * A server. `refusal` is its error for methods of other versions, `strict` refuses another version at `initialize`, `reports` the
- * progress notifications of a call, `changes` adds a tool in a call.
+ * progress notifications of a call, `changes` adds a tool in a call, `structured` is the structured content of each result: `"@12@"` is sent as
+ * the number 12, as it is written.
  */
-export const makeServer = ({ version, tools = defaultTools, refusal, strict = false, reports = 0, every = 20, changes = false, note = () => {} }) => {
+export const makeServer = ({ version, tools = defaultTools, refusal, strict = false, reports = 0, every = 20, changes = false, structured, note = () => {} }) => {
   const complete = version === stateless ? { resultType: "complete" } : {}
   const listed = version === stateless ? { resultType: "complete", ttlMs: 0, cacheScope: "private" } : {}
   const unknown = refusal ?? { code: -32601, message: "no such method" }
@@ -54,6 +58,7 @@ export const makeServer = ({ version, tools = defaultTools, refusal, strict = fa
           // The notification may go another way than the answer.
           await new Promise((resolve) => setTimeout(resolve, 40))
         }
+        if (structured !== undefined) return done({ ...complete, content: [], structuredContent: structured })
         return done({ ...complete, content: [{ type: "text", text: `did ${params.name} for ${version}` }] })
       }
       default:
@@ -69,7 +74,7 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
   const server = makeServer({ ...options, note: (text) => log && appendFileSync(log, `${text}\n`) })
   const send = (message) => {
     for (const line of noise) process.stdout.write(`${line}\n`)
-    process.stdout.write(`${partial}${JSON.stringify(message)}\n`)
+    process.stdout.write(`${partial}${textOf(message)}\n`)
   }
   server.push = send
   createInterface({ input: process.stdin }).on("line", async (line) => {

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { makeServer, type Message, type Options, stateless } from "./byHand.mjs"
+import { makeServer, type Message, type Options, stateless, textOf } from "./byHand.mjs"
 
 /** How the server uses HTTP. */
 export interface HttpBehaviour {
@@ -40,10 +40,10 @@ export const listening = (handle: (request: IncomingMessage, response: ServerRes
 
 /** Writes events. */
 export const event = (response: ServerResponse) => (message: unknown) =>
-  void response.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`)
+  void response.write(`event: message\ndata: ${textOf(message)}\n\n`)
 
 const json = (response: ServerResponse, body: unknown, headers: Record<string, string> = {}, status = 200) =>
-  void response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body))
+  void response.writeHead(status, { "content-type": "application/json", ...headers }).end(textOf(body))
 
 /** Streamable HTTP. A server of a version with sessions refuses the header of another version. */
 export const overHttp = Effect.fnUntraced(function*(options: Options, behaviour: HttpBehaviour = {}) {

@@ -18,6 +18,7 @@ McpServer.layerStdio({
   registrations: Mcp.layerServer({ tools, defaults: { onError: Recovery.standard } })
 }).pipe(
   Layer.provide(Layer.effect(LanguageModel.LanguageModel, model)),
+  Layer.provide(Mcp.layerExactStdio),
   Layer.provide(NodeServices.layer),
   Layer.launch,
   NodeRuntime.runMain

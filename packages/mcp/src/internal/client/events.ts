@@ -1,20 +1,28 @@
 /** Event streams (SSE) of servers: notifications go to the inbox, noise is skipped, and all else passes. */
 import { LimitError, McpClientError } from "effect/ai/McpClientError"
+import * as Effect from "effect/Effect"
 import { makeParser } from "effect/encoding/Sse"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Stream from "effect/Stream"
 import type { Inbox } from "./inbox.ts"
-import { isNotification, messagesIn } from "./messages.ts"
+import { exactText, isNotification, messagesIn } from "./messages.ts"
+
+const mediaTypeOf = ({ headers }: HttpClientResponse.HttpClientResponse): string | undefined =>
+  headers["content-type"]?.split(";", 1)[0]!.trim().toLowerCase()
 
 /** Returns whether a response is an event stream. */
-export const isEventStream = ({ headers }: HttpClientResponse.HttpClientResponse): boolean =>
-  headers["content-type"]?.split(";", 1)[0]!.trim().toLowerCase() === "text/event-stream"
+export const isEventStream = (response: HttpClientResponse.HttpClientResponse): boolean =>
+  mediaTypeOf(response) === "text/event-stream"
+
+/** Returns whether a response is one message, or a batch. */
+export const isJson = (response: HttpClientResponse.HttpClientResponse): boolean =>
+  mediaTypeOf(response) === "application/json"
 
 /** The largest event, in characters: more than effect's client takes in a message. */
 const maxEventSize = 20 * 1024 * 1024
 
 const tooLarge = new McpClientError({
-  reason: new LimitError({ description: "An event of the MCP server is too large" })
+  reason: new LimitError({ description: "A message of the MCP server is too large" })
 })
 
 /** An event of a stream. */
@@ -62,3 +70,14 @@ export const filteredEvents = <E>(
     ),
     Stream.encodeText
   )
+
+/** A response of JSON in which no whole number of a structured content loses digits. */
+export const exactBody = <E>(bytes: Stream.Stream<Uint8Array, E>): Stream.Stream<Uint8Array, E | McpClientError> => {
+  const limited: Stream.Stream<Uint8Array, E | McpClientError> = Stream.limitBytes(
+    bytes as Stream.Stream<Uint8Array, E | McpClientError>,
+    maxEventSize,
+    () => Stream.fail(tooLarge)
+  )
+  const text = Effect.map(Stream.mkString(Stream.decodeText(limited)), exactText)
+  return Stream.encodeText(Stream.fromEffect(text))
+}

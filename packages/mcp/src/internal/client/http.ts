@@ -7,7 +7,7 @@ import * as McpClient from "effect/ai/McpClient"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { Connect } from "../connection.ts"
-import { filteredEvents, isEventStream } from "./events.ts"
+import { exactBody, filteredEvents, isEventStream, isJson } from "./events.ts"
 import { CurrentExchange } from "./exchange.ts"
 import * as Inbox from "./inbox.ts"
 import * as Peer from "./peer.ts"
@@ -30,7 +30,7 @@ interface State {
 const versionHeader = "mcp-protocol-version"
 const sessionHeader = "mcp-session-id"
 
-/** The program's HTTP client, with the headers of the connection. Answers that are streams pass the inbox. */
+/** The program's HTTP client, with the headers of the connection. Answers that are streams pass the inbox; numbers keep their digits. */
 const clientOf = (base: HttpClient.HttpClient, state: State, inbox: Inbox.Inbox): HttpClient.HttpClient =>
   base.pipe(
     HttpClient.mapRequest((request) =>
@@ -47,8 +47,8 @@ const clientOf = (base: HttpClient.HttpClient, state: State, inbox: Inbox.Inbox)
         return Effect.map(execute, (response) => {
           if (exchange !== undefined) exchange.status = response.status
           state.session = response.headers[sessionHeader] ?? state.session
-          if (!isEventStream(response)) return response
-          const stream = filteredEvents(response.stream, inbox)
+          if (!isEventStream(response) && !isJson(response)) return response
+          const stream = isJson(response) ? exactBody(response.stream) : filteredEvents(response.stream, inbox)
           return new Proxy(response, {
             get: (target, key) => key === "stream" ? stream : Reflect.get(target, key, target)
           })

@@ -1,4 +1,5 @@
 /** JSON-RPC messages as servers write them: single or in batches, between lines and fields that are not JSON-RPC. */
+import * as JsonText from "@recourse/core/JsonText"
 import type * as McpSchema from "effect/ai/McpSchema"
 import * as Predicate from "effect/Predicate"
 
@@ -37,10 +38,40 @@ const messageOf = (value: unknown): McpSchema.JsonRpcMessage | undefined => {
 export const isNotification = (message: McpSchema.JsonRpcMessage): message is McpSchema.JsonRpcNotification =>
   "method" in message && !("id" in message)
 
+/** Only texts with such a run of digits have a whole number that parsing changes. */
+const suspicious = /\d{16}/
+
+const structured = ["result", "structuredContent"] as const
+
+/** Parses JSON. In the structured content of a result, a whole number that loses digits is a string with all of them. */
+const parse = (text: string): unknown => {
+  const value: unknown = JSON.parse(text)
+  if (!suspicious.test(text)) return value
+  const messages: ReadonlyArray<readonly [unknown, ReadonlyArray<string | number>]> = Array.isArray(value)
+    ? value.map((message, index) => [message, [index, ...structured]] as const)
+    : [[value, structured]]
+  for (const [message, path] of messages) {
+    const result = own(message, "result")
+    if (own(result, "structuredContent") === undefined) continue
+    Object.assign(result as object, { structuredContent: JsonText.exactAt(text, path) })
+  }
+  return value
+}
+
+/** Returns the text of a response of JSON with the numbers of {@link messagesIn}, or the text itself. */
+export const exactText = (text: string): string => {
+  if (!suspicious.test(text)) return text
+  try {
+    return JSON.stringify(parse(text))
+  } catch {
+    return text
+  }
+}
+
 const parsed = (text: string): ReadonlyArray<McpSchema.JsonRpcMessage> | undefined => {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parse(text)
   } catch {
     return undefined
   }

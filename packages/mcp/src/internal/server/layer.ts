@@ -90,7 +90,7 @@ const statusOf = (tool: Tool.Any): ReadonlyArray<Tool.Any> => tool.status === un
  *   version: "1.0.0",
  *   protocols: Mcp.protocols,
  *   registrations: Mcp.layerServer({ tools: [Double], defaults: { onError: Recovery.standard } })
- * })
+ * }).pipe(Layer.provide(Mcp.layerExactStdio))
  * // Layer.launch(server).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain)
  * ```
  */
