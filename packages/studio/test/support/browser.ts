@@ -1,26 +1,12 @@
 /**
- * Chromium for tests: that of this machine. A machine without one says which tests were not run; what they test of the pages'
- * logic is tested without a browser, too.
+ * Pages for tests, in Chromium. Without a browser these tests fail if `CI` is set. Otherwise they are skipped, and a sentence says
+ * what to install.
  */
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
-import { existsSync } from "node:fs"
 import { afterAll, afterEach, beforeAll, describe } from "vitest"
+import { findChromium } from "./chromium.ts"
 
-const usual = [
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-  "/usr/bin/google-chrome-stable",
-  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
-]
-
-const given = process.env["TEST_CHROMIUM"]
-if (given !== undefined && given !== "" && !existsSync(given)) {
-  throw new Error(`There is no browser at TEST_CHROMIUM: ${given}`)
-}
-
-/** Where the browser is; nothing on a machine without one, and where `TEST_CHROMIUM` is empty. */
-export const executablePath = given === "" ? undefined : given ?? usual.find((path) => existsSync(path))
+const found = await findChromium()
 
 const args = [
   "--headless",
@@ -34,14 +20,11 @@ const args = [
 ]
 
 /** Starts the browser, with a profile of its own that is deleted with it. */
-export const launch = (): Promise<Browser> =>
-  executablePath === undefined
-    ? Promise.reject(new Error("There is no Chromium on this machine"))
-    : chromium.launch({ executablePath, args })
+const launch = (): Promise<Browser> =>
+  typeof found === "string" ? Promise.reject(new Error(found)) : chromium.launch({ ...found, args })
 
 /** What a test of pages is given. */
 export interface Pages {
-  readonly browser: () => Browser
   /** A window with cookies and storage of its own, until the test ends. */
   readonly context: (options?: Parameters<Browser["newContext"]>[0]) => Promise<BrowserContext>
   /** A page, until the test ends. Without options it is one more tab of the same window. */
@@ -62,10 +45,10 @@ const hookTimeout = 60_000
 
 /** Tests that need a browser. Each test fails if a page of it had an error, or ran what its policy forbids. */
 export const describeInBrowser = (name: string, tests: (pages: Pages) => void): void => {
-  const isMissing = executablePath === undefined
-  if (isMissing) process.stdout.write(`not tested, as there is no Chromium (TEST_CHROMIUM): ${name}\n`)
-  describe.skipIf(isMissing)(`${name}${isMissing ? " (no Chromium)" : ""}`, { timeout: 60_000 }, () => {
-    let browser: Browser
+  const isSkipped = typeof found === "string" && !process.env["CI"]
+  if (isSkipped) process.stdout.write(`not tested: ${name}. ${found}\n`)
+  describe.skipIf(isSkipped)(`${name}${isSkipped ? " (no Chromium)" : ""}`, { timeout: 60_000 }, () => {
+    let browser: Browser | undefined
     let shared: Promise<BrowserContext> | undefined
     let contexts: Array<BrowserContext> = []
     let pages: Array<Page> = []
@@ -77,7 +60,7 @@ export const describeInBrowser = (name: string, tests: (pages: Pages) => void): 
     }, hookTimeout)
     // A connection that a browser keeps open is one that a server waits for: servers are closed last.
     afterAll(async () => {
-      await browser.close()
+      await browser?.close()
       await Promise.all(lasting.map((server) => server.close()))
     }, hookTimeout)
     afterEach(async () => {
@@ -91,7 +74,7 @@ export const describeInBrowser = (name: string, tests: (pages: Pages) => void): 
       if (seen.length > 0) throw new Error(`Errors of the page:\n${seen.join("\n")}`)
     }, hookTimeout)
     const opened = async (options?: Parameters<Browser["newContext"]>[0]): Promise<BrowserContext> => {
-      const opened = await browser.newContext(options)
+      const opened = await browser!.newContext(options)
       opened.setDefaultTimeout(25_000)
       opened.on("weberror", (error) => errors.push(String(error.error())))
       opened.on("console", (message) => {
@@ -108,7 +91,6 @@ export const describeInBrowser = (name: string, tests: (pages: Pages) => void): 
       return own
     }
     tests({
-      browser: () => browser,
       context,
       page: async (url, options) => {
         const page = await (await (options === undefined ? shared ??= opened() : context(options))).newPage()
