@@ -1,42 +1,92 @@
 /**
- * The size of a minimal agent, compared to the recorded one (`scripts/budgets.json`): bytes of its bundle, minified and compressed, and
- * modules of the core and of effect that Node.js loads for it without a bundler.
+ * The size of a minimal agent, compared to the recorded one (`scripts/budgets.json`), of the core as it is published:
  *
- * Fails if one grows by more than two per cent; `--write` records the sizes. Built packages are measured: run `pnpm build` or
- * `pnpm types` before.
+ * - bytes of its bundle, minified and compressed;
+ * - files and bytes that Node.js loads for it without a bundler: of the core, and of effect beyond those of the same program on
+ *   effect/ai. The time of an import follows them, and they are the same on each machine;
+ * - bytes of bundles of small public modules, which hold nothing of the others.
+ *
+ * Fails if one grows by more than two per cent; `--write` records the sizes.
  */
 import { build } from "esbuild"
+import { execFileSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { pathToFileURL } from "node:url"
 import { gzipSync } from "node:zlib"
+import { installPackedCore } from "./packedCore.ts"
 
 const root = join(import.meta.dirname, "..")
 const record = join(root, "scripts/budgets.json")
+const folder = await installPackedCore()
 
-const bundle = await build({
-  entryPoints: [join(root, "benchmarks/src/minimal/recourse.ts")],
-  bundle: true,
-  minify: true,
-  write: false,
-  metafile: true,
-  format: "esm",
-  platform: "node",
-  target: "node24",
-  logLevel: "error",
-  plugins: [{
-    name: "as published",
-    setup: (build) =>
-      build.onResolve({ filter: /^@recourse\/core\// }, ({ path }) => ({
-        path: join(root, "packages/core/dist", `${path.split("/")[2]}.js`)
-      }))
-  }]
+const gzipBytes = async (code: string): Promise<number> => {
+  const bundle = await build({
+    stdin: { contents: code, resolveDir: folder, loader: "ts" },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    logLevel: "error"
+  })
+  return gzipSync(bundle.outputFiles[0]!.contents).length
+}
+
+/** Names the files that an import loads, and their sizes, when the process ends. */
+const listing = `import { registerHooks } from "node:module"
+const files = []
+registerHooks({
+  load: (url, context, next) => {
+    const module = next(url, context)
+    if (url.startsWith("file:")) files.push([url, module.source.length])
+    return module
+  }
 })
-const modulesOf = (folder: string) => Object.keys(bundle.metafile.inputs).filter((path) => path.includes(folder)).length
+await import(process.argv[1])
+process.stdout.write(JSON.stringify(files))
+process.exit()`
 
+interface Loaded {
+  readonly files: number
+  readonly bytes: number
+}
+
+const loaded = async (program: string, from: string): Promise<Loaded> => {
+  const file = join(folder, "program.mjs")
+  await build({
+    entryPoints: [program],
+    outfile: file,
+    bundle: true,
+    packages: "external",
+    format: "esm",
+    platform: "node",
+    logLevel: "error"
+  })
+  const output = execFileSync(
+    process.execPath,
+    ["--input-type=module", "--eval", listing, pathToFileURL(file).href],
+    { encoding: "utf8", maxBuffer: 2 ** 26 }
+  )
+  const files = (JSON.parse(output) as ReadonlyArray<readonly [url: string, bytes: number]>)
+    .filter(([url]) => url.includes(from))
+  return { files: files.length, bytes: files.reduce((sum, [, bytes]) => sum + bytes, 0) }
+}
+
+const minimal = join(root, "benchmarks/src/minimal/recourse.ts")
+const ofCore = await loaded(minimal, "/@recourse/core/")
+const ofEffect = await loaded(minimal, "/effect/dist/")
+const ofEffectAi = await loaded(join(root, "benchmarks/src/minimal/effectAi.ts"), "/effect/dist/")
+
+const small = ["RunUsage", "JsonText", "RedactionRules", "AgentEventListener"]
 const sizes: Readonly<Record<string, number>> = {
-  minimalAgentGzipBytes: gzipSync(bundle.outputFiles[0]!.contents).length,
-  minimalAgentCoreModules: modulesOf("packages/core/dist/"),
-  minimalAgentEffectModules: modulesOf("/effect/dist/")
+  minimalAgentGzipBytes: await gzipBytes(readFileSync(minimal, "utf8")),
+  smallModulesGzipBytes: await gzipBytes(small.map((name) => `export * from "@recourse/core/${name}"`).join("\n")),
+  minimalAgentCoreFiles: ofCore.files,
+  minimalAgentCoreBytes: ofCore.bytes,
+  minimalAgentFilesBeyondEffectAi: ofEffect.files - ofEffectAi.files,
+  minimalAgentBytesBeyondEffectAi: ofEffect.bytes - ofEffectAi.bytes
 }
 const isWritten = process.argv.includes("--write")
 if (isWritten) writeFileSync(record, `${JSON.stringify(sizes, undefined, 2)}\n`)

@@ -88,9 +88,11 @@ class Begun implements Own {
     this.level = level
     this.waitsFor = waitsFor
   }
-}
 
-Object.assign(Begun.prototype, unwritten)
+  static {
+    Object.assign(this.prototype, unwritten)
+  }
+}
 
 /** A record of a call that nothing is known of but what it is made with. */
 export const newRecord = (

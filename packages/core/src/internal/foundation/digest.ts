@@ -18,14 +18,16 @@ interface Runtime {
 }
 
 /**
- * The SHA-256 of a text, in hexadecimal, by the runtime's own hash where it has one: a digest of `WebCrypto` is a task of
- * another thread, and takes ten times as long.
+ * The SHA-256 of a text, in hexadecimal, by the runtime's own hash if it has one: a digest of `WebCrypto` is a task of
+ * another thread, and takes ten times as long. The first text loads `node:crypto`, because a program that only starts needs no hash.
  */
 export const sha256On = (runtime: Runtime): (text: string) => Effect.Effect<string> => {
-  const atOnce = runtime.process?.getBuiltinModule?.("node:crypto")?.hash
+  let loaded: NodeCrypto | undefined
   return (text) =>
     Effect.withFiber(({ context }) => {
       const crypto = Context.get(context, WebCrypto.WebCrypto)
+      loaded ??= runtime.process?.getBuiltinModule?.("node:crypto") ?? {}
+      const atOnce = loaded.hash
       return atOnce !== undefined && crypto === globalThis.crypto
         ? Effect.succeed(atOnce("sha256", text, "hex"))
         : Effect.map(

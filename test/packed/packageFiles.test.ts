@@ -1,0 +1,118 @@
+import { assert, beforeAll, describe, it } from "@effect/vitest"
+import { build } from "esbuild"
+import { existsSync, globSync, readFileSync } from "node:fs"
+import { SourceMap, type SourceMapPayload, type SourceMapping } from "node:module"
+import { dirname, join } from "node:path"
+import { pathToFileURL } from "node:url"
+import { rolldown } from "rolldown"
+import { installPackedCore } from "../../scripts/packedCore.ts"
+import { pureInitialisers } from "../../scripts/pureInitialisers.ts"
+import { modulesOf, root, run } from "./support/workspace.ts"
+
+const pure = (source: string): string =>
+  pureInitialisers(source).toReversed().reduce(
+    (text, { after, before, end, start }) =>
+      text.slice(0, start) + before + text.slice(start, end) + after + text.slice(end),
+    source
+  )
+
+describe("initialisers", () => {
+  it.each<readonly [source: string, marked: string]>([
+    ["export const a = f(1)", "export const a = /* @__PURE__ */ (() => (f(1)))()"],
+    [
+      "const a = { ...b } as C, d = e.f!",
+      "const a = /* @__PURE__ */ (() => ({ ...b } as C))(), d = /* @__PURE__ */ (() => (e.f!))()"
+    ],
+    ["class A extends B()(\"A\") {}", "class A extends /* @__PURE__ */ (() => (B()(\"A\")))() {}"],
+    ["class A { static b = f(); c = f() }", "class A { static b = /* @__PURE__ */ (() => (f()))(); c = f() }"],
+    ["export class A { [b]() {} }", "export const A = /* @__PURE__ */ (() => { class A { [b]() {} }; return A })()"],
+    ["class A { static { f() } }", "const A = /* @__PURE__ */ (() => { class A { static { f() } }; return A })()"]
+  ])("are marked as pure: %s", (source, marked) => {
+    assert.strictEqual(pure(source), marked)
+  })
+
+  it.each([
+    "const a = 1",
+    "const a = (b)",
+    "const a = () => f()",
+    "let a: number",
+    "f()",
+    "export function a() { const b = f() }",
+    "class A extends B {}",
+    "export { a } from \"./a.ts\"",
+    "interface A { b: typeof f }"
+  ])("that compute nothing are not marked: %s", (source) => {
+    assert.deepStrictEqual(pureInitialisers(source), [])
+  })
+})
+
+describe("files of the packed core", () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await installPackedCore()
+  }, 60_000)
+  const dist = () => join(folder, "node_modules/@recourse/core/dist")
+
+  it("export the names of their sources", async () => {
+    const names = async (module: string) => Object.keys(await import(module) as object).toSorted()
+    for (const module of modulesOf("core")) {
+      const file = module.split("/")[2] ?? "index"
+      assert.deepStrictEqual(
+        await names(pathToFileURL(join(dist(), `${file}.js`)).href),
+        await names(pathToFileURL(join(root, `packages/core/src/${file}.ts`)).href),
+        module
+      )
+    }
+  })
+
+  it("are one copy for import and require", async () => {
+    const output = await run(process.execPath, [
+      "--input-type=module",
+      "--eval",
+      `import * as ToolError from "@recourse/core/ToolError"
+import { ToolError as OfIndex } from "@recourse/core"
+import { createRequire } from "node:module"
+const Required = createRequire(process.cwd() + "/a.js")("@recourse/core/ToolError")
+process.stdout.write(String(ToolError.Timeout === Required.Timeout && ToolError.Timeout === OfIndex.Timeout))`
+    ], folder)
+    assert.strictEqual(output, "true")
+  })
+
+  it("have maps that lead to packed sources", () => {
+    const maps = globSync("**/*.js.map", { cwd: dist() })
+    assert.isAbove(maps.length, 20)
+    for (const map of maps) {
+      const { sources } = JSON.parse(readFileSync(join(dist(), map), "utf8")) as SourceMapPayload
+      for (const source of sources) {
+        assert.match(source, /^(?:\.\.\/)+src\//)
+        assert.isTrue(existsSync(join(dist(), dirname(map), source)), `${map}: ${source}`)
+      }
+    }
+  })
+
+  it("have maps that lead to the line of a source", () => {
+    const file = join(dist(), "internal/words.js")
+    const lineOf = (path: string, text: string) =>
+      readFileSync(path, "utf8").split("\n").findIndex((line) => line.includes(text))
+    const line = lineOf(file, `"Timeout"`)
+    const map = new SourceMap(JSON.parse(readFileSync(`${file}.map`, "utf8")) as SourceMapPayload)
+    const column = readFileSync(file, "utf8").split("\n")[line]!.indexOf(`"Timeout"`)
+    const entry = map.findEntry(line, column) as SourceMapping
+    assert.strictEqual(entry.originalLine, lineOf(join(dirname(file), entry.originalSource), `"Timeout"`))
+  })
+
+  it("are dropped from bundles of esbuild and rolldown that do not use them", async () => {
+    const used = `export { none } from "@recourse/core/RunUsage"`
+    const options = { contents: used, resolveDir: folder }
+    const { outputFiles } = await build({ stdin: options, bundle: true, write: false, minify: true, format: "esm" })
+    assert.isBelow(outputFiles[0]!.contents.length, 300)
+    const plugin = {
+      name: "used",
+      resolveId: (id: string) => id === "used" ? join(folder, "used.js") : null,
+      load: (id: string) => id.endsWith("used.js") ? used : null
+    }
+    const bundle = await rolldown({ input: "used", plugins: [plugin] })
+    const { output } = await bundle.generate({ minify: true })
+    assert.isBelow(output[0].code.length, 300)
+  })
+})
