@@ -143,7 +143,7 @@ describe("what one call has begun is not another one's", () => {
       const { recorded, told } = yield* lives({
         calls: [{ id: "c1", name: "first" }, { id: "c2", name: "other" }],
         within: { first: { id: "x", name: "quick" }, other: { id: "x", name: "bundle" } },
-        cut: { at: 5, behind: false },
+        cut: { at: 7, behind: false },
         late: "other",
         tools: (life) => [
           agentOf("first", bundle("quick", () => life === 0 ? Effect.sleep("1 minute") : Effect.void)),

@@ -35,8 +35,8 @@ const ways = {
   "makes it again": () => "ok",
   "fails before it": () => "outcome_unknown",
   "answers without it": () => "outcome_unknown",
-  // The call of an agent has its outcome, whatever its policies say today. One that a tool makes is not asked about behind them.
-  "may not make it": (by: string) => by.startsWith("an agent") ? "ok" : "outcome_unknown"
+  // A call of an agent has its outcome in the journal, and a call with a key in the ledger, whatever the policies say today.
+  "may not make it": (by: string) => by === "a write that may be repeated" ? "outcome_unknown" : "ok"
 }
 
 const keepGoing = Tool.onError(Recovery.escalate("ExecutionError") as never) as never as (tool: AnyTool) => AnyTool
@@ -132,9 +132,12 @@ describe("a tool that reads", () => {
       assert.deepStrictEqual(yield* recordsOf(around(clerkOf("clerk", pay({ effects: "read" })), "read")), [])
     }))
 
-  it.effect("is not one that writes, or that stands alone: the intent of that is there", () =>
+  it.effect("leaves a record beside the intent of a tool that writes, and none for a call of the model", () =>
     Effect.gen(function*() {
-      assert.deepStrictEqual(yield* recordsOf(around(pay(keyed), "write")), ["write run_1/4:look/c"])
+      assert.deepStrictEqual(yield* recordsOf(around(pay(keyed), "write")), [
+        "write run_1/4:look/c",
+        "write run_1/3:pay/c/3:pay{}#1/1"
+      ])
       assert.deepStrictEqual(yield* recordsOf(pay(keyed)), [])
     }))
 })

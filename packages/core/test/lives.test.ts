@@ -815,8 +815,9 @@ describe("a budget counts what all lives of a run have used", () => {
               yield* live(cut)
               const { exit, usage } = yield* live()
               assert.deepStrictEqual(Exit.findErrorOption(exit), Exit.findErrorOption(whole.report.exit), about)
+              // The ledger answers a call whose outcome was not recorded, and the answer is not charged: the run may come one step further.
+              assert.include(cut.behind ? [size] : [size, size + 1], world.kept.size, about)
               if (cut.behind) assert.deepStrictEqual(usage, whole.report.usage, about)
-              assert.strictEqual(world.kept.size, size, about)
             }))
         }
       }))

@@ -57,7 +57,7 @@ const expected = ({ before, effects, ledger, state, today }: Case): string => {
   }
   // It had no key yet, and today's cannot be had.
   if (today === "of the call" && state === "not begun") return "execution_error"
-  if (today !== "none") return effects === "write" ? "outcome_unknown" : "execution_error"
+  if (today !== "none") return effects === "write" || state !== "not begun" ? "outcome_unknown" : "execution_error"
   return effects === "write" ? "outcome_unknown" : "paid"
 }
 

@@ -35,12 +35,11 @@ type Case = readonly [
 
 /** What the model is told. */
 const expected = ([state, refusal, key, level]: Case): string => {
-  const hasBegun = state === "begun" || state === "done"
   // Whatever ends the run tells nobody that it was not done.
   if (refusal === "broken") return "broken"
-  // With other arguments it is another call of its tool, unless its key is the same.
+  // With other arguments it is another call of its tool: the call that started is not met.
   if (refusal === "with others" && level === "a tool") {
-    return hasBegun && key === "of its arguments" ? "outcome_unknown" : "permission_denied"
+    return state === "not begun" ? "permission_denied" : "outcome_unknown"
   }
   // Its key cannot be said, so that nobody can ask whether it has begun.
   if (refusal === "unfit" && key === "of its arguments") return "outcome_unknown"

@@ -572,7 +572,15 @@ describe("counters and events of spans", () => {
 })
 
 describe("a session", () => {
-  const run = (more: object = {}) => ({ ...runOf(), id: "r", path: ["a"], scope: "r", taintedBy: [], ...more })
+  const run = (more: object = {}) => ({
+    ...runOf(),
+    id: "r",
+    path: ["a"],
+    scope: "r",
+    taintedBy: [],
+    ledgerAnswers: new Map(),
+    ...more
+  })
 
   it("is, over a checkpoint, what it was; fields of nothing are left out", () => {
     const plain = new Session()

@@ -16,6 +16,7 @@ import * as RunUsage from "../../RunUsage.ts"
 import { NestedRuns } from "../run/nestedRuns.ts"
 import type { ExecutedCall } from "../run/record.ts"
 import { addTaint, emit, type Run } from "../run/run.ts"
+import { restoreLedgerAnswers } from "../run/ledgerAnswers.ts"
 import { isLeftIn } from "../run/noteDone.ts"
 import { noting } from "../run/cameBy.ts"
 import { overNow } from "../run/heldBack.ts"
@@ -179,5 +180,6 @@ export const newRun = <R>(
       isLevel
     )
   }
+  if (resumed?.ledgerAnswers !== undefined) restoreLedgerAnswers(run, resumed.ledgerAnswers)
   return run
 }

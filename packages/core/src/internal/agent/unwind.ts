@@ -227,7 +227,10 @@ class Unwinding {
     if (write.known === "partial" || write.known === "pending") return Effect.succeed(notUndone(write.known))
     const compensation = this.infoOf(done)?.compensation
     if (compensation === undefined) return Effect.succeed(notUndone("no_tool"))
-    if (write.known === "unknown" && !compensation.canReconcile) return Effect.succeed(notUndone("unknown"))
+    // The ledger knows nothing of a write that had no key when it started.
+    if (write.known === "unknown" && (!compensation.canReconcile || write.intent === undefined)) {
+      return Effect.succeed(notUndone("unknown"))
+    }
     const { ambient, isBehind } = this
     const services = live === undefined
       ? ambient

@@ -141,6 +141,8 @@ export const Checkpoint = Schema.Struct({
   executed: Schema.Array(Schema.Json),
   /** What was done that tools can undo, as `DoneWrite`. */
   done: Schema.optionalKey(Schema.Array(Schema.Json)),
+  /** Calls that the idempotency ledger answered with another call's write, by the ids of the entries. */
+  ledgerAnswers: Schema.optionalKey(Schema.Record(Schema.String, Schema.Array(Schema.String))),
   /** How often which call failed in which way. */
   failures: Schema.Record(Schema.String, Count),
   /** What calls have answered, and how often in a row: by tool, as prints of arguments and results. */

@@ -11,7 +11,7 @@ import { Outcome } from "../idempotency/store.ts"
 import type { Run } from "../run/run.ts"
 import type { Call } from "./call.ts"
 import { isPassThrough, type PassThrough } from "./execution.ts"
-import { begin, end } from "./happened.ts"
+import { recordStart } from "./happened.ts"
 import { newRecord } from "./newRecord.ts"
 import { type AttemptError, type CallRecord, errorFields, identityOf, rootOf, type ToolInfo } from "./record.ts"
 import { refuse } from "./refusal.ts"
@@ -79,8 +79,7 @@ export const doneBefore = <A>(
     earlier.isMet = true
     record.requested = call
     record.attempts++
-    begin(record, () => 0)
-    end(record, exit === undefined ? "unknown" : "yes")
+    recordStart(run, record, exit === undefined ? "unknown" : "yes", () => 0)
     if (exit === undefined) return refuse(call, run)
     if (Exit.isSuccess(exit)) record.answered = exit
     else record.lastError = Option.getOrUndefined(Exit.findErrorOption(exit))

@@ -44,8 +44,10 @@ export const begunWithin = (record: CallRecord): ReadonlyMap<string, CallRecord>
   const begun = new Map<string, CallRecord>()
   for (const write of writesWithin(root)) {
     // Fixers are not asked again about a call that goes on with what they answered.
-    if (write === record || (root === record && root.byFixers?.has(write) === true)) continue
+    if (root === record && root.byFixers?.has(write) === true) continue
     const happened = happenedItself(write)
+    // An earlier attempt of the call that waits may have written.
+    if (write === record && (root === record || happened === "no")) continue
     const call = happened === "no" ? write : happened === "yes" ? doneWith(write, root) : undefined
     if (call === undefined) return undefined
     if (rootOf(call) === root) begun.set(identityOf(call), call)

@@ -32,8 +32,8 @@ export interface Call {
   readonly closed?: boolean | undefined
   /** @internal Set where the circuit is open: the ledger may answer, and nothing is executed. */
   readonly lookupOnly?: boolean | undefined
-  /** @internal How many of each call its first attempt makes, and the recovery around its attempts. Those of a call beside it are others. */
-  readonly counts?: Map<string, number> | undefined
+  /** @internal Calls that its first attempt makes, and the recovery around its attempts. Those of a call beside it are others. */
+  readonly made?: CallRecord.MadeCalls | undefined
   /** @internal */
   readonly record: CallRecord.CallRecord
 }

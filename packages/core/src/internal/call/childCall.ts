@@ -53,17 +53,11 @@ const recordOf = (tool: CallRecord.ToolInfo, asked: Call, parent: Call): CallRec
   const children: CallRecord.Children = within.children ??= {
     byPlace: new Map(),
     earlier: [],
-    counts: new Map(),
+    made: new Map(),
     ids: new Set()
   }
-  const key = argumentsKey(asked.arguments)
-  const place = `${tool.name.length}:${tool.name}${key}`
-  const counts = countsOf(children, parent)
-  const before = counts.get(place) ?? 0
-  const last = children.byPlace.get(`${place}#${before}`)
-  const repeats = last !== undefined && last.ended === "failed"
-  const nth = repeats ? before : before + 1
-  counts.set(place, nth)
+  const place = `${tool.name.length}:${tool.name}${argumentsKey(asked.arguments)}`
+  const { isRepetition: repeats, nth } = numberOf(children, madeBy(children, parent), place, tool)
   const identity = `${within.identity ?? within.callId}/${place}#${nth}`
   const writes = staysOne(tool) ? CallRecord.rootOf(within).writes ??= new Map() : undefined
   const there = writes?.get(identity) ?? children.byPlace.get(`${place}#${nth}`)
@@ -89,19 +83,61 @@ const recordOf = (tool: CallRecord.ToolInfo, asked: Call, parent: Call): CallRec
   return record
 }
 
-/** How many calls of each an attempt has made, or the recovery around the attempts of a call. */
-const countsOf = ({ counts }: CallRecord.Children, { attempt, counts: own }: Call): Map<string, number> => {
+/** Returns the numbers of the equal calls that an attempt has made, or the recovery around the attempts of a call. */
+const madeBy = ({ made }: CallRecord.Children, { attempt, made: own }: Call): CallRecord.MadeCalls => {
   if (attempt === 1 && own !== undefined) return own
-  const there = counts.get(attempt)
+  const there = made.get(attempt)
   if (there !== undefined) return there
-  const none = new Map<string, number>()
-  counts.set(attempt, none)
+  const none: CallRecord.MadeCalls = new Map()
+  made.set(attempt, none)
   return none
 }
 
-/** Counts the calls anew that the recovery around an attempt makes. */
-export const anew = (call: Call): void => {
-  if (call.record.children !== undefined) countsOf(call.record.children, call).clear()
+/**
+ * Returns the number of a call among those of one name with equal arguments. A call after a failed one repeats that call. A tool that an
+ * earlier attempt has called keeps its number, so that two tools of one name do not take each other's. A tool object that is new may be the
+ * tool of the earlier attempt, made again: it gets the next number of this attempt.
+ */
+const numberOf = (
+  { byPlace }: CallRecord.Children,
+  made: CallRecord.MadeCalls,
+  place: string,
+  tool: CallRecord.ToolInfo
+): { readonly nth: number; readonly isRepetition: boolean } => {
+  const numbers = made.get(place)
+  const last = numbers?.at(-1)
+  const before = last === undefined ? undefined : byPlace.get(`${place}#${last}`)
+  if (before?.ended === "failed" && (before.tool === tool || ownNumber(byPlace, numbers, place, tool) === undefined)) {
+    return { nth: last!, isRepetition: true }
+  }
+  let nth = ownNumber(byPlace, numbers, place, tool) ?? 1
+  while (numbers?.includes(nth) === true) nth++
+  if (numbers === undefined) made.set(place, [nth])
+  else numbers.push(nth)
+  return { nth, isRepetition: false }
+}
+
+/** Returns the number of the first call of a tool that this attempt has not made yet. */
+const ownNumber = (
+  byPlace: CallRecord.Children["byPlace"],
+  numbers: ReadonlyArray<number> | undefined,
+  place: string,
+  tool: CallRecord.ToolInfo
+): number | undefined => {
+  for (let nth = 1;; nth++) {
+    const record = byPlace.get(`${place}#${nth}`)
+    if (record === undefined) return undefined
+    if (record.tool === tool && numbers?.includes(nth) !== true) return nth
+  }
+}
+
+/**
+ * Forgets the calls that the attempts of a call have made: the next ones take their numbers. Not while another attempt of the call is executed,
+ * because that one has its numbers.
+ */
+export const forgetMadeCalls = (call: Call): void => {
+  const { children, running } = call.record
+  if (children !== undefined && running === 0) madeBy(children, call).clear()
 }
 
 /** The id below a call's under which it was made, or a call in it, when a person was asked. */
@@ -164,7 +200,7 @@ export const callOf = (tool: CallRecord.ToolInfo, asked: Call, enclosing: Call |
     lookupOnly,
     // A key that was asked for around the parent is the parent's.
     idempotency: asked.idempotency === parent.record.requested?.idempotency ? undefined : asked.idempotency,
-    counts: new Map(),
+    made: new Map(),
     record: child
   }
 }

@@ -13,7 +13,7 @@ import * as Arguments from "./arguments.ts"
 import { type Attempt, openEntry } from "./attemptLog.ts"
 import { isWrite, type PassThrough } from "./execution.ts"
 import { type Executable, idempotencyOf } from "./executor.ts"
-import { begin, close, end } from "./happened.ts"
+import { close, recordStart } from "./happened.ts"
 import { notBegun, oncePerKey, type Refusals } from "./oncePerKey.ts"
 import { keysBefore } from "./ownKeys.ts"
 import { type AttemptError, rootOf } from "./record.ts"
@@ -66,9 +66,8 @@ export const underEarlierKeys = <Params, A, D, R>(
   const raw = read._tag === "Success" ? read.success : {}
   const unknown = Effect.suspend(() => {
     use(run, "toolCalls", 1)
-    begin(record, () => run.clock.currentTimeMillisUnsafe())
+    recordStart(run, record, "unknown", () => run.clock.currentTimeMillisUnsafe())
     const entry = openEntry(attempt)
-    end(record, "unknown")
     entry.outcome = "unknown"
     close(record)
     return refusals.unknown(0)

@@ -6,6 +6,7 @@ import * as Exit from "effect/Exit"
 import { Escalation, OutcomeUnknown, PartialSuccess, Pending } from "../../ToolError.ts"
 import { after } from "../foundation/sequence.ts"
 import { stackless } from "../foundation/stacklessError.ts"
+import { noteStartedWrite, type Run } from "../run/run.ts"
 import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./execution.ts"
 import { type CallRecord, errorFields, forEachAround, type Happened, outerOf } from "./record.ts"
 import { isStop } from "./stop.ts"
@@ -117,6 +118,21 @@ export const afterExecution = (
 /** Whether something was done, or may have been, by the calls that a call made. */
 export const isDoneWithin = ({ within }: CallRecord): boolean =>
   within !== undefined && [...within].some(({ happened }) => happened !== "no")
+
+/**
+ * Records an attempt that did not start here: an earlier execution of the run started it, or another holder of its key. Nothing that contains
+ * the call is repeated as if it had not started. `startedAt` is in milliseconds since the epoch; it is read for the first attempt of a call.
+ */
+export const recordStart = (
+  run: Run | undefined,
+  record: CallRecord,
+  known: Happened,
+  startedAt: () => number
+): void => {
+  begin(record, startedAt)
+  end(record, known)
+  noteStartedWrite(run, record)
+}
 
 /** What is known of a call and of the calls that it made. Whether a read has run says nothing. */
 export const happened = (record: CallRecord): Happened => {

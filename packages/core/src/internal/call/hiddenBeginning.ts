@@ -1,21 +1,19 @@
 /**
- * Hidden beginnings: of a call that has a key, or may be repeated, the journal of a run has no intent. Within a call that says that it reads,
- * nothing else tells a later life that something may have been done. So its attempts are recorded there before they begin.
+ * Starts of attempts that have no intent in the journal, because they have a key or may be repeated. Within another call nothing else tells a
+ * later execution that they started: so each of them is recorded before it starts.
  */
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { Journal } from "../../Journal.ts"
-import { noteAttempts, unnoted } from "../run/cameBy.ts"
+import { hasAttempts, noteAttempts, unnoted } from "../run/cameBy.ts"
 import type { Run } from "../run/run.ts"
 import type { PassThrough } from "./execution.ts"
 import { type Intended, placeOfCall, withIntent, writesIntents } from "./intent.ts"
-import { type AttemptError, forEachAround, outerOf } from "./record.ts"
+import { type AttemptError, outerOf, rootOf } from "./record.ts"
 
-const isHidden = ({ attempt: { call: { record } }, info }: Intended, key: string | undefined): boolean => {
-  if (info.effects === "read" || info.isAgent === true || (key === undefined && writesIntents(info))) return false
-  let isWithinRead = false
-  forEachAround(record, ({ tool }) => void (isWithinRead ||= tool?.effects === "read"), outerOf)
-  return isWithinRead
-}
+const isHidden = ({ attempt: { call: { record } }, info }: Intended, key: string | undefined): boolean =>
+  info.effects !== "read" && info.isAgent !== true && (key !== undefined || !writesIntents(info)) &&
+  outerOf(record) !== undefined
 
 /** Records an attempt that begins, if nothing else does. `key` is what it runs under. */
 const hinted = <A, E, R>(
@@ -32,6 +30,19 @@ const hinted = <A, E, R>(
   return Effect.flatMap(journal.record("write", place, true), execute)
 }
 
+/**
+ * Whether an earlier execution of the run may have started a call that has a key. Of a call of the model the journal has no start: each whose
+ * answer is replayed may have started.
+ */
+export const mayHaveStarted = (run: Run | undefined, intended: Intended): boolean => {
+  const { record } = intended.attempt.call
+  if (run?.journal?.isResumed !== true || record.executed || !rootOf(record).mayHaveBegun) return false
+  return outerOf(record) === undefined || hasAttempts(run.journal, placeOfCall(run, intended))
+}
+
+/** Notes that the attempts of a call are met, as the ledger has answered it under an earlier key. */
+export const noteMet = (run: Run, intended: Intended): void => noteAttempts(run.journal!, placeOfCall(run, intended))
+
 /** Executes an attempt, once the journal has all that a later life has to know of its beginning. */
 export const onRecord = <A, R>(
   journal: Journal,
@@ -42,14 +53,16 @@ export const onRecord = <A, R>(
 ): Effect.Effect<A, AttemptError | PassThrough, R> =>
   withIntent(journal, run, intended, key, () => hinted(journal, run, intended, key, execute))
 
-/** Notes that a life has come by such a call, once it was executed or its ledger has answered. */
+/** Notes that the attempts of a call are met, once it was executed or its ledger has answered. */
 export const comingBy = <A, E, R>(
   journal: Journal,
   run: Run,
   intended: Intended,
   attempt: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
-  Effect.onExit(attempt, () =>
+  Effect.onExit(attempt, (exit) =>
     Effect.sync(() => {
-      if (intended.attempt.call.record.executed) noteAttempts(journal, placeOfCall(run, intended))
+      if (Exit.isSuccess(exit) || intended.attempt.call.record.executed) {
+        noteAttempts(journal, placeOfCall(run, intended))
+      }
     }))

@@ -9,10 +9,10 @@ import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
 import { noteStartedWrite, type Run, use } from "../run/run.ts"
 import { type Attempt, openEntry } from "./attemptLog.ts"
-import { begunRecord, mayKey, notKey } from "../run/begunWrites.ts"
+import { begunRecord, mayKey, notKey, recordedWrite } from "../run/begunWrites.ts"
 import { begunWrite, type Executed, noteDone } from "./noteDone.ts"
 import { mayBeRepeated, type PassThrough } from "./execution.ts"
-import { begin, close, end } from "./happened.ts"
+import { begin, close, end, recordStart } from "./happened.ts"
 import type { AttemptError, ToolInfo } from "./record.ts"
 import { refuse } from "./refusal.ts"
 
@@ -167,7 +167,7 @@ export const noteCutOff = ({ attempt: { call, run }, info }: Intended): void => 
   const executed = executedOf({ attempt: { call, run } as Attempt, info, success: Schema.Unknown }, run, isKeyed)
   const write = begunWrite(executed)
   if (write !== undefined && run.journal.find("compensation", mayKey(write.id)) === undefined) return
-  begin(call.record, () => run.clock.currentTimeMillisUnsafe())
-  end(call.record, "unknown")
-  noteDone(executed, Exit.fail(undefined))
+  const intent = write && recordedWrite(run.journal, write.id)?.intent
+  recordStart(run, call.record, "unknown", () => run.clock.currentTimeMillisUnsafe())
+  noteDone({ ...executed, intent }, Exit.fail(undefined))
 }

@@ -3,6 +3,7 @@
  */
 /* oxlint-disable max-lines -- the ways of one key, of which each may lead to each other */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -25,7 +26,7 @@ import { errorName } from "../run/errorName.ts"
 import { emit, type Run, use } from "../run/run.ts"
 import { attemptOutcome, numberOf, openEntry } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
-import * as Happened from "./happened.ts"
+import { close, recordStart } from "./happened.ts"
 import { encodedResult, hasBegun, isNotedByAnother, noteDone } from "./noteDone.ts"
 import { noteLedgerAnswer } from "../run/ledgerAnswers.ts"
 import { type AttemptError, errorFields, rootOf, subjectOf } from "./record.ts"
@@ -253,8 +254,7 @@ const underKey = <A, E, R, E2>(
     Effect.suspend(() => {
       if (record.executed || !isOfRun(entry)) return answer
       use(run, "toolCalls", 1)
-      Happened.begin(record, () => run!.clock.currentTimeMillisUnsafe())
-      Happened.end(record, "yes")
+      recordStart(run, record, "yes", () => run!.clock.currentTimeMillisUnsafe())
       const executed = openEntry({ call, number: numberOf(record), run })
       return Effect.onExit(answer, (exit) =>
         Effect.sync(() => {
@@ -294,6 +294,10 @@ const underKey = <A, E, R, E2>(
       Effect.catchTag("SchemaError" as never, () => verdicts.unknown(sinceMillis))
     ) as Effect.Effect<A, E | E2, R>
 
+  /** The call has started under its key. Whatever comes after that, it is not reported as one that was not run. */
+  const startedElsewhere = (sinceMillis: number): Effect.Effect<void> =>
+    Effect.map(Clock.currentTimeMillis, (now) => recordStart(run, record, "unknown", () => now - sinceMillis))
+
   /**
    * Finds out about a call that was cut off. Its entry is taken first: from then on nobody begins it any more, so what
    * `reconcile` finds stays true.
@@ -304,41 +308,42 @@ const underKey = <A, E, R, E2>(
   ): Effect.Effect<A, E | E2, R> => {
     const unknown = verdicts.unknown(sinceMillis)
     const { reconcile } = idempotency
-    if (reconcile === undefined && !idempotency.isDeduplicated) return unknown
     const before = { executed: record.executed, happened: record.happened, known: record.known }
-    // It has started: whatever interrupts or ends the question, nobody may report that it was not run.
-    record.executed = true
-    record.happened = record.known = "unknown"
+    const started = startedElsewhere(sinceMillis)
+    if (reconcile === undefined && !idempotency.isDeduplicated) return Effect.andThen(started, unknown)
     const asked = reconcile === undefined
       ? Effect.succeed(sendAgain)
       : restore(reconciledWithin(() => reconcile(entry, asking.params), asking))
     const unavailable = Effect.catch((error: LedgerError) => verdicts.unavailable(error.reason))
-    return Effect.flatMap(unavailable(claim.take(entry)), (taken): Effect.Effect<A, E | E2, R> => {
-      // Another call has taken it in the meantime: this call waits for that one.
-      if (!taken) {
-        Object.assign(record, before)
-        return ask(identity)
-      }
-      return Effect.flatMap(asked, (found): Effect.Effect<A, E | E2, R> => {
-        const isSentAgain = found === sendAgain || (found._tag === "StillUnknown" && idempotency.isDeduplicated)
-        if (found._tag === "StillUnknown" && !isSentAgain) return unknown
-        if (found._tag !== "Happened") {
-          // Of a write that is sent again nobody knows whether it had happened.
-          if (!isSentAgain) Object.assign(record, before)
-          return Effect.flatMap(unavailable(claim.resume), (isHeld) => isHeld ? begun(claim, identity.key) : unknown)
+    return Effect.flatMap(
+      Effect.andThen(started, unavailable(claim.take(entry))),
+      (taken): Effect.Effect<A, E | E2, R> => {
+        // Another call has taken it in the meantime: this call waits for that one.
+        if (!taken) {
+          Object.assign(record, before)
+          return ask(identity)
         }
-        record.executed = true
-        record.happened = record.known = "yes"
-        record.answered = { value: found.result }
-        return Effect.flatMap(encodedResult(success, found.result), (encoded) => {
-          noteAnswered(found.result, entry, claim.intent.claim, encoded)
-          return Effect.onExit(
-            Effect.succeed(found.result as A),
-            (exit) => ended(claim, exit) as Effect.Effect<void, E2>
-          )
+        return Effect.flatMap(asked, (found): Effect.Effect<A, E | E2, R> => {
+          const isSentAgain = found === sendAgain || (found._tag === "StillUnknown" && idempotency.isDeduplicated)
+          if (found._tag === "StillUnknown" && !isSentAgain) return unknown
+          if (found._tag !== "Happened") {
+            // Of a write that is sent again nobody knows whether it had happened.
+            if (!isSentAgain) Object.assign(record, before)
+            return Effect.flatMap(unavailable(claim.resume), (isHeld) => isHeld ? begun(claim, identity.key) : unknown)
+          }
+          record.executed = true
+          record.happened = record.known = "yes"
+          record.answered = { value: found.result }
+          return Effect.flatMap(encodedResult(success, found.result), (encoded) => {
+            noteAnswered(found.result, entry, claim.intent.claim, encoded)
+            return Effect.onExit(
+              Effect.succeed(found.result as A),
+              (exit) => ended(claim, exit) as Effect.Effect<void, E2>
+            )
+          })
         })
-      })
-    })
+      }
+    )
   }
 
   const claimed = (answer: Claimed, identity: Identity): Effect.Effect<A, E | E2, R> => {
@@ -350,7 +355,7 @@ const underKey = <A, E, R, E2>(
       case "Abandoned":
         return reconciled(answer, identity)
       case "Busy":
-        return verdicts.unknown(answer.sinceMillis)
+        return Effect.andThen(startedElsewhere(answer.sinceMillis), verdicts.unknown(answer.sinceMillis))
       case "Conflict":
         return verdicts.conflict(identity.id)
     }
@@ -416,9 +421,8 @@ const underKey = <A, E, R, E2>(
 
   /** Another key than in an earlier life of the run: what was begun under that one may have happened. */
   const otherKey = Effect.suspend(() => {
-    Happened.begin(record, () => run!.clock.currentTimeMillisUnsafe())
-    Happened.end(record, "unknown")
-    Happened.close(record)
+    recordStart(run, record, "unknown", () => run!.clock.currentTimeMillisUnsafe())
+    close(record)
     return verdicts.unknown(0)
   })
 

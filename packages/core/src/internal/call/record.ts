@@ -111,13 +111,16 @@ export interface Approval {
   readonly failed?: ClientFailure | undefined
 }
 
+/** Numbers of equal calls, in the order in which they were made, by their tool and arguments. */
+export type MadeCalls = Map<string, Array<number>>
+
 /** The calls that a tool makes, by their tools, arguments and numbers. */
 export interface Children {
   readonly byPlace: Map<string, CallRecord>
   /** Calls in whose place another one was made: reads that were made anew. */
   readonly earlier: Array<CallRecord>
-  /** How many there are of each, in the attempt of a number. */
-  readonly counts: Map<number, Map<string, number>>
+  /** Those that the attempt of a number has made. */
+  readonly made: Map<number, MadeCalls>
   readonly ids: Set<string>
 }
 

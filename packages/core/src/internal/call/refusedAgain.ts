@@ -8,7 +8,8 @@ import type { Attempt } from "./attemptLog.ts"
 import { type Executable, idempotencyOf } from "./executor.ts"
 import type { PassThrough } from "./execution.ts"
 import { stopped } from "./stop.ts"
-import { begin, end } from "./happened.ts"
+import { comingBy, noteMet } from "./hiddenBeginning.ts"
+import { recordStart } from "./happened.ts"
 import { oncePerKey, type Refusals } from "./oncePerKey.ts"
 import { type AttemptError, forEachAround, rootOf } from "./record.ts"
 
@@ -33,18 +34,25 @@ export const unlessBegun = <Params, A, D, R>(
   const idempotency = rootOf(record).mayHaveBegun ? idempotencyOf(tool, call) : undefined
   if (idempotency === undefined || call.lookupOnly === true) return refusal
   const unknown = Effect.suspend(() => {
-    begin(record, () => run!.clock.currentTimeMillisUnsafe())
-    end(record, "unknown")
+    recordStart(run, record, "unknown", () => run!.clock.currentTimeMillisUnsafe())
     return refusals.unknown(0)
   })
   // Nothing but today's arguments could say the key.
   if (params === undefined && idempotency.key !== undefined) return unknown
-  return oncePerKey(
+  const answered = oncePerKey(
     params === undefined ? { ...idempotency, reconcile: undefined } : idempotency,
     { call, run, tool: tool.info.name, params, raw, success: tool.success },
     { ...refusals, conflict: () => unknown },
-    (_, isAgain) => isAgain ? unknown : refusal
+    (_, isAgain) => {
+      if (isAgain) return unknown
+      // The ledger has no entry, or `reconcile` says that nothing happened.
+      if (run?.journal?.isResumed === true) noteMet(run, { attempt, info: tool.info, success: tool.success })
+      return refusal
+    }
   )
+  return run?.journal?.isResumed !== true
+    ? answered
+    : comingBy(run.journal, run, { attempt, info: tool.info, success: tool.success }, answered)
 }
 
 /** Lets a gate decide about a call. Where it stops one that an earlier life may have begun, the ledger is asked first. */

@@ -253,7 +253,10 @@ export const claims = (
         Effect.flatMap(Lease.moment, (asked) =>
           Effect.flatMap(begin, (found): Effect.Effect<Claimed, LedgerError> => {
             // An entry of this claim: the answer of the first try was lost, or an earlier life of the run began it.
-            if (found === undefined || (found.entry.claim === intent.claim && found.entry.outcome === undefined)) {
+            if (
+              found === undefined || (found.entry.claim === intent.claim && found.entry.outcome === undefined &&
+                !isOtherTool(by, claimants.get(intent.id)))
+            ) {
               if (by !== undefined) claimants.set(intent.id, by)
               return Effect.as(started(asked), { _tag: "Begun", claim: held, isAgain: found !== undefined })
             }

@@ -10,6 +10,7 @@ import * as Arguments from "../call/arguments.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { outcomeUnknown } from "../result/failureOf.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
+import { recallCall } from "../run/begunWrites.ts"
 import { mayHaveBegunWithin } from "../run/cameBy.ts"
 import { addExecuted, use } from "../run/run.ts"
 import type { RoundContext } from "./context.ts"
@@ -30,6 +31,7 @@ export const mayHaveBegun = (
 
 /** Writes down that an earlier life may have executed a call, and answers what is said of it. */
 export const unknownSince = ({ run, shown: { user } }: RoundContext, call: RequestedCall): ToolFailure => {
+  recallCall(run, call.id)
   addExecuted(run, {
     tool: call.name,
     callId: call.id,

@@ -12,6 +12,7 @@ import { toJson } from "../foundation/jsonValue.ts"
 import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
 import { encodePrompt } from "../foundation/promptJson.ts"
 import { noteCameBy } from "../run/cameBy.ts"
+import { entriesAnswering, noteLedgerAnswer } from "../run/ledgerAnswers.ts"
 import { CurrentRun, noteStartedWrite } from "../run/run.ts"
 import { readResults } from "../run/session.ts"
 import { countAgain, tallied, Used, usedBy } from "../run/tally.ts"
@@ -26,6 +27,8 @@ const Recorded = Schema.Struct({
   /** The message with the result. */
   result: Schema.Json,
   used: Used,
+  /** Ids of the ledger's entries that answered the call, or calls within it, with another call's write. */
+  ledgerAnswers: Schema.optionalKey(Schema.Array(Schema.String)),
   failures: Schema.Record(Schema.String, Schema.Number)
 })
 
@@ -66,6 +69,7 @@ export const recordedOutcome = (
   // The call around it may make what this one has made, and does not: it has gone no other way by that.
   if (calls.run.parent !== undefined) noteCameBy(calls.run, call.id)
   countAgain(calls.run, found.used)
+  for (const entry of found.ledgerAnswers ?? []) noteLedgerAnswer(calls.run, entry, call.id)
   noteRecordedWrite(calls, call, found.used)
   setCounts(calls, call, found.failures)
   return Effect.succeed({ _tag: "Done", result })
@@ -86,11 +90,13 @@ export const tallying = (
 /** Records the outcome of a call that was run by {@link tallying}. */
 export const recordCall = (calls: RoundContext, journal: Journal, result: CallResult): Effect.Effect<void> => {
   const { call } = result
+  const ledgerAnswers = entriesAnswering(calls.run, call.id)
   return journal.record("call", keyOf(calls, call), {
     tool: call.name,
     arguments: argumentsOf(call),
     result: encodePrompt(Prompt.fromMessages([resultsMessage([result])])),
     used: usedBy(calls.run) as Schema.Json,
+    ...(ledgerAnswers.length === 0 ? undefined : { ledgerAnswers }),
     failures: countsOf(calls, call)
   })
 }

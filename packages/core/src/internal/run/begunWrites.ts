@@ -80,12 +80,13 @@ export const begunRecord = (
   }
 }
 
+/** Returns the write that an earlier execution has started, as it was recorded. */
+export const recordedWrite = (journal: Journal, id: string): DoneWrite | undefined =>
+  Option.getOrUndefined(decodeBegun(journal.find("compensation", mayKey(id))))?.begun.write
+
 /** Whether an earlier life of a run began a write under a claim of its key. */
 export const hasBegunUnder = (journal: Journal, id: string, claim: string): boolean =>
-  Option.exists(
-    decodeBegun(journal.find("compensation", mayKey(id))),
-    ({ begun }) => begun.write.intent?.claim === claim
-  )
+  recordedWrite(journal, id)?.intent?.claim === claim
 
 const wasNotUndone = Schema.is(Schema.Struct({ outcome: Schema.Literal("not_undone") }))
 
@@ -96,21 +97,18 @@ const isSettled = (journal: Journal, id: string): boolean => {
   return !wasNotUndone(fate) || journal.find("compensation", reportedKey(id)) !== undefined
 }
 
-/** What is known of a write that an earlier life has begun; nothing where it is known not to be there any more. */
+/** What is known of a write that an earlier execution has started; nothing if it is known not to have happened. */
 const knownOf = (
   journal: Journal,
   { call, child, isAtomic, later = "", write }: typeof Begun.Type
 ): DoneWrite | undefined => {
-  const { id } = write
-  // Undone, or known to be not undone: and that is told.
-  if (journal.find("compensation", notKey(id + later)) !== undefined) return undefined
-  if (isSettled(journal, id)) return undefined
+  if (journal.find("compensation", notKey(write.id + later)) !== undefined) return undefined
   const result = journal.find("child", child)
   if (result !== undefined) return { ...write, known: "done", result }
   const recorded = journal.find("call", call)
   if (recorded === undefined) return isAtomic === true ? undefined : write
   const { used: { done = [] } } = Option.getOrElse(decodeCall(recorded), () => ({ used: { done: [write] } }))
-  const listed = done.find((one) => one.id === id)
+  const listed = done.find((one) => one.id === write.id)
   // The record of a call says of the call's own write that it did not happen. Of a write that was made within the call it says nothing.
   return listed ?? (isAtomic === true || write.callId === write.root ? undefined : write)
 }
@@ -124,10 +122,10 @@ const knownAt = (level: number, { around = [] }: typeof Begun.Type, write: DoneW
 }
 
 /**
- * What earlier lives have begun, as far as it is not known to be undone, or not to have happened: as the agents know it that have done it, or as one at
- * a level around them does.
+ * Returns the writes that earlier executions have started, unless they are known not to have happened: as the agents know them that have made
+ * them, or as an agent at a level around these does.
  */
-export function* begunIn(journal: Journal, level = Infinity): Generator<DoneWrite> {
+function* startedIn(journal: Journal, level = Infinity): Generator<DoneWrite> {
   const read = unnoted(journal)
   for (const kind of ["write", "compensation"] as const) {
     for (const [, value] of read.entries?.(kind) ?? []) {
@@ -138,6 +136,12 @@ export function* begunIn(journal: Journal, level = Infinity): Generator<DoneWrit
   }
 }
 
+/** Returns those writes of {@link startedIn} whose compensation is not settled. */
+export function* begunIn(journal: Journal, level = Infinity): Generator<DoneWrite> {
+  const read = unnoted(journal)
+  for (const write of startedIn(journal, level)) if (!isSettled(read, write.id)) yield write
+}
+
 const isIn = (scope: string, write: DoneWrite): boolean => write.scope === scope || write.scope.startsWith(`${scope}/`)
 
 /** Whether an earlier life has begun a write within a scope that is not known to be undone. */
@@ -146,11 +150,23 @@ export const hasBegunWithin = (journal: Journal, scope: string): boolean => {
   return false
 }
 
-/** Adds to the logs of a run, and of those around it, what earlier lives have begun within it and this one has not come by. */
+/** Adds to the log of a run the writes that earlier executions have started by a call of its model, or within it. */
+export const recallCall = (run: Run, callId: string): void => {
+  const { done, journal, path, scope } = run
+  if (done === undefined || journal?.isResumed !== true) return
+  for (const write of startedIn(journal, path.length)) {
+    if (write.root === callId && isIn(scope, write) && !done.knows(write.id)) addDone(run, write, undefined)
+  }
+}
+
+/**
+ * Adds to the logs of a run, and of those around it, the writes that earlier executions have started within it and this one has not met. The
+ * settled ones are among them, because the record of the run names each compensation.
+ */
 export const recallDone = (run: Run): void => {
   const { done, journal, parent, path, scope } = run
   if (done === undefined || journal?.isResumed !== true) return
-  for (const write of begunIn(journal, parent === undefined ? 1 : path.length)) {
+  for (const write of startedIn(journal, parent === undefined ? 1 : path.length)) {
     const isKnown = done.knows(write.id) || (write.intent !== undefined && done.ofEntry(write.intent.id) !== undefined)
     if (!isKnown && (parent === undefined || isIn(scope, write))) addDone(run, write, undefined)
   }

@@ -63,6 +63,10 @@ export const noteCameBy = (run: Run, callId: string): void => {
   }
 }
 
+/** Whether earlier executions have recorded attempts below the place of a call. */
+export const hasAttempts = (journal: Journal, place: string): boolean =>
+  [...recordedBelow(journal, "write", place)].some(([below]) => !below.includes("/"))
+
 /** Notes that this life has come by the attempts that earlier lives have recorded below the place of a call. */
 export const noteAttempts = (journal: Journal, place: string): void => {
   for (const [below, key] of recordedBelow(journal, "write", place)) {

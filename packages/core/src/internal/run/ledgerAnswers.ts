@@ -38,6 +38,32 @@ export const noteLedgerAnswer = (run: Run | undefined, entry: string, root: stri
 export const answeredCalls = (run: Run, { intent }: DoneWrite): ReadonlyArray<string> =>
   intent === undefined ? [] : (run.ledgerAnswers.get(intent.id) ?? []).flatMap((answer) => rootIn(run, answer) ?? [])
 
+/** Returns the ids of the entries that answered a call of a run's conversation, or calls within it. */
+export const entriesAnswering = (run: Run, root: string): ReadonlyArray<string> =>
+  [...run.ledgerAnswers].flatMap(([entry, answers]) =>
+    answers.some((answer) => rootIn(run, answer) === root) ? [entry] : []
+  )
+
+/**
+ * Returns the calls of a run's conversation that entries answered, by the ids of the entries, as data for a snapshot. A nested agent that is
+ * paused has its own in its own snapshot.
+ */
+export const storedLedgerAnswers = (
+  run: Run,
+  pausedCalls: ReadonlyArray<string>
+): Readonly<Record<string, ReadonlyArray<string>>> | undefined => {
+  const stored = [...run.ledgerAnswers].flatMap(([entry, answers]) => {
+    const roots = answers.flatMap((answer) => rootIn(run, answer) ?? []).filter((root) => !pausedCalls.includes(root))
+    return roots.length === 0 ? [] : [[entry, [...new Set(roots)]] as const]
+  })
+  return stored.length === 0 ? undefined : Object.fromEntries(stored)
+}
+
+/** Notes the calls of a snapshot that entries answered. */
+export const restoreLedgerAnswers = (run: Run, stored: Readonly<Record<string, ReadonlyArray<string>>>): void => {
+  for (const [entry, roots] of Object.entries(stored)) for (const root of roots) noteLedgerAnswer(run, entry, root)
+}
+
 /** Forgets the calls of a run that failed: their answers reach no one. */
 export const forgetLedgerAnswers = (run: Run): void => {
   for (const [entry, answers] of run.ledgerAnswers) {

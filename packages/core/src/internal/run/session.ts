@@ -10,6 +10,7 @@ import type { RequestedCall } from "./callResult.ts"
 import { Answers } from "./answers.ts"
 import { withoutUnkept } from "../foundation/idsWithin.ts"
 import type { Compacted, Said } from "./record.ts"
+import { storedLedgerAnswers } from "./ledgerAnswers.ts"
 import type { Run } from "./run.ts"
 import type { CallResult } from "./callResult.ts"
 import { decodePrompt, encodePrompt } from "../foundation/promptJson.ts"
@@ -94,6 +95,7 @@ export class Session {
 
   checkpoint(run: Run, round: Round | undefined): Checkpoint {
     const nested = round?.waiting.flatMap(({ nested }) => nested === undefined ? [] : [nested]) ?? []
+    const ledgerAnswers = storedLedgerAnswers(run, nested.map(({ callId }) => callId))
     const within = round?.waiting.flatMap(({ within }) => within === undefined ? [] : [within]) ?? []
     return {
       version,
@@ -113,6 +115,7 @@ export class Session {
       budget: run.account.state(),
       executed: run.executed.map((call) => ({ ...call })),
       ...(run.done === undefined || run.done.size === 0 ? undefined : { done: run.done.state() }),
+      ...(ledgerAnswers === undefined ? undefined : { ledgerAnswers }),
       failures: Object.fromEntries([...this.failures].map(([key, codes]) => [key, Object.fromEntries(codes)])),
       answers: this.answers.state(),
       callIds: [...this.callIds],

@@ -61,26 +61,9 @@ const isAgent = ({ does }: Step): boolean => does === "clerk" || does === "telle
 const runsAtOnce = ({ recovery, steps }: Composition): boolean =>
   steps.some((step) => isAgent(step) && (recovery.includes("race") || attemptsAtOnce.has(step.how)))
 
-/** Not held: equal payments by hand at two banks, whose tools have one name, in an executor that repeats its steps. */
-const confusesBanks = ({ recovery, steps }: Composition): boolean =>
-  steps.some(({ does }) => does === "otherBank") && steps.some(({ does }) => does === "pay" || does === "obey") &&
-  (recovery.length > 0 || steps.some(({ how }) => how !== "once"))
-
-/**
- * Not held: payments of an earlier execution that the later one does not meet again: under a key while no ledger answers, by an agent within
- * the call, or by a tool that a deployment has removed.
- */
-const losesSight = ({ callbacks, deployed, executions, keyed, steps }: Composition): boolean =>
-  executions.length > 0 &&
-  (steps.some(isAgent) || (keyed !== "no" && (deployed === "withoutDo" || callbacks.some(({ of }) => of === "ledger"))))
-
 /** Whether later executions know of the earlier ones by the ledger alone. */
 const hasNoJournal = ({ deployed, executions }: Composition): boolean =>
   executions.length > 0 && deployed === "withoutJournal"
-
-/** Not held: one of two attempts at once waits for a person, who rejects it. */
-const waitsAtOnce = ({ onTainted, recovery }: Composition): boolean =>
-  onTainted === "approve" && recovery.includes("race")
 
 const isFinal = ({ executions }: ObservedComposition): boolean => {
   const last = executions.at(-1)
@@ -95,9 +78,9 @@ export const compositionLaws = {
     ),
 
   /** An answer that names a bank comes from the bank that was asked. */
-  writes_reach_their_own_service: ({ composition, payments }) =>
-    // A later process does not know which tool claimed an entry.
-    composition.executions.length > 0 || confusesBanks(composition) ?
+  writes_reach_their_own_service: ({ composition, pauses, payments }) =>
+    // A later process, or a resumed run, does not know which tool claimed an entry.
+    composition.executions.length > 0 || pauses.length > 0 ?
       [] :
       payments.answers.flatMap(({ bank, text }) =>
         ["A", "B"].flatMap((other) =>
@@ -109,7 +92,7 @@ export const compositionLaws = {
 
   /** A decision of the outer model writes once in each step, however often the step is repeated, and over all executions. */
   one_write_for_each_decision: (run) => {
-    if (runsAtOnce(run.composition) || confusesBanks(run.composition) || hasNoJournal(run.composition)) return []
+    if (runsAtOnce(run.composition) || hasNoJournal(run.composition)) return []
     const receipts = new Map<string, Set<string>>()
     for (const payment of run.payments.all) {
       const { order, place, receipt } = payment
@@ -127,7 +110,7 @@ export const compositionLaws = {
 
   /** A call within which a payment may have been made is not reported as one that was not made, in each ending. */
   started_is_reported: (run) => {
-    if (!isFinal(run) || losesSight(run.composition) || waitsAtOnce(run.composition)) return []
+    if (!isFinal(run)) return []
     const claims = claimsOf(run)
     const isOfRun = ({ key, place }: Payment): boolean =>
       !hasNoJournal(run.composition) || (key !== undefined && place.step === "itself")
@@ -190,7 +173,8 @@ export const compositionLaws = {
       const isKnown = payments.all.some((other) =>
         isOneWrite(payment, other) && other.receipt !== undefined && payments.compensated.has(other.receipt)
       )
-      return !mayBePaid(payment) || isKnown || reported.some((id) => isSameCall(id, callId))
+      return !mayBePaid(payment) || isKnown ||
+          reported.some((id) => isSameCall(id, callId) || isAnswered(run, id, payment))
         ? []
         : [`${named(payment)} may have been made (${payment.state}), and is neither compensated nor reported`]
     })
@@ -219,6 +203,13 @@ const receiptOf = ({ executions }: ObservedComposition, id: string): string | un
 
 const isSameCall = (id: string, callId: string): boolean =>
   id === callId || id.endsWith(`/${callId}`) || callId.endsWith(`/${id}`)
+
+/** Whether a call has paid an order under the order's key: it may be the call that the ledger answered with the payment. */
+const isAnswered = ({ composition, executions }: ObservedComposition, id: string, { order }: Payment): boolean =>
+  composition.keyed === "order" &&
+  executions.at(-1)?.record?.executed.some((call) =>
+      isSameCall(call.callId, id) && call.arguments === JSON.stringify({ order })
+    ) === true
 
 /** Whether two payments are one write: the same one, or of one key. */
 const isOneWrite = (one: Payment, other: Payment): boolean =>

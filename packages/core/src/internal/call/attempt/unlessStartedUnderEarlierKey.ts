@@ -1,5 +1,6 @@
 /** Look-up of an attempt that an earlier execution of the run may have started under a key that the tool of today does not give. */
 import * as Effect from "effect/Effect"
+import { noteMet } from "../hiddenBeginning.ts"
 import { underEarlierKeys } from "../earlierKeys.ts"
 import type { Attempting, AttemptState } from "./attemptState.ts"
 import { ledgerRefusals } from "./ledgerRefusals.ts"
@@ -10,5 +11,9 @@ export const unlessStartedUnderEarlierKey = (attempt: AttemptState, otherwise: (
   const found = run?.journal && underEarlierKeys(tool, attempt, run, run.journal, ledgerRefusals(attempt))
   return found === undefined
     ? otherwise()
-    : Effect.flatMap(found, (found) => found === undefined ? otherwise() : Effect.succeed(found.value))
+    : Effect.flatMap(found, (found) => {
+      if (found === undefined) return otherwise()
+      noteMet(run!, attempt.intended)
+      return Effect.succeed(found.value)
+    })
 }
