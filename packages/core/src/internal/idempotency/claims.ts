@@ -78,6 +78,8 @@ const isOtherTool = (one: Claimant | undefined, other: Claimant | undefined): bo
   one?.agent !== undefined && other?.agent !== undefined && one.tool !== other.tool &&
   (one.agent !== other.agent || isInOneRun(one, other))
 
+const isPendingOf = ({ claim }: Intent, entry: Entry): boolean => entry.claim === claim && entry.outcome === undefined
+
 interface Running {
   readonly arguments: string
   readonly settled: Deferred.Deferred<void>
@@ -238,7 +240,7 @@ export const claims = (
       running.set(intent.id, mine)
       const { claim: held, settle, started } = hold(intent, mine)
       onHeld(settle)
-
+      const isOther = () => isOtherTool(by, claimants.get(intent.id))
       const begin = Effect.onError(
         store.begin(intent, duration),
         (cause) =>
@@ -253,10 +255,7 @@ export const claims = (
         Effect.flatMap(Lease.moment, (asked) =>
           Effect.flatMap(begin, (found): Effect.Effect<Claimed, LedgerError> => {
             // An entry of this claim: the answer of the first try was lost, or an earlier life of the run began it.
-            if (
-              found === undefined || (found.entry.claim === intent.claim && found.entry.outcome === undefined &&
-                !isOtherTool(by, claimants.get(intent.id)))
-            ) {
+            if (found === undefined || (isPendingOf(intent, found.entry) && !isOther())) {
               if (by !== undefined) claimants.set(intent.id, by)
               return Effect.as(started(asked), { _tag: "Begun", claim: held, isAgain: found !== undefined })
             }
@@ -265,10 +264,7 @@ export const claims = (
             if (entry.outcome === undefined && entry.claim === doubtful.get(entry.id)) {
               return Effect.andThen(store.release({ ...intent, claim: entry.claim }), ask(waitedMillis, poll))
             }
-            if (
-              entry.arguments !== intent.arguments || entry.tool !== intent.tool ||
-              isOtherTool(by, claimants.get(intent.id))
-            ) {
+            if (entry.arguments !== intent.arguments || entry.tool !== intent.tool || isOther()) {
               return Effect.as(settle, { _tag: "Conflict" })
             }
             if (entry.outcome !== undefined) {
