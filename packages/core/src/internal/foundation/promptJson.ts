@@ -3,14 +3,18 @@ import * as Prompt from "effect/ai/Prompt"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { atFirstUse } from "./atFirstUse.ts"
 import { toJson } from "./jsonValue.ts"
 import { decodeText, encodeMessage } from "./messageJson.ts"
 
-const PromptJson = Schema.toCodecJson(Prompt.Prompt)
-const encode = Schema.encodeResult(PromptJson)
-const encodeSync = Schema.encodeSync(PromptJson)
-
-const decode = Schema.decodeUnknownSync(PromptJson)
+const codec = atFirstUse(() => {
+  const PromptJson = Schema.toCodecJson(Prompt.Prompt)
+  return {
+    encode: Schema.encodeResult(PromptJson),
+    encodeSync: Schema.encodeSync(PromptJson),
+    decode: Schema.decodeUnknownSync(PromptJson)
+  }
+})
 
 /** What JSON text keeps of a value that a program brought; a bigint as its digits, nothing of what cannot be written. */
 const lossy = (value: unknown): unknown =>
@@ -42,7 +46,7 @@ const asJson = (prompt: Prompt.Prompt): Prompt.Prompt =>
   ))
 
 const encodeAny = (prompt: Prompt.Prompt): EncodedPrompt =>
-  Result.getOrElse(encode(prompt), () => encodeSync(asJson(prompt))) as unknown as EncodedPrompt
+  Result.getOrElse(codec().encode(prompt), () => codec().encodeSync(asJson(prompt))) as unknown as EncodedPrompt
 
 interface EncodedPrompt {
   readonly content: ReadonlyArray<Schema.Json>
@@ -57,10 +61,10 @@ export const encodePrompt = (prompt: Prompt.Prompt): Schema.Json => ({
 
 /** The conversation that its JSON says. Throws for JSON that says none: only what was signed is read. */
 export const decodePrompt = (json: unknown): Prompt.Prompt => {
-  if (typeof json !== "object" || json === null || !Object.hasOwn(json, "content")) return decode(json)
+  if (typeof json !== "object" || json === null || !Object.hasOwn(json, "content")) return codec().decode(json)
   const { content } = json as { readonly content: unknown }
-  if (!Array.isArray(content)) return decode(json)
+  if (!Array.isArray(content)) return codec().decode(json)
   return Prompt.fromMessages(
-    content.flatMap((message) => decodeText(message) ?? decode({ content: [message] }).content)
+    content.flatMap((message) => decodeText(message) ?? codec().decode({ content: [message] }).content)
   )
 }

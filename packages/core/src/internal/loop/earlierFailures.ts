@@ -4,22 +4,23 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
+import { atFirstUse } from "../foundation/atFirstUse.ts"
 import type { ModelFailure } from "../model/decision.ts"
 import { countAgain, Used } from "../run/tally.ts"
 import type { Run } from "../run/run.ts"
 
-const Wait = Schema.toCodecJson(Schema.Struct({
-  error: AiError.AiError,
-  at: Schema.Number,
-  until: Schema.Number,
-  /** Whether a listener has heard a part of the answer. */
-  isHeard: Schema.Boolean,
-  /** What the turn had used by then. */
-  used: Used
-}))
-
-const decode = Schema.decodeUnknownOption(Wait)
-const encode = Schema.encodeUnknownEffect(Wait)
+const codec = atFirstUse(() => {
+  const Wait = Schema.toCodecJson(Schema.Struct({
+    error: AiError.AiError,
+    at: Schema.Number,
+    until: Schema.Number,
+    /** Whether a listener has received a part of the answer. */
+    isHeard: Schema.Boolean,
+    /** Usage of the turn at that time. */
+    used: Used
+  }))
+  return { decode: Schema.decodeUnknownOption(Wait), encode: Schema.encodeUnknownEffect(Wait) }
+})
 
 /** A failure that an earlier life met. */
 export interface EarlierFailure extends ModelFailure {
@@ -48,7 +49,7 @@ export const failuresBefore = (journal: Journal, run: Run, turn: number): Failur
     const stored = journal.find("wait", keyOf(run, turn, places + 1))
     if (stored === undefined) break
     places++
-    const read = decode(stored)
+    const read = codec().decode(stored)
     if (Option.isNone(read)) continue
     failures.push(read.value)
     used = read.value.used
@@ -66,7 +67,7 @@ export const recordFailure = (
   failure: EarlierFailure & { readonly used: Used }
 ): Effect.Effect<void> =>
   Effect.flatMap(
-    Effect.option(encode(failure)),
+    Effect.option(codec().encode(failure)),
     Option.match({
       // It is met again, where the process is killed in the wait.
       onNone: () => Effect.void,

@@ -2,6 +2,7 @@
 import * as Schema from "effect/Schema"
 import * as Response from "effect/ai/Response"
 import * as Toolkit from "effect/ai/Toolkit"
+import { atFirstUse } from "../foundation/atFirstUse.ts"
 import { deepJson } from "../foundation/canonicalJson.ts"
 import { isDeeperThan, maxDepth } from "../foundation/jsonShape.ts"
 
@@ -37,8 +38,8 @@ export const tokensOf = (
   outputTokens: finish?.usage.outputTokens.total ?? 0
 })
 
-const encodeSimple = Schema.encodeUnknownSync(Response.Part(Toolkit.empty))
-const encodeSimpleStream = Schema.encodeUnknownSync(Response.StreamPart(Toolkit.empty))
+const encodeSimple = atFirstUse(() => Schema.encodeUnknownSync(Response.Part(Toolkit.empty)))
+const encodeSimpleStream = atFirstUse(() => Schema.encodeUnknownSync(Response.StreamPart(Toolkit.empty)))
 
 /** A part that is a call or a result as a provider would give it; nothing for other parts. */
 export const encodeTool = (
@@ -56,8 +57,8 @@ export const encodeTool = (
 }
 
 /** A decoded part as a provider would give it. */
-export const encodePart = (part: Response.AnyPart): Response.PartEncoded => encodeTool(part) ?? encodeSimple(part)
+export const encodePart = (part: Response.AnyPart): Response.PartEncoded => encodeTool(part) ?? encodeSimple()(part)
 
 /** A decoded stream part as a provider would give it. */
 export const encodeStreamPart = (part: Response.AnyPart): Response.StreamPartEncoded =>
-  encodeTool(part) ?? encodeSimpleStream(part)
+  encodeTool(part) ?? encodeSimpleStream()(part)
