@@ -1,6 +1,6 @@
 /** Departures from the protocol that cannot be misread are read; those that can fail with a type. */
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, Budget, History, Recovery, Tool } from "@recourse/core"
+import { Agent, AgentEvent, Budget, History, Recovery, Tool } from "@recourse/core"
 import { type OpenAiCompatible, Presets } from "@recourse/openai-compatible"
 import { Effect, Exit, Schema } from "effect"
 import { Prompt } from "effect/ai"
@@ -336,19 +336,28 @@ describe("a refusal in prose", () => {
   const run = (replies: ReadonlyArray<Reply>, compact: boolean) =>
     Effect.gen(function*() {
       const seen: Array<HttpClientRequest.HttpClientRequest> = []
+      const compactions: Array<string> = []
+      const listener = AgentEvent.listen((event) =>
+        Effect.sync(() => event._tag === "ContextCompacted" && compactions.push(event.because))
+      )
       const report = yield* Agent.make("a", {
         tools: [grow],
         defaults: { onError: Recovery.standard },
         ...(compact ? { compact: { by: History.trimResults({ keep: 0 }) } } : {})
-      }).report("x").pipe(Effect.provide(answering(replies, {}, seen)))
-      return { report, sizes: seen.map((request) => textOf(request).length) }
+      }).report("x").pipe(Effect.provide([answering(replies, {}, seen), listener]))
+      return { report, compactions, sizes: seen.map((request) => textOf(request).length) }
     })
 
   it.effect("of a larger request than the last accepted one is tried once in a shorter form", () =>
     Effect.gen(function*() {
-      const { report, sizes } = yield* run([called("grow", "{}"), refusal, completion({ content: "done" })], true)
+      const { compactions, report, sizes } = yield* run([
+        called("grow", "{}"),
+        refusal,
+        completion({ content: "done" })
+      ], true)
       assert.deepStrictEqual(report.exit, Exit.succeed("done"))
       assert.isBelow(sizes[2]!, sizes[1]!)
+      assert.deepStrictEqual(compactions, ["context_length"])
       const again = yield* run([called("grow", "{}"), refusal, refusal], true)
       assert.isTrue(Exit.isFailure(again.report.exit))
       assert.strictEqual(again.sizes.length, 3)

@@ -146,11 +146,20 @@ describe("chat completions", () => {
         Effect.promise(() =>
           openai.chat.completions.create({ model, messages: [{ role: "user", content: "Hi" }] }).then(
             () => undefined,
-            (error: InstanceType<typeof OpenAI.APIError>) => ({ status: error.status, code: error.code })
+            (error: InstanceType<typeof OpenAI.APIError>) => ({
+              status: error.status,
+              code: error.code,
+              type: error.type
+            })
           )
         )
       assert.strictEqual((yield* failed("nobody"))?.status, 404)
-      assert.deepStrictEqual(yield* failed("clerk"), { status: 422, code: "approval_required" })
+      assert.deepStrictEqual(yield* failed("clerk"), {
+        status: 422,
+        code: "approval_required",
+        type: "invalid_request_error"
+      })
+      assert.deepStrictEqual((yield* server.runs.list({ status: "waiting" })).length, 0)
       assert.deepStrictEqual(server.world.deeds, [])
     }))
 

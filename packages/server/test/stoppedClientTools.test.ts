@@ -64,4 +64,22 @@ describe.each(Object.entries(kinds))("a call at the page of a run in %s", (_, ru
       const codes = codesIn((yield* server.model.lastRequest).prompt)
       assert.deepStrictEqual(codes, effects === "write" ? ["outcome_unknown"] : [])
     }))
+
+  it.live.each(["read", "write"] as const)(
+    "that a chat completion cannot answer ends with 422: %s",
+    (effects) =>
+      Effect.gen(function*() {
+        const server = yield* serve([ScriptedModel.call("pay", { order: 7 })], { runs: runs(effects) })
+        const request = { model: "clerk", messages: [{ role: "user", content: "Pay order 7" }] }
+        const answer = yield* server.post("/v1/chat/completions", request, { who: "bob" })
+        const { error }: { readonly error: { readonly code: string; readonly type: string } } = answer.json()
+        assert.deepStrictEqual([answer.status, error.code], [422, "client_tool"])
+        assert.notStrictEqual(error.type, "server_error")
+        for (;;) {
+          const [run] = yield* server.runs.list()
+          if (run?.status === "cancelled") return
+          yield* Effect.sleep("5 millis")
+        }
+      })
+  )
 })

@@ -51,6 +51,6 @@ const read = (message: Prompt.Message): Prompt.Message => {
 
 /** A conversation as a model reads it: with what pages said beside its messages. */
 export const withRequestContext = (prompt: Prompt.Prompt): Prompt.Prompt =>
-  prompt.content.some((message) => markIn(message, key) !== undefined)
+  prompt.content.some((message) => message.role === "user" && markIn(message, key) !== undefined)
     ? Prompt.fromMessages(prompt.content.map(read))
     : prompt
