@@ -1,0 +1,122 @@
+/** Statements of durable runs on their database: those of the table in `docs/sizing.md`. */
+import { assert, describe, it } from "@effect/vitest"
+import { Agent, Approval, Recovery, type Runs, Tool } from "@recourse/core"
+import { Durable, RunStore } from "@recourse/durable"
+import { ScriptedModel } from "@recourse/testing"
+import { type Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { sqlLayer } from "../support/connections.ts"
+import { sqlDatabases } from "../support/servers.ts"
+import { type Hook, watchedSql } from "../support/watchedSql.ts"
+
+const supported = sqlDatabases.filter(({ isShared, name }) => isShared && !name.startsWith("M"))
+
+const tool = (name: string, effects: "read" | "write", needsApproval = false) =>
+  Tool.make(name, { success: Schema.String, effects, needsApproval, execute: () => Effect.succeed(name) })
+
+const Clerk = Durable.make(
+  Agent.make("clerk", {
+    tools: [tool("look", "read"), tool("book", "write"), tool("pay", "write", true)],
+    defaults: { onError: Recovery.keepGoing }
+  })
+)
+
+/** Calls the tools that the input names, one after the other. */
+const model = ScriptedModel.layer(({ prompt }) => {
+  const user = prompt.content.find(({ role }) => role === "user")
+  const names = JSON.stringify(user).match(/look|book|pay/g) ?? []
+  const name = names[prompt.content.filter(({ role }) => role === "assistant").length]
+  return name === undefined ? ScriptedModel.text("Done.") : ScriptedModel.call(name, {})
+})
+
+const wordOf = (statement: string): string =>
+  statement.startsWith("WITH given")
+    ? "step"
+    : statement.startsWith("INSERT INTO \"recourse_runs\"")
+    ? "start"
+    : statement.includes("status = 'running', lent = 0, epoch = epoch + 1")
+    ? "claim"
+    : statement.split(" ", 1)[0]!
+
+/** A runner with a log of its statements: a word for each, and one for each transaction with its number of statements. */
+const withLog = async (
+  open: (typeof supported)[number]["open"],
+  poll: Duration.Input,
+  test: (take: () => ReadonlyArray<string>) => Effect.Effect<void, unknown, Runs.Runs>
+) => {
+  const { address, close } = await open()
+  const sql = sqlLayer(address)
+  let log: Array<string> = []
+  /** Of the connections that are in a transaction: its number of statements. */
+  const transactions = new Map<unknown, number>()
+  const before: Hook = (text, connection) =>
+    Effect.sync(() => {
+      const word = wordOf(text.trim().replaceAll(/\s+/g, " "))
+      const within = transactions.get(connection)
+      if (word === "BEGIN") transactions.set(connection, 0)
+      else if (word === "COMMIT") {
+        log.push(`transaction of ${within}`)
+        transactions.delete(connection)
+      } else if (within === undefined) log.push(word)
+      else transactions.set(connection, within + 1)
+    })
+  /** The statements since the last time, with transactions as one. */
+  const take = () => {
+    const words = log
+    log = []
+    return words
+  }
+  await Effect.runPromise(Effect.scoped(Layer.build(RunStore.layerSql().pipe(Layer.provide(sql)))))
+  const store = RunStore.layerSql({ create: false }).pipe(
+    Layer.provide(watchedSql({ before, after: () => Effect.void }))
+  )
+  const runners = Durable.layer([Clerk], { poll, lease: "10 minutes" }).pipe(
+    Layer.provide([store, model, Approval.layerKey(Redacted.make("a key of at least thirty-two bytes"))]),
+    Layer.provide(sql)
+  )
+  try {
+    await Effect.runPromise(test(take).pipe(Effect.provide(runners), Effect.scoped))
+  } finally {
+    await close()
+  }
+}
+
+describe.each(supported)("statements of a durable run: $name", ({ name, open }) => {
+  it("are one for the start, a read with its answer, the record before a write, its outcome, and the end", () =>
+    withLog(open, "10 minutes", (take) =>
+      Effect.gen(function*() {
+        yield* Effect.sleep("100 millis")
+        take()
+        yield* Clerk.run("r1", "look book")
+        const words = take().filter((word) => word !== "claim" && word !== "SELECT")
+        // SQLite takes no statement that writes to two tables.
+        const end = name.startsWith("PostgreSQL") ? ["step"] : ["transaction of 2"]
+        assert.deepStrictEqual(words, ["start", "step", "step", "step", "step", ...end])
+      })))
+
+  it("are a transaction of four for a wait, and two for its decision and the resumption", () =>
+    withLog(open, "10 minutes", (take) =>
+      Effect.gen(function*() {
+        yield* Effect.sleep("100 millis")
+        take()
+        yield* Clerk.start("r1", "pay")
+        const waits = Effect.map(Clerk.poll("r1"), ({ status }) => status === "waiting")
+        yield* Effect.repeat(Effect.delay(waits, "20 millis"), { until: (is) => is })
+        assert.include(take(), "transaction of 4")
+        const { pending } = yield* Clerk.poll("r1")
+        yield* Clerk.decide("r1", pending.map((call) => Approval.approve(call)))
+        yield* Clerk.await("r1")
+        const ofDecision = take().filter((word) => word.startsWith("transaction"))
+        assert.deepStrictEqual(ofDecision.slice(0, 2), ["transaction of 4", "transaction of 3"])
+      })))
+
+  it("are one for each poll of a runner without runs", () =>
+    withLog(open, "20 millis", (take) =>
+      Effect.gen(function*() {
+        yield* Effect.sleep("100 millis")
+        take()
+        yield* Effect.sleep("200 millis")
+        const words = take()
+        assert.deepStrictEqual([...new Set(words)], ["claim"])
+        assert.isAtMost(words.length, 11)
+      })))
+})
