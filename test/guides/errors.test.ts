@@ -2,7 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Core from "@recourse/core"
 import * as Durable from "@recourse/durable"
+import * as Mcp from "@recourse/mcp"
+import * as OAuth from "@recourse/mcp/OAuth"
 import * as OpenAi from "@recourse/openai-compatible"
+import * as Server from "@recourse/server"
 import * as Testing from "@recourse/testing"
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -19,12 +22,13 @@ const sections = new Map(
   })
 )
 
-const exported = new Set(
-  [Core, Durable, OpenAi, Testing].flatMap((barrel) => Object.values<object>(barrel)).flatMap((module) =>
+const errorsOf = (modules: ReadonlyArray<object>): ReadonlyArray<string> =>
+  modules.flatMap((module) =>
     Object.entries(module).filter(([, value]) => typeof value === "function" && value.prototype instanceof Error)
       .map(([name]) => name)
   )
-)
+
+const exported = new Set(errorsOf([Core, Durable, OpenAi, Testing].flatMap((barrel) => Object.values<object>(barrel))))
 
 /** The sentence of each code of the table, as the source has it. */
 const sentences = new Map(
@@ -46,6 +50,12 @@ describe("docs/errors.md", () => {
     const described = [...sections.keys()].filter((name) => /^[A-Z]\w+$/.test(name))
     assert.isAbove(exported.size, 30)
     assert.deepStrictEqual(described.toSorted(), [...exported, "AiError"].toSorted())
+  })
+
+  it("names each error of MCP servers and of servers over HTTP", () => {
+    const others = errorsOf([...Object.values<object>(Mcp), ...Object.values<object>(Server), OAuth])
+    assert.isAbove(others.length, 15)
+    for (const name of others) assert.include(page, `\`${name}\``)
   })
 
   it("has a section for each code of a failed result, and no section for one that is gone", () => {

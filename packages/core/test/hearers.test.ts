@@ -1,7 +1,7 @@
 /** Plain functions that hear events. */
 import { ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
+import { Clock, Effect, Layer, Logger } from "effect"
 import { Agent, AgentEvent } from "@recourse/core"
 
 const inner = Agent.make("inner", {})
@@ -40,5 +40,43 @@ describe("CurrentHearer", () => {
       assert.strictEqual(answer, "Done.")
       assert.isAbove(events, 5)
       assert.deepStrictEqual(logged, [["A listener failed: the run goes on"]])
+    }))
+})
+
+const { emit } = await import(new URL("../src/internal/run/run.ts", import.meta.url).href) as {
+  readonly emit: (run: { readonly audience: unknown } | undefined, body: () => never) => Effect.Effect<void>
+}
+
+describe("a run without a listener", () => {
+  it.effect("builds no event", () =>
+    Effect.gen(function*() {
+      const body = (): never => assert.fail("an event was built")
+      yield* emit(undefined, body)
+      yield* emit({ audience: undefined }, body)
+    }))
+
+  it.effect("reads the clock for no event", () =>
+    Effect.gen(function*() {
+      /** How often a run reads the clock: events have their time, and spans theirs. */
+      const reads = (listeners: Layer.Layer<never>) =>
+        Effect.gen(function*() {
+          let count = 0
+          const clock = yield* Clock.Clock
+          const counting: Clock.Clock = {
+            ...clock,
+            currentTimeMillisUnsafe: () => (count++, clock.currentTimeMillisUnsafe())
+          }
+          yield* outer.run("Hi").pipe(
+            Effect.provideService(Clock.Clock, counting),
+            Effect.provide(listeners),
+            Effect.provide(script())
+          )
+          return count
+        })
+      let events = 0
+      const without = yield* reads(Layer.empty)
+      const withListener = yield* reads(AgentEvent.listen(() => Effect.sync(() => void events++)))
+      assert.isAbove(events, 10)
+      assert.isAtLeast(withListener - without, events)
     }))
 })
