@@ -537,7 +537,7 @@ describe("the record of a call", () => {
       readonly [effects: Effects | "none", Partial<Record>, isWrite: boolean, mayHaveWritten: boolean]
     > = [
       ["none", { happened: "yes" }, true, true],
-      ["none", { happened: "unknown" }, false, false],
+      ["none", { happened: "unknown" }, true, true],
       ["none", {}, false, false],
       ["read", done, false, false],
       ["write", done, true, true],

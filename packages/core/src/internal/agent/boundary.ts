@@ -156,7 +156,10 @@ class Boundary<Out, E, R, R2> {
     const isOutermost = this.run.parent === undefined || this.mode.over !== undefined
     const exit = isOutermost && waitsForNobody(this.run, ended) ? Exit.interrupt() : withoutUndone(this.run, ended)
     if (compensates === undefined) return this.end(exit)
-    if (Exit.isFailure(exit)) recallDone(this.run)
+    if (Exit.isFailure(exit)) {
+      recallDone(this.run)
+      done!.noteRunning()
+    }
     return done!.size === 0 ? this.end(exit) : this.unwind(compensates, done!, exit)
   }
 

@@ -184,7 +184,7 @@ class Execution<Params, A, D, R> {
     const { info } = this.executable
     if (info.effects === "write" || info.passesKey) noteStartedWrite(run, record)
     if (isUnguarded(info, record)) noteWritten(run)
-    if (this.executable.info.compensation !== undefined) this.position = record.position = run?.done?.begin()
+    if (info.compensation !== undefined) this.position = record.position = this.startWrite()
     const executed = intercepted(this.executable, this.attempt, this.params)
     return this.commit === undefined ? executed : this.commit.around(executed)
   }
@@ -204,6 +204,7 @@ class Execution<Params, A, D, R> {
       if (this.isCharged) run!.account.refund("toolCalls")
       return
     }
+    if (this.position !== undefined) run!.done!.ended(this.position)
     // It goes on when the agent does that is the tool.
     if (waitsInAgent(record, this.attempt.number)) return end(record, record.known)
     const isKeyed = idempotencyOf(this.executable, this.attempt.call) !== undefined
@@ -225,6 +226,15 @@ class Execution<Params, A, D, R> {
       this.encoded = encoded
       return answer
     })
+  }
+
+  private startWrite(): number | undefined {
+    const { attempt: { call, run }, executable } = this
+    const { info } = executable
+    const isKeyed = idempotencyOf(executable, call) !== undefined
+    return run?.done?.start((position) =>
+      noteDone({ call, encoded: undefined, info, isKeyed, live: undefined, position, run }, Exit.fail(undefined))
+    )
   }
 
   private noteDone(exit: Exit.Exit<unknown, unknown>, isKeyed: boolean): void {

@@ -17,7 +17,7 @@ export const begin = (record: CallRecord, now: () => number): void => {
   record.executed = true
   record.running++
   record.happened = "unknown"
-  if (mayBeRepeated(record.tool!) && record.within === undefined) return
+  if (record.tool !== undefined && mayBeRepeated(record.tool) && record.within === undefined) return
   if (isFirst) record.startedAt = now()
   forEachAround(record, (outer) => void (outer.within ??= new Set()).add(record), outerOf)
 }

@@ -379,11 +379,11 @@ export const noteDegraded = (record: CallRecord, marks: ReadonlyArray<Degraded> 
 
 /**
  * The writes that have begun in a call: its own, and those within it, also of agents. A call without a tool is one that was done
- * before the run paused.
+ * before the run paused, or that an earlier execution has started.
  */
 export const writesWithin = (record: CallRecord): ReadonlyArray<CallRecord> =>
   [record, ...record.within ?? []].filter(({ executed, happened, tool }) =>
-    tool === undefined ? happened === "yes" : tool.effects === "write" && (executed || happened !== "no")
+    tool === undefined ? happened !== "no" : tool.effects === "write" && (executed || happened !== "no")
   )
 
 /** Whether a write may have been done in a call. */

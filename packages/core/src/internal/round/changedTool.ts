@@ -4,6 +4,7 @@
  */
 import type { Journal } from "../../Journal.ts"
 import { hasIntent, writesIntents } from "../call/intent.ts"
+import { recordStart } from "../call/happened.ts"
 import { newRecord } from "../call/newRecord.ts"
 import type { ToolInfo } from "../call/record.ts"
 import * as Arguments from "../call/arguments.ts"
@@ -30,8 +31,14 @@ export const mayHaveBegun = (
 }
 
 /** Writes down that an earlier life may have executed a call, and answers what is said of it. */
-export const unknownSince = ({ run, shown: { user } }: RoundContext, call: RequestedCall): ToolFailure => {
+export const unknownSince = (
+  { run, shown: { user }, tools, within }: RoundContext,
+  call: RequestedCall
+): ToolFailure => {
   recallCall(run, call.id)
+  const record = newRecord(call.id, { around: within })
+  record.tool = tools.get(call.name)?.tool.info
+  recordStart(run, record, "unknown", () => run.clock.currentTimeMillisUnsafe())
   addExecuted(run, {
     tool: call.name,
     callId: call.id,
@@ -39,7 +46,7 @@ export const unknownSince = ({ run, shown: { user } }: RoundContext, call: Reque
     arguments: Arguments.toText(call.params),
     outcome: "unknown"
   })
-  return outcomeUnknown(newRecord(call.id), run.id, user)
+  return outcomeUnknown(record, run.id, user)
 }
 
 /** The result of such a call. */

@@ -59,9 +59,11 @@ export interface Done {
   readonly position: number
 }
 
-/** Counts executions as they begin: one for a run and all within it. */
+/** Executions in the order of their starts: one list for a run and all within it. */
 export interface Positions {
   next: number
+  /** Writes that are executed now, by their positions. */
+  readonly running: Map<number, () => void>
 }
 
 /** The writes of a run that are not undone, by their ids. */
@@ -80,13 +82,30 @@ export class DoneWrites {
 
   constructor(undoesWhenRejected: boolean, around: DoneWrites | undefined, resumed: ReadonlyArray<DoneWrite> = []) {
     this.undoesWhenRejected = undoesWhenRejected
-    this.positions = around?.positions ?? { next: 0 }
+    this.positions = around?.positions ?? { next: 0, running: new Map() }
     for (const write of resumed) this.set({ write, live: undefined, position: this.begin() })
   }
 
   /** An execution begins: answers its place. What ended before it began has a place before it. */
   begin(): number {
     return this.positions.next++
+  }
+
+  /** A write is executed from now on. `note` adds it to the logs of its runs as one whose outcome is unknown. */
+  start(note: (position: number) => void): number {
+    const position = this.begin()
+    this.positions.running.set(position, () => note(position))
+    return position
+  }
+
+  /** The execution at a position has ended. */
+  ended(position: number): void {
+    this.positions.running.delete(position)
+  }
+
+  /** Adds the writes that are executed now: a fiber that a tool has detached executes them behind the end of its call. */
+  noteRunning(): void {
+    for (const note of this.positions.running.values()) note()
   }
 
   get size(): number {

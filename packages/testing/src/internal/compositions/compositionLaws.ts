@@ -61,6 +61,14 @@ const isAgent = ({ does }: Step): boolean => does === "clerk" || does === "telle
 const runsAtOnce = ({ recovery, steps }: Composition): boolean =>
   steps.some((step) => isAgent(step) && (recovery.includes("race") || attemptsAtOnce.has(step.how)))
 
+/**
+ * Not held: calls by hand of two tools of one name with equal arguments. A tool object that is new behind a failed call of the name is taken
+ * for the failed tool, made again.
+ */
+const looksMadeAgain = ({ bank, keyed, steps }: Composition): boolean =>
+  keyed !== "order" && bank.some((outcome) => outcome !== "ok" && outcome !== "slow") &&
+  steps.some(({ does }) => does === "otherBank") && steps.some(({ does }) => does === "pay" || does === "obey")
+
 /** Whether later executions know of the earlier ones by the ledger alone. */
 const hasNoJournal = ({ deployed, executions }: Composition): boolean =>
   executions.length > 0 && deployed === "withoutJournal"
@@ -80,7 +88,7 @@ export const compositionLaws = {
   /** An answer that names a bank comes from the bank that was asked. */
   writes_reach_their_own_service: ({ composition, pauses, payments }) =>
     // A later process, or a resumed run, does not know which tool claimed an entry.
-    composition.executions.length > 0 || pauses.length > 0 ?
+    composition.executions.length > 0 || pauses.length > 0 || looksMadeAgain(composition) ?
       [] :
       payments.answers.flatMap(({ bank, text }) =>
         ["A", "B"].flatMap((other) =>
@@ -211,9 +219,10 @@ const isAnswered = ({ composition, executions }: ObservedComposition, id: string
       isSameCall(call.callId, id) && call.arguments === JSON.stringify({ order })
     ) === true
 
-/** Whether two payments are one write: the same one, or of one key. */
+/** Whether two payments are one write: the same one, or of one key. A later process does not know which tool has claimed a key. */
 const isOneWrite = (one: Payment, other: Payment): boolean =>
-  one === other || (one.key !== undefined && one.key === other.key && one.bank === other.bank)
+  one === other ||
+  (one.key !== undefined && one.key === other.key && (one.bank === other.bank || one.process !== other.process))
 
 /** Whether the run has failed for good: not with the question of an agent that its executor runs. */
 const hasFailed = ({ events, executions }: ObservedComposition): boolean => {
