@@ -67,7 +67,7 @@ describe("calls that nobody decided about", () => {
     const { content } = calledOff({
       calls: ["c1", "c2", "c3", "c4"].map((id) => ({ id, name: "look" })),
       results,
-      outcomeOf: (id: string) => id === "c4" ? "unknown" : "unanswered",
+      outcomeOf: (id: string) => id === "c4" ? "unknown" : "not_made",
       runId: "r"
     })
     assert.deepStrictEqual(
