@@ -4,7 +4,7 @@ import { Clock, Effect, Exit, Layer, Schema, Stream } from "effect"
 import { LanguageModel } from "effect/ai"
 import { Agent, type AgentEvent, ModelProvider, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
-import { VirtualTime } from "@recourse/testing"
+import { ScriptedModel, VirtualTime } from "@recourse/testing"
 
 const words = "one two three four five six seven eight nine ten ".split(/(?<= )/u)
 
@@ -154,4 +154,22 @@ describe("an answer of a durable run", () => {
       }
       assert.isAbove(restarts, 1)
     }))
+})
+
+describe("a durable run", () => {
+  it.live.each([undefined, true, false])(
+    "asks its model for a stream unless it is told not to: %s",
+    (streaming) =>
+      Effect.gen(function*() {
+        const requests: Array<boolean> = []
+        const model = ScriptedModel.layer((request) => {
+          requests.push(request.streaming)
+          return ScriptedModel.text("Hello.")
+        })
+        const greeter = Durable.make(Agent.make("greeter", {}), streaming === undefined ? {} : { streaming })
+        const layer = Durable.layer([greeter]).pipe(Layer.provide([RunStore.layerMemory, model]))
+        assert.strictEqual(yield* greeter.run("r1", "Hi").pipe(Effect.provide(layer)), "Hello.")
+        assert.deepEqual(requests, [streaming ?? true])
+      })
+  )
 })
