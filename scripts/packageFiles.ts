@@ -16,7 +16,6 @@ const src = join(folder, "src")
 const shared: Readonly<Record<string, ReadonlyArray<string>>> = {
   words: [
     "AgentError",
-    "AgentEventSchema",
     "Budget",
     "Guardrail",
     "Journal",

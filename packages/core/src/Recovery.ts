@@ -35,7 +35,6 @@ export {
   type Ending,
   type FixEntry,
   type NoPolicy,
-  policy,
   type PolicyTag,
   PolicyTypeId,
   type Recovered,
@@ -45,3 +44,4 @@ export {
 } from "./internal/recovery/policy.ts"
 export { chatSafe, keepGoing, standard } from "./internal/recovery/presets.ts"
 export { retry, type RetryOptions } from "./internal/recovery/retry.ts"
+export { policy } from "./internal/recovery/tablePolicy.ts"

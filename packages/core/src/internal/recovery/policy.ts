@@ -8,20 +8,10 @@ import { ToolCall } from "../call/call.ts"
 import { rethrowError } from "../call/repetition.ts"
 import type { Escalation, ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import { escalate } from "./escalate.ts"
-import {
-  fix,
-  type Fixer,
-  type FixerError,
-  type FixError,
-  type FixerServices,
-  type FixInput,
-  type FixOptions,
-  type TextFixer
-} from "./fix.ts"
+import type { Fixer, FixInput, FixOptions, TextFixer } from "./fix.ts"
 import type { FixTag } from "./fixRequest.ts"
 import { isTransient, mayRepeat, retryBy, type RetryOptions, type Rule, ruleOf } from "./retry.ts"
 import { catchTags, isTagged, type Tagged } from "../foundation/errorTags.ts"
-import type { OnlyKnown } from "../foundation/misspelt.ts"
 
 /** The errors that a policy can decide about. */
 export type PolicyTag =
@@ -77,6 +67,9 @@ export interface Table<out FE = never, out FR = never> {
 
 /** Any table. */
 export interface AnyTable extends Table<unknown, unknown> {}
+
+/** A table that fixes nothing. */
+export type TableWithoutFixes = { readonly [K in keyof Table]?: Exclude<Table[K], { readonly fix: unknown }> }
 
 /** The brand of policies. */
 export const PolicyTypeId = "~@recourse/core/Recovery/Policy" as const
@@ -148,25 +141,20 @@ export type AfterDefaults<E, D, O> = [DefaultOf<D, O>] extends [never] ? E
 export type PolicyServices<P> = P extends RecoveryPolicy<infer _Handles, infer _Adds, infer R> ? R : never
 
 /** What ends with the model, whatever a condition says. An entry that is there only sometimes handles nothing. */
-type HandledTags<T> = {
+export type HandledTags<T> = {
   [K in keyof T & string]-?: [T[K]] extends ["escalate" | { readonly otherwise: "escalate" }] ? K : never
 }[keyof T & string]
 
 type EndingOf<Entry> = Entry extends { readonly otherwise: infer Otherwise } ? Otherwise : Entry
 
 /** What a policy adds that hands an error to the model only sometimes. */
-type SometimesEscalates<T, Certain = HandledTags<T>> = T extends unknown ? {
+export type SometimesEscalates<T, Certain = HandledTags<T>> = T extends unknown ? {
     [K in Exclude<keyof T & string, Certain>]-?: "escalate" extends EndingOf<T[K]> ? Escalation : never
   }[Exclude<keyof T & string, Certain>]
   : never
 
-/** The fixers of a table, those behind conditions included. */
-type FixersOf<T> = T extends unknown ? {
-    [K in keyof T]-?: T[K] extends infer Entry ? Entry extends { readonly fix: infer F } ? F : never : never
-  }[keyof T]
-  : never
-
-type Step = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
+/** What a policy does with a call. */
+export type Step = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
 
 const fails = (tag: PolicyTag) => (error: unknown): boolean =>
   isTagged(error, [tag]) || (mayRepeat(error) && error.causes.at(-1)?.error === tag)
@@ -191,49 +179,21 @@ const ends = (tag: PolicyTag, entry: Exclude<AnyTable[PolicyTag], undefined>): S
     : Function.identity
 }
 
-/**
- * Makes a policy of a table. What the table does not mention goes on as it is.
- *
- * **Example** (Failures of executors are for the model to see)
- *
- * ```ts
- * import { Effect } from "effect"
- * import { Recovery, Tool, ToolCall } from "@recourse/core"
- *
- * const policy = Recovery.policy({ InvalidArgs: "escalate", ExecutionError: { retry: { times: 1 }, otherwise: "escalate" } })
- *
- * const Down = Tool.make("down", { effects: "read", execute: () => Effect.fail("down" as const) })
- *
- * await Effect.runPromise(
- *   policy(Down.call).pipe(
- *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })),
- *     Effect.catchTag("Escalation", (escalation) => Effect.succeed(escalation.attempt))
- *   )
- * ) // => 2
- * ```
- */
-export const policy = <const T extends AnyTable>(
-  table: T & OnlyKnown<T, keyof Table>
-): RecoveryPolicy<
-  HandledTags<T>,
-  FixError<FixerError<FixersOf<T>>> | SometimesEscalates<T>,
-  FixerServices<FixersOf<T>>
-> => {
-  const entries: AnyTable = table
-  const tags = (Object.keys(entries) as ReadonlyArray<PolicyTag>).filter((tag) => entries[tag] !== undefined)
-  const rules: Array<Rule> = []
-  const fixes: Array<Step> = []
-  for (const tag of tags) {
-    const entry = entries[tag]!
-    if (typeof entry === "string") continue
-    if ("retry" in entry) rules.push(ruleFor(tag, entry))
-    else {fixes.push(
-        fix(tag as FixTag, entry.fix as TextFixer<string, unknown, unknown>, { times: entry.times }) as Step
-      )}
-  }
-  // Fixes stand around retries, so that what is tried again has the arguments of the fixer.
-  const all = [...rules.length === 0 ? [] : [retryBy(rules)], ...fixes, ...tags.map((tag) => ends(tag, entries[tag]!))]
+/** Makes a policy of a table and of the steps that fix what it says. What the table does not mention passes as it is. */
+export const policyOf = (table: AnyTable, fixes: ReadonlyArray<Step>): AnyPolicy => {
+  const tags = (Object.keys(table) as ReadonlyArray<PolicyTag>).filter((tag) => table[tag] !== undefined)
+  const rules = tags.flatMap((tag) => {
+    const entry = table[tag]!
+    return typeof entry !== "string" && "retry" in entry ? [ruleFor(tag, entry)] : []
+  })
+  // Fixes are around retries, so that what is tried again has the arguments of the fixer.
+  const all = [...rules.length === 0 ? [] : [retryBy(rules)], ...fixes, ...tags.map((tag) => ends(tag, table[tag]!))]
   const apply = (call: Effect.Effect<unknown, unknown, unknown>) =>
     all.reduce((recovered, step) => step(recovered), call)
   return Object.assign(apply, { [PolicyTypeId]: PolicyTypeId, table }) as never
 }
+
+/** Makes a policy of a table that fixes nothing. */
+export const policyWithoutFixes = <const T extends TableWithoutFixes>(
+  table: T
+): RecoveryPolicy<HandledTags<T>, SometimesEscalates<T>, never> => policyOf(table, []) as never

@@ -9,7 +9,7 @@ import { isWrite } from "../call/execution.ts"
 import { type CallRecord, errorFields } from "../call/record.ts"
 import { isTransient as isTransientFailure } from "../projection/declaration.ts"
 import { escalateError } from "./escalate.ts"
-import { type AnyTable, policy, PolicyTypeId, type RecoveryPolicy } from "./policy.ts"
+import { PolicyTypeId, policyWithoutFixes, type RecoveryPolicy, type TableWithoutFixes } from "./policy.ts"
 
 const twice = { times: 2 }
 
@@ -83,11 +83,11 @@ export const standard: RecoveryPolicy<
   Escalation,
   never
 > = (() => {
-  const table: AnyTable = {
+  const table: TableWithoutFixes = {
     ...always,
     ExecutionError: { retry: { ...twice, while: isDeclaredTransient }, otherwise: "rethrow" }
   }
-  const recovered = policy(table)
+  const recovered = policyWithoutFixes(table)
   const apply = (call: Effect.Effect<unknown, unknown, unknown>) =>
     Effect.catchIf(recovered(call), isTold, (error) => escalateError(error))
   return Object.assign(apply, { [PolicyTypeId]: PolicyTypeId, table })
@@ -124,7 +124,7 @@ export const keepGoing: RecoveryPolicy<
   | "PartialSuccess",
   never,
   never
-> = policy({
+> = policyWithoutFixes({
   ...always,
   ExecutionError: { retry: { ...twice, while: isDeclaredTransient }, otherwise: "escalate" }
 })
@@ -189,7 +189,7 @@ export const chatSafe: RecoveryPolicy<
   never,
   never
 > = (() => {
-  const recovered = policy({
+  const recovered = policyWithoutFixes({
     ...always,
     InvalidResult: "escalate",
     ExecutionError: { retry: { ...twice, while: isDeclaredTransient }, otherwise: "escalate" }

@@ -15,6 +15,7 @@ import { escalateError } from "../recovery/escalate.ts"
 import type { SchemaServices, WriteError } from "./callTypes.ts"
 import { schemaFromJsonSchema } from "./jsonSchemaParameters.ts"
 import { define } from "./make.ts"
+import { modelDefinition } from "./modelDefinition.ts"
 import { onError } from "./onError.ts"
 import type { Any, Tool, Trust } from "./tool.ts"
 
@@ -203,13 +204,15 @@ export const requestTool = (
 ): Any => {
   const { schema, unchecked } = schemaFromJsonSchema(`Tool "${name}"`, parameters, { unchecked: "any" })
   const tool = clientOf(
-    AiTool.dynamic(name, {
-      description,
-      parameters,
-      success: Schema.Json,
-      failure: ToolFailure,
-      failureMode: "return"
-    }).annotate(AiTool.Strict, false),
+    modelDefinition(
+      AiTool.dynamic(name, {
+        description,
+        parameters,
+        success: Schema.Json,
+        failure: ToolFailure,
+        failureMode: "return"
+      }).annotate(AiTool.Strict, false)
+    ),
     schema,
     unchecked,
     { trust: "untrusted" },

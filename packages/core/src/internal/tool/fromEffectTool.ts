@@ -24,6 +24,7 @@ import type {
 } from "./callTypes.ts"
 import { schemaFromJsonSchema } from "./jsonSchemaParameters.ts"
 import { define as defineTool } from "./make.ts"
+import { modelDefinition } from "./modelDefinition.ts"
 import type * as Tool from "./tool.ts"
 
 /** What is said about a tool beyond its definition. */
@@ -129,7 +130,7 @@ export const define = (
   const checked = jsonSchema && schemaFromJsonSchema(`Tool "${definition.name}"`, jsonSchema, options)
   const asks = options?.needsApproval
   return defineTool({
-    definition: asks === undefined ? definition : definition.setNeedsApproval(undefined as never),
+    definition: modelDefinition(asks === undefined ? definition : definition.setNeedsApproval(undefined as never)),
     parameters: checked?.schema,
     unchecked: checked?.unchecked,
     effects: options?.effects ?? effectsOf(definition),

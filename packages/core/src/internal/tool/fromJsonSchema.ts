@@ -36,6 +36,7 @@ import type {
 } from "./callTypes.ts"
 import { type JsonObject, type JsonParameters, schemaFromJsonSchema } from "./jsonSchemaParameters.ts"
 import { type BaseOptions, define } from "./make.ts"
+import { modelDefinition } from "./modelDefinition.ts"
 import { checkToolOptions, jsonSchemaKinds } from "./optionKinds.ts"
 import type { Tool, Trust } from "./tool.ts"
 
@@ -128,14 +129,16 @@ export const fromJsonSchema = <
   const { schema, unchecked } = schemaFromJsonSchema(`Tool "${name}"`, given.parameters, given)
   return define({
     ...given,
-    definition: AiTool.dynamic(name, {
-      description: given.description,
-      parameters: given.parameters,
-      success,
-      failure: ToolFailure,
-      failureMode: "return",
-      toModelOutput: given.toModelOutput
-    }).annotate(AiTool.Strict, false),
+    definition: modelDefinition(
+      AiTool.dynamic(name, {
+        description: given.description,
+        parameters: given.parameters,
+        success,
+        failure: ToolFailure,
+        failureMode: "return",
+        toModelOutput: given.toModelOutput
+      }).annotate(AiTool.Strict, false)
+    ),
     parameters: schema,
     unchecked,
     idempotency: given.idempotency &&

@@ -45,7 +45,6 @@ import type {
 } from "./callTypes.ts"
 import { fromRecovered } from "./complete.ts"
 import { parametersOf } from "../foundation/sentSchema.ts"
-import { modelDefinition } from "./modelDefinition.ts"
 import { asEffect, type Execute } from "./preliminary.ts"
 import { checkToolOptions, makeKinds } from "./optionKinds.ts"
 import type { Any, Tool, Trust } from "./tool.ts"
@@ -295,6 +294,7 @@ const approvalOf = (needs: NeedsApproval<never, Approves | undefined> | undefine
 /** @internal Makes a tool from a definition of `effect/ai`. */
 // oxlint-disable-next-line max-lines-per-function -- one declaration is checked and completed
 export const define = (options: {
+  /** A dynamic one has the JSON Schema that models are sent (`modelDefinition`). */
   readonly definition: AiTool.Any
   /** What arguments are checked by. Default: the definition's. */
   readonly parameters?: Schema.Top | undefined
@@ -354,7 +354,7 @@ export const define = (options: {
   if (options.compensate !== undefined && effects === "read") {
     throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "compensate is for tools that do something" })
   }
-  const sent = modelDefinition(options.definition)
+  const { definition: sent } = options
   const asked = options.needsApproval === undefined || sent.needsApproval !== undefined
     ? sent
     : sent.setNeedsApproval(
