@@ -25,12 +25,16 @@ class LongFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ["packages/*/test/**/*.test.ts", "examples/*/test/**/*.test.ts", "test/**/*.test.ts"],
-    globalSetup: ["packages/studio/test/support/pages.ts"],
+    globalSetup: ["packages/studio/test/support/pages.ts", "test/support/seed.ts"],
     isolate: false,
     // Drawn programs make much that is soon garbage: a tenth less time.
     execArgv: ["--max-semi-space-size=64"],
-    // Processes that tests start: they load in half the time.
-    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/node", import.meta.url)) },
+    env: {
+      // Processes that tests start: they load in half the time.
+      NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/node", import.meta.url)),
+      // Each run draws other plans and programs, and interrupts at other operations.
+      RECOURSE_SEED: process.env["RECOURSE_SEED"] ?? String(Math.floor(Math.random() * 1_000_000))
+    },
     sequence: { sequencer: LongFirst },
     // Tests of real servers and processes wait: one more than the two cores keeps these busy.
     maxWorkers: 3,

@@ -131,7 +131,7 @@ const runOnce = (job: Job): Promise<"ended" | "stuck"> =>
       detached: true,
       shell: process.platform === "win32",
       // Laws of drawn programs are over in a second with a few of them, and so are not left out.
-      env: { RECOURSE_PROGRAMS: "12", ...process.env, MUTATE_JOB: jobFile }
+      env: { RECOURSE_PROGRAMS: "12", RECOURSE_PLANS: "100", ...process.env, MUTATE_JOB: jobFile }
     })
     let stuck = false
     const end = (): void => {

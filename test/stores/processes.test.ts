@@ -1,98 +1,12 @@
-/** The idempotency ledger among real processes: ones that die, and ones that make the same writes at once. */
+/** The idempotency ledger among real processes that make the same writes at once. */
 import { assert, describe, it } from "@effect/vitest"
-import { spawn } from "node:child_process"
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { setTimeout } from "node:timers/promises"
-import { bundled } from "../support/bundled.ts"
-import type { Address } from "../support/connections.ts"
 import { forProcessLeases } from "../support/forLeases.ts"
 import { redis, sqlDatabases } from "../support/servers.ts"
+import { at, linesOf, running } from "./storeProcesses.ts"
 
 /** How many processes race, and for how many keys. */
 const processes = Number(process.env["TEST_PROCESSES"] ?? 3)
-const keys = Number(process.env["TEST_KEYS"] ?? 40)
-
-const running = (env: Readonly<Record<string, string>>) => (file: string, ...args: ReadonlyArray<string>) =>
-  new Promise<{ readonly exit: number | null; readonly output: string }>((resolve, reject) => {
-    const child = spawn(process.execPath, [bundled(join(import.meta.dirname, file)), ...args], {
-      stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, ...env, NODE_OPTIONS: "--disable-warning=ExperimentalWarning" }
-    })
-    let output = ""
-    child.stdout.on("data", (chunk: Buffer) => output += chunk.toString())
-    child.on("error", reject)
-    child.on("close", (exit) => resolve({ exit, output }))
-  })
-
-const run = running({})
-
-/** Runs a test at an address, with a file in which processes leave their side effects. */
-const at = async (
-  open: (directory: string) => Promise<{ readonly address: Address; readonly close: () => Promise<void> }>,
-  test: (address: Address, effects: string) => Promise<void>
-) => {
-  const directory = mkdtempSync(join(tmpdir(), "recourse-"))
-  const place = await open(directory)
-  const effects = join(directory, "effects.log")
-  writeFileSync(effects, "")
-  try {
-    await test(place.address, effects)
-  } finally {
-    await place.close()
-    rmSync(directory, { recursive: true, force: true })
-  }
-}
-
-const linesOf = (file: string): ReadonlyArray<string> => readFileSync(file, "utf8").trim().split("\n")
-
-const close = () => Promise.resolve()
-const places = [
-  {
-    name: "files",
-    open: (directory: string) =>
-      Promise.resolve({ address: { kind: "files", directory: join(directory, "ledger") } as const, close })
-  },
-  ...[...sqlDatabases, redis].map(({ isShared, name, open }) => ({
-    name,
-    open: (directory: string) =>
-      isShared
-        ? open()
-        : Promise.resolve({ address: { kind: "pglite", directory: join(directory, "ledger") } as const, close })
-  }))
-]
-
-describe.concurrent("a process that dies between the payment and its record", () => {
-  for (const { name, open } of places) {
-    it(
-      `leaves an unknown outcome that the next one reports instead of paying again: ${name}`,
-      () =>
-        at(open, async (address, effects) => {
-          const payer = (mode: "die" | "pay" | "reconcile") => run("payer.ts", JSON.stringify(address), effects, mode)
-          const once = ["7 under order-7"]
-
-          const first = await payer("die")
-          assert.deepStrictEqual(first, { exit: 9, output: "" })
-          assert.deepStrictEqual(linesOf(effects), once)
-
-          const second = await payer("pay")
-          assert.strictEqual(second.exit, 0)
-          assert.strictEqual((JSON.parse(second.output) as { readonly code: string }).code, "outcome_unknown")
-          assert.deepStrictEqual(linesOf(effects), once)
-
-          // What follows is the same wherever the entry is kept, and processes are slow to start.
-          if (address.kind !== "files" && address.kind !== "sqlite") return
-          const asked = await payer("reconcile")
-          assert.deepStrictEqual(asked, { exit: 0, output: `"7 under order-7"` })
-          // What was found out is on record: nobody is asked again.
-          assert.deepStrictEqual(await payer("pay"), asked)
-          assert.deepStrictEqual(linesOf(effects), once)
-        }),
-      120_000
-    )
-  }
-})
+const keys = Number(process.env["TEST_KEYS"] ?? 20)
 
 describe("processes that make the same writes at once", () => {
   for (const { isShared, name, open } of [...sqlDatabases, redis]) {
@@ -109,39 +23,6 @@ describe("processes that make the same writes at once", () => {
             const done = linesOf(effects)
             assert.strictEqual(done.length, keys)
             assert.strictEqual(new Set(done).size, keys)
-          })
-        ),
-      240_000
-    )
-  }
-})
-
-describe.concurrent("a process that stands still for longer than its lease, as its first write is on its way", () => {
-  for (const { isShared, name, open } of [...sqlDatabases, redis]) {
-    it.skipIf(!isShared)(
-      `is overtaken in that write alone, and says that it does not know: ${name}`,
-      () =>
-        forProcessLeases((lease) =>
-          at(open, async (address, effects) => {
-            const keys = 20
-            const run = running({ TEST_LEASE: String(lease) })
-            const file = `${effects}.stopped`
-            const racer = (...more: ReadonlyArray<string>) =>
-              run("racer.ts", JSON.stringify(address), effects, String(keys), ...more)
-            const still = racer(file)
-            while (!existsSync(file) || readFileSync(file, "utf8") === "") await setTimeout(20)
-            // The other process waits until the leases are over, and does everything.
-            const other = await racer()
-            assert.deepStrictEqual(other, { exit: 0, output: String(keys) })
-            assert.strictEqual(new Set(linesOf(effects)).size, keys)
-            process.kill(Number(readFileSync(file, "utf8")), "SIGCONT")
-            const { exit, output } = await still
-            assert.strictEqual(exit, 0)
-            assert.strictEqual(new Set(linesOf(effects)).size, keys)
-            // What is done twice is the one write that was on its way, and its call is no success.
-            const twice = linesOf(effects).length - keys
-            assert.strictEqual(twice, 1)
-            assert.isAtMost(Number(/\d+$/.exec(output)?.[0]), keys - twice)
           })
         ),
       240_000

@@ -25,5 +25,5 @@ Laws.test(
     agent: keyCounter,
     scenarios: { default: { input: question, model } }
   }),
-  { runs: Number(process.env["RECOURSE_PLANS"] ?? 100) }
+  { runs: Number(process.env["RECOURSE_PLANS"] ?? 25), seed: Number(process.env["RECOURSE_SEED"] ?? 1) }
 )

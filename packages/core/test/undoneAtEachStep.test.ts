@@ -55,6 +55,7 @@ const run = (
 
 const { from, stride } = operationsApart(41)
 const near = 50
+const strideNear = operationsApart(3).stride
 
 describe("interrupted at every operation", () => {
   for (const [name, { agent, turns }] of Object.entries(cases)) {
@@ -72,14 +73,14 @@ describe("interrupted at every operation", () => {
         const { operations } = yield* go(
           name.includes("the run is interrupted") || name.includes("cuts off") ? 400 : undefined
         )
-        /** The first operation behind which an agent within waits: the steps around it are short, and none is left out. */
+        /** The first operation behind which an agent within waits: the steps around it are short. */
         let waitsAt = 1
         for (let to = operations; waitsAt < to;) {
           const middle = Math.floor((waitsAt + to) / 2)
           if (hasWaited((yield* go(middle)).seen)) to = middle
           else waitsAt = middle + 1
         }
-        for (let at = from; at <= operations; at += Math.abs(at - waitsAt) < near ? 1 : stride) {
+        for (let at = from; at <= operations; at += Math.abs(at - waitsAt) < near ? strideNear : stride) {
           const { log, seen, stopped } = yield* go(at)
           if (stopped !== undefined || hasPaused(seen)) break
           assert.isAtMost(times(log, "book"), 1)

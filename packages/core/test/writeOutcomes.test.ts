@@ -1,12 +1,14 @@
 /** What may have happened is never called "not done": random programs of writes, judged by what the service saw. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { operationsApart } from "./operations.ts"
 import { draw, keys, type Plan, play, problems } from "./writePrograms.ts"
 
 /** How many programs are drawn, and the seed of the first: `RECOURSE_PROGRAMS=10000` for more. */
 const env = (globalThis as { readonly process?: { readonly env: Record<string, string | undefined> } }).process?.env
-const programs = Number(env?.["RECOURSE_PROGRAMS"] ?? 1000)
+const programs = Number(env?.["RECOURSE_PROGRAMS"] ?? 300)
 const firstSeed = Number(env?.["RECOURSE_SEED"] ?? 1)
+const { from, stride } = operationsApart(5)
 
 describe("a write", () => {
   it.live(
@@ -51,8 +53,7 @@ describe("a write", () => {
             order: 1
           }
           const { operations } = yield* play(plan)
-          // Two steps apart; with more programs than by default, at each.
-          for (let interruptAt = 1; interruptAt <= operations; interruptAt += programs > 1000 ? 1 : 2) {
+          for (let interruptAt = from; interruptAt <= operations; interruptAt += stride) {
             const found = problems(plan, yield* play({ ...plan, interruptAt }))
             if (found.length > 0) wrong.push(`${key} at ${interruptAt}: ${found.join("; ")}`)
           }

@@ -5,6 +5,7 @@ import type { LanguageModel } from "effect/ai"
 import { Agent, Approval, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
+import { operationsBetween } from "../../core/test/operations.ts"
 import { ledgerStore } from "./ledger.ts"
 
 /** How a person answers: always well, or, from the second question of a life on, not at all or for other arguments. */
@@ -115,7 +116,7 @@ describe("a durable run of an agent that asks a person while it runs", () => {
         if (answer === "approves") assert.deepEqual(whole.log, ["flight", "hotel", "car"])
         else assert.deepEqual(whole.log, ["flight", "hotel", "unhotel", "unflight"])
         // Two lives are killed, each anywhere.
-        for (let killAt = 300; killAt < operations; killAt += 97) {
+        for (const killAt of operationsBetween(300, operations, 195)) {
           for (const share of [0.4, 1]) {
             const world = worldOf(answer)
             yield* VirtualTime.run(world.process(), { killAt })

@@ -4,6 +4,7 @@ import { Clock, Effect, Exit, Layer } from "effect"
 import { AgentEvent, type Runs } from "@recourse/core"
 import { RunStore } from "@recourse/durable"
 import { VirtualTime } from "@recourse/testing"
+import { operationsBetween } from "../../core/test/operations.ts"
 import { client, laws, runner, travel, untilEnded, whats, worldOf } from "./travel.ts"
 
 type World = ReturnType<typeof worldOf>
@@ -93,7 +94,7 @@ describe("a durable run that is cancelled", () => {
         assert.strictEqual(Exit.isSuccess(whole.exit) && whole.exit.value.status, "cancelled")
         laws(first.world, "whole")
         let between = 0
-        for (let killAt = 40; killAt < whole.operations; killAt += 23) {
+        for (const killAt of operationsBetween(40, whole.operations, 47)) {
           const all = worldOf("pay")
           const agent = travel(all.world)
           yield* cancelledAt(all, agent, isUndone, 1, { killAt })

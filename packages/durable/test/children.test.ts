@@ -4,6 +4,7 @@ import { Context, Effect, Exit, Layer, Logger, Schema } from "effect"
 import { Agent, Recovery, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
+import { operationsBetween } from "../../core/test/operations.ts"
 
 const Leaf = Durable.make(
   Agent.fromFunction("leaf", (name: string) => Effect.as(Effect.sleep("50 millis"), `did ${name}`))
@@ -81,7 +82,7 @@ describe("runs that the calls start that have one id", () => {
         })
         const whole = yield* go(undefined)
         assert.isTrue(Exit.isSuccess(whole.exit))
-        for (let killAt = 200; killAt < whole.operations; killAt += 61) yield* go(killAt)
+        for (const killAt of operationsBetween(200, whole.operations, 123)) yield* go(killAt)
       }))
   }
 })

@@ -4,6 +4,7 @@ import { Context, Effect, Exit, Layer, Logger, Stream } from "effect"
 import { IdempotencyLedger, Runs, type Runs as RunsModule } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { VirtualTime } from "@recourse/testing"
+import { operationsBetween } from "../../core/test/operations.ts"
 import { ledgerStore } from "./ledger.ts"
 import { type Fault, faulty } from "./faultyStore.ts"
 import { durable, model, type World, world } from "./office.ts"
@@ -73,7 +74,7 @@ describe("a durable run whose process is killed", () => {
       const whole = yield* VirtualTime.run(runner(shared()))
       assert.deepEqual(whole.exit, Exit.succeed("done"))
       let killed = 0
-      for (let killAt = 1; killAt < whole.operations; killAt += 29) {
+      for (const killAt of operationsBetween(1, whole.operations, 59)) {
         const world = shared()
         const first = yield* VirtualTime.run(runner(world), { killAt })
         if (first.stopped === "killed") killed++

@@ -4,6 +4,7 @@ import { Context, Effect, Layer, Logger, Schema, Stream } from "effect"
 import { Agent, Guardrail, ModelFallback, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
+import { operationsBetween } from "../../core/test/operations.ts"
 
 const verdicts = {
   passes: Effect.void,
@@ -64,7 +65,7 @@ describe("an answer of a durable run that a guard holds is told once", () => {
       it.live(`${side} ${verdict}`, () =>
         Effect.gen(function*() {
           const { operations } = yield* VirtualTime.run(worldOf(side, verdict).process())
-          for (let killAt = 151; killAt < operations; killAt += 97) {
+          for (const killAt of operationsBetween(151, operations, 195)) {
             for (const isRead of [false, true]) {
               const { deeds, process, seen, started, store } = worldOf(side, verdict)
               yield* started

@@ -4,6 +4,7 @@ import { Effect, Exit } from "effect"
 import { Approval } from "@recourse/core"
 import { Durable } from "@recourse/durable"
 import { VirtualTime } from "@recourse/testing"
+import { operationsBetween } from "../../core/test/operations.ts"
 import { client, laws, runner, travel, untilEnded, untilWaiting, whats, worldOf } from "./travel.ts"
 
 type All = ReturnType<typeof worldOf>
@@ -64,7 +65,7 @@ describe("a durable run that is over before its agent ends it", () => {
           const first = worldOf(script)
           const whole = yield* VirtualTime.run(runner(first, travel(first.world), untilWaiting(travel(first.world))))
           let undone = 0
-          for (let killAt = 60; killAt < whole.operations; killAt += 149) {
+          for (const killAt of operationsBetween(60, whole.operations, 149)) {
             const all = worldOf(script)
             yield* VirtualTime.run(runner(all, travel(all.world), untilWaiting(travel(all.world))), { killAt })
             const stored = yield* all.store.get("r1")
@@ -105,7 +106,7 @@ describe("a durable run that is over before its agent ends it", () => {
         assert.deepEqual(whole.all.world.audit, ["hotel compensated", "flight compensated"])
         const ended = yield* Effect.flip(client(whole.all, whole.agent, whole.agent.await("r1")))
         assert.strictEqual(ended._tag === "RunFailed" ? ended.error : ended._tag, error)
-        for (let killAt = 10; killAt < operations; killAt += 83) {
+        for (const killAt of operationsBetween(10, operations, 83)) {
           const { agent, all } = yield* start()
           yield* VirtualTime.run(runner(all, agent, untilEnded(agent)), { startAt: 60_000, killAt })
           const last = yield* VirtualTime.run(runner(all, agent, untilEnded(agent)), { startAt: 120_000, identity: 1 })

@@ -4,6 +4,7 @@ import { Context, Effect, Layer, Logger, Schema, Stream } from "effect"
 import { Agent, Approval, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
+import { operationsBetween } from "../../core/test/operations.ts"
 
 const worldOf = () => {
   const log: Array<string> = []
@@ -112,7 +113,7 @@ describe("a durable run that the agent of today does not go on with", () => {
         })
         const { undone } = yield* go(undefined)
         assert.strictEqual(undone, version === "has other tools" ? 1 : 0)
-        for (let killAt = 60; killAt < 800; killAt += 23) yield* go(killAt)
+        for (const killAt of operationsBetween(60, 800, 47)) yield* go(killAt)
       }))
   }
 

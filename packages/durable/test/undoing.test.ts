@@ -4,6 +4,7 @@ import { Effect, Exit, Layer } from "effect"
 import { Agent, Approval, Tool, ToolCall } from "@recourse/core"
 import { Durable } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
+import { operationsBetween } from "../../core/test/operations.ts"
 import {
   book,
   client,
@@ -112,7 +113,7 @@ describe("a durable run that is cancelled between its lives", () => {
         const first = worldOf(script)
         const whole = yield* VirtualTime.run(runner(first, travel(first.world), untilWaiting(travel(first.world))))
         let undone = 0
-        for (let killAt = 40; killAt < whole.operations; killAt += 61) {
+        for (const killAt of operationsBetween(40, whole.operations, 123)) {
           const all = worldOf(script)
           const agent = travel(all.world)
           yield* VirtualTime.run(runner(all, agent, untilWaiting(agent)), { killAt })
@@ -184,7 +185,7 @@ describe("a durable run that is cancelled between its lives", () => {
             const started = Effect.andThen(first.agent.start("r1", "Rome"), untilEnded(first.agent))
             const whole = yield* VirtualTime.run(runner(first.all, first.agent, started))
             assert.strictEqual(Exit.isSuccess(whole.exit) && whole.exit.value.status, "completed")
-            for (let killAt = 40; killAt < whole.operations; killAt += 67) {
+            for (const killAt of operationsBetween(40, whole.operations, 135)) {
               const { agent, all } = made()
               const start = Effect.andThen(agent.start("r1", "Rome"), untilEnded(agent))
               yield* VirtualTime.run(runner(all, agent, start), { killAt })
@@ -233,7 +234,7 @@ describe("a durable run that is cancelled between its lives", () => {
         const { operations } = yield* VirtualTime.run(runner(whole.all, whole.agent, untilEnded(whole.agent)), {
           startAt: 60_000
         })
-        for (let killAt = 10; killAt < operations; killAt += 31) {
+        for (const killAt of operationsBetween(10, operations, 63)) {
           const { agent, all } = yield* start()
           yield* VirtualTime.run(runner(all, agent, untilEnded(agent)), { startAt: 60_000, killAt })
           const between = whats(all.world)
@@ -299,7 +300,7 @@ describe("a durable run that is undone", () => {
           assert.strictEqual(Exit.isSuccess(exit) && exit.value.status, "completed")
           assert.deepEqual(whats(whole.all.world), ["hotel-Rome", "flight-Rome"])
           assert.include(whole.all.world.told.at(-1), "undone")
-          for (let killAt = 10; killAt < operations; killAt += 47) {
+          for (const killAt of operationsBetween(10, operations, 95)) {
             const { agent, all } = yield* start()
             yield* VirtualTime.run(runner(all, agent, untilEnded(agent)), { startAt: at, killAt })
             const last = yield* VirtualTime.run(runner(all, agent, untilEnded(agent)), {

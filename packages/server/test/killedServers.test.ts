@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
 import { VirtualTime } from "@recourse/testing"
+import { operationsBetween } from "../../core/test/operations.ts"
 import {
   inTime,
   key,
@@ -89,8 +90,6 @@ const first = (all: Shared, { before, onBusy, request }: Request, killAt: number
   )
 }
 
-const stride = process.env["RECOURSE_EVERY_STEP"] === undefined ? 79 : 1
-
 /** Calls something with a world for each operation of a request, and behind it. */
 const killedAnywhere = Effect.fnUntraced(
   function*(request: Request, look: (all: Shared, about: string) => Effect.Effect<void>) {
@@ -101,7 +100,7 @@ const killedAnywhere = Effect.fnUntraced(
       if ((yield* first(shared(), request, middle)).hasBegun) to = middle
       else from = middle + 1
     }
-    for (let killAt = from; killAt < whole.operations; killAt += stride) {
+    for (const killAt of operationsBetween(from, whole.operations, 157)) {
       const all = shared()
       yield* first(all, request, killAt)
       yield* look(all, `killed at ${killAt}`)

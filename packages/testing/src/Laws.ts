@@ -15,7 +15,7 @@ import { type Besides, type Counts, coverage, type Missed } from "./internal/law
 import type { Law, Trial } from "./internal/laws/law.ts"
 import { pauseLaws } from "./internal/laws/pauseLaws.ts"
 import { type Basics, basics, type Case } from "./internal/laws/basics.ts"
-import { drawing, simplerThan } from "./internal/laws/plans.ts"
+import { drawing, inOrder, simplerThan } from "./internal/laws/plans.ts"
 import { sentences } from "./internal/laws/sentences.ts"
 import { runLaws } from "./internal/laws/runLaws.ts"
 import { worldLaws } from "./internal/laws/worldLaws.ts"
@@ -50,7 +50,10 @@ export type LawName = keyof typeof all
 
 /** How laws are checked. */
 export interface Options {
-  /** How many plans, the basic ones included. Default: 100, or half as many again as there are basic ones. */
+  /**
+   * How many plans, the basic ones included. Default: 100, or half as many again as there are basic ones. If it is less than the number
+   * of basic ones, the seed chooses among them.
+   */
   readonly runs?: number | undefined
   /** Where chance begins: the same seed checks the same plans. Default: 1. */
   readonly seed?: number | undefined
@@ -357,15 +360,16 @@ export const check = <In, Out, E>(
     const basic = yield* basics(subject, faultless, around)
     // One in three at least is no basic one: it has a pair of faults, or is drawn.
     const runs = () => options?.runs ?? Math.max(100, Math.ceil(basic.cases.length * 1.5))
+    const seed = options?.seed ?? 1
     const draw = yield* drawing(subject, {
       runs: runs(),
-      seed: options?.seed ?? 1,
+      seed,
       faults: options?.faults ?? 4,
       besides: around
     })
-    let tried = 0
+    const next = inOrder(basic.cases, draw, { runs: runs(), seed })
     for (let nth = 0; nth < runs(); nth++) {
-      const one = basic.cases[tried] === undefined ? draw.next(nth) : basic.cases[tried++]!
+      const one = next(nth)
       if (yield* tryOne(one, basic.saw)) draw.keep(one)
     }
     if (postponed !== undefined) return yield* report(postponed.one, postponed.law, true)

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, VirtualTime } from "@recourse/testing"
-import { Arbitrary, Clock, Effect, Exit, Fiber, Schedule } from "effect"
+import { Arbitrary, Clock, type Duration, Effect, Exit, Fiber, Schedule } from "effect"
 
 describe("virtual time", () => {
   it.effect("loses no interruption of a fiber that has not begun, in whatever order fibers run", () =>
@@ -77,6 +77,18 @@ describe("virtual time", () => {
         ["endless", 5000, 0, true]
       )
       assert.strictEqual(finalized, 3)
+    }))
+
+  it.effect("gives fibers in the background the time to settle", () =>
+    Effect.gen(function*() {
+      const background = (time: Duration.Input) => Effect.as(Effect.forkDetach(Effect.sleep(time)), "done")
+      const settle = "10 seconds"
+      const ended = yield* VirtualTime.run(background(settle), { settle })
+      assert.deepInclude(ended, { exit: Exit.succeed("done"), fibers: 0, elapsed: 0, stopped: undefined })
+      const late = yield* VirtualTime.run(background("11 seconds"), { settle })
+      assert.deepInclude(late, { exit: Exit.succeed("done"), fibers: 1, elapsed: 0, stopped: undefined })
+      const endless = yield* VirtualTime.run(background(Infinity), { settle })
+      assert.deepInclude(endless, { exit: Exit.succeed("done"), fibers: 1, stopped: undefined })
     }))
 
   it.effect("counts the fibers that are left", () =>

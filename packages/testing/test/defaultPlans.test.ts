@@ -118,7 +118,7 @@ describe("default plans", { timeout: 120_000 }, () => {
 
   it.effect("have pairs of faults on one call, however many tools there are", () =>
     Effect.gen(function*() {
-      const { plans } = yield* plansOf(subjectOf(Array.from({ length: 9 }, (_, nth) => look(`look${nth}`))))
+      const { plans } = yield* plansOf(subjectOf(Array.from({ length: 7 }, (_, nth) => look(`look${nth}`))))
       const pairs = plans.filter(({ plan: { injections: [first, second] } }) =>
         first !== undefined && second !== undefined && "tool" in first && "tool" in second && first.tool === second.tool
       )

@@ -38,6 +38,7 @@ server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) =
       process.exit(7)
       break
     case "pay and stop":
+      note(process.pid)
       process.kill(process.pid, "SIGSTOP")
       break
     case "hang":

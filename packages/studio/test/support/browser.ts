@@ -74,7 +74,7 @@ export const describeInBrowser = (name: string, tests: (pages: Pages) => void): 
       if (seen.length > 0) throw new Error(`Errors of the page:\n${seen.join("\n")}`)
     }, hookTimeout)
     const opened = async (options?: Parameters<Browser["newContext"]>[0]): Promise<BrowserContext> => {
-      const opened = await browser!.newContext(options)
+      const opened = await browser!.newContext({ reducedMotion: "reduce", ...options })
       opened.setDefaultTimeout(25_000)
       opened.on("weberror", (error) => errors.push(String(error.error())))
       opened.on("console", (message) => {

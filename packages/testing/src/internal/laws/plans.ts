@@ -60,6 +60,28 @@ export const drawing = <In, Out, E>(
     }
   )
 
+/**
+ * The cases in the order of their trials: the basic ones, then drawn ones. If there are more basic ones than runs, the seed chooses
+ * among them, and each third case is a drawn one.
+ */
+export const inOrder = (
+  basic: ReadonlyArray<Case>,
+  draw: Drawing,
+  options: { readonly runs: number; readonly seed: number }
+): (nth: number) => Case => {
+  const isTooMany = basic.length > options.runs
+  const chance = chanceOf(options.seed)
+  const tried = new Set<Case>()
+  return (nth) => {
+    if (isTooMany && nth % 3 === 2) return draw.next(nth)
+    const left = basic.filter((one) => !tried.has(one))
+    const one = left[isTooMany ? Math.floor(chance() * left.length) : 0]
+    if (one === undefined) return draw.next(nth)
+    tried.add(one)
+    return one
+  }
+}
+
 const without = <A>(items: ReadonlyArray<A>, index: number): ReadonlyArray<A> =>
   items.filter((_, other) => other !== index)
 

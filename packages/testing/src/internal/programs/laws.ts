@@ -459,14 +459,12 @@ export const programLaws = {
   it_ends: ofEachRun((run) => {
     const silent = run.program.store.filter(({ fault }) => fault === "hangs")
     const hangs = silent.length + (run.program.observers === "hang" ? 1 : 0)
-    // A claim that the ledger has not answered is released in the background, within the time of one operation.
-    const releases = silent.filter(({ store }) => store === "ledger").length > 1
     // What is undone is undone behind the deadline, each within its time.
     const limit = deadline(run.program, run.pauses.length > 0) + hangs * 30_000 + run.undone.length * 3_000
     return run.parts.flatMap(({ elapsed, fibers, stopped, waited }) => [
       ...(stopped === undefined ? [] : [`the run did not end: ${stopped}`]),
       ...(elapsed - waited > limit ? [`the run took ${elapsed - waited} ms of ${limit}`] : []),
-      ...(fibers === 0 || releases ? [] : [`${fibers} fibers are alive after the run`])
+      ...(fibers === 0 ? [] : [`${fibers} fibers are alive after the run`])
     ])
   }),
 

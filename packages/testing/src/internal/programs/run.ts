@@ -1,7 +1,7 @@
 /** Runs a program once, in virtual time, and observes everything about it. */
 import { Cause, Context, Effect, Exit, Layer, Logger, Option, Random } from "effect"
 import type { LanguageModel, Prompt } from "effect/ai"
-import { AgentEvent, Audit, Conversation, RunRecord } from "@recourse/core"
+import { AgentEvent, Audit, Conversation, RunRecord, StoreTimeout } from "@recourse/core"
 import * as ScriptedModel from "../../ScriptedModel.ts"
 import * as TestTracer from "../../TestTracer.ts"
 import { type Approver, type Pause, run as runToEnd } from "../faults/approver.ts"
@@ -126,6 +126,10 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
         ) as Effect.Effect<A, unknown>,
         {
           limit: program.decisions.includes("late") ? Infinity : undefined,
+          // What a store has not answered in time is released in the background, within the time of one more operation.
+          settle: program.store.some(({ fault }) => fault === "hangs")
+            ? StoreTimeout.CurrentStoreTimeout.defaultValue()
+            : undefined,
           order: program.order === 0 ? undefined : program.order,
           steps: 50_000,
           identity: parts.length,

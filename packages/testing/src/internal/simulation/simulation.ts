@@ -1,6 +1,6 @@
 /** Simulation: one run of a subject under a plan of faults, in virtual time, with everything observed. */
 import { Cause, Context, Effect, Exit, Layer, Option, Random } from "effect"
-import { AgentEvent, type Approval, RunRecord, ToolInterceptor } from "@recourse/core"
+import { AgentEvent, type Approval, RunRecord, StoreTimeout, ToolInterceptor } from "@recourse/core"
 import * as Approver from "../faults/approver.ts"
 import * as FaultPlan from "../../FaultPlan.ts"
 import * as Faults from "../faults/faults.ts"
@@ -209,9 +209,12 @@ export const run = <In, Out, E>(
           Effect.provideContext(context),
           Random.withSeed(plan.seed)
         )
+        // What a store has not answered in time is released in the background, within the time of one more operation.
+        const hangs = plan.injections.some(({ fault: { type } }) => type === "store_hangs")
         const waitsLong = plan.injections.some(({ fault: { type } }) => type === "approval_late")
         const ended = yield* VirtualTime.run(execution, {
           limit: waitsLong ? Infinity : undefined,
+          settle: hangs ? StoreTimeout.CurrentStoreTimeout.defaultValue() : undefined,
           order: options?.order,
           interruptAt: options?.interruptAtOperation,
           onStart: (given) => {

@@ -19,7 +19,7 @@ export interface Ended<out A, out E> {
    * `steps`. It was interrupted then. `"killed"`: its process ended at `killAt`, and nothing of it went on.
    */
   readonly stopped: "stalled" | "late" | "endless" | "killed" | undefined
-  /** Fibers that were alive after its end. */
+  /** Fibers that were alive after its end, and after the time to `settle`. */
   readonly fibers: number
   /** Operations that its fibers took: the points at which it can be interrupted. */
   readonly operations: number
@@ -37,6 +37,8 @@ export interface Control {
 export interface TimeOptions {
   /** The end of its time. Default: one day. */
   readonly limit?: Duration.Input | undefined
+  /** How long fibers in the background may take to end after all effects have ended. `elapsed` does not count it. Default: no time. */
+  readonly settle?: Duration.Input | undefined
   /** How many turns of fibers it may take. Default: 200,000. */
   readonly steps?: number | undefined
   /** A seed that draws the order in which fibers that are ready take turns. Default: first come, first served. */
@@ -162,6 +164,17 @@ const start = <A, E, R>(
   }
 }
 
+const interrupted = <A, E>(processes: ReadonlyArray<Running<A, E>>): void => {
+  for (const { fiber, scheduler } of processes) if (!scheduler.isDead) fiber.interruptUnsafe()
+}
+
+/** Whether processes that have ended have no fiber that ends by a time. */
+const isSettled = <A, E>(
+  processes: ReadonlyArray<Running<A, E>>,
+  next: Sleeper | undefined,
+  end: number
+): boolean => next === undefined || next.at > end || processes.every(({ fibers }) => fibers() === 0)
+
 /**
  * Runs several effects in one virtual time, each as a process of its own: with its own clock on the wall, and killed or
  * interrupted by itself. What they share is what the program gives them: a store, a world.
@@ -193,7 +206,9 @@ export const runAll = <A, E, R>(
       const time = new Time(startAt)
       const turns = new Turns(options?.order)
       const limit = startAt + Duration.toMillis(options?.limit ?? "1 day")
+      const settle = Duration.toMillis(options?.settle ?? 0)
       let steps = options?.steps ?? 200_000
+      let endedAt: number | undefined
       let stopped: Ended<A, E>["stopped"]
       let over = false
       let interrupt = false
@@ -207,15 +222,12 @@ export const runAll = <A, E, R>(
         }
       })
       const running = processes.map((process) => start(process, context, time, turns))
-      const interruptAll = () => {
-        for (const { fiber, scheduler } of running) if (!scheduler.isDead) fiber.interruptUnsafe()
-      }
-
+      const interruptAll = () => interrupted(running)
       const finish = () => {
         over = true
         resume(Effect.succeed(running.map(({ ended, fibers, scheduler }) => ({
           exit: ended() ?? Exit.interrupt(),
-          elapsed: time.now - startAt,
+          elapsed: (endedAt ?? time.now) - startAt,
           stopped: scheduler.isDead ? "killed" : stopped,
           fibers: fibers(),
           operations: scheduler.operations
@@ -231,8 +243,9 @@ export const runAll = <A, E, R>(
       const idle = () => {
         if (over) return
         if (!turns.isIdle) return pump()
-        if (running.every(({ ended }) => ended() !== undefined)) return finish()
         const next = time.sleepers[0]
+        if (running.every(({ ended }) => ended() !== undefined)) endedAt ??= time.now
+        if (endedAt !== undefined && isSettled(running, next, endedAt + settle)) return finish()
         if (next === undefined) return stop("stalled")
         if (next.at > limit && stopped === undefined) return stop("late")
         time.now = next.at
