@@ -175,7 +175,7 @@ const grouped = (n: number, digits = 0): string =>
 
 const time = (millis: number): string =>
   millis < 100_000 ?
-    `${millis} ms` :
+    `${Math.round(millis)} ms` :
     millis < 6_000_000 ?
     `${grouped(millis / 60_000, 1)} min` :
     `${grouped(millis / 3_600_000, 1)} h`

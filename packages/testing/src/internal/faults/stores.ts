@@ -43,7 +43,12 @@ export class SharedStores {
   }
 
   layerLedger(operations: OperationsOf): Layer.Layer<IdempotencyLedger.IdempotencyLedger> {
-    return Layer.suspend(() => IdempotencyLedger.layer(this.ledger(operations("ledger"))))
+    const stored = Layer.suspend(() => IdempotencyLedger.layer(this.ledger(operations("ledger"))))
+    // A simulated run has a drawn id, and no process that has to find its keys again.
+    return Layer.effect(
+      IdempotencyLedger.IdempotencyLedger,
+      Effect.map(IdempotencyLedger.IdempotencyLedger, (ledger) => ({ ...ledger, isPersistent: false }))
+    ).pipe(Layer.provide(stored))
   }
 
   layerResumptions(operations: OperationsOf): Layer.Layer<never> {
