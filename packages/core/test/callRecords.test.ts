@@ -736,7 +736,7 @@ describe("the log of a run's calls", () => {
     const run = {
       agentRunId: "root",
       parent: undefined,
-      admitted: { version: 0, calls: new Map() },
+      admitted: { version: 0, calls: new Map(), started: new Map() },
       executed: [
         executed("c1", "pay", "failure"),
         executed("c1", "pay", "success"),
@@ -772,7 +772,7 @@ describe("the log of a run's calls", () => {
 
   it("shows arguments that are no JSON as they are", () => {
     const run = {
-      admitted: { version: 0, calls: new Map() },
+      admitted: { version: 0, calls: new Map(), started: new Map() },
       executed: [{ ...executed("c1", "t", "failure"), arguments: "{" }]
     }
     assert.deepStrictEqual(logOf(run).before(of("c2", "t"))[0]!.arguments, "{")

@@ -69,7 +69,7 @@ const runOf = (kept: Readonly<Record<string, unknown>> = {}, more: object = {}) 
   const run = {
     id: "r",
     agentRunId: "r",
-    admitted: { version: 0, calls: new Map() },
+    admitted: { version: 0, calls: new Map(), started: new Map() },
     scope: "r",
     path: ["a"],
     parent: undefined,

@@ -163,6 +163,86 @@ const compositions: Readonly<Record<string, Partial<Programs.Composition>>> = {
     deployed: "keyed",
     interruptAt: 2813,
     order: 38
+  },
+  "a detached payment that runs when its run fails": {
+    steps: [{ does: "obey", how: "detached" }, { does: "obey", how: "retry" }],
+    payRecovery: ["fixByProgram"],
+    keyed: "call",
+    bank: ["declined", "hang", "hang"],
+    failures: 1,
+    turns: [[{ tool: "do", order: "b" }]],
+    last: "fails",
+    onTainted: "approve",
+    decisions: ["reject"],
+    compensates: true,
+    deployed: "withoutJournal"
+  },
+  "a payment of an agent whose tool has a key after the kill": {
+    steps: [{ does: "clerk", how: "once" }],
+    ends: "fails",
+    effects: "read",
+    recovery: ["fix"],
+    payRecovery: ["fix"],
+    bank: ["dies", "hang", "lost"],
+    failures: 2,
+    turns: [[{ tool: "pay", order: "none" }], [{ tool: "do", order: "b" }]],
+    decisions: ["approve", "reject"],
+    compensates: true,
+    callbacks: [{ of: "reconcile", fails: "fails" }],
+    executions: [{ how: "stopped", at: 8622 }, { how: "killed", at: 6772 }],
+    deployed: "keyed"
+  },
+  "raced attempts that run one agent each, and a kill": {
+    steps: [{ does: "clerk", how: "once" }, { does: "pay", how: "once" }],
+    ends: "fails",
+    recovery: ["race"],
+    turns: [[{ tool: "do", order: "a" }], [{ tool: "pay", order: "none" }]],
+    last: "fails",
+    compensates: true,
+    executions: [{ how: "killed", at: 8437 }],
+    deployed: "keyed",
+    order: 69
+  },
+  "raced attempts that share the claim of a payment": {
+    steps: [{ does: "clerk", how: "once" }, { does: "pay", how: "once" }],
+    effects: "read",
+    recovery: ["race"],
+    keyed: "order",
+    turns: [[{ tool: "do", order: "a" }, { tool: "do", order: "none" }], [{ tool: "pay", order: "a" }]],
+    last: "fails",
+    preset: "standard",
+    decisions: ["reject", "reject"],
+    compensates: true,
+    deployed: "described",
+    order: 69
+  },
+  "raced agents whose payments were refused, over two ends": {
+    steps: [{ does: "clerk", how: "once" }, { does: "pay", how: "once" }],
+    effects: "read",
+    recovery: ["race"],
+    payRecovery: ["retry"],
+    failures: 3,
+    turns: [[{ tool: "do", order: "a" }, { tool: "do", order: "none" }], [{ tool: "do", order: "b" }, {
+      tool: "do",
+      order: "a"
+    }]],
+    preset: "chatSafe",
+    onTainted: "approve",
+    compensates: true,
+    executions: [{ how: "killed", at: 6920 }, { how: "stopped", at: 1888 }],
+    deployed: "mended",
+    order: 38
+  },
+  "recorded payments that the ledger had answered": {
+    steps: [{ does: "teller", how: "all" }, { does: "obey", how: "retry" }],
+    effects: "read",
+    recovery: ["race"],
+    keyed: "order",
+    preset: "standard",
+    onTainted: "approve",
+    callbacks: [{ of: "reconcile", fails: "fails" }],
+    executions: [{ how: "stopped", at: 3886 }, { how: "stopped", at: 8030 }],
+    deployed: "keyed"
   }
 }
 

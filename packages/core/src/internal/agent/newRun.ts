@@ -153,7 +153,7 @@ export const newRun = <R>(
     hasWritten: false,
     startedWrites: [],
     ledgerAnswers: parent?.ledgerAnswers ?? new Map(),
-    admitted: parent?.admitted ?? { version: 0, calls: new Map() },
+    admitted: parent?.admitted ?? { version: 0, calls: new Map(), started: new Map() },
     taintedBy: taintOf(parent, withinCall === undefined ? undefined : call, resumed),
     mayPause: mayPause === true,
     parent,

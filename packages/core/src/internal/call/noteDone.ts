@@ -50,9 +50,12 @@ export interface Executed {
 
 /** An execution as a write. */
 const writeOf = (executed: Executed, run: Run, known: DoneWrite["known"]): DoneWrite => {
-  const { call, encoded, info, intent = call.record.claim?.intent } = executed
+  const { call, encoded, info } = executed
+  const id = idOf(executed, run)
+  // The attempt of raced ones that ends last has no claim any more.
+  const intent = executed.intent ?? call.record.claim?.intent ?? run.done?.get(id)?.write.intent
   return {
-    id: idOf(executed, run),
+    id,
     tool: info.name,
     scope: run.scope,
     identity: call.identity ?? call.id,

@@ -6,14 +6,15 @@ import * as Schema from "effect/Schema"
 import { Diverged, type Journal } from "../../Journal.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { newRecord } from "../call/newRecord.ts"
-import { forEachAround, outerOf } from "../call/record.ts"
+import type { Happened } from "../call/record.ts"
+import { recordStart } from "../call/happened.ts"
 import { provide } from "../foundation/provideService.ts"
 import { toJson } from "../foundation/jsonValue.ts"
 import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
 import { encodePrompt } from "../foundation/promptJson.ts"
 import { noteCameBy } from "../run/cameBy.ts"
 import { entriesAnswering, noteLedgerAnswer } from "../run/ledgerAnswers.ts"
-import { CurrentRun, noteStartedWrite } from "../run/run.ts"
+import { CurrentRun } from "../run/run.ts"
 import { readResults } from "../run/session.ts"
 import { countAgain, tallied, Used, usedBy } from "../run/tally.ts"
 import { resultsMessage } from "../run/transcript.ts"
@@ -38,19 +39,21 @@ const keyOf = ({ run }: RoundContext, { id }: RequestedCall): string => `${run.p
 
 const argumentsOf = ({ params }: RequestedCall): string => canonicalJson(Option.getOrElse(toJson(params), () => null))
 
-/** Notes a write of an earlier execution: the calls around it are not repeated, as they would start the agent that wrote again. */
-const noteRecordedWrite = (calls: RoundContext, { id, name }: RequestedCall, { executed }: Used): void => {
-  const info = calls.tools.get(name)?.tool.info
-  if (info === undefined || (info.effects !== "write" && !info.passesKey)) return
+/** The outcome of a recorded write: of its executions, or of its result, as the ledger may have answered it. */
+const recordedHappened = ({ executed }: Used, { encoded, isFailure }: CallResult): Happened => {
   const outcomes = executed.map((call) => (call as { readonly outcome?: unknown }).outcome)
-  const happened = outcomes.includes("success") ? "yes" : outcomes.some((one) => one !== "failure") ? "unknown" : "no"
-  if (happened === "no") return
+  if (!isFailure || outcomes.includes("success")) return "yes"
+  const isUnknown = Object(encoded)["code"] === "outcome_unknown"
+  return isUnknown || outcomes.some((one) => one !== "failure") ? "unknown" : "no"
+}
+
+/** Notes a write of an earlier execution: the calls around it are not repeated, as they would start the agent that wrote again. */
+const noteRecordedWrite = (calls: RoundContext, { id, name }: RequestedCall, happened: Happened): void => {
+  const info = calls.tools.get(name)?.tool.info
+  if (happened === "no" || (info !== undefined && info.effects !== "write" && !info.passesKey)) return
   const record = newRecord(id, { around: calls.within })
   record.tool = info
-  record.executed = true
-  record.happened = record.known = happened
-  noteStartedWrite(calls.run, record)
-  forEachAround(record, (around) => void (around.within ??= new Set()).add(record), outerOf)
+  recordStart(calls.run, record, happened, () => calls.run.clock.currentTimeMillisUnsafe())
 }
 
 /** The outcome that an earlier life of the run recorded of a call, counted as it was then. */
@@ -70,7 +73,7 @@ export const recordedOutcome = (
   if (calls.run.parent !== undefined) noteCameBy(calls.run, call.id)
   countAgain(calls.run, found.used)
   for (const entry of found.ledgerAnswers ?? []) noteLedgerAnswer(calls.run, entry, call.id)
-  noteRecordedWrite(calls, call, found.used)
+  noteRecordedWrite(calls, call, recordedHappened(found.used, result))
   setCounts(calls, call, found.failures)
   return Effect.succeed({ _tag: "Done", result })
 }

@@ -31,6 +31,8 @@ export interface Admitted {
   /** Grows with each call that is let on. */
   version: number
   readonly calls: Map<object, { readonly agentRunId: string; readonly arguments: unknown }>
+  /** Writes without a key of agents within calls, by their places: attempts of one call that run at once share a place. */
+  readonly started: Map<string, { readonly write: StartedWrite; isRunning: boolean }>
 }
 
 export interface Run {

@@ -1,7 +1,7 @@
 /** Laws about compositions: about payments that were made, and about what was reported of them. */
 import { type AgentEvent, History } from "@recourse/core"
 import { mostWrites } from "./executors.ts"
-import type { Composition, Step } from "./composition.ts"
+import type { Composition } from "./composition.ts"
 import type { ObservedComposition } from "./observeComposition.ts"
 import type { Payment } from "./payments.ts"
 import { boss, planted } from "./scene.ts"
@@ -50,17 +50,6 @@ const most = ({ composition }: ObservedComposition, step: string): number => {
   return found === undefined ? 1 : mostWrites(found)
 }
 
-const attemptsAtOnce: ReadonlySet<string> = new Set(["race", "all"])
-
-const isAgent = ({ does }: Step): boolean => does === "clerk" || does === "teller"
-
-/**
- * Not held: an agent that two attempts of one call run at the same time, each of which pays. The second attempt is refused only after the
- * first one has written.
- */
-const runsAtOnce = ({ recovery, steps }: Composition): boolean =>
-  steps.some((step) => isAgent(step) && (recovery.includes("race") || attemptsAtOnce.has(step.how)))
-
 /**
  * Not held: calls by hand of two tools of one name with equal arguments. A tool object that is new behind a failed call of the name is taken
  * for the failed tool, made again.
@@ -100,7 +89,7 @@ export const compositionLaws = {
 
   /** A decision of the outer model writes once in each step, however often the step is repeated, and over all executions. */
   one_write_for_each_decision: (run) => {
-    if (runsAtOnce(run.composition) || hasNoJournal(run.composition)) return []
+    if (hasNoJournal(run.composition)) return []
     const receipts = new Map<string, Set<string>>()
     for (const payment of run.payments.all) {
       const { order, place, receipt } = payment
@@ -166,7 +155,7 @@ export const compositionLaws = {
   failed_runs_compensate_or_report: (run) => {
     const { composition, executions, payments } = run
     if (
-      !composition.compensates || !isFinal(run) || !hasFailed(run) || runsAtOnce(composition) ||
+      !composition.compensates || !isFinal(run) || !hasFailed(run) ||
       hasNoJournal(composition)
     ) {
       return []

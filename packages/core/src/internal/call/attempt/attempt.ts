@@ -6,7 +6,7 @@
  * - `replayFailure` comes before `chargeRetry`, because an earlier execution has paid for the failure.
  * - `answerFromLog` comes before `readArguments` and `admitCall`, because no schema and no policy of today takes a start back.
  * - `admitCall` comes before `announceStart`, because a denied call is not announced.
- * - `claimKey` comes before `chargeCall`, because an answer of the ledger is not charged.
+ * - `claimKey` and `claimPlace` come before `chargeCall`, because an answer of the ledger and a refusal are not charged.
  * - `chargeCall` and `executeOnce` check again if the call may run, because the steps before them may wait.
  */
 import * as Context from "effect/Context"
@@ -26,6 +26,7 @@ import { type AttemptedTool, AttemptState, type Next, type Step } from "./attemp
 import { chargeCall } from "./chargeCall.ts"
 import { chargeRetry } from "./chargeRetry.ts"
 import { claimKey } from "./claimKey.ts"
+import { claimPlace } from "./claimPlace.ts"
 import { argumentsDecoder } from "./decodeArguments.ts"
 import { executeOnce } from "./executeOnce.ts"
 import { matchLog } from "./matchLog.ts"
@@ -50,6 +51,7 @@ const steps: ReadonlyArray<Step> = [
   announceStart,
   matchLog,
   claimKey,
+  claimPlace,
   chargeCall,
   appendStart
 ]

@@ -1,0 +1,30 @@
+/**
+ * Step of an attempt: claims the place of a write without a key that an agent within a call makes. Two attempts of that call that run at once
+ * run two agents, whose writes have one place. The second agent gets an unknown outcome, as the write may have been done by the first.
+ */
+import * as Effect from "effect/Effect"
+import { recordStart } from "../happened.ts"
+import { placeOfCall, writesIntents } from "../intent.ts"
+import type { Step } from "./attemptState.ts"
+import { ledgerRefusals } from "./ledgerRefusals.ts"
+
+export const claimPlace: Step = (attempt, next) => {
+  const { call: { record }, key, run, tool: { info } } = attempt
+  if (run?.withinCall === undefined || key !== undefined || !writesIntents(info)) return next(attempt)
+  const { started } = run.admitted
+  const place = placeOfCall(run, attempt.intended)
+  const other = started.get(place)
+  if (
+    other !== undefined && other.write !== record &&
+    (other.isRunning || (other.write.happened !== "no" && !other.write.isCompensated))
+  ) {
+    recordStart(run, record, "unknown", () => run.clock.currentTimeMillisUnsafe())
+    return ledgerRefusals(attempt).unknown(0)
+  }
+  const mine = { write: record, isRunning: true }
+  started.set(place, mine)
+  return Effect.onExit(next(attempt), () =>
+    Effect.sync(() => {
+      mine.isRunning = false
+    }))
+}
