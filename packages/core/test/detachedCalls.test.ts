@@ -1,8 +1,8 @@
 /** Calls of detached fibers: no write starts after the call that it was made in has ended. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
-import { Effect, Fiber, Schema } from "effect"
-import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Effect, Exit, Fiber, Schema } from "effect"
+import { Agent, IdempotencyLedger, Recovery, Tool, ToolCall } from "@recourse/core"
 import { collectLogs } from "./kit.ts"
 
 const Order = Schema.Struct({ order: Schema.String })
@@ -94,6 +94,26 @@ describe("a call of a detached fiber", () => {
       }))
       assert.strictEqual(paid, 1)
       assert.deepStrictEqual(at.paid, ["1"])
+    }))
+
+  it.effect("starts while a branch of a race executes the call around it, and another branch has failed", () =>
+    Effect.gen(function*() {
+      const { paid, pay } = world()
+      let executions = 0
+      const inner = Tool.make("inner", {
+        success: Schema.String,
+        effects: "write",
+        idempotency: {},
+        execute: (): Effect.Effect<string, unknown> => executions++ === 0 ? Effect.fail("down") : pay("7", 100)
+      })
+      const outer = Tool.make("do", { success: Schema.String, effects: "idempotent", execute: () => inner.call })
+      const raced = outer.pipe(Tool.onError((call) => Effect.race(call, call)))
+      const agent = Agent.make("a", { tools: [raced], defaults: { onError: Recovery.keepGoing } }).pipe(
+        Agent.provide(ScriptedModel.layer([ScriptedModel.call("do", {}), ScriptedModel.text("end")])),
+        Agent.provide(IdempotencyLedger.layerMemory)
+      )
+      const { exit } = yield* Drive.drive(agent.report("go"))
+      assert.deepStrictEqual([exit, paid], [Exit.succeed("end"), ["7"]])
     }))
 
   it.effect("starts while the call around it runs", () =>

@@ -111,6 +111,15 @@ describe("what broke a law once keeps all of them", () => {
       ledger: "steps",
       order: 69
     },
+    "a call starts within a branch of a race whose other branch has ended": {
+      ...program,
+      tools: [
+        { ...tool, keyed: "call", streams: true, calls: 1, recovery: [{ op: "race", times: 3 }] },
+        { ...tool, keyed: "call", calls: 1, outcomes: ["declined"], undo: "ok" },
+        { ...tool, effects: "read", streams: true }
+      ],
+      compensates: true
+    },
     "a call that fails within another one says nothing of whether that one may be made again": {
       ...program,
       tools: [

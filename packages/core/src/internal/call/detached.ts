@@ -4,7 +4,8 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import { type CallRecord, outerOf, toolName } from "./record.ts"
 
 /** Whether a call has ended, or all calls that it is made in have: a write is met again in a read that is made again. */
-const isOver = (record: CallRecord): boolean => record.ended !== undefined || isOverAround(record)
+const isOver = (record: CallRecord): boolean =>
+  (record.ended !== undefined && record.running === 0) || isOverAround(record)
 
 const isOverAround = (record: CallRecord): boolean => {
   const { metIn } = record
