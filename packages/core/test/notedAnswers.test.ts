@@ -199,3 +199,45 @@ it.effect("an answer that no guard held is not written down as held", () =>
     assert.strictEqual(answers.length, 2)
     for (const answer of answers) assert.notProperty(answer, "isHeld")
   }))
+
+describe("a recorded answer", () => {
+  const run = (isResumed: boolean, of: ReturnType<typeof journal>, turns: ReadonlyArray<ScriptedModel.Turn>) =>
+    agentWith().report("go", { runId: "r", streaming: true }).pipe(
+      Effect.provideService(Journal.CurrentJournal, of.life(isResumed)),
+      Effect.provide(ScriptedModel.layer(turns))
+    )
+
+  it.effect("has each streamed text once, and is replayed with it", () =>
+    Effect.gen(function*() {
+      const made = journal()
+      const first = yield* run(false, made, [ScriptedModel.text("It is written word by word.")])
+      const recorded = JSON.stringify(made.kept.get("model /1"))
+      assert.strictEqual(recorded.split("It is written word by word.").length, 2)
+      assert.notInclude(recorded, "text-delta")
+      const again = yield* run(true, made, [])
+      assert.deepStrictEqual(again.exit, first.exit)
+      assert.deepStrictEqual(again.transcript, first.transcript)
+    }))
+
+  it.effect("is replayed as earlier versions recorded it: in pieces, and with its text", () =>
+    Effect.gen(function*() {
+      const made = journal()
+      const first = yield* run(false, made, [ScriptedModel.text("Word by word.")])
+      const value = made.kept.get("model /1") as { readonly answer: { readonly value: { readonly content: unknown } } }
+      const metadata = {}
+      const content = [
+        { type: "text-start", id: "0", metadata },
+        ...["Word ", "by ", "word."].map((delta) => ({ type: "text-delta", id: "0", delta, metadata })),
+        { type: "text-end", id: "0", metadata },
+        { type: "finish", reason: "stop", usage: { inputTokens: {}, outputTokens: {} }, metadata }
+      ]
+      const earlier = {
+        ...value,
+        answer: { _tag: "Answer", value: { content, text: "Word by word.", finishReason: "stop" } }
+      }
+      made.kept.set("model /1", earlier as unknown as Schema.Json)
+      const again = yield* run(true, made, [])
+      assert.deepStrictEqual(again.exit, first.exit)
+      assert.deepStrictEqual(again.transcript, first.transcript)
+    }))
+})

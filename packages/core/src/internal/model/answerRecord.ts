@@ -2,10 +2,10 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import type * as Response from "effect/ai/Response"
+import * as Response from "effect/ai/Response"
 import * as Base64 from "effect/encoding/Base64"
 import { Issue } from "../../ToolError.ts"
-import { encodeTool } from "./parts.ts"
+import { encodeTool, textOf } from "./parts.ts"
 import { decodePart } from "./request.ts"
 import type { ObjectReply, Reply } from "./ask.ts"
 
@@ -15,30 +15,77 @@ export interface AnswerCodec<A> {
   readonly read: (json: Schema.Json) => Effect.Effect<A, unknown, unknown>
 }
 
-const partToJson = (part: Response.AnyPart): unknown =>
-  encodeTool(part) ?? (part.type === "file" ? { ...part, data: Base64.encode(part.data) } : part)
+type Delta = Extract<Response.AnyPart, { readonly type: "text-delta" | "reasoning-delta" }>
+
+const isDelta = (part: Response.AnyPart | undefined): part is Delta =>
+  part?.type === "text-delta" || part?.type === "reasoning-delta"
+
+/** Whether a provider has said nothing else of a part. */
+const isBare = ({ metadata }: Response.AnyPart): boolean => metadata === undefined || Object.keys(metadata).length === 0
+
+/** The answer with the pieces of each text as one part: the JSON around a piece is longer than a word. */
+const withWholePieces = (content: ReadonlyArray<Response.AnyPart>): ReadonlyArray<Response.AnyPart> => {
+  const whole: Array<Response.AnyPart> = []
+  for (const part of content) {
+    const last = whole.at(-1)
+    const isNext = isDelta(part) && isDelta(last) && part.type === last.type && part.id === last.id
+    if (isNext && isBare(part) && isBare(last)) whole[whole.length - 1] = { ...last, delta: last.delta + part.delta }
+    else whole.push(part)
+  }
+  return whole
+}
+
+/** The answer with each streamed text as one part, as an answer that is not streamed has it. */
+const withWholeTexts = (content: ReadonlyArray<Response.AnyPart>): ReadonlyArray<Response.AnyPart> => {
+  const pieces = withWholePieces(content)
+  const whole: Array<Response.AnyPart> = []
+  for (let n = 0; n < pieces.length; n++) {
+    const [start, delta, end] = pieces.slice(n, n + 3)
+    const isText = start?.type === "text-start" && delta?.type === "text-delta" && end?.type === "text-end"
+    if (isText && start.id === delta.id && delta.id === end.id && [start, delta, end].every(isBare)) {
+      whole.push(Response.makePart("text", { text: delta.delta }))
+      n += 2
+    } else {
+      whole.push(start!)
+    }
+  }
+  return whole
+}
+
+const partToJson = (part: Response.AnyPart): unknown => {
+  const json = encodeTool(part) ?? (part.type === "file" ? { ...part, data: Base64.encode(part.data) } : part)
+  return isBare(part) ? { ...json, metadata: undefined } : json
+}
 
 /** Written by JSON itself: what an agent reads of a part is JSON, or a date, which is left as its text. */
 const contentToJson = (content: ReadonlyArray<Response.AnyPart>): Schema.Json =>
-  JSON.parse(JSON.stringify(content.map(partToJson))) as Schema.Json
+  JSON.parse(JSON.stringify(withWholeTexts(content).map(partToJson))) as Schema.Json
 
 const contentOf = (json: unknown): ReadonlyArray<Response.AnyPart> =>
   (json as ReadonlyArray<Response.PartEncoded>).map(decodePart)
 
 interface WrittenReply {
   readonly content: Schema.Json
-  readonly text: string
+  /** Left out if it is the text of the content. */
+  readonly text?: string
   readonly finishReason: Response.FinishReason
 }
+
+const wordsOf = (content: ReadonlyArray<Response.AnyPart>): string => content.map(textOf).join("")
 
 /** Answers in words and calls. */
 export const replyCodec: AnswerCodec<Reply> = {
   write: ({ content, finishReason, text }) =>
-    Effect.sync(() => ({ content: contentToJson(content), text, finishReason })),
+    Effect.sync(() => ({
+      content: contentToJson(content),
+      ...(text === wordsOf(content) ? undefined : { text }),
+      finishReason
+    })),
   read: (json) =>
     Effect.sync(() => {
-      const { content, finishReason, text } = json as unknown as WrittenReply
-      return { content: contentOf(content), text, finishReason }
+      const { content: written, finishReason, text } = json as unknown as WrittenReply
+      const content = contentOf(written)
+      return { content, text: text ?? wordsOf(content), finishReason }
     })
 }
 
