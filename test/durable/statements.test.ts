@@ -4,6 +4,7 @@ import { Agent, Approval, Recovery, type Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
 import { type Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { Prompt } from "effect/ai"
 import { sqlLayer } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
 import { type Hook, watchedSql } from "../support/watchedSql.ts"
@@ -18,6 +19,11 @@ const Clerk = Durable.make(
     tools: [tool("look", "read"), tool("book", "write"), tool("pay", "write", true)],
     defaults: { onError: Recovery.keepGoing }
   })
+)
+
+const Chat = Durable.make(
+  Agent.make("chat", { input: Prompt.Prompt, prompt: (conversation) => conversation }),
+  { input: Prompt.Prompt }
 )
 
 /** Calls the tools that the input names, one after the other. */
@@ -69,7 +75,7 @@ const withLog = async (
   const store = RunStore.layerSql({ create: false }).pipe(
     Layer.provide(watchedSql({ before, after: () => Effect.void }))
   )
-  const runners = Durable.layer([Clerk], { poll, lease: "10 minutes" }).pipe(
+  const runners = Durable.layer([Clerk, Chat], { poll, lease: "10 minutes" }).pipe(
     Layer.provide([store, model, Approval.layerKey(Redacted.make("a key of at least thirty-two bytes"))]),
     Layer.provide(sql)
   )
@@ -93,7 +99,21 @@ describe.each(supported)("statements of a durable run: $name", ({ name, open }) 
         assert.deepStrictEqual(words, ["start", "step", "step", "step", "step", ...end])
       })))
 
-  it("are a transaction of four for a wait, and two for its decision and the resumption", () =>
+  it("are two for the start of a run with a conversation, in a transaction on SQLite", () =>
+    withLog(open, "10 minutes", (take) =>
+      Effect.gen(function*() {
+        yield* Effect.sleep("100 millis")
+        take()
+        const prompt = Prompt.concat(Prompt.make("Good day"), "How are you?")
+        yield* Chat.start("r1", prompt)
+        const start = name.startsWith("PostgreSQL") ? ["SELECT", "WITH"] : ["transaction of 3"]
+        assert.deepStrictEqual(take().slice(0, start.length), start)
+        yield* Chat.await("r1")
+        const end = name.startsWith("PostgreSQL") ? "step" : "transaction of 3"
+        assert.strictEqual(take().findLast((word) => word.startsWith("transaction") || word === "step"), end)
+      })))
+
+  it("are a transaction of five for a wait, and two for its decision and the resumption", () =>
     withLog(open, "10 minutes", (take) =>
       Effect.gen(function*() {
         yield* Effect.sleep("100 millis")
@@ -101,7 +121,7 @@ describe.each(supported)("statements of a durable run: $name", ({ name, open }) 
         yield* Clerk.start("r1", "pay")
         const waits = Effect.map(Clerk.poll("r1"), ({ status }) => status === "waiting")
         yield* Effect.repeat(Effect.delay(waits, "20 millis"), { until: (is) => is })
-        assert.include(take(), "transaction of 4")
+        assert.include(take(), "transaction of 5")
         const { pending } = yield* Clerk.poll("r1")
         yield* Clerk.decide("r1", pending.map((call) => Approval.approve(call)))
         yield* Clerk.await("r1")

@@ -25,7 +25,8 @@ import { type HaveSchemas, RunCancelled, RunFailed, VersionStopped } from "./int
 import { type Approvals, askingOf, type Options, queueOf } from "./internal/options.ts"
 import { checkingOf, explainingOf, proceedingOf } from "./internal/proceeding.ts"
 import { Changes } from "./internal/changes.ts"
-import type { Definition } from "./internal/definition.ts"
+import { KnownConversations } from "./internal/conversation.ts"
+import { type Definition, inputCodec } from "./internal/definition.ts"
 import * as Runner from "./internal/runner.ts"
 import * as Service from "./internal/service.ts"
 import { checkCount, checkName, timeOf } from "./internal/requests.ts"
@@ -101,7 +102,7 @@ export const make = <
   ...[options]: [In, Out] extends [string, string] ? [options?: Options<Input, Output, Errors, AR>]
     : [options: Options<Input, Output, Errors, AR>]
 ): Durable<In, Out, Errors["Type"], Exclude<R, SnapshotKey> | NoInfer<AR>> => {
-  const input = Schema.toCodecJson((options?.input ?? Schema.String) as Schema.Top)
+  const input = inputCodec((options?.input ?? Schema.String) as Schema.Top)
   const output = Schema.toCodecJson((options?.output ?? Schema.String) as Schema.Top)
   const errors = Schema.toCodecJson((options?.errors ?? Schema.Never) as Schema.Top)
   const subject = `Durable agent "${agent.name}"`
@@ -113,14 +114,13 @@ export const make = <
     older: options?.older ?? {},
     queue: queueOf(agent.name, options?.queue),
     asking: askingOf(subject, options?.approvals as Approvals<unknown> | undefined),
-    decodeInput: Schema.decodeUnknownEffect(input) as Definition["decodeInput"],
+    decodeInput: input.decode,
     encodeOutput: Schema.encodeUnknownEffect(output) as Definition["encodeOutput"],
     encodeError: Schema.encodeUnknownEffect(errors) as Definition["encodeError"],
     check: checkingOf(agent),
     explain: explainingOf(agent),
     proceed: proceedingOf(agent, options?.streaming ?? true)
   }
-  const encodeInput = Schema.encodeUnknownEffect(input)
   const decodeOutput = Schema.decodeUnknownEffect(output)
   const decodeError = Schema.decodeUnknownEffect(errors)
   const outputOf = (
@@ -141,7 +141,7 @@ export const make = <
   const start: Durable<In, Out, Errors["Type"], R>["start"] = (runId, value, more) =>
     Effect.flatMap(Runs, (runs) =>
       Effect.flatMap(
-        Effect.orDie(encodeInput(value)) as Effect.Effect<unknown>,
+        Effect.orDie(input.encode(value)) as Effect.Effect<unknown>,
         (input) => runs.start({ agent: agent.name, input, runId, ...more })
       ))
   const wait: Durable<In, Out, Errors["Type"], R>["await"] = (runId) =>
@@ -205,10 +205,12 @@ export const layer = <const Agents extends ReadonlyArray<Any>>(
     Effect.gen(function*() {
       const store = yield* RunStore
       const changes = new Changes()
+      const conversations = new KnownConversations()
       // Agents start runs, too.
       const runs: RunsService = Service.make(store, {
         agents: () => known,
         changes,
+        conversations,
         poll,
         wake: () => runner.wake(),
         starting: (agent, add) => runner.start(agent, add),
@@ -217,7 +219,7 @@ export const layer = <const Agents extends ReadonlyArray<Any>>(
       })
       const context = Context.add(Context.add(yield* Effect.context<never>(), Runs, runs), RunStore, store)
       const known = versionsOf(agents, context)
-      const runner: Runner.Runner = yield* Runner.make(store, known, changes, runnerOptions)
+      const runner: Runner.Runner = yield* Runner.make(store, known, changes, conversations, runnerOptions)
       return runs
     })
   ) as Layer.Layer<Runs, never, RunStore | Exclude<Services<Agents[number]>, Runs>>
@@ -262,6 +264,7 @@ export const layerClient = <const Agents extends ReadonlyArray<Any>>(
       Service.make(store, {
         agents: Function.constant(versionsOf(agents, Context.empty())),
         changes: new Changes(),
+        conversations: new KnownConversations(),
         poll,
         wake: () => undefined,
         starting: (_, add) => add(),

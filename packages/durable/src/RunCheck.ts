@@ -9,9 +9,11 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { Explanation } from "@recourse/core/Approval"
 import type * as Durable from "./Durable.ts"
+import { KnownConversations } from "./internal/conversation.ts"
 import { noKey } from "./internal/definition.ts"
 import type { StoredRun } from "./internal/store.ts"
 import { Versions } from "./internal/versions.ts"
+import { withSnapshot } from "./internal/wholeRuns.ts"
 import { RunStore, type RunStoreError } from "./RunStore.ts"
 
 /** A run that waits. */
@@ -84,7 +86,9 @@ export const check = (
     let behind: StoredRun | undefined
     while (true) {
       const found: ReadonlyArray<StoredRun> = yield* store.list({ status: "waiting", limit: page, behind })
-      for (const run of found) runs.push(yield* checkRun(versions, run))
+      for (const run of found) {
+        runs.push(yield* checkRun(versions, yield* withSnapshot(store, new KnownConversations(), run)))
+      }
       behind = found.at(-1)
       if (found.length < page) break
     }

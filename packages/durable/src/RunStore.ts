@@ -19,6 +19,7 @@ export {
   type Count,
   type Hold,
   type Loaded,
+  type MessagePart,
   type NewRun,
   RunStoreError,
   type Settlement,

@@ -2,7 +2,8 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
+import * as Prompt from "effect/ai/Prompt"
 import { InvalidInput } from "@recourse/core/AgentError"
 import {
   type Decision,
@@ -11,6 +12,7 @@ import {
   type Outcome,
   SnapshotKey
 } from "@recourse/core/Approval"
+import * as Conversation from "@recourse/core/Conversation"
 import type { Asking } from "./asking.ts"
 import type { Queue } from "./store.ts"
 
@@ -23,6 +25,24 @@ export type From = { readonly input: unknown } | {
   readonly decisions: ReadonlyArray<Decision>
 }
 
+/** @internal How inputs are encoded and decoded. */
+export interface InputCodec {
+  readonly encode: (input: unknown) => Effect.Effect<unknown, unknown, unknown>
+  readonly decode: (input: unknown) => Effect.Effect<unknown, unknown, unknown>
+}
+
+/** @internal The codec of inputs of a schema. The one of `Prompt.Prompt` reads messages by hand: a schema takes ten times as long. */
+export const inputCodec = (schema: Schema.Top): InputCodec => {
+  if (schema === Prompt.Prompt) {
+    return {
+      encode: (input) => Effect.sync(() => Conversation.encode(input as Prompt.Prompt)),
+      decode: (input) => Effect.fromOption(Conversation.decode(input))
+    }
+  }
+  const json = Schema.toCodecJson(schema)
+  return { encode: Schema.encodeUnknownEffect(json), decode: Schema.decodeUnknownEffect(json) }
+}
+
 /** @internal An agent, with its types forgotten. */
 export interface Definition {
   readonly name: string
@@ -31,7 +51,7 @@ export interface Definition {
   readonly older: Readonly<Record<string, "continue" | "stop">>
   readonly queue: Queue | undefined
   readonly asking: Asking | undefined
-  readonly decodeInput: (input: unknown) => Effect.Effect<unknown, Schema.SchemaError, unknown>
+  readonly decodeInput: InputCodec["decode"]
   readonly encodeOutput: (output: unknown) => Effect.Effect<Schema.Json, unknown, unknown>
   readonly encodeError: (error: unknown) => Effect.Effect<Schema.Json, unknown, unknown>
   /** Fails with a decision about the calls that a run waits for that its agent does not take. */

@@ -2,11 +2,13 @@
 import * as Schema from "effect/Schema"
 import type * as AgentEvent from "@recourse/core/AgentEvent"
 import { leftToUndo, mayHaveStarted, PendingCall } from "@recourse/core/Approval"
-import * as EventJson from "@recourse/core/EventJson"
 import * as RunRecord from "@recourse/core/RunRecord"
 import * as RunUsage from "@recourse/core/RunUsage"
 import type { Failure } from "@recourse/core/Runs"
+import { type Conversation, snapshotFromStored } from "./conversation.ts"
+import { References } from "./references.ts"
 import type { Step, StoredRun } from "./store.ts"
+import { eventToStored } from "./storedEvents.ts"
 
 /** Statuses of runs that have ended. */
 export const ended: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"])
@@ -38,8 +40,18 @@ const isAtPage = (pending: unknown): boolean => Schema.is(PendingCall)(pending) 
 export const needsRunner = ({ pending, snapshot }: StoredRun, hasSteps: boolean): boolean =>
   hasSteps || leftToUndo({ snapshot }).length > 0 || (Array.isArray(pending) && pending.some(isAtPage))
 
-/** The last step of a run that is cancelled while nobody holds it. */
-export const cancelledStep = (run: StoredRun, at: number, position: number, firstEvent: number): Step => ({
+/** The stored form of the last event of a run that is cancelled while no process holds it. */
+const cancelledEvent = (run: StoredRun, conversation: Conversation, at: number): Schema.Json => {
+  const snapshot = run.snapshot && snapshotFromStored(run.snapshot, conversation)
+  return new References(conversation.messages).pack(eventToStored(finishOf({ ...run, snapshot }, at), run))
+}
+
+/** The last step of a run that is cancelled while no process holds it. */
+export const cancelledStep = (
+  run: StoredRun,
+  conversation: Conversation,
+  { at, firstEvent, position }: Pick<Step, "firstEvent" | "position"> & { readonly at: number }
+): Step => ({
   runId: run.runId,
   epoch: run.epoch,
   leg: run.leg,
@@ -49,5 +61,5 @@ export const cancelledStep = (run: StoredRun, at: number, position: number, firs
   value: "cancelled",
   elapsed: run.ran,
   firstEvent,
-  events: [EventJson.encode(finishOf(run, at))]
+  events: [cancelledEvent(run, conversation, at)]
 })

@@ -16,6 +16,14 @@ import { fateOf, overKind, tellLeft } from "./over.ts"
 import { dueIn } from "./asking.ts"
 import { lending, Parent, type Place, Slot } from "./slot.ts"
 import { eventsOf, wakeUp } from "./changes.ts"
+import {
+  type Conversation,
+  inputFromStored,
+  namesConversation,
+  noConversation,
+  readConversation,
+  snapshotFromStored
+} from "./conversation.ts"
 import { needsRunner } from "./ended.ts"
 import { countEnded, countLost, countTakenOver } from "./counting.ts"
 import { type From, inputOf, noKey, type Registered } from "./definition.ts"
@@ -91,6 +99,28 @@ const placeOf = (
 /** Whether a leg goes on from a snapshot. */
 const goesOn = (run: StoredRun): boolean => run.snapshot !== undefined && run.leg > 0
 
+/** A run with its whole input and snapshot, and its conversation. */
+const wholeRun = (
+  { known, store }: Surroundings,
+  run: StoredRun
+): Effect.Effect<{ readonly run: StoredRun; readonly conversation: Conversation }, RunStoreError> =>
+  // Another process may have added parts since it waited.
+  Effect.map(
+    run.leg > 0
+      ? readConversation(store, run.runId)
+      : namesConversation(run.input)
+      ? known.read(store, run.runId, 1)
+      : Effect.succeed(noConversation),
+    (conversation) => ({
+      conversation,
+      run: {
+        ...run,
+        input: inputFromStored(run.input, conversation),
+        snapshot: run.snapshot && snapshotFromStored(run.snapshot, conversation)
+      }
+    })
+  )
+
 /** Logs that a run has failed. One that the engine has ended, because its process died again and again or its program changed, needs a person. */
 const logFailed = (
   run: StoredRun,
@@ -108,7 +138,7 @@ const logFailed = (
 export const live = (
   around: Surroundings,
   taken: Taken,
-  run: StoredRun,
+  stored: StoredRun,
   onReady: (leave: (why: Leave) => void) => void
 ): Effect.Effect<void> => {
   const { how, registered } = taken
@@ -117,25 +147,28 @@ export const live = (
   let running: Fiber.Fiber<unknown, unknown> | undefined
   /** What cancels a run that takes what it has done from its journal: it is ended when it has come by that. */
   let cancel: (() => void) | undefined
-  const isCancelled = () => over !== undefined || (why ?? (run.isCancelled ? "cancelled" : undefined)) === "cancelled"
+  const isCancelled = () =>
+    over !== undefined || (why ?? (stored.isCancelled ? "cancelled" : undefined)) === "cancelled"
   const leave = (reason: Leave): void => {
     why ??= reason
     if (reason === "cancelled" && cancel !== undefined) cancel()
     else running?.interruptUnsafe()
   }
   onReady(leave)
-  const place = placeOf(around, registered, run)
+  const place = placeOf(around, registered, stored)
   const ambient = Context.merge(Context.merge(noKey, registered.context), resumptions)
   // oxlint-disable-next-line max-lines-per-function -- one life of a run: its steps share the claim, the journal and the log
   const lived = Effect.gen(function*() {
     const { store } = around
     const clock = yield* Clock.Clock
+    const { conversation, run } = yield* wholeRun(around, stored)
     // The first holder of a run finds nothing.
     const loaded = run.epoch === 1 ? nothing : yield* store.load(run.runId, run.leg)
     const idle = run.epoch - 1 - loaded.lastEpoch
     const fate = fateOf(taken, run, loaded, idle)
     over = fate.over
     const recorder = new Recorder(run, loaded, around, clock, {
+      conversation,
       over,
       leave,
       isCancelled,
@@ -226,15 +259,17 @@ export const live = (
     yield* recorder.written
     const settlement = yield* settlementOf(registered, exit, recorder, why, over)
     recorder.finish(settlement)
+    const settled = yield* recorder.settled(settlement)
     const before = recorder.takeNoted()
     const last = recorder.next("end", String(run.leg), settlement.status)
     const asking = settlement.status === "waiting" ? registered.definition.asking : undefined
     const wakeInMillis = asking &&
       dueIn(asking, settlement.pending as unknown as ReadonlyArray<PendingCall>, 0, clock.currentTimeMillisUnsafe())
-    yield* Effect.retry(store.settle(run, { ...settlement, wakeInMillis, before, last }), {
+    const isSettled = yield* Effect.retry(store.settle(run, { ...settled, wakeInMillis, before, last }), {
       schedule: again,
       while: () => why === undefined || why === "cancelled"
     })
+    if (isSettled) recorder.noteSettled()
     if (asking !== undefined) around.tell(wakeUp)
     if (settlement.status !== "waiting") yield* countEnded({ agent: run.agent, status: settlement.status })
     if (settlement.status === "failed") yield* logFailed(run, exit, over)

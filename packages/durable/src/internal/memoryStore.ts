@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Runs from "@recourse/core/Runs"
 import { cancelledStep, ended, needsRunner } from "./ended.ts"
+import { MemoryMessages } from "./memoryMessages.ts"
 import { MemoryQueues } from "./memoryQueues.ts"
 import { type Appended, type Count, denied, type Hold, type Step, type Store, type StoredRun } from "./store.ts"
 
@@ -27,6 +28,8 @@ const copy = <A>(value: A): A => value === undefined ? value : JSON.parse(JSON.s
 export const memoryStore = (): Store => {
   const all = new Map<string, Kept>()
   const queues = new MemoryQueues()
+  const messages = new MemoryMessages()
+  const stepsOf = (runId: string): ReadonlyArray<Step> => all.get(runId)?.steps ?? []
   const at = <A>(use: (now: number) => A): Effect.Effect<A> =>
     Effect.clockWith((clock) => Effect.sync(() => use(Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n))))
   const heldBy = ({ epoch, runId }: Hold): Kept | undefined => {
@@ -63,11 +66,17 @@ export const memoryStore = (): Store => {
       return change(kept, now, { status: "queued", askedOf: undefined })
     }
     const { events, positions } = endOf(kept)
-    kept.steps.push(cancelledStep(kept.run, now, positions, events))
+    kept.steps.push(
+      cancelledStep(kept.run, messages.conversationOf(kept.run.runId, stepsOf), {
+        at: now,
+        position: positions,
+        firstEvent: events
+      })
+    )
     change(kept, now, { status: "cancelled", pending: [], askedOf: undefined })
   }
   return {
-    insert: ({ delayMillis = 0, leaseMillis, ...run }) =>
+    insert: ({ conversation, delayMillis = 0, leaseMillis, ...run }) =>
       at((now) => {
         const there = all.get(run.runId)
         if (there !== undefined) return { run: there.run, isNew: false }
@@ -98,6 +107,7 @@ export const memoryStore = (): Store => {
           decisions: [],
           signals: new Map()
         })
+        if (conversation !== undefined) messages.addInput(run.runId, copy(conversation))
         return { run: added, isNew: true }
       }),
     claim: ({ agents, leaseMillis, limit, onlyCancelled }) =>
@@ -175,6 +185,14 @@ export const memoryStore = (): Store => {
           ...(kept === undefined ? { positions: 0, events: 0 } : endOf(kept))
         }
       }),
+    messages: (runId) => Effect.sync(() => messages.of(runId)),
+    steps: (ids) =>
+      Effect.sync(() =>
+        ids.flatMap(({ position, runId }) => {
+          const step = all.get(runId)?.steps[position]
+          return step === undefined ? [] : [step]
+        })
+      ),
     append: (steps) =>
       Effect.sync(() =>
         steps.map((step) => {
@@ -182,7 +200,7 @@ export const memoryStore = (): Store => {
           return kept === undefined ? "lost" : append(kept, step)
         })
       ),
-    settle: (hold, { before = [], last, outcome, pending, snapshot, status, wakeInMillis }) =>
+    settle: (hold, { before = [], last, outcome, pending, said, snapshot, status, wakeInMillis }) =>
       at((now) => {
         const kept = heldBy(hold)
         if (kept === undefined) {
@@ -192,6 +210,7 @@ export const memoryStore = (): Store => {
         }
         for (const step of before) append(kept, step)
         if (append(kept, last) === "lost") return false
+        if (said !== undefined) messages.add(copy(said))
         const waits = status === "waiting"
         kept.leasedUntil = 0
         kept.wakeAt = wakeInMillis === undefined ? 0 : Math.max(1, now + wakeInMillis)
@@ -308,6 +327,7 @@ export const memoryStore = (): Store => {
         const old = [...all.values()].filter(({ run }) =>
           ended.has(run.status) && run.updatedAt <= now - olderThanMillis
         )
+        messages.delete(old.map(({ run }) => run.runId), stepsOf)
         for (const { run } of old) all.delete(run.runId)
         return old.length
       })

@@ -1,19 +1,20 @@
 /** Recorder: the journal of a life, and the steps and events that it adds to its run. */
 import type * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Hash from "effect/Hash"
 import * as Metric from "effect/Metric"
 import type * as Schema from "effect/Schema"
 import type * as AgentEvent from "@recourse/core/AgentEvent"
-import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import * as Journal from "@recourse/core/Journal"
 import type { Failure } from "@recourse/core/Runs"
 import { eventsOf, pendingOf } from "./changes.ts"
+import type { Conversation, KnownConversations } from "./conversation.ts"
 import { stepDuration } from "./counting.ts"
 import { finishOf } from "./ended.ts"
+import { InTransaction, outside } from "./inTransaction.ts"
 import type { Places } from "./places.ts"
 import { RunStoreError, type Settlement, type Step, type Store, type StoredRun } from "./store.ts"
+import { earlierEvents, StoredForms } from "./storedForms.ts"
 import { restartsOf, Told } from "./told.ts"
 import type { Writer } from "./writer.ts"
 
@@ -31,25 +32,11 @@ export interface Surroundings {
   /** Whether the events of the run have a reader. */
   readonly isRead: (runId: string) => boolean
   readonly places: Places
+  readonly known: KnownConversations
 }
 
 /** What is said of a failure of which nothing is known. */
 export const noFailure: Failure = { error: "Error", code: "execution_error", userMessage: "" }
-
-/** Whether the executor of a tool with `transaction` runs. */
-const InTransaction = Context.Reference<boolean>("@recourse/durable/InTransaction", { defaultValue: () => false })
-
-/** What is not to be done within a transaction: on SQLite it would wait for the end of it, and elsewhere not be undone with it. */
-const outside = <A, E, R>(what: string, effect: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.flatMap(InTransaction, (isWithin) =>
-    isWithin
-      ? Effect.die(
-        new ConfigurationError({
-          subject: "A tool with `transaction`",
-          problem: `its executor writes to the database and does nothing else that is recorded, such as ${what}`
-        })
-      )
-      : effect())
 
 /** A text of 32 characters. */
 const hashed = (text: string): string =>
@@ -70,6 +57,8 @@ export class Recorder {
   private noted: Array<Step> = []
   private position: number
   private firstEvent: number
+  private readonly known: KnownConversations
+  private readonly forms: StoredForms
   readonly journal: Journal.Journal
   /** Comes back when all steps that were handed over are durable: the end of the run stands behind them. */
   written: Effect.Effect<unknown> = Effect.void
@@ -91,9 +80,10 @@ export class Recorder {
   constructor(
     run: StoredRun,
     loaded: Effect.Success<ReturnType<Store["load"]>>,
-    { isRead, store, tell, writer }: Surroundings,
+    { isRead, known, store, tell, writer }: Surroundings,
     clock: Clock.Clock,
-    { isCancelled, leave, mayNote, over }: {
+    { conversation, isCancelled, leave, mayNote, over }: {
+      readonly conversation: Conversation
       /** What the run fails with, though its agent is only interrupted. */
       readonly over: Failure | undefined
       readonly leave: (why: Leave) => void
@@ -103,6 +93,7 @@ export class Recorder {
     }
   ) {
     this.run = run
+    this.known = known
     this.writer = writer
     this.clock = clock
     this.started = clock.currentTimeMillisUnsafe()
@@ -112,7 +103,8 @@ export class Recorder {
     this.isRead = () => isRead(run.runId)
     this.position = loaded.positions
     this.firstEvent = loaded.events
-    for (const event of restartsOf(loaded.steps, this.started)) this.told.add(event)
+    this.forms = new StoredForms(run, conversation, loaded.steps)
+    for (const event of restartsOf(earlierEvents(run, loaded.steps), this.started)) this.told.add(event)
     const earlier = new Map(loaded.steps.map((step) => [`${step.kind} ${step.key}`, step]))
     this.left = new Set([...earlier.keys()].filter((key) => key.startsWith("model ") || key.startsWith("call ")))
     this.journal = {
@@ -182,7 +174,7 @@ export class Recorder {
     return Effect.uninterruptible(Effect.suspend(() => {
       if (!this.hasMore) return Effect.void
       const isTold = this.isRead() && this.told.hasMore
-      return this.add(isTold ? [this.step("told", String(this.position), null, this.told.takeEarly())] : [])
+      return this.add(isTold ? [this.stepWith("told", String(this.position), null, this.told.takeEarly())] : [])
     }))
   }
 
@@ -207,7 +199,22 @@ export class Recorder {
 
   /** The next step: takes the events since the last one. */
   next(kind: string, key: string, value: Schema.Json): Step {
-    return this.step(kind, key, value, this.told.take(this.isRead()))
+    return this.stepWith(kind, key, value, this.told.take(this.isRead()))
+  }
+
+  /** A settlement as it is stored. Call it before the last step is made. */
+  settled<A extends Pick<Settlement, "outcome" | "snapshot" | "status">>(settlement: A) {
+    return this.forms.settled(settlement, this.ended?.transcript)
+  }
+
+  /** The run is settled: readers in this process need not read its conversation. */
+  noteSettled(): void {
+    const { conversation } = this.forms
+    if (conversation.parts > 0) this.known.set(this.run.runId, conversation)
+  }
+
+  private stepWith(kind: string, key: string, value: Schema.Json, emitted: ReadonlyArray<AgentEvent.AgentEvent>): Step {
+    return this.step(kind, key, value, this.forms.events(this.position, value, emitted))
   }
 
   private step(kind: string, key: string, value: Schema.Json, events: ReadonlyArray<Schema.Json>): Step {

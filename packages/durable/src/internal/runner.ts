@@ -4,6 +4,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
+import type { KnownConversations } from "./conversation.ts"
 import { type Changes, pendingOf, wakeUp } from "./changes.ts"
 import type { Versions } from "./versions.ts"
 import { live } from "./life.ts"
@@ -52,6 +53,7 @@ export const make = Effect.fnUntraced(function*(
   store: Store,
   agents: Versions,
   changes: Changes,
+  known: KnownConversations,
   { concurrency, grace, lease, poll }: RunnerOptions
 ): Effect.fn.Return<Runner, never, Scope.Scope> {
   const clock = yield* Clock.Clock
@@ -73,7 +75,8 @@ export const make = Effect.fnUntraced(function*(
     heard: (name) => changes.heard(name),
     isRead: (runId) => changes.isRead(runId) || readElsewhere.has(runId),
     places,
-    writer
+    writer,
+    known
   }
   const wake = (): void => {
     isAwake = true

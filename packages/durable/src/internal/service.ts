@@ -19,8 +19,10 @@ import {
   UnknownRun
 } from "@recourse/core/Runs"
 import { type Changes, eventsOf } from "./changes.ts"
+import { inputToStored, type KnownConversations, namesConversation } from "./conversation.ts"
 import { countEnded } from "./counting.ts"
 import { ended } from "./ended.ts"
+import { canonical } from "./references.ts"
 import type { RunStoreError, Store, StoredRun } from "./store.ts"
 import type { Runner } from "./runner.ts"
 import { Parent, Slot } from "./slot.ts"
@@ -29,6 +31,7 @@ import * as Requests from "./requests.ts"
 import { currentTrace } from "./trace.ts"
 import { Waiting } from "./waiting.ts"
 import type { Versions } from "./versions.ts"
+import { wholeEvents, withOutcomes, withSnapshot } from "./wholeRuns.ts"
 
 const infoOf = (run: StoredRun): RunInfo => ({
   runId: run.runId,
@@ -47,17 +50,17 @@ const infoOf = (run: StoredRun): RunInfo => ({
 const available = <A>(effect: Effect.Effect<A, RunStoreError>): Effect.Effect<A, RunsUnavailable> =>
   Effect.mapError(effect, ({ operation, reason }) => new RunsUnavailable({ operation, reason }))
 
-/** JSON with sorted keys: a database may give an object back with its keys in another order. */
-const canonical = (value: Schema.Json): string =>
-  JSON.stringify(value, (_, item: unknown) =>
-    typeof item === "object" && item !== null && !Array.isArray(item)
-      ? Object.fromEntries(Object.entries(item).toSorted(([a], [b]) => a < b ? -1 : 1))
-      : item)
+/** Whether a run was started with an input. A database may give an object back with its keys in another order. */
+const isInput = (run: StoredRun, input: Schema.Json): Effect.Effect<boolean> =>
+  namesConversation(run.input)
+    ? Effect.map(inputToStored(input, run.owner), (stored) => canonical(run.input) === canonical(stored.input))
+    : Effect.succeed(canonical(run.input) === canonical(input))
 
 /** What the service has to know of this process. */
 export interface Here {
   readonly agents: () => Versions
   readonly changes: Changes
+  readonly conversations: KnownConversations
   readonly poll: Duration.Duration
   readonly wake: () => void
   readonly starting: Runner["start"]
@@ -69,19 +72,31 @@ export interface Here {
 const readFor = 10_000
 
 // oxlint-disable-next-line max-lines-per-function -- the operations on one agent share its codecs and its store
-export const make = (store: Store, { agents, changes, isHeld, look, poll, starting, wake }: Here): RunsService => {
+export const make = (
+  store: Store,
+  { agents, changes, conversations, isHeld, look, poll, starting, wake }: Here
+): RunsService => {
   const get = (runId: string): Effect.Effect<StoredRun, UnknownRun | RunsUnavailable> =>
     Effect.flatMap(
       Requests.isStorable(runId) ? available(store.get(runId)) : Effect.undefined,
       (run) => run === undefined ? Effect.fail(new UnknownRun({ runId: String(runId) })) : Effect.succeed(run)
     )
+  const eventsFrom = (run: StoredRun, from: number) =>
+    Effect.flatMap(
+      store.events(run.runId, from),
+      (found) => found.length === 0 ? Effect.succeed(found) : wholeEvents(store, conversations, run, found)
+    )
+  /** What is known of runs. */
+  const described = (runs: ReadonlyArray<StoredRun>): Effect.Effect<ReadonlyArray<RunInfo>, RunsUnavailable> =>
+    Effect.map(available(withOutcomes(store, runs)), (whole) => whole.map(infoOf))
+  const describedOne = (run: StoredRun) => Effect.map(described([run]), ([info]) => info!)
   /** A page of events; nothing when the run has ended and all were read. */
   const page = (runId: string, from: number): Effect.Effect<
     readonly [ReadonlyArray<NumberedEvent>, Option.Option<number>],
     UnknownRun | RunsUnavailable
   > =>
     Effect.flatMap(get(runId), (run) =>
-      Effect.flatMap(available(store.events(runId, from)), (found) => {
+      Effect.flatMap(available(eventsFrom(run, from)), (found) => {
         const events = found.flatMap(({ event, number }) =>
           Option.match(EventJson.decode(event), {
             onNone: () => [],
@@ -123,35 +138,41 @@ export const make = (store: Store, { agents, changes, isHeld, look, poll, starti
         : runId
       const delayMillis = yield* Requests.started(agent, { runId: id, owner, delay })
       const { version } = registered.definition
+      const toStored = yield* inputToStored(input as Schema.Json, owner)
       const added = {
         runId: id,
         agent,
         version,
         owner,
-        input: input as Schema.Json,
+        ...toStored,
         parent: yield* Parent,
         trace: yield* currentTrace,
         delayMillis
       }
+      const insert = (leaseMillis?: number) =>
+        Effect.tap(store.insert({ ...added, leaseMillis }), ({ isNew }) =>
+          Effect.sync(() => {
+            if (isNew) conversations.begin(id, toStored)
+          }))
       const { isNew, run } = yield* available(
-        added.delayMillis === undefined
-          ? starting(agent, (leaseMillis) => store.insert({ ...added, leaseMillis }))
-          : store.insert(added)
+        added.delayMillis === undefined ? starting(agent, insert) : insert()
       )
       if (run.agent !== agent) return yield* Effect.fail(new RunConflict({ runId: id, differs: "agent" }))
-      if (canonical(run.input) !== canonical(input as Schema.Json)) {
+      if (!isNew && !(yield* isInput(run, input as Schema.Json))) {
         return yield* Effect.fail(new RunConflict({ runId: id, differs: "input" }))
       }
       if (isNew && run.status === "queued") wake()
       return { runId: id, isNew }
     }),
-    get: (runId) => Effect.map(get(runId), infoOf),
+    get: (runId) => Effect.flatMap(get(runId), describedOne),
     wait: (runId) =>
       Effect.flatMap(get(runId), (run) =>
         ended.has(run.status)
-          ? Effect.succeed(infoOf(run))
-          : Effect.flatMap(Slot, (slot) =>
-            Effect.andThen(slot.lent(waiting.ended(runId)), Effect.map(get(runId), infoOf)))),
+          ? describedOne(run)
+          : Effect.flatMap(
+            Slot,
+            (slot) => Effect.andThen(slot.lent(waiting.ended(runId)), Effect.flatMap(get(runId), describedOne))
+          )),
     events: (runId, from = 0) =>
       Requests.isNumber(from)
         ? Stream.unwrap(Effect.as(changes.reading(runId), Stream.paginate(from, (number) => page(runId, number))))
@@ -176,8 +197,9 @@ export const make = (store: Store, { agents, changes, isHeld, look, poll, starti
       const taken = agents().takes(run)
       if (taken !== undefined && taken.how !== "stop") {
         const { registered: { context, definition } } = taken
+        const { snapshot } = yield* available(withSnapshot(store, conversations, run))
         yield* Effect.provideContext(
-          definition.check(run.snapshot, decoded),
+          definition.check(snapshot, decoded),
           Context.merge(noKey, context)
         ) as Effect.Effect<void, DecisionRefused>
       }
@@ -205,7 +227,7 @@ export const make = (store: Store, { agents, changes, isHeld, look, poll, starti
     list: (query = {}) =>
       Effect.andThen(
         Requests.listed(query),
-        Effect.suspend(() => Effect.map(available(store.list(query)), (runs) => runs.map(infoOf)))
+        Effect.suspend(() => Effect.flatMap(available(store.list(query)), described))
       )
   }
 }

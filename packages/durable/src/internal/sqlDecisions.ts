@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Store } from "./store.ts"
 import { cancelledStep, needsRunner } from "./ended.ts"
+import { readConversation } from "./conversation.ts"
 import { fitted } from "./requests.ts"
 import { type Parts, text } from "./sqlParts.ts"
 import { type RunRow } from "./sqlRows.ts"
@@ -14,7 +15,8 @@ type Decisions = Pick<Store, "decide" | "decisions" | "cancel" | "children" | "s
 // oxlint-disable-next-line max-lines-per-function -- the operations of one store share its tables and its clock
 export const sqlDecisions = (
   { decisions, failing, getRow, heldAs, inTransaction, insertOf, lock, now, rows, runs, signals, sql, steps }: Parts,
-  { endOf, insertStep }: Pick<ReturnType<typeof sqlSteps>, "endOf" | "insertStep">
+  { endOf, insertStep }: Pick<ReturnType<typeof sqlSteps>, "endOf" | "insertStep">,
+  messages: Pick<Store, "messages" | "steps">
 ) => {
   /** Ends a run that is to be cancelled and that nobody holds, or queues it where it may have to be undone. Its row is locked. */
   const cancelUnheld = Effect.fnUntraced(function*(runId: string) {
@@ -29,7 +31,8 @@ export const sqlDecisions = (
     }
     const { events, positions } = yield* endOf(runId)
     const at = run.updatedAt
-    yield* insertStep(cancelledStep(run, at, positions, events))
+    const conversation = yield* readConversation(messages, runId)
+    yield* insertStep(cancelledStep(run, conversation, { at, position: positions, firstEvent: events }))
     yield* sql`UPDATE ${runs} SET status = 'cancelled', pending = '[]', asked_of = NULL, updated_at = ${now} WHERE run_id = ${runId}`
   })
 

@@ -43,11 +43,12 @@ export const partsOf = (client: SqlClient.SqlClient, tables: Tables) => {
     decisions: sql(tables.decisions),
     queues: sql(tables.queues),
     signals: sql(tables.signals),
+    messages: sql(tables.messages),
     rows,
     failing,
     now: nowOf(sql),
     lock: sql.literal(isPg ? "FOR UPDATE" : ""),
-    inTransaction: <A>(operation: string, effect: Effect.Effect<A, SqlError.SqlError>) =>
+    inTransaction: <A, E>(operation: string, effect: Effect.Effect<A, E>) =>
       failing(operation, sql.withTransaction(effect)),
     getRow: (runId: string): Effect.Effect<StoredRun | undefined, SqlError.SqlError> =>
       Effect.map(

@@ -1,7 +1,7 @@
 /** Rows of the tables of durable runs, as runs and steps. */
 import type * as Schema from "effect/Schema"
 import type { Status } from "@recourse/core/Runs"
-import type { Step, StoredRun } from "./store.ts"
+import type { MessagePart, Step, StoredRun } from "./store.ts"
 
 export interface RunRow {
   readonly run_id: string
@@ -37,6 +37,15 @@ export interface StepRow {
   readonly first_event: number
   readonly event_count: number
   readonly events: string
+}
+
+export interface MessageRow {
+  readonly run_id: string
+  readonly part: number
+  readonly id: string
+  readonly parent: string | null
+  readonly size: number
+  readonly messages: string
 }
 
 const json = (text: string): Schema.Json => JSON.parse(text) as Schema.Json
@@ -75,4 +84,22 @@ export const stepOf = (row: StepRow): Step => ({
   elapsed: Number(row.elapsed),
   firstEvent: row.first_event,
   events: json(row.events) as ReadonlyArray<Schema.Json>
+})
+
+export const partOf = (row: MessageRow): MessagePart => ({
+  runId: row.run_id,
+  part: row.part,
+  id: row.id,
+  parent: row.parent ?? undefined,
+  size: row.size,
+  messages: json(row.messages) as ReadonlyArray<Schema.Json>
+})
+
+export const messageRowOf = (part: MessagePart): Record<keyof MessageRow, string | number | null> => ({
+  run_id: part.runId,
+  part: part.part,
+  id: part.id,
+  parent: part.parent ?? null,
+  size: part.size,
+  messages: JSON.stringify(part.messages)
 })

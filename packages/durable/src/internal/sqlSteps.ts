@@ -86,7 +86,7 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
     }
   )
   /** Adds all of the steps of a run, and changes its row, in one statement; `false` where nothing of it was done. For PostgreSQL. */
-  const addedWith = (batch: ReadonlyArray<Step>, change: Statement.Fragment) =>
+  const addedWith = (batch: ReadonlyArray<Step>, change: Statement.Fragment, also?: Statement.Fragment | undefined) =>
     Effect.map(
       rows<object>(sql`
         WITH given (${columns}) AS (${given(batch)}), held AS ${materialized} (${held(batch)}), added AS (
@@ -94,7 +94,9 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
           WHERE EXISTS (SELECT 1 FROM held WHERE held.run_id = given.run_id AND held.epoch = given.epoch)
             AND NOT EXISTS (SELECT 1 FROM ${steps} JOIN given AS one USING (run_id, position))
           RETURNING run_id
-        ) UPDATE ${runs} ${change} AND EXISTS (SELECT 1 FROM added) RETURNING run_id`),
+        )${
+        also === undefined ? sql.literal("") : sql`, also AS (${also})`
+      } UPDATE ${runs} ${change} AND EXISTS (SELECT 1 FROM added) RETURNING run_id`),
       (changed) => changed.length > 0
     )
   const append = (all: ReadonlyArray<Step>) =>

@@ -6,6 +6,8 @@ import { ended } from "./ended.ts"
 import type { Count, Store } from "./store.ts"
 import { sqlClaims } from "./sqlClaims.ts"
 import { sqlDecisions } from "./sqlDecisions.ts"
+import { sqlInsert } from "./sqlInsert.ts"
+import { sqlMessages } from "./sqlMessages.ts"
 import { partsOf, text } from "./sqlParts.ts"
 import { runOf, type RunRow, type StepRow } from "./sqlRows.ts"
 import { mostAtOnce, sqlSteps } from "./sqlSteps.ts"
@@ -17,37 +19,24 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => 
   const parts = partsOf(client, tables)
   const { decisions, failing, getRow, heldAs, inTransaction, isPg, now, rows, runs, signals, sql, steps } = parts
   const ofSteps = sqlSteps(parts)
-  const ofDecisions = sqlDecisions(parts, ofSteps)
+  const ofMessages = sqlMessages(parts)
+  const ofDecisions = sqlDecisions(parts, ofSteps, ofMessages.operations)
   const { cancelUnheld } = ofDecisions
+  const inserted = sqlInsert(parts, ofMessages)
   return {
+    ...ofMessages.operations,
     ...ofSteps.operations,
     ...ofDecisions.operations,
     ...sqlClaims(parts),
     transaction: sqlTransaction(parts, ofSteps),
     insert: (run) =>
-      failing(
-        "insert",
-        Effect.gen(function*() {
-          // Within a transaction of the caller's nobody sees it before that is committed: it is claimed then.
-          const isWithin = Option.isSome(yield* Effect.serviceOption(sql.transactionService))
-          const isHeld = run.leaseMillis !== undefined && !isWithin
-          const aloneFor = isHeld ? run.leaseMillis : run.delayMillis
-          const inserted = yield* rows<RunRow>(sql`
-            INSERT INTO ${runs} (run_id, agent, version, owner, parent_id, trace, status, epoch, leg, is_cancelled, lent, leased_until,
-              renewed_at, ran, read_until, wake_at, asked, started_at, updated_at, input, pending)
-            VALUES (${run.runId}, ${run.agent}, ${run.version}, ${run.owner ?? null}, ${run.parent ?? null}, ${
-            run.trace ?? null
-          }, ${isHeld ? "running" : "queued"}, ${isHeld ? 1 : 0}, 0, 0, 0,
-              ${
-            aloneFor === undefined ? sql`0` : sql`${now} + ${Math.round(aloneFor)}`
-          }, ${now}, 0, 0, 0, 0, ${now}, ${now}, ${JSON.stringify(run.input)}, '[]')
-            ON CONFLICT DO NOTHING RETURNING *`)
-          if (inserted[0] !== undefined) return { run: runOf(inserted[0]), isNew: true }
-          return { run: (yield* getRow(run.runId))!, isNew: false }
-        })
+      Effect.flatMap(
+        // Within a transaction of the caller's nobody sees it before that is committed: it is claimed then.
+        Effect.map(Effect.serviceOption(sql.transactionService), Option.isSome),
+        (isWithin) => inserted(isWithin ? { ...run, leaseMillis: undefined } : run)
       ),
     settle: (hold, settlement) => {
-      const { before = [], last, outcome, pending, snapshot, status, wakeInMillis } = settlement
+      const { before = [], last, outcome, pending, said, snapshot, status, wakeInMillis } = settlement
       const added = [...before, last]
       const waits = status === "waiting"
       const change = sql`SET status = ${status}, leased_until = 0, updated_at = ${now}, pending = ${
@@ -70,6 +59,7 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => 
             return there !== undefined && there.epoch === hold.epoch && there.key === last.key
           }
           yield* sql`UPDATE ${runs} ${change}`
+          if (said !== undefined) yield* ofMessages.insertWhere(said, sql`1 = 1`)
           if (!waits) return true
           const leg = last.leg + 1
           const left = yield* rows<object>(
@@ -87,7 +77,14 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => 
       // A round trip to the database is what ends a run of one answer.
       return isPg && !waits && added.length <= mostAtOnce
         ? Effect.flatMap(
-          failing("settle", ofSteps.addedWith(added, change)),
+          failing(
+            "settle",
+            ofSteps.addedWith(
+              added,
+              change,
+              said && ofMessages.insertWhere(said, sql`EXISTS (SELECT 1 FROM added)`)
+            )
+          ),
           (isSettled) => isSettled ? Effect.succeed(true) : inSteps
         )
         : inSteps
@@ -159,6 +156,7 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => 
           )
           if (old.length === 0) return 0
           const ids = old.map(({ run_id }) => run_id)
+          yield* ofMessages.remove(ids)
           yield* sql`DELETE FROM ${steps} WHERE ${sql.in("run_id", ids)}`
           yield* sql`DELETE FROM ${decisions} WHERE ${sql.in("run_id", ids)}`
           yield* sql`DELETE FROM ${signals} WHERE ${sql.in("run_id", ids)}`

@@ -11,6 +11,7 @@ export interface Tables {
   readonly decisions: string
   readonly queues: string
   readonly signals: string
+  readonly messages: string
 }
 
 export const tablesOf = (prefix: string): Tables => ({
@@ -18,11 +19,14 @@ export const tablesOf = (prefix: string): Tables => ({
   steps: `${prefix}_steps`,
   decisions: `${prefix}_decisions`,
   queues: `${prefix}_queues`,
-  signals: `${prefix}_signals`
+  signals: `${prefix}_signals`,
+  messages: `${prefix}_messages`
 })
 
 /** The statements that make the tables where there are none. */
-export const createStatements = ({ decisions, queues, runs, signals, steps }: Tables): ReadonlyArray<string> => [
+export const createStatements = (
+  { decisions, messages, queues, runs, signals, steps }: Tables
+): ReadonlyArray<string> => [
   `CREATE TABLE IF NOT EXISTS ${runs} (
   run_id VARCHAR(255) PRIMARY KEY,
   agent VARCHAR(255) NOT NULL,
@@ -87,7 +91,18 @@ export const createStatements = ({ decisions, queues, runs, signals, steps }: Ta
   name VARCHAR(255) NOT NULL,
   value TEXT NOT NULL,
   PRIMARY KEY (run_id, name)
-)`
+)`,
+  `CREATE TABLE IF NOT EXISTS ${messages} (
+  run_id VARCHAR(255) NOT NULL,
+  part INTEGER NOT NULL,
+  id VARCHAR(64) NOT NULL,
+  parent VARCHAR(64),
+  size INTEGER NOT NULL,
+  messages TEXT NOT NULL,
+  PRIMARY KEY (run_id, part)
+)`,
+  `CREATE INDEX IF NOT EXISTS ${messages}_id ON ${messages} (id)`,
+  `CREATE INDEX IF NOT EXISTS ${messages}_parent ON ${messages} (parent) WHERE parent IS NOT NULL`
 ]
 
 /** Refuses a database whose SQL the stores do not know, before a statement is sent to it. */

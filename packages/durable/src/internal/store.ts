@@ -26,11 +26,20 @@ export interface NewRun {
   readonly parent?: string | undefined
   /** The span that it was started in, as `traceparent` of W3C's Trace Context has it. */
   readonly trace?: string | undefined
+  /** Without the messages of its conversation, if it has one: {@link Store.messages} has them. */
   readonly input: Schema.Json
 }
 
 /** A run that is to be added. */
 export interface StartedRun extends NewRun {
+  /**
+   * The messages of the conversation of its input, and the hash of all messages up to each of them. The store adds those behind the longest
+   * conversation that it has, as the run's part 0.
+   */
+  readonly conversation?: {
+    readonly ids: ReadonlyArray<string>
+    readonly messages: ReadonlyArray<Schema.Json>
+  } | undefined
   /** How long it is left alone. */
   readonly delayMillis?: number | undefined
   /** Of one that its adder holds from the beginning, as its first holder: for how long. It is queued where a transaction is under way. */
@@ -58,6 +67,21 @@ export interface StoredRun extends NewRun {
   readonly ran: number
   readonly startedAt: number
   readonly updatedAt: number
+}
+
+/** Messages that a run has added to a conversation. */
+export interface MessagePart {
+  readonly runId: string
+  /** 0 has messages of the run's input. Each later one has those up to a pause, or the end. */
+  readonly part: number
+  /** The hash of all messages of the conversation up to here. */
+  readonly id: string
+  /** The hash of the messages before, which an earlier part ends with; nothing for the first ones of a conversation. */
+  readonly parent: string | undefined
+  /** How many messages the conversation has up to here. */
+  readonly size: number
+  /** May name texts in the steps of the run. */
+  readonly messages: ReadonlyArray<Schema.Json>
 }
 
 /** A step that a run has recorded, with the events since the one before. */
@@ -107,6 +131,8 @@ export interface Settlement {
   readonly wakeInMillis?: number | undefined
   /** Steps that have not been added yet. */
   readonly before?: ReadonlyArray<Step> | undefined
+  /** Its messages since its last part. */
+  readonly said?: MessagePart | undefined
   /** The last events. */
   readonly last: Step
 }
@@ -200,6 +226,12 @@ export interface Store {
   /** Notes that the events of a run have a reader, for so long. */
   readonly read: (runId: string, forMillis: number) => Effect.Effect<void, RunStoreError>
   readonly load: (runId: string, leg: number) => Effect.Effect<Loaded, RunStoreError>
+  /** The parts that make the conversation of a run, the first ones first: its own, and those of other runs before it. None of a run that has none. */
+  readonly messages: (runId: string) => Effect.Effect<ReadonlyArray<MessagePart>, RunStoreError>
+  /** Steps by their run and position. */
+  readonly steps: (
+    ids: ReadonlyArray<Pick<Step, "runId" | "position">>
+  ) => Effect.Effect<ReadonlyArray<Step>, RunStoreError>
   /** Adds steps, each if its epoch still holds the run. A step that this holder has added already is `added`. */
   readonly append: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Appended>, RunStoreError>
   /**
@@ -261,6 +293,6 @@ export interface Store {
   /** How many runs are queued and running, by agent, and how many wait. */
   readonly count: Effect.Effect<ReadonlyArray<Count>, RunStoreError>
   readonly list: (query: Runs.Query) => Effect.Effect<ReadonlyArray<StoredRun>, RunStoreError>
-  /** Deletes runs that ended longer ago than this, and answers how many. */
+  /** Deletes runs that ended longer ago than this, and answers how many. Messages that a conversation of another run continues stay. */
   readonly purge: (olderThanMillis: number) => Effect.Effect<number, RunStoreError>
 }

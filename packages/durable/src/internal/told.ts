@@ -6,7 +6,6 @@ import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import type * as AgentEvent from "@recourse/core/AgentEvent"
 import * as EventJson from "@recourse/core/EventJson"
-import type { Step } from "./store.ts"
 
 type Event = AgentEvent.AgentEvent
 type Piece = Extract<Event, { readonly _tag: "TextDelta" | "ReasoningDelta" | "ToolCallDelta" }>
@@ -54,21 +53,21 @@ export class Told {
   }
 
   /** Takes what a step records. Pieces of an answer that is being written stay, unless the run is read. */
-  take(isRead: boolean): ReadonlyArray<Schema.Json> {
+  take(isRead: boolean): ReadonlyArray<Event> {
     const { pending } = this
     this.pending = isRead
       ? []
       : pending.filter((event) => isPiece(event) && this.open.has(answerOf(event)) && !this.shown.has(answerOf(event)))
     const left = new Set<Event>(this.pending)
-    return this.encoded(pending.filter((event) => !left.has(event) && (!isPiece(event) || this.isShown(event, isRead))))
+    return pending.filter((event) => !left.has(event) && (!isPiece(event) || this.isShown(event, isRead)))
   }
 
   /** Takes what can be told before a step. That an answer is whole is told with its record. */
-  takeEarly(): ReadonlyArray<Schema.Json> {
+  takeEarly(): ReadonlyArray<Event> {
     const end = this.pending.findIndex(({ _tag }) => _tag === "ModelTurnFinished")
     const early = this.pending.splice(0, end === -1 ? this.pending.length : end)
     for (const event of early) if (isPiece(event)) this.shown.add(answerOf(event))
-    return this.encoded(early)
+    return early
   }
 
   /** Whether a piece is recorded: what a reader has seen the beginning of, and reasoning, which no other event has. */
@@ -77,19 +76,15 @@ export class Told {
     if (isRead && this.open.has(answer)) this.shown.add(answer)
     return event._tag === "ReasoningDelta" || this.shown.has(answer)
   }
-
-  private encoded(events: ReadonlyArray<Event>): ReadonlyArray<Schema.Json> {
-    return events.map(EventJson.encode)
-  }
 }
 
 /**
  * Answers of which an earlier life told pieces, and that it never recorded: they are asked for again. Readers are told to forget
  * what they have.
  */
-export const restartsOf = (steps: ReadonlyArray<Step>, at: number): ReadonlyArray<Event> => {
+export const restartsOf = (events: ReadonlyArray<Schema.Json>, at: number): ReadonlyArray<Event> => {
   const cut = new Map<string, { readonly piece: Piece; text: string }>()
-  for (const event of steps.flatMap(({ events }) => events)) {
+  for (const event of events) {
     const told = event as { readonly _tag: string; readonly agentRunId: string; readonly turn: number }
     const ends = told._tag === "ModelTurnFinished" || told._tag === "AnswerRestarted" ||
       told._tag === "ModelSubstituted"
