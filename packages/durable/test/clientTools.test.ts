@@ -100,3 +100,60 @@ describe("a durable run that waits for a page", () => {
       assert.isAbove(waited, 2)
     }), 60_000)
 })
+
+describe("a call at the page of a run with people who approve", () => {
+  it.live.each(["read", "write"] as const)("asks none of them, and times out: %s", (effects) =>
+    Effect.gen(function*() {
+      const asked: Array<string> = []
+      const Sign = Tool.client("sign", { success: Schema.String, effects, timeout: "2 minutes" })
+      const clerk = Durable.make(Agent.make("clerk", { tools: [Sign], defaults: { onError: Recovery.keepGoing } }), {
+        approvals: {
+          people: [{ to: "desk" }, { to: "head", after: "1 minute" }],
+          notify: ({ to }) => Effect.sync(() => void asked.push(to)),
+          expired: "reject"
+        }
+      })
+      const read: Array<string> = []
+      const model = ScriptedModel.layer(({ prompt }) => {
+        const last = prompt.content.at(-1)
+        if (last?.role !== "tool") return ScriptedModel.call("sign", {})
+        read.push(/"code":"(\w+)"/.exec(JSON.stringify(last))?.[1] ?? "")
+        return ScriptedModel.text("done")
+      })
+      const runners = Durable.layer([clerk], { poll: "1 second" }).pipe(Layer.provide([RunStore.layerMemory, model]))
+      const { elapsed, exit } = yield* VirtualTime.run(Effect.provide(clerk.run("r1", "Sign it"), runners))
+      assert.strictEqual(yield* exit, "done")
+      assert.isAtLeast(elapsed, 120_000)
+      assert.deepEqual(asked, [])
+      assert.deepEqual(read, [effects === "write" ? "outcome_unknown" : "timeout"])
+    }))
+
+  it.live("asks them about the other calls of the answer", () =>
+    Effect.gen(function*() {
+      const asked: Array<string> = []
+      const Sign = Tool.client("sign", { success: Schema.String, effects: "read" })
+      const Pay = Tool.make("pay", {
+        success: Schema.String,
+        effects: "write",
+        needsApproval: true,
+        execute: () => Effect.succeed("paid")
+      })
+      const clerk = Durable.make(
+        Agent.make("clerk", { tools: [Sign, Pay], defaults: { onError: Recovery.keepGoing } }),
+        {
+          approvals: {
+            people: [{ to: "desk" }],
+            notify: ({ pending, to }) => Effect.sync(() => void asked.push(`${to}: ${pending.map(({ tool }) => tool)}`))
+          }
+        }
+      )
+      const model = ScriptedModel.layer(() =>
+        ScriptedModel.calls([{ name: "sign", params: {} }, { name: "pay", params: {} }])
+      )
+      const runners = Durable.layer([clerk], { poll: "1 second" }).pipe(Layer.provide([RunStore.layerMemory, model]))
+      yield* VirtualTime.run(
+        Effect.andThen(clerk.start("r1", "Sign it"), Effect.sleep("1 minute")).pipe(Effect.provide(runners))
+      )
+      assert.deepEqual(asked, ["desk: pay"])
+    }))
+})

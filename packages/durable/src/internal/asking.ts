@@ -3,7 +3,7 @@ import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import { type PendingCall, reject } from "@recourse/core/Approval"
+import { type Decision, fail, type PendingCall, reject } from "@recourse/core/Approval"
 import type { RunStoreError, Store, StoredRun } from "./store.ts"
 
 /** @internal A question to a person. */
@@ -14,7 +14,7 @@ export interface Question {
   readonly to: string
   /** How many were asked before. */
   readonly before: number
-  /** The calls that wait. */
+  /** The calls that wait for a person. */
   readonly pending: ReadonlyArray<PendingCall>
 }
 
@@ -31,6 +31,15 @@ const never = 8.64e15
 const requestedAt = (pending: ReadonlyArray<PendingCall>): number =>
   Math.min(...pending.map(({ requestedAt }) => requestedAt))
 
+const isAtPage = ({ code }: PendingCall): boolean => code === "client_tool"
+
+/** The pending calls that a person decides about. A page answers the others. */
+const ofPeople = (pending: ReadonlyArray<PendingCall>): ReadonlyArray<PendingCall> =>
+  pending.filter((call) => !isAtPage(call))
+
+/** The time from which a call is expired. A result of a page is in time until the last millisecond. */
+const expiredAt = (call: PendingCall): number => call.expiresAt + (isAtPage(call) ? 1 : 0)
+
 /** In how many milliseconds something is to be done about calls that wait; nothing where nothing ever is. */
 export const dueIn = (
   { people, rejectsExpired }: Asking,
@@ -39,16 +48,20 @@ export const dueIn = (
   now: number
 ): number | undefined => {
   if (pending.length === 0) return undefined
-  const next = people[asked]
+  const waiting = ofPeople(pending)
+  const next = waiting.length === 0 ? undefined : people[asked]
   const times = [
-    ...(next === undefined ? [] : [requestedAt(pending) + next.afterMillis]),
-    ...(rejectsExpired ? pending.map(({ expiresAt }) => expiresAt).filter((at) => at < never) : [])
+    ...(next === undefined ? [] : [requestedAt(waiting) + next.afterMillis]),
+    ...(rejectsExpired ? pending.map(expiredAt).filter((at) => at < never) : [])
   ]
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now)
 }
 
 /** What the model reads of a call that nobody decided about. */
 const tooLate = "Nobody decided in time."
+
+/** The decision about an expired call. A page may have executed its call, so that is a timeout, and no rejection. */
+const expire = (call: PendingCall): Decision => isAtPage(call) ? fail(call, null) : reject(call, tooLate)
 
 /** Does what is due about a run that waits: rejects what has expired, or asks the next person. Answers whether the run goes on. */
 export const askAbout = (
@@ -59,19 +72,23 @@ export const askAbout = (
 ): Effect.Effect<boolean, RunStoreError> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const pending = run.pending as unknown as ReadonlyArray<PendingCall>
-    const expired = asking.rejectsExpired ? pending.filter(({ expiresAt }) => expiresAt <= now) : []
+    const expired = asking.rejectsExpired ? pending.filter((call) => expiredAt(call) <= now) : []
     if (expired.length > 0) {
       const decisions = expired.map((call) => ({
         callId: call.callId,
-        decision: reject(call, tooLate) as unknown as Schema.Json
+        decision: expire(call) as unknown as Schema.Json
       }))
       return Effect.as(store.decide(run.runId, run.leg, decisions), true)
     }
-    const next = asking.people[run.asked]
-    const isAsked = next !== undefined && requestedAt(pending) + next.afterMillis <= now
+    const waiting = ofPeople(pending)
+    const next = waiting.length === 0 ? undefined : asking.people[run.asked]
+    const isAsked = next !== undefined && requestedAt(waiting) + next.afterMillis <= now
     const { agent, runId } = run
     const told = isAsked
-      ? Effect.provideContext(asking.notify({ runId, agent, to: next.to, before: run.asked, pending }), context)
+      ? Effect.provideContext(
+        asking.notify({ runId, agent, to: next.to, before: run.asked, pending: waiting }),
+        context
+      )
       : Effect.void
     const asked = run.asked + (isAsked ? 1 : 0)
     return Effect.as(
