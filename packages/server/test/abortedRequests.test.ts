@@ -5,6 +5,7 @@ import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { MemoryRuns } from "@recourse/server"
 import { Effect, Exit, Layer, Redacted } from "effect"
 import { Prompt } from "effect/ai"
+import { operationsApart } from "../../core/test/operations.ts"
 import { Chats, type Message, type TestedChats } from "./chats.ts"
 
 const key = { owner: "ada", thread: "t1" }
@@ -102,9 +103,10 @@ const played = <A>({ before, look, onBusy = "refuse", request, turns }: Scene<A>
     }))
   })
 
-/** Each of the first operations; of those behind them every one where `RECOURSE_EVERY_STEP` says so, else some. */
+/** The operations are closer together at the beginning of a request. */
 const near = 60
-const stride = process.env["RECOURSE_EVERY_STEP"] === undefined ? 7 : 1
+const apartNear = operationsApart(2)
+const { stride } = operationsApart(9)
 
 /** What is there behind a request that is interrupted, at each of its operations; `whole` where it is not. */
 const cutAnywhere = Effect.fnUntraced(function*<A>(scene: Scene<A>) {
@@ -116,7 +118,7 @@ const cutAnywhere = Effect.fnUntraced(function*<A>(scene: Scene<A>) {
     else from = middle + 1
   }
   const cut = new Set<string>()
-  for (let at = from; at < operations; at += at - from < near ? 1 : stride) {
+  for (let at = from + apartNear.from - 1; at < operations; at += at - from < near ? apartNear.stride : stride) {
     const { isCut, told } = yield* played(scene, at)
     if (!isCut) break
     cut.add(told)

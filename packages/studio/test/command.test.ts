@@ -1,19 +1,14 @@
 /** The command `recourse-studio`, as a process. */
-import { type ChildProcess, spawn } from "node:child_process"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { writeFileSync } from "node:fs"
 import { createServer, request } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { Project } from "@recourse/studio"
-import { afterAll, afterEach, assert, describe, it } from "vitest"
+import { assert, describe, it } from "vitest"
+import { folder, freePort, json, run, start } from "./support/command.ts"
 import { eventually } from "./support/talk.ts"
 
-// Within the package, so that its modules find the packages of the workspace.
-const dist = join(import.meta.dirname, "../dist")
-mkdirSync(dist, { recursive: true })
-const folder = mkdtempSync(join(dist, "command-test-"))
 const file = join(folder, "agents.ts")
-const bin = join(import.meta.dirname, "../src/bin.ts")
 
 const agents = (description: string) => `
 import { Agent, Recovery, Tool } from "@recourse/core"
@@ -42,76 +37,6 @@ const support = Agent.make("support", {
 
 export default Project.make({ agents: [support], services: Layer.succeed(Orders, "Order ") })
 `
-
-/** An agent that books, looks for a while, and says that all is booked. What it does is written to a file. */
-const travel = (deeds: string) => `
-import { appendFileSync } from "node:fs"
-import { Agent, Recovery, Tool } from "@recourse/core"
-import { Project } from "@recourse/studio"
-import { ScriptedModel } from "@recourse/testing"
-import { Effect, Schema } from "effect"
-import { Prompt } from "effect/ai"
-
-const tool = (name, effects, pause) =>
-  Tool.make(name, {
-    success: Schema.String,
-    effects,
-    execute: () =>
-      Effect.andThen(Effect.sync(() => appendFileSync(${
-  JSON.stringify(deeds)
-}, name + "\\n")), Effect.as(Effect.sleep(pause), "done"))
-  })
-
-const agent = Agent.make("travel", {
-  input: Prompt.Prompt,
-  prompt: (conversation) => conversation,
-  tools: [tool("book", "write", 1), tool("look", "read", 1500)],
-  defaults: { onError: Recovery.keepGoing }
-})
-
-export default Project.make({
-  agents: [agent],
-  script: ({ prompt }) =>
-    [ScriptedModel.call("book", {}, { id: "b" }), ScriptedModel.call("look", {}, { id: "l" })][
-      prompt.content.filter(({ role }) => role === "assistant").length
-    ] ?? ScriptedModel.text("All is booked.")
-})
-`
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
-
-let processes: Array<ChildProcess> = []
-
-const start = (...args: ReadonlyArray<string>) => {
-  const env = { ...process.env, LLM_PRESET: "", LLM_BASE_URL: "", OPENAI_API_KEY: "" }
-  const data = args.includes("--data") ? [] : ["--data", join(folder, "data")]
-  const child = spawn(process.execPath, [bin, ...args, ...data], { env })
-  processes.push(child)
-  let said = ""
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => said += data.toString())
-  const ended = new Promise<number | null>((resolve) => child.on("exit", resolve))
-  return { child, ended, said: () => said }
-}
-
-const run = async (...args: ReadonlyArray<string>) => {
-  const { ended, said } = start(...args)
-  return { code: await ended, said: (await ended, said()) }
-}
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-afterEach(() => {
-  for (const child of processes) child.kill()
-  processes = []
-})
-
-const json = async (url: string) =>
-  JSON.stringify(await (await fetch(url, { signal: AbortSignal.timeout(5000) })).json())
 
 /** What a page hears whose name leads to this machine. */
 const statusAs = (host: string, port: number): Promise<number | undefined> =>
@@ -165,61 +90,6 @@ describe("recourse-studio", () => {
     await ended
     const after = await fetch(`${url}/agents`).then(() => "answers", () => "gone")
     assert.strictEqual(after, "gone")
-  }, 60_000)
-
-  it("goes on with its runs after kill -9, where they are durable, and does nothing twice", async () => {
-    const deeds = join(folder, "deeds")
-    const module = join(folder, "travel.ts")
-    const data = join(folder, "durable")
-    writeFileSync(deeds, "")
-    writeFileSync(module, travel(deeds))
-    const port = await freePort()
-    const url = `http://127.0.0.1:${port}`
-    const serve = async () => {
-      const served = start(
-        "--agents",
-        module,
-        "--port",
-        String(port),
-        "--no-watch",
-        "--durable",
-        "--data",
-        data,
-        "--no-timeline"
-      )
-      await eventually(() => served.said().includes(`${url}/chat`), 20_000)
-      return served
-    }
-    const done = () => readFileSync(deeds, "utf8").split("\n").filter((line) => line !== "")
-    const first = await serve()
-    assert.include(first.said(), "runs.db")
-    const chat = fetch(`${url}/agents/travel/chat`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({
-        id: "t1",
-        trigger: "submit-message",
-        messages: [{ id: "m1", role: "user", parts: [{ type: "text", text: "To Rome" }] }]
-      })
-    }).then((response) => response.text()).catch(() => "")
-    await eventually(() => done().includes("look"), 20_000)
-    const key = readFileSync(join(data, "snapshot-key"), "utf8")
-    first.child.kill("SIGKILL")
-    await first.ended
-    await chat
-    assert.deepEqual(done(), ["book", "look"])
-    const next = await serve()
-    await eventually(async () => (await json(`${url}/threads/t1`)).includes("All is booked."), 20_000)
-    // What was done is not done again; what was under way, and only looks, is.
-    assert.deepEqual(done(), ["book", "look", "look"])
-    assert.notInclude(next.said(), "ms  look")
-    const { runs } = JSON.parse(await json(`${url}/operator/runs`)) as {
-      readonly runs: ReadonlyArray<{ readonly runId: string; readonly status: string }>
-    }
-    assert.deepEqual(runs.map(({ status }) => status), ["completed"])
-    const told = await (await fetch(`${url}/runs/${runs[0]!.runId}/events`)).text()
-    assert.strictEqual(told.split("\"_tag\":\"RunFinished\"").length, 2)
-    assert.strictEqual(readFileSync(join(data, "snapshot-key"), "utf8"), key)
   }, 60_000)
 
   it("says what is wrong with what it was given, and ends", async () => {
