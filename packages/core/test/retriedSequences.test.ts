@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Effect, Schedule, Schema } from "effect"
-import { Agent, Recovery, Tool } from "@recourse/core"
+import { Agent, History, Recovery, Tool, ToolCall } from "@recourse/core"
 
 /** How often a mail is sent in a sequence whose second call fails once. */
 const mails = (how: "sequence" | "second" | "tool") =>
@@ -48,4 +48,35 @@ describe("a sequence of calls in one executor", () => {
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* mails("tool"), [1, 2])
     }))
+
+  for (const effects of ["read", "idempotent", undefined] as const) {
+    it.effect(`does not do a write with drawn arguments in two attempts of a tool that is ${effects ?? "undeclared"}`, () =>
+      Effect.gen(function*() {
+        const booked: Array<number> = []
+        let drawn = 0
+        const Ticket = Schema.Struct({ id: Schema.Int })
+        const book = Tool.make("book", {
+          parameters: Ticket,
+          effects: "write",
+          execute: ({ id }) => Effect.sync(() => void booked.push(id))
+        })
+        const booking = (id: number) =>
+          Effect.updateService(book.call, ToolCall.ToolCall, (call) => ({ ...call, arguments: { id } }))
+        const trip = Tool.make("trip", {
+          success: Schema.Void,
+          ...(effects === undefined ? {} : { effects }),
+          execute: () =>
+            Effect.suspend(() =>
+              Effect.andThen(booking(++drawn), drawn === 1 ? Effect.fail("down" as const) : Effect.void)
+            )
+        }).pipe(Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.forever, while: () => true })))
+        const report = yield* Drive.drive(
+          Agent.make("a", { tools: [trip], defaults: { onError: Recovery.keepGoing } }).report("x").pipe(
+            Effect.provide(ScriptedModel.layer([ScriptedModel.call("trip", {}), ScriptedModel.text("done")]))
+          )
+        )
+        assert.deepStrictEqual(booked, [1])
+        assert.deepStrictEqual(History.claims(report.transcript).map(({ state }) => state), ["unknown"])
+      }))
+  }
 })

@@ -9,6 +9,7 @@ import * as Schema from "effect/Schema"
 import type { BegunCall } from "../approval/snapshot.ts"
 import { Outcome } from "../idempotency/store.ts"
 import type { Run } from "../run/run.ts"
+import { numberOf } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
 import { isPassThrough, type PassThrough } from "./execution.ts"
 import { recordStart } from "./happened.ts"
@@ -35,17 +36,34 @@ export const rememberPart = (record: CallRecord): void => {
   ;(record.within ??= new Set()).add(placeholder)
 }
 
-/**
- * Whether a write would begin that had not before the pause, though something was done then that has not been met again: the tool
- * around goes another way this time. What a person has decided about is part of the way.
- */
-export const isAnotherWay = (record: CallRecord): boolean => {
+/** Whether a write within a repeated call starts that had not started before the pause, though a write of then is not met again. */
+const divergesFromSnapshot = (record: CallRecord): boolean => {
   const { approvals, begunBefore } = rootOf(record)
-  if (begunBefore === undefined || record.tool?.effects !== "write") return false
+  if (begunBefore === undefined) return false
   const identity = identityOf(record)
+  // A call that a person has decided about is part of what was done then.
   return !begunBefore.has(identity) && approvals?.some((approval) => approval.identity === identity) !== true &&
     [...begunBefore.values()].some(({ isMet }) => !isMet)
 }
+
+/** The same of the attempts of the call around it: attempts that run at once are not compared. */
+const divergesFromAttempts = ({ attempts, parent }: CallRecord): boolean => {
+  if (parent === undefined || attempts > 1 || parent.attempts < 2 || parent.running > 1) return false
+  const { byPlace = new Map<string, CallRecord>(), made } = parent.children ?? {}
+  const met = made?.get(numberOf(parent))
+  return [...byPlace].some(([key, other]) => {
+    const at = key.lastIndexOf("#")
+    const isMet = met?.get(key.slice(0, at))?.includes(Number(key.slice(at + 1))) === true
+    return !isMet && other.tool?.effects === "write" && other.happened !== "no" && !other.isCompensated
+  })
+}
+
+/**
+ * Whether a write starts that is new in a repetition of the call around it, while a write of the repeated one is not met again: arguments that
+ * are drawn anew, for example, would do the same thing twice.
+ */
+export const isDivergent = (record: CallRecord): boolean =>
+  record.tool?.effects === "write" && (divergesFromSnapshot(record) || divergesFromAttempts(record))
 
 const decode = Schema.decodeUnknownOption(Outcome)
 

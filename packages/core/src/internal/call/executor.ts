@@ -14,7 +14,7 @@ import type { Idempotency } from "../idempotency/declaration.ts"
 import { declaredBy } from "../projection/declaration.ts"
 import { noteStartedWrite, noteWritten, use } from "../run/run.ts"
 import { type Attempt, attemptOutcome, entriesOf, failAttempt, type OfUnknown, openEntry } from "./attemptLog.ts"
-import { isAnotherWay } from "./begunBefore.ts"
+import { isDivergent } from "./begunBefore.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
 import { type Committing, committing } from "./committed.ts"
 import { refuseDetached } from "./detached.ts"
@@ -49,11 +49,11 @@ export const idempotencyOf = (
   call: Call
 ): Idempotency | undefined => idempotency === "never" ? undefined : call.idempotency ?? idempotency
 
-/** What was done before the run paused is not met again. */
-const anotherWay = {
+/** A write of an earlier attempt, or of before a pause, is not met again. */
+const divergent = {
   _tag: "Denied",
   policy: "approval",
-  reason: "It would do something else than before the run paused, and what was done then stands"
+  reason: "It would do something else than the call that it repeats, and what was done then stands"
 } as const
 
 const fates = { done: "yes", unknown: "unknown", undone: undefined } as const
@@ -170,7 +170,7 @@ class Execution<Params, A, D, R> {
     const detached = refuseDetached(record)
     if (detached !== undefined) return detached
     if (!mayRunAgain(call)) return refuse(call, run)
-    if (isAnotherWay(record)) return stopped(call, anotherWay)
+    if (isDivergent(record)) return stopped(call, divergent)
     record.answered = undefined
     record.lastError = undefined
     if (record.running === 0 && record.degraded !== undefined) record.degraded = undefined
