@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import type { Decision } from "../approval/decision.ts"
+import { noteWritesBeforePause } from "../round/recordedCall.ts"
 import { SnapshotKey } from "../approval/snapshotKey.ts"
 import type * as Skill from "../tool/skill.ts"
 import { substitute } from "./finalAnswer.ts"
@@ -147,6 +148,7 @@ const resumeRun = Effect.fnUntraced(function*(
   const { program, session } = state
   const tools = yield* toolsAt(program, checkpoint)
   const calls = callsOf(state, tools)
+  noteWritesBeforePause(calls, checkpoint)
   if (checkpoint.round === undefined) session.restore(checkpoint)
   else {
     const ran = yield* runCalls(state, calls, checkpoint.round.calls, () => session.restore(checkpoint), {

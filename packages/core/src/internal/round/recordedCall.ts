@@ -18,6 +18,8 @@ import { CurrentRun } from "../run/run.ts"
 import { readResults } from "../run/session.ts"
 import { countAgain, tallied, Used, usedBy } from "../run/tally.ts"
 import { resultsMessage } from "../run/transcript.ts"
+import type { Checkpoint } from "../approval/snapshot.ts"
+import type { ExecutedCall } from "../run/record.ts"
 import type { RoundContext } from "./context.ts"
 import { countsOf, setCounts } from "./repeatedFailures.ts"
 
@@ -48,12 +50,27 @@ const recordedHappened = ({ executed }: Used, { encoded, isFailure }: CallResult
 }
 
 /** Notes a write of an earlier execution: the calls around it are not repeated, as they would start the agent that wrote again. */
-const noteRecordedWrite = (calls: RoundContext, { id, name }: RequestedCall, happened: Happened): void => {
+const noteRecordedWrite = (
+  calls: RoundContext,
+  { id, name }: Pick<RequestedCall, "id" | "name">,
+  happened: Happened
+): void => {
   const info = calls.tools.get(name)?.tool.info
   if (happened === "no" || (info !== undefined && info.effects !== "write" && !info.passesKey)) return
   const record = newRecord(id, { around: calls.within })
   record.tool = info
   recordStart(calls.run, record, happened, () => calls.run.clock.currentTimeMillisUnsafe())
+}
+
+/**
+ * Notes the writes that an agent has made before its pause: the calls around it are not repeated. A call of an agent within it, whose tools are not
+ * known here, counts as a write.
+ */
+export const noteWritesBeforePause = (calls: RoundContext, { executed }: Checkpoint): void => {
+  for (const { callId, outcome, tool } of executed as ReadonlyArray<unknown> as ReadonlyArray<ExecutedCall>) {
+    const happened = outcome === "success" ? "yes" : outcome === "unknown" ? "unknown" : "no"
+    noteRecordedWrite(calls, { id: callId, name: tool }, happened)
+  }
 }
 
 /** The outcome that an earlier life of the run recorded of a call, counted as it was then. */
