@@ -1,4 +1,6 @@
-/** Writes the JavaScript of the core into its `dist`. */
-import { writePackageFiles } from "./packageFiles.ts"
+/** Writes the JavaScript of a package into its `dist`: `node scripts/build-files.ts core`. */
+import { type PackageName, sharedFiles, writePackageFiles } from "./packageFiles.ts"
 
-await writePackageFiles()
+const [name = ""] = process.argv.slice(2)
+if (!Object.hasOwn(sharedFiles, name)) throw new Error(`The files of "${name}" are the compiler's`)
+await writePackageFiles(name as PackageName)

@@ -1,31 +1,31 @@
 /**
- * Writes the JavaScript of the core as it is published: one file for each public module, and their code in few files that they share.
+ * Writes the JavaScript of packages as they are published: one file for each public module, and their code in few files that they share.
  *
  * Node takes as long to find and link a file as to read ten kilobytes of it. Bundlers take the same files, and drop what a program
  * does not use (`pureInitialisers.ts`). Declarations are the compiler's.
  */
 import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { dirname, join, relative, resolve } from "node:path"
+import { dirname, isAbsolute, join, relative, resolve } from "node:path"
 import { type Plugin, rolldown, RolldownMagicString } from "rolldown"
 import { pureInitialisers } from "./pureInitialisers.ts"
 
-const folder = join(import.meta.dirname, "../packages/core")
-const src = join(folder, "src")
+const root = join(import.meta.dirname, "../packages")
 
-/** Files that hold all that these public modules load. A module is in the first that loads it. */
-const shared: Readonly<Record<string, ReadonlyArray<string>>> = {
-  words: [
-    "AgentError",
-    "Budget",
-    "Guardrail",
-    "Journal",
-    "OutputGuard",
-    "Policy",
-    "Redaction",
-    "ToolError"
-  ],
-  agent: ["Agent", "Recovery", "Tool"]
-}
+/**
+ * Packages, and the files of each that hold all that some of its public modules load. A module is in the first that loads it; what
+ * none of them loads is shared by those that do.
+ */
+export const sharedFiles = {
+  core: {
+    words: ["AgentError", "Budget", "Guardrail", "Journal", "OutputGuard", "Policy", "Redaction", "ToolError"],
+    agent: ["Agent", "Recovery", "Tool"]
+  },
+  "openai-compatible": { provider: ["OpenAiCompatible", "Presets"] },
+  server: { server: ["Server"] }
+} satisfies Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>>
+
+/** A package whose files are written here. */
+export type PackageName = keyof typeof sharedFiles
 
 const pure: Plugin = {
   name: "pure initialisers",
@@ -42,31 +42,36 @@ const pure: Plugin = {
   }
 }
 
-/** The file of each module that is in a shared one. */
-const fileOf = new Map<string, string>()
-
-const sharing: Plugin = {
-  name: "shared files",
-  buildEnd() {
-    const visit = (id: string, file: string): void => {
-      if (fileOf.has(id) || !id.startsWith(src)) return
-      fileOf.set(id, file)
-      for (const imported of this.getModuleInfo(id)?.importedIds ?? []) visit(imported, file)
-    }
-    for (const [file, modules] of Object.entries(shared)) {
-      for (const module of modules) visit(join(src, `${module}.ts`), file)
+/** Names the shared file of each module, when all modules are known. */
+const sharing = (src: string, shared: Readonly<Record<string, ReadonlyArray<string>>>) => {
+  const fileOf = new Map<string, string>()
+  const plugin: Plugin = {
+    name: "shared files",
+    buildEnd() {
+      const visit = (id: string, file: string): void => {
+        if (fileOf.has(id) || !id.startsWith(src)) return
+        fileOf.set(id, file)
+        for (const imported of this.getModuleInfo(id)?.importedIds ?? []) visit(imported, file)
+      }
+      for (const [file, modules] of Object.entries(shared)) {
+        for (const module of modules) visit(join(src, `${module}.ts`), file)
+      }
     }
   }
+  return { fileOf, plugin }
 }
 
-/** Builds the files into a folder: by default the package's `dist`, where the declarations are. */
-export const writePackageFiles = async (dist = join(folder, "dist")): Promise<void> => {
+/** Builds the files of a package into a folder: by default its `dist`, where the declarations are. */
+export const writePackageFiles = async (name: PackageName, dist = join(root, name, "dist")): Promise<void> => {
+  const src = join(root, name, "src")
+  const shared = sharedFiles[name]
   for (const file of globSync("**/*.{js,js.map}", { cwd: dist })) rmSync(join(dist, file))
   const modules = globSync("*.ts", { cwd: src }).filter((file) => file !== "index.ts")
+  const { fileOf, plugin } = sharing(src, shared)
   const build = await rolldown({
     input: Object.fromEntries(modules.map((file) => [file.slice(0, -3), join(src, file)])),
-    external: [/^effect\//, /^node:/],
-    plugins: [pure, sharing],
+    external: (id) => !id.startsWith(".") && !isAbsolute(id),
+    plugins: [pure, plugin],
     transform: { target: "es2024" },
     preserveEntrySignatures: "strict"
   })
@@ -82,7 +87,11 @@ export const writePackageFiles = async (dist = join(folder, "dist")): Promise<vo
     chunkFileNames: "internal/[name].js",
     codeSplitting: {
       groups: [
-        ...Object.keys(shared).map((name) => ({ name, test: (id: string) => fileOf.get(id) === name, priority: 1 })),
+        ...Object.keys(shared).map((file) => ({
+          name: file,
+          test: (id: string) => fileOf.get(id) === file,
+          priority: 1
+        })),
         { name: "shared", entriesAware: true }
       ]
     }

@@ -16,7 +16,7 @@ export const installPackedCore = async (): Promise<string> => {
   execFileSync("tar", ["-xzf", globSync("*.tgz", { cwd: folder })[0]!], { cwd: folder })
   mkdirSync(join(folder, "node_modules/@recourse"), { recursive: true })
   renameSync(join(folder, "package"), join(folder, "node_modules/@recourse/core"))
-  await writePackageFiles(join(folder, "node_modules/@recourse/core/dist"))
+  await writePackageFiles("core", join(folder, "node_modules/@recourse/core/dist"))
   symlinkSync(realpathSync(join(core, "node_modules/effect")), join(folder, "node_modules/effect"), "junction")
   return folder
 }

@@ -1,10 +1,12 @@
-import { assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { build } from "esbuild"
-import { existsSync, globSync, readFileSync } from "node:fs"
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { SourceMap, type SourceMapPayload, type SourceMapping } from "node:module"
+import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { rolldown } from "rolldown"
+import { type PackageName, sharedFiles, writePackageFiles } from "../../scripts/packageFiles.ts"
 import { installPackedCore } from "../../scripts/packedCore.ts"
 import { pureInitialisers } from "../../scripts/pureInitialisers.ts"
 import { modulesOf, root, run } from "./support/workspace.ts"
@@ -46,24 +48,35 @@ describe("initialisers", () => {
   })
 })
 
+describe("files of a package", () => {
+  it.each(Object.keys(sharedFiles) as ReadonlyArray<PackageName>)(
+    "export the names of their sources: %s",
+    async (name) => {
+      const folder = mkdtempSync(join(tmpdir(), "recourse-files-"))
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+      writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }))
+      symlinkSync(join(root, "packages", name, "node_modules"), join(folder, "node_modules"), "junction")
+      await writePackageFiles(name, join(folder, "dist"))
+      const names = async (file: string) => Object.keys(await import(pathToFileURL(file).href) as object).toSorted()
+      for (const module of modulesOf(name)) {
+        const file = module.split("/")[2] ?? "index"
+        assert.deepStrictEqual(
+          await names(join(folder, "dist", `${file}.js`)),
+          await names(join(root, "packages", name, "src", `${file}.ts`)),
+          module
+        )
+      }
+    },
+    60_000
+  )
+})
+
 describe("files of the packed core", () => {
   let folder: string
   beforeAll(async () => {
     folder = await installPackedCore()
   }, 60_000)
   const dist = () => join(folder, "node_modules/@recourse/core/dist")
-
-  it("export the names of their sources", async () => {
-    const names = async (module: string) => Object.keys(await import(module) as object).toSorted()
-    for (const module of modulesOf("core")) {
-      const file = module.split("/")[2] ?? "index"
-      assert.deepStrictEqual(
-        await names(pathToFileURL(join(dist(), `${file}.js`)).href),
-        await names(pathToFileURL(join(root, `packages/core/src/${file}.ts`)).href),
-        module
-      )
-    }
-  })
 
   it("are one copy for import and require", async () => {
     const output = await run(process.execPath, [
