@@ -1,6 +1,6 @@
 /** Calls of client tools whose run is stopped, or overtaken by a message, over the server: the model of the next turn reads their outcome. */
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, Recovery, Tool } from "@recourse/core"
+import { Agent, Recovery, type Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { MemoryRuns } from "@recourse/server"
 import { ScriptedModel } from "@recourse/testing"
@@ -8,19 +8,48 @@ import { Effect, Layer, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import { type Options, serve } from "./kit.ts"
 
+type Kind = "read" | "write" | "approval"
+
+const parameters = Schema.Struct({ order: Schema.Int })
+
+const common = {
+  input: Prompt.Prompt,
+  prompt: (conversation: Prompt.Prompt) => conversation,
+  defaults: { onError: Recovery.standard }
+}
+
+/** The tool of a page. */
 const clerk = (effects: "read" | "write") =>
   Agent.make("clerk", {
-    input: Prompt.Prompt,
-    prompt: (conversation) => conversation,
-    tools: [Tool.client("pay", { parameters: Schema.Struct({ order: Schema.Int }), success: Schema.String, effects })],
-    defaults: { onError: Recovery.standard }
+    ...common,
+    tools: [Tool.client("pay", { parameters, success: Schema.String, effects })]
   })
 
-const kinds: Readonly<Record<string, (effects: "read" | "write") => NonNullable<Options["runs"]>>> = {
-  memory: (effects) => () => MemoryRuns.layer({ agents: [clerk(effects)] }),
-  durable: (effects) => () =>
-    Durable.layer([Durable.make(clerk(effects), { input: Prompt.Prompt })], { poll: "20 millis" }).pipe(
-      Layer.provide(RunStore.layerMemory)
+/** A tool whose call waits for an approval. */
+const careful = Agent.make("clerk", {
+  ...common,
+  tools: [
+    Tool.make("pay", {
+      parameters,
+      success: Schema.String,
+      effects: "write",
+      needsApproval: true,
+      execute: () => Effect.die("not approved")
+    })
+  ]
+})
+
+const durably = <R>(layer: Layer.Layer<Runs.Runs, unknown, R | RunStore.RunStore>) =>
+  Layer.provide(layer, RunStore.layerMemory)
+
+const kinds: Readonly<Record<string, (kind: Kind) => NonNullable<Options["runs"]>>> = {
+  memory: (kind) => () =>
+    kind === "approval" ? MemoryRuns.layer({ agents: [careful] }) : MemoryRuns.layer({ agents: [clerk(kind)] }),
+  durable: (kind) => () =>
+    durably(
+      kind === "approval"
+        ? Durable.layer([Durable.make(careful, { input: Prompt.Prompt })], { poll: "20 millis" })
+        : Durable.layer([Durable.make(clerk(kind), { input: Prompt.Prompt })], { poll: "20 millis" })
     )
 }
 
@@ -42,13 +71,13 @@ const ends = {
 describe.each(Object.entries(kinds))("a call at the page of a run in %s", (_, runs) => {
   it.live.each(
     Object.entries(ends).flatMap(([name, end]) =>
-      (["read", "write"] as const).map((effects) => ({ name, effects, end }))
+      (["read", "write", "approval"] as const).map((kind) => ({ name, kind, end }))
     )
-  )("that $name: $effects", ({ effects, end }) =>
+  )("that $name: $kind", ({ kind, end }) =>
     Effect.gen(function*() {
       const server = yield* serve(
         [ScriptedModel.call("pay", { order: 7 }), ScriptedModel.text("I cannot tell.")],
-        { runs: runs(effects), server: { onBusy: "interrupt" } }
+        { runs: runs(kind), server: { onBusy: "interrupt" } }
       )
       const say = (message: string) => server.post("/runs", { agent: "clerk", threadId: "t1", message }, { who: "bob" })
       const { runId } = (yield* say("Pay order 7")).json() as { runId: string }
@@ -60,9 +89,9 @@ describe.each(Object.entries(kinds))("a call at the page of a run in %s", (_, ru
       yield* end(runId)(server)
       const next = (yield* say("Well?")).json() as { runId: string }
       assert.strictEqual((yield* server.runs.wait(next.runId)).status, "completed")
-      // A read that was stopped leaves nothing that the model has to know.
+      // A read that was stopped, and a call that was not approved, leave nothing that the model has to know.
       const codes = codesIn((yield* server.model.lastRequest).prompt)
-      assert.deepStrictEqual(codes, effects === "write" ? ["outcome_unknown"] : [])
+      assert.deepStrictEqual(codes, kind === "write" ? ["outcome_unknown"] : [])
     }))
 
   it.live.each(["read", "write"] as const)(
