@@ -318,4 +318,23 @@ describe("a world", { timeout: 60_000 }, () => {
       assert.strictEqual(error.invariant, "an order is charged at most once")
       assert.match(error.printed, /after_commit|killed|cancelled|store|ledger/)
     }), 60_000)
+
+  it.effect("stays true over deployments that keep the key of an order", () =>
+    Effect.gen(function*() {
+      const program = clerk({ key: ofOrder, approval: true })
+      const versions = [clerk({ key: ofOrder, approval: true, retry: true }).agent, clerk({ key: ofOrder }).agent]
+      const report = yield* World.check(shop, { ...program, versions }, { runs: 200, seed: 5 })
+      assert.isAbove(report.paused, 20)
+      assert.isAbove(report.deeds, 20)
+    }), 60_000)
+
+  it.effect("is broken by a deployment that changes the key of an order", () =>
+    Effect.gen(function*() {
+      const versions = [clerk({ key: ({ order }) => `order ${order}` }).agent]
+      const { agent, scenarios: { "charge A": asked } } = clerk({ key: ofOrder })
+      const error = yield* Effect.flip(World.check(shop, { agent, versions, tools: [], scenarios: { asked } }))
+      assert.strictEqual(error.invariant, "an order is charged at most once")
+      assert.match(error.printed, /^2\. deploy version 2$/m)
+      assert.lengthOf(error.commands, 3)
+    }), 60_000)
 })

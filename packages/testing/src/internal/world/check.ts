@@ -8,7 +8,7 @@ import { snapshotKey } from "../simulation/snapshotKey.ts"
 import { textOf } from "../text/text.ts"
 import * as VirtualTime from "../time/virtualTime.ts"
 import { inThread, sharedThreads } from "./chats.ts"
-import { Command, drawnCommand, type Places, planOf, print, simplerThan } from "./commands.ts"
+import { Command, drawnCommand, type Executed, type Places, planOf, print, simplerThan } from "./commands.ts"
 import { CurrentWorld, type Deed, type Operations, type World } from "./model.ts"
 import { ask, goOn, type Program, type Provided } from "./program.ts"
 import { drawn as drawnFaults } from "../faults/storeFaults.ts"
@@ -67,15 +67,33 @@ interface Durable {
   readonly threads: Layer.Layer<Conversation.Conversations>
   now: number
   processes: number
+  /** The version of the agent that is deployed. */
+  version: number
   waiting: ReadonlyArray<Waiting>
 }
 
+const versionsOf = <In, Out, E>({ agent, versions = [] }: Program<In, Out, E>) => [agent, ...versions]
+
+/** Executes a command that no process executes. */
+const between = (command: Exclude<Command, Executed>, durable: Durable, versions: number): void => {
+  if (command._tag === "Deploy") durable.version = command.version % versions
+  else durable.now += command.hours * 3_600_000
+}
+
+const commandedOf = <In, Out, E>(program: Program<In, Out, E>) => ({
+  scenarios: Object.keys(program.scenarios).length,
+  mayWait: Agent.isResumable(program.agent),
+  threads: program.chats ?? 0,
+  versions: versionsOf(program).length
+})
+
 type Counts = { -readonly [K in keyof Omit<Report, "sequences">]: number }
 
-const play = <In, Out, E>(program: Program<In, Out, E>, places: Places, durable: Durable, counts: Counts) => {
-  const scenarios = Object.values(program.scenarios)
+const play = <In, Out, E>(declared: Program<In, Out, E>, places: Places, durable: Durable, counts: Counts) => {
+  const scenarios = Object.values(declared.scenarios)
+  const versions = versionsOf(declared)
   const process = (
-    command: Exclude<Command, { readonly _tag: "Wait" }>,
+    command: Executed,
     model: ScriptedModel.Behaviour,
     thread: string | undefined,
     effect: Effect.Effect<unknown, unknown, Provided | Conversation.Conversations>
@@ -106,7 +124,7 @@ const play = <In, Out, E>(program: Program<In, Out, E>, places: Places, durable:
   }
 
   const runAll = (
-    { order, twice }: Exclude<Command, { readonly _tag: "Wait" }>,
+    { order, twice }: Executed,
     model: ScriptedModel.Behaviour,
     thread: string | undefined,
     one: () => VirtualTime.Process<unknown, unknown, never>
@@ -132,26 +150,22 @@ const play = <In, Out, E>(program: Program<In, Out, E>, places: Places, durable:
     )
 
   return (command: Command): Effect.Effect<unknown> => {
-    switch (command._tag) {
-      case "Wait":
-        return Effect.sync(() => {
-          durable.now += command.hours * 3_600_000
-        })
-      case "Ask": {
-        const { input, model } = scenarios[command.scenario % scenarios.length]!
-        const behaviour = typeof model === "function" ? model : ScriptedModel.steps(model)
-        const thread = program.chats === undefined ? undefined : `chat ${command.thread ?? 0}`
-        const asked = ask(program, input, thread)
-        return runAll(command, behaviour, thread, () => process(command, behaviour, thread, asked))
-      }
-      case "Decide": {
-        const waiting = durable.waiting[command.run % Math.max(1, durable.waiting.length)]
-        if (waiting === undefined || !Agent.isResumable<In>(program.agent)) return Effect.void
-        const resumed = goOn(program, waiting, command)
-        const { model, thread } = waiting
-        return runAll(command, model, thread, () => process(command, model, thread, resumed))
-      }
+    if (command._tag === "Wait" || command._tag === "Deploy") {
+      return Effect.sync(() => between(command, durable, versions.length))
     }
+    const program = { ...declared, agent: versions[durable.version]! }
+    if (command._tag === "Ask") {
+      const { input, model } = scenarios[command.scenario % scenarios.length]!
+      const behaviour = typeof model === "function" ? model : ScriptedModel.steps(model)
+      const thread = program.chats === undefined ? undefined : `chat ${command.thread ?? 0}`
+      const asked = ask(program, input, thread)
+      return runAll(command, behaviour, thread, () => process(command, behaviour, thread, asked))
+    }
+    const waiting = durable.waiting[command.run % Math.max(1, durable.waiting.length)]
+    if (waiting === undefined || !Agent.isResumable<In>(program.agent)) return Effect.void
+    const resumed = goOn(program, waiting, command)
+    const { model, thread } = waiting
+    return runAll(command, model, thread, () => process(command, model, thread, resumed))
   }
 }
 
@@ -172,7 +186,7 @@ const encodeSequence = Schema.encodeSync(Schema.fromJsonString(Sequence))
 /**
  * Checks that the invariants of a world hold behind everything that is done to it: over what users ask, approve, reject,
  * edit, cancel and come back to, over several runs, conversations and processes, which are killed and started again, in
- * drawn orders, and over stores that fail, hang, lose their answers, or do it twice. A sequence that breaks one is shrunk
+ * drawn orders, over deployments of other versions of the agent, and over stores that fail, hang, lose their answers, or do it twice. A sequence that breaks one is shrunk
  * to a short one.
  */
 export const check = <S, Ops extends Operations<S>, In, Out, E>(
@@ -192,6 +206,7 @@ export const check = <S, Ops extends Operations<S>, In, Out, E>(
         threads: yield* sharedThreads,
         now: 0,
         processes: 0,
+        version: 0,
         waiting: []
       }
       const follow = play(program, places, durable, counts)
@@ -238,7 +253,7 @@ export const check = <S, Ops extends Operations<S>, In, Out, E>(
       }
       return smallest
     })
-  const drawn = Arbitrary.array(drawnCommand(scenarios.length, Agent.isResumable(program.agent), program.chats ?? 0), {
+  const drawn = Arbitrary.array(drawnCommand(commandedOf(program)), {
     minLength: 2,
     maxLength: options?.commands ?? 5
   })

@@ -69,11 +69,17 @@ const Decide = Schema.TaggedStruct("Decide", {
 /** Nobody does anything for a while. */
 const Wait = Schema.TaggedStruct("Wait", { hours: between(1, 48) })
 
-/** What a user does. */
-export const Command = Schema.Union([Ask, Decide, Wait])
+/** A deployment: processes that start later have another version of the agent. 0 is the first one. */
+const Deploy = Schema.TaggedStruct("Deploy", { version: between(0, 7) })
 
-/** What a user does. */
+/** What a user does, or an operator. */
+export const Command = Schema.Union([Ask, Decide, Wait, Deploy])
+
+/** What a user does, or an operator. */
 export type Command = typeof Command.Type
+
+/** A command that a process executes. */
+export type Executed = Exclude<Command, { readonly _tag: "Wait" | "Deploy" }>
 
 const fault = Arbitrary.schema(ToolFault)
 
@@ -149,11 +155,32 @@ const decided = Arbitrary.map(
 
 const waited = Arbitrary.map(spread(48, 1), (hours): Command => ({ _tag: "Wait", hours }))
 
-/** Draws commands; `mayWait` says whether runs may wait for decisions. */
-export const drawnCommand = (scenarios: number, mayWait: boolean, threads: number): Arbitrary.Arbitrary<Command> =>
+const deployed = (versions: number) =>
+  Arbitrary.map(
+    pick(...Array.from({ length: versions }, (_, version) => [version, 1] as const)),
+    (version): Command => ({ _tag: "Deploy", version })
+  )
+
+/** The commands of a program: how many scenarios, chats and versions it has, and if its runs may wait for decisions. */
+export interface Commanded {
+  readonly scenarios: number
+  readonly mayWait: boolean
+  readonly threads: number
+  readonly versions: number
+}
+
+/** Draws commands. */
+export const drawnCommand = ({ mayWait, scenarios, threads, versions }: Commanded): Arbitrary.Arbitrary<Command> =>
   Arbitrary.flatMap(
-    pick<"ask" | "decide" | "wait">(["ask", 6], ["decide", mayWait ? 6 : 0], ["wait", 1]),
-    (which) => which === "ask" ? askedOf(scenarios, threads) : which === "decide" ? decided : waited
+    pick<Command["_tag"]>(["Ask", 6], ["Decide", mayWait ? 6 : 0], ["Wait", 1], ["Deploy", versions > 1 ? 4 : 0]),
+    (which) =>
+      which === "Ask"
+        ? askedOf(scenarios, threads)
+        : which === "Decide"
+        ? decided
+        : which === "Wait"
+        ? waited
+        : deployed(versions)
   )
 
 /** Where faults happen: the names of the tools, and of the operations of the world. */
@@ -164,7 +191,7 @@ export interface Places {
 
 /** A plan of the faults of a command. */
 export const planOf = (
-  { faults, request }: Exclude<Command, { readonly _tag: "Wait" }>,
+  { faults, request }: Executed,
   { operations, tools }: Places
 ) =>
   FaultPlan.make([
@@ -185,6 +212,7 @@ export const planOf = (
 /** A command as text for people. */
 export const print = (command: Command, scenarios: ReadonlyArray<string>, { operations, tools }: Places): string => {
   if (command._tag === "Wait") return `wait ${command.hours} hours`
+  if (command._tag === "Deploy") return `deploy version ${command.version + 1}`
   const { ending, faults, jump, order, request, skew, store } = command
   const twice = command.twice === true ? ", by two processes at once" : ""
   return [
@@ -212,6 +240,7 @@ const withoutEach = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>
 
 const simplerCommands = (command: Command): ReadonlyArray<Command> => {
   if (command._tag === "Wait") return command.hours === 1 ? [] : [{ ...command, hours: 1 }]
+  if (command._tag === "Deploy") return command.version === 0 ? [] : [{ ...command, version: 0 }]
   const { order, ...inOrder } = command
   const { jump, ...steady } = command
   const { request, ...answered } = command

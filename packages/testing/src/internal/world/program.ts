@@ -18,6 +18,11 @@ export type Provided =
 /** What acts on the world. */
 export interface Program<in out In, out Out, out E> {
   readonly agent: Agent.Agent<In, Out, E, Provided>
+  /**
+   * Later versions of the agent, with its name. Between two commands one of all versions may be deployed: runs that wait, and chats, go on with
+   * it. Default: there is one version.
+   */
+  readonly versions?: ReadonlyArray<Agent.Agent<In, Out, E, Provided>> | undefined
   /** Names of the tools that faults are injected into. */
   readonly tools: ReadonlyArray<string>
   readonly scenarios: Readonly<Record<string, ScenarioOptions<In>>>
