@@ -2,7 +2,7 @@
  * Pure initialisers: marks what a module computes when it is loaded as free of effects, so that bundlers drop what a program does not use.
  *
  * A module in a file of its own is dropped as a whole. In a file of many modules, a bundler keeps each constant whose initialiser calls,
- * reads a property or spreads. Statements keep their effects: they are not marked.
+ * reads a property or spreads. Statements and patterns cannot be marked, and are refused.
  */
 import { parseAst } from "rolldown/parseAst"
 
@@ -56,18 +56,31 @@ const ofClass = (declaration: Class): ReadonlyArray<Wrapping> => {
     ]
 }
 
+const refuse = ({ start, type }: { readonly start: number; readonly type: string }): never => {
+  throw new Error(
+    `A bundler keeps the ${type} at offset ${start}, used or not. Put it into an initialiser or a static block.`
+  )
+}
+
 const ofStatement = (statement: Statement): ReadonlyArray<Wrapping> => {
   const declaration = statement.type === "ExportNamedDeclaration" ? statement.declaration : statement
-  switch (declaration?.type) {
+  if (declaration === null) return []
+  switch (declaration.type) {
     case "VariableDeclaration":
-      return declaration.declarations.flatMap(({ init }) => wrapped(init))
+      return declaration.declarations.flatMap(({ id, init }) => id.type === "Identifier" ? wrapped(init) : refuse(id))
     case "ClassDeclaration":
       return ofClass(declaration)
-    default:
+    case "ExportAllDeclaration":
+    case "FunctionDeclaration":
+    case "ImportDeclaration":
+    case "TSInterfaceDeclaration":
+    case "TSTypeAliasDeclaration":
       return []
+    default:
+      return refuse(declaration)
   }
 }
 
-/** The initialisers at the top level of a module in TypeScript, in their order. */
+/** The initialisers at the top level of a module in TypeScript, in their order. Throws for what a bundler keeps in any case. */
 export const pureInitialisers = (source: string): ReadonlyArray<Wrapping> =>
   parseAst(source, { lang: "ts" }).body.flatMap(ofStatement)

@@ -38,7 +38,6 @@ describe("initialisers", () => {
     "const a = (b)",
     "const a = () => f()",
     "let a: number",
-    "f()",
     "export function a() { const b = f() }",
     "class A extends B {}",
     "export { a } from \"./a.ts\"",
@@ -47,6 +46,13 @@ describe("initialisers", () => {
     assert.deepStrictEqual(pureInitialisers(source), [])
   })
 })
+
+it.each(["f()", "if (a) b = 1", "const { a } = f()", "export default f()"])(
+  "refuses what bundlers keep in any case: %s",
+  (source) => {
+    assert.throws(() => pureInitialisers(source), "Put it into an initialiser or a static block")
+  }
+)
 
 describe("files of a package", () => {
   it.each(Object.keys(sharedFiles) as ReadonlyArray<PackageName>)(

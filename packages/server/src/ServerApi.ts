@@ -38,7 +38,13 @@ import {
   ThreadsRequest
 } from "./internal/api/requests.ts"
 
-const { badRequest, conflict, refused, tooLarge, unavailable, unknown, unsupported } = problems
+const badRequest = problems.badRequest
+const conflict = problems.conflict
+const refused = problems.refused
+const tooLarge = problems.tooLarge
+const unavailable = problems.unavailable
+const unknown = problems.unknown
+const unsupported = problems.unsupported
 
 /** What every route that asks for a principal may answer. */
 const always = [problems.unauthorized, problems.forbidden, problems.tooMany, problems.unexpected] as const

@@ -29,10 +29,8 @@ export const Capabilities = Schema.Struct({
   takesFeedback: Schema.Boolean
 })
 
-const { owner: _, ...withoutOwner } = RunInfo.fields
-
 /** A run as its owner sees it. */
-export const Run = Schema.Struct(withoutOwner)
+export const Run = (({ owner: _, ...fields }) => Schema.Struct(fields))(RunInfo.fields)
 
 /** A run as an operator sees it. */
 export const OperatorRun = RunInfo
