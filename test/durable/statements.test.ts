@@ -1,9 +1,9 @@
 /** Statements of durable runs on their database: those of the table in `docs/sizing.md`. */
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, Approval, Recovery, type Runs, Tool } from "@recourse/core"
+import { Agent, Approval, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
-import { type Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { type Duration, Effect, Layer, Redacted, Schema, Stream } from "effect"
 import { Prompt } from "effect/ai"
 import { sqlLayer } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
@@ -139,4 +139,45 @@ describe.each(supported)("statements of a durable run: $name", ({ name, open }) 
         assert.deepStrictEqual([...new Set(words)], ["claim"])
         assert.isAtMost(words.length, 11)
       })))
+
+  it("are two for each poll of a reader elsewhere, and one for five seconds", async () => {
+    const { address, close } = await open()
+    const log: Array<string> = []
+    const before: Hook = (text) => Effect.sync(() => void log.push(wordOf(text.trim())))
+    const sql = sqlLayer(address)
+    const stored = RunStore.layerSql().pipe(Layer.provide(sql))
+    const Slow = Durable.make(Agent.make("slow", {}))
+    const runner = Durable.layer([Slow]).pipe(
+      Layer.provide([stored, ScriptedModel.layer([ScriptedModel.delay("1 minute", ScriptedModel.text("Done."))])])
+    )
+    const client = Durable.layerClient([Slow], { poll: "50 millis" }).pipe(
+      Layer.provide(
+        RunStore.layerSql({ create: false }).pipe(
+          Layer.provide(watchedSql({ before, after: () => Effect.void })),
+          Layer.provide(sql)
+        )
+      )
+    )
+    const reader = Effect.gen(function*() {
+      yield* Effect.forkScoped(Stream.runDrain((yield* Runs.Runs).events("r1", 0)))
+      yield* Effect.sleep("500 millis")
+      log.length = 0
+      yield* Effect.sleep("1 second")
+      return [...log]
+    }).pipe(Effect.provide(client), Effect.scoped)
+    try {
+      const words = await Effect.runPromise(
+        Effect.andThen(Slow.start("r1", "Hi"), Effect.andThen(Effect.sleep("200 millis"), reader)).pipe(
+          Effect.provide(runner),
+          Effect.scoped
+        )
+      )
+      const selects = words.filter((word) => word === "SELECT").length
+      assert.isAbove(selects, 3)
+      // It was marked as read in the first half second.
+      assert.strictEqual(words.length, selects)
+    } finally {
+      await close()
+    }
+  })
 })

@@ -1,4 +1,5 @@
 /** `Runs` over a store: from any process that has the store, whether it runs agents or not. */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -90,8 +91,19 @@ export const make = (
   const described = (runs: ReadonlyArray<StoredRun>): Effect.Effect<ReadonlyArray<RunInfo>, RunsUnavailable> =>
     Effect.map(available(withOutcomes(store, runs)), (whole) => whole.map(infoOf))
   const describedOne = (run: StoredRun) => Effect.map(described([run]), ([info]) => info!)
+  /** Marks a run as read, at most once in half of the time that the mark lasts. */
+  const markerOf = (runId: string): Effect.Effect<void, RunsUnavailable> => {
+    let markedAt = -Infinity
+    return Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      now - markedAt < readFor / 2
+        ? Effect.void
+        : Effect.tap(available(store.read(runId, readFor)), () =>
+          Effect.sync(() => {
+            markedAt = now
+          })))
+  }
   /** A page of events; nothing when the run has ended and all were read. */
-  const page = (runId: string, from: number): Effect.Effect<
+  const page = (runId: string, from: number, mark: Effect.Effect<void, RunsUnavailable>): Effect.Effect<
     readonly [ReadonlyArray<NumberedEvent>, Option.Option<number>],
     UnknownRun | RunsUnavailable
   > =>
@@ -107,9 +119,7 @@ export const make = (
         if (last !== undefined) return Effect.succeed([events, Option.some(last.number + 1)])
         if (ended.has(run.status)) return Effect.succeed([[], Option.none()])
         // Whoever has the run tells its events early while they are read.
-        const read = run.status === "running" && !isHeld(runId)
-          ? available(store.read(runId, readFor))
-          : Effect.void
+        const read = run.status === "running" && !isHeld(runId) ? mark : Effect.void
         return Effect.as(Effect.andThen(read, changes.next(eventsOf(runId), poll)), [[], Option.some(from)])
       }))
   const waiting = new Waiting(store, changes, poll)
@@ -175,7 +185,10 @@ export const make = (
           )),
     events: (runId, from = 0) =>
       Requests.isNumber(from)
-        ? Stream.unwrap(Effect.as(changes.reading(runId), Stream.paginate(from, (number) => page(runId, number))))
+        ? Stream.unwrap(Effect.map(changes.reading(runId), () => {
+          const mark = markerOf(runId)
+          return Stream.paginate(from, (number) => page(runId, number, mark))
+        }))
         : Stream.fromEffect(Effect.flatMap(get(runId), ({ agent }) => Requests.noNumber(agent))),
     decide: Effect.fnUntraced(function*(runId, decisions) {
       const run = yield* get(runId)
