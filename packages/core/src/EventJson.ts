@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import { AgentEvent } from "./AgentEventSchema.ts"
 import { toJson } from "./internal/foundation/jsonValue.ts"
-import { encodePrompt } from "./internal/foundation/promptJson.ts"
+import { decodePrompt, encodePrompt } from "./internal/foundation/promptJson.ts"
 import type { Compacted } from "./RunRecord.ts"
 
 const AgentEventJson = Schema.toCodecJson(AgentEvent)
@@ -55,5 +55,34 @@ export const encode = (event: AgentEvent): Schema.Json => {
   return json
 }
 
+const decodeBySchema = Schema.decodeUnknownOption(AgentEventJson)
+
+/** Fields with a conversation, by the tag of the event. */
+const conversations: Readonly<Record<string, ReadonlyArray<string>>> = {
+  ModelRequested: ["messages"],
+  RunFinished: ["transcript", "replacedInput"]
+}
+
+/** The conversations of an event, read by hand: a schema takes ten times as long. Nothing if one is none. */
+const conversationsIn = (json: object): Readonly<Record<string, Prompt.Prompt>> | undefined => {
+  const found: Record<string, Prompt.Prompt> = {}
+  const { _tag } = json as { readonly _tag?: unknown }
+  const fields = typeof _tag === "string" && Object.hasOwn(conversations, _tag) ? conversations[_tag]! : []
+  try {
+    for (const field of fields) {
+      if (Object.hasOwn(json, field)) found[field] = decodePrompt((json as Readonly<Record<string, unknown>>)[field])
+    }
+  } catch {
+    return undefined
+  }
+  return found
+}
+
 /** The event that JSON says; nothing where it says none, as that of a later version may. */
-export const decode: (json: unknown) => Option.Option<AgentEvent> = Schema.decodeUnknownOption(AgentEventJson)
+export const decode = (json: unknown): Option.Option<AgentEvent> => {
+  if (typeof json !== "object" || json === null) return decodeBySchema(json)
+  const prompts = conversationsIn(json)
+  if (prompts === undefined) return Option.none()
+  const empty = Object.fromEntries(Object.keys(prompts).map((field) => [field, { content: [] }]))
+  return Option.map(decodeBySchema({ ...json, ...empty }), (event) => ({ ...event, ...prompts }))
+}

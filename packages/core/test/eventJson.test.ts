@@ -143,4 +143,15 @@ describe("events as JSON", () => {
       }
       assert.strictEqual(compared.size, kinds.length)
     }))
+
+  it("are read as no event if a conversation in them is none", () => {
+    const event = { runId: "r", agentRunId: "r", path: ["a"], sequence: 0, at: 0, turn: 1, kept: 0, tools: [] }
+    const decoded = (messages: unknown) => EventJson.decode({ _tag: "ModelRequested", ...event, messages })
+    assert.isTrue(Option.isSome(decoded({ content: [{ role: "user", content: "Hi" }] })))
+    for (const none of [undefined, null, "Hi", {}, { content: "Hi" }, { content: [{ role: "page", content: "Hi" }] }]) {
+      assert.isTrue(Option.isNone(decoded(none)), JSON.stringify(none))
+    }
+    const { messages: _messages, ...left } = { _tag: "ModelRequested", ...event, messages: 0 }
+    assert.isTrue(Option.isNone(EventJson.decode(left)))
+  })
 })

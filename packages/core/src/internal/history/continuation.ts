@@ -5,10 +5,19 @@ import { marked } from "../../Quarantine.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { encodePrompt } from "../foundation/promptJson.ts"
 
+/** A message as text. Most are plain texts, and JSON of these takes five times as long. */
+const textOf = (message: Prompt.Message): string => {
+  const [json] = (encodePrompt(Prompt.fromMessages([message])) as unknown as {
+    readonly content: readonly [{ readonly role: string; readonly content: Schema.Json; readonly options?: object }]
+  }).content
+  const { content, options = {}, role } = json
+  return typeof content === "string" && Object.keys(options).length === 0
+    ? `${role} ${content}`
+    : canonicalJson(json)
+}
+
 /** Messages as text: the same for equal ones. */
-export const texts = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
-  (encodePrompt(Prompt.fromMessages(messages)) as unknown as { readonly content: ReadonlyArray<Schema.Json> })
-    .content.map((message) => canonicalJson(message))
+export const texts = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> => messages.map(textOf)
 
 /** Where messages that say what those of a prompt say, one after the other, end in a transcript; nothing where they are not there. */
 export const endOfTextIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt): number | undefined => {
