@@ -1,5 +1,6 @@
 /** What client tools add to types: agents that have them may wait, and errors that the page may declare are typed. */
 import { Schema } from "effect"
+import type { LanguageModel } from "effect/ai"
 import { Agent, type Approval, Recovery, Tool, type ToolError } from "@recourse/core"
 import { type Equals, holds } from "./assert.ts"
 
@@ -21,6 +22,14 @@ holds<Equals<Tool.Success<typeof Declared>, { readonly city: string }>>()
 
 const agent = Agent.make("agent", { tools: [Plain, Declared], defaults: { onError: Recovery.standard } })
 holds<Equals<Extract<Agent.Error<typeof agent>, Approval.ApprovalRequired>, Approval.ApprovalRequired>>()
+
+// --- made in place, with what is left out
+
+const inPlace = Agent.make("agent", {
+  tools: [Tool.client("plain", { effects: "read" }), Tool.client("sign", { success: Schema.String, effects: "write" })],
+  defaults: { onError: Recovery.standard }
+})
+holds<Equals<Agent.Services<typeof inPlace>, LanguageModel.LanguageModel | Approval.SnapshotKey>>()
 
 // @ts-expect-error a client tool has no executor
 Tool.client("wrong", { execute: () => undefined })

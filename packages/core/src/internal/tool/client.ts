@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import type * as JsonSchema from "effect/JsonSchema"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type * as Types from "effect/Types"
 import * as AiTool from "effect/ai/Tool"
 import type { Effects } from "../../Policy.ts"
 import { Escalation, ExecutionError, type InvalidArgs, type InvalidResult, type NotApproved } from "../../ToolError.ts"
@@ -161,8 +162,9 @@ export const client = <
   options: ClientOptions<Parameters, SuccessSchema, F, Eff, Tr> = {}
 ): Tool<
   Name,
-  Parameters,
-  SuccessSchema,
+  // Where a tool is made in place, what it is for says nothing about what is left out.
+  Types.NoInfer<Parameters>,
+  Types.NoInfer<SuccessSchema>,
   | InvalidArgs
   | InvalidResult
   | ([F["Type"]] extends [never] ? never : ExecutionError<F["Type"]>)
