@@ -28,7 +28,8 @@ export interface BeginOptions extends ThreadKey {
   readonly message?: Prompt.RawInput | undefined
   /**
    * Answers the last message again, without a new one: the model reads the conversation up to that message, and the calls that were made since, with
-   * their results. It does not read the text of the answer before. Ignored with a `message`. Default: false.
+   * their results. It does not read the text of the answer before. The question of a run that waits is called off, as by a message. Ignored with a
+   * `message`. Default: false.
    */
   readonly regenerate?: boolean | undefined
   /** The run that will answer, if its id is known: the message is stored with it, so that a run that says nothing has its place. */
@@ -121,12 +122,18 @@ const endWaiting = Effect.fnUntraced(
   }
 )
 
-/** Whether a run waits in the thread of a message; makes the thread if it is new. */
-const isWaiting = (
+/**
+ * Whether a run waits whose question is called off: by a message, or by another answer to the last one. Makes the thread of a message if it is new.
+ */
+const isCalledOff = (
   store: Conversations["Service"],
-  { message, owner, thread, title, version }: BeginOptions
+  { message, owner, regenerate, thread, title, version }: BeginOptions
 ): Effect.Effect<boolean, BeginError> => {
-  if (message === undefined) return Effect.succeed(false)
+  if (message === undefined) {
+    return regenerate === true
+      ? Effect.map(store.read({ owner, thread, after: version }), ({ thread }) => thread.isWaiting)
+      : Effect.succeed(false)
+  }
   const text = textOf(Prompt.make(message))
   const found = version === undefined
     ? store.create({ owner, thread, title: title ?? (text === "" ? undefined : cutText(text, 60)) })
@@ -192,7 +199,7 @@ export const begin: (options: BeginOptions) => Effect.Effect<Turn, BeginError, C
     const { owner, thread } = options
     const key = { owner, thread }
     const message = options.message === undefined ? Prompt.empty : Prompt.make(options.message)
-    const waits = yield* isWaiting(store, options)
+    const waits = yield* isCalledOff(store, options)
     const claim = { id: yield* newClaimId(options), lease: Duration.fromInputUnsafe(options.lease ?? "30 seconds") }
     const asked = yield* Lease.moment
     const isHeld = waits && (yield* endWaiting(options, claim))
