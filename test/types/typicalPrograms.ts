@@ -170,6 +170,7 @@ export const untyped: Readonly<Record<string, string>> = {
   "@recourse/core/Redaction.operatorCause": "what an error was caused by may be anything",
   "@recourse/core/JsonText.argumentsAt": "any JSON that a model has written",
   "@recourse/core/JsonText.argumentsOf": "any JSON that a model has written",
+  "@recourse/core/JsonText.exactAt": "any JSON of a server",
   "@recourse/core/Redaction.json": "the JSON that it is given, redacted",
   "@recourse/json-repair/JsonRepair.coercer": "a request about whatever an executor has failed with",
   "@recourse/json-repair/JsonRepair.fixer": "a request about whatever an executor has failed with",

@@ -7,7 +7,7 @@ import { runner, untilEnded } from "./travel.ts"
 
 const names = Object.keys(compositions) as ReadonlyArray<Composition>
 /** Every operation, where `RECOURSE_EVERY_STEP` says so; where not, some, which `RECOURSE_SEED` chooses. */
-const stride = process.env["RECOURSE_EVERY_STEP"] === undefined ? 181 : 1
+const stride = process.env["RECOURSE_EVERY_STEP"] === undefined ? 361 : 1
 const from = 20 + Number(process.env["RECOURSE_SEED"] ?? 0) % stride
 
 const live = ({ agent, within }: ReturnType<typeof made>, options: VirtualTime.Options) =>

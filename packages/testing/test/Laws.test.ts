@@ -12,8 +12,8 @@ const seed = Number(process.env["RECOURSE_SEED"] ?? 1)
 
 // A limit for a machine that does much else.
 const timeout = 600_000
-Laws.test({ it }, office.subject, { runs, seed, timeout })
-Laws.test({ it }, office.race, { runs, seed, timeout })
+Laws.test({ it }, office.subject, { runs, seed, interruptions: 30, timeout })
+Laws.test({ it }, office.race, { runs, seed, interruptions: 30, timeout })
 Laws.test({ it }, till.desk, { runs, seed, interruptions: 20, timeout })
 // Not those that tell calls apart by their ids, which each of its agents' runs has for itself.
 Laws.test({ it }, till.busy, {
@@ -47,7 +47,7 @@ describe("a check", () => {
     "injects every fault, and sees runs end in every way, in none of which the shop breaks a law",
     () =>
       Effect.gen(function*() {
-        const report = yield* Laws.check(subject, { runs: Math.max(300, runs), seed: 2 })
+        const report = yield* Laws.check(subject, { runs: Math.max(300, runs), seed: 2, interruptions: 10 })
         assert.deepStrictEqual(
           Object.keys(report.injected).toSorted(),
           [...FaultPlan.toolFaults, ...FaultPlan.modelFaults].toSorted()
@@ -65,7 +65,7 @@ describe("a check", () => {
     "has each fault of each operation of the ledger, and the bank keeps the laws under all of them",
     () =>
       Effect.gen(function*() {
-        const report = yield* Laws.check(office.bank)
+        const report = yield* Laws.check(office.bank, { interruptions: 10 })
         assert.deepStrictEqual(
           Object.keys(report.met["ledger"] ?? {}).toSorted(),
           [...FaultPlan.storeFaults].toSorted()
@@ -108,7 +108,7 @@ describe("a check", () => {
     "has people say everything that they can say, and sees runs wait: the till keeps the laws",
     () =>
       Effect.gen(function*() {
-        const report = yield* Laws.check(till.subject, { seed: 3 })
+        const report = yield* Laws.check(till.subject, { seed: 3, interruptions: 10 })
         for (const tool of ["refund", "pay"]) {
           assert.deepStrictEqual(
             FaultPlan.approvalFaults.filter((fault) => report.met[tool]?.[fault] === undefined),
