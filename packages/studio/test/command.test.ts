@@ -5,8 +5,10 @@ import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { Project } from "@recourse/studio"
 import { assert, describe, it } from "vitest"
-import { folder, freePort, json, run, start } from "./support/command.ts"
+import { commandInFolder, freePort, json } from "./support/command.ts"
 import { eventually } from "./support/talk.ts"
+
+const { folder, run, start } = commandInFolder()
 
 const file = join(folder, "agents.ts")
 

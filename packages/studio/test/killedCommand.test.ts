@@ -2,8 +2,10 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, it } from "vitest"
-import { folder, freePort, json, start } from "./support/command.ts"
+import { commandInFolder, freePort, json } from "./support/command.ts"
 import { eventually } from "./support/talk.ts"
+
+const { folder, start } = commandInFolder()
 
 /** An agent that books, looks for a while, and says that all is booked. What it does is written to a file. */
 const travel = (deeds: string) => `
