@@ -89,7 +89,7 @@ const executing = <Params, A, D, R>(
   { call, number }: Attempt,
   params: Params
 ): Effect.Effect<A, D, R> =>
-  info.isAgent === true ? execute(params) : namingDefects(call.record, number, () => execute(params))
+  info.isAgent === true ? execute(params) : namingDefects(call.record, number, execute, params)
 
 const standingBefore = <Params, A, D, R>(
   intercept: Interceptor,

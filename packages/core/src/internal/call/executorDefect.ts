@@ -5,6 +5,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import { ExecutorDefect } from "../../ToolError.ts"
+import { valueOf } from "../foundation/sequence.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import { noteAudited } from "./audited.ts"
 import type { CallRecord } from "./record.ts"
@@ -40,17 +41,21 @@ const named = <E>(record: CallRecord, number: number, cause: Cause.Cause<E>): Ca
 }
 
 /** Runs an executor. Its defects name its tool and call. */
-export const namingDefects = <A, E, R>(
+export const namingDefects = <Params, A, E, R>(
   record: CallRecord,
   number: number,
-  execute: () => Effect.Effect<A, E, R>
+  execute: (params: Params) => Effect.Effect<A, E, R>,
+  params: Params
 ): Effect.Effect<A, E, R> => {
-  const failed = (cause: Cause.Cause<E>): Effect.Effect<never, E> => Effect.failCause(named(record, number, cause))
+  let executed: Effect.Effect<A, E, R>
   try {
-    return Effect.catchCause(execute(), failed)
+    executed = execute(params)
   } catch (defect) {
-    return failed(Cause.die(defect))
+    return Effect.failCause(named(record, number, Cause.die(defect)))
   }
+  return valueOf(executed) !== undefined
+    ? executed
+    : Effect.catchCause(executed, (cause) => Effect.failCause(named(record, number, cause)))
 }
 
 /** The defect of an executor that a cause consists of; nothing if another component died, or if the call was interrupted. */

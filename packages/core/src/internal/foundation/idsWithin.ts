@@ -6,8 +6,11 @@ export const separator = "/"
 /** What no id of a call holds: it would be read as another one, or not be stored by a database. */
 const unkept = /[\0/\p{Surrogate}]/gu
 
+/** Printable ASCII without the separator: the ids that most models give. */
+const ordinary = /^[ -.0-~]*$/
+
 /** An id as a model gave it, without what no id of a call holds. */
-export const withoutUnkept = (id: string): string => id.replaceAll(unkept, "_")
+export const withoutUnkept = (id: string): string => ordinary.test(id) ? id : id.replaceAll(unkept, "_")
 
 /** The id of a call within another one. */
 export const idWithin = (callId: string, id: string): string => `${callId}${separator}${id}`

@@ -45,7 +45,7 @@ export const withUniqueIds = (
     }
     const id = withoutUnkept(part.id)
     if (id !== "" && !seen.has(id)) {
-      keep({ ...part, id })
+      keep(id === part.id ? part : { ...part, id })
       continue
     }
     firsts ??= firstById(sent)

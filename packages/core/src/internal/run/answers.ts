@@ -53,9 +53,8 @@ export class Answers {
   private byKey: Map<string, Answer> | undefined
   private news = 0
   private hasRepeats = false
-  /** The call whose result came last: it is looked at when another one comes, as most runs end with it. */
-  private latest: RequestedCall | undefined
-  private latestResult: unknown
+  /** Results of the latest round. They are counted when another call comes, because most runs end with them. */
+  private latest: Array<readonly [call: RequestedCall, encoded: unknown]> = []
 
   private find({ name, params }: RequestedCall, hash: number): Answer | undefined {
     const first = this.byHash.get(hash)
@@ -79,16 +78,14 @@ export class Answers {
 
   /** Notes what a call has answered. */
   note(call: RequestedCall, encoded: unknown): void {
-    this.settle()
-    this.latest = call
-    this.latestResult = encoded
+    this.latest.push([call, encoded])
   }
 
   private settle(): void {
-    if (this.latest === undefined) return
-    this.count(this.latest, this.latestResult)
-    this.latest = undefined
-    this.latestResult = undefined
+    if (this.latest.length === 0) return
+    const results = this.latest
+    this.latest = []
+    for (const [call, encoded] of results) this.count(call, encoded)
   }
 
   private count(call: RequestedCall, encoded: unknown): void {
