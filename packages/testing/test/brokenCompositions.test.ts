@@ -243,6 +243,21 @@ const compositions: Readonly<Record<string, Partial<Programs.Composition>>> = {
     callbacks: [{ of: "reconcile", fails: "fails" }],
     executions: [{ how: "stopped", at: 3886 }, { how: "stopped", at: 8030 }],
     deployed: "keyed"
+  },
+  "a payment whose ledger gives no answer in the next execution": {
+    steps: [{ does: "reader", how: "all" }],
+    effects: "read",
+    recovery: ["fallback", "catch"],
+    payRecovery: ["race"],
+    keyed: "order",
+    bank: ["dies", "hang"],
+    turns: [[{ tool: "pay", order: "a" }, { tool: "do", order: "b" }], [{ tool: "do", order: "a" }]],
+    last: "fails",
+    onTainted: "approve",
+    compensates: true,
+    callbacks: [{ of: "ledger", fails: "hangs" }],
+    executions: [{ how: "killed", at: 926 }, { how: "stopped", at: 10879 }],
+    deployed: "mended"
   }
 }
 

@@ -6,9 +6,10 @@ import * as Exit from "effect/Exit"
 import { Escalation, OutcomeUnknown, PartialSuccess, Pending } from "../../ToolError.ts"
 import { after } from "../foundation/sequence.ts"
 import { stackless } from "../foundation/stacklessError.ts"
+import { recallCall } from "../run/begunWrites.ts"
 import { noteStartedWrite, type Run } from "../run/run.ts"
 import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./execution.ts"
-import { type CallRecord, errorFields, forEachAround, type Happened, outerOf } from "./record.ts"
+import { type CallRecord, errorFields, forEachAround, type Happened, outerOf, rootOf } from "./record.ts"
 import { isStop } from "./stop.ts"
 
 /** Writes down that an executor begins. */
@@ -121,7 +122,7 @@ export const isDoneWithin = ({ within }: CallRecord): boolean =>
 
 /**
  * Records an attempt that did not start here: an earlier execution of the run started it, or another holder of its key. Nothing that contains
- * the call is repeated as if it had not started. `startedAt` is in milliseconds since the epoch; it is read for the first attempt of a call.
+ * the call is repeated as if it had not started, and a write that is unknown is in the log of its run. `startedAt` is in milliseconds since the epoch; it is read for the first attempt of a call.
  */
 export const recordStart = (
   run: Run | undefined,
@@ -132,6 +133,7 @@ export const recordStart = (
   begin(record, startedAt)
   end(record, known)
   noteStartedWrite(run, record)
+  if (run !== undefined && known === "unknown") recallCall(run, rootOf(record).callId)
 }
 
 /** What is known of a call and of the calls that it made. Whether a read has run says nothing. */

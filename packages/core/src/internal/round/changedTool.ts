@@ -11,7 +11,6 @@ import * as Arguments from "../call/arguments.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { outcomeUnknown } from "../result/failureOf.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
-import { recallCall } from "../run/begunWrites.ts"
 import { mayHaveBegunWithin } from "../run/cameBy.ts"
 import { addExecuted, use } from "../run/run.ts"
 import type { RoundContext } from "./context.ts"
@@ -35,7 +34,6 @@ export const unknownSince = (
   { run, shown: { user }, tools, within }: RoundContext,
   call: RequestedCall
 ): ToolFailure => {
-  recallCall(run, call.id)
   const record = newRecord(call.id, { around: within })
   record.tool = tools.get(call.name)?.tool.info
   recordStart(run, record, "unknown", () => run.clock.currentTimeMillisUnsafe())

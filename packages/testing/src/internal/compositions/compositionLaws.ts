@@ -15,8 +15,10 @@ const named = ({ bank, callId, order, place }: Payment): string =>
 const isPaid = ({ payments }: ObservedComposition, { receipt }: Payment): boolean =>
   receipt !== undefined && !payments.compensated.has(receipt)
 
-/** Whether a payment may have been made: it is not declined. */
-const mayBePaid = ({ state }: Payment): boolean => state !== "declined"
+/** Whether a payment may have been made: the bank has not declined it, nor a later one under its key. */
+const mayBePaid = ({ payments }: ObservedComposition, { bank, key, receipt, state }: Payment): boolean =>
+  state !== "declined" && (receipt !== undefined || key === undefined ||
+    !payments.all.some((other) => other.key === key && other.bank === bank && other.state === "declined"))
 
 /** What is reported of the calls of the outer model, by their ids. */
 const claimsOf = ({ executions }: ObservedComposition): ReadonlyMap<string, History.Claim> => {
@@ -113,7 +115,7 @@ export const compositionLaws = {
       !hasNoJournal(run.composition) || (key !== undefined && place.step === "itself")
     return run.payments.all.filter(isOfRun).flatMap((payment) => {
       const claim = claims.get(payment.place.root)
-      if (!mayBePaid(payment) || (payment.receipt !== undefined && !isPaid(run, payment))) return []
+      if (!mayBePaid(run, payment) || (payment.receipt !== undefined && !isPaid(run, payment))) return []
       if (payment.after > endOf(run, payment)) return []
       if (claim === undefined) return [`${named(payment)} was made, and its call is in no conversation`]
       return claim.state === "failed" || claim.state === "denied"
@@ -170,7 +172,7 @@ export const compositionLaws = {
       const isKnown = payments.all.some((other) =>
         isOneWrite(payment, other) && other.receipt !== undefined && payments.compensated.has(other.receipt)
       )
-      return !mayBePaid(payment) || isKnown ||
+      return !mayBePaid(run, payment) || isKnown ||
           reported.some((id) => isSameCall(id, callId) || isAnswered(run, id, payment))
         ? []
         : [`${named(payment)} may have been made (${payment.state}), and is neither compensated nor reported`]
