@@ -1,4 +1,5 @@
 /** Runs a tool's executor once: within its timeout, with what is known of the call since, and with what it fails with. */
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -79,17 +80,9 @@ const intercepted = <Params, A, D, R>(
 ): Effect.Effect<A, D, R> => {
   const intercept = Context.get(attempt.context, ToolInterceptor)
   return intercept === undefined
-    ? executing(executable, attempt, params)
+    ? executable.execute(params)
     : standingBefore(intercept, executable, attempt, params)
 }
-
-/** Runs the executor, whose defects name the call. The executor of an agent is the library: the calls of its run name themselves. */
-const executing = <Params, A, D, R>(
-  { execute, info }: Executable<Params, A, D, R>,
-  { call, number }: Attempt,
-  params: Params
-): Effect.Effect<A, D, R> =>
-  info.isAgent === true ? execute(params) : namingDefects(call.record, number, execute, params)
 
 const standingBefore = <Params, A, D, R>(
   intercept: Interceptor,
@@ -101,7 +94,12 @@ const standingBefore = <Params, A, D, R>(
   const { call, number } = attempt
   const { effects, failure, name: tool, passesKey, success } = info
   const about = { tool, callId: call.id, attempt: number, effects, passesKey, timeout, params, failure, success }
-  return intercept(about, Effect.suspend(() => executing(executable, attempt, params))) as Effect.Effect<A, D, R>
+  // Defects of the interceptor are not those of the tool.
+  const named = Effect.catchCause(
+    Effect.suspend(() => executable.execute(params)),
+    (cause) => Effect.failCause(namingDefects(call.record, number, cause))
+  )
+  return intercept(about, named) as Effect.Effect<A, D, R>
 }
 
 /** The executor gave no answer in time. */
@@ -229,8 +227,7 @@ class Execution<Params, A, D, R> {
   }
 
   private startWrite(): number | undefined {
-    const { attempt: { call, run }, executable } = this
-    const { info } = executable
+    const { attempt: { call, run }, executable, executable: { info } } = this
     const isKeyed = idempotencyOf(executable, call) !== undefined
     return run?.done?.start((position) =>
       noteDone({ call, encoded: undefined, info, isKeyed, live: undefined, position, run }, Exit.fail(undefined))
@@ -251,7 +248,15 @@ class Execution<Params, A, D, R> {
       (call.idempotency !== undefined && isTagged(error, call.idempotency.rejected))
   }
 
-  failed(error: unknown): Effect.Effect<never, AttemptError | PassThrough> {
+  stopped(cause: Cause.Cause<unknown>): Effect.Effect<never, AttemptError | PassThrough> {
+    const { attempt } = this
+    // `Effect.catch` makes defects of the errors beside a defect.
+    const isNamed = !Cause.hasDies(cause) || Context.get(attempt.context, ToolInterceptor) !== undefined
+    const named = isNamed ? cause : namingDefects(attempt.call.record, attempt.number, cause)
+    return Effect.catch(Effect.failCause(named), (error) => this.failed(error))
+  }
+
+  private failed(error: unknown): Effect.Effect<never, AttemptError | PassThrough> {
     const { attempt, executable: { info } } = this
     // It was refused.
     if (!this.hasBegun && error !== noAnswer) return Effect.fail(error as AttemptError | PassThrough)
@@ -287,7 +292,7 @@ export const execute = <Params, A, D, R>(
     execution.end(exit)
     return undefined
   })
-  const typed = Effect.catch(ended, (error) => execution.failed(error))
+  const typed = Effect.catchCause(ended, (cause) => execution.stopped(cause))
   return number === call.attempt && idempotencyKey === call.idempotencyKey
     ? typed
     : provide(typed, ToolCall, { ...call, attempt: number, idempotencyKey })

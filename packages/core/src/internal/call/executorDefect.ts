@@ -3,9 +3,7 @@
  * of the library, of a layer or of a recovery within the executor keeps its identity: no preset may take it for the tool's.
  */
 import * as Cause from "effect/Cause"
-import * as Effect from "effect/Effect"
 import { ExecutorDefect } from "../../ToolError.ts"
-import { valueOf } from "../foundation/sequence.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import { noteAudited } from "./audited.ts"
 import type { CallRecord } from "./record.ts"
@@ -26,9 +24,12 @@ const isOfExecutor = (reason: Cause.Reason<unknown>): reason is Cause.Die =>
   Cause.isDieReason(reason) && !(reason.defect instanceof ExecutorDefect) &&
   !(typeof reason.defect === "object" && reason.defect !== null && ofOthers.has(reason.defect))
 
-/** Names the tool and the call on each defect of an executor, and notes it for the audit. */
-const named = <E>(record: CallRecord, number: number, cause: Cause.Cause<E>): Cause.Cause<E> => {
-  if (!cause.reasons.some(isOfExecutor)) return cause
+/**
+ * Names the tool and the call on each defect of an executor, and records it for the audit. The executor of an agent is the library: the calls
+ * of its run name themselves.
+ */
+export const namingDefects = <E>(record: CallRecord, number: number, cause: Cause.Cause<E>): Cause.Cause<E> => {
+  if (record.tool?.isAgent === true || !cause.reasons.some(isOfExecutor)) return cause
   noteAudited(record, { decision: "defect" })
   const { callId, tool } = errorFields(record)
   return Cause.fromReasons(cause.reasons.map((reason) =>
@@ -38,24 +39,6 @@ const named = <E>(record: CallRecord, number: number, cause: Cause.Cause<E>): Ca
       ).annotate(Cause.reasonAnnotations(reason))
       : reason
   ))
-}
-
-/** Runs an executor. Its defects name its tool and call. */
-export const namingDefects = <Params, A, E, R>(
-  record: CallRecord,
-  number: number,
-  execute: (params: Params) => Effect.Effect<A, E, R>,
-  params: Params
-): Effect.Effect<A, E, R> => {
-  let executed: Effect.Effect<A, E, R>
-  try {
-    executed = execute(params)
-  } catch (defect) {
-    return Effect.failCause(named(record, number, Cause.die(defect)))
-  }
-  return valueOf(executed) !== undefined
-    ? executed
-    : Effect.catchCause(executed, (cause) => Effect.failCause(named(record, number, cause)))
 }
 
 /** The defect of an executor that a cause consists of; nothing if another component died, or if the call was interrupted. */
