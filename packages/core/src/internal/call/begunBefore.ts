@@ -13,6 +13,7 @@ import { numberOf } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
 import { isPassThrough, type PassThrough } from "./execution.ts"
 import { recordStart } from "./happened.ts"
+import { madeInAttempt } from "./childCall.ts"
 import { newRecord } from "./newRecord.ts"
 import { type AttemptError, type CallRecord, errorFields, identityOf, rootOf, type ToolInfo } from "./record.ts"
 import { refuse } from "./refusal.ts"
@@ -49,13 +50,12 @@ const divergesFromSnapshot = (record: CallRecord): boolean => {
 /** The same of the attempts of the call around it: attempts that run at once are not compared. */
 const divergesFromAttempts = ({ attempts, parent }: CallRecord): boolean => {
   if (parent === undefined || attempts > 1 || parent.attempts < 2 || parent.running > 1) return false
-  const { byPlace = new Map<string, CallRecord>(), made } = parent.children ?? {}
-  const met = made?.get(numberOf(parent))
-  return [...byPlace].some(([key, other]) => {
-    const at = key.lastIndexOf("#")
-    const isMet = met?.get(key.slice(0, at))?.includes(Number(key.slice(at + 1))) === true
-    return !isMet && other.tool?.effects === "write" && other.happened !== "no" && !other.isCompensated
-  })
+  const { children } = parent
+  if (children === undefined) return false
+  const met = madeInAttempt(children, numberOf(parent))
+  return [...children.byPlace.values()].some((other) =>
+    !met.has(other) && other.tool?.effects === "write" && other.happened !== "no" && !other.isCompensated
+  )
 }
 
 /**

@@ -57,7 +57,7 @@ const recordOf = (tool: CallRecord.ToolInfo, asked: Call, parent: Call): CallRec
     ids: new Set()
   }
   const place = `${tool.name.length}:${tool.name}${argumentsKey(asked.arguments)}`
-  const { isRepetition: repeats, nth } = numberOf(children, madeBy(children, parent), place, tool)
+  const { isRepetition: repeats, nth } = callNumber(children, madeBy(children, parent), place, tool)
   const identity = `${within.identity ?? within.callId}/${place}#${nth}`
   const writes = staysOne(tool) ? CallRecord.rootOf(within).writes ??= new Map() : undefined
   const there = writes?.get(identity) ?? children.byPlace.get(`${place}#${nth}`)
@@ -93,12 +93,23 @@ const madeBy = ({ made }: CallRecord.Children, { attempt, made: own }: Call): Ca
   return none
 }
 
+/** Returns the records of the calls that an attempt has made. */
+export const madeInAttempt = (
+  { byPlace, made }: CallRecord.Children,
+  attempt: number
+): ReadonlySet<CallRecord.CallRecord> =>
+  new Set(
+    [...made.get(attempt) ?? []].flatMap(([place, numbers]) =>
+      numbers.flatMap((nth) => byPlace.get(`${place}#${nth}`) ?? [])
+    )
+  )
+
 /**
  * Returns the number of a call among those of one name with equal arguments. A call after a failed one repeats that call. A tool that an
  * earlier attempt has called keeps its number, so that two tools of one name do not take each other's. A tool object that is new may be the
  * tool of the earlier attempt, made again: it gets the next number of this attempt.
  */
-const numberOf = (
+const callNumber = (
   { byPlace }: CallRecord.Children,
   made: CallRecord.MadeCalls,
   place: string,

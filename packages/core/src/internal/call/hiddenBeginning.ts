@@ -1,5 +1,5 @@
 /**
- * Starts of attempts that have no intent in the journal, because they have a key or may be repeated. Within another call nothing else tells a
+ * Starts of attempts that have no intent in the journal, because they have a key or may be repeated. Within another call no other record tells a
  * later execution that they started: so each of them is recorded before it starts.
  */
 import * as Effect from "effect/Effect"
@@ -40,7 +40,7 @@ export const mayHaveStarted = (run: Run | undefined, intended: Intended): boolea
   return outerOf(record) === undefined || hasAttempts(run.journal, placeOfCall(run, intended))
 }
 
-/** Notes that the attempts of a call are met, as the ledger has answered it under an earlier key. */
+/** Notes that the attempts of a call that earlier executions have recorded are met. */
 export const noteMet = (run: Run, intended: Intended): void => noteAttempts(run.journal!, placeOfCall(run, intended))
 
 /** Executes an attempt, once the journal has all that a later life has to know of its beginning. */
@@ -55,14 +55,11 @@ export const onRecord = <A, R>(
 
 /** Notes that the attempts of a call are met, once it was executed or its ledger has answered. */
 export const comingBy = <A, E, R>(
-  journal: Journal,
   run: Run,
   intended: Intended,
   attempt: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
   Effect.onExit(attempt, (exit) =>
     Effect.sync(() => {
-      if (Exit.isSuccess(exit) || intended.attempt.call.record.executed) {
-        noteAttempts(journal, placeOfCall(run, intended))
-      }
+      if (Exit.isSuccess(exit) || intended.attempt.call.record.executed) noteMet(run, intended)
     }))

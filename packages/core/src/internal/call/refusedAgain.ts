@@ -39,6 +39,9 @@ export const unlessBegun = <Params, A, D, R>(
   })
   // Nothing but today's arguments could say the key.
   if (params === undefined && idempotency.key !== undefined) return unknown
+  const matched = run?.journal?.isResumed === true
+    ? { run, intended: { attempt, info: tool.info, success: tool.success } }
+    : undefined
   const answered = oncePerKey(
     params === undefined ? { ...idempotency, reconcile: undefined } : idempotency,
     { call, run, tool: tool.info.name, params, raw, success: tool.success },
@@ -46,13 +49,11 @@ export const unlessBegun = <Params, A, D, R>(
     (_, isAgain) => {
       if (isAgain) return unknown
       // The ledger has no entry, or `reconcile` says that nothing happened.
-      if (run?.journal?.isResumed === true) noteMet(run, { attempt, info: tool.info, success: tool.success })
+      if (matched !== undefined) noteMet(matched.run, matched.intended)
       return refusal
     }
   )
-  return run?.journal?.isResumed !== true
-    ? answered
-    : comingBy(run.journal, run, { attempt, info: tool.info, success: tool.success }, answered)
+  return matched === undefined ? answered : comingBy(matched.run, matched.intended, answered)
 }
 
 /** Lets a gate decide about a call. Where it stops one that an earlier life may have begun, the ledger is asked first. */

@@ -19,7 +19,7 @@ export type Provided =
 export interface Program<in out In, out Out, out E> {
   readonly agent: Agent.Agent<In, Out, E, Provided>
   /**
-   * Later versions of the agent, with its name. Between two commands one of all versions may be deployed: runs that wait, and chats, go on with
+   * Later versions of the agent, with its name. Between two commands one of all versions may be deployed: paused runs and chats continue with
    * it. Default: there is one version.
    */
   readonly versions?: ReadonlyArray<Agent.Agent<In, Out, E, Provided>> | undefined

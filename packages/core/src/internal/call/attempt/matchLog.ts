@@ -5,6 +5,6 @@ import type { Step } from "./attemptState.ts"
 export const matchLog: Step = (attempt, next) => {
   const { run } = attempt
   return run?.journal?.isResumed === true
-    ? comingBy(run.journal, run, attempt.intended, next(attempt))
+    ? comingBy(run, attempt.intended, next(attempt))
     : next(attempt)
 }
