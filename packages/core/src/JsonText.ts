@@ -31,6 +31,16 @@ export const argumentsOf = (text: string): unknown => {
   }
 }
 
+/** The text of the value at a path; nothing if the whole text is no JSON. */
+const partAt = (text: string, path: ReadonlyArray<string | number>): string | undefined => {
+  try {
+    JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  return jsonPart(text, path)
+}
+
 /**
  * The arguments of a call within a larger JSON text, such as the body of a request: as {@link argumentsOf} the text at the path.
  * Returns `undefined` if the text is no JSON or has no such place.
@@ -43,12 +53,7 @@ export const argumentsOf = (text: string): unknown => {
  * ```
  */
 export const argumentsAt = (text: string, path: ReadonlyArray<string | number>): unknown => {
-  try {
-    JSON.parse(text)
-  } catch {
-    return undefined
-  }
-  const part = jsonPart(text, path)
+  const part = partAt(text, path)
   return part === undefined ? undefined : argumentsOf(part)
 }
 
@@ -75,12 +80,7 @@ const replaced = (value: unknown, [key, ...rest]: ReadonlyArray<string | number>
  * ```
  */
 export const exactAt = (text: string, path: ReadonlyArray<string | number>): unknown => {
-  try {
-    JSON.parse(text)
-  } catch {
-    return undefined
-  }
-  const part = jsonPart(text, path)
+  const part = partAt(text, path)
   if (part === undefined) return undefined
   return lossyNumbers(part).reduce((value, place) => {
     const literal = jsonPart(part, place)

@@ -5,14 +5,10 @@
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { chainedHashes } from "./digest.ts"
-import { canonical, longTexts, textKey, type TextPath, unpack } from "./references.ts"
+import { canonical, isObject, type JsonObject, longTexts, textKey, type TextPath, unpack } from "./references.ts"
 import { type MessagePart, RunStoreError, type Step, type Store } from "./store.ts"
 
 type Messages = ReadonlyArray<Schema.Json>
-
-interface Fields {
-  readonly [key: string]: Schema.Json
-}
 
 /** The conversation of a run. */
 export interface Conversation {
@@ -39,10 +35,8 @@ export const idsOf = (
 
 const nameKey = "~conversation"
 
-const isFields = (json: unknown): json is Fields => typeof json === "object" && json !== null && !Array.isArray(json)
-
 const areMessages = (json: unknown): json is Messages =>
-  Array.isArray(json) && json.length > 0 && json.every((one) => isFields(one) && typeof one["role"] === "string")
+  Array.isArray(json) && json.length > 0 && json.every((one) => isObject(one) && typeof one["role"] === "string")
 
 /** Replaces the first `content` that is of a kind, of the input itself or of one of its fields. */
 const replaced = <A extends Schema.Json>(
@@ -50,20 +44,20 @@ const replaced = <A extends Schema.Json>(
   isIt: (json: unknown) => json is A,
   by: (found: A) => Schema.Json
 ): { readonly input: Schema.Json; readonly found: A } | undefined => {
-  if (!isFields(input)) return undefined
+  if (!isObject(input)) return undefined
   const { content } = input
   if (isIt(content)) return { input: { ...input, content: by(content) }, found: content }
   for (const [key, field] of Object.entries(input)) {
-    const inner = isFields(field) && isIt(field["content"]) ? field["content"] : undefined
+    const inner = isObject(field) && isIt(field["content"]) ? field["content"] : undefined
     if (inner !== undefined) {
-      return { input: { ...input, [key]: { ...field as Fields, content: by(inner) } }, found: inner }
+      return { input: { ...input, [key]: { ...field as JsonObject, content: by(inner) } }, found: inner }
     }
   }
   return undefined
 }
 
 const isName = (json: unknown): json is { readonly [nameKey]: string } =>
-  isFields(json) && Object.keys(json).length === 1 && typeof json[nameKey] === "string"
+  isObject(json) && Object.keys(json).length === 1 && typeof json[nameKey] === "string"
 
 /** An input as it is stored: without the messages of its conversation, of which the hashes up to each one are given. */
 export interface StoredInput {

@@ -21,11 +21,11 @@ const levels = 64
 /** The position of a step, and the number of a text among its long ones. Those of its value come first. */
 export type TextPath = readonly [position: number, n: number]
 
-interface JsonObject {
+export interface JsonObject {
   readonly [key: string]: Schema.Json
 }
 
-const isObject = (json: unknown): json is JsonObject =>
+export const isObject = (json: unknown): json is JsonObject =>
   typeof json === "object" && json !== null && !Array.isArray(json)
 
 /** The only key of an object. */
