@@ -19,6 +19,7 @@ export {
   AgentFinished,
   AgentStarted,
   AnswerRestarted,
+  ApprovalDecided,
   ApprovalRequested,
   BudgetExtended,
   BudgetThreshold,

@@ -460,6 +460,22 @@ export const ApprovalRequested = Schema.TaggedStruct("ApprovalRequested", {
 })
 
 /**
+ * A person has decided about a call that waited; its time is that of the resumption. `by`, `reason` and the edited arguments are as the
+ * decision has them. `before` are the arguments that the person was shown, `arguments` those that the call is executed with.
+ */
+export const ApprovalDecided = Schema.TaggedStruct("ApprovalDecided", {
+  ...call,
+  pendingCallId: Schema.String,
+  decision: Schema.Literals(["approved", "edited", "rejected", "responded"]),
+  by: Schema.optionalKey(Schema.String),
+  /** Of a rejected call. */
+  reason: Schema.optionalKey(Schema.String),
+  before: Schema.String,
+  /** Of an approved or edited call. */
+  arguments: Schema.optionalKey(Schema.String)
+})
+
+/**
  * The one result of a call, as the model is given it; `null` for a call that a tool made, whose result no model is given. `code` and `userMessage` are present for failures, `degraded` where
  * another source than the tool answered and said so.
  */
@@ -540,6 +556,7 @@ export const AgentEvent = Schema.Union([
   ToolFallback,
   ToolEscalated,
   ApprovalRequested,
+  ApprovalDecided,
   ToolResult,
   BudgetThreshold,
   BudgetExtended

@@ -165,6 +165,11 @@ const table: Readonly<Record<string, ReadonlyArray<readonly [fields: object, tex
       "book c1 waits for a person (approval_expired): much; late"
     ]
   ],
+  ApprovalDecided: [
+    [{ ...call, decision: "approved" }, "book c1 approved by a person"],
+    [{ ...call, decision: "edited", by: "ada", arguments: "{\"n\":2}" }, "book c1 edited by ada: {\"n\":2}"],
+    [{ ...call, decision: "rejected", by: "ada", reason: "too dear" }, "book c1 rejected by ada: too dear"]
+  ],
   ToolResult: [
     [{ ...call, isFailure: false, result: { n: 1 } }, "book c1 result for the model: {\"n\":1}"],
     [{ ...call, isFailure: false, result: null }, "book c1 result for the model: null"],

@@ -124,6 +124,15 @@ const stored: Readonly<Record<AgentEvent.AgentEvent["_tag"], object>> = {
     requestedAt: 1,
     expiresAt: 2
   },
+  ApprovalDecided: {
+    ...call,
+    pendingCallId: "chief_1/pay_1",
+    decision: "edited",
+    by: "ada",
+    reason: "too dear",
+    before: "{\"amount\":5}",
+    arguments: "{\"amount\":4}"
+  },
   ToolResult: {
     ...call,
     isFailure: true,

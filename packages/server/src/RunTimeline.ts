@@ -8,12 +8,14 @@ import type { AgentEvent } from "@recourse/core/AgentEvent"
 import * as RunUsage from "@recourse/core/RunUsage"
 import { Budgets } from "./internal/timeline/budgets.ts"
 import { decisionOf } from "./internal/timeline/decisions.ts"
+import { Outcomes } from "./internal/timeline/outcomes.ts"
 import { Failures } from "./internal/timeline/failures.ts"
 import { Requests } from "./internal/timeline/requests.ts"
 import { callKey, Spans } from "./internal/timeline/spans.ts"
 import { type Usage, usedBy } from "./internal/timeline/usage.ts"
-import type { Decision, Event, Failure, Meter, Request, Span } from "./internal/timeline/types.ts"
+import type { CallOutcome, Decision, Event, Failure, Meter, Request, Span } from "./internal/timeline/types.ts"
 export type {
+  CallOutcome,
   Decision,
   Event,
   Failure,
@@ -33,10 +35,18 @@ export interface Timeline {
   readonly spans: ReadonlyArray<Span>
   readonly decisions: ReadonlyArray<Decision>
   readonly failures: ReadonlyArray<Failure>
+  /** Writes whose outcome is unknown, and writes that were compensated or could not be. */
+  readonly outcomes: ReadonlyArray<CallOutcome>
   readonly requests: ReadonlyArray<Request>
   readonly meters: ReadonlyArray<Meter>
   /** What the run has used. Until it ends: what its events say so far, without costs. */
   readonly usage: Usage
+  /** How many tools were called, however often each call was attempted. */
+  readonly calls: number
+  /** How long the run has waited for people, in milliseconds, up to the last resumption. */
+  readonly waited: number
+  /** Since when it waits, in milliseconds since the epoch, if it does. */
+  readonly waitingSince: number | undefined
   /** The calls that the run waits for. */
   readonly pending: Pending
 }
@@ -45,11 +55,14 @@ export interface Timeline {
 export class RunTimeline implements Timeline {
   private readonly spanning = new Spans()
   private readonly failing = new Failures()
+  private readonly settling = new Outcomes()
   private readonly requesting = new Requests()
   private readonly budgets = new Budgets()
   private readonly decided: Array<Decision> = []
   private use: Usage = RunUsage.none
   private waiting: Pending = []
+  waited = 0
+  waitingSince: number | undefined
   /** How many events it has heard. */
   count = 0
 
@@ -65,6 +78,10 @@ export class RunTimeline implements Timeline {
     return this.failing.list
   }
 
+  get outcomes(): ReadonlyArray<CallOutcome> {
+    return this.settling.list
+  }
+
   get requests(): ReadonlyArray<Request> {
     return this.requesting.list
   }
@@ -77,6 +94,10 @@ export class RunTimeline implements Timeline {
     return this.use
   }
 
+  get calls(): number {
+    return this.spanning.calls
+  }
+
   get pending(): Pending {
     return this.waiting
   }
@@ -87,12 +108,18 @@ export class RunTimeline implements Timeline {
     this.count = number + 1
     const span = this.spanning.hear(event, number)
     this.failing.hear(event, number, span)
+    this.settling.hear(event, number, span)
     this.requesting.hear(event, number)
     this.budgets.hear(event)
     const decision = decisionOf(event)
     if (decision !== undefined) this.decided.push({ ...decision, number, at: event.at, spanId: span })
-    if (event._tag === "RunStarted") this.waiting = []
+    if (event._tag === "RunStarted") {
+      this.waiting = []
+      if (this.waitingSince !== undefined) this.waited += Math.max(0, event.at - this.waitingSince)
+      this.waitingSince = undefined
+    }
     if (event._tag === "RunFinished") {
+      this.waitingSince = event.outcome === "paused" ? event.at : undefined
       this.use = event.usage
       this.waiting = event.pending ?? []
       return
@@ -110,8 +137,8 @@ export class RunTimeline implements Timeline {
 
   /** The timeline as JSON. */
   toJSON(): Timeline {
-    const { decisions, failures, meters, pending, requests, spans, usage } = this
-    return { spans, decisions, failures, requests, meters, usage, pending }
+    const { calls, decisions, failures, meters, outcomes, pending, requests, spans, usage, waited, waitingSince } = this
+    return { spans, decisions, failures, outcomes, requests, meters, usage, calls, waited, waitingSince, pending }
   }
 }
 

@@ -136,6 +136,8 @@ export const assemble = (messageId: string, chunks: Iterable<UiMessageChunk>): U
         add({ ...chunk })
         break
       case "data-recovery":
+      case "data-approval":
+      case "data-outcome":
       case "data-agent":
       case "data-budget":
       case "data-skill":

@@ -77,6 +77,8 @@ export type UiMessageChunk =
 /** Data of Recourse within a message: a chunk with the `id` of an earlier one replaces it. A transient one is not kept. */
 export type DataChunk =
   | { readonly type: "data-recovery"; readonly id: string; readonly data: Recovery }
+  | { readonly type: "data-approval"; readonly id: string; readonly data: DecidedApproval }
+  | { readonly type: "data-outcome"; readonly id: string; readonly data: UnknownOutcome }
   | { readonly type: "data-agent"; readonly id: string; readonly data: NestedAgent }
   | { readonly type: "data-budget"; readonly id: string; readonly data: Budget }
   | { readonly type: "data-skill"; readonly id: string; readonly data: { readonly skill: string } }
@@ -113,6 +115,27 @@ export interface ApprovalDescriptor {
   >
 }
 
+/** The decision of a person about a call. */
+export interface DecidedApproval {
+  /** The call of the message that waited; `tool` is the tool that the decision is about, which may be called within it. */
+  readonly callId: string
+  readonly tool: string
+  readonly decision: "approved" | "edited" | "rejected" | "responded"
+  readonly by?: string
+  readonly reason?: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** Of an edited call: the arguments that differ. A value that is left out was not there. */
+  readonly edits?: ReadonlyArray<{ readonly name: string; readonly from?: unknown; readonly to?: unknown }>
+}
+
+/** A call whose outcome is unknown: it may have happened. */
+export interface UnknownOutcome {
+  readonly callId: string
+  readonly tool: string
+  readonly outcome: "unknown"
+}
+
 /** How many steps of a call's recovery are shown: the first and the newest ones. */
 export const maxRecoverySteps = 50
 
@@ -138,6 +161,7 @@ export interface RecoveryStep {
     | "fallback"
     | "escalated"
     | "undone"
+    | "not-happened"
     | "not-undone"
   readonly at: number
   readonly attempt?: number
@@ -171,7 +195,7 @@ export interface NestedAgent {
     {
       readonly callId: string
       readonly tool: string
-      readonly state: "running" | "success" | "failure"
+      readonly state: "running" | "success" | "failure" | "unknown"
       readonly userMessage?: string
     }
   >

@@ -5,6 +5,7 @@
  * is a list: the model's own messages, errors' causes, inputs and transcripts do not leave the server.
  */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
+import { decidedApproval } from "./internal/wire/decidedApproval.ts"
 import { NestedAgents } from "./internal/wire/nestedAgents.ts"
 import { Recoveries } from "./internal/wire/recoveries.ts"
 import { wentWrong } from "./internal/wire/texts.ts"
@@ -52,7 +53,10 @@ export class UiMessageStream {
   next(event: AgentEvent): ReadonlyArray<UiMessageChunk> {
     this.visible.hear(event)
     const chunks: Array<UiMessageChunk> = []
-    if (isVisible(this.visible, event)) this.own(event, chunks)
+    if (event._tag === "ApprovalDecided") {
+      this.calls.decided(event)
+      chunks.push({ type: "data-approval", id: event.pendingCallId, data: decidedApproval(event, this.shows) })
+    } else if (isVisible(this.visible, event)) this.own(event, chunks)
     if (this.visible.has(event.agentRunId)) {
       const recovered = this.recoveries.hear(event)
       if (recovered !== undefined) {

@@ -31,7 +31,9 @@ describeInBrowser("questions of the chat", ({ context, page: open, ownServer, se
     await shows(page, "It is settled.")
     assert.include(await office().lastPrompt(), "Too dear for me")
     assert.strictEqual(office().world.deeds.length, before)
-    assert.include(await page.getByRole("group").filter({ hasText: "Pay deposit" }).textContent(), "declined")
+    const call = page.getByRole("group").filter({ hasText: "Pay deposit" })
+    assert.include(await call.textContent(), "declined")
+    assert.include(await call.textContent(), "Declined by ada: Too dear for me")
   })
 
   it("are allowed with other arguments; what is no number is told, and nothing is sent", async () => {
@@ -47,6 +49,14 @@ describeInBrowser("questions of the chat", ({ context, page: open, ownServer, se
     await button(page, "Allow with these").click()
     await shows(page, "It is settled.")
     assert.strictEqual(office().world.deeds.at(-1), "pay 80 Hotel Mar")
+    for (const state of ["live", "after a reload"]) {
+      if (state === "after a reload") await page.reload()
+      const call = page.getByRole("group").filter({ hasText: "Pay deposit" })
+      await call.getByText("edited by ada", { exact: true }).waitFor()
+      await call.locator("summary").click()
+      assert.deepStrictEqual(await call.locator("dd").allTextContents(), ["Hotel Mar", "80"], state)
+      await call.getByText("Edited by ada: euros 120 → 80").waitFor()
+    }
   })
 
   it("of one answer are sent together, each with its own decision", async () => {

@@ -182,6 +182,19 @@ describeInBrowser("the studio", ({ page: open, server }) => {
       assert.strictEqual(await rows(page).count(), all)
     })
 
+    it("with a write that may have happened says so in its head, its steps and in a comparison", async () => {
+      const runId = await desk().begin("unsure")
+      await desk().ended(runId)
+      const page = await studio(`#/runs/${runId}`)
+      await row(page, /^call charge unknown/).waitFor()
+      assert.strictEqual(await status(page), "completed")
+      await page.locator(".run-title").getByText("outcome unknown").waitFor()
+      await page.goto(`${desk().url}/studio#/compare/${runId}/${trip}`)
+      const facts = page.getByRole("row", { name: /^Outcomes unknown/ })
+      await eventually(async () => /unknown10−1/.test((await facts.textContent() ?? "").replaceAll(" ", "")))
+      await page.getByRole("row", { name: /^Status/ }).getByText("outcome unknown").waitFor()
+    })
+
     it("that there is not has a sentence", async () => {
       const page = await studio("#/runs/none")
       await page.getByRole("alert").first().waitFor()
@@ -222,7 +235,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
       await Promise.all([first, second, third].map(desk().ended))
       assert.deepStrictEqual(desk().deeds.toSorted(), ["Berlin-Porto 204 for 150", "Berlin-Porto 204 for 180"])
       await tab(page, "Decisions").click()
-      await shown(page, "book is denied by a person")
+      await shown(page, "book is rejected by olga: Too dear")
     })
   })
 

@@ -63,6 +63,12 @@ const desk = (deeds: Array<string>) => {
         return `booked ${flight}`
       })
   })
+  const Charge = Tool.make("charge", {
+    parameters: Schema.Struct({ euros: Schema.Number }),
+    effects: "write",
+    timeout: "40 millis",
+    execute: () => Effect.never
+  })
   const Seats = Agent.make("seats", {
     input: Schema.Struct({ wish: Schema.String }),
     prompt: ({ wish }) => wish,
@@ -78,7 +84,7 @@ const desk = (deeds: Array<string>) => {
     input: Prompt.Prompt,
     prompt: (conversation) => conversation,
     instructions: "You book flights. Search first, and ask before you book.",
-    tools: [Search, Book, Seats],
+    tools: [Search, Book, Seats, Charge],
     budget: { turns: 8, toolCalls: 20, tokens: 4000, duration: "1 minute" },
     defaults: { onError: Recovery.standard }
   })
@@ -97,6 +103,7 @@ const scripts: Readonly<Record<string, ReadonlyArray<ScriptedModel.Turn>>> = {
     says("Flight Berlin-Porto 204 leaves at 9:40. You have row 12 by the window.")
   ],
   book: [calls("book", { flight: "Berlin-Porto 204", price: 180 }), says("Booked.")],
+  unsure: [calls("charge", { euros: 90 }), says("It may have been charged.")],
   evil: [calls("search_flights", { from: evil, to: evil }), says(evil)],
   short: [says("Hello.")],
   hang: [ScriptedModel.hang],

@@ -62,10 +62,17 @@ const clerk = (world: World) => {
         })
       )
   })
+  const Invoice = Tool.make("send_invoice", {
+    description: "Sends an invoice; the service does not answer",
+    parameters: Schema.Struct({ euros: Schema.Number }),
+    effects: "write",
+    timeout: "40 millis",
+    execute: ({ euros }) => Effect.andThen(Effect.sync(() => world.deeds.push(`invoice ${euros}`)), Effect.never)
+  })
   return Agent.make("clerk", {
     input: Prompt.Prompt,
     prompt: (conversation) => conversation,
-    tools: [Search, Pay, Slow],
+    tools: [Search, Pay, Slow, Invoice],
     defaults: { onError: Recovery.standard }
   })
 }
@@ -129,6 +136,8 @@ const model: ScriptedModel.Behaviour = ({ prompt }, index) => {
           { id: id("b"), name: "pay_deposit", params: { hotel: "Hotel Sol", euros: 80 } }
         ])
         : text("Both are settled.")
+    case "invoice":
+      return isFirst ? one("send_invoice", { euros: 90 }) : text("It may have been sent. Please check.")
     case "plan":
       return isFirst ? one("write_plan", {}) : text("The plan is written.")
     case "attack":

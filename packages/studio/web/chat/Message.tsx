@@ -91,7 +91,7 @@ interface Props {
 }
 
 const Ending = ({ isBusy, isLast, message, onRetry }: Props) => {
-  const { errorText, outcome, runId } = message.metadata ?? {}
+  const { errorCode, errorText, outcome, runId } = message.metadata ?? {}
   const isWriting = isLast && isBusy
   if (isWriting || outcome === undefined || outcome === "success" || outcome === "paused") return null
   if (outcome === "interrupted") {
@@ -102,8 +102,8 @@ const Ending = ({ isBusy, isLast, message, onRetry }: Props) => {
     )
   }
   return (
-    <div className="failure">
-      <Icon name="warn" />
+    <div className="failure" data-outcome={errorCode === "outcome_unknown" ? "unknown" : "failure"}>
+      <Icon name={errorCode === "outcome_unknown" ? "question" : "warn"} />
       <div>
         <p>{errorText ?? "Something went wrong."}</p>
         {runId === undefined ? null : (

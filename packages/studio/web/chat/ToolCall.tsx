@@ -4,11 +4,11 @@ import { Icon, type IconName } from "../shared/Icon.tsx"
 import { JsonView } from "../shared/JsonView.tsx"
 import { ArgumentList } from "./ArgumentList.tsx"
 import type { ShownCall } from "./parts.ts"
-import { argumentsSummary, humanized, recoverySummary, story } from "./sentences.ts"
+import { argumentsSummary, decisionSentence, decisionSummary, humanized, recoverySummary, story } from "./sentences.ts"
 
-type Look = "running" | "done" | "failed" | "denied" | "waiting"
+type Look = "running" | "done" | "failed" | "denied" | "waiting" | "unknown" | "undone"
 
-const looks: Readonly<Record<ShownCall["part"]["state"], Look>> = {
+const states: Readonly<Record<ShownCall["part"]["state"], Look>> = {
   "input-streaming": "running",
   "input-available": "running",
   "approval-requested": "waiting",
@@ -22,7 +22,19 @@ const icons: Readonly<Record<Exclude<Look, "running">, IconName>> = {
   done: "check",
   failed: "warn",
   denied: "cross",
-  waiting: "hand"
+  waiting: "hand",
+  unknown: "question",
+  undone: "retry"
+}
+
+/** Compensation comes behind the result: what it says of the call is newer. */
+const lookOf = ({ isUnknown, part, recovery }: ShownCall): Look => {
+  const settled = recovery?.steps.findLast(({ kind, tool }) =>
+    tool === undefined && (kind === "undone" || kind === "not-happened" || kind === "not-undone")
+  )
+  if (settled?.kind === "not-undone") return "unknown"
+  if (settled !== undefined) return settled.kind === "undone" ? "undone" : "failed"
+  return isUnknown ? "unknown" : states[part.state]
 }
 
 const words: Readonly<Record<Look, string>> = {
@@ -30,8 +42,12 @@ const words: Readonly<Record<Look, string>> = {
   done: "done",
   failed: "failed",
   denied: "declined",
-  waiting: "waits for you"
+  waiting: "waits for you",
+  unknown: "not known",
+  undone: "undone"
 }
+
+const when = new Intl.DateTimeFormat("en", { hour: "numeric", minute: "2-digit", day: "numeric", month: "short" })
 
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0)
@@ -63,8 +79,11 @@ export const NestedAgentLines = ({ agent }: { readonly agent: NestedAgent }) => 
       <ul>
         {agent.calls.map(({ callId, state, tool, userMessage }) => (
           <li key={callId} data-look={state}>
-            {humanized(tool)}:{" "}
-            {state === "success" ? "done" : state === "running" ? "running" : userMessage ?? "failed"}
+            {humanized(tool)}: {state === "success"
+              ? "done"
+              : state === "running"
+              ? "running"
+              : userMessage ?? (state === "unknown" ? "not known" : "failed")}
           </li>
         ))}
       </ul>
@@ -76,8 +95,9 @@ export const NestedAgentLines = ({ agent }: { readonly agent: NestedAgent }) => 
 const isWorthShowing = ({ calls, state }: NestedAgent): boolean => calls.length > 0 || state !== "success"
 
 export const ToolCall = ({ call }: { readonly call: ShownCall }) => {
-  const { agents, part, recovery } = call
-  const look = looks[part.state]
+  const { agents, approvals, part, recovery } = call
+  const look = lookOf(call)
+  const decided = approvals.at(-1)
   const summary = recoverySummary(recovery?.steps ?? [])
   const failure = failureOf(call)
   const approval = "approval" in part ? part.approval : undefined
@@ -89,6 +109,9 @@ export const ToolCall = ({ call }: { readonly call: ShownCall }) => {
         </span>
         <span className="call-name">{humanized(part.toolName)}</span>
         <span className="call-brief">{failure ?? argumentsSummary(part.input)}</span>
+        {decided === undefined || decided.decision === "approved"
+          ? null
+          : <span className="call-recovered">{decisionSummary(decided)}</span>}
         {summary === undefined ? null : <span className="call-recovered">{summary}</span>}
         <span className={look === "done" ? "visually-hidden" : "call-state"}>{words[look]}</span>
         <span className="call-chevron">
@@ -96,7 +119,20 @@ export const ToolCall = ({ call }: { readonly call: ShownCall }) => {
         </span>
       </summary>
       <div className="call-body">
-        {look === "denied" && approval !== undefined && "reason" in approval && approval.reason !== undefined
+        {look === "unknown"
+          ? (
+            <p className="call-unknown">
+              <Icon name="question" /> Nobody knows whether this was done. It is not done again by itself: check first.
+            </p>
+          )
+          : null}
+        {approvals.map((one) => (
+          <p key={`${one.at} ${one.tool}`} className="call-decision">
+            {decisionSentence(one)} <time dateTime={new Date(one.at).toISOString()}>{when.format(one.at)}</time>
+          </p>
+        ))}
+        {approvals.length === 0 && look === "denied" && approval !== undefined && "reason" in approval &&
+            approval.reason !== undefined
           ? <p>Declined: {approval.reason}</p>
           : null}
         {isEmpty(part.input) ? null : (

@@ -1,9 +1,19 @@
 /** What a message of the chat holds, and what is shown of it. Pure: tests need no browser. */
-import type { Budget, MessageMetadata, ModelTrouble, NestedAgent, Recovery } from "@recourse/server/UiMessageChunk"
+import type {
+  Budget,
+  DecidedApproval,
+  MessageMetadata,
+  ModelTrouble,
+  NestedAgent,
+  Recovery,
+  UnknownOutcome
+} from "@recourse/server/UiMessageChunk"
 import type { DynamicToolUIPart, FileUIPart, UIMessage } from "ai"
 
 export type DataParts = {
   readonly recovery: Recovery
+  readonly approval: DecidedApproval
+  readonly outcome: UnknownOutcome
   readonly agent: NestedAgent
   readonly budget: Budget
   readonly skill: { readonly skill: string }
@@ -18,6 +28,10 @@ export interface ShownCall {
   readonly part: DynamicToolUIPart
   readonly recovery: Recovery | undefined
   readonly agents: ReadonlyArray<NestedAgent>
+  /** What people decided about it, or about calls within it. */
+  readonly approvals: ReadonlyArray<DecidedApproval>
+  /** Nobody knows whether it was done. */
+  readonly isUnknown: boolean
 }
 
 /** What is shown, in order. */
@@ -42,9 +56,15 @@ export interface Source {
 export const shownOf = ({ parts }: Pick<ChatMessage, "parts">): ReadonlyArray<Shown> => {
   const recoveries = new Map<string, Recovery>()
   const agents = new Map<string, Array<NestedAgent>>()
+  const approvals = new Map<string, Array<DecidedApproval>>()
+  const unknown = new Set<string>()
   const calls = new Map<string, DynamicToolUIPart>()
   for (const part of parts) {
     if (part.type === "data-recovery") recoveries.set(part.data.callId, part.data)
+    if (part.type === "data-approval") {
+      approvals.set(part.data.callId, [...approvals.get(part.data.callId) ?? [], part.data])
+    }
+    if (part.type === "data-outcome") unknown.add(part.data.callId)
     if (part.type === "data-agent" && part.data.callId !== undefined) {
       agents.set(part.data.callId, [...agents.get(part.data.callId) ?? [], part.data])
     }
@@ -67,7 +87,13 @@ export const shownOf = ({ parts }: Pick<ChatMessage, "parts">): ReadonlyArray<Sh
         const id = part.toolCallId
         if (seen.has(id)) break
         seen.add(id)
-        const call = { part: calls.get(id)!, recovery: recoveries.get(id), agents: agents.get(id) ?? [] }
+        const call = {
+          part: calls.get(id)!,
+          recovery: recoveries.get(id),
+          agents: agents.get(id) ?? [],
+          approvals: approvals.get(id) ?? [],
+          isUnknown: unknown.has(id)
+        }
         shown.push({ kind: "call", key: id, call })
         break
       }

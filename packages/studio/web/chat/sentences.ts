@@ -1,6 +1,6 @@
 /** Sentences: what happened, for readers who did not write the agent. Pure: tests need no browser. */
-import type { Budget, ModelTrouble, RecoveryStep } from "@recourse/server/UiMessageChunk"
-import { seen } from "../shared/exact.ts"
+import type { Budget, DecidedApproval, ModelTrouble, RecoveryStep } from "@recourse/server/UiMessageChunk"
+import { quoted, seen } from "../shared/exact.ts"
 
 /** `find_order` and `findOrder` as "Find order". */
 export const humanized = (name: string): string => {
@@ -50,7 +50,9 @@ export const stepSentence = (step: RecoveryStep): string | undefined => {
       // How it ends is told; that it is made again is told by "retry".
       return undefined
     case "failed":
-      return `Attempt ${step.attempt ?? ""} failed${cause(step.error)}${of}`
+      return step.error === "OutcomeUnknown"
+        ? `Attempt ${step.attempt ?? ""} gave no answer: ${because(step.error)}${of}`
+        : `Attempt ${step.attempt ?? ""} failed${cause(step.error)}${of}`
     case "refused":
       return `Was not run: ${because(step.error)}${of}`
     case "retry":
@@ -69,6 +71,12 @@ export const stepSentence = (step: RecoveryStep): string | undefined => {
       return `${fixes.get(step.answer ?? "") ?? "The repair ended"}${of}`
     case "fallback":
       return `Was done another way: ${because(step.error)}${of}`
+    case "undone":
+      return `Was undone${of}`
+    case "not-happened":
+      return `Was not done, so there is nothing to undo${of}`
+    case "not-undone":
+      return `Could not be undone: a person has to look at it${of}`
     case "escalated":
       return `The agent was told, and decides what to do${of}`
   }
@@ -140,16 +148,42 @@ export const argumentsSummary = (input: unknown): string => {
 
 /** What happened to a call, step by step. Nothing of one that went well at once. */
 export const story = (steps: ReadonlyArray<RecoveryStep>, isDone: boolean): ReadonlyArray<{
-  readonly kind: RecoveryStep["kind"] | "succeeded"
+  readonly kind: RecoveryStep["kind"] | "succeeded" | "unknown"
   readonly sentence: string
 }> => {
   const told = steps.flatMap((step) => {
     const sentence = stepSentence(step)
-    return sentence === undefined ? [] : [{ kind: step.kind, sentence }]
+    const kind = step.error === "OutcomeUnknown" && step.kind === "failed" ? "unknown" as const : step.kind
+    return sentence === undefined ? [] : [{ kind, sentence }]
   })
   const last = steps.findLast(({ kind, tool }) => kind === "attempt" && tool === undefined)
   const isLast = last !== undefined && steps.indexOf(last) === steps.findLastIndex(({ tool }) => tool === undefined)
   return isDone && isLast && told.length > 0
     ? [...told, { kind: "succeeded", sentence: `Attempt ${last.attempt ?? ""} succeeded` }]
     : told
+}
+
+const decided: Readonly<Record<DecidedApproval["decision"], string>> = {
+  approved: "Allowed",
+  edited: "Edited",
+  rejected: "Declined",
+  responded: "Answered"
+}
+
+const plain = (value: unknown): string =>
+  value === undefined ? "nothing" : typeof value === "string" ? quoted(value) : seen(JSON.stringify(value))
+
+/** Who decided about a call, in a few words for its line. */
+export const decisionSummary = ({ by, decision }: DecidedApproval): string => {
+  const word = decided[decision].toLowerCase()
+  return by === undefined ? word : `${word} by ${by}`
+}
+
+/** What a person decided about a call, and what that person changed. */
+export const decisionSentence = (approval: DecidedApproval): string => {
+  const { by, decision, edits = [], reason } = approval
+  const who = by === undefined ? decided[decision] : `${decided[decision]} by ${by}`
+  const changes = edits.map(({ from, name, to }) => `${humanized(name).toLowerCase()} ${plain(from)} → ${plain(to)}`)
+  if (changes.length > 0) return `${who}: ${changes.join(", ")}`
+  return reason === undefined || reason === "" ? who : `${who}: ${reason}`
 }

@@ -3,6 +3,7 @@ import { useState } from "react"
 import type { RunTimeline, Span } from "@recourse/server/RunTimeline"
 import { compareRuns } from "./compareRuns.ts"
 import { cost, count, duration } from "./format.ts"
+import { openOutcomes, outcomeBadge } from "./outcomes.ts"
 import { SpanName } from "./SpanName.tsx"
 import { RunList } from "./RunList.tsx"
 import { go, hrefOf } from "./route.ts"
@@ -16,10 +17,12 @@ const length = ({ spans }: RunTimeline): number =>
 const facts: ReadonlyArray<readonly [string, (timeline: RunTimeline) => number, (value: number) => string]> = [
   ["Time", length, duration],
   ["Turns", ({ usage }) => usage.turns, count],
-  ["Tool calls", ({ usage }) => usage.toolCalls, count],
+  ["Tool calls", ({ calls }) => calls, count],
+  ["Attempts", ({ usage }) => usage.toolCalls, count],
   ["Retries", ({ usage }) => usage.retries, count],
   ["Repairs", ({ usage }) => usage.fixes, count],
   ["Failures", ({ failures }) => failures.length, count],
+  ["Outcomes unknown", (timeline) => openOutcomes(timeline).length, count],
   ["Input tokens", ({ usage }) => usage.inputTokens, count],
   ["Output tokens", ({ usage }) => usage.outputTokens, count],
   ["Cost", ({ usage }) => usage.cost, cost]
@@ -62,6 +65,9 @@ const Both = ({ left, right }: { readonly left: string; readonly right: string }
             {[a, b].map((feed, index) => (
               <td key={index}>
                 <Status status={feed.timeline.spans[0]?.state ?? "running"} />
+                {outcomeBadge(feed.timeline) === undefined
+                  ? null
+                  : <span className="chip warn">{outcomeBadge(feed.timeline)}</span>}
               </td>
             ))}
             <td>–</td>

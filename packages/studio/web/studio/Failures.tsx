@@ -16,13 +16,17 @@ interface Props {
 }
 
 export const FailureCard = ({ failure, from, heading: Heading }: Props) => (
-  <article className={`failure-card ${failure.isRecovered ? "recovered" : "final"}`}>
+  <article
+    className={`failure-card ${
+      failure.isRecovered ? "recovered" : failure.code === "outcome_unknown" ? "unknown" : "final"
+    }`}
+  >
     <header>
       <Heading>{failure.subject}</Heading>
       <code>{failure.code ?? failure.error ?? "failure"}</code>
       {failure.code !== undefined && failure.error !== undefined ? <code>{failure.error}</code> : null}
-      <span className={`chip ${failure.isRecovered ? "good" : "bad"}`}>
-        {failure.isRecovered ? "went on without telling" : "told"}
+      <span className={`chip ${failure.isRecovered ? "good" : failure.code === "outcome_unknown" ? "warn" : "bad"}`}>
+        {failure.endedRun ? "ended the run" : failure.isRecovered ? "went on without telling" : "told"}
       </span>
       <span className="when">after {duration(failure.at - from)}</span>
     </header>
@@ -30,7 +34,13 @@ export const FailureCard = ({ failure, from, heading: Heading }: Props) => (
       {audiences.map(([audience, title, none]) => (
         <div key={audience} className={`audience ${audience}`} role="group" aria-label={title}>
           <p className="audience-name">{title}</p>
-          {failure[audience] === undefined ? <p className="none">{none}</p> : <p tabIndex={0}>{failure[audience]}</p>}
+          {failure[audience] === undefined
+            ? (
+              <p className="none">
+                {audience === "model" && failure.endedRun ? "The run ended: no model reads of it." : none}
+              </p>
+            )
+            : <p tabIndex={0}>{failure[audience]}</p>}
         </div>
       ))}
     </div>

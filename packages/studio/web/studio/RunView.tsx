@@ -2,6 +2,7 @@
 import { useEffect, useId, useState } from "react"
 import { Button } from "../shared/Button.tsx"
 import { request } from "../shared/api.ts"
+import { seen } from "../shared/exact.ts"
 import { ApprovalCard } from "./Approvals.tsx"
 import { Decisions } from "./Decisions.tsx"
 import { Events } from "./Events.tsx"
@@ -9,6 +10,7 @@ import { Failures } from "./Failures.tsx"
 import { cost, count, duration, moment } from "./format.ts"
 import { Inspector } from "./Inspector.tsx"
 import { Meters } from "./Meters.tsx"
+import { outcomeBadge } from "./outcomes.ts"
 import { useReplay } from "./replay.ts"
 import { ReplayBar } from "./ReplayBar.tsx"
 import { Requests } from "./Requests.tsx"
@@ -47,12 +49,15 @@ export const RunView = ({ runId }: { readonly runId: string }) => {
   const { timeline } = replay
   const root = timeline.spans[0]
   const isRunning = replay.isLive && feed.state !== "ended" && root?.state === "running"
-  const clock = useNow(isRunning)
+  const clock = useNow(isRunning || (replay.isLive && timeline.waitingSince !== undefined))
   const from = root?.startedAt ?? info?.startedAt ?? clock
   const lastEvent = feed.events[replay.position - 1]?.at ?? from
   const now = isRunning ? Math.max(clock, lastEvent) : Math.max(lastEvent, root?.endedAt ?? 0)
   const span = timeline.spans.find(({ id }) => id === selected)
   const { usage } = timeline
+  const { waited, waitingSince } = timeline
+  const waits = replay.isLive ? clock : lastEvent
+  const badge = outcomeBadge(timeline)
   const status = info?.status ?? root?.state ?? "queued"
   const counts: Readonly<Partial<Record<Tab, number>>> = {
     Decisions: timeline.decisions.length,
@@ -78,22 +83,44 @@ export const RunView = ({ runId }: { readonly runId: string }) => {
     setSelected(id)
     setTab("Waterfall")
   }
+  const ending = timeline.failures.findLast(({ endedRun }) => endedRun)
   const facts: ReadonlyArray<readonly [string, string]> = [
     ["Started", moment(from)],
-    ["Took", duration(now - from)],
+    ["Worked", duration(Math.max(0, (waitingSince ?? now) - from - waited))],
+    ...(waited === 0 && waitingSince === undefined
+      ? []
+      : [["Waited", duration(waited + (waitingSince === undefined ? 0 : Math.max(0, waits - waitingSince)))] as const]),
     ["Turns", count(usage.turns)],
-    ["Tool calls", count(usage.toolCalls)],
+    [
+      "Tool calls",
+      usage.toolCalls > timeline.calls
+        ? `${count(timeline.calls)} (${count(usage.toolCalls)} attempts)`
+        : count(timeline.calls)
+    ],
     ["Retries", count(usage.retries)],
     ["Repairs", count(usage.fixes)],
     ["Tokens", `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`],
     ["Cost", cost(usage.cost)]
   ]
+  if (feed.isUnknown) {
+    return (
+      <div className="empty missing" role="alert">
+        <h2>There is no run of this id.</h2>
+        <p>
+          It was never started, it was deleted because it ended long ago, or you may not see its agent:{" "}
+          <code>{seen(runId)}</code>
+        </p>
+        <a className="button" href={hrefOf({ page: "runs", runId: undefined })}>All runs</a>
+      </div>
+    )
+  }
   return (
     <article className="run" aria-label={`Run ${runId}`}>
       <header className="run-head">
         <div className="run-title">
           <h2>{info?.agent ?? root?.name ?? "Run"}</h2>
           <Status status={status} />
+          {badge === undefined ? null : <span className="chip warn">{badge}</span>}
           <code className="run-id">{runId}</code>
           <span className="owner">{info?.owner === undefined ? "no owner" : `of ${info.owner}`}</span>
           <span className="actions">
@@ -111,11 +138,14 @@ export const RunView = ({ runId }: { readonly runId: string }) => {
             </div>
           ))}
         </dl>
-        {info?.failure === undefined ? null : (
-          <p className="problem" role="status">
-            <code>{info.failure.code}</code> {info.failure.userMessage}
-          </p>
-        )}
+        {info?.failure === undefined ?
+          null :
+          (
+            <p className={info.failure.code === "outcome_unknown" ? "problem unknown" : "problem"} role="status">
+              <code>{info.failure.code}</code> {ending?.operator ?? info.failure.error}
+              <span className="for-user">The user reads: {info.failure.userMessage}</span>
+            </p>
+          )}
         {problem === undefined && refused === undefined
           ? null
           : <p className="problem" role="alert">{refused ?? problem}</p>}

@@ -9,12 +9,17 @@ const tones: Readonly<Record<string, string>> = {
   failed: "bad",
   failure: "bad",
   cancelled: "mute",
-  stopped: "mute"
+  stopped: "mute",
+  unknown: "warn",
+  undone: "mute",
+  not_undone: "warn"
 }
+
+const words: Readonly<Record<string, string>> = { unknown: "outcome unknown", not_undone: "not undone" }
 
 export const Status = ({ status }: { readonly status: string }) => (
   <span className={`status ${tones[status] ?? "mute"}`} data-status={status}>
     <span className="dot" aria-hidden="true" />
-    {status}
+    {words[status] ?? status}
   </span>
 )

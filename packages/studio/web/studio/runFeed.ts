@@ -2,7 +2,7 @@
 import { useMemo } from "react"
 import type { RunInfo } from "@recourse/core/Runs"
 import * as RunTimeline from "@recourse/server/RunTimeline"
-import { address, get } from "../shared/api.ts"
+import { address, get, RequestFailed } from "../shared/api.ts"
 import { Store, useStore } from "./store.ts"
 
 export type FeedState = "connecting" | "live" | "ended" | "broken"
@@ -17,6 +17,8 @@ export class RunFeed extends Store {
   state: FeedState = "connecting"
   info: RunInfo | undefined
   problem: string | undefined
+  /** The server has no run of the id, or none that the reader may see. */
+  isUnknown = false
   private readonly runId: string
   private source: EventSource | undefined
   private asking: AbortController | undefined
@@ -36,6 +38,7 @@ export class RunFeed extends Store {
       this.changed()
     }, (error: Error) => {
       if (asking.signal.aborted) return
+      this.isUnknown = error instanceof RequestFailed && error.status === 404
       this.problem = error.message
       this.changed()
     })

@@ -206,6 +206,13 @@ const lines: Lines = {
       because(event.reasons.length === 0 ? undefined : event.reasons.join("; "))
     }`
   }),
+  ApprovalDecided: (event, nameOf) => ({
+    tone: "decision",
+    subject: nameOf(event),
+    text: `${event.decision} by ${event.by ?? "a person"}${
+      event.decision === "edited" ? `: ${event.arguments}` : because(event.reason)
+    }`
+  }),
   ToolResult: (event, nameOf) => {
     const source = event.degraded === undefined ? "" : ` (from ${event.degraded.source})`
     const result = event.isFailure ? event.code ?? "failure" : resultText(event.result)

@@ -1,6 +1,7 @@
 /** Announces the outcome of a call to the audit and to listeners. */
 import * as Effect from "effect/Effect"
 import type { PendingCall } from "../approval/snapshot.ts"
+import type { Decision as ApprovalDecision } from "../approval/decision.ts"
 import type { Decision } from "../run/audit.ts"
 import { audit } from "./writeAudit.ts"
 import { aroundOf, idWithin } from "../foundation/idsWithin.ts"
@@ -103,3 +104,30 @@ export const announcePending = (run: Run, pending: PendingCall): Effect.Effect<v
       arguments: JSON.stringify(pending.arguments)
     }))
   )
+
+const decisions = { Approve: "approved", Edit: "edited", Reject: "rejected", Respond: "responded" } as const
+
+/** Emits the decision of a person about a call that waited. Listeners hear it before the call is resumed. */
+export const announceDecided = (
+  run: Run,
+  pending: PendingCall,
+  decision: Exclude<ApprovalDecision, { readonly _tag: "Fail" }>
+): Effect.Effect<void> =>
+  emit(run, () => {
+    const before = JSON.stringify(pending.arguments)
+    return {
+      _tag: "ApprovalDecided",
+      callId: pending.callId,
+      tool: pending.tool,
+      pendingCallId: pendingIdOf(run, pending.callId),
+      decision: decisions[decision._tag],
+      ...(decision.by === undefined ? undefined : { by: decision.by }),
+      ...(decision._tag === "Reject" ? { reason: decision.reason } : undefined),
+      before,
+      ...(decision._tag === "Approve"
+        ? { arguments: before }
+        : decision._tag === "Edit"
+        ? { arguments: JSON.stringify(decision.arguments) }
+        : undefined)
+    }
+  })

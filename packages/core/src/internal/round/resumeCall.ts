@@ -7,6 +7,7 @@ import { DecisionRefused } from "../approval/outcome.ts"
 import { approvalExpiry, type NestedRun, type PendingCall, type WaitingWithin } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
 import type * as Tool from "../tool/tool.ts"
+import { announceDecided } from "../result/announce.ts"
 import { audit } from "../result/writeAudit.ts"
 import { delivered, type RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
@@ -221,7 +222,7 @@ export const resumeCall = (
     const other = within !== undefined && isItself(within) ? undefined : within
     if (decision._tag === "Reject") {
       resumption.rejection = decision.reason
-      return reject(calls, raw, decision, pending, within)
+      return before(announceDecided(calls.run, pending, decision), () => reject(calls, raw, decision, pending, within))
     }
     if (pending.code === "client_tool") {
       const isLate = !isInTime(calls.run, pending, now)
@@ -233,12 +234,15 @@ export const resumeCall = (
       return Effect.succeed<CallOutcome>(waiting)
     }
     if (decision._tag === "Respond") {
-      return other === undefined
-        ? respond(calls, raw, tool, pending, decision)
-        : resumeWithin(calls, raw, tool, other, pending, decision)
+      return before(announceDecided(calls.run, pending, decision), () =>
+        other === undefined
+          ? respond(calls, raw, tool, pending, decision)
+          : resumeWithin(calls, raw, tool, other, pending, decision))
     }
     if (isInTime(calls.run, pending, now)) {
-      return before(recordInTime(calls.run, pending), () =>
+      const decided = before(recordInTime(calls.run, pending), () =>
+        announceDecided(calls.run, pending, decision))
+      return before(decided, () =>
         other === undefined
           ? run(calls, raw, tool, pending, decision, within)
           : resumeWithin(calls, raw, tool, other, pending, decision))

@@ -55,9 +55,13 @@ export const Timeline = Schema.Struct({
   spans: Schema.Array(Fields),
   decisions: Schema.Array(Fields),
   failures: Schema.Array(Fields),
+  outcomes: Schema.Array(Fields),
   requests: Schema.Array(Fields),
   meters: Schema.Array(Fields),
   usage: Schema.Record(Schema.String, Schema.Finite),
+  calls: Schema.Int,
+  waited: Schema.Finite,
+  waitingSince: Schema.optional(Schema.Finite),
   pending: Schema.Array(Fields)
 })
 

@@ -1,4 +1,5 @@
 /** Decisions: what each event says about what was decided, and why. */
+import { editsOf } from "../wire/decidedApproval.ts"
 import type { Decision, Event } from "./types.ts"
 
 type Told = Pick<Decision, "kind" | "text">
@@ -7,6 +8,15 @@ const after = (delay: number): string =>
   delay === 0 ? "at once" : delay < 1000 ? `after ${Math.round(delay)} ms` : `after ${(delay / 1000).toFixed(1)} s`
 
 const told = (kind: Decision["kind"], text: string): Told => ({ kind, text })
+
+const decisionText = (event: Extract<Event, { readonly _tag: "ApprovalDecided" }>): string => {
+  const by = `${event.tool} is ${event.decision === "responded" ? "answered" : event.decision} by ${
+    event.by ?? "a person"
+  }`
+  const edits = editsOf(event).map(({ from, name, to }) => `${name} ${JSON.stringify(from)} → ${JSON.stringify(to)}`)
+  if (edits.length > 0) return `${by}: ${edits.join(", ")}`
+  return event.reason === undefined || event.reason === "" ? by : `${by}: ${event.reason}`
+}
 
 /** The decision that an event tells, if it tells one. */
 export const decisionOf = (event: Event): Told | undefined => {
@@ -44,7 +54,10 @@ export const decisionOf = (event: Event): Told | undefined => {
         "question",
         `${event.tool} waits for a person${event.reasons.length === 0 ? "" : `: ${event.reasons.join("; ")}`}`
       )
+    case "ApprovalDecided":
+      return told("approval", decisionText(event))
     case "ToolResult":
+      if (event.deniedBy === "person") return undefined
       return event.deniedBy === undefined ? undefined : told("denied", `${event.tool} is denied by a ${event.deniedBy}`)
     case "ModelRetry":
       return told("model", `the model is asked again ${after(event.delay)}: ${event.error}`)

@@ -19,9 +19,27 @@ export class Failures {
   /** The failed attempt of a call that came last. */
   private readonly lastOf = new Map<string, Open>()
   private lastOfModel: Open | undefined
+  /** Number of the event with which a model was called last. */
+  private lastTurn = 0
+
+  /** The failed call that ended the run: no model has been called since. */
+  private causeOf({ code }: Extract<Event, { readonly _tag: "RunFinished" }>): Open | undefined {
+    const last = this.list.at(-1)
+    return last !== undefined && last.number > this.lastTurn && !last.isRecovered && last.code === code
+      ? last
+      : undefined
+  }
 
   hear(event: Event, number: number, spanId: string | undefined): void {
-    const base = { number, at: event.at, spanId, code: undefined, model: undefined, user: undefined }
+    const base = {
+      number,
+      at: event.at,
+      spanId,
+      code: undefined,
+      model: undefined,
+      user: undefined,
+      endedRun: false
+    }
     switch (event._tag) {
       case "ToolAttemptFailed": {
         const { error, operatorMessage: operator, reason, tool } = event
@@ -57,14 +75,30 @@ export class Failures {
         this.lastOfModel = failure
         return
       }
+      case "ModelTurnStarted":
+        this.lastTurn = number
+        return
       case "ModelTurnFinished":
         this.lastOfModel = undefined
         return
       case "RunFinished": {
         if (event.outcome !== "failure") return
         const { code, error, operatorMessage: operator, userMessage: user } = event
-        if (this.lastOfModel !== undefined) this.lastOfModel.isRecovered = false
-        this.list.push({ ...base, subject: "run", code, error, user, operator, isRecovered: false })
+        const cause = this.lastOfModel ?? this.causeOf(event)
+        // What ended the run has failed once.
+        if (cause !== undefined) {
+          const { operator: known = operator } = cause
+          Object.assign(cause, { code, user, operator: known, model: undefined, isRecovered: false, endedRun: true })
+        } else {this.list.push({
+            ...base,
+            subject: "run",
+            code,
+            error,
+            user,
+            operator,
+            isRecovered: false,
+            endedRun: true
+          })}
         return
       }
       default:

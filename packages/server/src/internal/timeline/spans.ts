@@ -17,6 +17,8 @@ const outcomes = { success: "success", failure: "failure", interrupted: "stopped
 /** The spans of a run. */
 export class Spans {
   readonly list: Array<Open> = []
+  /** How many spans of calls there are. */
+  calls = 0
   private readonly byId = new Map<string, Open>()
   /** Spans that have not ended. */
   private readonly open = new Set<Open>()
@@ -49,6 +51,7 @@ export class Spans {
     }
     this.byId.set(span.id, span)
     this.list.push(span)
+    if (kind === "call") this.calls++
     this.open.add(span)
     if (parent !== undefined) this.latest.set(`${parent.id} ${kind}`, span)
     return span
@@ -73,6 +76,21 @@ export class Spans {
 
   private call(event: Common & { readonly callId: string }): Open | undefined {
     return this.byId.get(callKey(event))
+  }
+
+  /** The call that an id with the calls around it names, such as `call_1/pay_1`. */
+  private within(event: Common & { readonly callId: string }): Open | undefined {
+    const exact = this.call(event)
+    if (exact !== undefined) return exact
+    const [first = "", ...rest] = event.callId.split("/")
+    const outer = this.byId.get(callKey({ agentRunId: event.agentRunId, callId: first }))
+    if (outer === undefined || rest.length === 0) return undefined
+    for (const span of this.list) {
+      if (span.kind !== "agent" || span.parent !== outer.id) continue
+      const inner = this.within({ ...event, agentRunId: span.id, callId: rest.join("/") })
+      if (inner !== undefined) return inner
+    }
+    return undefined
   }
 
   private around({ parent }: Common): Open | undefined {
@@ -140,7 +158,8 @@ export class Spans {
       case "ToolCallStarted": {
         const known = this.call(event)
         if (known !== undefined) {
-          this.end(this.last(known, "question"), at, "success", "decided")
+          const asked = this.last(known, "question")
+          if (asked !== undefined && asked.endedAt === undefined) this.end(asked, at, "success", "decided")
           known.arguments = event.arguments
           known.endedAt = undefined
           known.state = "running"
@@ -172,7 +191,8 @@ export class Spans {
         return this.end(this.last(this.call(event), "attempt"), at, "success")
       case "ToolAttemptFailed": {
         const note = event.reason === undefined ? event.error : `${event.error}: ${event.reason}`
-        return this.end(this.last(this.call(event), "attempt"), at, "failure", note)
+        const state = event.error === "OutcomeUnknown" ? "unknown" : "failure"
+        return this.end(this.last(this.call(event), "attempt"), at, state, note)
       }
       case "ToolRetry":
         return this.wait(this.call(event), at, event.delay, number, event.error)
@@ -193,13 +213,34 @@ export class Spans {
         if (call !== undefined) call.state = "waiting"
         return span
       }
+      case "ApprovalDecided": {
+        const call = this.call(event)
+        const note = `${event.decision} by ${event.by ?? "a person"}`
+        const asked = this.last(call, "question")
+        const span = this.end(asked, at, event.decision === "rejected" ? "failure" : "success", note)
+        if (span !== undefined) span.arguments = event.arguments ?? event.before
+        if (call !== undefined && call.state === "waiting") call.state = "running"
+        return span ?? call
+      }
       case "ToolResult": {
         const call = this.call(event)
         const asked = this.last(call, "question")
         if (asked !== undefined && asked.endedAt === undefined) this.end(asked, at, "success", "decided")
-        const span = this.end(call, at, event.isFailure ? "failure" : "success", event.code)
+        const state = event.code === "outcome_unknown" ? "unknown" : event.isFailure ? "failure" : "success"
+        const span = this.end(call, at, state, event.code)
         if (span !== undefined) span.output = event.result
         return span
+      }
+      case "ToolCompensated": {
+        const call = this.within(event)
+        if (call === undefined) return undefined
+        call.state = event.outcome === "not_undone" ? "not_undone" : "undone"
+        call.note = event.outcome === "not_undone"
+          ? `not undone: ${event.because ?? "failed"}`
+          : event.outcome === "undone"
+          ? "undone"
+          : "has not happened"
+        return call
       }
       default:
         if ("callId" in event) return this.call(event)

@@ -13,8 +13,11 @@ export interface Message {
 /** What a span is of. `wait`: before something is done again. `question`: until a person has decided. */
 export type SpanKind = "agent" | "turn" | "call" | "attempt" | "fix" | "wait" | "question"
 
-/** `stopped`: it was interrupted, or its process ended. */
-export type SpanState = "running" | "success" | "failure" | "waiting" | "stopped"
+/**
+ * `stopped`: it was interrupted, or its process ended. `unknown`: a write that may have happened. `undone`: it was compensated, or has
+ * not happened; `not_undone`: it was to be compensated and is not.
+ */
+export type SpanState = "running" | "success" | "failure" | "waiting" | "stopped" | "unknown" | "undone" | "not_undone"
 
 /** Something that took time. Parents stand before their children. */
 export interface Span {
@@ -54,6 +57,7 @@ export interface Decision {
     | "replay"
     | "circuit"
     | "question"
+    | "approval"
     | "denied"
     | "model"
     | "history"
@@ -76,6 +80,29 @@ export interface Failure {
   readonly operator: string | undefined
   /** Whether something went on in its place, so that model and user heard nothing of it. */
   readonly isRecovered: boolean
+  /** Whether the run ended with it: no model reads of it. */
+  readonly endedRun: boolean
+}
+
+/** The outcome of a call that is neither success nor failure. */
+export interface CallOutcome {
+  /** Of the event that said so last. */
+  readonly number: number
+  readonly at: number
+  readonly spanId: string | undefined
+  readonly agentRunId: string
+  readonly callId: string
+  readonly tool: string
+  /** What it was executed with, as JSON text. */
+  readonly arguments?: string
+  /**
+   * `unknown`: it may have happened. `undone`: it has happened and was compensated. `not_happened`: nothing was to be compensated.
+   * `not_undone`: it was to be compensated and is not, for the reason in `because`.
+   */
+  readonly state: "unknown" | "undone" | "not_happened" | "not_undone"
+  readonly because?: string
+  /** Tag of the error of its `compensate` or `reconcile`. */
+  readonly error?: string
 }
 
 /** A request to the model. */

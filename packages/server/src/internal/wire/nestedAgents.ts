@@ -23,8 +23,12 @@ const after = (agent: NestedAgent, event: AgentEvent): NestedAgent | undefined =
       if (event.resumed) return undefined
       return { ...agent, calls: [...agent.calls, { callId: event.callId, tool: event.tool, state: "running" }] }
     case "ToolResult": {
-      const { callId, isFailure, userMessage } = event
-      const state = isFailure ? "failure" as const : "success" as const
+      const { callId, code, isFailure, userMessage } = event
+      const state = code === "outcome_unknown"
+        ? "unknown" as const
+        : isFailure
+        ? "failure" as const
+        : "success" as const
       const told = userMessage === undefined ? undefined : { userMessage }
       return { ...agent, calls: agent.calls.map((call) => call.callId === callId ? { ...call, state, ...told } : call) }
     }

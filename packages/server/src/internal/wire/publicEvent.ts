@@ -60,13 +60,14 @@ const fields: ReadonlyMap<Tag, ReadonlyArray<string>> = new Map<Tag, ReadonlyArr
     "requestedAt",
     "expiresAt"
   ]],
+  ["ApprovalDecided", [...call, "pendingCallId", "decision", "by", "reason", "before", "arguments"]],
   ["ToolResult", [...call, "isFailure", "code", "userMessage", "retryAfter", "deniedBy", "degraded"]],
   ["BudgetThreshold", [...common, "agent", "budget", "threshold", "used", "limit"]],
   ["BudgetExtended", [...common, "agent", "budget", "limit"]]
 ])
 
 /** What tools are given and say: their arguments, the pieces that these come in, and words on the way. */
-const ofTool: ReadonlySet<string> = new Set(["arguments", "delta", "message"])
+const ofTool: ReadonlySet<string> = new Set(["arguments", "before", "delta", "message"])
 
 /** An event as it leaves the server. */
 export type PublicEvent = { readonly _tag: string } & { readonly [field: string]: unknown }

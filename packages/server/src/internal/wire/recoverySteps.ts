@@ -19,7 +19,9 @@ export const stepOf = (event: AgentEvent): RecoveryStep | undefined => {
     case "ToolCircuitOpen":
       return { kind: "circuit-open", at, delay: event.retryAfter }
     case "ToolCompensated":
-      return event.outcome === "not_undone" ? { kind: "not-undone", at, error: event.because! } : { kind: "undone", at }
+      return event.outcome === "not_undone"
+        ? { kind: "not-undone", at, error: event.because! }
+        : { kind: event.outcome === "undone" ? "undone" : "not-happened", at }
     case "ToolPending":
       return { kind: "pending", at }
     case "FixStarted":

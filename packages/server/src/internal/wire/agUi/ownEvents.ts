@@ -1,5 +1,6 @@
 /** What AG-UI has no event for: custom events by name, and activities of calls. */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
+import { decidedApproval } from "../decidedApproval.ts"
 import type { Names, Untimed } from "./names.ts"
 
 /** Activities of this type say how far a call has come. */
@@ -21,6 +22,8 @@ export const ownEvent = (event: AgentEvent, names: Names, shows: (tool: string) 
   switch (event._tag) {
     case "SkillChosen":
       return custom("skill", { skill: event.skill }, by)
+    case "ApprovalDecided":
+      return custom("approval", decidedApproval(event, shows), by)
     case "BudgetThreshold":
     case "BudgetExtended": {
       const { agent, budget, limit } = event

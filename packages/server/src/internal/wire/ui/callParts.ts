@@ -27,6 +27,9 @@ export class CallParts {
   /** Calls of which the page is shown what they have so far, and their tools. */
   private readonly soFar = new Map<string, string>()
 
+  /** Calls whose arguments a person has changed, until they are resumed. */
+  private readonly edited = new Set<string>()
+
   constructor(options: CallOptions) {
     this.options = options
   }
@@ -34,6 +37,11 @@ export class CallParts {
   /** A run that goes on. What the message has of it was told by this mapper, or stands on the page. */
   goesOn(): void {
     this.isContinued ||= this.shown.size === 0
+  }
+
+  decided(event: Of<"ApprovalDecided">): void {
+    // The arguments of the call around it stay as they were.
+    if (event.decision === "edited" && event.pendingCallId === callIdOf(event)) this.edited.add(event.pendingCallId)
   }
 
   delta(event: Of<"ToolCallDelta">, chunks: Array<UiMessageChunk>): void {
@@ -52,6 +60,10 @@ export class CallParts {
       this.shown.set(callId, "running")
       this.inputs.set(callId, this.inputOf(event.tool, event.arguments))
     } else this.begin(callId, event.tool, event.arguments, chunks)
+    if (this.edited.delete(callId)) {
+      const input = this.inputs.get(callId)
+      chunks.push({ type: "tool-input-available", toolCallId: callId, toolName: event.tool, input, dynamic: true })
+    }
   }
 
   preliminary(event: Of<"ToolPreliminaryResult">, chunks: Array<UiMessageChunk>): void {
@@ -89,6 +101,9 @@ export class CallParts {
     if (event.isFailure) {
       const errorText = event.userMessage ?? couldNot(tool)
       chunks.push({ type: "tool-output-error", toolCallId: callId, errorText, dynamic: true })
+      if (event.code === "outcome_unknown") {
+        chunks.push({ type: "data-outcome", id: callId, data: { callId, tool, outcome: "unknown" } })
+      }
     } else {
       const output = this.options.shows(tool) ? event.result ?? null : null
       chunks.push({ type: "tool-output-available", toolCallId: callId, output, dynamic: true })
