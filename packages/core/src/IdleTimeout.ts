@@ -9,6 +9,7 @@ import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { limitTime } from "./internal/foundation/limitTime.ts"
 
 /** The limits; `"Infinity"` lifts one. */
 export interface Options {
@@ -45,6 +46,9 @@ export interface IdleTimeout {
   readonly heard: (what: "content" | "ping" | "pause") => void
 }
 
+const millisOf = (limit: Duration.Input | undefined, otherwise: number): number =>
+  limit === undefined ? otherwise : Duration.toMillis(Duration.fromInputUnsafe(limit))
+
 /**
  * Makes the limits of one answer.
  *
@@ -59,34 +63,36 @@ export interface IdleTimeout {
  * ```
  */
 export const make = (options: Options = {}): IdleTimeout => {
-  const idle = Duration.toMillis(Duration.fromInputUnsafe(options.idleTimeout ?? "60 seconds"))
-  const content = Duration.toMillis(Duration.fromInputUnsafe(options.contentTimeout ?? "10 minutes"))
+  const idle = millisOf(options.idleTimeout, 60_000)
+  const content = millisOf(options.contentTimeout, 600_000)
   let begun = false
   let waited = 0
   return {
     wait: (self) =>
-      Effect.suspend(() => {
+      Effect.withFiber((fiber) => {
         const left = content - waited
         const byBytes = begun && idle < left
         const limit = byBytes ? idle : Math.max(0, left)
         if (limit === Number.POSITIVE_INFINITY) return self
-        return Effect.flatMap(Clock.monotonicTimeNanos, (start) =>
-          Effect.timeoutOrElse(self, {
-            duration: limit,
-            orElse: () =>
+        const clock = fiber.getRef(Clock.Clock)
+        const start = clock.monotonicTimeNanosUnsafe()
+        return Effect.map(
+          limitTime(
+            self,
+            limit,
+            () =>
               Effect.fail(
                 new Silence({
                   of: byBytes ? "bytes" : "content",
                   duration: Duration.millis(byBytes ? idle : content)
                 })
               )
-          }).pipe(
-            Effect.tap(() =>
-              Effect.map(Clock.monotonicTimeNanos, (end) => {
-                waited += Number(end - start) / 1e6
-              })
-            )
-          ))
+          ),
+          (result) => {
+            waited += Number(clock.monotonicTimeNanosUnsafe() - start) / 1e6
+            return result
+          }
+        )
       }),
     heard: (what) => {
       begun = what !== "pause"

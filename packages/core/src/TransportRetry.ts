@@ -195,24 +195,26 @@ const givenUp = <A, E>(exit: Exit.Exit<A, E>, exchange: Exchange | undefined): E
   return exit
 }
 
-const retryWith = Effect.fnUntraced(function*<A extends Answer, E, R>(
-  self: Effect.Effect<A, E, R>,
+const judge = <A extends Answer, E>(exit: Exit.Exit<A, E>, options: Options<A>, now: number): Verdict | undefined =>
+  Exit.isSuccess(exit)
+    ? judgeAnswer(exit.value, now, options.shouldRetry?.(exit.value))
+    : Option.getOrUndefined(Option.flatMapNullishOr(onlyError(exit.cause), (error) => judgeError(error, now)))
+
+/** The attempts behind a first one that has ended. */
+const retryAfterFirst = Effect.fnUntraced(function*<A extends Answer, E, R>(
+  first: Exit.Exit<A, E>,
+  attemptOnce: Effect.Effect<A, E, R>,
   options: Options<A>,
-  discard: (answer: A) => Effect.Effect<void>
+  discard: (answer: A) => Effect.Effect<void>,
+  exchange: Exchange | undefined
 ): Effect.fn.Return<A, E, R> {
-  if (yield* Active) return yield* self
   const maxAttempts = Math.max(1, options.attempts ?? 3)
   const limit = Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
   const step = yield* Schedule.toStep(options.schedule ?? defaultSchedule)
-  const attemptOnce = Effect.provideService(self, Active, true)
-  const exchange = yield* CurrentExchange
-  if (exchange !== undefined) exchange.hasGivenUp = false
+  let exit = first
   for (let attempt = 1;; attempt++) {
-    const exit = yield* Effect.exit(attemptOnce)
     const now = yield* Clock.currentTimeMillis
-    const verdict = Exit.isSuccess(exit)
-      ? judgeAnswer(exit.value, now, options.shouldRetry?.(exit.value))
-      : Option.getOrUndefined(Option.flatMapNullishOr(onlyError(exit.cause), (error) => judgeError(error, now)))
+    const verdict = judge(exit, options, now)
     if (verdict === undefined) return yield* exit
     const surfaced = () => attempt === 1 ? exit : givenUp(exit, exchange)
     if (attempt >= maxAttempts) return yield* surfaced()
@@ -234,8 +236,29 @@ const retryWith = Effect.fnUntraced(function*<A extends Answer, E, R>(
       host: hostOf(verdict.request)
     })
     yield* Effect.sleep(delay)
+    exit = yield* Effect.exit(attemptOnce)
   }
 })
+
+const retryWith = <A extends Answer, E, R>(
+  self: Effect.Effect<A, E, R>,
+  options: Options<A>,
+  discard: (answer: A) => Effect.Effect<void>
+): Effect.Effect<A, E, R> =>
+  Effect.withFiber((fiber) => {
+    if (fiber.getRef(Active)) return self
+    const exchange = fiber.getRef(CurrentExchange)
+    if (exchange !== undefined) exchange.hasGivenUp = false
+    const attemptOnce = Effect.provideService(self, Active, true)
+    return Effect.flatMap(
+      Effect.exit(attemptOnce),
+      (exit) =>
+        // Most answers are good: nothing of a schedule is made for them.
+        Exit.isSuccess(exit) && exit.value.status < 400
+          ? exit
+          : retryAfterFirst(exit, attemptOnce, options, discard, exchange)
+    )
+  })
 
 /**
  * Retries an effect that ends with an answer. The effect is one whole attempt: put the reading of the body into it if a broken body shall be repeated too.
