@@ -17,31 +17,30 @@ import * as AiError from "effect/ai/AiError"
 import * as IdGenerator from "effect/ai/IdGenerator"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
-import type * as Response from "effect/ai/Response"
-import * as Telemetry from "effect/ai/Telemetry"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Config from "effect/Config"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as ModelProvider from "@recourse/core/ModelProvider"
 import * as Redaction from "@recourse/core/Redaction"
 import type * as TransportRetry from "@recourse/core/TransportRetry"
 import * as Answer from "./internal/answer/answer.ts"
-import * as ChatRequest from "./internal/request/chatRequest.ts"
 import * as Connection from "./internal/connection/connection.ts"
 import * as Listing from "./internal/connection/listing.ts"
 import * as Presets from "./Presets.ts"
-import * as ErrorCodes from "./internal/connection/errorCodes.ts"
-import * as ProviderError from "./internal/connection/providerError.ts"
+import * as Exchange from "./internal/exchange.ts"
+import * as SpanAttributes from "./internal/answer/spanAttributes.ts"
 import * as Settings from "./Settings.ts"
 import * as SetupError from "./SetupError.ts"
 import * as Target from "./internal/connection/target.ts"
-import * as ToolRefusal from "./internal/connection/toolRefusal.ts"
 
 export { isContextLength } from "./internal/connection/providerError.ts"
 export type { Quirks, ToolRefusal } from "./Quirks.ts"
@@ -84,116 +83,57 @@ export const make = (
     }
     /** Models that refused native tools. */
     const inlineModels = new Set<string>()
+    const base = { ...options, model: configured.model }
 
     /** What is fixed for one request: settings, target, and the exchange in either tool mode. */
-    const prepare = Effect.fnUntraced(function*(request: LanguageModel.ProviderOptions, stream: boolean) {
-      const { model, ...settings } = Settings.merge<Settings.Override>(
-        { ...options, model: configured.model },
-        yield* Settings.ConfigOverride
-      )
-      const redactor = yield* Redaction.Redaction
+    const prepare = (request: LanguageModel.ProviderOptions, stream: boolean, fiber: Fiber.Fiber<unknown, unknown>) => {
+      const settings = Settings.merge<Settings.Override>(base, fiber.getRef(Settings.ConfigOverride))
+      const redactor = fiber.getRef(Redaction.Redaction)
       const target: Target.Target = {
         ...configured,
-        model: model ?? configured.model,
+        model: settings.model ?? configured.model,
         scrub: (text) => redactor.text(configured.scrub(text))
       }
-      Telemetry.addGenAIAnnotations(request.span, {
-        provider: { name: options.preset ?? target.host },
-        operation: { name: "chat" },
-        request: {
-          model: target.model,
-          temperature: settings.temperature,
-          topP: settings.topP,
-          maxTokens: settings.maxTokens,
-          stopSequences: settings.stop
-        }
-      })
-      const body = (toolMode: Answer.ToolMode) =>
-        Effect.fromResult(
-          ChatRequest.make(request, {
-            quirks: target.quirks,
-            settings,
-            model: target.model,
-            server: target.server,
-            stream,
-            toolMode
-          })
-        )
-      const connection = (toolMode: Answer.ToolMode): Connection.Options => ({
-        client,
+      SpanAttributes.requested(request.span, options.preset ?? target.host, target.model, settings)
+      return {
+        exchange: Exchange.make({ client, inlineModels, maxBodySize, request, retry, settings, stream, target }),
+        settings,
         target,
-        maxBodySize,
-        limits: settings,
-        retry: retry === false ? false : {
-          ...retry,
-          shouldRetry: (answer) => {
-            if (answer._tag === "Received" && answer.status >= 400) {
-              const codes = ErrorCodes.codesOfBody(answer.body)
-              if (ProviderError.isQuota(answer.status, codes)) return false
-              if (toolMode === "native" && ToolRefusal.matches(answer, request, target)) return false
-            }
-            return retry?.shouldRetry?.(answer)
-          }
-        }
-      })
-      /** One exchange, and a second one with inline tools if the server refuses native ones. */
-      const exchange = <A extends Connection.Received | Connection.Opened, R>(
-        run: (body: unknown, connection: Connection.Options) => Effect.Effect<A, AiError.AiErrorReason, R>
-      ): Effect.Effect<{ readonly answer: A; readonly toolMode: Answer.ToolMode }, AiError.AiErrorReason, R> => {
-        const once = (toolMode: Answer.ToolMode) =>
-          Effect.map(
-            Effect.flatMap(body(toolMode), (body) => run(body, connection(toolMode))),
-            (answer) => ({ answer, toolMode })
-          )
-        return Effect.flatMap(
-          once(inlineModels.has(target.model) ? "inline" : target.quirks.tools),
-          (first) => {
-            if (first.toolMode === "inline" || !ToolRefusal.matches(first.answer, request, target)) {
-              return Effect.succeed(first)
-            }
-            return Effect.match(once("inline"), {
-              onFailure: () => first,
-              onSuccess: (second) => {
-                if (second.answer.status >= 300) return first
-                inlineModels.add(target.model)
-                return second
-              }
-            })
-          }
-        )
+        tools: request.responseFormat.type === "json" ? [] : request.tools.map(({ name }) => name),
+        now: () => fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
       }
-      const newId = yield* idSource
-      const tools = request.responseFormat.type === "json" ? [] : request.tools.map(({ name }) => name)
-      return { exchange, newId, settings, target, tools }
-    })
+    }
 
-    const generateText = Effect.fnUntraced(
-      function*(request: LanguageModel.ProviderOptions) {
-        const { exchange, newId, settings, target, tools } = yield* prepare(request, false)
-        const { answer, toolMode } = yield* withTimeout(exchange(Connection.send), settings.timeout, target)
-        const now = yield* Clock.currentTimeMillis
-        const parts = yield* Effect.fromResult(Answer.whole(answer, { target, toolMode, newId, now, tools }))
-        annotateResponse(request, parts)
-        return parts
-      },
-      Effect.mapError(aiError("generateText"))
-    )
+    const generateText = (request: LanguageModel.ProviderOptions) =>
+      Effect.withFiber((fiber) => {
+        const { exchange, now, settings, target, tools } = prepare(request, false, fiber)
+        return Effect.flatMap(idSource, (newId) =>
+          Effect.flatMap(withTimeout(exchange(Connection.send), settings.timeout, target), ({ answer, toolMode }) => {
+            const parts = Answer.whole(answer, { target, toolMode, newId, now: now(), tools })
+            if (Result.isFailure(parts)) return Effect.fail(parts.failure)
+            SpanAttributes.answered(request.span, parts.success)
+            return Effect.succeed(parts.success)
+          }))
+      }).pipe(Effect.mapError(aiError("generateText")))
 
-    const prepareStream = Effect.fnUntraced(function*(request: LanguageModel.ProviderOptions) {
-      const { exchange, newId, settings: { timeout }, target, tools } = yield* prepare(request, true)
-      const answered = Effect.flatMap(exchange(Connection.stream), ({ answer, toolMode }) =>
-        Effect.map(
-          Clock.currentTimeMillis,
-          (now) => Answer.streamed(answer, { target, toolMode, newId, now, tools })
-        ))
-      const stream = Stream.mapArray(Stream.unwrap(answered), (parts) => {
-        annotateResponse(request, parts)
-        return parts
+    const prepareStream = (request: LanguageModel.ProviderOptions) =>
+      Effect.withFiber((fiber) => {
+        const { exchange, now, settings: { timeout }, target, tools } = prepare(request, true, fiber)
+        return Effect.map(idSource, (newId) => {
+          const answered = Effect.map(
+            exchange(Connection.stream),
+            ({ answer, toolMode }) =>
+              Answer.streamed(answer, { target, toolMode, newId, now: now(), tools })
+          )
+          const stream = Stream.mapArray(Stream.unwrap(answered), (parts) => {
+            SpanAttributes.answered(request.span, parts)
+            return parts
+          })
+          return timeout === undefined
+            ? stream
+            : Stream.interruptWhen(stream, Effect.andThen(Effect.sleep(timeout), timedOut(timeout, target)))
+        })
       })
-      return timeout === undefined
-        ? stream
-        : Stream.interruptWhen(stream, Effect.andThen(Effect.sleep(timeout), timedOut(timeout, target)))
-    })
     const streamText = (request: LanguageModel.ProviderOptions) =>
       Stream.mapError(Stream.unwrap(prepareStream(request)), aiError("streamText"))
 
@@ -292,12 +232,25 @@ const namingVariables = (
   }
 }
 
-/** Ids for calls that the server left without one; drawn once for each answer, so that they can be made without effects. */
-const idSource = Effect.flatMap(IdGenerator.IdGenerator, (generator) =>
-  Effect.map(generator.generateId(), (base) => {
-    let count = 0
-    return () => count++ === 0 ? base : `${base}_${count}`
-  }))
+const numbered = (first: () => string) => {
+  let base: string | undefined
+  let count = 0
+  return () => {
+    base ??= first()
+    return count++ === 0 ? base : `${base}_${count}`
+  }
+}
+
+/**
+ * Ids for calls that the server left without one, of one drawn id, so that they can be made without effects. Few answers need one: it is
+ * drawn at its first use, unless the program's own generator may have to wait for it.
+ */
+const idSource = Effect.contextWith((context: Context.Context<IdGenerator.IdGenerator>) => {
+  const generator = Context.get(context, IdGenerator.IdGenerator)
+  return generator === IdGenerator.defaultIdGenerator
+    ? Effect.succeed(numbered(() => Effect.runSyncWith(context)(generator.generateId())))
+    : Effect.map(generator.generateId(), (id) => numbered(() => id))
+})
 
 const timedOut = (timeout: Duration.Input, target: Target.Target) =>
   Effect.fail(
@@ -312,19 +265,3 @@ const withTimeout = <A, R>(
   timeout === undefined
     ? self
     : Effect.timeoutOrElse(self, { duration: timeout, orElse: () => timedOut(timeout, target) })
-
-const annotateResponse = (
-  request: LanguageModel.ProviderOptions,
-  parts: ReadonlyArray<Response.AllPartsEncoded>
-): void => {
-  for (const part of parts) {
-    if (part.type === "response-metadata") {
-      Telemetry.addGenAIAnnotations(request.span, { response: { id: part.id, model: part.modelId } })
-    } else if (part.type === "finish") {
-      Telemetry.addGenAIAnnotations(request.span, {
-        response: { finishReasons: [part.reason] },
-        usage: { inputTokens: part.usage.inputTokens.total, outputTokens: part.usage.outputTokens.total }
-      })
-    }
-  }
-}

@@ -75,8 +75,9 @@ export const withConfigOverride: {
   ))
 
 /** The second over the first; `undefined` changes nothing, bodies are merged field by field. */
-export const merge = <A extends Settings>(base: A, over: A): A => ({
-  ...base,
-  ...Object.fromEntries(Object.entries(over).filter(([, value]) => value !== undefined)),
-  body: { ...base.body, ...over.body }
-})
+export const merge = <A extends Settings>(base: A, over: A): A => {
+  const changes = Object.entries(over).filter(([, value]) => value !== undefined)
+  return changes.length === 0
+    ? base
+    : { ...base, ...Object.fromEntries(changes), body: { ...base.body, ...over.body } }
+}

@@ -19,7 +19,6 @@ import * as ErrorCodes from "../connection/errorCodes.ts"
 import * as ProviderError from "../connection/providerError.ts"
 import type { Quirks } from "../../Quirks.ts"
 import type { Target } from "../connection/target.ts"
-import * as Wire from "./wire.ts"
 
 export type ToolMode = Quirks["tools"]
 
@@ -43,33 +42,31 @@ export const whole = (
     (reason) => ProviderResponse.keep(reason, answer.body, context.target.scrub)
   )
 
-function* reading(answer: Connection.Received, context: Context) {
-  const { now, target } = context
-  const http = () => ProviderError.httpContext(answer, target)
-  if (answer.status >= 300) {
-    return yield* Result.fail(
-      ProviderError.reason({ ...answer, codes: ErrorCodes.codesOfBody(answer.body) }, target, now)
-    )
-  }
-  const json = yield* Result.try({
-    try: (): unknown => JSON.parse(answer.body),
-    catch: () =>
-      JsonText.isCutOff(answer.body) && answer.body.trim() !== ""
-        ? Connection.broken(target, "The answer ended before it was complete", undefined)
-        : new AiError.InvalidResponseError({ description: "The server's answer is not JSON.", http: http() })
-  })
-  const error = ErrorCodes.errorObject(json)
-  if (error !== undefined) {
-    return yield* Result.fail(ProviderError.reason({ ...answer, codes: ErrorCodes.codes(error) }, target, now))
-  }
-  const completion = yield* ChatResponse.decode(Wire.Completion, json, http)
-  return yield* ChatResponse.parts(completion, { ...context, http })
-}
-
 const read = (
   answer: Connection.Received,
   context: Context
-): Result.Result<Array<Response.PartEncoded>, AiError.AiErrorReason> => Result.gen(() => reading(answer, context))
+): Result.Result<Array<Response.PartEncoded>, AiError.AiErrorReason> => {
+  const { now, target } = context
+  const http = () => ProviderError.httpContext(answer, target)
+  const failed = (codes: ErrorCodes.Codes) => Result.fail(ProviderError.reason({ ...answer, codes }, target, now))
+  if (answer.status >= 300) return failed(ErrorCodes.codesOfBody(answer.body))
+  let json: unknown
+  try {
+    json = JSON.parse(answer.body)
+  } catch {
+    return Result.fail(
+      JsonText.isCutOff(answer.body) && answer.body.trim() !== ""
+        ? Connection.broken(target, "The answer ended before it was complete", undefined)
+        : new AiError.InvalidResponseError({ description: "The server's answer is not JSON.", http: http() })
+    )
+  }
+  const error = ErrorCodes.errorObject(json)
+  if (error !== undefined) return failed(ErrorCodes.codes(error))
+  const completion = ChatResponse.decodeCompletion(json, http)
+  return Result.isFailure(completion)
+    ? Result.fail(completion.failure)
+    : ChatResponse.parts(completion.success, { ...context, http })
+}
 
 /** The parts of an answer that was asked for as a stream. A server that answers whole all the same is understood too. */
 export const streamed = (

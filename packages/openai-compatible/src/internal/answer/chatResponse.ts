@@ -9,6 +9,7 @@ import * as InlineTools from "../request/inlineTools.ts"
 import type { Quirks } from "../../Quirks.ts"
 import type { Target } from "../connection/target.ts"
 import * as OpaqueState from "./opaqueState.ts"
+import * as PlainShape from "./plainShape.ts"
 import { argumentsText, hasSameArguments } from "./sameCall.ts"
 import * as ToolArguments from "./toolArguments.ts"
 import * as Wire from "./wire.ts"
@@ -44,17 +45,24 @@ export interface Context {
   readonly tools: ReadonlyArray<string>
 }
 
-/** Decodes the JSON of an answer. Messages name the place that is wrong, never the value found there. */
-export const decode = <A>(
-  schema: Schema.ConstraintDecoder<A>,
-  json: unknown,
-  http: () => typeof AiError.HttpContext.Type
-): Result.Result<A, AiError.InvalidResponseError> =>
-  Result.mapError(Schema.decodeUnknownResult(schema)(json), (error) =>
-    new AiError.InvalidResponseError({
-      description: `The server's answer is not a chat completion: ${error.message}`,
-      http: http()
-    }))
+const decode = <A>(schema: Schema.ConstraintDecoder<A>, isPlain: (json: unknown) => json is A) => {
+  const bySchema = Schema.decodeUnknownResult(schema)
+  return (
+    json: unknown,
+    http: () => typeof AiError.HttpContext.Type
+  ): Result.Result<A, AiError.InvalidResponseError> =>
+    isPlain(json) ? Result.succeed(json) : Result.mapError(bySchema(json), (error) =>
+      new AiError.InvalidResponseError({
+        description: `The server's answer is not a chat completion: ${error.message}`,
+        http: http()
+      }))
+}
+
+/** Decodes the JSON of a whole answer. Messages name the place that is wrong, never the value found there. */
+export const decodeCompletion = decode(Wire.Completion, PlainShape.isCompletion)
+
+/** Decodes the JSON of a piece of a stream, as {@link decodeCompletion} does. */
+export const decodeChunk = decode(Wire.Chunk, PlainShape.isChunk)
 
 /** Parts in the order in which effect/ai expects them: metadata, reasoning, text, sources, tool calls, finish. */
 export const parts = (

@@ -208,7 +208,7 @@ export const make = (context: Context): Assembler => {
     if (error !== undefined) {
       return { parts: [], failure: context.errorReason(ErrorCodes.codes(error), data) }
     }
-    const chunk = ChatResponse.decode(Wire.Chunk, json, context.http)
+    const chunk = ChatResponse.decodeChunk(json, context.http)
     if (Result.isSuccess(chunk)) return pushChunk(chunk.success)
     // Servers send pings and reports of their own between chunks, and usage without choices.
     if (typeof json === "object" && json !== null && !("choices" in json)) {

@@ -6,6 +6,7 @@ import * as Arr from "effect/Array"
 import type { NonEmptyReadonlyArray } from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import * as HttpClientError from "effect/http/HttpClientError"
 import * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
@@ -57,28 +58,57 @@ const cancel = (reader: ReadableStreamDefaultReader<Uint8Array>): Effect.Effect<
     reader.cancel().catch((error: unknown) => reader.closed.then(() => Promise.reject(error), () => {}))
   )
 
-/** Opens the body in the scope, whose end cancels what is not read. */
-export const open = (
+/** A body that is read piece by piece. */
+export interface Body {
+  /** Opens the body at its first run. */
+  readonly pull: BodyPull
+  /** Ends the reading: cancels what is not read. */
+  readonly close: (exit: Exit.Exit<unknown, unknown>) => Effect.Effect<void> | undefined
+}
+
+const webBody = (
   response: HttpClientResponse.HttpClientResponse,
-  limits: IdleTimeout.IdleTimeout,
-  scope: Scope.Scope
-): Effect.Effect<BodyPull> =>
-  Effect.suspend(() => {
-    const body = Option.getOrUndefined(HttpClientResponse.toWeb(response))?.body
-    if (body === undefined || body === null) {
-      return Effect.map(Scope.provide(Stream.toPull(response.stream), scope), (pull): BodyPull => limits.wait(pull))
-    }
-    const reader = body.getReader() as ReadableStreamDefaultReader<Uint8Array>
-    let ended = false
-    const pull: BodyPull = Effect.flatMap(readWeb(response, reader, limits), ({ done, value }) => {
+  body: ReadableStream<Uint8Array>,
+  limits: IdleTimeout.IdleTimeout
+): Body => {
+  const reader = body.getReader()
+  let ended = false
+  return {
+    pull: Effect.flatMap(readWeb(response, reader, limits), ({ done, value }) => {
       ended ||= done
       return value === undefined || done ? Cause.done() : Effect.succeed([value])
-    })
-    return Effect.as(
-      Scope.addFinalizer(scope, Effect.suspend(() => ended ? Effect.void : cancel(reader))),
-      pull
-    )
-  })
+    }),
+    close: () => ended ? undefined : cancel(reader)
+  }
+}
+
+const streamBody = (
+  response: HttpClientResponse.HttpClientResponse,
+  limits: IdleTimeout.IdleTimeout
+): Body => {
+  const scope = Scope.makeUnsafe()
+  let opened: BodyPull | undefined
+  const open = Effect.map(Scope.provide(Stream.toPull(response.stream), scope), (pull) => opened = pull)
+  return {
+    pull: Effect.suspend(() => limits.wait(opened ?? Effect.flatten(open))),
+    close: (exit) => Scope.close(scope, exit)
+  }
+}
+
+/** The body of a response. Nothing is opened, and so nothing has to be closed, before it is pulled. */
+export const make = (response: HttpClientResponse.HttpClientResponse, limits: IdleTimeout.IdleTimeout): Body => {
+  let body: Body | undefined
+  return {
+    pull: Effect.suspend(() => {
+      if (body === undefined) {
+        const web = Option.getOrUndefined(HttpClientResponse.toWeb(response))?.body ?? undefined
+        body = web === undefined ? streamBody(response, limits) : webBody(response, web, limits)
+      }
+      return body.pull
+    }),
+    close: (exit) => body?.close(exit)
+  }
+}
 
 /** The pieces of a body up to its largest size, the first of them read before. */
 export const bounded = <E>(first: NonEmptyReadonlyArray<Uint8Array>, pull: BodyPull, options: {

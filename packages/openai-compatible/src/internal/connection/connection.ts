@@ -1,6 +1,7 @@
 /** One exchange with the server: the request, its attempts, and a bounded body. */
 import * as AiError from "effect/ai/AiError"
 import type { NonEmptyReadonlyArray } from "effect/Array"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
@@ -9,7 +10,6 @@ import type * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientError from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
-import * as Option from "effect/Option"
 import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as IdleTimeout from "@recourse/core/IdleTimeout"
@@ -72,11 +72,25 @@ const tooLarge = (maxBodySize: number): AiError.InvalidResponseError =>
 const transportError = (request: HttpClientRequest.HttpClientRequest, cause: unknown) =>
   new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) })
 
+/** Requests without a body, by what they accept, for the headers of a target: all requests of a client have the same. */
+const requests = new WeakMap<Target["headers"], Map<string, HttpClientRequest.HttpClientRequest>>()
+
+const emptyRequest = ({ headers, url }: Target, accept: string): HttpClientRequest.HttpClientRequest => {
+  let known = requests.get(headers)
+  if (known === undefined) requests.set(headers, known = new Map())
+  let request = known.get(accept)
+  if (request === undefined) {
+    request = HttpClientRequest.post(url).pipe(HttpClientRequest.setHeaders(headers), HttpClientRequest.accept(accept))
+    known.set(accept, request)
+  }
+  return request
+}
+
 const makeRequest = (target: Target, body: unknown, accept: string): HttpClientRequest.HttpClientRequest =>
-  HttpClientRequest.post(target.url).pipe(
-    HttpClientRequest.setHeaders(target.headers),
-    HttpClientRequest.accept(accept),
-    HttpClientRequest.bodyText(WellFormed.stringify(body) ?? "null", "application/json")
+  HttpClientRequest.bodyText(
+    emptyRequest(target, accept),
+    WellFormed.stringify(body) ?? "null",
+    "application/json"
   )
 
 /** The body as text. What breaks it is a connection error, so that a whole attempt can be made again. */
@@ -112,18 +126,18 @@ const receive = (
       return false
     }
     let full = false
-    const readAll = (pull: Body.BodyPull): ReturnType<typeof receive> =>
-      Effect.whileLoop({
-        while: () => !full,
-        body: () => pull,
-        step: (pieces) => {
-          full = take(pieces)
-        }
-      }).pipe(
-        Pull.catchDone(() => Effect.void),
-        Effect.andThen(Effect.suspend(() => full && ok ? Effect.fail(tooLarge(maxBodySize)) : received))
-      )
-    return Effect.scopedWith((scope) => Effect.flatMap(Body.open(response, limits, scope), readAll)).pipe(
+    const { close, pull } = Body.make(response, limits)
+    const readAll = Effect.whileLoop({
+      while: () => !full,
+      body: () => pull,
+      step: (pieces) => {
+        full = take(pieces)
+      }
+    }).pipe(
+      Pull.catchDone(() => Effect.void),
+      Effect.andThen(Effect.suspend(() => full && ok ? Effect.fail(tooLarge(maxBodySize)) : received))
+    )
+    return Effect.onExitPrimitive(readAll, close).pipe(
       Effect.catchIf(
         (error) => HttpClientError.isHttpClientError(error) || error._tag === "Silence",
         (error) => {
@@ -152,7 +166,8 @@ const open = Effect.fnUntraced(function*(
   limits: IdleTimeout.IdleTimeout
 ): Effect.fn.Return<Opened, HttpClientError.HttpClientError | IdleTimeout.Silence, Scope.Scope> {
   const scope = yield* Scope.fork(yield* Effect.scope)
-  const pull = yield* Body.open(response, limits, scope)
+  const { close, pull } = Body.make(response, limits)
+  yield* Scope.addFinalizerExit(scope, (exit) => close(exit) ?? Effect.void)
   const first = yield* pull.pipe(
     Pull.catchDone(() => Effect.fail(transportError(response.request, new Error("empty body")))),
     Effect.mapError((error) => error._tag === "Silence" ? error : transportError(response.request, error.reason)),
@@ -190,11 +205,11 @@ const withRetry = <A extends Received | Opened, R>(
 
 /** A redirect is an answer: `fetch`, which alone follows one by itself, would take the conversation to another origin. */
 const withoutRedirects = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.flatMap(
-    Effect.serviceOption(FetchHttpClient.RequestInit),
-    (init) =>
-      Effect.provideService(self, FetchHttpClient.RequestInit, { ...Option.getOrUndefined(init), redirect: "manual" })
-  )
+  Effect.updateContext(self, (context: Context.Context<R>) =>
+    Context.add(context, FetchHttpClient.RequestInit, {
+      ...Context.getOrUndefined(context, FetchHttpClient.RequestInit),
+      redirect: "manual"
+    }))
 
 /** One attempt: the request, and what is made of its answer within the same limits. */
 const attempt = <A, E, R>(

@@ -7,8 +7,8 @@ import type * as Schema from "effect/Schema"
 import * as InlineTools from "./inlineTools.ts"
 import type { Quirks } from "../../Quirks.ts"
 import type { Settings } from "../../Settings.ts"
-import { instruct, toMessages } from "./messages.ts"
-import { describe, toolChoice } from "./toolDefinitions.ts"
+import { instruct, type Message, toMessages } from "./messages.ts"
+import { describe, type Described, toolChoice } from "./toolDefinitions.ts"
 
 type Options = Pick<LanguageModel.ProviderOptions, "prompt" | "tools" | "toolChoice" | "responseFormat">
 
@@ -23,22 +23,44 @@ export interface Target {
 
 type Json = Record<string, unknown>
 
-function* making(options: Options, target: Target) {
-  const { quirks, settings } = target
-  const described = yield* Result.all(options.tools.map(describe))
+const tooManyTools = (offered: number, most: number): AiError.InvalidRequestError =>
+  new AiError.InvalidRequestError({
+    parameter: "tools",
+    constraint: `must be at most ${most} for this server, and ${offered} are offered: ` +
+      "offer fewer with prepareTurn, or divide them among agents or skills",
+    description: "The request was not sent"
+  })
+
+/** The body, or the reason why there is none. A field that is `undefined` is none in JSON. */
+export const make = (options: Options, target: Target): Result.Result<Json, AiError.AiErrorReason> => {
+  const { quirks, server } = target
+  const described: Array<Described> = []
+  for (const tool of options.tools) {
+    const one = describe(tool)
+    if (Result.isFailure(one)) return Result.fail(one.failure)
+    described.push(one.success)
+  }
   const inline = target.toolMode === "inline"
   if (!inline && described.length > quirks.maxTools) {
-    return yield* Result.fail(
-      new AiError.InvalidRequestError({
-        parameter: "tools",
-        constraint: `must be at most ${quirks.maxTools} for this server, and ${described.length} are offered: ` +
-          "offer fewer with prepareTurn, or divide them among agents or skills",
-        description: "The request was not sent"
-      })
-    )
+    return Result.fail(tooManyTools(described.length, quirks.maxTools))
   }
-  const format = yield* responseFormat(options.responseFormat, quirks)
-  const messages = yield* toMessages(options.prompt, { quirks, server: target.server, inline })
+  const format = responseFormat(options.responseFormat, quirks)
+  if (Result.isFailure(format)) return Result.fail(format.failure)
+  const messages = toMessages(options.prompt, { quirks, server, inline })
+  return Result.isFailure(messages)
+    ? Result.fail(messages.failure)
+    : Result.succeed(bodyOf(options, target, described, format.success, messages.success))
+}
+
+const bodyOf = (
+  options: Options,
+  target: Target,
+  described: ReadonlyArray<Described>,
+  format: Format,
+  messages: ReadonlyArray<Message>
+): Json => {
+  const { quirks, settings } = target
+  const inline = target.toolMode === "inline"
   const instructions = [
     ...(inline && described.length > 0 && options.toolChoice !== "none"
       ? [InlineTools.instructions(described.map(({ description }) => description), options.toolChoice)]
@@ -68,20 +90,18 @@ function* making(options: Options, target: Target) {
   }
 }
 
-/** The body, or the reason why there is none. A field that is `undefined` is none in JSON. */
-export const make = (options: Options, target: Target): Result.Result<Json, AiError.AiErrorReason> =>
-  Result.gen(() => making(options, target))
-
 interface Format {
   readonly field: unknown
   readonly instructions: ReadonlyArray<string>
 }
 
+const anyText = Result.succeed<Format>({ field: undefined, instructions: [] })
+
 const responseFormat = (
   format: Options["responseFormat"],
   quirks: Quirks
 ): Result.Result<Format, AiError.AiErrorReason> => {
-  if (format.type === "text") return Result.succeed({ field: undefined, instructions: [] })
+  if (format.type === "text") return anyText
   return Result.map(
     Result.try({
       // The type of `schema` says nothing of its services; the codec is not run here.

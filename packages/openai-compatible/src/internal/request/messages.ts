@@ -33,7 +33,11 @@ export const instruct = (
     : [{ role: quirks.systemRole, content: instructions.join("\n\n") }, ...messages]
 }
 
-function* messagesOf(prompt: Prompt.Prompt, writing: Writing) {
+/** The messages of a prompt, or the reason why there are none: a file that cannot be given so. */
+export const toMessages = (
+  prompt: Prompt.Prompt,
+  writing: Writing
+): Result.Result<ReadonlyArray<Message>, AiError.AiErrorReason> => {
   const { quirks } = writing
   const messages: Array<Message> = []
   for (const message of prompt.content) {
@@ -41,9 +45,12 @@ function* messagesOf(prompt: Prompt.Prompt, writing: Writing) {
       case "system":
         messages.push({ role: quirks.systemRole, content: message.content })
         break
-      case "user":
-        messages.push({ role: "user", content: yield* userContent(message.content) })
+      case "user": {
+        const content = userContent(message.content)
+        if (Result.isFailure(content)) return Result.fail(content.failure)
+        messages.push({ role: "user", content: content.success })
         break
+      }
       case "assistant":
         messages.push(...assistantMessage(message, writing))
         break
@@ -52,14 +59,8 @@ function* messagesOf(prompt: Prompt.Prompt, writing: Writing) {
         break
     }
   }
-  return messages
+  return Result.succeed(messages)
 }
-
-/** The messages of a prompt, or the reason why there are none: a file that cannot be given so. */
-export const toMessages = (
-  prompt: Prompt.Prompt,
-  writing: Writing
-): Result.Result<ReadonlyArray<Message>, AiError.AiErrorReason> => Result.gen(() => messagesOf(prompt, writing))
 
 const userContent = (
   parts: ReadonlyArray<Prompt.UserMessagePart>
