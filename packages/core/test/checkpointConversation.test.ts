@@ -56,8 +56,8 @@ it.effect("has what was done, what waits, and what waits after a part of it was 
     assert.deepInclude(waits, { code: "approval_required", trace_id: "run_1", message_for_user: "approval_required" })
     assert.strictEqual(done as unknown, "booked")
     assert.deepInclude(inPart, {
-      code: "approval_required",
-      message_for_model: "A part of this call was done. Another waits for an approval."
+      code: "outcome_unknown",
+      message_for_model: "A part of this call was done. Another part has no approval."
     })
     assert.notStrictEqual(waits!["message_for_model"], inPart!["message_for_model"])
   }))

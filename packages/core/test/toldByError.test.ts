@@ -429,11 +429,12 @@ const ofCalls: ReadonlyArray<Row> = [
     false
   ],
   [
-    of("waitingInPart"),
-    "approval_required",
-    "A part of this call was done. Another waits for an approval.",
-    "This needs your approval.",
-    false
+    of("doneInPart"),
+    "outcome_unknown",
+    "A part of this call was done. Another part has no approval.",
+    doubtful,
+    false,
+    { instruction: check }
   ],
   [
     of("sameResult", 3),

@@ -61,7 +61,13 @@ describe("a run that is interrupted at any operation, waits and resumptions incl
       turns: [[{ tool: 0, order: "a" }, { tool: 0, order: "b" }]],
       decisions: ["later"]
     }, 13],
-    "an agent waits that is a tool": [{ ...within, form: "tool" }, 11]
+    "an agent waits that is a tool": [{ ...within, form: "tool" }, 11],
+    "a call of a chat waits again, after a part of it was done": [{
+      ...program,
+      tools: [{ ...read, calls: 4 }, asks],
+      asks: "within",
+      chat: ["say"]
+    }, 19]
   }
   for (const [name, [program, every]] of Object.entries(cases)) {
     it.effect(name, () =>

@@ -154,9 +154,9 @@ export const waiting = (traceId: string, user?: UserTexts): ToolFailure =>
 /** A call of a client tool that changes nothing: the page has it, and has not answered. */
 export const unanswered = (traceId: string, user?: UserTexts): ToolFailure => complete(byCode("timeout"), traceId, user)
 
-/** A call of which a part was done, and another waits for an approval. */
-export const waitingInPart = (traceId: string, user?: UserTexts): ToolFailure =>
-  complete(byCode("approval_required", "A part of this call was done. Another waits for an approval."), traceId, user)
+/** A call of which a part was done, and another part waits for a decision, or gets none. */
+export const doneInPart = (traceId: string, user?: UserTexts): ToolFailure =>
+  complete(byCode("outcome_unknown", "A part of this call was done. Another part has no approval."), traceId, user)
 
 /** A call of an answer that is equal to an earlier one of the same answer, whose tool is not executed twice. */
 export const duplicateCall = (traceId: string, user?: UserTexts): ToolFailure =>

@@ -17,7 +17,7 @@ import { callKey, noteResult, repeated, toldBefore, unknown } from "./repeatedFa
 import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
 import { type Resumption, withdrawQuestionsAtEnd, withdrawQuestionsOf } from "./withdrawQuestions.ts"
 import { resumeCall } from "./resumeCall.ts"
-import { waits, withdrawn } from "./waitingResult.ts"
+import { undecided } from "./waitingResult.ts"
 import { outcomeUndecided } from "../approval/waitsWithin.ts"
 import { deliverLast } from "../result/delivery.ts"
 import { failureOfEnded } from "../result/failureOf.ts"
@@ -96,7 +96,7 @@ const endedResult = (
 ): CallResult => {
   const { records, run, shown, shown: { user } } = calls
   if (waited !== undefined && outcomeUndecided(waited) === "unknown" && !records.has(call.id)) {
-    return withdrawn(run, shown, call, waited)
+    return undecided(run, shown, call, waited)
   }
   const error = errorOf(state)
   const record = records.get(call.id)
@@ -322,7 +322,7 @@ class Round implements RoundOutcome {
     const { run, shown } = this.calls
     const waiting = this.raws.flatMap((raw, index) => {
       const state = this.states[index]
-      return state?._tag === "Waiting" ? [withdrawn(run, shown, raw, state)] : []
+      return state?._tag === "Waiting" ? [undecided(run, shown, raw, state)] : []
     })
     return Effect.andThen(
       Effect.suspend(() => this.calledOff()),
@@ -361,10 +361,10 @@ class Round implements RoundOutcome {
     const { run, shown, tools } = this.calls
     if (state?._tag === "Done") return Effect.succeed(state.result)
     if (state?._tag === "Waiting") {
-      // Nobody will decide about it: listeners learn that the question is withdrawn.
-      const off = ends ? withdrawn(run, shown, raw, state) : undefined
-      if (off !== undefined) missing.push(off)
-      return Effect.succeed(off ?? waits(run, this.calls.shown, raw, state))
+      // No person decides about it any more: listeners learn that the question is withdrawn.
+      const result = undecided(run, shown, raw, state)
+      if (ends) missing.push(result)
+      return Effect.succeed(result)
     }
     const ended = endedResult(this.calls, raw, state, this.resumptions.get(raw.id)?.waiting)
     return Effect.map(

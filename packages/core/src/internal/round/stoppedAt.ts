@@ -7,7 +7,7 @@ import type { Run } from "../run/run.ts"
 import { resultsOf } from "../run/session.ts"
 import { resultsMessage } from "../run/transcript.ts"
 import { waitingCalls } from "./nestedCalls.ts"
-import { waits } from "./waitingResult.ts"
+import { undecided } from "./waitingResult.ts"
 
 /** The conversation of a run at a checkpoint. */
 export const stoppedAt = (
@@ -22,6 +22,6 @@ export const stoppedAt = (
   const waiting = waitingCalls(pending, nested, within)
   return Prompt.fromMessages([
     ...before.content,
-    resultsMessage(calls.map((call) => results.get(call.id) ?? waits(run, shown, call, waiting.get(call.id) ?? {})))
+    resultsMessage(calls.map((call) => results.get(call.id) ?? undecided(run, shown, call, waiting.get(call.id) ?? {})))
   ])
 }

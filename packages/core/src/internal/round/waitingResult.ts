@@ -1,4 +1,4 @@
-/** Results of calls that wait: of a paused run, and of a run that ends without a decision. */
+/** Result of a call that waits for a decision. */
 import { isDoneInPart, outcomeUndecided, type WaitingCall } from "../approval/waitsWithin.ts"
 import { newRecord } from "../call/newRecord.ts"
 import * as Failures from "../projection/failures.ts"
@@ -8,13 +8,17 @@ import type { CallResult, RequestedCall } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
 import { failed } from "./context.ts"
 
-/** The result of a call whose question is withdrawn. */
-export const withdrawn = (
+/**
+ * The result of a call without a decision: in the transcript of a run that is paused, and of one that ends so. It is the same in both, because a paused
+ * run may never be resumed.
+ */
+export const undecided = (
   { id }: Pick<Run, "id">,
   { user }: Pick<Presentation, "user">,
   call: RequestedCall,
   waiting: WaitingCall = {}
 ): CallResult => {
+  if (isDoneInPart(waiting)) return failed(call, Failures.doneInPart(id, user))
   switch (outcomeUndecided(waiting)) {
     case "unknown":
       return failed(call, outcomeUnknown(newRecord(call.id), id, user))
@@ -24,14 +28,3 @@ export const withdrawn = (
       return failed(call, Failures.waiting(id, user))
   }
 }
-
-/** The result of a call in the transcript of a paused run. */
-export const waits = (
-  run: Pick<Run, "id">,
-  shown: Pick<Presentation, "user">,
-  call: RequestedCall,
-  waiting: WaitingCall
-): CallResult =>
-  isDoneInPart(waiting)
-    ? failed(call, Failures.waitingInPart(run.id, shown.user))
-    : withdrawn(run, shown, call, waiting)

@@ -15,7 +15,7 @@ import { idWithin } from "../foundation/idsWithin.ts"
 import { type CallOutcome, type CallResult, codeOf, type RequestedCall, type Waiting } from "../run/callResult.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import type * as Tool from "../tool/tool.ts"
-import { withdrawn } from "./waitingResult.ts"
+import { undecided } from "./waitingResult.ts"
 import { isItself } from "./waitingWithin.ts"
 
 /** The calls of a round that wait are off, and what waits within them. */
@@ -43,7 +43,7 @@ export const withdrawQuestions = (
         const is = ({ callId }: { readonly callId: string }) => callId === call.id
         return announce(
           run,
-          withdrawn(run, shown, call, {
+          undecided(run, shown, call, {
             nested: nested.find(is),
             within: within.find(is),
             pending: pending.filter(is)
@@ -58,7 +58,7 @@ export const withdrawQuestions = (
 /** The result of a call that a tool makes, where its question is withdrawn. */
 const withdrawnAlone = (run: Run, shown: Pick<Presentation, "user">, pending: PendingCall): CallResult => {
   const { arguments: params, callId: id, tool: name } = pending
-  return withdrawn(run, shown, { id, name, params }, { pending: [pending] })
+  return undecided(run, shown, { id, name, params }, { pending: [pending] })
 }
 
 /** The calls that tools make and that wait are off. */
@@ -185,7 +185,7 @@ const withdrawNotMet = (
     const call = { id, name, params }
     if (made.includes(id) || isStillAsked(id, outcome)) return Effect.void
     // It was made as was decided, and has its result there: only the question is over.
-    if (made.length > 0) return tellResult(run, withdrawn(run, shown, call))
+    if (made.length > 0) return tellResult(run, undecided(run, shown, call))
     return rejection === undefined || outcome === undefined
       ? announce(run, cancelled(withdrawnAlone(run, shown, one)))
       // The audit knows it of the call around it.
@@ -202,7 +202,7 @@ const withdrawUnheard = (
   { callId, questions, stop }: CallRecord
 ): Effect.Effect<void> => {
   const byTool = stop?._tag === "Waiting" && stop.of !== undefined
-    ? announce(run, withdrawn(run, shown, { id: stop.of.callId, name: toolName(stop.of), params: stop.arguments }))
+    ? announce(run, undecided(run, shown, { id: stop.of.callId, name: toolName(stop.of), params: stop.arguments }))
     : stop?._tag === "Nested"
     ? attemptEnds(run, callId)
     : Effect.void

@@ -5,20 +5,26 @@ import { count, givesIdsAnew, hasOneChat, isAmbiguous, type Law, ofEachRun, spec
 import type { Observed, Part } from "./run.ts"
 import type { Deed } from "./world.ts"
 
-/** What a conversation has of a call. */
-const resultIn = ({ content }: Prompt.Prompt, id: string): Prompt.ToolResultPart | undefined =>
+/** Whether a result is read under another id, because an earlier call of its thread has its id. */
+const isRenamed = ({ id: read, options }: Prompt.ToolResultPart, id: string): boolean =>
+  read.startsWith(`${id}_`) && Predicate.hasProperty(options["recourse"], "mended") &&
+  options["recourse"].mended === "repeated_id"
+
+/** The results that a conversation has of calls with an id. */
+const resultsIn = ({ content }: Prompt.Prompt, id: string): ReadonlyArray<Prompt.ToolResultPart> =>
   content.flatMap((message) =>
     message.role === "tool"
-      ? message.content.flatMap((part) => part.type === "tool-result" && part.id === id ? [part] : [])
+      ? message.content.flatMap((part) =>
+        part.type === "tool-result" && (part.id === id || isRenamed(part, id)) ? [part] : []
+      )
       : []
-  ).at(-1)
+  )
 
 /** Codes of results that say that something may have been done. */
 const mayHaveBeenDone: ReadonlySet<unknown> = new Set(["outcome_unknown", "partial_success"])
 
-const isKnown = (result: Prompt.ToolResultPart | undefined): boolean =>
-  result !== undefined &&
-  (!result.isFailure || (Predicate.hasProperty(result.result, "code") && mayHaveBeenDone.has(result.result.code)))
+const isKnown = ({ isFailure, result }: Prompt.ToolResultPart): boolean =>
+  !isFailure || (Predicate.hasProperty(result, "code") && mayHaveBeenDone.has(result.code))
 
 /** What the models of later turns are sent first, and what one of another turn would be. */
 const readAfter = (run: Observed, { after }: Deed): ReadonlyArray<readonly [when: string, read: Prompt.Prompt]> => [
@@ -49,12 +55,12 @@ export const chatLaws = {
       if (callId === undefined || specOf(run.program, tool).effects !== "write") return []
       if (!done && !isAmbiguous(deed)) return []
       return readAfter(run, deed).flatMap(([when, read]) => {
-        const result = resultIn(read, callId.split("/")[0]!)
-        return isKnown(result)
+        const results = resultsIn(read, callId.split("/")[0]!)
+        return results.some(isKnown)
           ? []
           : [
             `${tool} ${callId} was done, or may have been (${state}), and ${when} the model reads ${
-              JSON.stringify(result?.result) ?? "nothing of it"
+              JSON.stringify(results.at(-1)?.result) ?? "nothing of it"
             }`
           ]
       })
@@ -70,7 +76,7 @@ export const chatLaws = {
       if (callId === undefined || callId.includes("/")) return []
       if (!run.undone.some((one) => one.tool === tool && one.receipt === receipt)) return []
       return readAfter(run, deed).flatMap(([when, read]) => {
-        const result = resultIn(read, callId)
+        const result = resultsIn(read, callId).findLast(({ id }) => id === callId)
         return result === undefined || result.isFailure || JSON.stringify(result.result).includes("undone")
           ? []
           : [`${tool} ${callId} was undone, and ${when} the model reads ${JSON.stringify(result.result)}`]
