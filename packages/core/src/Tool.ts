@@ -4,7 +4,7 @@
  * `tool.call` is an ordinary Effect that needs a `ToolCall`. Recovery is declared next to the tool with ordinary Effect
  * operators, by {@link onError}; what is left in its error type is what can still end a run.
  */
-export type { OnUnknownKeys } from "./internal/call/record.ts"
+export type { OnUnknownKeys } from "./internal/call/toolInfo.ts"
 export type { ImportedJsonSchema, JsonSchemaOptions } from "./internal/foundation/jsonSchemaImport.ts"
 export { escalate, throwException } from "./internal/tool/builtIn.ts"
 export type {

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Effect, Exit, Logger, References, Schema } from "effect"
 import { IdempotencyLedger, ToolCall, ToolError } from "@recourse/core"
+import { openRecord } from "./openRecord.ts"
 
 const room = new URL("../src/internal/", import.meta.url)
 const load = async (name: string): Promise<never> => await import(new URL(name, room).href) as never
@@ -48,9 +49,7 @@ const { refuse, refused }: {
   readonly refuse: (call: Call, run: object | undefined) => Effect.Effect<unknown, unknown>
   readonly refused: (call: Call, run: object, ended: Exit.Exit<unknown>, because?: string) => Effect.Effect<void>
 } = await load("call/refusal.ts")
-const { newRecord }: { readonly newRecord: (id: string, more?: object) => Record<string, unknown> } = await load(
-  "call/newRecord.ts"
-)
+const newRecord = (id: string, made?: object): Record<string, unknown> => openRecord(id, made)
 const { asJson }: {
   readonly asJson: (schema: Schema.Top, raw: object, params: unknown) => Effect.Effect<object, ReadonlyArray<object>>
 } = await load("call/argumentsAsJson.ts")
@@ -204,14 +203,14 @@ describe("the key of a write that is undone", () => {
 describe("a call that only its ledger may answer", () => {
   it.effect("ends with nothing where that has none, and as any call else", () =>
     Effect.gen(function*() {
-      const call = callOf(write, { attempts: 2 })
+      const call = callOf(write, { count: 2 })
       assert.isUndefined(yield* askLedgerOnly(call, notInLedger))
-      assert.strictEqual(call.record["attempts"], 0)
-      call.record["attempts"] = 1
+      assert.strictEqual(call.record["count"], 0)
+      call.record["count"] = 1
       for (const ended of [Effect.succeed(1), Effect.fail("no"), signal({ _tag: "Other" })]) {
         assert.isDefined(yield* askLedgerOnly<number>(call, ended))
       }
-      assert.strictEqual(call.record["attempts"], 1)
+      assert.strictEqual(call.record["count"], 1)
       const lookupOnly = yield* askLedgerOnly(
         call,
         Effect.map(ToolCall.ToolCall, (call) => (call as { lookupOnly?: true }).lookupOnly)

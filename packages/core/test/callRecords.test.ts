@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ToolError } from "@recourse/core"
 import { Cause, Duration, Effect, Exit, Schema } from "effect"
+import { open, openRecord } from "./openRecord.ts"
 
 type Known = "no" | "unknown" | "yes"
 type Effects = "read" | "write" | "idempotent" | undefined
@@ -23,7 +24,7 @@ interface Record {
   readonly around: Record | undefined
   readonly identity: string | undefined
   tool: Info | undefined
-  attempts: number
+  count: number
   executed: boolean
   happened: Known
   known: Known
@@ -35,7 +36,7 @@ interface Record {
   lastError: unknown
   answered: Answer
   answeredInPlace: { readonly by: unknown; readonly value: unknown } | undefined
-  fixed: boolean
+  isFix: boolean
   repetitions:
     | ReadonlyArray<{ readonly failure: string; readonly attempt: number; readonly isFix: boolean }>
     | undefined
@@ -89,10 +90,9 @@ const Log: {
   readonly noLog: { readonly version: number; readonly before: (record: Record) => unknown }
 } = await load("callLog.ts")
 const Children: { readonly callOf: (tool: Info, asked: never, enclosing: never) => never } = await load("childCall.ts")
-const { newRecord }: { readonly newRecord: (callId: string, made?: Made) => Record } = await load("newRecord.ts")
+const newRecord = (id: string, made?: object): Record => openRecord<Record>(id, made)
 const Happened: {
   readonly begin: (record: Record, now: () => number) => void
-  readonly end: (record: Record, known: Known) => void
   readonly happenedItself: (record: Record) => Known
   readonly inPlace: <A, E>(record: Record, by: unknown, answer: Effect.Effect<A, E>) => Effect.Effect<A, E>
   readonly overtaken: (record: Record, by: unknown) => Exits | undefined
@@ -100,12 +100,15 @@ const Happened: {
   readonly happened: (record: Record) => Known
   readonly isDoneWithin: (record: Record) => boolean
 } = await load("happened.ts")
-const CallRecord: {
-  readonly approve: (record: Record, approval: object) => void
-  readonly noteRead: (record: Record, tools: ReadonlyArray<string>) => void
+const Outcome: { readonly endExecution: (record: Record, known: Known) => void } = await load("record/outcome.ts")
+const { approve }: { readonly approve: (record: Record, approval: object) => void } = await load("decidedCall.ts")
+const { noteRead }: { readonly noteRead: (record: Record, tools: ReadonlyArray<string>) => void } = await load(
+  "readWithin.ts"
+)
+const Writes: {
   readonly writesWithin: (record: Record) => ReadonlyArray<Record>
   readonly mayHaveWritten: (record: Record) => boolean
-} = await load("record.ts")
+} = await load("writesWithin.ts")
 const { auditedAs }: { readonly auditedAs: (record: Record) => unknown } = await load("audited.ts")
 const Repetition: {
   readonly decideLevel: (record: Record, from: number, error: unknown) => void
@@ -113,8 +116,10 @@ const Repetition: {
   readonly noteRepetition: (record: Record, attempt: number) => void
   readonly noteExhausted: (record: Record, error: object) => void
   readonly isExhaustedWithin: (error: unknown) => boolean
-  readonly progressOf: (record: Record, retry: object) => { times: number }
 } = await load("repetition.ts")
+const { progressOf }: { readonly progressOf: (record: Record, retry: object) => { times: number } } = await load(
+  "record/recovering.ts"
+)
 
 const infoOf = (effects: Effects, more: Partial<Info> = {}): Info => ({
   name: "t",
@@ -156,9 +161,9 @@ describe("what a call did", () => {
     for (const each of [outer, around, model]) assert.deepStrictEqual([...each.within!], [write])
     Happened.begin(write, () => 9)
     assert.deepStrictEqual([write.running, write.startedAt], [2, 7])
-    Happened.end(write, "yes")
+    Outcome.endExecution(write, "yes")
     assert.deepStrictEqual([write.running, write.known, write.happened], [1, "yes", "unknown"])
-    Happened.end(write, "no")
+    Outcome.endExecution(write, "no")
     assert.deepStrictEqual([write.running, write.known, write.happened], [0, "no", "no"])
   })
 
@@ -168,7 +173,7 @@ describe("what a call did", () => {
     Happened.begin(read, () => 7)
     assert.deepStrictEqual([read.startedAt, outer.within], [0, undefined])
     read.within = new Set([recordOf("write")])
-    Happened.end(read, "no")
+    Outcome.endExecution(read, "no")
     Happened.begin(read, () => 9)
     assert.deepStrictEqual([read.startedAt, outer.within?.has(read)], [9, true])
   })
@@ -381,7 +386,7 @@ describe("what had begun before the run paused", () => {
     remember(root, [{ identity: "a", tool: "t", outcome }, { identity: "b", tool: "t" }])
     assert.deepStrictEqual([...root.begunBefore!.values()].map(({ isMet }) => isMet), [false, true])
     assert.deepStrictEqual(
-      [...root.within!].map(({ happened, identity, known, parent }) => [identity, happened, known, parent]),
+      [...root.within!].map(open).map(({ happened, identity, known, parent }) => [identity, happened, known, parent]),
       [
         ["a", "yes", "yes", root]
       ]
@@ -392,7 +397,7 @@ describe("what had begun before the run paused", () => {
     const part = recordOf("write", {}, { identity: "i" })
     rememberPart(part)
     assert.deepStrictEqual(
-      CallRecord.writesWithin(part).map((
+      Writes.writesWithin(part).map(open).map((
         { callId, happened, identity, known, parent }
       ) => [callId, identity, happened, known, parent]),
       [
@@ -431,14 +436,14 @@ describe("what had begun before the run paused", () => {
           const shown = Exit.isSuccess(exit)
             ? exit.value
             : (exit.cause.reasons.find(Cause.isFailReason)?.error as { readonly _tag: string } | undefined)?._tag
-          return [shown, record.happened, record.attempts, record.startedAt, root.begunBefore!.get("a")!.isMet]
+          return [shown, record.happened, record.count, record.startedAt, root.begunBefore!.get("a")!.isMet]
         })
       assert.isUndefined(yield* ends(undefined))
       assert.deepStrictEqual(yield* ends(outcome), ["x", "yes", 1, 0, true])
       assert.deepStrictEqual(yield* ends({ _tag: "Pending", taskId: "1" }), ["Pending", "yes", 1, 0, true])
       assert.deepStrictEqual(yield* ends({ _tag: "Result", value: 7 }), ["OutcomeUnknown", "unknown", 1, 0, true])
       assert.deepStrictEqual(yield* ends({ _tag: "Other" }), ["OutcomeUnknown", "unknown", 1, 0, true])
-      const again = yield* ends(outcome, { ...done, answered: { value: "y" }, attempts: 1 })
+      const again = yield* ends(outcome, { ...done, answered: { value: "y" }, count: 1 })
       assert.deepStrictEqual(again, ["y", "yes", 1, 0, false])
     }))
 })
@@ -505,30 +510,30 @@ describe("a failure that is met again", () => {
   it("leaves the progress of each retry as it is", () => {
     const record = recordOf("read")
     const [one, other] = [{}, {}]
-    Repetition.progressOf(record, one).times = 2
-    assert.deepStrictEqual([one, other].map((retry) => Repetition.progressOf(record, retry).times), [2, 0])
+    progressOf(record, one).times = 2
+    assert.deepStrictEqual([one, other].map((retry) => progressOf(record, retry).times), [2, 0])
   })
 })
 
 describe("the record of a call", () => {
   it("takes what a person has decided", () => {
     const record = recordOf("write", { fixedBy: "before" })
-    CallRecord.approve(record, { identity: "c", arguments: { b: 1, a: 2 }, response: { result: 3 } })
+    approve(record, { identity: "c", arguments: { b: 1, a: 2 }, response: { result: 3 } })
     assert.deepStrictEqual(
       [record.arguments, record.approved, record.response, record.fixedBy, record.fixedArguments],
       [{ b: 1, a: 2 }, "{\"a\":2,\"b\":1}", { result: 3 }, "before", undefined]
     )
-    CallRecord.approve(record, { identity: "c", arguments: { b: 1 }, fixedBy: "person" })
+    approve(record, { identity: "c", arguments: { b: 1 }, fixedBy: "person" })
     assert.deepStrictEqual([record.fixedBy, record.fixedArguments, record.response], ["person", "{\"b\":1}", undefined])
   })
 
   it("notes what was read in all calls around it, and nothing where nothing was", () => {
     const outer = recordOf("read")
     const record = recordOf("read", {}, { parent: outer })
-    CallRecord.noteRead(record, [])
+    noteRead(record, [])
     assert.deepStrictEqual([record.read, outer.read], [undefined, undefined])
-    CallRecord.noteRead(record, ["t"])
-    CallRecord.noteRead(record, ["t", "u"])
+    noteRead(record, ["t"])
+    noteRead(record, ["t", "u"])
     assert.deepStrictEqual([record.read, outer.read], [["t", "u"], ["t", "u"]])
   })
 
@@ -548,9 +553,9 @@ describe("the record of a call", () => {
     for (const [index, [effects, given, isWrite, mayHaveWritten]] of cases.entries()) {
       const record = recordOf(effects, given)
       const outer = recordOf("read", { within: new Set([record]) })
-      assert.deepStrictEqual(CallRecord.writesWithin(record), isWrite ? [record] : [], String(index))
-      assert.deepStrictEqual(CallRecord.writesWithin(outer), isWrite ? [record] : [], String(index))
-      assert.strictEqual(CallRecord.mayHaveWritten(outer), mayHaveWritten, String(index))
+      assert.deepStrictEqual(Writes.writesWithin(record), isWrite ? [record] : [], String(index))
+      assert.deepStrictEqual(Writes.writesWithin(outer), isWrite ? [record] : [], String(index))
+      assert.strictEqual(Writes.mayHaveWritten(outer), mayHaveWritten, String(index))
     }
   })
 
@@ -582,8 +587,11 @@ describe("a call that another call makes", () => {
   }
   const outer = infoOf("read")
   const inner = { ...infoOf("write"), name: "inner" }
-  const callOf = (tool: Info, asked: Asked, enclosing?: Asked): Asked =>
-    Children.callOf(tool, asked as never, enclosing as never)
+  const callOf = (tool: Info, asked: Asked, enclosing?: Asked): Asked => {
+    const call: Asked = Children.callOf(tool, asked as never, enclosing as never)
+    open(call.record)
+    return call
+  }
   const askedOf = (args: unknown, more: Partial<Asked> = {}): Asked => {
     const record = recordOf("none")
     return { id: record.callId, arguments: args, attempt: 1, level: "tool", record, ...more }
@@ -657,8 +665,8 @@ describe("a call that another call makes", () => {
     const write = callOf(inner, reads[0]!).record
     assert.strictEqual(callOf(inner, reads[1]!).record, write)
     Happened.begin(write, () => 0)
-    Happened.end(write, "yes")
-    CallRecord.noteRead(write, ["outside"])
+    Outcome.endExecution(write, "yes")
+    noteRead(write, ["outside"])
     Object.assign(write, { stop: { _tag: "CutOff" }, gate: {} })
     assert.strictEqual(callOf(inner, reads[2]!).record, write)
     for (const { record } of reads) {

@@ -1,6 +1,7 @@
 /** What a fixer is asked: the request as a value, and the whole of it as text. */
 import { assert, describe, it } from "@effect/vitest"
 import { Quarantine, type Redaction, ToolError } from "@recourse/core"
+import { openRecord } from "./openRecord.ts"
 
 const room = new URL("../src/internal/", import.meta.url)
 const load = async (name: string): Promise<never> => await import(new URL(name, room).href) as never
@@ -11,7 +12,7 @@ const { renderFixRequest, requestOf }: {
   readonly renderFixRequest: (request: Request) => string
   readonly requestOf: (call: object, error: object, fix: number, redactor: Redaction.Redactor) => Request
 } = await load("recovery/fixRequest.ts")
-const { newRecord }: { readonly newRecord: (id: string) => Record<string, unknown> } = await load("call/newRecord.ts")
+const newRecord = (id: string, made?: object): Record<string, unknown> => openRecord(id, made)
 
 const bare: Request = {
   tool: "book",

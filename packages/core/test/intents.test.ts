@@ -1,6 +1,7 @@
 /** Intents: what the journal of a run is told before a call begins, and how a call ends that an earlier life has begun. */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Effect, Exit, Schema } from "effect"
+import { openRecord } from "./openRecord.ts"
 
 const room = new URL("../src/internal/", import.meta.url)
 const load = async (name: string): Promise<never> => await import(new URL(name, room).href) as never
@@ -19,7 +20,7 @@ interface Done {
 const { DoneWrites }: { readonly DoneWrites: new(undoes: boolean, around: undefined) => Done } = await load(
   "run/doneWrites.ts"
 )
-const { newRecord }: { readonly newRecord: (id: string, more?: object) => Record_ } = await load("call/newRecord.ts")
+const newRecord = (id: string, made?: object): Record_ => openRecord<Record_>(id, made)
 const { begunBefore, hasIntent, noteCutOff, withIntent }: {
   readonly begunBefore: (journal: object, run: object, intended: object) => Effect.Effect<unknown, unknown> | undefined
   readonly hasIntent: (journal: object, run: object, tool: string, call: string) => boolean

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, type Context, Duration, Effect, Exit, Fiber, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { IdempotencyLedger, ToolError } from "@recourse/core"
+import { openRecord } from "./openRecord.ts"
 
 const room = new URL("../src/internal/", import.meta.url)
 const load = async (name: string): Promise<never> => await import(new URL(name, room).href) as never
@@ -15,7 +16,7 @@ interface Call {
   readonly record: Fields
 }
 
-const { newRecord }: { readonly newRecord: (id: string, more?: object) => Fields } = await load("call/newRecord.ts")
+const newRecord = (id: string, made?: object): Fields => openRecord<Fields>(id, made)
 const { oncePerKey }: {
   readonly oncePerKey: (
     idempotency: object,
@@ -115,7 +116,7 @@ const callOf = (more: object = {}, of: object = {}): Call & Fields => ({
   id: "c1",
   arguments: { n: 1 },
   attempt: 1,
-  record: Object.assign(newRecord("c1"), { tool: info(), attempts: 1 }, more),
+  record: Object.assign(newRecord("c1"), { tool: info(), count: 1 }, more),
   ...of
 })
 
@@ -252,7 +253,7 @@ describe("an attempt under a key", () => {
       const later = runOf({ "write key r/3:pay/c1@2": first.recorded[0]![1] })
       assert.strictEqual(yield* ends(under(callOf(), later, own), ledgerOf(begun)), "paid false")
       // One that an earlier attempt had is that attempt's.
-      const call = callOf({ attempts: 2 })
+      const call = callOf({ count: 2 })
       const run = runOf({ "write key r/3:pay/c1@1": "another" })
       assert.strictEqual(yield* ends(under(call, run, own), ledgerOf(begun)), "paid false")
       assert.deepStrictEqual(run.recorded.map(([place]) => place), ["key r/3:pay/c1@2"])
@@ -547,10 +548,10 @@ describe("an execution", () => {
 
 describe("a call of which nothing is known", () => {
   it("has begun nothing, and was not looked for", () => {
-    const { executed, fixed, happened, isSought, mayHaveBegun, retryPaid, running } = newRecord("c1")
+    const { executed, happened, isFix, isRetryPaid, isSought, mayHaveBegun, running } = newRecord("c1")
     assert.deepStrictEqual(
-      [executed, fixed, happened, isSought, mayHaveBegun, retryPaid, running],
-      [false, false, "no", false, false, false, 0]
+      [executed, happened, isFix, isRetryPaid, isSought, mayHaveBegun, running],
+      [false, "no", false, false, false, false, 0]
     )
   })
 })

@@ -9,7 +9,10 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import { type ApprovalRequired, DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import * as Arguments from "../call/arguments.ts"
 import { plain } from "./mode.ts"
-import { rootOf, type ToolInfo } from "../call/record.ts"
+import { rootOf } from "../call/outerCalls.ts"
+import { addQuestion, endContinuation } from "../call/record/admission.ts"
+import { noteExecuted } from "../call/record/outcome.ts"
+import type { ToolInfo } from "../call/toolInfo.ts"
 import { stopAgain, stopped } from "../call/stop.ts"
 import { CurrentRun } from "../run/run.ts"
 import type { Effects } from "../../Policy.ts"
@@ -230,9 +233,9 @@ const waiting = <In>(
   Effect.flatMap(ToolCall, (call) => {
     const { record } = call
     const canWait = record.waitsFor === tool
-    const continuation = canWait ? record.continuation : undefined
+    const continuation = canWait ? record.admission.continuation : undefined
     // A further attempt of the call begins anew.
-    record.continuation = undefined
+    endContinuation(record)
     let withdraw: Effect.Effect<void> = Effect.void
     const outcome = Effect.flatMap(CurrentRun, (run) => {
       const mode = {
@@ -240,7 +243,7 @@ const waiting = <In>(
         mayPause: canWait && run!.mayPause,
         onQuestions: (effect: Effect.Effect<void>) => {
           withdraw = effect
-          ;(rootOf(record).questions ??= []).push(effect)
+          addQuestion(rootOf(record), effect)
         }
       }
       return continuation === undefined
@@ -255,9 +258,9 @@ const waiting = <In>(
       if (ended._tag === "Completed") return Effect.succeed(ended.output)
       if (!canWait) return cannotWait(call, agent.end(ended.snapshot, {}))
       // Another attempt waits, where the call is raced with itself: nobody is asked twice about one call.
-      if (record.stop?._tag === "Nested") return Effect.andThen(withdraw, stopAgain)
+      if (record.admission.stop?._tag === "Nested") return Effect.andThen(withdraw, stopAgain)
       // It is not done, so that a key which it is done under is free until the agent goes on; unless another attempt has done something.
-      if (record.running === 1 && record.known === "no") record.executed = false
+      if (record.outcome.running === 1 && record.outcome.known === "no") noteExecuted(record, false)
       const args = Result.getOrThrow(Arguments.read(call.arguments))
       return stopped(call, { _tag: "Nested", attempt: call.attempt, arguments: args, paused: ended, withdraw })
     })
@@ -272,6 +275,6 @@ const cannotWait = (
     Effect.flatMap(CurrentRun, (run) =>
       run === undefined
         ? end
-        : Effect.forEach(rootOf(call.record).questions!, (withdraw) => withdraw, { discard: true })),
+        : Effect.forEach(rootOf(call.record).admission.questions!, (withdraw) => withdraw, { discard: true })),
     stopped(call, { _tag: "Denied", policy: "approval", reason: "Its agent waits where no run can go on with it" })
   )

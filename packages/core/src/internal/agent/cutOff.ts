@@ -11,6 +11,7 @@ import { emit, type Run } from "../run/run.ts"
 import type { Mode } from "./mode.ts"
 import { comesBack, isGivenBack, waitsForNobody, wasInterrupted } from "./undoneAfter.ts"
 import { type ToUnwind, unwind } from "./unwind.ts"
+import { noteCompensated } from "../call/record/outcome.ts"
 
 /** A run that was cut off is owed its end by the run around it: what it has done is undone, if that is to be, and nobody else has undone it. */
 export const oweEndOf = (unwinds: ToUnwind, done: DoneWrites, { provided }: Mode): void => {
@@ -20,9 +21,7 @@ export const oweEndOf = (unwinds: ToUnwind, done: DoneWrites, { provided }: Mode
   if (!isAll && !after.has("rejection")) return
   // They are compensated before another attempt of the call begins.
   for (const { live, write } of done.newestFirst()) {
-    if (live !== undefined && write.known === "done" && (isAll || write.revoked === true)) {
-      live.record.isCompensated = true
-    }
+    if (live !== undefined && write.known === "done" && (isAll || write.revoked === true)) noteCompensated(live.outcome)
   }
   const end = Effect.contextWith((ambient: Context.Context<never>) => {
     const all = done.newestFirst()

@@ -42,7 +42,8 @@ export const placeWithin = (
   name: string,
   position: number | undefined
 ): string => {
-  const { attempts = 0, running = 0 } = call?.record ?? {}
+  const attempts = call?.record.attempts.count ?? 0
+  const running = call?.record.outcome.running ?? 0
   const within = call === undefined ? "" : `${call.identity ?? call.id}@${running > 0 ? attempts : `after ${attempts}`}`
   const place = `${parent.place}/${within.length}:${within}/${name.length}:${name}`
   if (position !== undefined) return `${place}@${position}`

@@ -7,7 +7,7 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import { CurrentJournal, type Journal } from "../../Journal.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import { type Call, ToolCall } from "../call/call.ts"
-import { rootOf } from "../call/record.ts"
+import { rootOf } from "../call/outerCalls.ts"
 import { randomIdIn } from "../foundation/digest.ts"
 import { Account } from "../run/account.ts"
 import { type DoneWrite, DoneWrites } from "../run/doneWrites.ts"
@@ -71,7 +71,7 @@ const writesOf = (
 const taintOf = (parent: Run | undefined, call: Call | undefined, resumed: Checkpoint | undefined): Array<string> => {
   const taintedBy: Array<string> = []
   if (parent !== undefined) addTaint(taintedBy, parent.taintedBy)
-  if (call !== undefined) addTaint(taintedBy, rootOf(call.record).read ?? [])
+  if (call !== undefined) addTaint(taintedBy, rootOf(call.record).marks.read ?? [])
   if (resumed !== undefined) addTaint(taintedBy, resumed.taintedBy)
   return taintedBy
 }

@@ -1,5 +1,5 @@
 /** Whose tool did a write that stands in a log alone: tools of several agents may have one name. */
-import type { ToolInfo } from "../call/record.ts"
+import type { ToolInfo } from "../call/toolInfo.ts"
 import { separator } from "../foundation/idsWithin.ts"
 import type { DoneWrite } from "../run/doneWrites.ts"
 import type * as Tool from "../tool/tool.ts"

@@ -14,8 +14,9 @@ import { EnclosingCall } from "../call/childCall.ts"
 import type { Compensation } from "../call/compensation.ts"
 import { underKeyOf } from "../call/compensatedKey.ts"
 import { askLedgerOnly } from "../call/ledgerOnly.ts"
-import { newRecord } from "../call/newRecord.ts"
-import type { ToolInfo } from "../call/record.ts"
+import { noteCompensated } from "../call/record/outcome.ts"
+import { newRecord } from "../call/record/record.ts"
+import type { ToolInfo } from "../call/toolInfo.ts"
 import { answerWithin } from "../foundation/answerWithin.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { sha256 } from "../foundation/digest.ts"
@@ -132,7 +133,7 @@ class Unwinding {
     return Effect.flatMap(fate, (fate) => {
       const { callId, tool } = write
       removeDone(run, write.id)
-      if (fate.outcome === "undone" && done.live !== undefined) done.live.record.isCompensated = true
+      if (fate.outcome === "undone" && done.live !== undefined) noteCompensated(done.live.outcome)
       const told = toldOf(fate)
       let id = callId
       for (let current: Run | undefined = run; current !== undefined; current = current.parent) {

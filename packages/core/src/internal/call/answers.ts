@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { Escalation, type FailedItem, PartialSuccess, Pending, type Severity } from "../../ToolError.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import { type Call, ToolCall } from "./call.ts"
-import * as CallRecord from "./record.ts"
+import { errorFields } from "./callSubject.ts"
 
 /**
  * Fails softly from within a tool: the model is given the reason and the run goes on.
@@ -76,7 +76,7 @@ export const partial = <A, Item>(parts: {
 }): Effect.Effect<never, PartialSuccess<A, Item>, ToolCall> =>
   Effect.flatMap(
     ToolCall,
-    (call) => Effect.fail(new PartialSuccess<A, Item>({ ...CallRecord.errorFields(call.record), ...parts }))
+    (call) => Effect.fail(new PartialSuccess<A, Item>({ ...errorFields(call.record), ...parts }))
   )
 
 /**
@@ -111,7 +111,7 @@ export const pending = (
   Effect.flatMap(ToolCall, (call) =>
     Effect.fail(
       new Pending({
-        ...CallRecord.errorFields(call.record),
+        ...errorFields(call.record),
         taskId,
         ...(options?.retryAfter === undefined
           ? undefined
@@ -128,7 +128,7 @@ export const escalation = (call: Call, options: {
 }): Escalation =>
   stackless(() =>
     new Escalation({
-      ...CallRecord.errorFields(call.record),
+      ...errorFields(call.record),
       code: options.code ?? "escalated",
       reason: options.reason,
       severity: options.severity ?? "medium",

@@ -14,7 +14,12 @@ import { ExecutionError, type FailedAttempt, OutcomeUnknown, Pending, Timeout } 
 import * as Arguments from "./arguments.ts"
 import { isWrite, mayBeRepeated } from "./execution.ts"
 import { waitsInAgent } from "./stop.ts"
-import { type AttemptError, type CallRecord, type ErrorFields, errorFields, subjectOf, toolName } from "./record.ts"
+import type { AttemptError } from "./attemptError.ts"
+import { type ErrorFields, errorFields, subjectOf, toolName } from "./callSubject.ts"
+import { noteFailure } from "./record/attempts.ts"
+import { forgetAnswer, noteError } from "./record/outcome.ts"
+import type { CallRecord } from "./record/record.ts"
+import { noteFailedNow } from "./record/replay.ts"
 import { noteExhausted } from "./repetition.ts"
 import { before } from "../foundation/sequence.ts"
 import { addExecuted, emit, type Run } from "../run/run.ts"
@@ -39,12 +44,12 @@ export interface Attempt {
 export const announceAttempt = (attempt: Attempt): Effect.Effect<void> => {
   const { call, context, number, run } = attempt
   if (run?.audience === undefined && number === 1) return Effect.void
-  if (call.record.continuation !== undefined) {
+  if (call.record.admission.continuation !== undefined) {
     // It started before the pause, and was announced then.
     attempt.announced = "start"
     return Effect.void
   }
-  const { lastFailureAt } = call.record
+  const { attempts: { lastFailureAt } } = call.record
   const now = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
   const delay = lastFailureAt === undefined ? 0 : now - lastFailureAt
   if (number > 1) Telemetry.addSpanEvent(context, "recourse.attempt", { attempt: number, "recourse.delay_ms": delay })
@@ -85,7 +90,7 @@ type Entry = { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] }
 
 /** Writes an execution into the record of the run and of all that it is nested in. */
 export const openEntry = ({ call, number, run }: Pick<Attempt, "call" | "number" | "run">) => {
-  const { fixedBy } = call.record
+  const { recovering: { fixedBy } } = call.record
   const entry: Entry = {
     tool: toolName(call.record),
     callId: call.id,
@@ -120,16 +125,17 @@ export const attemptsTold = (run: Run, id: string): number =>
   executedBy(run, run, id).reduce((most, { attempt }) => Math.max(most, attempt), 0)
 
 /** The number of the last attempt of a call. */
-export const numberOf = ({ attempts, attemptsBefore }: CallRecord): number => attemptsBefore + attempts
+export const numberOf = ({ attempts: { count: attempts, countBefore: attemptsBefore } }: CallRecord): number =>
+  attemptsBefore + attempts
 
 /** The number of an attempt that begins: where an agent goes on, the one that it has begun in. */
 export const numberFor = (run: Run | undefined, { id, record }: Call): number =>
-  record.continuation === undefined ? numberOf(record) : entriesOf(run, id)[0]?.attempt ?? numberOf(record)
+  record.admission.continuation === undefined ? numberOf(record) : entriesOf(run, id)[0]?.attempt ?? numberOf(record)
 
 /** How an execution ended. A task that has begun is a success of the call that began it. */
 export const attemptOutcome = (
   exit: Exit.Exit<unknown, unknown>,
-  { happened, tool }: Call["record"]
+  { outcome: { happened }, attempts: { tool } }: Call["record"]
 ): ExecutedCall["outcome"] =>
   Exit.isSuccess(exit) ||
     exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof Pending)
@@ -151,11 +157,11 @@ const errorOf = (
   { after, ...others }: OfUnknown
 ): AttemptError => {
   const fields = { ...errorFields(record), attempt: number }
-  if (record.happened !== "unknown" || !isWrite(record.tool!)) return make(fields)
+  if (record.outcome.happened !== "unknown" || !isWrite(record.attempts.tool!)) return make(fields)
   const now = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
   return new OutcomeUnknown({
     ...fields,
-    after: after ?? Duration.millis(Math.max(0, now - record.startedAt)),
+    after: after ?? Duration.millis(Math.max(0, now - record.outcome.startedAt)),
     ...("reason" in cause ? { reason: cause.reason } : undefined),
     ...others
   })
@@ -164,10 +170,10 @@ const errorOf = (
 /** What is left to be recorded of an attempt that fails; nothing of one that is not known as a whole. */
 const noteFailed = (record: CallRecord, at: number, attempt: number, cause: string, error: AttemptError): void => {
   // Writes that it made below are known by their own records only.
-  if (record.within !== undefined) return
+  if (record.children.within !== undefined) return
   if (!(error instanceof ExecutionError || error instanceof Timeout || error instanceof OutcomeUnknown)) return
-  const { executed, happened, startedAt } = record
-  ;(record.failedNow ??= []).push({ attempt, cause, error, at, startedAt, executed, happened })
+  const { outcome: { executed, happened, startedAt } } = record
+  noteFailedNow(record, { attempt, cause, error, at, startedAt, executed, happened })
 }
 
 /** Fails an attempt: in the call's record, in events and in the span. */
@@ -179,14 +185,13 @@ export const failAttempt = (
 ): Effect.Effect<never, AttemptError> => {
   const { call, context, number, run } = attempt
   const { record } = call
-  record.causes = [...record.causes, { attempt: number, ...cause }]
   const at = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
-  record.lastFailureAt = at
+  noteFailure(record, { attempt: number, ...cause }, at)
   const error = stackless(() => errorOf(attempt, cause, make, ofUnknown))
-  record.lastError = error
+  noteError(record, error)
   if (run?.journal !== undefined) noteFailed(record, at, attempt.nth, cause.error, error)
-  if (record.repetitions !== undefined) noteExhausted(record, error)
-  record.answered = undefined
+  if (record.recovering.repetitions !== undefined) noteExhausted(record, error)
+  forgetAnswer(record)
   const reason = errorTag(cause.reason, Context.get(context, Redaction))
   Telemetry.addSpanEvent(context, "recourse.attempt_failed", {
     attempt: number,

@@ -13,33 +13,40 @@ import { numberOf } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
 import { isPassThrough, type PassThrough } from "./execution.ts"
 import { recordStart } from "./happened.ts"
-import { madeInAttempt } from "./childCall.ts"
-import { newRecord } from "./newRecord.ts"
-import { type AttemptError, type CallRecord, errorFields, identityOf, rootOf, type ToolInfo } from "./record.ts"
+import { callsOfAttempt } from "./childCall.ts"
+import type { AttemptError } from "./attemptError.ts"
+import { errorFields, identityOf } from "./callSubject.ts"
+import { rootOf } from "./outerCalls.ts"
+import { noteRequested, startAttempt } from "./record/attempts.ts"
+import { hasChildren, noteWithin } from "./record/children.ts"
+import { noteAnswer, noteEffects, noteError } from "./record/outcome.ts"
+import { type CallRecord, newRecord } from "./record/record.ts"
+import { keepStartedBefore, noteMetAgain } from "./record/replay.ts"
+import type { ToolInfo } from "./toolInfo.ts"
 import { refuse } from "./refusal.ts"
 import { replay } from "./storedOutcome.ts"
 
 /** Remembers what had begun within a call of an agent. What was done stands among what has begun, also before it is met again. */
 export const remember = (root: CallRecord, calls: ReadonlyArray<BegunCall>): void => {
-  root.begunBefore = new Map(calls.map((call) => [call.identity, { call, isMet: call.outcome === undefined }]))
+  keepStartedBefore(root, calls)
   for (const { identity, outcome } of calls) {
     if (outcome === undefined) continue
     const placeholder = identity === identityOf(root) ? root : newRecord(identity, { identity, parent: root })
-    placeholder.happened = placeholder.known = "yes"
-    if (placeholder !== root) (root.within ??= new Set()).add(placeholder)
+    noteEffects(placeholder, "yes")
+    if (placeholder !== root) noteWithin(root, placeholder)
   }
 }
 
 /** Remembers that something was done within a call before its agent came to wait. */
 export const rememberPart = (record: CallRecord): void => {
   const placeholder = newRecord(record.callId, { identity: record.identity, parent: record })
-  placeholder.happened = placeholder.known = "yes"
-  ;(record.within ??= new Set()).add(placeholder)
+  noteEffects(placeholder, "yes")
+  noteWithin(record, placeholder)
 }
 
 /** Whether a write within a repeated call starts that had not started before the pause, though a write of then is not met again. */
 const divergesFromSnapshot = (record: CallRecord): boolean => {
-  const { approvals, begunBefore } = rootOf(record)
+  const { admission: { approvals }, replay: { begunBefore } } = rootOf(record)
   if (begunBefore === undefined) return false
   const identity = identityOf(record)
   // A call that a person has decided about is part of what was done then.
@@ -48,13 +55,13 @@ const divergesFromSnapshot = (record: CallRecord): boolean => {
 }
 
 /** The same of the attempts of the call around it: attempts that run at once are not compared. */
-const divergesFromAttempts = ({ attempts, parent }: CallRecord): boolean => {
-  if (parent === undefined || attempts > 1 || parent.attempts < 2 || parent.running > 1) return false
-  const { children } = parent
-  if (children === undefined) return false
-  const met = madeInAttempt(children, numberOf(parent))
-  return [...children.byPlace.values()].some((other) =>
-    !met.has(other) && other.tool?.effects === "write" && other.happened !== "no" && !other.isCompensated
+const divergesFromAttempts = ({ attempts: { count: attempts }, parent }: CallRecord): boolean => {
+  if (parent === undefined || attempts > 1 || parent.attempts.count < 2 || parent.outcome.running > 1) return false
+  if (!hasChildren(parent)) return false
+  const met = callsOfAttempt(parent, numberOf(parent))
+  return [...parent.children.byPlace.values()].some((other) =>
+    !met.has(other) && other.attempts.tool?.effects === "write" && other.outcome.happened !== "no" &&
+    !other.outcome.isCompensated
   )
 }
 
@@ -63,7 +70,7 @@ const divergesFromAttempts = ({ attempts, parent }: CallRecord): boolean => {
  * are drawn anew, for example, would do the same thing twice.
  */
 export const isDivergent = (record: CallRecord): boolean =>
-  record.tool?.effects === "write" && (divergesFromSnapshot(record) || divergesFromAttempts(record))
+  record.attempts.tool?.effects === "write" && (divergesFromSnapshot(record) || divergesFromAttempts(record))
 
 const decode = Schema.decodeUnknownOption(Outcome)
 
@@ -89,18 +96,19 @@ export const doneBefore = <A>(
   run: Run | undefined
 ): Effect.Effect<A, AttemptError | PassThrough, unknown> | undefined => {
   const { record } = call
-  const earlier = rootOf(record).begunBefore?.get(identityOf(record))
+  const root = rootOf(record)
+  const earlier = root.replay.begunBefore?.get(identityOf(record))
   if (earlier?.call.outcome === undefined) return undefined
-  if (record.executed) return refuse(call, run)
+  if (record.outcome.executed) return refuse(call, run)
   return Effect.flatMapEager(endOf(record, info, earlier.call.outcome), (exit) => {
-    if (record.executed) return refuse(call, run)
-    earlier.isMet = true
-    record.requested = call
-    record.attempts++
+    if (record.outcome.executed) return refuse(call, run)
+    noteMetAgain(root, earlier.call)
+    noteRequested(record, call)
+    startAttempt(record)
     recordStart(run, record, exit === undefined ? "unknown" : "yes", () => 0)
     if (exit === undefined) return refuse(call, run)
-    if (Exit.isSuccess(exit)) record.answered = exit
-    else record.lastError = Option.getOrUndefined(Exit.findErrorOption(exit))
+    if (Exit.isSuccess(exit)) noteAnswer(record, exit)
+    else noteError(record, Option.getOrUndefined(Exit.findErrorOption(exit)))
     return refuse(call, run)
   })
 }

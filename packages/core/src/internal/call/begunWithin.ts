@@ -5,12 +5,15 @@ import type * as Schema from "effect/Schema"
 import { PartialSuccess, Pending } from "../../ToolError.ts"
 import type { BegunCall } from "../approval/snapshot.ts"
 import { happenedItself } from "./happened.ts"
-import { type CallRecord, identityOf, outerOf, rootOf, toolName, writesWithin } from "./record.ts"
+import { identityOf, toolName } from "./callSubject.ts"
+import { outerOf, rootOf } from "./outerCalls.ts"
+import type { CallRecord } from "./record/record.ts"
+import { writesWithin } from "./writesWithin.ts"
 import { storedOutcome } from "./storedOutcome.ts"
 
 /** What a call came to that was done, if that is known. */
 const endOf = (
-  { answered, answeredInPlace, happened, lastError, running }: CallRecord
+  { outcome: { answered, answeredInPlace, happened, lastError, running } }: CallRecord
 ): Exit.Exit<unknown, unknown> | undefined =>
   happened !== "yes" || running > 0
     ? undefined
@@ -25,7 +28,7 @@ export const isDone = (record: CallRecord): boolean => endOf(record) !== undefin
 
 /** Whether a call was done before the run paused the last time. */
 const wasDone = (call: CallRecord, root: CallRecord): boolean =>
-  root.begunBefore?.get(identityOf(call))?.call.outcome !== undefined
+  root.replay.begunBefore?.get(identityOf(call))?.call.outcome !== undefined
 
 /** The call that was done as a write was: itself, or one around it up to the call of the agent. */
 const doneWith = (write: CallRecord, root: CallRecord): CallRecord | undefined => {
@@ -44,7 +47,7 @@ export const begunWithin = (record: CallRecord): ReadonlyMap<string, CallRecord>
   const begun = new Map<string, CallRecord>()
   for (const write of writesWithin(root)) {
     // Fixers are not asked again about a call that goes on with what they answered.
-    if (root === record && root.byFixers?.has(write) === true) continue
+    if (root === record && root.children.byFixers?.has(write) === true) continue
     const happened = happenedItself(write)
     // An earlier attempt of the call that waits may have written.
     if (write === record && (root === record || happened === "no")) continue
@@ -61,7 +64,7 @@ export const begunWithin = (record: CallRecord): ReadonlyMap<string, CallRecord>
  */
 export const begunBeside = (root: CallRecord): Effect.Effect<ReadonlyArray<BegunCall> | undefined, never, unknown> => {
   const isBeside = (write: CallRecord): boolean =>
-    write !== root && rootOf(write) === root && (write.tool !== undefined || wasDone(write, root))
+    write !== root && rootOf(write) === root && (write.attempts.tool !== undefined || wasDone(write, root))
   const stored = (write: CallRecord) => {
     if (happenedItself(write) === "no") return Effect.succeed(triedCall(write))
     const call = doneWith(write, root)
@@ -78,10 +81,10 @@ export const triedCall = (record: CallRecord): BegunCall => ({ identity: identit
 
 /** A call that was done, in a form that can be stored; nothing where its result has none. */
 export const doneCall = (record: CallRecord): Effect.Effect<BegunCall | undefined, never, unknown> => {
-  const earlier = rootOf(record).begunBefore?.get(identityOf(record))?.call
+  const earlier = rootOf(record).replay.begunBefore?.get(identityOf(record))?.call
   if (earlier?.outcome !== undefined) return Effect.succeed(earlier)
   const end = endOf(record)
-  return end === undefined ? Effect.undefined : storedOutcome(record.tool!.success, end, record).pipe(
+  return end === undefined ? Effect.undefined : storedOutcome(record.attempts.tool!.success, end, record).pipe(
     Effect.map((outcome) => outcome && { ...triedCall(record), outcome: outcome as unknown as Schema.Json }),
     Effect.catchTag("SchemaError", () => Effect.undefined)
   )

@@ -2,8 +2,11 @@
 import * as Context from "effect/Context"
 import { toText } from "./arguments.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
-import { newRecord } from "./newRecord.ts"
-import * as CallRecord from "./record.ts"
+import { rootOf } from "./outerCalls.ts"
+import type { Approval, Continuation } from "./record/admission.ts"
+import type { MadeCalls } from "./record/children.ts"
+import { type CallRecord, type Gate, newRecord } from "./record/record.ts"
+import type { ToolInfo } from "./toolInfo.ts"
 import { ExecutionError } from "../../ToolError.ts"
 import { isTransient } from "../projection/declaration.ts"
 
@@ -33,9 +36,9 @@ export interface Call {
   /** @internal Set where the circuit is open: the ledger may answer, and nothing is executed. */
   readonly lookupOnly?: boolean | undefined
   /** @internal Calls that its first attempt makes, and the recovery around its attempts. Those of a call beside it are others. */
-  readonly made?: CallRecord.MadeCalls | undefined
+  readonly made?: MadeCalls | undefined
   /** @internal */
-  readonly record: CallRecord.CallRecord
+  readonly record: CallRecord
 }
 
 /** The call that a tool is running for. */
@@ -75,12 +78,12 @@ export const forAgent = (options: {
   readonly id: string
   readonly arguments: unknown
   readonly level: Call["level"]
-  readonly gate: CallRecord.Gate
+  readonly gate: Gate
   readonly approved: string | undefined
-  readonly waitsFor?: CallRecord.ToolInfo | undefined
-  readonly continuation?: CallRecord.Continuation | undefined
-  readonly approvals?: ReadonlyArray<CallRecord.Approval> | undefined
-  readonly around?: CallRecord.CallRecord | undefined
+  readonly waitsFor?: ToolInfo | undefined
+  readonly continuation?: Continuation | undefined
+  readonly approvals?: ReadonlyArray<Approval> | undefined
+  readonly around?: CallRecord | undefined
 }): Call => ({
   id: options.id,
   arguments: options.arguments,
@@ -90,19 +93,19 @@ export const forAgent = (options: {
 })
 
 /** Whether a call is a write that has started, may have happened, and was not compensated. */
-export const hasWritten = ({ happened, isCompensated, tool }: CallRecord.CallRecord): boolean =>
+export const hasWritten = ({ outcome: { happened, isCompensated }, attempts: { tool } }: CallRecord): boolean =>
   happened !== "no" && !isCompensated && (tool === undefined || tool.effects === "write" || tool.passesKey)
 
 /** Whether an agent that ran within a call has written: another attempt would start that agent from its first request. */
-const hasWrittenInAgent = (record: CallRecord.CallRecord): boolean => {
-  const { within } = record
+const hasWrittenInAgent = (record: CallRecord): boolean => {
+  const { children: { within } } = record
   if (within === undefined) return false
-  const root = CallRecord.rootOf(record)
-  return [...within].some((call) => CallRecord.rootOf(call) !== root && hasWritten(call))
+  const root = rootOf(record)
+  return [...within].some((call) => rootOf(call) !== root && hasWritten(call))
 }
 
 /** Whether all that has run is known to have done nothing, and the tool declares that the last failure passes. */
-const hasPassingFailure = ({ happened, lastError }: CallRecord.CallRecord): boolean =>
+const hasPassingFailure = ({ outcome: { happened, lastError } }: CallRecord): boolean =>
   happened === "no" && lastError instanceof ExecutionError && lastError.declared?.outcome === "not_done" &&
   isTransient(lastError.declared)
 
@@ -112,9 +115,9 @@ const hasPassingFailure = ({ happened, lastError }: CallRecord.CallRecord): bool
  * and whose recovery repeats it.
  */
 export const mayRunAgain = (call: Call): boolean => {
-  if (!call.record.executed) return true
+  if (!call.record.outcome.executed) return true
   if (hasWrittenInAgent(call.record)) return false
-  const { effects, passesKey } = call.record.tool!
+  const { effects, passesKey } = call.record.attempts.tool!
   if (passesKey || hasPassingFailure(call.record)) return true
   return effects === "read" || effects === "idempotent" || (effects === undefined && call.level === "tool")
 }

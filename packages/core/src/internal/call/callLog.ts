@@ -2,7 +2,9 @@
 import type { EarlierCall } from "../../Policy.ts"
 import type { ExecutedCall } from "../run/record.ts"
 import type { Run } from "../run/run.ts"
-import { type CallLog, type CallRecord, rootOf, toolName } from "./record.ts"
+import { toolName } from "./callSubject.ts"
+import { rootOf } from "./outerCalls.ts"
+import type { CallLog, CallRecord } from "./record/record.ts"
 
 const rootRun = (run: Run): Run => run.parent === undefined ? run : rootRun(run.parent)
 

@@ -1,14 +1,16 @@
 /** Detached calls: a fiber that an executor has detached makes a call after the call around it has ended. Such a call does not start. */
 import * as Effect from "effect/Effect"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { type CallRecord, outerOf, toolName } from "./record.ts"
+import { toolName } from "./callSubject.ts"
+import { outerOf } from "./outerCalls.ts"
+import type { CallRecord } from "./record/record.ts"
 
 /** Whether a call has ended, or all calls that it is made in have: a write is met again in a read that is made again. */
 const isOver = (record: CallRecord): boolean =>
-  (record.ended !== undefined && record.running === 0) || isOverAround(record)
+  (record.outcome.ended !== undefined && record.outcome.running === 0) || isOverAround(record)
 
 const isOverAround = (record: CallRecord): boolean => {
-  const { metIn } = record
+  const { children: { metIn } } = record
   const outer = outerOf(record)
   return outer !== undefined && isOver(outer) && (metIn === undefined || [...metIn].every(isOver))
 }

@@ -16,15 +16,14 @@ import { countAgain, type Used, usedBy } from "../run/tally.ts"
 import { attemptOutcome, numberOf, openEntry } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
 import { type Earlier, type EarlierWait, type Failed, Wait } from "./earlier.ts"
-import {
-  type AttemptError,
-  type CallRecord,
-  errorFields,
-  type FailedBefore,
-  noteRead,
-  type ToolInfo,
-  toolName
-} from "./record.ts"
+import type { AttemptError } from "./attemptError.ts"
+import { errorFields, toolName } from "./callSubject.ts"
+import { noteRead } from "./readWithin.ts"
+import { noteFailure, noteRequested, startAttempt, useMarks } from "./record/attempts.ts"
+import { noteError, replayOutcome } from "./record/outcome.ts"
+import type { CallRecord } from "./record/record.ts"
+import { type FailedBefore, keepEarlier, takeFailedNow } from "./record/replay.ts"
+import type { ToolInfo } from "./toolInfo.ts"
 import { noteExhausted, noteRepetition } from "./repetition.ts"
 
 const decodeWait = Schema.decodeUnknownOption(Wait)
@@ -33,12 +32,12 @@ const decodeWait = Schema.decodeUnknownOption(Wait)
 const placeOf = (record: CallRecord): string =>
   record.parent === undefined
     ? record.callId
-    : `${placeOf(record.parent)}@${record.parent.attempts}/${record.identity ?? record.callId}`
+    : `${placeOf(record.parent)}@${record.parent.attempts.count}/${record.identity ?? record.callId}`
 
 const keyOf = (run: Run, record: CallRecord, ordinal: number): string => `${run.place}/${placeOf(record)}#${ordinal}`
 
 const earlierOf = (journal: Journal, run: Run, record: CallRecord): Earlier => {
-  if (record.earlier !== undefined) return record.earlier
+  if (record.replay.earlier !== undefined) return record.replay.earlier
   const failed = new Map<number, Failed>()
   const waits = new Map<number, EarlierWait>()
   let used: Used | undefined
@@ -55,19 +54,19 @@ const earlierOf = (journal: Journal, run: Run, record: CallRecord): Earlier => {
     waits.set(wait.behind, wait)
     used = wait.used ?? used
   }
-  return record.earlier = { failed, waits, used, isTallied: used !== undefined, count }
+  return keepEarlier(record, { failed, waits, used, isTallied: used !== undefined, count })
 }
 
 /** Whether the next attempt of a call has failed in an earlier life, and is not made again. */
 export const hasFailedBefore = (run: Run | undefined, { record }: Call): boolean =>
-  run?.journal !== undefined && earlierOf(run.journal, run, record).failed.has(record.attempts + 1)
+  run?.journal !== undefined && earlierOf(run.journal, run, record).failed.has(record.attempts.count + 1)
 
 /** The wait behind the last attempt that an earlier life began, if it did. A short one, which was not recorded, is over. */
 export const waitBefore = (run: Run | undefined, { record }: Call): EarlierWait | undefined => {
   if (run?.journal === undefined) return undefined
   const { failed, waits } = earlierOf(run.journal, run, record)
-  return waits.get(record.attempts) ??
-    (failed.has(record.attempts + 1) ? { at: record.lastFailureAt, until: 0 } : undefined)
+  return waits.get(record.attempts.count) ??
+    (failed.has(record.attempts.count + 1) ? { at: record.attempts.lastFailureAt, until: 0 } : undefined)
 }
 
 /** A value that is JSON, and nothing else: a class instance is more than its fields. */
@@ -116,15 +115,14 @@ export const recordWait = (
   at: number,
   until: number
 ): Effect.Effect<void, never, unknown> => {
-  const noted = record.failedNow ?? []
-  record.failedNow = undefined
-  const ordinal = earlierOf(journal, run, record).count + (record.waited += 1)
+  const { failed: noted, nth } = takeFailedNow(record)
+  const ordinal = earlierOf(journal, run, record).count + nth
   return Effect.flatMap(
-    Effect.forEach(noted, (failed) => encodeFailed(record.tool!, failed)),
+    Effect.forEach(noted, (failed) => encodeFailed(record.attempts.tool!, failed)),
     (failed) =>
       journal.record("wait", keyOf(run, record, ordinal), {
         tool: toolName(record),
-        behind: record.attempts,
+        behind: record.attempts.count,
         at,
         until,
         failed: failed.flat(),
@@ -164,9 +162,9 @@ export const failedBefore = (
   info: ToolInfo
 ): Effect.Effect<void, AttemptError, unknown> | undefined => {
   const { record } = call
-  if (run?.journal === undefined || record.continuation !== undefined) return undefined
+  if (run?.journal === undefined || record.admission.continuation !== undefined) return undefined
   const earlier = earlierOf(run.journal, run, record)
-  const failed = earlier.failed.get(record.attempts + 1)
+  const failed = earlier.failed.get(record.attempts.count + 1)
   if (failed === undefined) return undefined
   const read = "reason" in failed ? decodeReason(info, failed.reason!) : Effect.undefined
   return Effect.matchEffect(read, {
@@ -175,7 +173,7 @@ export const failedBefore = (
       const { used } = earlier
       if (used !== undefined) countAgain(run, used)
       earlier.used = undefined
-      const isRetry = record.attempts > 0 && !record.fixed
+      const isRetry = record.attempts.count > 0 && !record.attempts.isFix
       const failure = fails(call, info, failed, reason)
       if (!earlier.isTallied && failed.executed) countAttempt(run, call, isRetry, failure)
       return failure
@@ -199,23 +197,20 @@ const countAttempt = (run: Run, call: Call, isRetry: boolean, failure: Exit.Exit
 /** Writes an earlier attempt into the record of its call, as that attempt did. */
 const fails = (call: Call, info: ToolInfo, failed: Failed, reason: unknown): Exit.Exit<never, AttemptError> => {
   const { record } = call
-  if (record.attempts > 0) noteRepetition(record, record.attempts + 1)
-  record.attempts++
+  if (record.attempts.count > 0) noteRepetition(record, record.attempts.count + 1)
+  startAttempt(record)
   const attempt = numberOf(record)
-  record.requested = call
-  record.fixed = record.retryPaid = false
-  record.executed = failed.executed
-  record.happened = record.known = failed.happened
-  record.startedAt = failed.startedAt
-  record.lastFailureAt = failed.at
-  record.answered = undefined
-  record.causes = [
-    ...record.causes,
-    { attempt, error: failed.cause, ...("reason" in failed ? { reason } : undefined) }
-  ]
+  noteRequested(record, call)
+  useMarks(record)
+  replayOutcome(record, failed)
+  noteFailure(
+    record,
+    { attempt, error: failed.cause, ...("reason" in failed ? { reason } : undefined) },
+    failed.at
+  )
   if (info.untrusted) noteRead(record, [info.name])
   const error = stackless(() => errorOf({ ...errorFields(record), attempt }, failed, reason))
-  record.lastError = error
-  if (record.repetitions !== undefined) noteExhausted(record, error)
+  noteError(record, error)
+  if (record.recovering.repetitions !== undefined) noteExhausted(record, error)
   return Exit.fail(error)
 }

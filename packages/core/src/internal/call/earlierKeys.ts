@@ -16,7 +16,9 @@ import { type Executable, idempotencyOf } from "./executor.ts"
 import { close, recordStart } from "./happened.ts"
 import { notBegun, oncePerKey, type Refusals } from "./oncePerKey.ts"
 import { keysBefore } from "./ownKeys.ts"
-import { type AttemptError, rootOf } from "./record.ts"
+import type { AttemptError } from "./attemptError.ts"
+import { rootOf } from "./outerCalls.ts"
+import { noteSought } from "./record/replay.ts"
 
 type Found<A> = { readonly value: A } | undefined
 
@@ -39,7 +41,7 @@ const earlierKeys = (
   journal: Journal
 ): ReadonlyArray<Idempotency> => {
   const today = idempotencyOf(tool, call)
-  const own = today?.key === undefined ? keysBefore(journal, run, tool.info.name, call, call.record.attempts) : []
+  const own = today?.key === undefined ? keysBefore(journal, run, tool.info.name, call, call.record.attempts.count) : []
   const ofCall = today !== undefined && today.key === undefined ? [] : [asked(undefined)]
   return [...[...new Set(own)].map(asked), ...ofCall]
 }
@@ -57,10 +59,13 @@ export const underEarlierKeys = <Params, A, D, R>(
 ): Looking<A, R> | undefined => {
   const { call } = attempt
   const { record } = call
-  if (!rootOf(record).mayHaveBegun || record.isSought || call.lookupOnly === true || tool.info.isAgent === true) {
+  if (
+    !rootOf(record).replay.mayHaveBegun || record.replay.isSought || call.lookupOnly === true ||
+    tool.info.isAgent === true
+  ) {
     return undefined
   }
-  record.isSought = true
+  noteSought(record)
   const keys = earlierKeys(tool, attempt, run, journal)
   const read = Arguments.read(call.arguments)
   const raw = read._tag === "Success" ? read.success : {}

@@ -1,6 +1,6 @@
 /** Executions: errors that pass an executor unchanged, and whether a failed execution may have done something. */
 import { AgentException, Escalated, Escalation, type OutcomeUnknown, PartialSuccess, Pending } from "../../ToolError.ts"
-import type { ToolInfo } from "./record.ts"
+import type { ToolInfo } from "./toolInfo.ts"
 
 /** Errors that an executor may fail with as they are: they already say what is to happen. */
 export type PassThrough = Escalation | Escalated | AgentException | PartialSuccess | Pending | OutcomeUnknown

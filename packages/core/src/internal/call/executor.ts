@@ -7,30 +7,36 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
 import { Locale } from "../../Catalogue.ts"
-import { type Declared, ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
+import { type Declared, OutcomeUnknown } from "../../ToolError.ts"
 import { type Interceptor, ToolInterceptor } from "../../ToolInterceptor.ts"
 import { isTagged } from "../foundation/errorTags.ts"
 import { provide } from "../foundation/provideService.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
 import { declaredBy } from "../projection/declaration.ts"
 import { noteStartedWrite, noteWritten, use } from "../run/run.ts"
-import { type Attempt, attemptOutcome, entriesOf, failAttempt, type OfUnknown, openEntry } from "./attemptLog.ts"
+import { type Attempt, attemptOutcome, entriesOf, openEntry } from "./attemptLog.ts"
 import { isDivergent } from "./begunBefore.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
 import { type Committing, committing } from "./committed.ts"
 import { refuseDetached } from "./detached.ts"
 import { encodedResult, noteDone } from "./noteDone.ts"
+import { executionFailed, ofUnknownOutcome, timedOut } from "./executionErrors.ts"
 import { namingDefects } from "./executorDefect.ts"
 import { isPassThrough, mayBeRepeated, type PassThrough } from "./execution.ts"
 import { isStopped, stopAgain, stopped, waitsInAgent } from "./stop.ts"
 import { withIdleTimeout } from "./activity.ts"
-import { afterExecution, begin, end } from "./happened.ts"
-import { type AttemptError, type CallRecord, rootOf, type ToolInfo } from "./record.ts"
+import { afterExecution, begin } from "./happened.ts"
+import type { AttemptError } from "./attemptError.ts"
+import { rootOf } from "./outerCalls.ts"
+import { forgetDegraded } from "./record/marks.ts"
+import { endExecution, forgetEnd, noteAnswer, noteError, noteExecuted, notePosition } from "./record/outcome.ts"
+import type { CallRecord } from "./record/record.ts"
+import type { ToolInfo } from "./toolInfo.ts"
 import { refuse } from "./refusal.ts"
 
 /** A write of which neither a ledger nor a person knows. An agent that is a tool says so of its own. */
 const isUnguarded = (info: ToolInfo, record: CallRecord): boolean =>
-  !mayBeRepeated(info) && !info.passesKey && info.isAgent !== true && rootOf(record).approved === undefined
+  !mayBeRepeated(info) && !info.passesKey && info.isAgent !== true && rootOf(record).admission.approved === undefined
 
 /** What is executed. */
 export interface Executable<Params, A, D, R> {
@@ -62,16 +68,6 @@ const fates = { done: "yes", unknown: "unknown", undone: undefined } as const
 /** The executor gave no answer within its timeout. */
 const noAnswer = { _tag: "NoAnswer" } as const
 
-/** Whether a later call with the key of an unknown outcome can get an answer: it asks, or sends the write again. */
-const canLeadToAnswer = (idempotency: Idempotency | undefined): boolean =>
-  idempotency?.key !== undefined && (idempotency.reconcile !== undefined || idempotency.isDeduplicated)
-
-/** What an unknown outcome says of the tool's key. */
-const ofUnknownOutcome = ({ passesKey }: ToolInfo, idempotency: Idempotency | undefined): OfUnknown => ({
-  ...(passesKey ? { underKey: true } : undefined),
-  ...(canLeadToAnswer(idempotency) ? { repeatable: true } : undefined)
-})
-
 /** What runs: the executor, or what stands before it. */
 const intercepted = <Params, A, D, R>(
   executable: Executable<Params, A, D, R>,
@@ -100,40 +96,6 @@ const standingBefore = <Params, A, D, R>(
     (cause) => Effect.failCause(namingDefects(call.record, number, cause))
   )
   return intercept(about, named) as Effect.Effect<A, D, R>
-}
-
-/** The executor gave no answer in time. */
-const timedOut = (
-  info: ToolInfo,
-  attempt: Attempt,
-  after: Duration.Duration,
-  ofUnknown: OfUnknown,
-  isRolledBack: boolean
-) =>
-  failAttempt(
-    attempt,
-    { error: "Timeout" },
-    (fields) =>
-      new Timeout({
-        ...fields,
-        after,
-        ...(mayBeRepeated(info) || isRolledBack ? { repeatable: true } : undefined)
-      }),
-    { ...ofUnknown, after }
-  )
-
-/** The executor's own error, with what may be said of it. */
-const executionFailed = (attempt: Attempt, reason: unknown, declared: Declared | undefined, ofUnknown: OfUnknown) => {
-  const said = declared === undefined ? undefined : { declared }
-  return failAttempt(
-    attempt,
-    { error: reason instanceof OutcomeUnknown ? "OutcomeUnknown" : "ExecutionError", reason },
-    (fields) =>
-      reason instanceof OutcomeUnknown
-        ? new OutcomeUnknown({ ...fields, after: reason.after, reason })
-        : new ExecutionError({ ...fields, reason, ...said }),
-    { ...ofUnknown, ...said }
-  )
 }
 
 /** One execution. Until the executor is called nothing of it has happened. */
@@ -169,20 +131,19 @@ class Execution<Params, A, D, R> {
     if (detached !== undefined) return detached
     if (!mayRunAgain(call)) return refuse(call, run)
     if (isDivergent(record)) return stopped(call, divergent)
-    record.answered = undefined
-    record.lastError = undefined
-    if (record.running === 0 && record.degraded !== undefined) record.degraded = undefined
-    if (record.continuation === undefined) use(run, "toolCalls", 1)
+    forgetEnd(record)
+    if (record.outcome.running === 0) forgetDegraded(record)
+    if (record.admission.continuation === undefined) use(run, "toolCalls", 1)
     this.hasBegun = true
-    this.hadExecuted = record.executed
+    this.hadExecuted = record.outcome.executed
     begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
-    this.entries = record.continuation === undefined
+    this.entries = record.admission.continuation === undefined
       ? [openEntry(this.attempt)]
       : entriesOf(this.attempt.run, this.attempt.call.id)
     const { info } = this.executable
-    if (info.effects === "write" || info.passesKey) noteStartedWrite(run, record)
+    if (info.effects === "write" || info.passesKey) noteStartedWrite(run, record.outcome)
     if (isUnguarded(info, record)) noteWritten(run)
-    if (info.compensation !== undefined) this.position = record.position = this.startWrite()
+    if (info.compensation !== undefined) this.position = notePosition(record, this.startWrite())
     const executed = intercepted(this.executable, this.attempt, this.params)
     return this.commit === undefined ? executed : this.commit.around(executed)
   }
@@ -196,19 +157,19 @@ class Execution<Params, A, D, R> {
 
   end(exit: Exit.Exit<unknown, unknown>): void {
     const { call: { record }, run } = this.attempt
-    if (Exit.isSuccess(exit)) record.answered = exit
-    else if (record.degraded !== undefined) record.degraded = undefined
+    if (Exit.isSuccess(exit)) noteAnswer(record, exit)
+    else forgetDegraded(record)
     if (!this.hasBegun) {
       if (this.isCharged) run!.account.refund("toolCalls")
       return
     }
     if (this.position !== undefined) run!.done!.ended(this.position)
     // It goes on when the agent does that is the tool.
-    if (waitsInAgent(record, this.attempt.number)) return end(record, record.known)
+    if (waitsInAgent(record, this.attempt.number)) return endExecution(record, record.outcome.known)
     const isKeyed = idempotencyOf(this.executable, this.attempt.call) !== undefined
     const known = afterExecution(record, exit, isKeyed, (error) => this.saysNotDone(error))
-    end(record, this.commit === undefined ? known : fates[this.commit.fate] ?? record.known)
-    if (this.isRolledBack && record.running === 0) record.executed = this.hadExecuted
+    endExecution(record, this.commit === undefined ? known : fates[this.commit.fate] ?? record.outcome.known)
+    if (this.isRolledBack && record.outcome.running === 0) noteExecuted(record, this.hadExecuted)
     for (const entry of this.entries) entry.outcome = attemptOutcome(exit, record)
     if (this.executable.info.compensation !== undefined) this.noteDone(exit, isKeyed)
   }
@@ -260,7 +221,10 @@ class Execution<Params, A, D, R> {
     const { attempt, executable: { info } } = this
     // It was refused.
     if (!this.hasBegun && error !== noAnswer) return Effect.fail(error as AttemptError | PassThrough)
-    if (isPassThrough(error)) return Effect.fail(attempt.call.record.lastError = error)
+    if (isPassThrough(error)) {
+      noteError(attempt.call.record, error)
+      return Effect.fail(error)
+    }
     const ofUnknown = ofUnknownOutcome(info, idempotencyOf(this.executable, attempt.call))
     return error === noAnswer
       ? timedOut(info, attempt, this.after!, ofUnknown, this.isRolledBack)

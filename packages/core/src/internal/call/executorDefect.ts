@@ -6,8 +6,8 @@ import * as Cause from "effect/Cause"
 import { ExecutorDefect } from "../../ToolError.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import { noteAudited } from "./audited.ts"
-import type { CallRecord } from "./record.ts"
-import { errorFields } from "./record.ts"
+import { errorFields } from "./callSubject.ts"
+import type { CallRecord } from "./record/record.ts"
 
 /** Defects that came out of a nested call or run, and that no executor raised. */
 const ofOthers = new WeakSet<object>()
@@ -29,7 +29,7 @@ const isOfExecutor = (reason: Cause.Reason<unknown>): reason is Cause.Die =>
  * of its run name themselves.
  */
 export const namingDefects = <E>(record: CallRecord, number: number, cause: Cause.Cause<E>): Cause.Cause<E> => {
-  if (record.tool?.isAgent === true || !cause.reasons.some(isOfExecutor)) return cause
+  if (record.attempts.tool?.isAgent === true || !cause.reasons.some(isOfExecutor)) return cause
   noteAudited(record, { decision: "defect" })
   const { callId, tool } = errorFields(record)
   return Cause.fromReasons(cause.reasons.map((reason) =>

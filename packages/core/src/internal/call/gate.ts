@@ -6,14 +6,17 @@ import type { Any as Policy, Request, Verdict } from "../../Policy.ts"
 import type { Call } from "./call.ts"
 import { begunWithin, doneCall, isDone, triedCall } from "./begunWithin.ts"
 import { happenedItself } from "./happened.ts"
-import { type CallRecord, rootOf, type Stop, type ToolInfo } from "./record.ts"
+import { rootOf } from "./outerCalls.ts"
+import { noteAdmitted, noteSubstitute } from "./record/admission.ts"
+import type { CallRecord, Stop } from "./record/record.ts"
+import type { ToolInfo } from "./toolInfo.ts"
 import type { BegunCall } from "../approval/snapshot.ts"
 import { DecisionRefused } from "../approval/outcome.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { isStopped, stopAgain, stopNow, stopped } from "./stop.ts"
 
 /** Whether an execution can be repeated when the run goes on: neither a write nor under a key. */
-const isRepeatable = ({ claim, tool }: CallRecord, level: Call["level"]): boolean =>
+const isRepeatable = ({ claiming: { claim }, attempts: { tool } }: CallRecord, level: Call["level"]): boolean =>
   claim === undefined && !tool!.passesKey &&
   (tool!.effects === "read" || tool!.effects === "idempotent" || (tool!.effects === undefined && level === "tool"))
 
@@ -43,14 +46,16 @@ const waitWithin = (
     const within = canWait(call.record) ? begunWithin(call.record) : undefined
     if (within === undefined) return stopNow(call, cannotWait)
     const writes = [...within.values()]
-    const unread = writes.filter((write) => write.happened === "yes" && !read.has(write))
+    const unread = writes.filter((write) => write.outcome.happened === "yes" && !read.has(write))
     if (unread.length > 0) {
       return Effect.flatMap(
         Effect.forEach(unread, (write) => Effect.map(doneCall(write), (done) => [write, done] as const)),
         (more) => waitWithin(call, stop, new Map([...read, ...more]))
       )
     }
-    const begun = writes.flatMap((write) => write.happened === "yes" ? read.get(write) ?? [] : [triedCall(write)])
+    const begun = writes.flatMap((write) =>
+      write.outcome.happened === "yes" ? read.get(write) ?? [] : [triedCall(write)]
+    )
     return stopNow(call, begun.length === writes.length ? { ...stop, begun } : cannotWait)
   })
 
@@ -58,7 +63,7 @@ const asked = (info: ToolInfo, call: Call, params: unknown): Effect.Effect<boole
   info.needsApproval === undefined ? Effect.succeed(false) : info.needsApproval(params as never, call.id)
 
 /** Untrusted tools whose words the arguments of a call may hold: read by its run, or within the call of the model. */
-const taintOf = ({ argumentsTaintedBy, gate }: CallRecord): ReadonlyArray<string> => {
+const taintOf = ({ marks: { argumentsTaintedBy }, gate }: CallRecord): ReadonlyArray<string> => {
   const ofRun = gate!.taintedBy()
   return argumentsTaintedBy === undefined ? ofRun : [...new Set([...ofRun, ...argumentsTaintedBy])]
 }
@@ -151,7 +156,7 @@ export const admit = Effect.fnUntraced(function*(
   success: Schema.Top
 ): Effect.fn.Return<Option.Option<unknown>, never, unknown> {
   const { record } = call
-  const { admitted, approved, clientFailure, fixedBy, gate, parent, response } = record
+  const { admission: { admitted, approved, clientFailure, response }, recovering: { fixedBy }, gate, parent } = record
   if (isStopped(record)) return yield* stopAgain
   const key = canonicalJson(object)
   if (admitted.includes(key)) return Option.none()
@@ -186,10 +191,10 @@ export const admit = Effect.fnUntraced(function*(
   if (response !== undefined) return yield* responded(call, response.result, success)
   const substitute = verdicts.find((said) => said.verdict._tag === "Substitute")
   if (substitute?.verdict._tag === "Substitute") {
-    call.record.substitutedBy = substitute.policy.name
+    noteSubstitute(call.record, substitute.policy.name)
     return Option.some(substitute.verdict.result)
   }
-  record.admitted = [...record.admitted, key]
+  noteAdmitted(record, key)
   gate?.log.admit(record, object)
   return Option.none()
 })

@@ -9,26 +9,38 @@ import { stackless } from "../foundation/stacklessError.ts"
 import { recallCall } from "../run/begunWrites.ts"
 import { noteStartedWrite, type Run } from "../run/run.ts"
 import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./execution.ts"
-import { type CallRecord, errorFields, forEachAround, type Happened, outerOf, rootOf } from "./record.ts"
+import { forEachAround, outerOf, rootOf } from "./outerCalls.ts"
+import { noteWithin } from "./record/children.ts"
+import {
+  endExecution,
+  endInPlace,
+  type Happened,
+  noteError,
+  noteStartedAt,
+  startExecution,
+  startInPlace
+} from "./record/outcome.ts"
+import type { CallRecord } from "./record/record.ts"
+import { closeCall } from "./record/recovering.ts"
 import { isStop } from "./stop.ts"
+import { errorFields } from "./callSubject.ts"
 
 /** Writes down that an executor begins. */
 export const begin = (record: CallRecord, now: () => number): void => {
-  const isFirst = record.happened === "no"
-  record.executed = true
-  record.running++
-  record.happened = "unknown"
-  if (record.tool !== undefined && mayBeRepeated(record.tool) && record.within === undefined) return
-  if (isFirst) record.startedAt = now()
-  forEachAround(record, (outer) => void (outer.within ??= new Set()).add(record), outerOf)
+  const isFirst = startExecution(record)
+  if (
+    record.attempts.tool !== undefined && mayBeRepeated(record.attempts.tool) && record.children.within === undefined
+  ) return
+  if (isFirst) noteStartedAt(record, now())
+  forEachAround(record, (outer) => noteWithin(outer, record), outerOf)
 }
 
 /** What is known of what a call itself did, whatever runs in its place. Where nothing runs, both are the same. */
-export const happenedItself = ({ happened, known, running, runningInPlace }: CallRecord): Happened =>
+export const happenedItself = ({ outcome: { happened, known, running, runningInPlace } }: CallRecord): Happened =>
   running === runningInPlace ? known : happened
 
 /** Whether an answer in a call's place ended with an error of its own, or because a policy denied one of its calls. */
-const isRefusal = ({ stop }: CallRecord, cause: Cause.Cause<unknown>): boolean =>
+const isRefusal = ({ admission: { stop } }: CallRecord, cause: Cause.Cause<unknown>): boolean =>
   Cause.hasFails(cause) || (stop?._tag === "Denied" && cause.reasons.every(isStop))
 
 /** Runs what answers in the place of a call: nobody knows what it did before it ends. `by` is the declaration that it is of. */
@@ -38,13 +50,10 @@ export const inPlace = <A, E, R>(
   answer: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
   Effect.suspend(() => {
-    record.running++
-    record.runningInPlace++
-    record.happened = "unknown"
+    startInPlace(record)
     return after(answer, (exit) => {
-      record.runningInPlace--
-      if (Exit.isSuccess(exit)) record.answeredInPlace = { by, value: exit.value }
-      end(record, Exit.isSuccess(exit) ? "yes" : isRefusal(record, exit.cause) ? record.known : "unknown")
+      if (Exit.isSuccess(exit)) endInPlace(record, "yes", { by, value: exit.value })
+      else endInPlace(record, isRefusal(record, exit.cause) ? record.outcome.known : "unknown", undefined)
       return Effect.void
     })
   })
@@ -59,8 +68,8 @@ export const unknownOutcome = (record: CallRecord): OutcomeUnknown =>
  */
 export const close = (record: CallRecord): void => {
   const error = unknownOutcome(record)
-  record.lastError = error
-  record.closedBy = { error, fixer: undefined }
+  noteError(record, error)
+  closeCall(record, error, undefined)
 }
 
 /**
@@ -69,7 +78,7 @@ export const close = (record: CallRecord): void => {
  * their types.
  */
 export const overtaken = (record: CallRecord, by: unknown): Exit.Exit<never> | undefined => {
-  const { answered, answeredInPlace, happened, tool } = record
+  const { outcome: { answered, answeredInPlace, happened }, attempts: { tool } } = record
   if (tool === undefined || !isWrite(tool)) return undefined
   const same = answered ?? (answeredInPlace?.by === by ? answeredInPlace : undefined)
   if (same !== undefined && happened !== "unknown") return Exit.succeed(same.value as never)
@@ -78,19 +87,12 @@ export const overtaken = (record: CallRecord, by: unknown): Exit.Exit<never> | u
     : undefined
 }
 
-/** Writes down that an execution has ended, and what is known of the call since. */
-export const end = (record: CallRecord, known: Happened): void => {
-  record.running--
-  record.known = known
-  record.happened = record.running > 0 ? "unknown" : known
-}
-
-const isUnknownWithin = ({ within }: CallRecord): boolean =>
-  within !== undefined && [...within].some((call) => call.happened === "unknown")
+const isUnknownWithin = ({ children: { within } }: CallRecord): boolean =>
+  within !== undefined && [...within].some((call) => call.outcome.happened === "unknown")
 
 /** Whether an escalation is of a call itself, or of the agent that is its tool; and not of a call that its executor made. */
 const isOwnWord = (
-  { callId, tool }: CallRecord,
+  { callId, attempts: { tool } }: CallRecord,
   error: PassThrough
 ): boolean => tool?.isAgent === true || !(error instanceof Escalation) || error.callId === callId
 
@@ -103,22 +105,26 @@ export const afterExecution = (
 ): Happened => {
   if (Exit.isSuccess(exit)) return "yes"
   // What an agent has done that waited, and does not, is known of its own calls.
-  if (record.stop?._tag === "Nested" && exit.cause.reasons.some(isStop)) return record.known
+  if (record.admission.stop?._tag === "Nested" && exit.cause.reasons.some(isStop)) return record.outcome.known
   const fail = exit.cause.reasons.length === 1 ? exit.cause.reasons.find(Cause.isFailReason) : undefined
   if (fail === undefined) return "unknown"
   const { error } = fail
   if (error instanceof Pending || error instanceof PartialSuccess) return "yes"
   // The executor's own word to the model, or to the caller of the agent. It says nothing of a call that it made.
-  if (isPassThrough(error) && isOwnWord(record, error)) return isUnknownWithin(record) ? "unknown" : record.known
+  if (isPassThrough(error) && isOwnWord(record, error)) {
+    return isUnknownWithin(record)
+      ? "unknown"
+      : record.outcome.known
+  }
   if (error instanceof OutcomeUnknown) return "unknown"
-  return saysNotDone(error) || !(isKeyed || isWrite(record.tool!) || record.within !== undefined)
-    ? record.known
+  return saysNotDone(error) || !(isKeyed || isWrite(record.attempts.tool!) || record.children.within !== undefined)
+    ? record.outcome.known
     : "unknown"
 }
 
 /** Whether something was done, or may have been, by the calls that a call made. */
-export const isDoneWithin = ({ within }: CallRecord): boolean =>
-  within !== undefined && [...within].some(({ happened }) => happened !== "no")
+export const isDoneWithin = ({ children: { within } }: CallRecord): boolean =>
+  within !== undefined && [...within].some(({ outcome: { happened } }) => happened !== "no")
 
 /**
  * Records an attempt that did not start here: an earlier execution of the run started it, or another holder of its key. Nothing that contains
@@ -131,16 +137,16 @@ export const recordStart = (
   startedAt: () => number
 ): void => {
   begin(record, startedAt)
-  end(record, known)
-  noteStartedWrite(run, record)
+  endExecution(record, known)
+  noteStartedWrite(run, record.outcome)
   if (run !== undefined && known === "unknown") recallCall(run, rootOf(record).callId)
 }
 
 /** What is known of a call and of the calls that it made. Whether a read has run says nothing. */
 export const happened = (record: CallRecord): Happened => {
-  const { tool, within } = record
-  const own = tool?.effects === "read" && within === undefined ? "no" : record.happened
+  const { attempts: { tool }, children: { within } } = record
+  const own = tool?.effects === "read" && within === undefined ? "no" : record.outcome.happened
   if (within === undefined) return own
-  const all = new Set([...within].map((call) => call.happened)).add(own)
+  const all = new Set([...within].map((call) => call.outcome.happened)).add(own)
   return all.has("unknown") ? "unknown" : all.has("yes") ? "yes" : "no"
 }

@@ -9,7 +9,8 @@ import { hasAttempts, noteAttempts, unnoted } from "../run/cameBy.ts"
 import type { Run } from "../run/run.ts"
 import type { PassThrough } from "./execution.ts"
 import { type Intended, placeOfCall, withIntent, writesIntents } from "./intent.ts"
-import { type AttemptError, outerOf, rootOf } from "./record.ts"
+import type { AttemptError } from "./attemptError.ts"
+import { outerOf, rootOf } from "./outerCalls.ts"
 
 const isHidden = ({ attempt: { call: { record } }, info }: Intended, key: string | undefined): boolean =>
   info.effects !== "read" && info.isAgent !== true && (key !== undefined || !writesIntents(info)) &&
@@ -36,7 +37,7 @@ const hinted = <A, E, R>(
  */
 export const mayHaveStarted = (run: Run | undefined, intended: Intended): boolean => {
   const { record } = intended.attempt.call
-  if (run?.journal?.isResumed !== true || record.executed || !rootOf(record).mayHaveBegun) return false
+  if (run?.journal?.isResumed !== true || record.outcome.executed || !rootOf(record).replay.mayHaveBegun) return false
   return outerOf(record) === undefined || hasAttempts(run.journal, placeOfCall(run, intended))
 }
 
@@ -61,5 +62,5 @@ export const comingBy = <A, E, R>(
 ): Effect.Effect<A, E, R> =>
   Effect.onExit(attempt, (exit) =>
     Effect.sync(() => {
-      if (Exit.isSuccess(exit) || intended.attempt.call.record.executed) noteMet(run, intended)
+      if (Exit.isSuccess(exit) || intended.attempt.call.record.outcome.executed) noteMet(run, intended)
     }))

@@ -12,8 +12,10 @@ import { type Attempt, openEntry } from "./attemptLog.ts"
 import { begunRecord, mayKey, notKey, recordedWrite } from "../run/begunWrites.ts"
 import { begunWrite, type Executed, noteDone } from "./noteDone.ts"
 import { mayBeRepeated, type PassThrough } from "./execution.ts"
-import { begin, close, end, recordStart } from "./happened.ts"
-import type { AttemptError, ToolInfo } from "./record.ts"
+import { begin, close, recordStart } from "./happened.ts"
+import type { AttemptError } from "./attemptError.ts"
+import { endExecution, noteAnswer } from "./record/outcome.ts"
+import type { ToolInfo } from "./toolInfo.ts"
 import { refuse } from "./refusal.ts"
 
 /** What runs. */
@@ -39,7 +41,7 @@ export const writesIntents = (info: ToolInfo): boolean =>
   !mayBeRepeated(info) && !info.passesKey && info.isAgent !== true
 
 /** Tells an attempt from those before it that have executed. */
-const laterOf = ({ call: { record }, number }: Attempt): string => record.executed ? `@${number}` : ""
+const laterOf = ({ call: { record }, number }: Attempt): string => record.outcome.executed ? `@${number}` : ""
 
 /** One for all attempts that are the first to execute: whoever fixed the arguments may do it otherwise in another life. */
 const keyOf = (run: Run, { attempt, info }: Intended): string =>
@@ -68,11 +70,11 @@ export const begunBefore = <A>(
   return Effect.suspend(() => {
     use(run, "toolCalls", 1)
     begin(record, () => run.clock.currentTimeMillisUnsafe())
-    noteStartedWrite(run, record)
+    noteStartedWrite(run, record.outcome)
     const entry = openEntry(attempt)
     const outcome = committed ?? journal.find("child", key)
     const unknown = Effect.suspend(() => {
-      end(record, "unknown")
+      endExecution(record, "unknown")
       entry.outcome = "unknown"
       close(record)
       noteAnswered(intended, run, undefined, undefined)
@@ -83,9 +85,9 @@ export const begunBefore = <A>(
       // The schema of today cannot read it: the call happened, and its result is unknown.
       onFailure: () => unknown,
       onSuccess: (value) => {
-        end(record, "yes")
+        endExecution(record, "yes")
         entry.outcome = "success"
-        record.answered = { value }
+        noteAnswer(record, { value })
         noteAnswered(intended, run, outcome, value)
         return Effect.succeed(value as A)
       }
@@ -135,7 +137,7 @@ export const withIntent = <A, R>(
     executed :
     Effect.onExit(executed, (exit) =>
       Exit.isFailure(exit)
-        ? write === undefined || call.record.happened !== "no"
+        ? write === undefined || call.record.outcome.happened !== "no"
           ? Effect.void
           : journal.record("compensation", notKey(write.id + later), true)
         : Effect.flatMap(

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { signal, signalIn } from "../foundation/signal.ts"
 import { type Call, ToolCall } from "./call.ts"
+import { forgetAttempts } from "./record/attempts.ts"
 
 const missing = { _tag: "NotOnRecord" } as const
 
@@ -13,7 +14,7 @@ export const notInLedger: Effect.Effect<never> = signal(missing)
 
 /** Whether a ledger may answer the attempts of a call. */
 export const isKeyed = ({ idempotency, record }: Call): boolean =>
-  idempotency !== undefined || record.tool?.passesKey === true
+  idempotency !== undefined || record.attempts.tool?.passesKey === true
 
 /** What the ledger lets a call come to that has not been tried; nothing where it would have been executed. */
 export const askLedgerOnly = <A, E, R>(
@@ -25,7 +26,7 @@ export const askLedgerOnly = <A, E, R>(
     (exit) => {
       if (Exit.isSuccess(exit) || signalIn(exit.cause, isMissing) === undefined) return exit
       // Nothing was tried: the next attempt is the first.
-      current.record.attempts = 0
+      forgetAttempts(current.record)
       return undefined
     }
   )

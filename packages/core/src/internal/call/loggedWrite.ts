@@ -12,12 +12,16 @@ import * as Arguments from "./arguments.ts"
 import type { PassThrough } from "./execution.ts"
 import { onRecord } from "./hiddenBeginning.ts"
 import { type Intended, placeOfCall } from "./intent.ts"
-import { type AttemptError, type CallRecord, outerOf, type ToolInfo, toolName } from "./record.ts"
+import type { AttemptError } from "./attemptError.ts"
+import { toolName } from "./callSubject.ts"
+import { outerOf } from "./outerCalls.ts"
+import type { CallRecord } from "./record/record.ts"
+import type { ToolInfo } from "./toolInfo.ts"
 
 const outcomes = { yes: "completed", no: "not_done", unknown: "unknown" } as const
 
 /** The outcome of a call's writes, as far as its record knows. */
-export const outcomeOf = ({ happened }: Pick<CallRecord, "happened">): WriteOutcome => outcomes[happened]
+export const outcomeOf = ({ outcome: { happened } }: Pick<CallRecord, "outcome">): WriteOutcome => outcomes[happened]
 
 /** The call of the outermost agent that a call is part of, or the call itself. */
 const outermost = (record: CallRecord): CallRecord => {
@@ -40,7 +44,7 @@ const messageOf = (record: CallRecord): Prompt.Message => {
   if (said?.role === "assistant") {
     return Prompt.assistantMessage({ content: callsOf(said, record.callId).slice(0, 1), options: said.options })
   }
-  const params = Option.getOrElse(toJson(record.requested?.arguments), () => null)
+  const params = Option.getOrElse(toJson(record.attempts.requested?.arguments), () => null)
   return Prompt.assistantMessage({
     content: [Prompt.toolCallPart({ id: record.callId, name: toolName(record), params, providerExecuted: false })]
   })
@@ -48,7 +52,7 @@ const messageOf = (record: CallRecord): Prompt.Message => {
 
 /** The result of a call that no model made: it is over with its attempt. */
 const answered = (log: WriteLog, write: LoggedWrite, { attempt: { call: { record } }, info, success }: Intended) => {
-  const value = record.answered
+  const value = record.outcome.answered
   // Untrusted text is read by a model only in its envelope, which no one has made here.
   const encoded = value === undefined || info.untrusted
     ? Effect.succeedNone
@@ -56,11 +60,11 @@ const answered = (log: WriteLog, write: LoggedWrite, { attempt: { call: { record
       Option.Option<Schema.Json>
     >
   return Effect.flatMap(encoded, (json) =>
-    Option.isNone(json) || record.happened !== "yes"
+    Option.isNone(json) || record.outcome.happened !== "yes"
       ? log.end(write, outcomeOf(record))
       : log.answer(write, "completed", () =>
         resultsMessage([{
-          call: { id: write.callId, name: info.name, params: record.requested?.arguments },
+          call: { id: write.callId, name: info.name, params: record.attempts.requested?.arguments },
           isFailure: false,
           encoded: json.value ?? null,
           modelOutput: undefined,
@@ -68,7 +72,7 @@ const answered = (log: WriteLog, write: LoggedWrite, { attempt: { call: { record
         }])))
 }
 
-const argumentsOf = ({ requested }: CallRecord): unknown =>
+const argumentsOf = ({ attempts: { requested } }: CallRecord): unknown =>
   Result.getOrElse(Arguments.read(requested?.arguments), () => requested?.arguments)
 
 /** Executes an attempt, once the journal or the write log of its run has its start. */

@@ -14,8 +14,9 @@ import { addDone, removeDone } from "../run/noteDone.ts"
 import type { Run } from "../run/run.ts"
 import * as Arguments from "./arguments.ts"
 import type { Call } from "./call.ts"
-import type { CallRecord, ToolInfo } from "./record.ts"
-import { rootOf } from "./record.ts"
+import { rootOf } from "./outerCalls.ts"
+import type { CallRecord } from "./record/record.ts"
+import type { ToolInfo } from "./toolInfo.ts"
 
 /**
  * Names a write: the same in each life of a run. A call that is made again under its key is one write. Without a key each call is one:
@@ -24,7 +25,10 @@ import { rootOf } from "./record.ts"
 const idOf = ({ call: { id, identity = id, record }, info, isKeyed }: Executed, { scope }: Run): string =>
   `${scope}/${info.name.length}:${info.name}/${identity}${isKeyed ? "" : `@${record.callId}`}`
 
-const knownOf = (exit: Exit.Exit<unknown, unknown>, { happened }: CallRecord): DoneWrite["known"] | undefined => {
+const knownOf = (
+  exit: Exit.Exit<unknown, unknown>,
+  { outcome: { happened } }: CallRecord
+): DoneWrite["known"] | undefined => {
   if (Exit.isSuccess(exit)) return "done"
   if (happened === "no") return undefined
   const error = exit.cause.reasons.find(Cause.isFailReason)?.error
@@ -53,7 +57,7 @@ const writeOf = (executed: Executed, run: Run, known: DoneWrite["known"]): DoneW
   const { call, encoded, info } = executed
   const id = idOf(executed, run)
   // The attempt of raced ones that ends last has no claim any more.
-  const intent = executed.intent ?? call.record.claim?.intent ?? run.done?.get(id)?.write.intent
+  const intent = executed.intent ?? call.record.claiming.claim?.intent ?? run.done?.get(id)?.write.intent
   return {
     id,
     tool: info.name,
@@ -82,7 +86,7 @@ export const noteDone = (executed: Executed, exit: Exit.Exit<unknown, unknown>):
   addDone(
     run,
     write,
-    live && { ...live, info, record: call.record, value: Exit.isSuccess(exit) ? exit.value : undefined },
+    live && { ...live, info, outcome: call.record.outcome, value: Exit.isSuccess(exit) ? exit.value : undefined },
     position
   )
 }

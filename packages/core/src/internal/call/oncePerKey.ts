@@ -29,9 +29,22 @@ import type { Call } from "./call.ts"
 import { close, recordStart } from "./happened.ts"
 import { encodedResult, hasBegun, isNotedByAnother, noteDone } from "./noteDone.ts"
 import { noteLedgerAnswer } from "../run/ledgerAnswers.ts"
-import { type AttemptError, errorFields, rootOf, subjectOf } from "./record.ts"
+import type { AttemptError } from "./attemptError.ts"
+import { rootOf } from "./outerCalls.ts"
+import {
+  dropClaim,
+  endHold,
+  endMaking,
+  finishAsking,
+  holdClaim,
+  keepSettle,
+  startAsking,
+  takeSettle
+} from "./record/claiming.ts"
+import { keepEffects, noteAnswer, noteEffects, noteExecuted } from "./record/outcome.ts"
 import { keyPlaces, keysBefore } from "./ownKeys.ts"
 import { replay, storedOutcome } from "./storedOutcome.ts"
+import { errorFields, subjectOf } from "./callSubject.ts"
 
 /** The attempt that asks. */
 export interface Asking {
@@ -86,7 +99,7 @@ const identify = (idempotency: Idempotency, { call, params, raw, run, tool }: As
 const claimantOf = ({ key, namespace }: Idempotency, { call: { record }, run }: Asking): Claimant | undefined =>
   key === undefined || namespace !== undefined
     ? undefined
-    : { agent: run?.path.at(-1), tool: record.tool, run: run && new WeakRef(run.admitted) }
+    : { agent: run?.path.at(-1), tool: record.attempts.tool, run: run && new WeakRef(run.admitted) }
 
 /** What cannot be recorded is logged: as the operator's projection, without what the `Redaction` takes out. */
 const quietly =
@@ -182,8 +195,8 @@ const underKey = <A, E, R, E2>(
 
   const ended = (claim: Claim, exit: Exit.Exit<A, E>): Effect.Effect<void, E2, unknown> => {
     // Nothing began, or all that began is known to have done nothing: the key is free again.
-    if (record.happened === "no" || isOnlyLookedFor(exit)) {
-      return record.holders > 0 ? Effect.void : closing(freed(quietly(asking, "release")(claim.release)))
+    if (record.outcome.happened === "no" || isOnlyLookedFor(exit)) {
+      return record.claiming.holders > 0 ? Effect.void : closing(freed(quietly(asking, "release")(claim.release)))
     }
     return Effect.flatMap(
       Effect.catchTag(storedOutcome(success, exit, record), "SchemaError", () => Effect.undefined),
@@ -218,9 +231,9 @@ const underKey = <A, E, R, E2>(
 
   /** Gives the claim up. An attempt that comes before that is done waits: it would find a key that nobody is at work under. */
   const closing = (closed: Effect.Effect<void>): Effect.Effect<void> => {
-    record.claim = undefined
-    const mine = record.asking = Deferred.makeUnsafe<void>()
-    return Effect.onExit(closed, () => Effect.sync(() => record.asking === mine ? asked() : undefined))
+    dropClaim(record)
+    const mine = startAsking(record)
+    return Effect.onExit(closed, () => Effect.sync(() => finishAsking(record, mine)))
   }
 
   const freed = (released: Effect.Effect<void>): Effect.Effect<void> => Effect.flatMap(released, () => settle(call))
@@ -231,18 +244,17 @@ const underKey = <A, E, R, E2>(
       Effect.catch(claim.confirm, (error) => verdicts.unavailable(error.reason)),
       (isHeld): Effect.Effect<A, E | E2, R> => {
         if (isHeld) return execute(key, isAgain)
-        record.claim = undefined
+        dropClaim(record)
         return Effect.andThen(reported(asking, "lost"), verdicts.unknown(0))
       }
     )
 
   /** Counts a holder of the claim at once, so that nobody gives the claim back too early. The effect is run, once. */
   const begun = (claim: Claim, key: string, isAgain = false): Effect.Effect<A, E | E2, R> => {
-    record.claim = claim
-    record.holders++
-    asked()
+    holdClaim(record, claim)
+    finishAsking(record)
     return Effect.onExit(restore(held(claim, key, isAgain)), (exit) => {
-      record.holders--
+      endHold(record)
       return ended(claim, exit as Exit.Exit<A, E>) as Effect.Effect<void, E2>
     })
   }
@@ -252,7 +264,7 @@ const underKey = <A, E, R, E2>(
   /** Counts what an earlier life of the run has executed, and did not live to write into its journal. */
   const countedAgain = <B, E3, R3>(entry: Entry, answer: Effect.Effect<B, E3, R3>): Effect.Effect<B, E3, R3> =>
     Effect.suspend(() => {
-      if (record.executed || !isOfRun(entry)) return answer
+      if (record.outcome.executed || !isOfRun(entry)) return answer
       use(run, "toolCalls", 1)
       recordStart(run, record, "yes", () => run!.clock.currentTimeMillisUnsafe())
       const executed = openEntry({ call, number: numberOf(record), run })
@@ -264,11 +276,11 @@ const underKey = <A, E, R, E2>(
 
   /** Notes what this call did in an earlier life of its run: what another run has done is not this one's to undo. */
   const noteAnswered = (value: unknown, entry: Entry, claim: string, encoded: Schema.Json | undefined): void => {
-    const info = record.tool!
+    const info = record.attempts.tool!
     const { arguments: hash, callId, id, tool } = entry
     const intent = { arguments: hash, callId, claim, id, tool }
     // What this life has executed itself stands where that began.
-    const { position } = record
+    const { outcome: { position } } = record
     const executed = { call, encoded, info, intent, isKeyed: true, live: undefined, position, run }
     const isOfCall = idempotency.key === undefined && idempotency.id === undefined
     // An earlier execution claimed under one name for all calls of the run: the write is of the call that was noted first.
@@ -308,7 +320,7 @@ const underKey = <A, E, R, E2>(
   ): Effect.Effect<A, E | E2, R> => {
     const unknown = verdicts.unknown(sinceMillis)
     const { reconcile } = idempotency
-    const before = { executed: record.executed, happened: record.happened, known: record.known }
+    const takeBack = keepEffects(record)
     const started = startedElsewhere(sinceMillis)
     if (reconcile === undefined && !idempotency.isDeduplicated) return Effect.andThen(started, unknown)
     const asked = reconcile === undefined
@@ -320,7 +332,7 @@ const underKey = <A, E, R, E2>(
       (taken): Effect.Effect<A, E | E2, R> => {
         // Another call has taken it in the meantime: this call waits for that one.
         if (!taken) {
-          Object.assign(record, before)
+          takeBack()
           return ask(identity)
         }
         return Effect.flatMap(asked, (found): Effect.Effect<A, E | E2, R> => {
@@ -328,12 +340,12 @@ const underKey = <A, E, R, E2>(
           if (found._tag === "StillUnknown" && !isSentAgain) return unknown
           if (found._tag !== "Happened") {
             // Of a write that is sent again nobody knows whether it had happened.
-            if (!isSentAgain) Object.assign(record, before)
+            if (!isSentAgain) takeBack()
             return Effect.flatMap(unavailable(claim.resume), (isHeld) => isHeld ? begun(claim, identity.key) : unknown)
           }
-          record.executed = true
-          record.happened = record.known = "yes"
-          record.answered = { value: found.result }
+          noteExecuted(record, true)
+          noteEffects(record, "yes")
+          noteAnswer(record, { value: found.result })
           return Effect.flatMap(encodedResult(success, found.result), (encoded) => {
             noteAnswered(found.result, entry, claim.intent.claim, encoded)
             return Effect.onExit(
@@ -363,7 +375,7 @@ const underKey = <A, E, R, E2>(
 
   const ask = (identity: Identity): Effect.Effect<A, E | E2, R> => {
     // The key that the call held before it was left: nobody else has it under this name.
-    const before = record.claim
+    const before = record.claiming.claim
     // The same holder in each life of a run, which repeats the call under its key; unless it can ask what happened.
     const holder = before !== undefined
       ? Effect.succeed(before.intent.claim)
@@ -377,7 +389,7 @@ const underKey = <A, E, R, E2>(
           warnOfDrawnId(ledger, idempotency, run, tool),
           () =>
             ledger.claim(intent, (settle) => {
-              record.settle = settle
+              keepSettle(record, settle)
             }, claimantOf(idempotency, asking))
         ))
     }) as Effect.Effect<Claimed, LedgerError>
@@ -388,7 +400,7 @@ const underKey = <A, E, R, E2>(
         (error) => Effect.andThen(before === undefined ? Effect.void : settle(call), verdicts.unavailable(error.reason))
       ),
       (answer) => {
-        record.claim = undefined
+        dropClaim(record)
         return claimed(
           answer._tag === "Begun" && before !== undefined ? { ...answer, isAgain: false } : answer,
           identity
@@ -397,16 +409,9 @@ const underKey = <A, E, R, E2>(
     )
   }
 
-  /** The attempts of a call that wait for the one that asks go on. */
-  const asked = (): void => {
-    const { asking } = record
-    record.asking = undefined
-    if (asking !== undefined) Deferred.doneUnsafe(asking, Effect.void)
-  }
-
   /** Asks once for all attempts of a call: of those that are raced, one asks, and the others have its claim. */
   const claiming = (identity: Identity): Effect.Effect<A, E | E2, R> => {
-    const { asking, claim } = record
+    const { claiming: { asking, claim } } = record
     if (claim !== undefined && (claim.intent.id !== identity.id || claim.intent.arguments !== identity.hash)) {
       return verdicts.conflict(identity.id)
     }
@@ -414,9 +419,9 @@ const underKey = <A, E, R, E2>(
       return Effect.andThen(restore(Deferred.await(asking)), Effect.suspend(() => claiming(identity)))
     }
     // Without `settle` the call was left in the meantime, and its lease given up.
-    if (claim !== undefined && record.settle !== undefined) return begun(claim, identity.key)
-    const mine = record.asking = Deferred.makeUnsafe<void>()
-    return Effect.onExit(ask(identity), () => Effect.sync(() => record.asking === mine ? asked() : undefined))
+    if (claim !== undefined && record.claiming.settle !== undefined) return begun(claim, identity.key)
+    const mine = startAsking(record)
+    return Effect.onExit(ask(identity), () => Effect.sync(() => finishAsking(record, mine)))
   }
 
   /** Another key than in an earlier life of the run: what was begun under that one may have happened. */
@@ -428,7 +433,7 @@ const underKey = <A, E, R, E2>(
 
   /** Records a key of the program's own, of a run that has a journal: one that is drawn would be another in its next life. */
   const kept = (identity: Identity, journal: Journal): Effect.Effect<A, E | E2, R> => {
-    const { attempts } = record
+    const { attempts: { count: attempts } } = record
     const place = `${keyPlaces(run!, tool, call)}${attempts}`
     const before = journal.find("write", place)
     if (before !== undefined) return before === identity.id ? claiming(identity) : otherKey
@@ -446,13 +451,11 @@ const underKey = <A, E, R, E2>(
 }
 
 /** A call is left that a tool or a program has made. Its claim is kept until nobody makes it any more. */
-export const leave = (call: Call): Effect.Effect<void> => --call.record.made > 0 ? Effect.void : settle(call)
+export const leave = (call: Call): Effect.Effect<void> => endMaking(call.record) > 0 ? Effect.void : settle(call)
 
 /** Lets those go on who wait for a call. Done at the end of each call, whatever came of it. */
 export const settle = ({ record }: Call): Effect.Effect<void> => {
-  const waiting = record.settle
-  record.settle = undefined
-  return waiting ?? Effect.void
+  return takeSettle(record) ?? Effect.void
 }
 
 /** The signal of the ledger's refusal under `Recovery.idempotent`: recovery within that operator does not see it. */

@@ -8,7 +8,7 @@ import { fromIssue } from "../foundation/schemaIssues.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import * as Arguments from "./arguments.ts"
 import { ToolCall } from "./call.ts"
-import { errorFields } from "./record.ts"
+import { errorFields } from "./callSubject.ts"
 
 /** Decodes the arguments of the last attempt, the model's or a fixer's. Fails where they never fitted. */
 export const parametersOf = (parameters: Schema.Top): Effect.Effect<unknown, InvalidArgs, unknown> => {
@@ -17,7 +17,7 @@ export const parametersOf = (parameters: Schema.Top): Effect.Effect<unknown, Inv
     const { record } = call
     const invalid = (issues: ReadonlyArray<Issue>) =>
       Effect.fail(stackless(() => new InvalidArgs({ ...errorFields(record), issues })))
-    const read = Arguments.read((record.requested ?? call).arguments)
+    const read = Arguments.read((record.attempts.requested ?? call).arguments)
     return Result.isFailure(read)
       ? invalid(read.failure)
       : Effect.catch(decode(read.success), (error) => invalid(fromIssue(error.issue, { messages: true })))

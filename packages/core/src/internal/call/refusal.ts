@@ -12,7 +12,8 @@ import type { Call } from "./call.ts"
 import { stopped } from "./stop.ts"
 import { unknownOutcome } from "./happened.ts"
 import { isWrite, type PassThrough } from "./execution.ts"
-import { type AttemptError, subjectOf } from "./record.ts"
+import type { AttemptError } from "./attemptError.ts"
+import { subjectOf } from "./callSubject.ts"
 
 /** Whether the process-wide budget, if there is one, pays for one more retry. */
 export const withdraw = (context: Context.Context<never>): Effect.Effect<boolean> =>
@@ -24,7 +25,7 @@ export const withdraw = (context: Context.Context<never>): Effect.Effect<boolean
  * interrupted, as what it would repeat was.
  */
 const cutOff = (call: Call): Exit.Exit<never, OutcomeUnknown> | Effect.Effect<never> => {
-  const { gate, tool } = call.record
+  const { gate, attempts: { tool } } = call.record
   if (tool === undefined || isWrite(tool) || tool.passesKey || call.idempotency !== undefined) {
     return Exit.fail(unknownOutcome(call.record))
   }
@@ -55,7 +56,7 @@ export const refuse = (
   run: Run | undefined,
   because?: "retry_budget"
 ): Effect.Effect<never, AttemptError | PassThrough> => {
-  const { answered, lastError } = call.record
+  const { outcome: { answered, lastError } } = call.record
   const said = answered === undefined
     ? lastError === undefined ? undefined : Exit.fail(lastError as AttemptError | PassThrough)
     : Exit.succeed(answered.value as never)

@@ -11,7 +11,9 @@ import { stopped } from "./stop.ts"
 import { comingBy, noteMet } from "./hiddenBeginning.ts"
 import { recordStart } from "./happened.ts"
 import { oncePerKey, type Refusals } from "./oncePerKey.ts"
-import { type AttemptError, forEachAround, rootOf } from "./record.ts"
+import type { AttemptError } from "./attemptError.ts"
+import { forEachAround, rootOf } from "./outerCalls.ts"
+import { clearStop } from "./record/admission.ts"
 
 type Attempting<A, R> = Effect.Effect<A, AttemptError | PassThrough, R>
 
@@ -31,7 +33,7 @@ export const unlessBegun = <Params, A, D, R>(
 ): Attempting<A, R> => {
   const { call, run } = attempt
   const { record } = call
-  const idempotency = rootOf(record).mayHaveBegun ? idempotencyOf(tool, call) : undefined
+  const idempotency = rootOf(record).replay.mayHaveBegun ? idempotencyOf(tool, call) : undefined
   if (idempotency === undefined || call.lookupOnly === true) return refusal
   const unknown = Effect.suspend(() => {
     recordStart(run, record, "unknown", () => run!.clock.currentTimeMillisUnsafe())
@@ -64,11 +66,11 @@ export const stoppedUnlessBegun = <Params, A, D, R, B>(
   then: (answer: B) => Attempting<A, R>
 ): Attempting<A, R> => {
   const { call, call: { record } } = refused.attempt
-  if (!rootOf(record).mayHaveBegun) return Effect.flatMapEager(admitted, then)
+  if (!rootOf(record).replay.mayHaveBegun) return Effect.flatMapEager(admitted, then)
   return Effect.matchCauseEffect(admitted, {
     onSuccess: then,
     onFailure: (cause) => {
-      const stop = record.stop
+      const stop = record.admission.stop
       if (stop === undefined || stop.of !== undefined || !Cause.hasInterrupts(cause)) return Effect.failCause(cause)
       unstop(call.record)
       return unlessBegun(tool, refused, stopped(call, stop))
@@ -78,8 +80,8 @@ export const stoppedUnlessBegun = <Params, A, D, R, B>(
 
 /** Takes a stop back, also from the calls around. */
 const unstop = (record: Refused<unknown>["attempt"]["call"]["record"]): void => {
-  record.stop = undefined
+  clearStop(record)
   forEachAround(record, (around) => {
-    if (around.stop?.of === record) around.stop = undefined
+    if (around.admission.stop?.of === record) clearStop(around)
   })
 }

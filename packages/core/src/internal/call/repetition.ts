@@ -2,8 +2,9 @@
 import { ExecutionError, type FailedAttempt, InvalidArgs, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import { tagOf } from "../foundation/errorTags.ts"
 import { isRetried, moment } from "../foundation/retried.ts"
-import type { CallRecord, Repetition } from "./record.ts"
-import type { RetryProgress } from "./retryProgress.ts"
+import { noteMoment } from "./record/attempts.ts"
+import type { CallRecord } from "./record/record.ts"
+import { addRepetition, decide, type Repetition } from "./record/recovering.ts"
 
 /** A code, and no prose. */
 const code = /^[\w.-]{1,40}$/
@@ -24,14 +25,14 @@ const failureOf = (error: unknown): string | undefined => {
 
 /** Notes that an attempt is made after the last one's failure: as a retry, or with the arguments of a fixer. */
 export const noteRepetition = (record: CallRecord, attempt: number): void => {
-  const last = record.causes.at(-1)
+  const last = record.attempts.causes.at(-1)
   const failure = last === undefined ? "" : kindOf(last)
-  ;(record.repetitions ??= []).push({ failure, attempt, isFix: record.fixed })
+  addRepetition(record, { failure, attempt, isFix: record.attempts.isFix })
 }
 
 /** Whether a level that began after `from` attempts has itself met an error by another attempt. */
 const isRepeatedSince = (
-  { repetitions }: CallRecord,
+  { recovering: { repetitions } }: CallRecord,
   from: number,
   error: unknown,
   counts: (repetition: Repetition) => boolean = () => true
@@ -56,17 +57,17 @@ const isExhaustedWithin = (error: unknown): boolean =>
 
 /** Whether a layer within the last attempt has given its error up: a call that the executor made, or a request of it. */
 const isGivenUpWithin = (record: CallRecord, error: unknown): boolean =>
-  isExhaustedWithin(error) || isRetried(error, record.moment)
+  isExhaustedWithin(error) || isRetried(error, record.attempts.moment)
 
 /** Notes that an attempt starts: after the last one's failure, if there is one. */
 export const noteStart = (record: CallRecord): void => {
-  if (record.attempts > 0) noteRepetition(record, record.attempts + 1)
-  record.moment = moment()
+  if (record.attempts.count > 0) noteRepetition(record, record.attempts.count + 1)
+  noteMoment(record, moment())
 }
 
 /** Whether the last attempt was made with these arguments, and its error was given up. */
 export const isGivenUp = (record: CallRecord, args: unknown): boolean =>
-  record.requested?.arguments === args && isGivenUpWithin(record, record.lastError)
+  record.attempts.requested?.arguments === args && isGivenUpWithin(record, record.outcome.lastError)
 
 /**
  * The one rule of all retries: whether an error was retried by a layer within, for the same reason. `from`: the attempts before
@@ -76,28 +77,20 @@ export const isRetriedWithin = (record: CallRecord, from: number, error: unknown
   isGivenUpWithin(record, error) || isRepeatedSince(record, from, error, ({ isFix }) => !isFix)
 
 /** Whether a level within has decided about an error. */
-export const isDecided = ({ decided }: CallRecord, error: unknown): boolean => decided?.has(error) === true
+export const isDecided = ({ recovering: { decided } }: CallRecord, error: unknown): boolean =>
+  decided?.has(error) === true
 
 /** Whether a level within rethrows an error by name. */
-export const isRethrown = ({ decided }: CallRecord, error: unknown): boolean => decided?.get(error) === "rethrown"
+export const isRethrown = ({ recovering: { decided } }: CallRecord, error: unknown): boolean =>
+  decided?.get(error) === "rethrown"
 
 /** Notes that a level rethrows an error: no level around it retries or fixes it. */
 export const rethrowError = (record: CallRecord, error: unknown): void => {
-  ;(record.decided ??= new Map()).set(error, "rethrown")
+  decide(record, error, "rethrown")
 }
 
 /** Notes that a level has repeated an error in vain, if it did. It began after `from` attempts. */
 export const decideLevel = (record: CallRecord, from: number, error: unknown): void => {
   if (isDecided(record, error) || !isRepeatedSince(record, from, error)) return
-  ;(record.decided ??= new Map()).set(error, "repeated")
-}
-
-/** How far a retry has come in a call. */
-export const progressOf = (record: CallRecord, retry: object): RetryProgress => {
-  const all = record.retries ??= new Map()
-  const known = all.get(retry)
-  if (known !== undefined) return known
-  const progress: RetryProgress = { times: 0, from: 0, step: undefined }
-  all.set(retry, progress)
-  return progress
+  decide(record, error, "repeated")
 }

@@ -3,7 +3,9 @@ import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import { signal, signalOf } from "../foundation/signal.ts"
 import type { Call } from "./call.ts"
-import { type CallRecord, forEachAround, type Stop } from "./record.ts"
+import { forEachAround } from "./outerCalls.ts"
+import { setStop, setStopWithin } from "./record/admission.ts"
+import type { CallRecord, Stop } from "./record/record.ts"
 
 /** The signal of a stopped call. The call's record holds the stop, so that swallowing the signal does not help. */
 export class CallStopped {
@@ -14,11 +16,11 @@ export class CallStopped {
 export const isStop = (reason: Cause.Reason<unknown>): boolean => signalOf(reason) instanceof CallStopped
 
 /** Whether a call may not run, or the one that it is made in. */
-export const isStopped = ({ gate, parent, stop }: CallRecord): boolean =>
+export const isStopped = ({ gate, parent, admission: { stop } }: CallRecord): boolean =>
   stop !== undefined || (parent !== undefined && gate !== undefined && isStopped(parent))
 
 /** Whether an attempt waits in the agent that is its tool: it goes on when the agent does. Of several that wait it is the first. */
-export const waitsInAgent = ({ stop }: CallRecord, attempt: number): boolean =>
+export const waitsInAgent = ({ admission: { stop } }: CallRecord, attempt: number): boolean =>
   stop?._tag === "Nested" && stop.attempt === attempt
 
 /** Stops a call that has been stopped, or that is made in one that was. */
@@ -26,10 +28,10 @@ export const stopAgain: Effect.Effect<never> = signal(new CallStopped())
 
 /** Stops a call, and the calls of an agent that it is made in. The effect has stopped it when it is made. */
 export const stopNow = ({ record }: Call, stop: Stop): Effect.Effect<never> => {
-  record.stop = stop
+  setStop(record, stop)
   if (record.gate !== undefined) {
     const within = { ...stop, of: record }
-    forEachAround(record, (around) => void (around.stop ??= within))
+    forEachAround(record, (around) => setStopWithin(around, within))
   }
   return stopAgain
 }

@@ -10,13 +10,15 @@ import { PartialSuccess, Pending } from "../../ToolError.ts"
 import { toJson } from "../foundation/jsonValue.ts"
 import type { Marks, Outcome } from "../idempotency/store.ts"
 import { type Degraded, markOf } from "../projection/degraded.ts"
-import type { CallRecord, ErrorFields } from "./record.ts"
-import { noteDegraded, noteRead } from "./record.ts"
+import type { ErrorFields } from "./callSubject.ts"
+import { noteRead } from "./readWithin.ts"
+import { forgetDegraded, noteDegraded } from "./record/marks.ts"
+import type { CallRecord } from "./record/record.ts"
 
 const json = Schema.encodeUnknownEffect(Schema.toCodecJson(Schema.Unknown))
 
 /** What is to be known of what a call came to: whose words it may hold, and what of it came from elsewhere. */
-const marksOf = ({ degraded, read }: CallRecord): { readonly marks?: Marks } =>
+const marksOf = ({ marks: { degraded, read } }: CallRecord): { readonly marks?: Marks } =>
   degraded === undefined && read === undefined ? {} : {
     marks: {
       ...(read === undefined ? undefined : { taintedBy: [...read] }),
@@ -100,7 +102,7 @@ export const replay = (
   success: Schema.Top,
   outcome: Outcome
 ): Effect.Effect<unknown, unknown, unknown> => {
-  record.degraded = undefined
+  forgetDegraded(record)
   if (outcome.marks !== undefined) noteMarks(record, outcome.marks)
   switch (outcome._tag) {
     case "Result":

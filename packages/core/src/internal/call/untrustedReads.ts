@@ -1,7 +1,8 @@
 /** Untrusted reads: the tools whose text a call of the model, or the run itself, has read. */
 import { addTaint } from "../run/run.ts"
 import type { Attempt } from "./attemptLog.ts"
-import { noteRead, outerOf } from "./record.ts"
+import { outerOf } from "./outerCalls.ts"
+import { noteRead } from "./readWithin.ts"
 
 /** Notes that an untrusted tool is read: within a call of the model, or by the run itself in `instructions` or `prepareTurn`. */
 export const noteUntrusted = ({ call: { record }, run }: Attempt, name: string): void => {

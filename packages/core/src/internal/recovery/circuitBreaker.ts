@@ -9,7 +9,7 @@ import * as Result from "effect/Result"
 import type * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Arguments from "../call/arguments.ts"
 import { hasFailedBefore } from "../call/earlierAttempts.ts"
-import { errorFields, subjectOf, toolName } from "../call/record.ts"
+import { errorFields, subjectOf, toolName } from "../call/callSubject.ts"
 import { signalIn } from "../foundation/signal.ts"
 import { CallStopped } from "../call/stop.ts"
 import { BudgetStop } from "../run/account.ts"
@@ -125,7 +125,7 @@ export const circuitBreaker: {
     const isFailure = (options?.isFailure ?? isServiceFailure) as (error: unknown) => boolean
 
     const classify = (exit: Exit.Exit<A, E>): CircuitBreaker.Outcome => {
-      if (!current.record.executed) return ignored
+      if (!current.record.outcome.executed) return ignored
       if (Exit.isSuccess(exit)) return success
       if (Cause.hasInterruptsOnly(exit.cause) || signalIn(exit.cause, isControl) !== undefined) {
         return ignored
@@ -182,10 +182,12 @@ export const circuitBreaker: {
     )
     if (Result.isFailure(outcome)) {
       // What is known of a write that was executed is not changed by a circuit that opened after it.
-      if (current.record.executed && current.record.tool?.effects === "write") {
+      if (current.record.outcome.executed && current.record.attempts.tool?.effects === "write") {
         return yield* Effect.provideService(call, ToolCall, { ...current, closed: true })
       }
-      const found = isKeyed(current) && current.record.attempts === 0 ? yield* askLedgerOnly(current, call) : undefined
+      const found = isKeyed(current) && current.record.attempts.count === 0
+        ? yield* askLedgerOnly(current, call)
+        : undefined
       if (found !== undefined) {
         return yield* found
       }

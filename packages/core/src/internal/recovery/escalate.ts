@@ -3,7 +3,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Types from "effect/Types"
-import { subjectOf } from "../call/record.ts"
 import { toolFailure } from "../projection/failures.ts"
 import { before } from "../foundation/sequence.ts"
 import { CurrentRun, emit } from "../run/run.ts"
@@ -23,6 +22,7 @@ import {
   type Tagged,
   type TagOf
 } from "../foundation/errorTags.ts"
+import { subjectOf } from "../call/callSubject.ts"
 
 /** @internal Hands an error to the model. */
 export const escalateError = (

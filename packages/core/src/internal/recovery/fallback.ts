@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as Types from "effect/Types"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { inPlace, overtaken } from "../call/happened.ts"
-import { noteDegraded, subjectOf } from "../call/record.ts"
+import { noteDegraded } from "../call/record/marks.ts"
 import type { Degraded } from "../projection/degraded.ts"
 import { CurrentRun, emit } from "../run/run.ts"
 import { ToolCall } from "../call/call.ts"
@@ -18,6 +18,7 @@ import {
   type Tagged,
   type TagOf
 } from "../foundation/errorTags.ts"
+import { subjectOf } from "../call/callSubject.ts"
 
 /**
  * Failures that another answer may take the place of. `OutcomeUnknown` is not among them: nobody knows what happened. A write

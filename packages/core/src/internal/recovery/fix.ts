@@ -20,7 +20,11 @@ import {
   type OtherTags,
   type TagOf
 } from "../foundation/errorTags.ts"
-import { type CallRecord, subjectOf, toolName } from "../call/record.ts"
+import { subjectOf, toolName } from "../call/callSubject.ts"
+import { markFix } from "../call/record/attempts.ts"
+import { noteByFixer } from "../call/record/children.ts"
+import type { CallRecord } from "../call/record/record.ts"
+import { closeCall, noteFixed } from "../call/record/recovering.ts"
 import { isDecided } from "../call/repetition.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { isInterruption } from "../foundation/signal.ts"
@@ -29,8 +33,7 @@ import * as Telemetry from "../run/counters.ts"
 import { CurrentRun, emit, use } from "../run/run.ts"
 import { escalateAs } from "./escalate.ts"
 import { looked } from "./guardedWords.ts"
-import type { FixRequest } from "./fixRequest.ts"
-import { type FixTag, renderFixRequest, requestOf } from "./fixRequest.ts"
+import { type FixRequest, type FixTag, renderFixRequest, requestOf } from "./fixRequest.ts"
 
 /** A final result in place of new arguments: what {@link fixResult} makes. */
 export class FixResult<out A> {
@@ -143,8 +146,8 @@ const fixOutcome = (exit: Exit.Exit<Option.Option<Answer>, unknown>): {
 }
 
 /** Notes what a fixer has written: it is not asked again about a call that goes on with what it answered. */
-const noteByFixer = (record: CallRecord, before: ReadonlySet<CallRecord>): void => {
-  for (const write of record.within ?? []) if (!before.has(write)) (record.byFixers ??= new Set()).add(write)
+const noteWrites = (record: CallRecord, before: ReadonlySet<CallRecord>): void => {
+  for (const write of record.children.within ?? []) if (!before.has(write)) noteByFixer(record, write)
 }
 
 /** Asks a fixer once: charged, watched, and its ways of giving up told apart. */
@@ -161,7 +164,7 @@ const ask = <FE, FR>(
     const subject = { ...subjectOf(current.record), fixer: fixer.name, fix }
     const tool = toolName(current.record)
     const request = looked(context, current, error, requestOf(current, error, fix, Context.get(context, Redaction)))
-    const begunBefore = new Set(current.record.within)
+    const begunBefore = new Set(current.record.children.within)
     let isTold = false
     const started = emit(run, () => {
       isTold = true
@@ -174,7 +177,7 @@ const ask = <FE, FR>(
         const { reason, severity } = failure
         return escalateAs(current, context, escalation(current, { reason, severity, error }))
       }
-      if (failure instanceof AgentException) current.record.closedBy = { error: failure, fixer }
+      if (failure instanceof AgentException) closeCall(current.record, failure, fixer)
       return Effect.fail(failure)
     }
     const asked = bounded(
@@ -188,7 +191,7 @@ const ask = <FE, FR>(
         Telemetry.countToolFix(context, { tool, fixer: fixer.name })
       })),
       Effect.andThen(after(before(started, () => asked), finished)),
-      Effect.onExit(() => Effect.sync(() => noteByFixer(current.record, begunBefore))),
+      Effect.onExit(() => Effect.sync(() => noteWrites(current.record, begunBefore))),
       Effect.catch(gaveUp),
       Effect.map(Option.match({
         onNone: (): Answer => declined,
@@ -262,7 +265,7 @@ export const fix =
         failure,
         (error) =>
           Effect.flatMap(ToolCall, (current): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> => {
-            const { claim, closedBy } = current.record
+            const { claiming: { claim }, recovering: { closedBy } } = current.record
             if (closedBy !== undefined) return Effect.fail(closedBy.fixer === fixer ? closedBy.error as FE : error)
             return fixes >= times || !mayRunAgain(current) || claim !== undefined || isDecided(current.record, error)
               ? Effect.fail(error)
@@ -273,9 +276,8 @@ export const fix =
                 if (answer instanceof FixDeclined) {
                   return Effect.fail(error)
                 }
-                current.record.fixed = true
-                current.record.fixedBy = fixer.name
-                current.record.fixedArguments = answer
+                markFix(current.record)
+                noteFixed(current.record, fixer.name, answer)
                 return Effect.provideService(attempt(fixes + 1), ToolCall, { ...current, arguments: answer })
               })
           })

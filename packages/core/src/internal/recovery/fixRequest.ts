@@ -90,7 +90,7 @@ export const requestOf = (
   fix: number,
   redactor: Redactor
 ): FixRequest => {
-  const { read = [], tool } = call.record
+  const { marks: { read = [] }, attempts: { tool } } = call.record
   const message = error._tag === "ExecutionError" ? error.declared?.model : undefined
   return {
     tool: tool?.name ?? "",

@@ -6,7 +6,8 @@ import { Redaction } from "../../Redaction.ts"
 import type { Escalation, ExecutionError, InvalidArgs } from "../../ToolError.ts"
 import type { Call } from "../call/call.ts"
 import { noteAudited } from "../call/audited.ts"
-import { type CallRecord, toolName } from "../call/record.ts"
+import { toolName } from "../call/callSubject.ts"
+import type { CallRecord } from "../call/record/record.ts"
 import { randomId } from "../foundation/digest.ts"
 import { shownToModel, userTextsOf } from "../projection/audiences.ts"
 import { isOwn, toolFailure } from "../projection/failures.ts"
@@ -23,7 +24,7 @@ const blockedBy = (
 ): Effect.Effect<UnsafeOutput | undefined> => {
   const guard = Context.get(context, OutputGuard)
   if (guard === undefined) return Effect.undefined
-  const { callId, read = [], tool } = record
+  const { callId, marks: { read = [] }, attempts: { tool } } = record
   const trust = tool?.untrusted === true || read.length > 0 ? "untrusted" : "trusted"
   return Effect.matchEager(guard({ tool: toolName(record), callId, trust, content }), {
     onSuccess: () => undefined,

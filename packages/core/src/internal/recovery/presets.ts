@@ -6,7 +6,9 @@ import { ToolCall } from "../call/call.ts"
 import { executorDefectIn } from "../call/executorDefect.ts"
 import { happened } from "../call/happened.ts"
 import { isWrite } from "../call/execution.ts"
-import { type CallRecord, errorFields } from "../call/record.ts"
+import { errorFields } from "../call/callSubject.ts"
+import { noteEffects } from "../call/record/outcome.ts"
+import type { CallRecord } from "../call/record/record.ts"
 import { isTransient as isTransientFailure } from "../projection/declaration.ts"
 import { escalateError } from "./escalate.ts"
 import { PolicyTypeId, policyWithoutFixes, type RecoveryPolicy, type TableWithoutFixes } from "./policy.ts"
@@ -130,7 +132,7 @@ export const keepGoing: RecoveryPolicy<
 })
 
 /** Whether a failure of a call says that it did nothing, as a typed failure would: no write, no key, and no call made within. */
-const isHarmless = ({ running, tool, within }: CallRecord): boolean =>
+const isHarmless = ({ outcome: { running }, attempts: { tool }, children: { within } }: CallRecord): boolean =>
   running === 0 && within === undefined && tool !== undefined && !isWrite(tool) && !tool.passesKey
 
 /** Types the defect of an executor: as the failure of a call whose outcome, if it is a write, is unknown. */
@@ -138,7 +140,7 @@ const typedDefects = (call: Effect.Effect<unknown, unknown, unknown>) =>
   Effect.catchCause(call, (cause) => {
     const defect = executorDefectIn(cause)
     return defect === undefined ? Effect.failCause(cause) : Effect.flatMap(ToolCall, ({ record }) => {
-      if (isHarmless(record)) record.happened = record.known = "no"
+      if (isHarmless(record)) noteEffects(record, "no")
       const fields = errorFields(record)
       const causes = [...fields.causes, { attempt: defect.attempt, error: "Defect", reason: defect }]
       return Effect.fail(

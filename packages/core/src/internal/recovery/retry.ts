@@ -8,9 +8,10 @@ import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
 import { recordWait, waitBefore } from "../call/earlierAttempts.ts"
 import { refuse, withdraw } from "../call/refusal.ts"
-import { subjectOf, toolName } from "../call/record.ts"
+import { subjectOf, toolName } from "../call/callSubject.ts"
+import { payRetry } from "../call/record/attempts.ts"
 import type { RetryProgress } from "../call/retryProgress.ts"
-import { isDecided, isRethrown, isRetriedWithin, progressOf } from "../call/repetition.ts"
+import { isDecided, isRethrown, isRetriedWithin } from "../call/repetition.ts"
 import { backOff, checkTimes } from "../foundation/backOff.ts"
 import { noteRetried } from "../foundation/retried.ts"
 import { before, valueOf } from "../foundation/sequence.ts"
@@ -19,6 +20,7 @@ import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import type { KnownCall, Misplaced, OnCalls, Tagged } from "../foundation/errorTags.ts"
+import { progressOf } from "../call/record/recovering.ts"
 
 /**
  * How often and when to try again. `times` are extra attempts, as in `Effect.retry`, counted for the call however often it
@@ -150,7 +152,7 @@ const mayRetry = (rule: Rule, error: unknown, context: Context.Context<ToolCall>
     progress.step === undefined ? Schedule.toStep(rule.schedule) : Effect.succeed(progress.step),
     (step) =>
       Effect.map(waited(progress, progress.step = step, call, run, error, context), (again) => {
-        if (again) progress.from = record.attempts
+        if (again) progress.from = record.attempts.count
         return again
       })
   )
@@ -179,12 +181,12 @@ const waited = (
     const waiting = Duration.isZero(delay) ? Effect.succeed(true) : Effect.as(Effect.sleep(delay), true)
     if (earlier !== undefined) {
       progress.times++
-      current.record.retryPaid = true
+      payRetry(current.record)
       return waiting
     }
     return Effect.flatMapEager(withdraw(context), (isPaid) => {
       if (!isPaid) return Effect.as(Effect.ignore(refuse(current, run, "retry_budget")), false)
-      current.record.retryPaid = true
+      payRetry(current.record)
       const retry = ++progress.times
       const told = emit(run, () => ({
         _tag: "ToolRetry",

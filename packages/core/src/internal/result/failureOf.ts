@@ -3,9 +3,10 @@ import * as Duration from "effect/Duration"
 import { Escalation, InvalidResult, isToolError, PartialSuccess, Timeout } from "../../ToolError.ts"
 import { mayBeRepeated } from "../call/execution.ts"
 import { happened, unknownOutcome } from "../call/happened.ts"
-import { type CallRecord, errorFields } from "../call/record.ts"
+import type { CallRecord } from "../call/record/record.ts"
 import * as Failures from "../projection/failures.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
+import { errorFields } from "../call/callSubject.ts"
 
 /** Failures of a call that was done, which say so. What recovery escalates of an error says what the error does. */
 const saysDone = (error: unknown): boolean =>
@@ -14,7 +15,7 @@ const saysDone = (error: unknown): boolean =>
     : error instanceof InvalidResult || error instanceof PartialSuccess
 
 /** Whether the model may make a call again: not a read within which something was written. */
-const mayBeMadeAgain = ({ tool, within }: CallRecord): boolean =>
+const mayBeMadeAgain = ({ attempts: { tool }, children: { within } }: CallRecord): boolean =>
   mayBeRepeated(tool!) && (tool!.effects === "idempotent" || within === undefined)
 
 const isUncertain = (record: CallRecord, error: unknown): boolean => {
@@ -54,7 +55,7 @@ export const failureOfEnded = (
   user?: Failures.UserTexts
 ): ToolFailure =>
   error === undefined && (record === undefined || !isUncertain(record, error))
-    ? Failures.notRun(record?.executed === true, traceId, user)
+    ? Failures.notRun(record?.outcome.executed === true, traceId, user)
     : failureOf(record, error, traceId, user)
 
 /** What is said of a call that may have been done, where nothing is known that it ended with. */
@@ -63,6 +64,6 @@ export const outcomeUnknown = (record: CallRecord, traceId: string, user?: Failu
 
 /** What is said of a call that was cut off and may not run again: a read gave no answer in time, and nothing more. */
 export const failureOfCutOff = (record: CallRecord, traceId: string, user?: Failures.UserTexts): ToolFailure =>
-  mayBeRepeated(record.tool!) && record.within === undefined
+  mayBeRepeated(record.attempts.tool!) && record.children.within === undefined
     ? Failures.toolFailure(new Timeout({ ...errorFields(record), after: Duration.zero }), traceId, user)
     : outcomeUnknown(record, traceId, user)

@@ -10,7 +10,8 @@ import * as Arguments from "../call/arguments.ts"
 import { answerWithin } from "../foundation/answerWithin.ts"
 import { hashOf, randomId } from "../foundation/digest.ts"
 import { Actor, Audit, type AuditRecord } from "../run/audit.ts"
-import type { CallRecord } from "../call/record.ts"
+import { takeAudited } from "../call/record/admission.ts"
+import type { CallRecord } from "../call/record/record.ts"
 import type { AuditedCall, Verdict } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
 
@@ -18,9 +19,8 @@ const given = (raw: unknown): unknown => Result.getOrElse(Arguments.read(raw), (
 
 /** Writes what is known of the calls that were made in a call, once. */
 export const auditWithin = (run: Run, record: CallRecord): Effect.Effect<void> => {
-  const { audited } = record
+  const audited = takeAudited(record)
   if (audited === undefined) return Effect.void
-  record.audited = undefined
   return Effect.forEach(audited.values(), ({ verdict, ...call }) => audit(run, call, verdict), { discard: true })
 }
 

@@ -5,8 +5,9 @@
 import type { Journal } from "../../Journal.ts"
 import { hasIntent, writesIntents } from "../call/intent.ts"
 import { recordStart } from "../call/happened.ts"
-import { newRecord } from "../call/newRecord.ts"
-import type { ToolInfo } from "../call/record.ts"
+import { setTool } from "../call/record/attempts.ts"
+import { newRecord } from "../call/record/record.ts"
+import type { ToolInfo } from "../call/toolInfo.ts"
 import * as Arguments from "../call/arguments.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { outcomeUnknown } from "../result/failureOf.ts"
@@ -35,7 +36,7 @@ export const unknownSince = (
   call: RequestedCall
 ): ToolFailure => {
   const record = newRecord(call.id, { around: within })
-  record.tool = tools.get(call.name)?.tool.info
+  setTool(record, tools.get(call.name)?.tool.info)
   recordStart(run, record, "unknown", () => run.clock.currentTimeMillisUnsafe())
   addExecuted(run, {
     tool: call.name,

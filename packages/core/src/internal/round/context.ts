@@ -4,7 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { ToolCall } from "../call/call.ts"
-import type { CallRecord, Gate, ToolInfo } from "../call/record.ts"
+import type { CallRecord, Gate } from "../call/record/record.ts"
+import type { ToolInfo } from "../call/toolInfo.ts"
 import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
@@ -46,9 +47,9 @@ export const callAround = (context: Context.Context<never>): RoundContext["withi
 
 /** The arguments of a fixer or a person that a call was made with, or was to be made with, in place of the model's. */
 export const repairedIn = (record: CallRecord | undefined): CallResult["repaired"] =>
-  record?.fixedBy === undefined || record.fixedArguments === undefined
+  record?.recovering.fixedBy === undefined || record.recovering.fixedArguments === undefined
     ? undefined
-    : { arguments: record.fixedArguments, by: record.fixedBy }
+    : { arguments: record.recovering.fixedArguments, by: record.recovering.fixedBy }
 
 /**
  * The outcome of a result that is let through. `info` is left out for what no tool said. However a call has ended, its result names the

@@ -2,10 +2,9 @@
 import { idWithin } from "../foundation/idsWithin.ts"
 import type { Decision } from "../approval/decision.ts"
 import type { BegunCall, NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
-import type { Waiting } from "../run/callResult.ts"
+import type { RequestedCall, Waiting } from "../run/callResult.ts"
 import { isDoneWithin } from "../call/happened.ts"
-import type { CallRecord, Stop } from "../call/record.ts"
-import type { RequestedCall } from "../run/callResult.ts"
+import type { CallRecord, Stop } from "../call/record/record.ts"
 import { decidedWithin } from "./waitingWithin.ts"
 
 /** A call whose agent waits. `begun`: what the recovery around the agent has written by tools. */
@@ -21,10 +20,10 @@ export const waiting = (
   nested: {
     callId: id,
     arguments: args as NestedRun["arguments"],
-    ...(record.fixedBy === undefined ? undefined : { fixedBy: record.fixedBy }),
+    ...(record.recovering.fixedBy === undefined ? undefined : { fixedBy: record.recovering.fixedBy }),
     snapshot,
     ...(isDoneWithin(record) ? { doneInPart: true } : undefined),
-    ...(record.approvals === undefined ? undefined : { approvals: decidedWithin(record) }),
+    ...(record.admission.approvals === undefined ? undefined : { approvals: decidedWithin(record) }),
     ...(begun.length === 0 ? undefined : { begun })
   }
 })

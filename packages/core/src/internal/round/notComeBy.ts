@@ -23,6 +23,6 @@ export const begunEarlier = (calls: RoundContext, call: RequestedCall): ToolFail
   const { run, session, shown } = calls
   if (run.journal?.isResumed !== true || session.isAnswerNew) return undefined
   const record = calls.records.get(call.id)
-  if (record?.executed !== true) return mayHaveBegun(calls, call) ? unknownSince(calls, call) : undefined
+  if (record?.outcome.executed !== true) return mayHaveBegun(calls, call) ? unknownSince(calls, call) : undefined
   return hasGoneAnotherWay(run, call.id) ? outcomeUnknown(record, run.id, shown.user) : undefined
 }

@@ -5,8 +5,9 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Diverged, type Journal } from "../../Journal.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
-import { newRecord } from "../call/newRecord.ts"
-import type { Happened } from "../call/record.ts"
+import { setTool } from "../call/record/attempts.ts"
+import type { Happened } from "../call/record/outcome.ts"
+import { newRecord } from "../call/record/record.ts"
 import { recordStart } from "../call/happened.ts"
 import { provide } from "../foundation/provideService.ts"
 import { toJson } from "../foundation/jsonValue.ts"
@@ -58,7 +59,7 @@ const noteRecordedWrite = (
   const info = calls.tools.get(name)?.tool.info
   if (happened === "no" || (info !== undefined && info.effects !== "write" && !info.passesKey)) return
   const record = newRecord(id, { around: calls.within })
-  record.tool = info
+  setTool(record, info)
   recordStart(calls.run, record, happened, () => calls.run.clock.currentTimeMillisUnsafe())
 }
 

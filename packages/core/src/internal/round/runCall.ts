@@ -11,8 +11,14 @@ import type * as Tool from "../tool/tool.ts"
 import * as Arguments from "../call/arguments.ts"
 import { delivered, repairedIn, type RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
-import type { CallOutcome } from "../run/callResult.ts"
-import { type Approval, type CallRecord, type Continuation, mayHaveWritten, type Stop } from "../call/record.ts"
+import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
+import { type Approval, type Continuation, noteClientFailure } from "../call/record/admission.ts"
+import { continueAfter, setTool } from "../call/record/attempts.ts"
+import { noteEnded, noteUnknown } from "../call/record/outcome.ts"
+import type { CallRecord, Stop } from "../call/record/record.ts"
+import { noteFixed } from "../call/record/recovering.ts"
+import { noteMayHaveBegun } from "../call/record/replay.ts"
+import { mayHaveWritten } from "../call/writesWithin.ts"
 import { begunBeside } from "../call/begunWithin.ts"
 import { cannotWait } from "../call/gate.ts"
 import type { ClientFailure } from "../call/clientCall.ts"
@@ -23,7 +29,6 @@ import { hashOf } from "../foundation/digest.ts"
 import { settle } from "../call/oncePerKey.ts"
 import { markOf } from "../projection/degraded.ts"
 import { pendingResult } from "../projection/pendingTask.ts"
-import type { RequestedCall } from "../run/callResult.ts"
 import { failureOf, failureOfCutOff, outcomeUnknown } from "../result/failureOf.ts"
 import { waiting } from "./nestedCalls.ts"
 import { waitsWithin } from "./waitingWithin.ts"
@@ -33,7 +38,6 @@ import type { AgentTool } from "../tool/agentTool.ts"
 import { before, valueOf } from "../foundation/sequence.ts"
 import { auditedAs } from "../call/audited.ts"
 import { attemptsTold } from "../call/attemptLog.ts"
-import type { CallResult } from "../run/callResult.ts"
 
 /** With what a call is made: as the model made it, or as a person decided. */
 export interface Start {
@@ -59,7 +63,7 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
     hashOf(stop.arguments),
     (now, argumentsHash): PendingCall => ({
       callId: stop.of?.callId ?? raw.id,
-      tool: stop.of?.tool?.name ?? raw.name,
+      tool: stop.of?.attempts.tool?.name ?? raw.name,
       arguments: stop.arguments as Record<string, Schema.Json>,
       argumentsHash,
       reasons: stop.reasons,
@@ -72,8 +76,10 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
   )
 
 /** Whether an earlier life of the run has begun something within a call that this one has not come by. */
-const hasLostTrack = ({ run }: RoundContext, { callId, executed, mayHaveBegun, tool }: CallRecord): boolean =>
-  mayHaveBegun && (executed ? hasGoneAnotherWay(run, callId) : mayHaveBegunWithin(run, callId, tool))
+const hasLostTrack = (
+  { run }: RoundContext,
+  { callId, outcome: { executed }, replay: { mayHaveBegun }, attempts: { tool } }: CallRecord
+): boolean => mayHaveBegun && (executed ? hasGoneAnotherWay(run, callId) : mayHaveBegunWithin(run, callId, tool))
 
 /** A call that was denied: or whose outcome is unknown, where a write has begun before it, or something within it, was denied. */
 const deniedAs = (calls: RoundContext, record: CallRecord) => {
@@ -134,7 +140,7 @@ export const callSucceeded = (
   call: Call,
   { encoded, modelOutput }: Tool.Checked<unknown>
 ): CallResult => {
-  const { degraded, substitutedBy } = call.record
+  const { marks: { degraded }, admission: { substitutedBy } } = call.record
   return {
     call: raw,
     isFailure: false,
@@ -182,12 +188,12 @@ const lostTrack = (
   record: CallRecord
 ): Effect.Effect<CallOutcome> | undefined => {
   if (!hasLostTrack(calls, record)) return undefined
-  record.happened = "unknown"
+  noteUnknown(record)
   return delivered(
     calls,
     counted(calls, raw, outcomeUnknown(record, calls.run.id, calls.shown.user)),
-    record.tool,
-    record.read
+    record.attempts.tool,
+    record.marks.read
   )
 }
 
@@ -213,29 +219,26 @@ export const runCall = (
     around: calls.within
   })
   const { record } = call
-  record.tool = info
-  if (run.journal?.isResumed === true && !calls.session.isAnswerNew) record.mayHaveBegun = true
+  setTool(record, info)
+  if (run.journal?.isResumed === true && !calls.session.isAnswerNew) noteMayHaveBegun(record)
   calls.records.set(raw.id, record)
   if (start.approved !== undefined) {
     // The attempt that an agent goes on with has been told.
-    record.attemptsBefore = attemptsTold(run, raw.id) - (start.continuation === undefined ? 0 : 1)
+    continueAfter(record, attemptsTold(run, raw.id) - (start.continuation === undefined ? 0 : 1))
   }
-  if (start.clientFailure !== undefined) record.clientFailure = start.clientFailure
+  if (start.clientFailure !== undefined) noteClientFailure(record, start.clientFailure)
   if (start.begun !== undefined) remember(record, start.begun)
   if (start.doneInPart === true) rememberPart(record)
-  if (start.fixedBy !== undefined) {
-    record.fixedBy = start.fixedBy
-    record.fixedArguments = Arguments.toText(start.arguments)
-  }
+  if (start.fixedBy !== undefined) noteFixed(record, start.fixedBy, Arguments.toText(start.arguments))
   const answered = Effect.matchCauseEffect(tool.recovered, {
     onSuccess: (value): Effect.Effect<CallOutcome, unknown, unknown> => {
-      if (record.stop !== undefined) return stopped(calls, raw, call, record.stop)
+      if (record.admission.stop !== undefined) return stopped(calls, raw, call, record.admission.stop)
       const lost = lostTrack(calls, raw, record)
       if (lost !== undefined) return lost
       const checked = tool.check(call, value)
       const known = valueOf(checked)
       if (known !== undefined) {
-        return delivered(calls, callSucceeded(raw, call, known.value), info, record.read)
+        return delivered(calls, callSucceeded(raw, call, known.value), info, record.marks.read)
       }
       const result = Effect.catchEager(
         Effect.mapEager(checked, (checked) => callSucceeded(raw, call, checked)),
@@ -244,22 +247,24 @@ export const runCall = (
           return failure === undefined ? Effect.fail(error) : Effect.succeed(failure)
         }
       )
-      return Effect.flatMapEager(result, (result) => delivered(calls, result, info, record.read))
+      return Effect.flatMapEager(result, (result) => delivered(calls, result, info, record.marks.read))
     },
     onFailure: (cause): Effect.Effect<CallOutcome, unknown, unknown> => {
-      if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, call, record.stop)
+      if (record.admission.stop !== undefined && !endedOtherwise(cause)) {
+        return stopped(calls, raw, call, record.admission.stop)
+      }
       const result = callFailed(calls, tool, raw, call, cause.reasons.find(Cause.isFailReason)?.error)
       const lost = result === undefined ? undefined : lostTrack(calls, raw, record)
       if (lost !== undefined) return lost
-      return result === undefined ? Effect.failCause(cause) : delivered(calls, result, info, record.read)
+      return result === undefined ? Effect.failCause(cause) : delivered(calls, result, info, record.marks.read)
     }
   })
   return inCallSpan(calls, raw, answered, {
     call,
     resumedWith: start.approved === undefined ? undefined : start.arguments,
     onEnd: (exit) => {
-      record.ended = exit._tag === "Success" ? "succeeded" : "failed"
-      if (record.read !== undefined) (calls.readWithin ??= new Map()).set(raw.id, record.read)
+      noteEnded(record, exit)
+      if (record.marks.read !== undefined) (calls.readWithin ??= new Map()).set(raw.id, record.marks.read)
       gate.log.end(record)
       return before(
         settle(call),

@@ -8,7 +8,8 @@ import { type OnTainted, policy as quarantine } from "../../Quarantine.ts"
 import { Escalation, Pending } from "../../ToolError.ts"
 import { type Call, forAgent } from "../call/call.ts"
 import { noLog } from "../call/callLog.ts"
-import type { Gate, Stop } from "../call/record.ts"
+import { noteEnded } from "../call/record/outcome.ts"
+import type { Gate, Stop } from "../call/record/record.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { randomId } from "../foundation/digest.ts"
 import { toJson } from "../foundation/jsonValue.ts"
@@ -82,13 +83,15 @@ const answered = (
     deliveredOf(failed(raw, _tag === "CutOff" ? failureOfCutOff(record, raw.id) : denied(raw.id)))
   const ran = Effect.onExit(runAndCheck(tool, call), (exit) =>
     Effect.sync(() => {
-      record.ended = exit._tag === "Success" ? "succeeded" : "failed"
+      noteEnded(record, exit)
     }))
   return Effect.matchCauseEffect(ran, {
     onSuccess: (checked) =>
-      record.stop === undefined ? deliveredOf(callSucceeded(raw, call, checked), checked.value) : stopped(record.stop),
+      record.admission.stop === undefined
+        ? deliveredOf(callSucceeded(raw, call, checked), checked.value)
+        : stopped(record.admission.stop),
     onFailure: (cause) => {
-      if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(record.stop)
+      if (record.admission.stop !== undefined && !endedOtherwise(cause)) return stopped(record.admission.stop)
       const error = cause.reasons.find(Cause.isFailReason)?.error
       return error instanceof Pending
         ? deliveredOf(taskStarted(tool, raw, call, error))
@@ -109,7 +112,7 @@ const delivered = (
 ): Effect.Effect<unknown> =>
   Effect.map(
     Effect.contextWith((context) =>
-      deliver(presentationOf(context), { id: result.call.id }, tool.info, result, call?.record.read)
+      deliver(presentationOf(context), { id: result.call.id }, tool.info, result, call?.record.marks.read)
     ),
     ({ encoded, isFailure, modelOutput, taints }) => {
       addTaint(read, taints ?? [])

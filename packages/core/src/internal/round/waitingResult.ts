@@ -1,6 +1,6 @@
 /** Result of a call that waits for a decision. */
 import { isDoneInPart, outcomeUndecided, type WaitingCall } from "../approval/waitsWithin.ts"
-import { newRecord } from "../call/newRecord.ts"
+import { newRecord } from "../call/record/record.ts"
 import * as Failures from "../projection/failures.ts"
 import type { Presentation } from "../result/delivery.ts"
 import { outcomeUnknown } from "../result/failureOf.ts"

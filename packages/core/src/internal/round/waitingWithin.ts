@@ -5,11 +5,12 @@ import type * as Schema from "effect/Schema"
 import type { Decision } from "../approval/decision.ts"
 import type { BegunCall, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
 import * as Arguments from "../call/arguments.ts"
-import type { Approval, CallRecord, Stop } from "../call/record.ts"
+import type { Approval } from "../call/record/admission.ts"
+import type { CallRecord, Stop } from "../call/record/record.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 
 /** What was decided about calls within a call. */
-export const decidedWithin = ({ approvals = [] }: CallRecord): WaitingWithin["approvals"] =>
+export const decidedWithin = ({ admission: { approvals = [] } }: CallRecord): WaitingWithin["approvals"] =>
   approvals.map(({ callId: _, ...approval }) => approval) as WaitingWithin["approvals"]
 
 /** What is needed to make a call again within which `of` waits. `given`: with what the call was made, where it has not been attempted. */
@@ -19,13 +20,13 @@ const waitingWithin = (
   begun: ReadonlyArray<BegunCall>,
   given: unknown
 ): WaitingWithin => {
-  const args = root.requested === undefined ? given : root.requested.arguments
+  const args = root.attempts.requested === undefined ? given : root.attempts.requested.arguments
   const read = Arguments.read(args)
   return {
     callId: root.callId,
     arguments: args as Schema.Json,
-    admitted: read._tag === "Success" && root.admitted.includes(canonicalJson(read.success)),
-    ...(root.fixedBy === undefined ? undefined : { fixedBy: root.fixedBy }),
+    admitted: read._tag === "Success" && root.admission.admitted.includes(canonicalJson(read.success)),
+    ...(root.recovering.fixedBy === undefined ? undefined : { fixedBy: root.recovering.fixedBy }),
     identity: of.identity ?? of.callId,
     approvals: decidedWithin(root),
     ...(begun.length === 0 ? undefined : { begun })
@@ -38,7 +39,7 @@ export const waitsWithin = (
   { begun, of = root }: Stop & { readonly _tag: "Waiting" },
   given: unknown
 ): { readonly within?: WaitingWithin } =>
-  of === root && begun.length === 0 && root.approvals === undefined
+  of === root && begun.length === 0 && root.admission.approvals === undefined
     ? {}
     : { within: waitingWithin(root, of, begun, given) }
 

@@ -4,10 +4,11 @@ import * as Effect from "effect/Effect"
 import type { Checkpoint, NestedRun, PendingCall, Snapshot, WaitingWithin } from "../approval/snapshot.ts"
 import { entriesOf } from "../call/attemptLog.ts"
 import { ToolCall } from "../call/call.ts"
-import { newRecord } from "../call/newRecord.ts"
+import { toolName } from "../call/callSubject.ts"
+import type { Continuation } from "../call/record/admission.ts"
+import { type CallRecord, newRecord } from "../call/record/record.ts"
 import * as Failures from "../projection/failures.ts"
 import { announce, tellResult } from "../result/announce.ts"
-import { type CallRecord, type Continuation, toolName } from "../call/record.ts"
 import { before } from "../foundation/sequence.ts"
 import { failed, type RoundContext } from "./context.ts"
 import type { Presentation } from "../result/delivery.ts"
@@ -148,15 +149,13 @@ export interface Resumption {
  * around it was made anew.
  */
 const madeAs = ({ children }: CallRecord, identity: string): ReadonlyArray<string> =>
-  children === undefined ?
-    [] :
-    [...children.byPlace.values(), ...children.earlier].flatMap((child) =>
-      child.identity !== identity
-        ? madeAs(child, identity)
-        : child.ended !== undefined || child.executed
-        ? [child.callId]
-        : []
-    )
+  [...children.byPlace.values(), ...children.replaced].flatMap((child) =>
+    child.identity !== identity
+      ? madeAs(child, identity)
+      : child.outcome.ended !== undefined || child.outcome.executed
+      ? [child.callId]
+      : []
+  )
 
 const isStillAsked = (callId: string, outcome: CallOutcome | undefined): boolean =>
   outcome?._tag === "Waiting" && outcome.pending.some((call) => call.callId === callId)
@@ -199,7 +198,7 @@ const withdrawNotMet = (
 /** Withdraws the questions within a call that does not wait: those of agents, and those of the call of a tool. */
 const withdrawUnheard = (
   { run, shown }: RoundContext,
-  { callId, questions, stop }: CallRecord
+  { callId, admission: { questions, stop } }: CallRecord
 ): Effect.Effect<void> => {
   const byTool = stop?._tag === "Waiting" && stop.of !== undefined
     ? announce(run, undecided(run, shown, { id: stop.of.callId, name: toolName(stop.of), params: stop.arguments }))

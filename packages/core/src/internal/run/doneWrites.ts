@@ -47,8 +47,8 @@ export interface Live {
   readonly params: unknown
   readonly value: unknown
   readonly context: Context.Context<never>
-  /** The record of its call. */
-  readonly record: { isCompensated: boolean }
+  /** The outcome of its call. */
+  readonly outcome: { readonly isCompensated: boolean }
 }
 
 /** A write in the log of a run. */

@@ -3,7 +3,10 @@ import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import { Pending } from "../../ToolError.ts"
 import type { Call } from "../call/call.ts"
-import { type CallRecord, mayHaveWritten, rootOf, toolName } from "../call/record.ts"
+import { toolName } from "../call/callSubject.ts"
+import { rootOf } from "../call/outerCalls.ts"
+import type { CallRecord } from "../call/record/record.ts"
+import { mayHaveWritten } from "../call/writesWithin.ts"
 import { markOf } from "../projection/degraded.ts"
 import * as Failures from "../projection/failures.ts"
 import { pendingResult } from "../projection/pendingTask.ts"
@@ -17,7 +20,7 @@ export type ChildExit = Exit.Exit<Checked<unknown>, unknown>
 
 /** Whether a call waits for a person. Others that it stops are made anew when the call of the agent goes on. */
 export const waits = (record: CallRecord): boolean =>
-  record.gate !== undefined && record.stop?._tag === "Waiting" && rootOf(record).stop?.of === record
+  record.gate !== undefined && record.admission.stop?._tag === "Waiting" && rootOf(record).admission.stop?.of === record
 
 const failureOf = (
   record: CallRecord,
@@ -25,7 +28,7 @@ const failureOf = (
   traceId: string,
   user: Failures.UserTexts | undefined
 ): ToolFailure => {
-  switch (record.stop?._tag) {
+  switch (record.admission.stop?._tag) {
     case "Denied":
       return mayHaveWritten(record) ? outcomeUnknown(record, traceId, user) : Failures.denied(traceId, user)
     case "CutOff":
@@ -48,7 +51,7 @@ export const childResult = (
   const name = toolName(record)
   const base = { call: { id: record.callId, name, params }, modelOutput: undefined, repaired: undefined }
   if (Exit.isSuccess(exit)) {
-    const { degraded, substitutedBy } = record
+    const { marks: { degraded }, admission: { substitutedBy } } = record
     return {
       ...base,
       isFailure: false,

@@ -5,7 +5,9 @@ import * as Exit from "effect/Exit"
 import * as Arguments from "../call/arguments.ts"
 import type { Call } from "../call/call.ts"
 import { noteAudited } from "../call/audited.ts"
-import { noteDegraded, subjectOf, toolName } from "../call/record.ts"
+import { subjectOf, toolName } from "../call/callSubject.ts"
+import { noteDegraded } from "../call/record/marks.ts"
+import { noteEnded, reopen } from "../call/record/outcome.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { tellResult, verdictOf } from "../result/announce.ts"
 import { deliver, presentationOf } from "../result/delivery.ts"
@@ -21,10 +23,12 @@ type Ran<E, R> = Effect.Effect<Checked<unknown>, E, R>
 /** Writes down that a call has ended, and what the call that it is made in is to know of it. */
 const noteEnd = (tool: Any, call: Call, exit: ChildExit): void => {
   const { record } = call
-  record.ended = Exit.isSuccess(exit) ? "succeeded" : "failed"
-  if (record.ended === "succeeded" && record.parent !== undefined) noteDegraded(record.parent, record.degraded)
+  noteEnded(record, exit)
+  if (record.outcome.ended === "succeeded" && record.parent !== undefined) {
+    noteDegraded(record.parent, record.marks.degraded)
+  }
   // What stops a call stops the call of the agent, too, which is audited.
-  if (record.stop !== undefined || record.gate === undefined) return
+  if (record.admission.stop !== undefined || record.gate === undefined) return
   const verdict = verdictOf(childResult(tool, call, exit, ""))
   if (verdict !== undefined && verdict.decision !== "cancelled") noteAudited(record, verdict)
 }
@@ -40,7 +44,7 @@ const delivered = (
 ): Effect.Effect<CallResult> => {
   const shown = presentationOf(context)
   const result = childResult(tool, call, exit, run.id, shown.user)
-  return deliver(isCutOff ? { ...shown, guard: undefined } : shown, run, tool.info, result, call.record.read)
+  return deliver(isCutOff ? { ...shown, guard: undefined } : shown, run, tool.info, result, call.record.marks.read)
 }
 
 /** Runs a call that a tool makes, within a run: in its span, with its events. */
@@ -106,7 +110,7 @@ export const childSpan = <E, R>(
   effect: Ran<E, R>
 ): Ran<E, R> => {
   const run = Context.get(context, CurrentRun)
-  call.record.ended = undefined
+  reopen(call.record)
   return run === undefined
     ? after(effect, (exit) => {
       noteEnd(tool, call, exit)

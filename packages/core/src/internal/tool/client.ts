@@ -110,7 +110,7 @@ const clientOf = (
     resultLimit: options.resultLimit,
     client: { effects: options.effects, timeout: millis, page },
     // A call reaches this only with the failure that the page gave: its result stands in the place of an execution.
-    execute: () => Effect.flatMap(ToolCall, ({ record }) => Effect.fail(errorOf(record.clientFailure!)))
+    execute: () => Effect.flatMap(ToolCall, ({ record }) => Effect.fail(errorOf(record.admission.clientFailure!)))
   })
   return recoveredBy(tool, (error) => error instanceof ExecutionError && error.reason instanceof ClientToolFailed)
 }

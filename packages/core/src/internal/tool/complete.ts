@@ -9,7 +9,9 @@ import { callOf, EnclosingCall, isByHandWithin } from "../call/childCall.ts"
 import { noteForeignDefects } from "../call/executorDefect.ts"
 import { stopAgain } from "../call/stop.ts"
 import { leave } from "../call/oncePerKey.ts"
-import { errorFields, toolName } from "../call/record.ts"
+import { errorFields, toolName } from "../call/callSubject.ts"
+import { setTool } from "../call/record/attempts.ts"
+import { startMaking } from "../call/record/claiming.ts"
 import { provide } from "../foundation/provideService.ts"
 import { after, valueOf } from "../foundation/sequence.ts"
 import { childSpan } from "./childSpan.ts"
@@ -66,11 +68,11 @@ export const runAndCheck = (
   call: Call
 ): ReturnType<Check> => {
   const { record } = call
-  record.tool = tool.info
+  setTool(record, tool.info)
   let isMade = false
   const made = Effect.suspend(() => {
     isMade = true
-    record.made++
+    startMaking(record)
     return recovered
   })
   const checked = Effect.flatMap(
@@ -93,7 +95,7 @@ export const runAndCheck = (
 const unlessStopped = ({ id, record }: Call, call: ReturnType<Check>): ReturnType<Check> =>
   Effect.flatMap(Effect.exit(call), (exit): ReturnType<Check> => {
     if (Exit.isFailure(exit)) noteForeignDefects(exit.cause)
-    if (record.stop === undefined) return exit
+    if (record.admission.stop === undefined) return exit
     return record.gate === undefined
       ? Effect.fail(new NotApproved({ tool: toolName(record), callId: id }))
       : stopAgain

@@ -13,6 +13,7 @@ import { provide } from "../foundation/provideService.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { CurrentRun } from "../run/run.ts"
 import type { Any } from "./tool.ts"
+import { type LevelEnd, noteLevelEnd } from "../call/record/recovering.ts"
 
 type Level = Effect.Effect<unknown, unknown, unknown>
 
@@ -24,13 +25,10 @@ const repeatable = (exit: Exit.Exit<unknown, unknown> | undefined): Exit.Exit<un
 const errorIn = (exit: Exit.Exit<unknown, unknown> | undefined): Cause.Fail<unknown> | undefined =>
   exit === undefined || Exit.isSuccess(exit) ? undefined : exit.cause.reasons.find(Cause.isFailReason)
 
-/** Where a call's record has how a level ended. */
-type End = "endedInTool" | "endedInAgent"
-
 /** Whether a level has ended with an error that it has decided about, for the same arguments. */
-const hasDecided = ({ arguments: args, record }: Call, end: End): boolean => {
-  const failed = errorIn(record[end])
-  return failed !== undefined && !record.retryPaid && record.requested?.arguments === args &&
+const hasDecided = ({ arguments: args, record }: Call, end: LevelEnd): boolean => {
+  const failed = errorIn(record.recovering[end])
+  return failed !== undefined && !record.attempts.isRetryPaid && record.attempts.requested?.arguments === args &&
     isDecided(record, failed.error)
 }
 
@@ -38,20 +36,20 @@ const hasDecided = ({ arguments: args, record }: Call, end: End): boolean => {
  * A level as the one around it gets it. Where the call may not run again, it ends as it ended before; where nothing can be
  * said of that, its recovery runs once more, on attempts that are refused.
  */
-const level = (end: End, inner: (call: Call) => Level): Level =>
+const level = (end: LevelEnd, inner: (call: Call) => Level): Level =>
   Effect.contextWith((context: Context.Context<ToolCall>) => {
     const call = Context.get(context, ToolCall)
     const { record } = call
     if (mayRunAgain(call) && call.closed !== true && !hasDecided(call, end)) {
-      const from = record.attempts
+      const from = record.attempts.count
       return after(inner(call), (exit) => {
-        record[end] = exit
-        const failed = record.repetitions && errorIn(exit)
+        noteLevelEnd(record, end, exit)
+        const failed = record.recovering.repetitions && errorIn(exit)
         if (failed !== undefined) decideLevel(record, from, failed.error)
         return Effect.void
       })
     }
-    const ended = repeatable(record[end])
+    const ended = repeatable(record.recovering[end])
     return ended === undefined
       ? inner({ ...call, closed: true })
       : before(refused(call, Context.get(context as Context.Context<never>, CurrentRun), ended), () => ended)

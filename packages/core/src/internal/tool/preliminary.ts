@@ -10,11 +10,12 @@ import { cutText } from "../foundation/cutText.ts"
 import { isPromiseLike, kindOf } from "../foundation/valueKind.ts"
 import { CurrentActivity } from "../call/activity.ts"
 import { type Call, ToolCall } from "../call/call.ts"
-import { subjectOf, type ToolInfo } from "../call/record.ts"
+import type { ToolInfo } from "../call/toolInfo.ts"
 import { deliver, presentationOf } from "../result/delivery.ts"
 import type { CallResult } from "../run/callResult.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { type ResultEncoder, resultEncoder } from "./resultJson.ts"
+import { subjectOf } from "../call/callSubject.ts"
 
 /** What a tool runs: an Effect of the result, or a Stream whose last element is the result. */
 export type Execute = (
@@ -32,7 +33,7 @@ const deliveredSoFar = (
   const call = { id: record.callId, name: info.name, params }
   const result: CallResult = { call, isFailure: false, encoded, modelOutput: undefined, repaired: undefined }
   return Effect.map(
-    deliver(presentationOf(context), run, info, result, record.read),
+    deliver(presentationOf(context), run, info, result, record.marks.read),
     (delivered) => delivered.isFailure ? undefined : delivered
   )
 }
@@ -84,7 +85,10 @@ export const preliminaryResult = (
 ): (result: unknown) => Effect.Effect<void, never, ToolCall> => {
   const emitted = preliminaryOf(success)
   return (result) =>
-    Effect.flatMap(ToolCall, ({ record }) => record.tool === undefined ? Effect.void : emitted(record.tool, result))
+    Effect.flatMap(
+      ToolCall,
+      ({ record }) => record.attempts.tool === undefined ? Effect.void : emitted(record.attempts.tool, result)
+    )
 }
 
 /** The executor as an Effect of its result. Listeners receive each element of a Stream. */
@@ -160,7 +164,7 @@ export const progress = ({ message, progress, total }: Progress): Effect.Effect<
     const run = Context.get(ambient, CurrentRun)
     const call = Context.get(context, ToolCall)
     const { record } = call
-    const info = record.tool
+    const info = record.attempts.tool
     Context.get(ambient, CurrentActivity)?.extend()
     if (!isHeard(run) || info === undefined || !Number.isFinite(progress)) return Effect.void
     const tell = (said: CallResult | undefined) =>

@@ -11,9 +11,8 @@ import type { Explanation } from "../approval/definitions.ts"
 import type { Decision } from "../approval/decision.ts"
 import type { DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import type { Snapshot } from "../approval/snapshot.ts"
-import type { ToolCall } from "../call/call.ts"
-import { type Call } from "../call/call.ts"
-import type { ToolInfo } from "../call/record.ts"
+import type { Call, ToolCall } from "../call/call.ts"
+import type { ToolInfo } from "../call/toolInfo.ts"
 import type { Over } from "../run/run.ts"
 
 /** The brand of tools. */

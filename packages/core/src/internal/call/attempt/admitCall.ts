@@ -7,6 +7,7 @@ import { admit, isOpen } from "../gate.ts"
 import { stoppedUnlessBegun } from "../refusedAgain.ts"
 import type { Attempting, Step } from "./attemptState.ts"
 import { invalidArguments } from "./invalidArguments.ts"
+import { noteAnswer } from "../record/outcome.ts"
 
 export const admitCall: Step = (attempt, next) => {
   const { call, params, raw, tool, tool: { info, parameters, success } } = attempt
@@ -14,7 +15,7 @@ export const admitCall: Step = (attempt, next) => {
   if (isAdmitted && idempotencyOf(tool, call) === undefined) return next(attempt)
   const answered = (answer: Option.Option<unknown>): Attempting => {
     if (Option.isNone(answer)) return next(attempt)
-    call.record.answered = answer
+    noteAnswer(call.record, answer)
     return Effect.succeed(answer.value)
   }
   return Effect.flatMapEager(

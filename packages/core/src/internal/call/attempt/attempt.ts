@@ -16,7 +16,8 @@ import { CurrentRun } from "../../run/run.ts"
 import { ToolCall } from "../call.ts"
 import type { PassThrough } from "../execution.ts"
 import type { Executable } from "../executor.ts"
-import type { AttemptError } from "../record.ts"
+import type { AttemptError } from "../attemptError.ts"
+import { setTool } from "../record/attempts.ts"
 import { admitCall } from "./admitCall.ts"
 import { announceStart } from "./announceStart.ts"
 import { answerFromLog } from "./answerFromLog.ts"
@@ -72,7 +73,7 @@ export const make = <Params, A, D, R>(
   return Effect.contextWith((ambient: Context.Context<ToolCall>) => {
     const context = ambient as Context.Context<never>
     const call = Context.get(ambient, ToolCall)
-    call.record.tool = info
+    setTool(call.record, info)
     return attemptOnce(new AttemptState(tool, call, Context.get(context, CurrentRun), context))
   }) as Effect.Effect<A, AttemptError | PassThrough, ToolCall | R>
 }

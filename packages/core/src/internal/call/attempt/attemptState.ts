@@ -9,7 +9,7 @@ import type { Call } from "../call.ts"
 import type { PassThrough } from "../execution.ts"
 import type { Executable } from "../executor.ts"
 import type { Intended } from "../intent.ts"
-import type { AttemptError } from "../record.ts"
+import type { AttemptError } from "../attemptError.ts"
 import type { Refused } from "../refusedAgain.ts"
 import { ledgerRefusals } from "./ledgerRefusals.ts"
 
@@ -53,7 +53,7 @@ export class AttemptState implements Attempt {
 
   /** Whether it starts now: the attempt of a resumed agent started before the pause. */
   get isNew(): boolean {
-    return this.call.record.continuation === undefined
+    return this.call.record.admission.continuation === undefined
   }
 
   /** The attempt as its entries in a journal name it. */

@@ -8,18 +8,17 @@ import { use } from "../../run/run.ts"
 import { refuse, withdraw } from "../refusal.ts"
 import { isGivenUp, noteStart } from "../repetition.ts"
 import type { Attempting, Step } from "./attemptState.ts"
+import { useMarks } from "../record/attempts.ts"
 
 export const chargeRetry: Step = (attempt, next) => {
   const { call, context, run, tool: { info } } = attempt
   const { record } = call
-  const isRetry = record.attempts > 0 && !record.fixed
-  if (isRetry && !record.retryPaid && isGivenUp(record, call.arguments)) return refuse(call, run)
+  const isRetry = record.attempts.count > 0 && !record.attempts.isFix
+  if (isRetry && !record.attempts.isRetryPaid && isGivenUp(record, call.arguments)) return refuse(call, run)
   noteStart(record)
-  if (record.fixed) record.fixed = false
-  const isPaid = record.retryPaid
-  record.retryPaid = false
+  const isPaid = useMarks(record)
   if (!isRetry) {
-    const deposit = record.attempts > 0 ? undefined : Context.get(context, CurrentRetryBudget)?.deposit
+    const deposit = record.attempts.count > 0 ? undefined : Context.get(context, CurrentRetryBudget)?.deposit
     return deposit === undefined ? next(attempt) : before(deposit, () => next(attempt))
   }
   return Effect.flatMapEager(isPaid ? Effect.succeed(true) : withdraw(context), (isPaid): Attempting => {

@@ -15,13 +15,13 @@ export const claimPlace: Step = (attempt, next) => {
   const place = placeOfCall(run, attempt.intended)
   const other = started.get(place)
   if (
-    other !== undefined && other.write !== record &&
+    other !== undefined && other.write !== record.outcome &&
     (other.isRunning || (other.write.happened !== "no" && !other.write.isCompensated))
   ) {
     recordStart(run, record, "unknown", () => run.clock.currentTimeMillisUnsafe())
     return ledgerRefusals(attempt).unknown(0)
   }
-  const mine = { write: record, isRunning: true }
+  const mine = { write: record.outcome, isRunning: true }
   started.set(place, mine)
   return Effect.onExit(next(attempt), () =>
     Effect.sync(() => {

@@ -5,7 +5,8 @@ import { IdempotencyConflict, LedgerUnavailable, OutcomeUnknown } from "../../..
 import { signal } from "../../foundation/signal.ts"
 import { type Attempt, failAttempt } from "../attemptLog.ts"
 import { LedgerVerdict, type Refusals } from "../oncePerKey.ts"
-import type { AttemptError, ErrorFields } from "../record.ts"
+import type { AttemptError } from "../attemptError.ts"
+import type { ErrorFields } from "../callSubject.ts"
 
 /** Fails the attempt for each refusal. If `Recovery.idempotent` gave the key, the error is a signal that this operator turns into its failure. */
 export const ledgerRefusals = (attempt: Attempt): Refusals<AttemptError> => {

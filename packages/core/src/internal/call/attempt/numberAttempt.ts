@@ -1,14 +1,15 @@
 /** Step of an attempt: numbers it, records its arguments, and announces its end. */
 import { after } from "../../foundation/sequence.ts"
 import { announceEnd, numberFor } from "../attemptLog.ts"
-import { noteArguments } from "../record.ts"
+import { noteArguments } from "../readWithin.ts"
+import { noteRequested, startAttempt } from "../record/attempts.ts"
 import type { Step } from "./attemptState.ts"
 
 export const numberAttempt: Step = (attempt, next) => {
   const { call, run } = attempt
-  attempt.nth = ++call.record.attempts
+  attempt.nth = startAttempt(call.record)
   attempt.number = numberFor(run, call)
   noteArguments(call.record, call.arguments)
-  call.record.requested = call
+  noteRequested(call.record, call)
   return run?.audience === undefined ? next(attempt) : after(next(attempt), (exit) => announceEnd(attempt, exit))
 }

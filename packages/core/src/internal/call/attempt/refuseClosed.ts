@@ -5,7 +5,7 @@ import type { Step } from "./attemptState.ts"
 
 export const refuseClosed: Step = (attempt, next) => {
   const { call, run } = attempt
-  return call.record.closedBy !== undefined || call.closed === true || !mayRunAgain(call)
+  return call.record.recovering.closedBy !== undefined || call.closed === true || !mayRunAgain(call)
     ? refuse(call, run)
     : next(attempt)
 }

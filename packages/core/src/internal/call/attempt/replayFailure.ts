@@ -14,7 +14,7 @@ export const replayFailure: Step = (attempt, next) => {
       if (hasFailedBefore(run, call)) return failed
       // The earlier execution may have started one more attempt, which the recovery of today may not make.
       attempt.number = numberOf(call.record)
-      attempt.nth = call.record.attempts
+      attempt.nth = call.record.attempts.count
       return unlessStartedUnderEarlierKey(attempt, () => failed)
     },
     // The tool of today cannot decode the error: the attempt is made again.

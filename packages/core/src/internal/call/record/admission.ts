@@ -1,0 +1,155 @@
+/** Admission of a call: decisions of people and policies about it, and its stop. A call that runs at once has none. */
+import type * as Effect from "effect/Effect"
+import { canonicalJson } from "../../foundation/canonicalJson.ts"
+import type { Audited } from "../../run/callResult.ts"
+import type { ClientFailure } from "../clientCall.ts"
+import type { Decision } from "../../approval/decision.ts"
+
+/** What a person has decided about a call that a tool makes. */
+export interface Approval {
+  readonly identity: string
+  /** The id under which the person was asked, of a call that has not been made since. */
+  readonly callId?: string
+  readonly arguments: Record<string, unknown>
+  readonly fixedBy?: string | undefined
+  /** The result that the person gives in the tool's place. */
+  readonly response?: { readonly result: unknown } | undefined
+  /** The failure that the page gave for a call of a client tool. */
+  readonly failed?: ClientFailure | undefined
+}
+
+/** What an agent that is a tool goes on with. */
+export interface Continuation {
+  readonly snapshot: unknown
+  readonly decisions: ReadonlyArray<Decision>
+  /** Whether the agent has gone on. */
+  begun: boolean
+}
+
+export interface Admission<Stop> {
+  /** What is decided about calls that are made in this one, at whatever depth. */
+  readonly approvals: ReadonlyArray<Approval> | undefined
+  /** The arguments that a person has approved, as canonical JSON. */
+  readonly approved: string | undefined
+  /** The arguments that a person has decided about, in place of those that it is made with. */
+  readonly arguments: Record<string, unknown> | undefined
+  /** The result that a person gave in the tool's place. */
+  readonly response: Approval["response"]
+  /** The failure that the page gave for the call. */
+  readonly clientFailure: ClientFailure | undefined
+  /** Arguments that may run, as canonical JSON. */
+  readonly admitted: ReadonlyArray<string>
+  /** The policy that answered in the tool's place. */
+  readonly substitutedBy: string | undefined
+  /** Set when the call may not run: every further attempt stops too. */
+  readonly stop: Stop | undefined
+  /** Set while the call continues what an agent that is its tool has started. */
+  readonly continuation: Continuation | undefined
+  /** What an audit is to know of the calls that are made in this one, by call and decision. */
+  readonly audited: ReadonlyMap<string, Audited> | undefined
+  /** Withdraw the questions of agents within this call. */
+  readonly questions: ReadonlyArray<Effect.Effect<void>> | undefined
+}
+
+class State<Stop> implements Admission<Stop> {
+  approvals: Admission<Stop>["approvals"] = undefined
+  approved: Admission<Stop>["approved"] = undefined
+  arguments: Admission<Stop>["arguments"] = undefined
+  response: Admission<Stop>["response"] = undefined
+  clientFailure: Admission<Stop>["clientFailure"] = undefined
+  admitted: ReadonlyArray<string> = []
+  substitutedBy: Admission<Stop>["substitutedBy"] = undefined
+  stop: Stop | undefined = undefined
+  continuation: Admission<Stop>["continuation"] = undefined
+  audited: Map<string, Audited> | undefined = undefined
+  questions: Array<Effect.Effect<void>> | undefined = undefined
+}
+
+interface Has<Stop> {
+  readonly admission: Admission<Stop>
+}
+
+/** The state of a call about which nothing is decided: one for all, until a call writes its own. */
+const undecided: Admission<never> = new State<never>()
+
+const own = <Stop>(record: { admission: Admission<Stop> }): State<Stop> =>
+  (record.admission === undecided ? record.admission = new State<Stop>() : record.admission) as State<Stop>
+
+/** The decisions that a call is made with. */
+export interface Decided {
+  readonly approvals?: ReadonlyArray<Approval> | undefined
+  readonly approved?: string | undefined
+  readonly continuation?: Continuation | undefined
+}
+
+/** The state of a call with these decisions. */
+export const newAdmission = ({ approvals, approved, continuation }: Decided): Admission<never> => {
+  if (approvals === undefined && approved === undefined && continuation === undefined) return undecided
+  const state = new State<never>()
+  state.approvals = approvals
+  state.approved = approved
+  state.continuation = continuation
+  return state
+}
+
+/** Notes that a person has decided about the call. */
+export const noteApproval = (record: Has<unknown>, { arguments: args, failed, response }: Approval): void => {
+  const state = own(record)
+  state.arguments = args
+  state.approved = canonicalJson(args)
+  state.response = response
+  state.clientFailure = failed
+}
+
+/** Notes that the page has failed to execute the call. */
+export const noteClientFailure = (record: Has<unknown>, failure: ClientFailure): void => {
+  own(record).clientFailure = failure
+}
+
+/** Notes that arguments may run. */
+export const noteAdmitted = (record: Has<unknown>, args: string): void => {
+  const state = own(record)
+  state.admitted = [...state.admitted, args]
+}
+
+/** Notes that a policy answers in the tool's place. */
+export const noteSubstitute = (record: Has<unknown>, policy: string): void => {
+  own(record).substitutedBy = policy
+}
+
+/** Stops a call. */
+export const setStop = <Stop>(record: Has<Stop>, stop: Stop): void => {
+  own(record).stop = stop
+}
+
+/** Stops a call because a call within it is stopped; it keeps the stop that it has. */
+export const setStopWithin = <Stop>(record: Has<Stop>, stop: Stop): void => {
+  if (record.admission.stop === undefined) own(record).stop = stop
+}
+
+/** Takes a stop back. */
+export const clearStop = (record: Has<unknown>): void => {
+  if (record.admission.stop !== undefined) own(record).stop = undefined
+}
+
+/** Notes that the call does not continue an agent any more: a further attempt starts the agent. */
+export const endContinuation = (record: Has<unknown>): void => {
+  if (record.admission.continuation !== undefined) own(record).continuation = undefined
+}
+
+/** Notes what an audit is to know of a call that is made in this one. */
+export const addAudited = (record: Has<unknown>, key: string, audited: Audited): void => {
+  ;(own(record).audited ??= new Map()).set(key, audited)
+}
+
+/** Returns what an audit is to know, once. */
+export const takeAudited = (record: Has<unknown>): ReadonlyMap<string, Audited> | undefined => {
+  const { audited } = record.admission
+  if (audited !== undefined) own(record).audited = undefined
+  return audited
+}
+
+/** Notes the withdrawal of the questions of an agent within this call. */
+export const addQuestion = (record: Has<unknown>, withdraw: Effect.Effect<void>): void => {
+  ;(own(record).questions ??= []).push(withdraw)
+}

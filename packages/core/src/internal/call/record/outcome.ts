@@ -1,0 +1,179 @@
+/** Outcome of a call: its executions, and what is known of their effects. No later refusal can take a start back. */
+import type * as Exit from "effect/Exit"
+
+/** Whether a call did something: no, unknown, or yes. */
+export type Happened = "no" | "unknown" | "yes"
+
+export interface Outcome {
+  /** Whether an attempt has reached the executor. */
+  readonly executed: boolean
+  /** What is known of the effects of all attempts; unknown while one runs. */
+  readonly happened: Happened
+  /** What is known of the effects of the attempts that have ended. */
+  readonly known: Happened
+  /** Executions that run, and what runs in their place: more than one if a call is raced with itself. */
+  readonly running: number
+  /** How many of them run in the place of the call. */
+  readonly runningInPlace: number
+  /** When the first attempt started of which it is not known that it did nothing, in milliseconds since the epoch. */
+  readonly startedAt: number
+  /** The answer of the last attempt, if it gave one. */
+  readonly answered: { readonly value: unknown } | undefined
+  /** The last answer in the place of the call, if there is one. */
+  readonly answeredInPlace: { readonly by: unknown; readonly value: unknown } | undefined
+  /** The error of the last attempt, if it failed and its end is known. */
+  readonly lastError: unknown
+  /** How a call has ended, with all its recovery. Calls that are made in it afterwards do not start. */
+  readonly ended: "succeeded" | "failed" | undefined
+  /** Whether the effects of the call were undone by its compensation. */
+  readonly isCompensated: boolean
+  /** The place of the last execution among the writes of the run that can be undone. */
+  readonly position: number | undefined
+}
+
+class State implements Outcome {
+  executed = false
+  happened: Happened = "no"
+  known: Happened = "no"
+  running = 0
+  runningInPlace = 0
+  startedAt = 0
+  answered: Outcome["answered"] = undefined
+  answeredInPlace: Outcome["answeredInPlace"] = undefined
+  lastError: unknown = undefined
+  ended: Outcome["ended"] = undefined
+  isCompensated = false
+  position: Outcome["position"] = undefined
+}
+
+interface Has {
+  readonly outcome: Outcome
+}
+
+/** The outcome of a call that has not started. */
+export const newOutcome = (): Outcome => new State()
+
+const own = (record: { readonly outcome: State }): State => record.outcome
+
+/** Forgets the end of the last attempt, because another one starts. */
+export const forgetEnd = (record: Has): void => {
+  const state = own(record)
+  state.answered = undefined
+  state.lastError = undefined
+}
+
+/** Notes that an executor starts. Returns whether it is the first start of which it is not known that it did nothing. */
+export const startExecution = (record: Has): boolean => {
+  const state = own(record)
+  const isFirst = state.happened === "no"
+  state.executed = true
+  state.running++
+  state.happened = "unknown"
+  return isFirst
+}
+
+/** Notes the time of the first start. */
+export const noteStartedAt = (record: Has, at: number): void => {
+  own(record).startedAt = at
+}
+
+/** Notes that an execution has ended, and what is known of the call's effects since. */
+export const endExecution = (record: Has, known: Happened): void => {
+  const state = own(record)
+  state.running--
+  state.known = known
+  state.happened = state.running > 0 ? "unknown" : known
+}
+
+/** Notes that something runs in the place of the call. */
+export const startInPlace = (record: Has): void => {
+  const state = own(record)
+  state.running++
+  state.runningInPlace++
+  state.happened = "unknown"
+}
+
+/** Notes that it has ended. `known` is what is known of the call's effects since, `answer` is its answer, if it gave one. */
+export const endInPlace = (record: Has, known: Happened, answer: Outcome["answeredInPlace"]): void => {
+  const state = own(record)
+  state.runningInPlace--
+  if (answer !== undefined) state.answeredInPlace = answer
+  endExecution(record, known)
+}
+
+/** Notes the answer of an attempt. */
+export const noteAnswer = (record: Has, answer: { readonly value: unknown }): void => {
+  own(record).answered = answer
+}
+
+/** Notes the error of an attempt. */
+export const noteError = (record: Has, error: unknown): void => {
+  own(record).lastError = error
+}
+
+/** Notes that the last attempt gave no answer. */
+export const forgetAnswer = (record: Has): void => {
+  own(record).answered = undefined
+}
+
+/** Notes the effects of a call from another source than its executions here: a snapshot, a log, or the service itself. */
+export const noteEffects = (record: Has, happened: Happened): void => {
+  const state = own(record)
+  state.happened = state.known = happened
+}
+
+/** Notes that the effects of a call are unknown, whatever its attempts have ended with. */
+export const noteUnknown = (record: Has): void => {
+  own(record).happened = "unknown"
+}
+
+/** Notes a failed attempt of an earlier execution of the run. */
+export const replayOutcome = (
+  record: Has,
+  { executed, happened, startedAt }: {
+    readonly executed: boolean
+    readonly happened: Happened
+    readonly startedAt: number
+  }
+): void => {
+  const state = own(record)
+  state.executed = executed
+  state.happened = state.known = happened
+  state.startedAt = startedAt
+  state.answered = undefined
+}
+
+/** Notes whether the executor was reached: not by an execution that was rolled back, or that waits for an agent. */
+export const noteExecuted = (record: Has, executed: boolean): void => {
+  own(record).executed = executed
+}
+
+/** Returns an effect on the record: it takes a start back that has turned out to be another call's. */
+export const keepEffects = (record: Has): () => void => {
+  const { executed, happened, known } = record.outcome
+  return () => {
+    const state = own(record)
+    state.executed = executed
+    state.happened = happened
+    state.known = known
+  }
+}
+
+/** Notes that the call has ended with all its recovery. */
+export const noteEnded = (record: Has, exit: Exit.Exit<unknown, unknown>): void => {
+  own(record).ended = exit._tag === "Success" ? "succeeded" : "failed"
+}
+
+/** Notes that the call is made again. */
+export const reopen = (record: Has): void => {
+  if (record.outcome.ended !== undefined) own(record).ended = undefined
+}
+
+/** Notes that the effects of a call are undone. */
+export const noteCompensated = (outcome: { isCompensated: boolean }): void => {
+  outcome.isCompensated = true
+}
+
+/** Notes the place of an execution among the writes of the run that can be undone. */
+export const notePosition = (record: Has, position: number | undefined): number | undefined =>
+  own(record).position = position

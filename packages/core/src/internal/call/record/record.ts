@@ -1,0 +1,102 @@
+/** Record of a call: its identity, and its states. One record is shared by all attempts, and by every `ToolCall` of the call. */
+import type { DecisionRefused, SnapshotRefused } from "../../approval/outcome.ts"
+import type { BegunCall } from "../../approval/snapshot.ts"
+import type { WaitsInAgent } from "../../run/callResult.ts"
+import type { CallLogOf, GateOf } from "../agentGate.ts"
+import type { ToolInfo } from "../toolInfo.ts"
+import { type Admission, type Decided, newAdmission } from "./admission.ts"
+import { type Attempts, newAttempts } from "./attempts.ts"
+import { type Children, noChildren } from "./children.ts"
+import { type Claiming, noClaim } from "./claiming.ts"
+import { type Marks, noMarks } from "./marks.ts"
+import { newOutcome, type Outcome } from "./outcome.ts"
+import { noRecovery, type Recovering } from "./recovering.ts"
+import { noReplay, type Replay } from "./replay.ts"
+
+/** Why a call does not reach the executor, whatever recovery does. */
+export type Stop =
+  & (
+    | { readonly _tag: "Denied"; readonly policy: string; readonly reason: string }
+    | {
+      readonly _tag: "Waiting"
+      readonly arguments: Record<string, unknown>
+      readonly reasons: ReadonlyArray<string>
+      readonly fixedBy: string | undefined
+      /** Set where the page executes it. */
+      readonly client?: ToolInfo["client"]
+      /** The writes that have begun in the call that it is made in. */
+      readonly begun: ReadonlyArray<BegunCall>
+    }
+    | WaitsInAgent
+    /** The agent that is the tool does not go on. */
+    | { readonly _tag: "Refused"; readonly error: SnapshotRefused | DecisionRefused }
+    /** It was cut off, and may not run again: it is no write, so that nothing is known which it could fail with. */
+    | { readonly _tag: "CutOff" }
+  )
+  /** The call within this one that may not run, if it is not this one itself. */
+  & { readonly of?: CallRecord | undefined }
+
+/** A state is written by the functions of its own file. One that most calls never write is shared until a call writes it. */
+export interface CallRecord {
+  readonly callId: string
+  /** The call that this one is made in, by a tool. */
+  readonly parent: CallRecord | undefined
+  /** The call of another agent that the run of this one is made for: that agent has this one as a tool, or to recover one. */
+  readonly around: CallRecord | undefined
+  /** Tells a call that a tool makes from every other call. */
+  readonly identity: string | undefined
+  /** What the agent says; left out for calls by hand. */
+  readonly gate: Gate | undefined
+  /** Whose code has made it: a tool's, or an agent's. */
+  readonly level: "tool" | "agent"
+  /** The tool that the call is of, if the run can wait for it; another tool that is run for the call cannot. */
+  readonly waitsFor: ToolInfo | undefined
+  readonly attempts: Attempts
+  readonly outcome: Outcome
+  readonly recovering: Recovering
+  readonly admission: Admission<Stop>
+  readonly claiming: Claiming
+  readonly replay: Replay
+  readonly children: Children<CallRecord>
+  readonly marks: Marks
+}
+
+export type Gate = GateOf<CallRecord>
+export type CallLog = CallLogOf<CallRecord>
+
+/** What a call is made with. */
+export interface Made
+  extends Decided, Partial<Pick<CallRecord, "parent" | "around" | "identity" | "gate" | "level" | "waitsFor">>
+{}
+
+class Begun implements CallRecord {
+  readonly callId: string
+  readonly parent: CallRecord["parent"]
+  readonly around: CallRecord["around"]
+  readonly identity: CallRecord["identity"]
+  readonly gate: CallRecord["gate"]
+  readonly level: CallRecord["level"]
+  readonly waitsFor: CallRecord["waitsFor"]
+  readonly attempts = newAttempts()
+  readonly outcome = newOutcome()
+  readonly recovering = noRecovery
+  readonly admission: CallRecord["admission"]
+  readonly claiming = noClaim
+  readonly replay = noReplay
+  readonly children: CallRecord["children"] = noChildren
+  readonly marks = noMarks
+
+  constructor(callId: string, made: Made) {
+    this.callId = callId
+    this.parent = made.parent
+    this.around = made.around
+    this.identity = made.identity
+    this.gate = made.gate
+    this.level = made.level ?? "tool"
+    this.waitsFor = made.waitsFor
+    this.admission = newAdmission(made)
+  }
+}
+
+/** Returns the record of a call of which nothing is known but what it is made with. */
+export const newRecord = (callId: string, made: Made = {}): CallRecord => new Begun(callId, made)

@@ -1,0 +1,90 @@
+/** Recovery of a call: what its retries, fixers and levels have decided. A call that succeeds at once has none. */
+import type * as Exit from "effect/Exit"
+import type { RetryProgress } from "../retryProgress.ts"
+
+/** A failure that was followed by another attempt, which has the number. `isFix`: with the arguments of a fixer. */
+export interface Repetition {
+  readonly failure: string
+  readonly attempt: number
+  readonly isFix: boolean
+}
+
+/** A level of recovery: the tool's own, or the agent's for the tool. */
+export type LevelEnd = "endedInTool" | "endedInAgent"
+
+export interface Recovering {
+  /** How the call ended with its tool's recovery, as its agent's got it. */
+  readonly endedInTool: Exit.Exit<unknown, unknown> | undefined
+  /** How the call ended with its agent's recovery for its tool, as the one for all tools got it. */
+  readonly endedInAgent: Exit.Exit<unknown, unknown> | undefined
+  /** Failures that were followed by another attempt. */
+  readonly repetitions: ReadonlyArray<Repetition> | undefined
+  /** How far each retry around the call has come. */
+  readonly retries: ReadonlyMap<object, RetryProgress> | undefined
+  /** Errors about which a level of recovery has decided: those around it let them pass. */
+  readonly decided: ReadonlyMap<unknown, "rethrown" | "repeated"> | undefined
+  /** Set if no attempt runs any more: by a fixer's exception, after which that fixer is not asked again, or by an earlier execution that started the call otherwise. */
+  readonly closedBy: { readonly error: unknown; readonly fixer: unknown } | undefined
+  /** Name of the fixer whose arguments are used, if not the model's own. */
+  readonly fixedBy: string | undefined
+  /** The fixer's arguments, as text. */
+  readonly fixedArguments: string | undefined
+}
+
+class State implements Recovering {
+  endedInTool: Recovering["endedInTool"] = undefined
+  endedInAgent: Recovering["endedInAgent"] = undefined
+  repetitions: Array<Repetition> | undefined = undefined
+  retries: Map<object, RetryProgress> | undefined = undefined
+  decided: Map<unknown, "rethrown" | "repeated"> | undefined = undefined
+  closedBy: Recovering["closedBy"] = undefined
+  fixedBy: Recovering["fixedBy"] = undefined
+  fixedArguments: Recovering["fixedArguments"] = undefined
+}
+
+interface Has {
+  readonly recovering: Recovering
+}
+
+/** The state of a call that no recovery has met: one for all, until a call writes its own. */
+export const noRecovery: Recovering = new State()
+
+const own = (record: { recovering: Recovering }): State =>
+  (record.recovering === noRecovery ? record.recovering = new State() : record.recovering) as State
+
+/** Notes how a level has ended. */
+export const noteLevelEnd = (record: Has, level: LevelEnd, exit: Exit.Exit<unknown, unknown>): void => {
+  own(record)[level] = exit
+}
+
+/** Notes a failure that is followed by another attempt. */
+export const addRepetition = (record: Has, repetition: Repetition): void => {
+  ;(own(record).repetitions ??= []).push(repetition)
+}
+
+/** Notes that a level has decided about an error. */
+export const decide = (record: Has, error: unknown, decision: "rethrown" | "repeated"): void => {
+  ;(own(record).decided ??= new Map()).set(error, decision)
+}
+
+/** Returns how far a retry has come in the call. */
+export const progressOf = (record: Has, retry: object): RetryProgress => {
+  const all = own(record).retries ??= new Map()
+  const known = all.get(retry)
+  if (known !== undefined) return known
+  const progress: RetryProgress = { times: 0, from: 0, step: undefined }
+  all.set(retry, progress)
+  return progress
+}
+
+/** Closes the call: each further attempt ends with the error. */
+export const closeCall = (record: Has, error: unknown, fixer: unknown): void => {
+  own(record).closedBy = { error, fixer }
+}
+
+/** Notes that a fixer's arguments are used. */
+export const noteFixed = (record: Has, by: string, args: string): void => {
+  const state = own(record)
+  state.fixedBy = by
+  state.fixedArguments = args
+}
