@@ -49,7 +49,7 @@ describe("a store of durable runs", () => {
         assert.deepEqual(yield* store.append([write(2), last(held, 3)]), ["denied", "added"])
         // An answer that was lost is the same again.
         assert.deepEqual(yield* store.append([write(2), write(1)]), ["denied", "added"])
-        const { steps } = yield* store.load("r", 0)
+        const { steps } = yield* store.load({ runId: "r", leg: 0 })
         assert.deepEqual(steps.map(({ kind }) => kind), ["end", "write", "denied", "end"])
       })
       await Effect.runPromise(Effect.provide(program, layer)).finally(close)
@@ -79,10 +79,10 @@ describe("a store of durable runs", () => {
         yield* store.insert({ ...run("later"), delayMillis: 60_000 })
         // Two at once, and three that begin in a minute.
         const queue = { concurrency: 2, rate: { limit: 3, perMillis: 60_000 } }
-        const first = yield* store.claim({ agents: agents(queue), ...minute })
+        const first = (yield* store.take({ agents: agents(queue), ...minute })).taken
         assert.strictEqual(first.length, 2)
         assert.deepEqual([first[0]!.trace, first[0]!.input], ["00-1-2-01", { text: "é\u0000\"" }])
-        assert.deepEqual(yield* store.claim({ agents: agents(queue), ...minute }), [])
+        assert.deepEqual((yield* store.take({ agents: agents(queue), ...minute })).taken, [])
         const [one, two] = first as [RunStore.StoredRun, RunStore.StoredRun]
         // Steps of those who hold the run are added, once; others are refused.
         assert.deepEqual(
@@ -90,33 +90,36 @@ describe("a store of durable runs", () => {
           ["added", "lost", "added"]
         )
         assert.deepEqual(yield* store.append([last(one, 0)]), ["added"])
-        assert.deepEqual((yield* store.load(one.runId, 0)).steps, [{ ...last(one, 0), elapsed: 1 }])
+        assert.deepEqual((yield* store.load({ runId: one.runId, leg: 0 })).steps, [{ ...last(one, 0), elapsed: 1 }])
         const waits = { status: "waiting" as const, pending: [], snapshot: {}, wakeInMillis: 0, last: last(one, 1) }
         assert.isTrue(yield* store.settle(one, waits))
-        assert.strictEqual((yield* store.claim({ agents: agents(queue), ...minute })).length, 1)
+        assert.strictEqual((yield* store.take({ agents: agents(queue), ...minute })).taken.length, 1)
         // The rate is used up, though there is room.
-        yield* store.release([two])
-        assert.deepEqual((yield* store.claim({ agents: agents(queue), ...minute })).map(({ runId }) => runId), [
+        assert.isTrue(yield* store.settle(two, { status: "queued" }))
+        assert.deepEqual((yield* store.take({ agents: agents(queue), ...minute })).taken.map(({ runId }) => runId), [
           two.runId
         ])
         yield* store.cancel(two.runId)
-        assert.deepEqual(yield* store.wanted([two.runId, "r9"]), [{
-          runId: two.runId,
-          isCancelled: true,
-          isRead: false
-        }])
-        yield* store.read(two.runId, 10_000)
-        assert.isTrue((yield* store.wanted([two.runId]))[0]?.isRead)
+        const second = { runId: two.runId, epoch: two.epoch + 1 }
+        assert.deepEqual(yield* store.take({ held: [two, { runId: "r9", epoch: 1 }] }), {
+          taken: [],
+          due: [],
+          held: []
+        })
+        const kept = { runId: two.runId, isCancelled: true, isRead: false, hasPlace: true }
+        assert.deepEqual((yield* store.take({ held: [second], leaseMillis: 60_000 })).held, [kept])
+        yield* store.events(two.runId, 0, 10_000)
+        assert.deepEqual((yield* store.take({ held: [second] })).held, [{ ...kept, isRead: true }])
         // Who waits is due once for a time, and whoever was asked is found.
-        const due = { agents: agents(), forMillis: 60_000, limit: 10 }
-        const [waiting, ...others] = yield* store.due(due)
+        const due = Effect.map(store.take({ due: agents(), ...minute }), ({ due }) => due)
+        const [waiting, ...others] = yield* due
         assert.deepEqual([waiting?.runId, others.length], [one.runId, 0])
-        assert.deepEqual(yield* store.due(due), [])
-        yield* store.asked(waiting!, { asked: 1, askedOf: "ada", wakeInMillis: 0 })
+        assert.deepEqual(yield* due, [])
+        yield* store.settle(waiting!, { status: "asked", asked: 1, askedOf: "ada", wakeInMillis: 0 })
         assert.deepEqual((yield* store.list({ askedOf: "ada" })).map(({ runId }) => runId), [one.runId])
-        assert.strictEqual((yield* store.due(due))[0]?.asked, 1)
-        yield* store.asked(waiting!, { asked: 2, askedOf: "eve", wakeInMillis: undefined })
-        assert.deepEqual(yield* store.due(due), [])
+        assert.strictEqual((yield* due)[0]?.asked, 1)
+        yield* store.settle(waiting!, { status: "asked", asked: 2, askedOf: "eve", wakeInMillis: undefined })
+        assert.deepEqual(yield* due, [])
         // Children, signals, ends.
         yield* store.insert(run("child", one.runId))
         assert.deepEqual(yield* store.children(one.runId), ["child"])
@@ -155,52 +158,54 @@ describe("a store of durable runs", () => {
         )
         const between = yield* store.insert({ ...run("between"), leaseMillis: 60_000 })
         yield* store.append([last(between.run, 0)])
-        yield* store.release([between.run])
+        yield* store.settle(between.run, { status: "queued" })
         yield* store.cancel("between")
-        const cancelled = yield* store.claim({
+        const { taken: cancelled } = yield* store.take({
           agents: agents({ concurrency: 1 }),
           ...minute,
           limit: 2,
           onlyCancelled: true
         })
-        const others2 = yield* store.claim({ agents: agents({ concurrency: 1 }), ...minute })
+        const { taken: others2 } = yield* store.take({ agents: agents({ concurrency: 1 }), ...minute })
         assert.deepEqual(
           [...cancelled, ...others2.filter(({ isCancelled }) => isCancelled)].map(({ runId }) => runId).toSorted(),
           ["between", "did", "didWithin"]
         )
-        assert.deepEqual(yield* store.claim({ agents: [], ...minute, onlyCancelled: true }), [])
-        assert.isTrue(yield* store.adopt(two.epoch === 1 ? { runId: two.runId, epoch: 2 } : two, "2"))
-        assert.strictEqual((yield* store.get(two.runId))?.version, "2")
-        assert.deepEqual(
-          yield* store.claim({ agents: agents(), ...minute, limit: 1 }).pipe(
-            Effect.map((claimed) => claimed.map(({ runId }) => runId === "later"))
-          ),
-          [false]
-        )
+        assert.deepEqual((yield* store.take({ agents: [], ...minute, onlyCancelled: true })).taken, [])
+        const [first2] = (yield* store.take({ agents: agents(), ...minute, limit: 1 })).taken
+        assert.notStrictEqual(first2?.runId, "later")
+        // A version that continues runs of another one adopts those that it takes.
+        yield* store.insert({ ...run("adopted"), agent: "adopter" })
+        const adopter = { agent: "adopter", versions: ["1", "2"], adopted: { "1": "2" } }
+        const [adopted] = (yield* store.take({ agents: [adopter], ...minute })).taken
+        assert.deepEqual([adopted?.version, (yield* store.get("adopted"))?.version], ["2", "2"])
         // A run that waits for another one gives its place in the queue away, and has it again before it goes on.
         const narrow = { agents: [{ agent: "narrow", versions: ["1"], queue: { concurrency: 1 } }], limit: 10 }
         const claimed = (leaseMillis = 60_000) =>
-          Effect.map(store.claim({ ...narrow, leaseMillis }), (all) => all.map(({ runId }) => runId))
+          Effect.map(store.take({ ...narrow, leaseMillis }), ({ taken }) => taken.map(({ runId }) => runId))
+        const reclaim = (held: RunStore.Hold, place: number) =>
+          Effect.map(store.take({ held: [{ ...held, place }] }), ({ held: [one] }) => one?.hasPlace === true)
+        const lend = (held: RunStore.Hold) => store.settle(held, { status: "lent" })
         const hold = (runId: string, epoch = 1) => ({ runId, epoch })
         for (const n of [1, 2, 3]) yield* store.insert({ ...run(`n${n}`), agent: "narrow" })
         assert.deepEqual(yield* claimed(), ["n1"])
-        yield* store.lend(hold("n1", 7))
+        yield* lend(hold("n1", 7))
         assert.deepEqual(yield* claimed(), [])
-        yield* store.lend(hold("n1"))
+        yield* lend(hold("n1"))
         assert.deepEqual(yield* claimed(), ["n2"])
-        assert.isFalse(yield* store.reclaim(hold("n1"), 1))
-        assert.isFalse(yield* store.reclaim(hold("n1", 7), 9))
+        assert.isFalse(yield* reclaim(hold("n1"), 1))
+        assert.isFalse(yield* reclaim(hold("n1", 7), 9))
         // Who wants his place back comes before those that begin.
         yield* store.settle(hold("n2"), { status: "completed", pending: [], last: last(hold("n2"), 0) })
         assert.deepEqual(yield* claimed(), [])
-        assert.isTrue(yield* store.reclaim(hold("n1"), 1))
+        assert.isTrue(yield* reclaim(hold("n1"), 1))
         assert.deepEqual(yield* claimed(), [])
         yield* store.settle(hold("n1"), { status: "completed", pending: [], last: last(hold("n1"), 0) })
         // One whose process is gone while it wants it back holds nobody up.
         assert.deepEqual(yield* claimed(-1), ["n3"])
-        yield* store.lend(hold("n3"))
+        yield* lend(hold("n3"))
         yield* store.insert({ ...run("n4"), agent: "narrow", leaseMillis: 60_000 })
-        assert.isFalse(yield* store.reclaim(hold("n3"), 1))
+        assert.isFalse(yield* reclaim(hold("n3"), 1))
         yield* store.settle(hold("n4"), { status: "completed", pending: [], last: last(hold("n4"), 0) })
         assert.deepEqual(yield* claimed(), ["n3"])
       })
@@ -257,7 +262,7 @@ describe("a store of durable runs", () => {
               return statement
             })
           yield* Effect.provideService(
-            store.claim({ agents: [{ agent: "clerk", versions: ["1"] }], leaseMillis: 1000, limit: 1, onlyCancelled }),
+            store.take({ agents: [{ agent: "clerk", versions: ["1"] }], leaseMillis: 1000, limit: 1, onlyCancelled }),
             Statement.CurrentTransformer,
             hearing
           )

@@ -101,7 +101,7 @@ const laws = (runId: string, about: string) =>
       { readonly n: number }
     >`SELECT seats + (SELECT COUNT(DISTINCT run) FROM sold) AS n FROM stock`
     assert.deepStrictEqual([yield* soldTo(runId), Number(all?.n)], [1, 1000], about)
-    const { steps } = yield* store.load(runId, 0)
+    const { steps } = yield* store.load({ runId, leg: 0 })
     assert.strictEqual(steps.filter(({ kind }) => kind === "child").length, 1, about)
     assert.strictEqual(steps.filter(({ kind }) => kind === "write").length, 0, about)
     const told = JSON.stringify(steps.filter(({ kind }) => kind === "call"))
@@ -130,7 +130,7 @@ const within = async (open: (typeof supported)[number]["open"], test: (address: 
 /** What the model was told of the call. */
 const toldOf = (runId: string) =>
   Effect.map(
-    Effect.flatMap(RunStore.RunStore, (store) => store.load(runId, 0)),
+    Effect.flatMap(RunStore.RunStore, (store) => store.load({ runId, leg: 0 })),
     ({ steps }) => JSON.stringify(steps.filter(({ kind }) => kind === "call"))
   )
 
@@ -164,7 +164,7 @@ describe("a tool that writes to the database of its run", () => {
               const store = yield* RunStore.RunStore
               const there = yield* store.get(runId)
               // It holds the run for a minute, which need not be waited for.
-              if (there?.status === "running") yield* store.release([there])
+              if (there?.status === "running") yield* store.settle(there, { status: "queued" })
               yield* seller().run(runId, runId)
               yield* laws(runId, about)
             }).pipe(Effect.provide(life(address, quiet)), Effect.scoped)
@@ -238,7 +238,7 @@ describe("a tool that writes to the database of its run", () => {
             const isLeft = Effect.map(store.get("run-1"), (run) => taken > 0 && run?.status === "running")
             yield* Effect.repeat(Effect.delay(isLeft, "10 millis"), { until: (isLeft) => isLeft })
             yield* Effect.repeat(Effect.delay(soldTo("run-1"), "10 millis"), { until: (n) => n === 0 })
-            yield* store.release([(yield* store.get("run-1"))!])
+            yield* store.settle((yield* store.get("run-1"))!, { status: "queued" })
             yield* seller(Slow).await("run-1")
             assert.deepStrictEqual([taken, yield* soldTo("run-1")], [2, 1])
           }).pipe(Effect.provide(life(address, quiet, { take: Slow })), Effect.scoped)

@@ -76,22 +76,20 @@ const lostAt = (store: RunStore.Store, at: number, behind: boolean) => {
     })
   const lost: RunStore.Store = {
     ...store,
-    claim: (options) => {
-      const claimed = store.claim(options)
-      // One that finds nothing is no place of its own.
-      return Effect.suspend(() =>
-        count.operations >= at ?
-          gone("claim") :
-          Effect.flatMap(claimed, (found) =>
-            found.length === 0 ? Effect.succeed(found) : one("claim", Effect.succeed(found)))
-      )
-    },
-    load: (id, leg) => one("load", store.load(id, leg)),
+    take: (wanted) =>
+      Effect.suspend(() =>
+        count.operations >= at
+          ? gone("take")
+          : Effect.flatMap(store.take(wanted), (found) =>
+            // One that finds nothing is no place of its own.
+            found.taken.length === 0 ? Effect.succeed(found) : one("take", Effect.succeed(found)))
+      ),
+    load: (run) => one("load", store.load(run)),
     append: (steps) => one("append", store.append(steps)),
-    settle: (hold, settlement) => one("settle", store.settle(hold, settlement)),
-    renew: (holds, lease) => count.operations >= at ? gone("renew") : store.renew(holds, lease),
-    wanted: (ids) => count.operations >= at ? gone("wanted") : store.wanted(ids),
-    release: (holds) => count.operations >= at ? gone("release") : store.release(holds)
+    settle: (hold, leaving) =>
+      leaving.status === "queued" && count.operations >= at
+        ? gone("settle")
+        : one("settle", store.settle(hold, leaving))
   }
   return { count, lost }
 }

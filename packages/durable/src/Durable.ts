@@ -27,7 +27,7 @@ import { checkingOf, explainingOf, proceedingOf } from "./internal/proceeding.ts
 import { Changes } from "./internal/changes.ts"
 import { KnownConversations } from "./internal/conversation.ts"
 import { type Definition, inputCodec } from "./internal/definition.ts"
-import * as Runner from "./internal/runner.ts"
+import * as Runner from "./internal/host/runner.ts"
 import * as Service from "./internal/service.ts"
 import { checkCount, checkName, timeOf } from "./internal/requests.ts"
 import { Versions } from "./internal/versions.ts"
@@ -212,14 +212,16 @@ export const layer = <const Agents extends ReadonlyArray<Any>>(
         changes,
         conversations,
         poll,
-        wake: () => runner.wake(),
         starting: (agent, add) => runner.start(agent, add),
-        look: Effect.suspend(() => runner.look),
         isHeld: (runId) => runner.isHeld(runId)
       })
       const context = Context.add(Context.add(yield* Effect.context<never>(), Runs, runs), RunStore, store)
       const known = versionsOf(agents, context)
       const runner: Runner.Runner = yield* Runner.make(store, known, changes, conversations, runnerOptions)
+      yield* store.listen((wakeUp) => {
+        changes.hear(wakeUp)
+        runner.hear(wakeUp)
+      })
       return runs
     })
   ) as Layer.Layer<Runs, never, RunStore | Exclude<Services<Agents[number]>, Runs>>
@@ -260,16 +262,18 @@ export const layerClient = <const Agents extends ReadonlyArray<Any>>(
   const { poll } = runnerOptionsOf(options)
   return Layer.effect(
     Runs,
-    Effect.map(RunStore, (store) =>
-      Service.make(store, {
+    Effect.gen(function*() {
+      const store = yield* RunStore
+      const changes = new Changes()
+      yield* store.listen((wakeUp) => changes.hear(wakeUp))
+      return Service.make(store, {
         agents: Function.constant(versionsOf(agents, Context.empty())),
-        changes: new Changes(),
+        changes,
         conversations: new KnownConversations(),
         poll,
-        wake: () => undefined,
         starting: (_, add) => add(),
-        look: Effect.void,
         isHeld: () => false
-      }))
+      })
+    })
   )
 }

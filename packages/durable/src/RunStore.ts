@@ -16,17 +16,31 @@ import { sqlStore } from "./internal/sqlStore.ts"
 import { check, create, createStatements, refuseOthers, tablesOf } from "./internal/sqlTables.ts"
 
 export {
+  type Appended,
+  type Asked,
+  type Claimable,
+  type Committed,
   type Count,
+  type HeldRun,
   type Hold,
+  type Host,
+  type Leaving,
   type Loaded,
   type MessagePart,
   type NewRun,
+  type Queue,
+  type RunLists,
+  type RunLog,
   RunStoreError,
   type Settlement,
+  type StartedRun,
   type Step,
   type Store,
   type StoredDecision,
-  type StoredRun
+  type StoredRun,
+  type Take,
+  type Taken,
+  type WakeUp
 } from "./internal/store.ts"
 
 /** Where durable runs are kept. */

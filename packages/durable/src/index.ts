@@ -1,5 +1,6 @@
 export * as CircuitStore from "./CircuitStore.ts"
 export * as Durable from "./Durable.ts"
+export * as HostStates from "./HostStates.ts"
 export * as RunCheck from "./RunCheck.ts"
 export * as RunMetrics from "./RunMetrics.ts"
 export * as RunStore from "./RunStore.ts"

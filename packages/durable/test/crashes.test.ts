@@ -66,7 +66,7 @@ const laws = (outside: World, steps: ReadonlyArray<RunStore.Step>, info: RunsMod
   assert.deepEqual(numbers, numbers.map((_, index) => index))
 }
 
-const stepsOf = (store: RunStore.Store) => Effect.map(store.load("r1", 0), ({ steps }) => steps)
+const stepsOf = (store: RunStore.Store) => Effect.map(store.load({ runId: "r1", leg: 0 }), ({ steps }) => steps)
 
 describe("a durable run whose process is killed", () => {
   it.live("before each of its operations goes on, and does nothing twice", () =>

@@ -27,7 +27,7 @@ const world = (away: ReadonlyArray<readonly [from: number, to: number]> = []) =>
     insert: (run) => reached(store.insert(run)),
     list: (query) => reached(store.list(query)),
     get: (runId) => reached(store.get(runId)),
-    claim: (options) => reached(store.claim(options)),
+    take: (wanted) => reached(store.take(wanted)),
     settle: (hold, settlement) => reached(store.settle(hold, settlement))
   }
   const process = (catchUp?: Durable.CronOptions<number>["catchUp"]) =>

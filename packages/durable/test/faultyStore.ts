@@ -35,15 +35,9 @@ export const faulty = (store: RunStore.Store, faults: ReadonlyArray<Fault>): Run
     })
   return {
     ...store,
-    claim: (options) => at("claim", store.claim(options)),
-    renew: (holds, lease) => at("renew", store.renew(holds, lease)),
-    wanted: (ids) => at("wanted", store.wanted(ids)),
-    load: (id, leg) => at("load", store.load(id, leg)),
-    decisions: (hold, leg) => at("decisions", store.decisions(hold, leg)),
-    adopt: (hold, version) => at("adopt", store.adopt(hold, version)),
+    take: (wanted) => at("take", store.take(wanted)),
+    load: (run) => at("load", store.load(run)),
     append: (steps) => at("append", store.append(steps)),
-    lend: (hold) => at("lend", store.lend(hold)),
-    reclaim: (hold, concurrency) => at("reclaim", store.reclaim(hold, concurrency)),
     settle: (hold, settlement) => at("settle", store.settle(hold, settlement))
   }
 }

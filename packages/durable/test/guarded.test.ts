@@ -82,7 +82,7 @@ describe("an answer of a durable run that a guard holds is told once", () => {
               const [info, events] = yield* seen
               assert.strictEqual(info.status, verdict === "stops" ? "failed" : "completed", about)
               assert.deepEqual(events.map(({ number }) => number), events.map((_, n) => n), about)
-              const { steps } = yield* store.load("r1", 0)
+              const { steps } = yield* store.load({ runId: "r1", leg: 0 })
               const answered = steps.filter(({ kind }) => kind === "model").map(({ key }) => Number(key.split("/")[1]))
               const told = events.flatMap(({ event }) =>
                 event._tag === "ModelTurnFinished" || (event._tag === "ModelTurnFailed" && event.error === "Guardrail")

@@ -35,8 +35,8 @@ describe("metrics of durable runs", () => {
       const stolen = Effect.gen(function*() {
         yield* Effect.sleep("2 seconds")
         const run = yield* store.get("r1")
-        yield* store.release([run!])
-        yield* store.claim({ agents: [{ agent: "counted", versions: ["1"] }], leaseMillis: 5000, limit: 1 })
+        yield* store.settle(run!, { status: "queued" })
+        yield* store.take({ agents: [{ agent: "counted", versions: ["1"] }], leaseMillis: 5000, limit: 1 })
       })
       const program = Effect.gen(function*() {
         yield* counted.start("r1", "go")

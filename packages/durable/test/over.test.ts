@@ -13,13 +13,13 @@ type All = ReturnType<typeof worldOf>
 const idle = ({ store }: All, times: number) =>
   Effect.forEach(Array.from({ length: times }), () =>
     Effect.gen(function*() {
-      const held = yield* store.claim({
+      const { taken } = yield* store.take({
         agents: [{ agent: "travel", versions: ["1", "2"] }],
         leaseMillis: 60_000,
         limit: 1
       })
-      assert.strictEqual(held.length, 1)
-      yield* store.release(held)
+      assert.strictEqual(taken.length, 1)
+      yield* store.settle(taken[0]!, { status: "queued" })
     }), { discard: true })
 
 const endings = (all: All) =>
@@ -71,7 +71,7 @@ describe("a durable run that is over before its agent ends it", () => {
             const stored = yield* all.store.get("r1")
             if (stored === undefined || stored.status === "waiting") continue
             // Its lease is over.
-            if (stored.status === "running") yield* all.store.release([stored])
+            if (stored.status === "running") yield* all.store.settle(stored, { status: "queued" })
             yield* before(all)
             const { asked } = all.world
             const agent = next(all)

@@ -129,7 +129,7 @@ describe("an answer of a durable run", () => {
       assert.strictEqual(shown(seen), whole)
       assert.isFalse(seen.some(({ event }) => event._tag === "TextDelta"))
       const steps = yield* Effect.provide(
-        Effect.flatMap(RunStore.RunStore, (store) => store.load("r1", 0)),
+        Effect.flatMap(RunStore.RunStore, (store) => store.load({ runId: "r1", leg: 0 })),
         store
       )
       assert.deepEqual(steps.steps.map(({ kind }) => kind), ["model", "call", "model", "end"])

@@ -63,13 +63,13 @@ const tooLate = "Nobody decided in time."
 /** The decision about an expired call. A page may have executed its call, so that is a timeout, and no rejection. */
 const expire = (call: PendingCall): Decision => isAtPage(call) ? fail(call, null) : reject(call, tooLate)
 
-/** Does what is due about a run that waits: rejects what has expired, or asks the next person. Answers whether the run goes on. */
+/** Does what is due about a run that waits: rejects expired calls, or asks the next person. */
 export const askAbout = (
   store: Store,
   asking: Asking,
   context: Context.Context<never>,
   run: StoredRun
-): Effect.Effect<boolean, RunStoreError> =>
+): Effect.Effect<void, RunStoreError> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const pending = run.pending as unknown as ReadonlyArray<PendingCall>
     const expired = asking.rejectsExpired ? pending.filter((call) => expiredAt(call) <= now) : []
@@ -78,7 +78,7 @@ export const askAbout = (
         callId: call.callId,
         decision: expire(call) as unknown as Schema.Json
       }))
-      return Effect.as(store.decide(run.runId, run.leg, decisions), true)
+      return Effect.asVoid(store.decide(run.runId, run.leg, decisions))
     }
     const waiting = ofPeople(pending)
     const next = waiting.length === 0 ? undefined : asking.people[run.asked]
@@ -91,15 +91,10 @@ export const askAbout = (
       )
       : Effect.void
     const asked = run.asked + (isAsked ? 1 : 0)
-    return Effect.as(
-      Effect.andThen(
-        told as Effect.Effect<void>,
-        store.asked(run, {
-          asked,
-          askedOf: isAsked ? next.to : run.askedOf,
-          wakeInMillis: dueIn(asking, pending, asked, now)
-        })
-      ),
-      false
+    const askedOf = isAsked ? next.to : run.askedOf
+    const wakeInMillis = dueIn(asking, pending, asked, now)
+    return Effect.andThen(
+      told as Effect.Effect<void>,
+      Effect.asVoid(store.settle(run, { status: "asked", asked, askedOf, wakeInMillis }))
     )
   })

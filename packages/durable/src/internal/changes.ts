@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Duration from "effect/Duration"
 import type * as Scope from "effect/Scope"
+import type { WakeUp } from "./store.ts"
 
 /** The name under which those hear of a run who read its events; by its id alone, of its beginnings, waits and ends. */
 export const eventsOf = (runId: string): string => `events ${runId}`
@@ -31,6 +32,13 @@ export class Changes {
     if (told === undefined) return
     this.waiting.delete(runId)
     for (const resume of told) resume()
+  }
+
+  /** A store tells what was done in any process. */
+  hear(wakeUp: WakeUp): void {
+    if (wakeUp._tag !== "Changed" && wakeUp._tag !== "Cancelled") return
+    this.tell(wakeUp.runId)
+    this.tell(eventsOf(wakeUp.runId))
   }
 
   /** Waits for the next change in this process; at most as long as said, as another one may have changed the run. */

@@ -15,7 +15,7 @@ import { type Failure, logFailure, Owner } from "@recourse/core/Runs"
 import { fateOf, overKind, tellLeft } from "./over.ts"
 import { dueIn } from "./asking.ts"
 import { lending, Parent, type Place, Slot } from "./slot.ts"
-import { eventsOf, wakeUp } from "./changes.ts"
+import { wakeUp } from "./changes.ts"
 import {
   type Conversation,
   inputFromStored,
@@ -48,7 +48,7 @@ const resumptions = Context.make(Resumptions, {
   claim: () => Effect.succeed({ isTakenOver: false, end: () => Effect.void })
 })
 
-const nothing: Loaded = { steps: [], positions: 0, events: 0, lastEpoch: 0 }
+const nothing: Loaded = { steps: [], positions: 0, events: 0, lastEpoch: 0, decisions: [] }
 
 /** What a leg goes on from. Decisions about calls that no longer wait are left out. */
 const fromOf = (
@@ -87,8 +87,14 @@ const placeOf = (
           : Effect.andThen(Effect.raceFirst(heard(wakeUp), Effect.sleep("500 millis")), until(done))
     )
   return {
-    give: Effect.andThen(place.give, until(Effect.as(store.lend(run), true))),
-    take: Effect.andThen(until(store.reclaim(run, concurrency)), place.take),
+    give: Effect.andThen(place.give, until(Effect.as(store.settle(run, { status: "lent" }), true))),
+    take: Effect.andThen(
+      until(Effect.map(
+        store.take({ held: [{ runId: run.runId, epoch: run.epoch, place: concurrency }] }),
+        ({ held: [kept] }) => kept?.hasPlace === true
+      )),
+      place.take
+    ),
     end: () => {
       isOver = true
       place.end()
@@ -141,7 +147,7 @@ export const live = (
   stored: StoredRun,
   onReady: (leave: (why: Leave) => void) => void
 ): Effect.Effect<void> => {
-  const { how, registered } = taken
+  const { registered } = taken
   let why: Leave | undefined
   let over: Failure | undefined
   let running: Fiber.Fiber<unknown, unknown> | undefined
@@ -163,7 +169,7 @@ export const live = (
     const clock = yield* Clock.Clock
     const { conversation, run } = yield* wholeRun(around, stored)
     // The first holder of a run finds nothing.
-    const loaded = run.epoch === 1 ? nothing : yield* store.load(run.runId, run.leg)
+    const loaded = run.epoch === 1 ? nothing : yield* store.load(run)
     const idle = run.epoch - 1 - loaded.lastEpoch
     const fate = fateOf(taken, run, loaded, idle)
     over = fate.over
@@ -176,14 +182,11 @@ export const live = (
       mayNote: idle === 0
     })
     if (idle > 0 || loaded.steps.length > 0) yield* countTakenOver({ agent: run.agent })
-    const { version } = registered.definition
-    // From now on a runner of the version before leaves it alone.
-    if (how === "continue" && !(yield* store.adopt(run, version))) return
     if (fate.isNew && (yield* around.writer.add([recorder.next(overKind, over!.error, null)])) === "lost") return
-    // A store that fails is no outcome of the run.
-    const decided = fate.proceeds && goesOn(run) ? yield* store.decisions(run, run.leg) : []
     // What the agent refuses does not keep a run that is over from being undone.
-    const decisions = isCancelled() ? yield* Effect.filter(decided, fitting(registered, run)) : decided
+    const decisions = isCancelled()
+      ? yield* Effect.filter(loaded.decisions, fitting(registered, run))
+      : loaded.decisions
     const proceed = fate.proceeds
       ? Effect.flatMap(fromOf(registered, run, decisions), (from) => registered.definition.proceed(from, run.runId))
       : Effect.interrupt
@@ -237,8 +240,7 @@ export const live = (
     if (why === "lost" || (why === "stopping" && Exit.isFailure(exit))) return
     if (why === "cancelled" && Exit.isFailure(exit) && recorder.ended?.outcome === "paused") {
       // It waits, and its snapshot is lost: another life comes by what it has done.
-      yield* store.release([run])
-      around.tell(wakeUp)
+      yield* store.settle(run, { status: "queued" })
       return
     }
     const isRefused = why === undefined && over === undefined && !recorder.hasBegun && Exit.isFailure(exit)
@@ -247,8 +249,7 @@ export const live = (
       const { outcome } = yield* settlementOf(registered, exit, recorder, why, over)
       const { failure } = outcome as { readonly failure: Failure & Schema.JsonObject }
       const added = yield* around.writer.add([recorder.next(overKind, failure.error, failure)])
-      if (added !== "lost") yield* store.release([run])
-      around.tell(wakeUp)
+      if (added !== "lost") yield* store.settle(run, { status: "queued" })
       return
     }
     if (!hasUndone && (over !== undefined || !fate.proceeds || (why === "cancelled" && !recorder.hasBegun))) {
@@ -273,8 +274,6 @@ export const live = (
     if (asking !== undefined) around.tell(wakeUp)
     if (settlement.status !== "waiting") yield* countEnded({ agent: run.agent, status: settlement.status })
     if (settlement.status === "failed") yield* logFailed(run, exit, over)
-    around.tell(run.runId)
-    around.tell(eventsOf(run.runId))
   })
   // A store that fails here is no outcome of the run: when the lease is over, a runner takes the run again.
   return Effect.provideContext(

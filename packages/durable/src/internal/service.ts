@@ -25,7 +25,7 @@ import { countEnded } from "./counting.ts"
 import { ended } from "./ended.ts"
 import { canonical } from "./references.ts"
 import type { RunStoreError, Store, StoredRun } from "./store.ts"
-import type { Runner } from "./runner.ts"
+import type { Runner } from "./host/runner.ts"
 import { Parent, Slot } from "./slot.ts"
 import { inputOf, noKey } from "./definition.ts"
 import * as Requests from "./requests.ts"
@@ -63,9 +63,7 @@ export interface Here {
   readonly changes: Changes
   readonly conversations: KnownConversations
   readonly poll: Duration.Duration
-  readonly wake: () => void
   readonly starting: Runner["start"]
-  readonly look: Effect.Effect<void>
   readonly isHeld: (runId: string) => boolean
 }
 
@@ -75,61 +73,62 @@ const readFor = 10_000
 // oxlint-disable-next-line max-lines-per-function -- the operations on one agent share its codecs and its store
 export const make = (
   store: Store,
-  { agents, changes, conversations, isHeld, look, poll, starting, wake }: Here
+  { agents, changes, conversations, isHeld, poll, starting }: Here
 ): RunsService => {
   const get = (runId: string): Effect.Effect<StoredRun, UnknownRun | RunsUnavailable> =>
     Effect.flatMap(
       Requests.isStorable(runId) ? available(store.get(runId)) : Effect.undefined,
       (run) => run === undefined ? Effect.fail(new UnknownRun({ runId: String(runId) })) : Effect.succeed(run)
     )
-  const eventsFrom = (run: StoredRun, from: number) =>
+  const eventsFrom = (run: StoredRun, from: number, readMillis: number | undefined) =>
     Effect.flatMap(
-      store.events(run.runId, from),
+      store.events(run.runId, from, readMillis),
       (found) => found.length === 0 ? Effect.succeed(found) : wholeEvents(store, conversations, run, found)
     )
   /** What is known of runs. */
   const described = (runs: ReadonlyArray<StoredRun>): Effect.Effect<ReadonlyArray<RunInfo>, RunsUnavailable> =>
     Effect.map(available(withOutcomes(store, runs)), (whole) => whole.map(infoOf))
   const describedOne = (run: StoredRun) => Effect.map(described([run]), ([info]) => info!)
-  /** Marks a run as read, at most once in half of the time that the mark lasts. */
-  const markerOf = (runId: string): Effect.Effect<void, RunsUnavailable> => {
+  /** For how long a run is marked as read now: at most once in half of that time. */
+  const markerOf = (): (run: StoredRun) => Effect.Effect<number | undefined> => {
     let markedAt = -Infinity
-    return Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      now - markedAt < readFor / 2
-        ? Effect.void
-        : Effect.tap(available(store.read(runId, readFor)), () =>
-          Effect.sync(() => {
-            markedAt = now
-          })))
+    return ({ runId, status }) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        // The owner of the run emits its events early while they are read.
+        if (status !== "running" || isHeld(runId) || now - markedAt < readFor / 2) return undefined
+        markedAt = now
+        return readFor
+      })
   }
   /** A page of events; nothing when the run has ended and all were read. */
-  const page = (runId: string, from: number, mark: Effect.Effect<void, RunsUnavailable>): Effect.Effect<
+  const page = Effect.fnUntraced(function*(
+    runId: string,
+    from: number,
+    mark: ReturnType<typeof markerOf>
+  ): Effect.fn.Return<
     readonly [ReadonlyArray<NumberedEvent>, Option.Option<number>],
     UnknownRun | RunsUnavailable
-  > =>
-    Effect.flatMap(get(runId), (run) =>
-      Effect.flatMap(available(eventsFrom(run, from)), (found) => {
-        const events = found.flatMap(({ event, number }) =>
-          Option.match(EventJson.decode(event), {
-            onNone: () => [],
-            onSome: (event): ReadonlyArray<NumberedEvent> => [{ number, event: { ...event, sequence: number } }]
-          })
-        )
-        const last = found.at(-1)
-        if (last !== undefined) return Effect.succeed([events, Option.some(last.number + 1)])
-        if (ended.has(run.status)) return Effect.succeed([[], Option.none()])
-        // Whoever has the run tells its events early while they are read.
-        const read = run.status === "running" && !isHeld(runId) ? mark : Effect.void
-        return Effect.as(Effect.andThen(read, changes.next(eventsOf(runId), poll)), [[], Option.some(from)])
-      }))
+  > {
+    const run = yield* get(runId)
+    const found = yield* available(eventsFrom(run, from, yield* mark(run)))
+    const events = found.flatMap(({ event, number }) =>
+      Option.match(EventJson.decode(event), {
+        onNone: () => [],
+        onSome: (event): ReadonlyArray<NumberedEvent> => [{ number, event: { ...event, sequence: number } }]
+      })
+    )
+    const last = found.at(-1)
+    if (last !== undefined) return [events, Option.some(last.number + 1)]
+    if (ended.has(run.status)) return [[], Option.none()]
+    yield* changes.next(eventsOf(runId), poll)
+    return [[], Option.some(from)]
+  })
   const waiting = new Waiting(store, changes, poll)
   const cancelled = Effect.fnUntraced(function*(runId: string): Effect.fn.Return<boolean, RunsUnavailable> {
     const isCancelled = yield* available(store.cancel(runId))
     const run = isCancelled ? yield* available(store.get(runId)) : undefined
     // One that is held is counted by its holder.
     if (run?.status === "cancelled") yield* countEnded({ agent: run.agent, status: "cancelled" })
-    changes.tell(runId)
-    changes.tell(eventsOf(runId))
     yield* Effect.forEach(yield* available(store.children(runId)), cancelled, { discard: true })
     return isCancelled
   })
@@ -171,7 +170,6 @@ export const make = (
       if (!isNew && !(yield* isInput(run, input as Schema.Json))) {
         return yield* Effect.fail(new RunConflict({ runId: id, differs: "input" }))
       }
-      if (isNew && run.status === "queued") wake()
       return { runId: id, isNew }
     }),
     get: (runId) => Effect.flatMap(get(runId), describedOne),
@@ -186,7 +184,7 @@ export const make = (
     events: (runId, from = 0) =>
       Requests.isNumber(from)
         ? Stream.unwrap(Effect.map(changes.reading(runId), () => {
-          const mark = markerOf(runId)
+          const mark = markerOf()
           return Stream.paginate(from, (number) => page(runId, number, mark))
         }))
         : Stream.fromEffect(Effect.flatMap(get(runId), ({ agent }) => Requests.noNumber(agent))),
@@ -225,18 +223,8 @@ export const make = (
       if (decidedBefore !== undefined) {
         return yield* Effect.fail(new DecisionRefused({ callId: decidedBefore, reason: "twice" }))
       }
-      changes.tell(runId)
-      wake()
     }),
-    cancel: (runId) =>
-      Effect.andThen(
-        get(runId),
-        Effect.tap(cancelled(runId), () => {
-          // One that has something to undo is queued for it.
-          wake()
-          return look
-        })
-      ),
+    cancel: (runId) => Effect.andThen(get(runId), cancelled(runId)),
     list: (query = {}) =>
       Effect.andThen(
         Requests.listed(query),

@@ -6,6 +6,9 @@ import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
 import { type Hold, RunStoreError, type StoredRun } from "./store.ts"
+import { sqlStates } from "./host/sqlStates.ts"
+import type { TransitionName } from "../HostStates.ts"
+import type { WakeUps } from "./host/wakeUps.ts"
 import { runOf, type RunRow } from "./sqlRows.ts"
 import type { Tables } from "./sqlTables.ts"
 
@@ -24,8 +27,9 @@ export const nowOf = (sql: SqlClient.SqlClient): Statement.Fragment =>
   }))
 
 /** The client, the tables, and the words that the dialects say differently. */
-export const partsOf = (client: SqlClient.SqlClient, tables: Tables) => {
+export const partsOf = (client: SqlClient.SqlClient, tables: Tables, wakeUps: WakeUps) => {
   const sql = client.withoutTransforms()
+  const states = sqlStates(sql)
   const isPg = sql.onDialectOrElse({ pg: () => true, orElse: () => false })
   const runs = sql(tables.runs)
   const rows = <A>(statement: Statement.Statement<object>): Rows<A> => statement as unknown as Rows<A>
@@ -55,7 +59,11 @@ export const partsOf = (client: SqlClient.SqlClient, tables: Tables) => {
         rows<RunRow>(sql`SELECT * FROM ${runs} WHERE run_id = ${runId}`),
         ([row]) => row === undefined ? undefined : runOf(row)
       ),
-    heldAs: ({ epoch, runId }: Hold) => sql`run_id = ${runId} AND epoch = ${epoch} AND status = 'running'`,
+    states,
+    wakeUps,
+    /** The row of a run that an epoch owns, if a transition starts in its state. */
+    fenced: (name: TransitionName, { epoch, runId }: Hold) =>
+      sql`run_id = ${runId} AND epoch = ${epoch} AND ${states.from(name)}`,
     insertOf: (rows: ReadonlyArray<Record<string, unknown>>) =>
       sql.insert(rows as readonly [Record<string, unknown>, ...ReadonlyArray<Record<string, unknown>>])
   }

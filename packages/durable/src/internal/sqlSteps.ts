@@ -3,7 +3,7 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
-import { type Appended, denied, type Step, type Store } from "./store.ts"
+import { type Appended, denied, type RunLog, type Step } from "./store.ts"
 import { type Parts, text } from "./sqlParts.ts"
 import { stepOf, type StepRow } from "./sqlRows.ts"
 
@@ -18,7 +18,9 @@ const starts = "starts "
 
 /** The operations about steps, and what others need of them. */
 // oxlint-disable-next-line max-lines-per-function -- the operations of one store share its tables and its batches
-export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Parts) => {
+export const sqlSteps = (
+  { failing, fenced, insertOf, isPg, now, rows, runs, sql, states, steps, wakeUps }: Parts
+) => {
   const rowOf = (step: Step) => ({
     run_id: step.runId,
     position: step.position,
@@ -58,7 +60,7 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
   const held = (batch: ReadonlyArray<Step>) =>
     sql`SELECT run_id, epoch, is_cancelled FROM ${runs} WHERE ${
       sql.in("run_id", [...new Set(batch.map(({ runId }) => runId))])
-    } AND status = 'running' ${sql.literal(isPg ? "ORDER BY run_id FOR SHARE" : "")}`
+    } AND ${states.from("release")} ${sql.literal(isPg ? "ORDER BY run_id FOR SHARE" : "")}`
   const materialized = sql.literal(isPg ? "MATERIALIZED" : "")
   const added = Effect.fnUntraced(
     function*(batch: ReadonlyArray<Step>): Effect.fn.Return<ReadonlyArray<Appended>, SqlError.SqlError> {
@@ -76,7 +78,7 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
         // Another process holds the run, or the answer of an earlier try was lost.
         const there = yield* rows<StepRow>(
           sql`SELECT * FROM ${steps} WHERE run_id = ${step.runId} AND position = ${step.position}
-            AND EXISTS (SELECT 1 FROM ${runs} WHERE run_id = ${step.runId} AND epoch = ${step.epoch} AND status = 'running')`
+            AND EXISTS (SELECT 1 FROM ${runs} WHERE ${fenced("release", step)})`
         )
         if (there[0]?.epoch === step.epoch && there[0].key === step.key) {
           known.set(idOf(step), resultOf(there[0].kind))
@@ -117,40 +119,37 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
       events: told === undefined ? 0 : told.first_event + told.event_count
     }
   })
-  const operations: Pick<Store, "load" | "append" | "events"> = {
-    load: (runId, leg) =>
-      failing(
-        "load",
-        Effect.gen(function*() {
-          const found = yield* rows<StepRow>(
-            sql`SELECT * FROM ${steps} WHERE run_id = ${runId} AND leg = ${leg} ORDER BY position`
-          )
-          const { events, last, positions } = yield* endOf(runId)
-          const recorded = last?.kind === "told" ? yield* lastOf(runId, sql`AND kind <> 'told'`) : last
-          return {
-            steps: found.map(stepOf),
-            lastEpoch: recorded?.epoch ?? 0,
-            positions,
-            events
-          }
-        })
-      ),
-    append: (all) => failing("append", append(all)),
-    events: (runId, from) =>
-      failing(
-        "events",
-        Effect.map(
-          rows<StepRow>(sql`
-            SELECT * FROM ${steps} WHERE run_id = ${runId} AND first_event + event_count > ${from} ORDER BY position LIMIT 500`),
-          (found) =>
-            found.map(stepOf).flatMap(({ events, firstEvent }) =>
-              events.map((event, index) => ({ number: firstEvent + index, event }))
-            ).filter(({ number }) => number >= from)
-        )
-      )
-  }
+  /** The steps of a leg; and where the whole run stands. */
+  const load = Effect.fnUntraced(function*(runId: string, leg: number) {
+    const found = yield* rows<StepRow>(
+      sql`SELECT * FROM ${steps} WHERE run_id = ${runId} AND leg = ${leg} ORDER BY position`
+    )
+    const { events, last, positions } = yield* endOf(runId)
+    const recorded = last?.kind === "told" ? yield* lastOf(runId, sql`AND kind <> 'told'`) : last
+    return { steps: found.map(stepOf), lastEpoch: recorded?.epoch ?? 0, positions, events }
+  })
+  const read = (runId: string, readMillis: number) =>
+    sql`UPDATE ${runs} SET read_until = ${now} + ${readMillis} WHERE run_id = ${runId}
+      AND read_until < ${now} + ${Math.round(readMillis / 2)}`
+  const events: RunLog["events"] = (runId, from, readMillis) =>
+    failing(
+      "events",
+      Effect.gen(function*() {
+        if (readMillis !== undefined) {
+          yield* read(runId, readMillis)
+          wakeUps.tell({ _tag: "Read", runId })
+        }
+        const found = yield* rows<StepRow>(sql`
+            SELECT * FROM ${steps} WHERE run_id = ${runId} AND first_event + event_count > ${from} ORDER BY position LIMIT 500`)
+        return found.map(stepOf).flatMap(({ events, firstEvent }) =>
+          events.map((event, index) => ({ number: firstEvent + index, event }))
+        ).filter(({ number }) => number >= from)
+      })
+    )
   return {
-    operations,
+    load,
+    events,
+    append: (all: ReadonlyArray<Step>) => failing("append", append(all)),
     added,
     addedWith,
     endOf,

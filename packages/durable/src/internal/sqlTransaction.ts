@@ -5,7 +5,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as SqlClient from "effect/sql/SqlClient"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
-import { type Committed, RunStoreError, type Step, type Store } from "./store.ts"
+import { type Committed, type RunLog, RunStoreError, type Step } from "./store.ts"
 import type { Parts } from "./sqlParts.ts"
 import type { sqlSteps } from "./sqlSteps.ts"
 import { again } from "./writer.ts"
@@ -16,16 +16,16 @@ const idle = "10s"
 /** The operation `transaction` of a store. */
 export const sqlTransaction = (
   { isPg, sql }: Parts,
-  { added, operations }: Pick<ReturnType<typeof sqlSteps>, "added" | "operations">
-): NonNullable<Store["transaction"]> => {
+  { added, append }: Pick<ReturnType<typeof sqlSteps>, "added" | "append">
+): NonNullable<RunLog["transaction"]> => {
   const failed = (reason: unknown) => new RunStoreError({ operation: "transaction", reason })
   /** A step in the place of one whose commit has no answer. Where it is added, the other never will be: a transaction under way is waited for. */
   const isThere = (step: Step): Effect.Effect<"committed" | "undone" | "lost"> =>
     Effect.orDie(Effect.retry(
       Effect.gen(function*() {
-        const [isFree] = yield* operations.append([{ ...step, kind: "void", key: `void ${step.key}` }])
+        const [isFree] = yield* append([{ ...step, kind: "void", key: `void ${step.key}` }])
         if (isFree === "added") return "undone"
-        const [isCommitted] = yield* operations.append([step])
+        const [isCommitted] = yield* append([step])
         return isCommitted === "added" ? "committed" : "lost"
       }),
       again

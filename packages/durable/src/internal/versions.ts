@@ -43,6 +43,10 @@ export class Versions {
     this.claimable = [...claimable].map(([agent, versions]) => ({
       agent,
       versions,
+      adopted: Object.fromEntries(versions.flatMap((version) => {
+        const taken = this.own(agent, version)
+        return taken?.how === "continue" ? [[version, taken.registered.definition.version]] : []
+      })),
       queue: this.current.get(agent)?.definition.queue
     }))
     this.asking = this.claimable.flatMap(({ agent, versions }) => {

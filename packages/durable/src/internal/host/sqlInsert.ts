@@ -2,10 +2,10 @@
 import * as Effect from "effect/Effect"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
-import type { sqlMessages } from "./sqlMessages.ts"
-import type { Parts } from "./sqlParts.ts"
-import { runOf, type RunRow } from "./sqlRows.ts"
-import type { MessagePart, RunStoreError, StartedRun, StoredRun } from "./store.ts"
+import type { sqlMessages } from "../sqlMessages.ts"
+import type { Parts } from "../sqlParts.ts"
+import { runOf, type RunRow } from "../sqlRows.ts"
+import type { MessagePart, RunStoreError, StartedRun, StoredRun } from "../store.ts"
 
 /** The operation `insert` of a store. Without a lease the run is queued. */
 export const sqlInsert = (

@@ -4,15 +4,15 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
-import type { KnownConversations } from "./conversation.ts"
-import { type Changes, pendingOf, wakeUp } from "./changes.ts"
-import type { Versions } from "./versions.ts"
-import { live } from "./life.ts"
-import type { Leave, Surroundings } from "./recorder.ts"
-import { askAbout } from "./asking.ts"
-import { Places } from "./places.ts"
-import type { Hold, Store, StoredRun } from "./store.ts"
-import { make as makeWriter } from "./writer.ts"
+import type { KnownConversations } from "../conversation.ts"
+import { type Changes, pendingOf, wakeUp } from "../changes.ts"
+import type { Versions } from "../versions.ts"
+import { live } from "../life.ts"
+import type { Leave, Surroundings } from "../recorder.ts"
+import { askAbout } from "../asking.ts"
+import { Places } from "../places.ts"
+import type { HeldRun, Hold, Store, StoredRun, Take, Taken, WakeUp } from "../store.ts"
+import { make as makeWriter } from "../writer.ts"
 
 /** How a runner works. */
 export interface RunnerOptions {
@@ -30,14 +30,14 @@ interface Held extends Hold {
   readonly fiber: Fiber.Fiber<void>
 }
 
+const nothing: Taken = { taken: [], due: [], held: [] }
+
 type Added = Effect.Success<ReturnType<Store["insert"]>>
 
 /** A runner that works. */
 export interface Runner {
-  /** There may be something to claim. */
-  readonly wake: () => void
-  /** Looks at what is wanted of the runs that are held: that they are cancelled, or read. */
-  readonly look: Effect.Effect<void>
+  /** A run was cancelled, or has a reader in another process. */
+  readonly hear: (wakeUp: WakeUp) => void
   /** Starts a run by adding it: as one that goes on here from the beginning, where there is room. */
   readonly start: <E>(
     agent: string,
@@ -97,6 +97,9 @@ export const make = Effect.fnUntraced(function*(
           : Effect.succeed(value)
     })
 
+  const take = (what: string, wanted: Take): Effect.Effect<Taken> =>
+    Effect.map(quietly(what, store.take(wanted)), (answer) => answer ?? nothing)
+
   const begin = (stored: StoredRun): Effect.Effect<void> =>
     Effect.suspend(() => {
       const taken = agents.takes(stored)
@@ -154,69 +157,71 @@ export const make = Effect.fnUntraced(function*(
     if (limit <= 0 || agents.claimable.length === 0) return Effect.void
     const askedAt = clock.currentTimeMillisUnsafe()
     return Effect.flatMap(
-      quietly("none could be claimed", store.claim({ agents: agents.claimable, leaseMillis, limit, onlyCancelled })),
-      (claimed = []) =>
+      take("none could be claimed", { agents: agents.claimable, leaseMillis, limit, onlyCancelled }),
+      ({ taken }) =>
         Effect.andThen(
-          Effect.forEach(isInTime(askedAt) ? claimed : [], begin, { discard: true }),
+          Effect.forEach(isInTime(askedAt) ? taken : [], begin, { discard: true }),
           // There may be more.
-          claimed.length < limit ? Effect.void : claim
+          taken.length < limit ? Effect.void : claim
         )
     )
   })
 
-  const renew: Effect.Effect<void> = Effect.suspend(() => {
-    const now = clock.currentTimeMillisUnsafe()
-    if (now - renewedAt < leaseMillis / 3) return Effect.void
-    const holds = [...held.values()]
-    return Effect.map(
-      quietly("leases could not be renewed", Effect.timeout(store.renew(holds, leaseMillis), leaseMillis / 3)),
-      (renewed) => {
-        if (renewed === undefined) {
-          // Others may have them by now.
-          if (clock.currentTimeMillisUnsafe() - renewedAt >= leaseMillis) {
-            for (const { leave } of holds) leave("lost")
-          }
-          return
-        }
-        renewedAt = now
-        const still = new Set(renewed)
-        for (const { epoch, leave, runId } of holds) {
-          if (!still.has(runId) && held.get(runId)?.epoch === epoch) leave("lost")
-        }
-      }
-    )
-  })
+  const noteRead = (read: ReadonlySet<string>): void => {
+    const before = readElsewhere
+    readElsewhere = read
+    for (const runId of read) if (!before.has(runId)) changes.tell(pendingOf(runId))
+  }
+  const noteHeld = (holds: ReadonlyArray<Held>, kept: ReadonlyArray<HeldRun>): void => {
+    const still = new Map(kept.map((one) => [one.runId, one]))
+    noteRead(new Set(kept.flatMap(({ isRead, runId }) => isRead ? [runId] : [])))
+    for (const { epoch, leave, runId } of holds) {
+      if (held.get(runId)?.epoch !== epoch) continue
+      const one = still.get(runId)
+      if (one === undefined) leave("lost")
+      else if (one.isCancelled) leave("cancelled")
+    }
+  }
 
-  const look = Effect.suspend(() => {
-    if (held.size === 0) return Effect.void
+  /** Looks at the runs that are held, and renews their leases in time. */
+  const keep: Effect.Effect<void> = Effect.suspend(() => {
+    const now = clock.currentTimeMillisUnsafe()
+    const isDue = now - renewedAt >= leaseMillis / 3
+    const holds = [...held.values()]
+    if (holds.length === 0) {
+      renewedAt = now
+      return Effect.void
+    }
+    const asked = store.take({
+      held: holds.map(({ epoch, runId }) => ({ epoch, runId })),
+      leaseMillis: isDue ? leaseMillis : undefined
+    })
     return Effect.map(
-      quietly("what others want of them could not be read", store.wanted([...held.keys()])),
-      (wanted = []) => {
-        const before = readElsewhere
-        readElsewhere = new Set(wanted.flatMap(({ isRead, runId }) => isRead ? [runId] : []))
-        for (const runId of readElsewhere) if (!before.has(runId)) changes.tell(pendingOf(runId))
-        for (const { isCancelled, runId } of wanted) if (isCancelled) held.get(runId)?.leave("cancelled")
+      quietly("leases could not be renewed", Effect.timeout(asked, leaseMillis / 3)),
+      (answer) => {
+        if (answer !== undefined) {
+          if (isDue) renewedAt = now
+          return noteHeld(holds, answer.held)
+        }
+        // Others may have them by now.
+        if (clock.currentTimeMillisUnsafe() - renewedAt >= leaseMillis) {
+          for (const { leave } of holds) leave("lost")
+        }
       }
     )
   })
 
   const ask = Effect.suspend(() => {
     if (isStopping || agents.asking.length === 0) return Effect.void
-    const found = quietly(
-      "none that wait could be read",
-      store.due({ agents: agents.asking, forMillis: leaseMillis, limit: 100 })
-    )
+    const found = take("none that wait could be read", { due: agents.asking, leaseMillis, limit: 100 })
     const about = (stored: StoredRun) => {
       const taken = agents.takes(stored)
       const asking = taken?.registered.definition.asking
-      return taken === undefined || asking === undefined ? Effect.void : Effect.map(
-        quietly("nobody could be asked", askAbout(store, asking, taken.registered.context, stored)),
-        (goesOn) => {
-          if (goesOn === true) wake()
-        }
+      return taken === undefined || asking === undefined ? Effect.void : Effect.asVoid(
+        quietly("no person could be asked", askAbout(store, asking, taken.registered.context, stored))
       )
     }
-    return Effect.flatMap(found, (due = []) => Effect.forEach(due, about, { concurrency: 10, discard: true }))
+    return Effect.flatMap(found, ({ due }) => Effect.forEach(due, about, { concurrency: 10, discard: true }))
   })
 
   const tick = Effect.suspend(() => {
@@ -226,7 +231,7 @@ export const make = Effect.fnUntraced(function*(
   const claiming = Effect.forever(
     Effect.andThen(tick, Effect.suspend(() => isAwake ? Effect.void : changes.next(wakeUp, poll)))
   )
-  const keeping = Effect.forever(Effect.andThen(Effect.sleep(poll), Effect.andThen(renew, look)))
+  const keeping = Effect.forever(Effect.andThen(Effect.sleep(poll), keep))
 
   const stop = Effect.gen(function*() {
     isStopping = true
@@ -236,7 +241,8 @@ export const make = Effect.fnUntraced(function*(
     const left = [...held.values()]
     for (const { leave } of left) leave("stopping")
     yield* Effect.ignore(Effect.timeout(Fiber.awaitAll(left.map(({ fiber }) => fiber)), grace))
-    yield* quietly("runs could not be given back", store.release(left))
+    const released = Effect.forEach(left, (hold) => store.settle(hold, { status: "queued" }), { discard: true })
+    yield* quietly("runs could not be given back", released)
     // A store that does not answer holds nobody up who stops.
     writer.close()
   })
@@ -249,5 +255,11 @@ export const make = Effect.fnUntraced(function*(
       Scope.close(scope, exit)
     )
   )
-  return { wake, look, start, isHeld: (runId) => held.has(runId) }
+  const hear = (wakeUp: WakeUp): void => {
+    if (wakeUp._tag === "Queued") return wake()
+    if (!held.has(wakeUp.runId)) return
+    if (wakeUp._tag === "Cancelled") held.get(wakeUp.runId)!.leave("cancelled")
+    else if (wakeUp._tag === "Read") noteRead(new Set([...readElsewhere, wakeUp.runId]))
+  }
+  return { hear, start, isHeld: (runId) => held.has(runId) }
 })

@@ -1,12 +1,12 @@
 /** Queues of agents in memory: which of the runs that are due may be claimed. */
-import type { Claimable, StoredRun } from "./store.ts"
+import type { Claimable, StoredRun } from "../store.ts"
 
 /** Runs of queues, as the store knows them. */
 export class MemoryQueues {
   private readonly busyUntil = new Map<string, number>()
 
   /** Of the runs of an agent that are due, those that may go on: what goes on comes first, and only what begins is counted. */
-  permitted<A extends { readonly run: StoredRun; readonly lent: false | string }>(
+  permitted<A extends { readonly run: StoredRun; readonly lent: number }>(
     { agent, queue }: Claimable,
     due: ReadonlyArray<A>,
     running: number,
@@ -16,7 +16,7 @@ export class MemoryQueues {
     if (queue === undefined) return due.slice(0, limit)
     const { concurrency = Infinity, rate } = queue
     // What is cancelled only ends: no queue holds it up. What has a place keeps it.
-    const isOver = ({ lent, run }: A) => (run.status === "running" && lent === false) || run.isCancelled
+    const isOver = ({ lent, run }: A) => (run.status === "running" && lent === 0) || run.isCancelled
     const over = due.filter(isOver).slice(0, limit)
     const queued = due.filter((one) => !isOver(one))
     const free = Math.max(0, Math.min(concurrency - running, limit - over.length))

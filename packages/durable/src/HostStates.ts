@@ -1,0 +1,63 @@
+/**
+ * States of a hosted run, and the transitions between them, as data. Hosts take their conditions from this table, the law suite compares
+ * what a host does with it, and the picture in the guide is drawn from it.
+ */
+
+/** The states of a run in a host. */
+export const states = {
+  queued: "No process owns it. The next process that has its agent takes it.",
+  running: "A process owns it by a lease, and executes it.",
+  lent: "Its owner waits for another run or a signal. Its place in the queue of its agent is free for others.",
+  returning: "It has what it waited for, and continues when a place is free.",
+  waiting: "It waits for decisions of people. No process owns it.",
+  completed: "It has ended with an output.",
+  failed: "It has ended with a failure.",
+  cancelled: "It has ended on request."
+} as const
+
+/** A state of a run in a host. */
+export type State = keyof typeof states
+
+/** What keeps a process that does not own the run from a transition. */
+export type Fence =
+  /** The number of the owner: it is the one that took the run last. */
+  | "epoch"
+  /** The lease of the owner is over, or there is no owner. */
+  | "lease"
+  /** Only the state. */
+  | "state"
+
+/** A transition of a run. */
+export interface Transition {
+  /** The operation of the host that makes it. */
+  readonly by: "insert" | "take" | "settle" | "decide" | "cancel"
+  /** Nothing for a run that is not there. */
+  readonly from: ReadonlyArray<State>
+  readonly to: State
+  readonly fence: Fence
+  readonly when: string
+}
+
+const owned = ["running", "lent", "returning"] as const
+
+/** All transitions between states. A cancellation of an owned run changes no state: its owner is told. */
+export const transitions = {
+  add: { by: "insert", from: [], to: "queued", fence: "state", when: "it is started" },
+  begin: { by: "insert", from: [], to: "running", fence: "state", when: "it is started by a process with room for it" },
+  claim: { by: "take", from: ["queued", ...owned], to: "running", fence: "lease", when: "a process has room for it" },
+  request: { by: "take", from: ["lent", "returning"], to: "returning", fence: "epoch", when: "its wait is over" },
+  regain: { by: "take", from: ["returning"], to: "running", fence: "epoch", when: "a place is free" },
+  lend: { by: "settle", from: owned, to: "lent", fence: "epoch", when: "it waits for a run or a signal" },
+  release: { by: "settle", from: owned, to: "queued", fence: "epoch", when: "its process stops" },
+  pause: { by: "settle", from: owned, to: "waiting", fence: "epoch", when: "it asks people" },
+  complete: { by: "settle", from: owned, to: "completed", fence: "epoch", when: "its agent answers" },
+  fail: { by: "settle", from: owned, to: "failed", fence: "epoch", when: "its agent fails" },
+  stop: { by: "settle", from: owned, to: "cancelled", fence: "epoch", when: "its owner was told to cancel it" },
+  ask: { by: "settle", from: ["waiting"], to: "waiting", fence: "epoch", when: "the next person is asked" },
+  decide: { by: "decide", from: ["waiting"], to: "queued", fence: "state", when: "people decide" },
+  cancel: { by: "cancel", from: ["queued", "waiting"], to: "cancelled", fence: "state", when: "it did nothing yet" },
+  compensate: { by: "cancel", from: ["queued", "waiting"], to: "queued", fence: "state", when: "it has writes to undo" }
+} as const satisfies Readonly<Record<string, Transition>>
+
+/** The name of a transition. */
+export type TransitionName = keyof typeof transitions

@@ -1,0 +1,70 @@
+/** Host in SQL: processes that share PostgreSQL or SQLite own runs by leases. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { sqlMessages } from "../sqlMessages.ts"
+import type { Parts } from "../sqlParts.ts"
+import type { sqlSteps } from "../sqlSteps.ts"
+import type { Host, WakeUp } from "../store.ts"
+import { sqlDecide } from "./sqlDecide.ts"
+import { sqlInsert } from "./sqlInsert.ts"
+import { sqlSettle } from "./sqlSettle.ts"
+import { sqlTake } from "./sqlTake.ts"
+
+const queued: WakeUp = { _tag: "Queued" }
+
+/** Makes a host. */
+export const sqlHost = (
+  parts: Parts,
+  ofSteps: ReturnType<typeof sqlSteps>,
+  ofMessages: ReturnType<typeof sqlMessages>
+): Host => {
+  const { failing, sql, wakeUps } = parts
+  const ofDecisions = sqlDecide(parts, ofSteps, ofMessages.operations)
+  const inserted = sqlInsert(parts, ofMessages)
+  const settled = sqlSettle(parts, ofSteps, ofMessages, ofDecisions)
+  const { cancel, decide } = ofDecisions.operations
+  const tell = (...news: ReadonlyArray<WakeUp>) => Effect.sync(() => news.forEach((one) => wakeUps.tell(one)))
+  return {
+    insert: (run) =>
+      Effect.tap(
+        Effect.flatMap(
+          // Within a transaction of the caller's no process sees it before that is committed: it is taken then.
+          Effect.map(Effect.serviceOption(sql.transactionService), Option.isSome),
+          (isWithin) => inserted(isWithin ? { ...run, leaseMillis: undefined } : run)
+        ),
+        ({ isNew, run: { status } }) =>
+          isNew && status === "queued" && run.delayMillis === undefined ? tell(queued) : Effect.void
+      ),
+    take: sqlTake(parts),
+    load: ({ epoch, leg, runId }) =>
+      failing(
+        "load",
+        Effect.gen(function*() {
+          const loaded = yield* ofSteps.load(runId, leg)
+          // The first execution of a run resumes nothing.
+          const decisions = epoch === undefined || leg === 0 ? [] : yield* ofDecisions.fixed({ epoch, runId }, leg)
+          return { ...loaded, decisions }
+        })
+      ),
+    append: ofSteps.append,
+    settle: (hold, leaving) =>
+      Effect.flatMap(settled(hold, leaving), (left) => {
+        if (left === "lost") return Effect.succeed(false)
+        const changed = leaving.status === "asked" || leaving.status === "lent"
+          ? []
+          : [{ _tag: "Changed", runId: hold.runId } as const]
+        return Effect.as(tell(...changed, ...(left === "queued" ? [queued] : [])), true)
+      }),
+    decide: (runId, leg, decisions) =>
+      Effect.tap(
+        decide(runId, leg, decisions),
+        ({ decidedBefore }) => decidedBefore === undefined ? tell({ _tag: "Changed", runId }, queued) : Effect.void
+      ),
+    cancel: (runId) =>
+      Effect.tap(
+        cancel(runId),
+        (isCancelled) => isCancelled ? tell({ _tag: "Cancelled", runId }, queued) : Effect.void
+      ),
+    listen: wakeUps.listen
+  }
+}

@@ -1,0 +1,26 @@
+/** Wake-ups within a process: whoever listens to a store hears what was done through it, at once. */
+import * as Effect from "effect/Effect"
+import type { Host, WakeUp } from "./host.ts"
+
+/** Listeners of a store. */
+export class WakeUps {
+  private readonly listeners = new Set<(wakeUp: WakeUp) => void>()
+
+  /** Calls each listener. */
+  tell(wakeUp: WakeUp): void {
+    for (const hear of this.listeners) hear(wakeUp)
+  }
+
+  /** The operation `listen` of a host. */
+  readonly listen: Host["listen"] = (hear) =>
+    Effect.asVoid(
+      Effect.acquireRelease(
+        Effect.sync(() => {
+          const one = (wakeUp: WakeUp): void => hear(wakeUp)
+          this.listeners.add(one)
+          return one
+        }),
+        (one) => Effect.sync(() => this.listeners.delete(one))
+      )
+    )
+}

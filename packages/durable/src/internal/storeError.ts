@@ -1,0 +1,14 @@
+/** Failure of a store of durable runs. */
+import * as Schema from "effect/Schema"
+
+/** A store could not be read or written. */
+export class RunStoreError extends Schema.TaggedError<RunStoreError>()("RunStoreError", {
+  operation: Schema.String,
+  reason: Schema.Defect()
+}) {
+  override get message(): string {
+    return this.operation === "check tables"
+      ? "The tables of durable runs are not there, or of another version: make them as RunStore.createTableSql says, in a migration"
+      : `The store of durable runs failed: ${this.operation}`
+  }
+}
