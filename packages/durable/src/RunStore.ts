@@ -12,6 +12,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import { memoryStore } from "./internal/memoryStore.ts"
 import { timeOf } from "./internal/requests.ts"
 import { RunStoreError, type Store } from "./internal/store.ts"
+import * as SqlWakeUps from "./internal/host/sqlWakeUps.ts"
 import { sqlStore } from "./internal/sqlStore.ts"
 import { check, create, createStatements, refuseOthers, tablesOf } from "./internal/sqlTables.ts"
 
@@ -78,7 +79,7 @@ export const layerSql = (
         yield* Effect.mapError(create(sql, tables), (reason) => new RunStoreError({ operation: "create", reason }))
       }
       yield* Effect.mapError(check(sql, tables), (reason) => new RunStoreError({ operation: "check tables", reason }))
-      return sqlStore(sql, tables)
+      return sqlStore(sql, tables, yield* SqlWakeUps.make(sql, tables))
     })
   )
 

@@ -8,7 +8,7 @@ import type * as Statement from "effect/sql/Statement"
 import { type Hold, RunStoreError, type StoredRun } from "./store.ts"
 import { sqlStates } from "./host/sqlStates.ts"
 import type { TransitionName } from "../HostStates.ts"
-import type { WakeUps } from "./host/wakeUps.ts"
+import type { SqlWakeUps } from "./host/sqlWakeUps.ts"
 import { runOf, type RunRow } from "./sqlRows.ts"
 import type { Tables } from "./sqlTables.ts"
 
@@ -27,7 +27,7 @@ export const nowOf = (sql: SqlClient.SqlClient): Statement.Fragment =>
   }))
 
 /** The client, the tables, and the words that the dialects say differently. */
-export const partsOf = (client: SqlClient.SqlClient, tables: Tables, wakeUps: WakeUps) => {
+export const partsOf = (client: SqlClient.SqlClient, tables: Tables, wakeUps: SqlWakeUps) => {
   const sql = client.withoutTransforms()
   const states = sqlStates(sql)
   const isPg = sql.onDialectOrElse({ pg: () => true, orElse: () => false })

@@ -1,7 +1,7 @@
 /** Store of durable runs in SQL: a host, a log and lists over the same tables. */
 import type * as SqlClient from "effect/sql/SqlClient"
 import { sqlHost } from "./host/sqlHost.ts"
-import { WakeUps } from "./host/wakeUps.ts"
+import type { SqlWakeUps } from "./host/sqlWakeUps.ts"
 import { sqlLists } from "./sqlLists.ts"
 import { sqlMessages } from "./sqlMessages.ts"
 import { partsOf } from "./sqlParts.ts"
@@ -12,8 +12,8 @@ import { sqlTransaction } from "./sqlTransaction.ts"
 import type { Store } from "./store.ts"
 
 /** Makes a store. */
-export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => {
-  const parts = partsOf(client, tables, new WakeUps())
+export const sqlStore = (client: SqlClient.SqlClient, tables: Tables, wakeUps: SqlWakeUps): Store => {
+  const parts = partsOf(client, tables, wakeUps)
   const ofSteps = sqlSteps(parts)
   const ofMessages = sqlMessages(parts)
   return {

@@ -11,6 +11,7 @@ import { live } from "../life.ts"
 import type { Leave, Surroundings } from "../recorder.ts"
 import { askAbout } from "../asking.ts"
 import { Places } from "../places.ts"
+import { makeQuietly } from "./quietly.ts"
 import type { HeldRun, Hold, Store, StoredRun, Take, Taken, WakeUp } from "../store.ts"
 import { make as makeWriter } from "../writer.ts"
 
@@ -82,21 +83,7 @@ export const make = Effect.fnUntraced(function*(
     isAwake = true
     changes.tell(wakeUp)
   }
-  const failing = new Set<string>()
-  /** Does without what fails. A store that stays down is logged once, and once when it answers again. */
-  const quietly = <A>(what: string, effect: Effect.Effect<A, unknown>): Effect.Effect<A | undefined> =>
-    Effect.matchCauseEffect(effect, {
-      onFailure: (cause) => {
-        if (failing.has(what)) return Effect.undefined
-        failing.add(what)
-        return Effect.as(Effect.logWarning(`Durable runs: ${what}`, cause), undefined)
-      },
-      onSuccess: (value) =>
-        failing.delete(what)
-          ? Effect.as(Effect.logInfo(`Durable runs: the store answers again, after ${what}`), value)
-          : Effect.succeed(value)
-    })
-
+  const quietly = makeQuietly()
   const take = (what: string, wanted: Take): Effect.Effect<Taken> =>
     Effect.map(quietly(what, store.take(wanted)), (answer) => answer ?? nothing)
 

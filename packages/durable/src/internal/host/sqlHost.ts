@@ -23,18 +23,16 @@ export const sqlHost = (
   const inserted = sqlInsert(parts, ofMessages)
   const settled = sqlSettle(parts, ofSteps, ofMessages, ofDecisions)
   const { cancel, decide } = ofDecisions.operations
-  const tell = (...news: ReadonlyArray<WakeUp>) => Effect.sync(() => news.forEach((one) => wakeUps.tell(one)))
   return {
-    insert: (run) =>
-      Effect.tap(
-        Effect.flatMap(
-          // Within a transaction of the caller's no process sees it before that is committed: it is taken then.
-          Effect.map(Effect.serviceOption(sql.transactionService), Option.isSome),
-          (isWithin) => inserted(isWithin ? { ...run, leaseMillis: undefined } : run)
-        ),
-        ({ isNew, run: { status } }) =>
-          isNew && status === "queued" && run.delayMillis === undefined ? tell(queued) : Effect.void
-      ),
+    insert: Effect.fnUntraced(function*(run) {
+      // Within a transaction of the caller's no process sees it, and none is told, before that is committed.
+      const isWithin = Option.isSome(yield* Effect.serviceOption(sql.transactionService))
+      const added = yield* inserted(isWithin ? { ...run, leaseMillis: undefined } : run)
+      if (added.isNew && added.run.status === "queued" && run.delayMillis === undefined) {
+        yield* isWithin ? wakeUps.tell([queued]) : wakeUps.tellSoon([queued])
+      }
+      return added
+    }),
     take: sqlTake(parts),
     load: ({ epoch, leg, runId }) =>
       failing(
@@ -53,17 +51,18 @@ export const sqlHost = (
         const changed = leaving.status === "asked" || leaving.status === "lent"
           ? []
           : [{ _tag: "Changed", runId: hold.runId } as const]
-        return Effect.as(tell(...changed, ...(left === "queued" ? [queued] : [])), true)
+        return Effect.as(wakeUps.tellSoon([...changed, ...(left === "queued" ? [queued] : [])]), true)
       }),
     decide: (runId, leg, decisions) =>
       Effect.tap(
         decide(runId, leg, decisions),
-        ({ decidedBefore }) => decidedBefore === undefined ? tell({ _tag: "Changed", runId }, queued) : Effect.void
+        ({ decidedBefore }) =>
+          decidedBefore === undefined ? wakeUps.tell([{ _tag: "Changed", runId }, queued]) : Effect.void
       ),
     cancel: (runId) =>
       Effect.tap(
         cancel(runId),
-        (isCancelled) => isCancelled ? tell({ _tag: "Cancelled", runId }, queued) : Effect.void
+        (isCancelled) => isCancelled ? wakeUps.tell([{ _tag: "Cancelled", runId }, queued]) : Effect.void
       ),
     listen: wakeUps.listen
   }
