@@ -10,21 +10,17 @@ import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 /**
- * The kind of a record: `model` is an answer of a model, `call` the outcome of a tool call, `write` the beginning of a write that
- * has no idempotency key, `child` what a write came to that another tool's executor made, or that was committed with its record, `wait` a wait of recovery: what failed
+ * The kind of a record: `model` is an answer of a model, `call` the outcome of a tool call, `write` the start of an attempt
+ * that is not a read, `child` what a write came to that another tool's executor made, or that was committed with its record, `wait` a wait of recovery: what failed
  * before it, and when it ends, or that a wait is over: of an approval that was in time, of an answer that a guard let pass, `compensation` the beginning of a compensation and what it came to.
  */
 export type Kind = "model" | "call" | "write" | "child" | "wait" | "compensation"
 
-/** @internal Start of the key of a `compensation` record that precedes a write that can be compensated. */
-export const beforeWrite = "may "
-
 /**
- * Returns whether a record precedes the start of a write. An engine may refuse the record of a run that has been cancelled: it interrupts
+ * Returns whether an entry is the start of a write. An engine may refuse to append that of a run that has been cancelled: it interrupts
  * the run, and the write does not start.
  */
-export const startsWrite = (kind: string, key: string): boolean =>
-  kind === "write" || (kind === "compensation" && key.startsWith(beforeWrite))
+export const startsWrite = (kind: string): boolean => kind === "write"
 
 /** The journal of one run. */
 export interface Journal {
@@ -44,11 +40,8 @@ export interface Journal {
   readonly elapsedBefore: number
   /** What an earlier life recorded; nothing of what this one did. Keys are the same in each life. */
   readonly find: (kind: Kind, key: string) => Schema.Json | undefined
-  /**
-   * All that an earlier life recorded of a kind, in order. Read where a resumed run is undone: for what its program did not come by again. Left out: what it
-   * does not come by is not undone.
-   */
-  readonly entries?: ((kind: Kind) => Iterable<readonly [key: string, value: Schema.Json]>) | undefined
+  /** Returns all entries of a kind that earlier executions have recorded, in order. */
+  readonly entries: (kind: Kind) => Iterable<readonly [key: string, value: Schema.Json]>
   /**
    * Records a step before the run goes on. It comes back when the record is durable. Where it cannot be recorded, it interrupts
    * the run or dies: what a run has not recorded it must not go on from. A key that this life has recorded is not recorded again.

@@ -58,10 +58,6 @@ const { parametersOf }: {
     schema: Schema.Top
   ) => Effect.Effect<unknown, { readonly issues: ReadonlyArray<object> }, ToolCall.ToolCall>
 } = await load("call/parameters.ts")
-const { keysBefore }: {
-  readonly keysBefore: (journal: object, run: object, tool: string, call: object, from: number) => ReadonlyArray<string>
-} = await load("call/ownKeys.ts")
-
 const read = { name: "look", effects: "read", passesKey: false }
 const write = { name: "book", effects: "write", passesKey: false, compensation: {} }
 
@@ -311,23 +307,4 @@ describe("arguments", () => {
       assert.include(yield* issuesOf({ n: 0 }), "must be positive")
       assert.include(yield* issuesOf("no object"), "syntax")
     }))
-})
-
-describe("keys of the program's own in a journal", () => {
-  const places = "key s/4:book/c1@"
-  const keysAt = (attempts: ReadonlyArray<number>, isListed: boolean) => {
-    const keys = new Map(attempts.map((attempt) => [`${places}${attempt}`, `key ${attempt}`]))
-    const journal = isListed
-      ? { entries: () => keys, find: () => assert.fail("it is listed") }
-      : { find: (_: string, place: string) => keys.get(place) }
-    return keysBefore(journal, { scope: "s" }, "book", { id: "c1" }, 2)
-  }
-
-  it("are all found where it lists what it holds", () =>
-    assert.deepStrictEqual(keysAt([1, 2, 50, 99], true), ["key 2", "key 50", "key 99"]))
-
-  it("are looked for behind 31 attempts without one where it does not, and no further", () => {
-    assert.deepStrictEqual(keysAt([1, 2, 33, 64], false), ["key 2", "key 33", "key 64"])
-    assert.deepStrictEqual(keysAt([2, 34], false), ["key 2"])
-  })
 })

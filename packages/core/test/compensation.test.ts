@@ -17,6 +17,7 @@ import {
 } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
 import { collect, Down, lastResults } from "./kit.ts"
+import { entriesIn } from "./cutOff.ts"
 
 class Refused extends Data.TaggedError("Refused")<{ readonly id: number }> {}
 
@@ -373,6 +374,7 @@ const journalOf = (
   isCancelled,
   elapsedBefore: 0,
   find: (kind, key) => earlier.get(`${kind} ${key}`),
+  entries: entriesIn(earlier),
   record: (kind, key, value) =>
     Effect.suspend(() => {
       if (lostAt !== undefined && `${kind} ${key}`.startsWith(lostAt)) return Effect.interrupt

@@ -18,6 +18,13 @@ export const cuts = (records: number, step = 1): ReadonlyArray<CutAt & { readonl
     [false, true].map((behind) => ({ at, behind, about: `${behind ? "behind" : "before"} record ${at}` }))
   )
 
+/** The entries of a kind, of records by their kinds and keys. */
+export const entriesIn = (records: ReadonlyMap<string, Schema.Json>): Journal.Journal["entries"] => (kind) =>
+  [...records].filter(([key]) => key.startsWith(`${kind} `)).map(([key, value]) => [
+    key.slice(kind.length + 1),
+    value
+  ])
+
 /** The journal of a run over all of its lives. */
 export const journalOf = (kept: Map<string, Schema.Json> = new Map()) => {
   let lives = 0
@@ -42,11 +49,7 @@ export const journalOf = (kept: Map<string, Schema.Json> = new Map()) => {
       isResumed: lives++ > 0,
       elapsedBefore: 0,
       find: (kind, key) => earlier.get(`${kind} ${key}`),
-      entries: (kind) =>
-        [...earlier].filter(([key]) => key.startsWith(`${kind} `)).map(([key, value]) => [
-          key.slice(kind.length + 1),
-          value
-        ]),
+      entries: entriesIn(earlier),
       record: (kind, key, value) => Effect.suspend(() => write(kind, key, value) ? Effect.die(new Cut()) : Effect.void),
       claim: (entry) => entry.slice(0, 32)
     }

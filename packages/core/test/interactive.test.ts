@@ -298,6 +298,7 @@ describe("a run with a journal that waits for a person as it ends", () => {
             isResumed: false,
             elapsedBefore: 0,
             find: () => undefined,
+            entries: () => [],
             record: () => Effect.void,
             claim: (entry) => entry
           }

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Data, Effect, Exit, Layer, Schema } from "effect"
 import { Agent, IdempotencyLedger, Journal, Recovery, type RunRecord, Tool, ToolCall } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
+import { entriesIn } from "./cutOff.ts"
 
 class Cut extends Data.TaggedError("Cut") {}
 
@@ -17,6 +18,7 @@ const journal = () => {
       isResumed: lives++ > 0,
       elapsedBefore: 0,
       find: (kind, key) => earlier.get(`${kind} ${key}`),
+      entries: entriesIn(earlier),
       record: (kind, key, value) =>
         Effect.suspend(() => {
           records++

@@ -25,31 +25,6 @@ const { oncePerKey }: {
     execute: (key: string, isAgain: boolean) => Effect.Effect<unknown, unknown>
   ) => Effect.Effect<unknown, unknown>
 } = await load("call/oncePerKey.ts")
-const { keysBefore }: {
-  readonly keysBefore: (journal: object, run: object, tool: string, call: object, from: number) => ReadonlyArray<string>
-} = await load("call/ownKeys.ts")
-const { underEarlierKeys }: {
-  readonly underEarlierKeys: (
-    tool: object,
-    attempt: object,
-    run: Run,
-    journal: object,
-    verdicts: object
-  ) => Effect.Effect<unknown, unknown> | undefined
-} = await load("call/earlierKeys.ts")
-const { stoppedUnlessBegun, unlessBegun }: {
-  readonly unlessBegun: (
-    tool: object,
-    refused: object,
-    refusal: Effect.Effect<unknown, unknown>
-  ) => Effect.Effect<unknown, unknown>
-  readonly stoppedUnlessBegun: (
-    tool: object,
-    refused: object,
-    admitted: Effect.Effect<unknown>,
-    then: (answer: unknown) => Effect.Effect<unknown>
-  ) => Effect.Effect<unknown, unknown>
-} = await load("call/refusedAgain.ts")
 const { execute }: {
   readonly execute: (
     tool: object,
@@ -226,71 +201,6 @@ describe("an attempt under a key", () => {
       >
       assert.deepStrictEqual([one, other], ["paid", Exit.fail("conflict")])
     }))
-
-  it.effect("that only a ledger may answer has no key in the journal", () =>
-    Effect.gen(function*() {
-      const own = { ...plain, key: () => "order-1" }
-      for (const lookupOnly of [true, undefined]) {
-        const run = runOf({ "write key r/3:pay/c1@1": "another" })
-        const ended = yield* ends(under(callOf({}, { lookupOnly }), run, own), ledgerOf(finished("other")))
-        assert.deepStrictEqual([ended, run.recorded], [lookupOnly === true ? "earlier" : "unknown", []])
-      }
-    }))
-
-  it.effect("may have been done where an earlier life gave it another key, and nothing runs for it then", () =>
-    Effect.gen(function*() {
-      const own = { ...plain, key: () => "order-1" }
-      for (const at of [1, 2]) {
-        const call = callOf()
-        const run = runOf({ [`write key r/3:pay/c1@${at}`]: "another" })
-        assert.strictEqual(yield* ends(under(call, run, own), ledgerOf(begun)), "unknown")
-        const { closedBy, happened, running, startedAt } = call.record
-        assert.deepStrictEqual([happened, running, startedAt, closedBy !== undefined], ["unknown", 0, 7, true])
-      }
-      // The same key at a later attempt is the same call.
-      const first = runOf()
-      yield* ends(under(callOf(), first, own), ledgerOf(begun))
-      const later = runOf({ "write key r/3:pay/c1@2": first.recorded[0]![1] })
-      assert.strictEqual(yield* ends(under(callOf(), later, own), ledgerOf(begun)), "paid false")
-      // One that an earlier attempt had is that attempt's.
-      const call = callOf({ count: 2 })
-      const run = runOf({ "write key r/3:pay/c1@1": "another" })
-      assert.strictEqual(yield* ends(under(call, run, own), ledgerOf(begun)), "paid false")
-      assert.deepStrictEqual(run.recorded.map(([place]) => place), ["key r/3:pay/c1@2"])
-    }))
-
-  it.effect("has a place of its own in the journal, whether it is made by a model or by a tool", () =>
-    Effect.gen(function*() {
-      const run = runOf()
-      const own = { ...plain, key: () => "order-1" }
-      for (const  of of[{}, { id: "c2" }, { identity: "c1/x" }, { identity: "c1/y" }]) {
-        yield* ends(under(callOf({}, of), run, own), ledgerOf(begun))
-      }
-      assert.deepStrictEqual(
-        run.recorded.map(([place]) => place),
-        ["c1", "c2", "c1/x", "c1/y"].map((call) => `key r/3:pay/${call}@1`)
-      )
-    }))
-
-  it("is looked for under the keys of later attempts, in order, and under no other call's", () => {
-    const kept = {
-      "write key r/3:pay/c1@1": "a",
-      "write key r/3:pay/c1@3": "c",
-      "write key r/3:pay/c1@x@2": "other",
-      "write key r/3:pay/c2@2": "other",
-      "write key r/3:pay/c1@4": { not: "a key" },
-      "child key r/3:pay/c1@5": "no key"
-    }
-    const before = (from: number, more: object = {}, call = callOf()) => {
-      const run = runOf(kept)
-      return keysBefore({ ...run.journal, ...more }, run, "pay", call, from)
-    }
-    assert.deepStrictEqual([before(1), before(2), before(3), before(4)], [["a", "c"], ["c"], ["c"], []])
-    const silent = { entries: undefined }
-    // A journal that lists nothing is asked for them, also behind attempts that had none.
-    assert.deepStrictEqual([before(1, silent), before(2, silent), before(4, silent)], [["a", "c"], ["c"], []])
-    assert.deepStrictEqual(before(1, {}, callOf({}, { identity: "c2" })), ["other"])
-  })
 })
 
 describe("the answer of a ledger to a call that can be undone", () => {
@@ -345,110 +255,6 @@ describe("the answer of a ledger to a call that can be undone", () => {
         assert.deepStrictEqual([executed, happened, known, answered], [true, "yes", "yes", { value: "found" }])
         assert.deepStrictEqual(ledger.completed.map(([tag]) => tag), ["Result"])
         assert.strictEqual(run.done.newestFirst().length, tool === undoable ? 1 : 0)
-      }
-    }))
-})
-
-describe("a call that another life may have begun", () => {
-  const refusal = Effect.succeed("refused")
-  const keyed = toolOf({ idempotency: plain })
-  const begunAgain = () => ({ _tag: "Begun", isAgain: true })
-  const refused = (call: Call, run: Run, params: unknown = {}) =>
-    Effect.map(attemptOf(call, run), (attempt) => ({ attempt, params, raw: { n: 1 }, refusals: verdicts }))
-  const ended = (call: Call, run: Run, ledger: Ledger, params?: unknown) =>
-    Effect.flatMap(refused(call, run, params), (one) => ends(unlessBegun(keyed, one, refusal), ledger))
-
-  it.effect("is refused as it would have been where it has not begun, and leaves no entry", () =>
-    Effect.gen(function*() {
-      const ledger = ledgerOf(begun)
-      assert.strictEqual(yield* ended(callOf({ mayHaveBegun: true }), runOf(), ledger), "refused")
-      assert.deepStrictEqual(ledger.completed.map(([tag]) => tag), ["Released"])
-      // Neither is one of this life's own looked for, nor one that only a ledger may answer.
-      for (const call of [callOf(), callOf({ mayHaveBegun: true }, { lookupOnly: true })]) {
-        const silent = ledgerOf(begun)
-        assert.strictEqual(yield* ended(call, runOf(), silent), "refused")
-        assert.deepStrictEqual(silent.asked, [])
-      }
-    }))
-
-  it.effect("is unknown where it has begun, and nothing runs for it", () =>
-    Effect.gen(function*() {
-      for (const params of [{}, undefined]) {
-        const call = callOf({ mayHaveBegun: true })
-        const ledger = ledgerOf(begunAgain)
-        const one = yield* refused(call, runOf(), params)
-        const exit = yield* ends(unlessBegun(keyed, { ...one, params }, refusal), ledger)
-        const { happened, running, startedAt } = call.record
-        assert.deepStrictEqual([exit, happened, running, startedAt], ["unknown", "unknown", 0, 7])
-        assert.deepStrictEqual(ledger.completed, [], "its key stays taken")
-      }
-    }))
-
-  it.effect("is asked about only where it was itself stopped, and only its own stop is taken back", () =>
-    Effect.gen(function*() {
-      const stops = (call: Call, admitted: Effect.Effect<unknown>) =>
-        Effect.gen(function*() {
-          const ledger = ledgerOf(finished("other"))
-          const one = yield* refused(call, runOf())
-          const exit = yield* ends(stoppedUnlessBegun(keyed, one, admitted, Effect.succeed), ledger)
-          return [exit, ledger.asked.length]
-        })
-      const denied = { _tag: "Denied", policy: "p", reason: "no" }
-      const [other, parent, free] = [newRecord("x"), newRecord("p"), newRecord("q")]
-      parent["stop"] = { ...denied, of: other }
-      free["parent"] = parent
-      const call = callOf({ parent: free })
-      parent["mayHaveBegun"] = true
-      const stop = (more: object = {}) =>
-        Effect.suspend(() => (call.record["stop"] = { ...denied, ...more }, Effect.interrupt))
-      assert.deepStrictEqual(yield* stops(call, stop()), ["earlier", 1])
-      assert.deepStrictEqual([call.record["stop"], (parent["stop"] as Fields)["of"]], [undefined, other])
-      free["stop"] = { ...denied, of: call.record }
-      yield* stops(call, stop())
-      assert.isUndefined(free["stop"])
-      assert.strictEqual((yield* stops(call, stop({ of: other })))[1], 0)
-      call.record["stop"] = undefined
-      assert.strictEqual((yield* stops(call, Effect.interrupt))[1], 0)
-      call.record["stop"] = denied
-      assert.deepStrictEqual(yield* stops(call, Effect.die("broken")), ["broken", 0])
-      assert.deepStrictEqual(yield* stops(call, Effect.succeed("let on")), ["let on", 0])
-    }))
-
-  const looked = (call: Call, run: Run, ledger: Ledger, tool: object = toolOf()) =>
-    Effect.flatMap(attemptOf(call, run), (attempt) => {
-      const look = underEarlierKeys(tool, attempt, run, run.journal, verdicts)
-      return look === undefined ? Effect.succeed("not looked for") : ends(look, ledger)
-    })
-
-  it.effect("is looked for under other keys once, whether it was executed or not", () =>
-    Effect.gen(function*() {
-      for (const executed of [false, true]) {
-        const [call, run, ledger] = [callOf({ mayHaveBegun: true, executed }), runOf(), ledgerOf(begun)]
-        assert.isUndefined(yield* looked(call, run, ledger))
-        assert.strictEqual(yield* looked(call, run, ledger), "not looked for")
-        assert.strictEqual(ledger.asked.length, 1)
-        assert.deepStrictEqual(ledger.completed.map(([tag]) => tag), ["Released"])
-      }
-      const never: ReadonlyArray<readonly [Call, object]> = [
-        [callOf(), toolOf()],
-        [callOf({ mayHaveBegun: true }, { lookupOnly: true }), toolOf()],
-        [callOf({ mayHaveBegun: true }), toolOf({ info: info({ isAgent: true }) })]
-      ]
-      for (const [call, tool] of never) {
-        assert.strictEqual(yield* looked(call, runOf(), ledgerOf(begun), tool), "not looked for")
-      }
-    }))
-
-  it.effect("is what it has come to under another key, whatever its arguments are today", () =>
-    Effect.gen(function*() {
-      const done = yield* looked(callOf({ mayHaveBegun: true }), runOf(), ledgerOf(finished("other")))
-      assert.deepStrictEqual(done, { value: "earlier" })
-      for (const args of [{ n: 1 }, "no JSON"]) {
-        const [call, run] = [callOf({ mayHaveBegun: true }, { arguments: args }), runOf()]
-        assert.strictEqual(yield* looked(call, run, ledgerOf(begunAgain)), "unknown")
-        const { closedBy, happened, running, startedAt } = call.record
-        assert.deepStrictEqual([happened, running, startedAt, closedBy !== undefined], ["unknown", 0, 7, true])
-        assert.deepStrictEqual([run.usage.toolCalls, run.executed.map(({ outcome }) => outcome)], [1, ["unknown"]])
       }
     }))
 })
@@ -544,14 +350,4 @@ describe("an execution", () => {
       assert.deepStrictEqual(yield* of({ degraded, running: 1 }, Effect.succeed("paid")), [degraded, degraded])
       assert.deepStrictEqual(yield* of({ degraded, running: 1 }, Effect.fail("no")), [degraded, undefined])
     }))
-})
-
-describe("a call of which nothing is known", () => {
-  it("has begun nothing, and was not looked for", () => {
-    const { executed, happened, isFix, isRetryPaid, isSought, mayHaveBegun, running } = newRecord("c1")
-    assert.deepStrictEqual(
-      [executed, happened, isFix, isRetryPaid, isSought, mayHaveBegun, running],
-      [false, "no", false, false, false, false, 0]
-    )
-  })
 })

@@ -79,7 +79,7 @@ const declinedFirst = (cut: CutAt) =>
 it.effect("a payment declined first and made then is compensated or reported", () =>
   Effect.gen(function*() {
     let paid = 0
-    for (const { about, ...cut } of cuts(9)) {
+    for (const { about, ...cut } of cuts(12)) {
       const { reported, world } = yield* declinedFirst(cut)
       if (!world.includes("paid")) continue
       paid++

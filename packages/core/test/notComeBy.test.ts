@@ -199,8 +199,23 @@ describe("a call that no life has begun, in a run that ends sooner now, is told 
   it.effect("of an answer that this life was given", () =>
     Effect.gen(function*() {
       const tool = (life: number, world: World) => payIn(life, world)(idempotent)
-      assert.deepStrictEqual(yield* lives(tool), ["outcome_unknown"])
+      assert.deepStrictEqual(yield* lives(tool), ["not_run"])
       assert.deepStrictEqual(yield* lives(tool, { cut: { at: 1, behind: false } }), ["not_run"])
+      assert.deepStrictEqual(yield* lives(tool, { cut: { at: 2, behind: true }, first: {} }), ["outcome_unknown"])
+    }))
+
+  it.effect("but not a read within which an idempotent write was interrupted", () =>
+    Effect.gen(function*() {
+      const world: World = { paid: [] }
+      const breaks = toolOf("breaks", {
+        effects: "read",
+        execute: () => Effect.delay(Effect.fail("broken"), "1 millis")
+      })
+      for (const way of ["a tool that calls a write that may be repeated", "a tool that calls a write"]) {
+        const tool = ways[way]!(payIn(0, world))
+        const { told } = yield* live([breaks, tool], ["breaks", "outer"], undefined)
+        assert.deepStrictEqual(told("outer"), ["outcome_unknown"], way)
+      }
     }))
 
   it.effect("in a first life, with a journal and without one", () =>

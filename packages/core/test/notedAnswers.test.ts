@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Agent, Journal, ModelError, Recovery, Tool } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Exit, Schema } from "effect"
+import { entriesIn } from "./cutOff.ts"
 
 /** A journal that says how each answer of a model was recorded, and the one that the next life has of it. */
 const journal = () => {
@@ -20,6 +21,7 @@ const journal = () => {
       isResumed,
       elapsedBefore: 0,
       find: (kind, key) => earlier.get(`${kind} ${key}`),
+      entries: entriesIn(earlier),
       record: by("recorded"),
       note: by("noted"),
       claim: (entry) => entry.slice(0, 32)
@@ -54,7 +56,7 @@ const calls = (...names: ReadonlyArray<string>) =>
 
 const played = (agent: AnyAgent, first: ScriptedModel.Turn) =>
   Effect.gen(function*() {
-    const { how, kept, life } = journal()
+    const { how, life } = journal()
     yield* Effect.exit(agent.run("go", { runId: "r" })).pipe(
       Effect.provideService(Journal.CurrentJournal, life(false)),
       Effect.provide(ScriptedModel.layer(({ prompt }) =>
@@ -65,8 +67,7 @@ const played = (agent: AnyAgent, first: ScriptedModel.Turn) =>
           : first
       ))
     )
-    const first_ = kept.get(`model ${how[0]?.split(" ")[1]}`) as { readonly keyed?: unknown }
-    return { how: how.map((line) => line.split(" ")[0]), keyed: first_.keyed, keys: how }
+    return { how: how.map((line) => line.split(" ")[0]), keys: how }
   })
 
 describe("an answer may be durable later", () => {
@@ -98,19 +99,6 @@ describe("an answer may be durable later", () => {
     Effect.gen(function*() {
       const [agent, first, how] = cases[name]!
       assert.deepStrictEqual((yield* played(agent, first)).how, how)
-    }))
-})
-
-describe("of an answer is kept which of the called tools have keys", () => {
-  const cases: Readonly<Record<string, readonly [agent: AnyAgent, first: ScriptedModel.Turn, keyed: unknown]>> = {
-    "none": [agentWith(), calls("look", "save"), undefined],
-    "one, called twice": [agentWith({ tools: [Look, Save, Pay] }), calls("pay", "save", "pay"), ["pay"]],
-    "one that a skill has": [agentWith({ tools: [Look], skills: [notes] }), calls("pay"), ["pay"]]
-  }
-  it.effect.each(Object.keys(cases))("%s", (name) =>
-    Effect.gen(function*() {
-      const [agent, first, keyed] = cases[name]!
-      assert.deepStrictEqual((yield* played(agent, first)).keyed, keyed)
     }))
 })
 

@@ -41,9 +41,9 @@ const expected = ([state, refusal, key, level]: Case): string => {
   if (refusal === "with others" && level === "a tool") {
     return state === "not begun" ? "permission_denied" : "outcome_unknown"
   }
-  // Its key cannot be said, so that nobody can ask whether it has begun.
-  if (refusal === "unfit" && key === "of its arguments") return "outcome_unknown"
   if (state === "done") return "paid"
+  // The ledger has released the key, and the journal has the start.
+  if (state === "failed") return "outcome_unknown"
   // Without its arguments nobody is asked.
   if (state === "begun" && (refusal === "unfit" || !key.startsWith("that is"))) return "outcome_unknown"
   if (state === "begun" && key === "that is asked about") return "found"

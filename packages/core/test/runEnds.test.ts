@@ -83,6 +83,7 @@ describe("a run that goes on in another life", () => {
     isResumed: elapsedBefore > 0,
     elapsedBefore,
     find: () => undefined,
+    entries: () => [],
     record: () => Effect.void,
     claim: (entry) => entry.slice(0, 32)
   })

@@ -93,16 +93,9 @@ const { aroundOf, idWithin }: {
   readonly aroundOf: (id: string) => { readonly parentCallId: string } | undefined
   readonly idWithin: (call: string, id: string) => string
 } = await load("../foundation/idsWithin.ts")
-const { hasGoneAnotherWay, noteAttempts, noteCameBy, noting }: {
-  readonly noteAttempts: (journal: Journal, place: string) => void
-  readonly noteCameBy: (run: object, call: string) => void
-  readonly hasGoneAnotherWay: (run: object, call: string) => boolean
-  readonly noting: (journal: Journal) => Journal
-} = await load("cameBy.ts")
-const { begunIn, hasBegunUnder, mayKey, notKey, toldKey, recallDone }: {
+const { begunIn, hasBegunUnder, notKey, toldKey, recallDone }: {
   readonly begunIn: (journal: Journal) => Iterable<Write>
   readonly hasBegunUnder: (journal: Journal, id: string, claim: string) => boolean
-  readonly mayKey: (id: string) => string
   readonly notKey: (id: string) => string
   readonly toldKey: (id: string) => string
   readonly recallDone: (run: { readonly done: Done | undefined; readonly journal: Journal | undefined }) => void
@@ -308,91 +301,6 @@ const journalOf = (entries: Readonly<Record<string, Json>>, isResumed = true): J
     ) => [key.slice(kind.length + 1), value] as const)
 })
 
-describe("a call that went another way", () => {
-  const other = (keys: ReadonlyArray<string>, met: ReadonlyArray<string> = [], callId = "c1") => {
-    const journal = noting(journalOf(Object.fromEntries(keys.map((key) => [key, {}]))))
-    for (const key of met) {
-      const [kind, ...rest] = key.split(" ")
-      journal.find(kind!, rest.join(" "))
-    }
-    return hasGoneAnotherWay({ journal, scope: "r" }, callId)
-  }
-
-  it("is one within which writes stand in the journal that it did not come by", () => {
-    const cases: ReadonlyArray<readonly [is: boolean, keys: ReadonlyArray<string>, met?: ReadonlyArray<string>]> = [
-      [false, []],
-      [true, ["write r/4:book/c1/x"]],
-      [true, ["child r/4:book/c1/x"]],
-      // The name of a tool may hold anything.
-      [true, ["write r/12:a/c2/b:3:d e/c1/x"]],
-      // By an agent within it, and by one within a call of its tool.
-      [true, ["write r/2:c1/10:bookkeeper#1/4:book/x"]],
-      [true, ["write r/11:c1/4:desk#1/4:desk#1/4:book/x"]],
-      // It came by them: by their beginning, or by their outcome.
-      [false, ["write r/4:book/c1/x"], ["write r/4:book/c1/x"]],
-      [false, ["write r/4:book/c1/x"], ["child r/4:book/c1/x"]],
-      [false, ["child r/4:book/c1/x"], ["child r/4:book/c1/x"]],
-      [true, ["write r/4:book/c1/x", "write r/4:book/c1/y"], ["write r/4:book/c1/x"]],
-      // Of the call itself, of another call, of another run, of another kind, and what is no place at all.
-      [false, ["write r/4:book/c1"]],
-      [false, ["write r/4:book/c2/x"]],
-      [false, ["write r/4:book/x/c1/y"]],
-      [false, ["write q/4:book/c1/x"]],
-      [false, ["write rr/4:book/c1/x"]],
-      [false, ["call r/4:book/c1/x"]],
-      [false, ["write r/book/c1/x", "write r/x4:book/c1/x", "write key r/4:book/c1/x"]],
-      [false, ["write r/4:book/c11/x", "write r/2:c2/4:desk#1/4:book/x"]],
-      [false, ["write r/12:c11/4:desk#1/4:desk#1/4:book/x"]],
-      // Of a tool that is named as the call.
-      [false, ["write r/2:c1/c2", "write r/2:c1/c2/4:book#1"]]
-    ]
-    for (const [is, keys, met] of cases) assert.strictEqual(other(keys, met), is, `${keys.join()} | ${met?.join()}`)
-  })
-
-  it("has come by what stands within a call of which the journal has the outcome", () => {
-    // The run of the agent `desk`, within the call `c1` of the run around it.
-    const inner = "r/2:c1/4:desk#1"
-    const cases: ReadonlyArray<readonly [is: boolean, below: string]> = [
-      [false, "4:book/i1"],
-      [false, "4:book/i1@2"],
-      [false, "4:book/i1/x"],
-      [false, "2:i1/5:clerk#1/4:book/x"],
-      [true, "4:book/i2"],
-      [true, "4:book/i11"],
-      [true, "4:book/x@i1"],
-      [true, "4:book/x/i1@"],
-      [true, "4:book/i2/x"],
-      [true, "2:i2/5:clerk#1/4:book/x"]
-    ]
-    for (const kind of ["write", "child"]) {
-      for (const [is, below] of cases) {
-        const journal = noting(journalOf({ [`${kind} ${inner}/${below}`]: {} }))
-        noteCameBy({ journal, scope: inner }, "i1")
-        assert.strictEqual(hasGoneAnotherWay({ journal, scope: "r" }, "c1"), is, below)
-      }
-    }
-  })
-
-  it("has come by the attempts of a call, and not by what was made within it", () => {
-    for (const [is, below] of [[false, "1"], [false, "2"], [true, "4:book{}#1/1"]] as const) {
-      const journal = noting(journalOf({ [`write r/4:book/c1/x/${below}`]: {} }))
-      noteAttempts(journal, "r/4:book/c1/x")
-      assert.strictEqual(hasGoneAnotherWay({ journal, scope: "r" }, "c1"), is, below)
-    }
-  })
-
-  it("is not known in a first life, nor where the journal does not say what it has", () => {
-    const first = journalOf({ "write r/4:book/c1/x": {} }, false)
-    assert.strictEqual(noting(first), first)
-    const { entries: _, ...silent } = journalOf({})
-    noteCameBy({ journal: first, scope: "r" }, "c1")
-    noteAttempts(first, "r/4:book/c1")
-    for (const journal of [first, noting(silent), undefined]) {
-      assert.isFalse(hasGoneAnotherWay({ journal, scope: "r" }, "c1"))
-    }
-  })
-})
-
 describe("a write that an earlier life has begun", () => {
   const begun = (id: string, more: object = {}, of: object = {}) => ({
     begun: { write: write(id, of), call: `p/${id}`, child: `r/4:book/${id}`, ...more } as Json
@@ -407,7 +315,7 @@ describe("a write that an earlier life has begun", () => {
     } as Json
   })
   const known = (rest: Readonly<Record<string, Json>>, more?: object) =>
-    ["write r/4:book/w", `compensation ${mayKey("w")}`].map((place) =>
+    ["write r/4:book/w", `compensation may w`].map((place) =>
       [...begunIn(journalOf({ [place]: begun("w", more), ...rest }))].map(({ id, known, result }) => [
         id,
         known,
@@ -450,15 +358,13 @@ describe("a write that an earlier life has begun", () => {
       [{ intent }, { revoked: true }, { intent: { ...intent, claim: 7 } }, { revoked: false }, { path: "a" }].map(read),
       [1, 1, 0, 0, 0]
     )
-    const { entries: _, ...silent } = journalOf({ "write r/4:book/w": begun("w") })
-    assert.deepStrictEqual([...begunIn(silent)], [])
   })
 
   it("is under the claim that it began with", () => {
     const intent = { id: "e", tool: "book", callId: "w", arguments: "h", claim: "mine" }
     const journal = journalOf({
-      [`compensation ${mayKey("w")}`]: begun("w", {}, { intent }),
-      [`compensation ${mayKey("v")}`]: begun("v")
+      "compensation may w": begun("w", {}, { intent }),
+      "compensation may v": begun("v")
     })
     assert.deepStrictEqual(
       [["w", "mine"], ["w", "yours"], ["v", "mine"], ["u", "mine"]].map(([id, claim]) =>
@@ -584,7 +490,7 @@ describe("a session", () => {
 
   it("is, over a checkpoint, what it was; fields of nothing are left out", () => {
     const plain = new Session()
-    assert.deepStrictEqual([plain.isAnswerNew, plain.begun, plain.isCorrected], [false, false, false])
+    assert.deepStrictEqual([plain.begun, plain.isCorrected], [false, false])
     const bare = plain.checkpoint(run(), undefined)
     for (const field of ["scope", "skill", "replaced", "replacedInput", "corrected", "done", "round"]) {
       assert.notProperty(bare, field)

@@ -287,7 +287,7 @@ const endsWell = (
   })
 
 /** How many records a run makes that nobody cuts off. */
-const size = 65
+const size = 63
 
 describe("a run that is undone", () => {
   it.effect("in its only life: all that it has done, the newest first", () =>

@@ -3,6 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Data, Effect, Fiber, Layer, type Schema } from "effect"
 import { Agent, Journal } from "@recourse/core"
 import { fails, later, type Log, running, type Runs, waits, watched } from "./bookings.ts"
+import { entriesIn } from "./cutOff.ts"
 
 class Cut extends Data.TaggedError("Cut") {}
 
@@ -18,6 +19,7 @@ const lives = () => {
       isResumed: begun++ > 0,
       elapsedBefore: 0,
       find: (kind, key) => earlier.get(`${kind} ${key}`),
+      entries: entriesIn(earlier),
       record: (kind, key, value) =>
         Effect.suspend(() => {
           if (++records >= cutAt) return Effect.die(new Cut())

@@ -247,7 +247,7 @@ export class Recorder {
 
   /** A write starts only while its run is not cancelled; a run that is being compensated knows that it is. */
   private starting(step: Step): Step {
-    return !this.journal.isCancelled!() && Journal.startsWrite(step.kind, step.key)
+    return !this.journal.isCancelled!() && Journal.startsWrite(step.kind)
       ? { ...step, startsWrite: true }
       : step
   }

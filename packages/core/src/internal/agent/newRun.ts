@@ -18,7 +18,7 @@ import type { ExecutedCall } from "../run/record.ts"
 import { addTaint, emit, type Run } from "../run/run.ts"
 import { restoreLedgerAnswers } from "../run/ledgerAnswers.ts"
 import { isLeftIn } from "../run/noteDone.ts"
-import { noting } from "../run/cameBy.ts"
+import { Replay } from "../run/replay.ts"
 import { overNow } from "../run/heldBack.ts"
 import { tracingOf } from "../run/tracing.ts"
 import { CurrentWriteLog, type WriteLog } from "../run/writeLog.ts"
@@ -56,7 +56,7 @@ const capsUnder = (defaults: Caps | undefined, own: Caps): Caps => {
 const journalOf = (parent: Run | undefined, id: string, context: Context.Context<never>): Journal | undefined => {
   if (parent !== undefined) return parent.journal
   const journal = Context.get(context, CurrentJournal)
-  return journal?.runId === id ? noting(journal) : undefined
+  return journal?.runId === id ? journal : undefined
 }
 
 /** The write log of a run: a journal has all that it would store. */
@@ -137,6 +137,7 @@ export const newRun = <R>(
     skill: resumed?.skill,
     scope: resumed?.scope ?? (parent === undefined ? scopeOfRun(id) : scopeWithin(parent, call, name, step?.position)),
     journal,
+    replay: parent !== undefined ? parent.replay : journal?.isResumed === true ? new Replay(journal) : undefined,
     writes: writesOf(parent, journal, ambient),
     place: parent === undefined || journal === undefined ? "" : placeWithin(parent, call, name, step?.position),
     tally: undefined,

@@ -167,7 +167,8 @@ class Unwinding {
     const begun = undoingKey(id)
     if (journal.find("compensation", begun) !== undefined) {
       const info = this.infoOf(done)
-      if (info?.passesKey !== true && info?.effects !== "idempotent") return Effect.succeed(notUndone("timeout"))
+      const isRepeatable = info?.passesKey === true || info?.effects === "idempotent"
+      return isRepeatable ? this.inSpan(done) : Effect.succeed(notUndone("timeout"))
     }
     return before(journal.record("compensation", begun, { tool: done.write.tool }), () => this.inSpan(done))
   }

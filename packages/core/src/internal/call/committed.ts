@@ -3,32 +3,32 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Journal, TransactionFailed } from "../../Journal.ts"
 import type { Run } from "../run/run.ts"
-import { type Intended, placeOfCall } from "./intent.ts"
+import { type AttemptedCall, pathOfCall } from "./replay/attemptedCall.ts"
 
 /** One execution in a transaction of the journal's database. */
 export class Committing<A> {
   private readonly transaction: NonNullable<Journal["transaction"]>
   private readonly run: Run
-  private readonly intended: Intended
+  private readonly attempted: AttemptedCall
   private answer: { readonly value: A } | undefined = undefined
   /** What is known of it. */
   fate: "done" | "undone" | "unknown" = "undone"
 
-  constructor(transaction: NonNullable<Journal["transaction"]>, run: Run, intended: Intended) {
+  constructor(transaction: NonNullable<Journal["transaction"]>, run: Run, attempted: AttemptedCall) {
     this.transaction = transaction
     this.run = run
-    this.intended = intended
+    this.attempted = attempted
   }
 
   around<E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | TransactionFailed, R> {
-    const { intended, run } = this
-    const encode = Schema.encodeUnknownEffect(Schema.toCodecJson(intended.success))
+    const { attempted, run } = this
+    const encode = Schema.encodeUnknownEffect(Schema.toCodecJson(attempted.success))
     return this.transaction(effect, {
       recordOf: (value) => {
         this.answer = { value }
         return Effect.map(encode(value) as Effect.Effect<unknown, Schema.SchemaError>, (encoded) => ({
           kind: "child",
-          key: placeOfCall(run, intended),
+          key: pathOfCall(run, attempted),
           value: (encoded ?? null) as Schema.Json
         }))
       },
@@ -45,8 +45,8 @@ export class Committing<A> {
 }
 
 /** The transaction that a call of a tool with `transaction` runs in; nothing where the journal is in no database. */
-export const committing = <A>(intended: Intended): Committing<A> | undefined => {
-  const { run } = intended.attempt
+export const committing = <A>(attempted: AttemptedCall): Committing<A> | undefined => {
+  const { run } = attempted.attempt
   const transaction = run?.journal?.transaction
-  return transaction && new Committing<A>(transaction, run!, intended)
+  return transaction && new Committing<A>(transaction, run!, attempted)
 }

@@ -51,8 +51,8 @@ export interface Earlier {
   readonly waits: ReadonlyMap<number, EarlierWait>
   /** What the call had used at the last of them; nothing once it is counted. */
   used: Used | undefined
-  /** Whether that stands in its waits: of calls that no model made, each attempt is counted. */
-  readonly isTallied: boolean
+  /** The last attempt that this has counted. Each later attempt is counted itself, as are those of calls that no model made. */
+  readonly talliedUpTo: number
   /** How many waits there were. */
   readonly count: number
 }

@@ -11,18 +11,20 @@ import type { Journal } from "../../Journal.ts"
 import { ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import { toJson } from "../foundation/jsonValue.ts"
 import { stackless } from "../foundation/stacklessError.ts"
+import { pathOf } from "../run/replay.ts"
 import { type Run, use } from "../run/run.ts"
 import { countAgain, type Used, usedBy } from "../run/tally.ts"
 import { attemptOutcome, numberOf, openEntry } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
-import { type Earlier, type EarlierWait, type Failed, Wait } from "./earlier.ts"
+import { type Earlier, type EarlierWait, Failed, Wait } from "./earlier.ts"
 import type { AttemptError } from "./attemptError.ts"
 import { errorFields, toolName } from "./callSubject.ts"
 import { noteRead } from "./readWithin.ts"
 import { noteFailure, noteRequested, startAttempt, useMarks } from "./record/attempts.ts"
 import { noteError, replayOutcome } from "./record/outcome.ts"
 import type { CallRecord } from "./record/record.ts"
-import { type FailedBefore, keepEarlier, takeFailedNow } from "./record/replay.ts"
+import { type FailedBefore, keepEarlier, startWait, takeFailedNow } from "./record/replay.ts"
+import type { AttemptedCall } from "./replay/attemptedCall.ts"
 import type { ToolInfo } from "./toolInfo.ts"
 import { noteExhausted, noteRepetition } from "./repetition.ts"
 
@@ -36,11 +38,20 @@ const placeOf = (record: CallRecord): string =>
 
 const keyOf = (run: Run, record: CallRecord, ordinal: number): string => `${run.place}/${placeOf(record)}#${ordinal}`
 
-const earlierOf = (journal: Journal, run: Run, record: CallRecord): Earlier => {
+const decodeFailed = Schema.decodeUnknownOption(Schema.Array(Failed))
+
+const earlierOf = (journal: Journal, run: Run, call: Call): Earlier => {
+  const { record } = call
   if (record.replay.earlier !== undefined) return record.replay.earlier
   const failed = new Map<number, Failed>()
   const waits = new Map<number, EarlierWait>()
+  const { tool } = record.attempts
+  const path = tool && pathOf(run.scope, tool.name, call.identity ?? call.id)
+  for (const start of path === undefined ? [] : run.replay?.startsOf(path) ?? []) {
+    for (const one of Option.getOrElse(decodeFailed(start.failed), () => [])) failed.set(one.attempt, one)
+  }
   let used: Used | undefined
+  let talliedUpTo = 0
   let count = 0
   for (;;) {
     const stored = journal.find("wait", keyOf(run, record, count + 1))
@@ -52,21 +63,25 @@ const earlierOf = (journal: Journal, run: Run, record: CallRecord): Earlier => {
     const wait = read.value
     for (const one of wait.failed) failed.set(one.attempt, one)
     waits.set(wait.behind, wait)
-    used = wait.used ?? used
+    if (wait.used === undefined) continue
+    used = wait.used
+    talliedUpTo = wait.behind
   }
-  return keepEarlier(record, { failed, waits, used, isTallied: used !== undefined, count })
+  const earlier = { failed, waits, used, talliedUpTo, count }
+  // The tool of a call by hand is known with its first attempt.
+  return path === undefined ? earlier : keepEarlier(record, earlier)
 }
 
 /** Whether the next attempt of a call has failed in an earlier life, and is not made again. */
-export const hasFailedBefore = (run: Run | undefined, { record }: Call): boolean =>
-  run?.journal !== undefined && earlierOf(run.journal, run, record).failed.has(record.attempts.count + 1)
+export const hasFailedBefore = (run: Run | undefined, call: Call): boolean =>
+  run?.journal !== undefined && earlierOf(run.journal, run, call).failed.has(call.record.attempts.count + 1)
 
 /** The wait behind the last attempt that an earlier life began, if it did. A short one, which was not recorded, is over. */
-export const waitBefore = (run: Run | undefined, { record }: Call): EarlierWait | undefined => {
+export const waitBefore = (run: Run | undefined, call: Call): EarlierWait | undefined => {
   if (run?.journal === undefined) return undefined
-  const { failed, waits } = earlierOf(run.journal, run, record)
-  return waits.get(record.attempts.count) ??
-    (failed.has(record.attempts.count + 1) ? { at: record.attempts.lastFailureAt, until: 0 } : undefined)
+  const { count, lastFailureAt } = call.record.attempts
+  const { failed, waits } = earlierOf(run.journal, run, call)
+  return waits.get(count) ?? (failed.has(count + 1) ? { at: lastFailureAt, until: 0 } : undefined)
 }
 
 /** A value that is JSON, and nothing else: a class instance is more than its fields. */
@@ -104,6 +119,17 @@ const encodeFailed = (
   )
 }
 
+/** Returns the attempts that failed since the last entry of the call, as the next entry stores them. */
+export const storedFailures = (record: CallRecord): Effect.Effect<ReadonlyArray<Failed>, never, unknown> => {
+  const noted = takeFailedNow(record)
+  return noted === undefined
+    ? Effect.succeed([])
+    : Effect.map(
+      Effect.forEach(noted, (failed) => encodeFailed(record.attempts.tool!, failed)),
+      (failed) => failed.flat()
+    )
+}
+
 /**
  * Records a wait, and the attempts that failed before it. An attempt whose error is no JSON and has no schema is left out: it is
  * made again where the process is killed in the wait.
@@ -111,21 +137,21 @@ const encodeFailed = (
 export const recordWait = (
   run: Run,
   journal: Journal,
-  { record }: Call,
+  call: Call,
   at: number,
   until: number
 ): Effect.Effect<void, never, unknown> => {
-  const { failed: noted, nth } = takeFailedNow(record)
-  const ordinal = earlierOf(journal, run, record).count + nth
+  const { record } = call
+  const ordinal = earlierOf(journal, run, call).count + startWait(record)
   return Effect.flatMap(
-    Effect.forEach(noted, (failed) => encodeFailed(record.attempts.tool!, failed)),
+    storedFailures(record),
     (failed) =>
       journal.record("wait", keyOf(run, record, ordinal), {
         tool: toolName(record),
         behind: record.attempts.count,
         at,
         until,
-        failed: failed.flat(),
+        failed,
         ...(record.parent === undefined && run.tally !== undefined ? { used: usedBy(run) } : undefined)
       } as unknown as Schema.Json)
   )
@@ -158,12 +184,11 @@ const errorOf = (fields: ReturnType<typeof errorFields>, failed: Failed, reason:
  */
 export const failedBefore = (
   run: Run | undefined,
-  call: Call,
-  info: ToolInfo
+  { attempt: { call }, info }: AttemptedCall
 ): Effect.Effect<void, AttemptError, unknown> | undefined => {
   const { record } = call
   if (run?.journal === undefined || record.admission.continuation !== undefined) return undefined
-  const earlier = earlierOf(run.journal, run, record)
+  const earlier = earlierOf(run.journal, run, call)
   const failed = earlier.failed.get(record.attempts.count + 1)
   if (failed === undefined) return undefined
   const read = "reason" in failed ? decodeReason(info, failed.reason!) : Effect.undefined
@@ -175,7 +200,7 @@ export const failedBefore = (
       earlier.used = undefined
       const isRetry = record.attempts.count > 0 && !record.attempts.isFix
       const failure = fails(call, info, failed, reason)
-      if (!earlier.isTallied && failed.executed) countAttempt(run, call, isRetry, failure)
+      if (failed.attempt > earlier.talliedUpTo && failed.executed) countAttempt(run, call, isRetry, failure)
       return failure
     }
   })

@@ -10,8 +10,8 @@ import { resultsMessage } from "../run/transcript.ts"
 import type { LoggedWrite, WriteLog, WriteOutcome } from "../run/writeLog.ts"
 import * as Arguments from "./arguments.ts"
 import type { PassThrough } from "./execution.ts"
-import { onRecord } from "./hiddenBeginning.ts"
-import { type Intended, placeOfCall } from "./intent.ts"
+import { withStart } from "./replay/appendStart.ts"
+import { type AttemptedCall, pathOfCall } from "./replay/attemptedCall.ts"
 import type { AttemptError } from "./attemptError.ts"
 import { toolName } from "./callSubject.ts"
 import { outerOf } from "./outerCalls.ts"
@@ -51,7 +51,11 @@ const messageOf = (record: CallRecord): Prompt.Message => {
 }
 
 /** The result of a call that no model made: it is over with its attempt. */
-const answered = (log: WriteLog, write: LoggedWrite, { attempt: { call: { record } }, info, success }: Intended) => {
+const answered = (
+  log: WriteLog,
+  write: LoggedWrite,
+  { attempt: { call: { record } }, info, success }: AttemptedCall
+) => {
   const value = record.outcome.answered
   // Untrusted text is read by a model only in its envelope, which no one has made here.
   const encoded = value === undefined || info.untrusted
@@ -78,22 +82,22 @@ const argumentsOf = ({ attempts: { requested } }: CallRecord): unknown =>
 /** Executes an attempt, once the journal or the write log of its run has its start. */
 export const recorded = <A, R>(
   run: Run,
-  intended: Intended,
+  attempted: AttemptedCall,
   key: string | undefined,
   execute: () => Effect.Effect<A, AttemptError | PassThrough, R>
 ): Effect.Effect<A, AttemptError | PassThrough, R> =>
-  run.journal === undefined ? logged(run, intended, execute) : onRecord(run.journal, run, intended, key, execute)
+  run.journal === undefined ? logged(run, attempted, execute) : withStart(run.journal, run, attempted, key, execute)
 
 const logged = <A, E, R>(
   run: Run,
-  intended: Intended,
+  attempted: AttemptedCall,
   execute: () => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> => {
   const { writes: log } = run
-  const { attempt: { call: { record } }, info } = intended
+  const { attempt: { call: { record } }, info } = attempted
   if (log === undefined || !mayWrite(info)) return execute()
   const top = outermost(record)
-  const write: LoggedWrite = { runId: run.id, callId: top.callId, write: placeOfCall(run, intended) }
+  const write: LoggedWrite = { runId: run.id, callId: top.callId, write: pathOfCall(run, attempted) }
   const start = log.start({
     ...write,
     tool: info.name,
@@ -106,6 +110,6 @@ const logged = <A, E, R>(
   if (top === record && record.gate !== undefined) return executed
   return Effect.onExit(
     executed,
-    () => top === record ? answered(log, write, intended) : log.end(write, outcomeOf(record))
+    () => top === record ? answered(log, write, attempted) : log.end(write, outcomeOf(record))
   )
 }

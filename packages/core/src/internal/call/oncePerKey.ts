@@ -13,7 +13,6 @@ import { Redaction } from "../../Redaction.ts"
 import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
 import { answerWithin } from "../foundation/answerWithin.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
-import type { Journal } from "../../Journal.ts"
 import { randomId, sha256 } from "../foundation/digest.ts"
 import type { Claim, Claimant, Claimed } from "../idempotency/claims.ts"
 import type { Idempotency, Reconciled } from "../idempotency/declaration.ts"
@@ -26,7 +25,7 @@ import { errorName } from "../run/errorName.ts"
 import { emit, type Run, use } from "../run/run.ts"
 import { attemptOutcome, numberOf, openEntry } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
-import { close, recordStart } from "./happened.ts"
+import { recordStart } from "./happened.ts"
 import { encodedResult, hasBegun, isNotedByAnother, noteDone } from "./noteDone.ts"
 import { noteLedgerAnswer } from "../run/ledgerAnswers.ts"
 import type { AttemptError } from "./attemptError.ts"
@@ -42,7 +41,6 @@ import {
   takeSettle
 } from "./record/claiming.ts"
 import { keepEffects, noteAnswer, noteEffects, noteExecuted } from "./record/outcome.ts"
-import { keyPlaces, keysBefore } from "./ownKeys.ts"
 import { replay, storedOutcome } from "./storedOutcome.ts"
 import { errorFields, subjectOf } from "./callSubject.ts"
 
@@ -68,16 +66,19 @@ export interface Refusals<E> {
 /** What the execution of a call fails with that is only looked for. */
 export const notBegun = { _tag: "NotBegun" } as const
 
-const isOnlyLookedFor = (exit: Exit.Exit<unknown, unknown>): boolean =>
+export const isOnlyLookedFor = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isFailure(exit) && exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error === notBegun)
 
-interface Identity {
+export interface Identity {
   readonly key: string
   readonly id: string
   readonly hash: string
 }
 
-const identify = (idempotency: Idempotency, { call, params, raw, run, tool }: Asking): Effect.Effect<Identity> => {
+export const identify = (
+  idempotency: Idempotency,
+  { call, params, raw, run, tool }: Asking
+): Effect.Effect<Identity> => {
   const own = idempotency.key?.(params, raw)
   const { namespace } = idempotency
   const parts = own === undefined
@@ -424,30 +425,7 @@ const underKey = <A, E, R, E2>(
     return Effect.onExit(ask(identity), () => Effect.sync(() => finishAsking(record, mine)))
   }
 
-  /** Another key than in an earlier life of the run: what was begun under that one may have happened. */
-  const otherKey = Effect.suspend(() => {
-    recordStart(run, record, "unknown", () => run!.clock.currentTimeMillisUnsafe())
-    close(record)
-    return verdicts.unknown(0)
-  })
-
-  /** Records a key of the program's own, of a run that has a journal: one that is drawn would be another in its next life. */
-  const kept = (identity: Identity, journal: Journal): Effect.Effect<A, E | E2, R> => {
-    const { attempts: { count: attempts } } = record
-    const place = `${keyPlaces(run!, tool, call)}${attempts}`
-    const before = journal.find("write", place)
-    if (before !== undefined) return before === identity.id ? claiming(identity) : otherKey
-    if (keysBefore(journal, run!, tool, call, attempts + 1).some((id) => id !== identity.id)) return otherKey
-    return Effect.andThen(journal.record("write", place, identity.id), () => claiming(identity))
-  }
-
-  return Effect.flatMap(
-    identify(idempotency, asking),
-    (identity) =>
-      idempotency.key === undefined || run?.journal === undefined || call.lookupOnly === true
-        ? claiming(identity)
-        : kept(identity, run.journal)
-  )
+  return Effect.flatMap(identify(idempotency, asking), claiming)
 }
 
 /** A call is left that a tool or a program has made. Its claim is kept until nobody makes it any more. */

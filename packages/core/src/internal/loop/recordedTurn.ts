@@ -14,6 +14,7 @@ import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { toJson } from "../foundation/jsonValue.ts"
 import { heldBack } from "../run/heldBack.ts"
 import { countAgain, Used, usedSince } from "../run/tally.ts"
+import { addOldStarts } from "./oldStarts.ts"
 import type { Conversation } from "./program.ts"
 
 const Recorded = Schema.Struct({
@@ -25,7 +26,9 @@ const Recorded = Schema.Struct({
     Schema.TaggedStruct("Substitute", { output: Schema.Json })
   ]),
   used: Used,
-  /** Which of the called tools have idempotency keys: what was begun under one does not run without. */
+  /** Whether each start of the calls has an entry. Left out by older versions. */
+  hasStarts: Schema.optionalKey(Schema.Literal(true)),
+  /** Called tools that had idempotency keys, by older versions. */
   keyed: Schema.optionalKey(Schema.Array(Schema.String)),
   /** It was not told yet, as a guard had not passed. */
   isHeld: Schema.optionalKey(Schema.Literal(true))
@@ -45,6 +48,10 @@ const toldSince = (messages: ReadonlyArray<Prompt.Message>): number => {
 
 const contentOf = (answer: object): ReadonlyArray<Response.AnyPart> =>
   (answer as { readonly content?: ReadonlyArray<Response.AnyPart> }).content ?? []
+
+type Called = Response.ToolCallPart<string, unknown>
+
+const calledIn = (answer: object): ReadonlyArray<Called> => contentOf(answer).filter(isCall)
 
 /** Runs a turn, or takes it from the journal: with what it used, and without telling it again. */
 export const recorded = <A extends object>(
@@ -72,34 +79,24 @@ export const recorded = <A extends object>(
     const { answer, used } = earlier.value
     if (earlier.value.told !== told) return Effect.die(new Diverged({ runId: run.id, step: `model ${key}` }))
     countAgain(run, used)
-    session.keyedBefore = earlier.value.keyed
-    session.isAnswerNew = false
     return answer._tag === "Answer"
-      ? Effect.flatMap(
-        codec.read(answer.value),
-        (answer) => Effect.as(earlier.value.isHeld === true ? toldAgain(contentOf(answer)) : Effect.void, answer)
-      )
+      ? Effect.flatMap(codec.read(answer.value), (answer) => {
+        if (earlier.value.hasStarts !== true) addOldStarts(state, calledIn(answer), earlier.value.keyed)
+        return Effect.as(earlier.value.isHeld === true ? toldAgain(contentOf(answer)) : Effect.void, answer)
+      })
       : Effect.map(Schema.decodeUnknownEffect(result)(answer.output), respondWith)
   }
   const isOver = heldBack(run)
   if (isOver !== undefined) return isOver
-  session.keyedBefore = undefined
-  session.isAnswerNew = true
   const sets = [tools, ...skills.map(({ tools }) => tools)]
-  const calledIn = (answer: A | RespondWith<unknown>): ReadonlyArray<string> =>
-    contentOf(answer).filter(isCall).map(({ name }) => name)
-  const keyedAmong = (called: ReadonlyArray<string>) => {
-    const keyed = called.filter((name) => sets.some(({ byName }) => byName.get(name)?.tool.info.passesKey === true))
-    return keyed.length === 0 ? undefined : { keyed: [...new Set(keyed)] }
-  }
   const isRead = (name: string): boolean =>
     sets.every(({ byName }) => {
       const info = byName.get(name)?.tool.info
       return info === undefined || (info.effects === "read" && info.isAgent !== true)
     })
   /** Whether what follows an answer changes nothing: it need not be durable before. Behind the last answer of all comes the run's end. */
-  const comesAlong = (called: ReadonlyArray<string>): boolean =>
-    called.length > 0 ? called.every(isRead) : run.parent === undefined && guardOutput === undefined
+  const comesAlong = (called: ReadonlyArray<Called>): boolean =>
+    called.length > 0 ? called.every(({ name }) => isRead(name)) : run.parent === undefined && guardOutput === undefined
   const written = (answer: A | RespondWith<unknown>): Effect.Effect<unknown, unknown, unknown> =>
     isSubstitute(answer)
       ? Effect.map(Schema.encodeUnknownEffect(result)(answer.output), (output) => ({ _tag: "Substitute", output }))
@@ -111,7 +108,7 @@ export const recorded = <A extends object>(
       const isHeld = !isSubstitute(answer) && state.events?.isHolding === true
       if (isHeld) state.events!.onTold = noteTold
       const held = isHeld ? { isHeld } : undefined
-      const value = { told, answer: written, used: used(), ...keyedAmong(called), ...held } as Schema.Json
+      const value = { told, answer: written, used: used(), hasStarts: true, ...held } as Schema.Json
       return Effect.as(
         journal.note !== undefined && comesAlong(called)
           ? journal.note("model", key, value)

@@ -47,16 +47,29 @@ export const failureOf = (
   return isOwn || !failure.safe_to_retry || mayBeMadeAgain(record) ? failure : notSafe(failure)
 }
 
+/** Whether an idempotent call within a call was interrupted while it ran. */
+const hasInterruptedWithin = ({ children }: CallRecord): boolean => {
+  for (const child of children.byPlace.values()) {
+    if (child.attempts.tool?.effects === "idempotent" && child.outcome.happened === "unknown") return true
+    if (hasInterruptedWithin(child)) return true
+  }
+  return false
+}
+
 /** What is said of a call that has no result, as the run ended: because of the call itself, or while it ran, or before. */
 export const failureOfEnded = (
   record: CallRecord | undefined,
   error: unknown,
   traceId: string,
   user?: Failures.UserTexts
-): ToolFailure =>
-  error === undefined && (record === undefined || !isUncertain(record, error))
-    ? Failures.notRun(record?.outcome.executed === true, traceId, user)
-    : failureOf(record, error, traceId, user)
+): ToolFailure => {
+  if (error !== undefined || (record !== undefined && isUncertain(record, error))) {
+    return failureOf(record, error, traceId, user)
+  }
+  return record !== undefined && hasInterruptedWithin(record)
+    ? outcomeUnknown(record, traceId, user)
+    : Failures.notRun(record?.outcome.executed === true, traceId, user)
+}
 
 /** What is said of a call that may have been done, where nothing is known that it ended with. */
 export const outcomeUnknown = (record: CallRecord, traceId: string, user?: Failures.UserTexts): ToolFailure =>

@@ -2,8 +2,6 @@
  * Changed tool: a call that an earlier life of the run may have begun, of a tool that this version of the agent does not have, or
  * has otherwise. It is not run again, and never told as not done.
  */
-import type { Journal } from "../../Journal.ts"
-import { hasIntent, writesIntents } from "../call/intent.ts"
 import { recordStart } from "../call/happened.ts"
 import { setTool } from "../call/record/attempts.ts"
 import { newRecord } from "../call/record/record.ts"
@@ -12,23 +10,19 @@ import * as Arguments from "../call/arguments.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { outcomeUnknown } from "../result/failureOf.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
-import { mayHaveBegunWithin } from "../run/cameBy.ts"
+import { pathOf } from "../run/replay.ts"
 import { addExecuted, use } from "../run/run.ts"
 import type { RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
 
-/** Whether a call may have been begun in a way that its tool of today does not know. `info`: the tool, if there is one. */
-export const mayHaveBegun = (
-  journal: Journal,
-  { run, session }: RoundContext,
+/** Whether an earlier execution has started a call, or something within it, of a tool that this version of the agent does not have. */
+export const isOfMissingTool = (
+  { run: { replay, scope } }: RoundContext,
   call: RequestedCall,
   info: ToolInfo | undefined
-): boolean => {
-  const wasKeyed = session.keyedBefore?.includes(call.name) === true
-  if (wasKeyed && info?.passesKey !== true) return true
-  if (info === undefined && mayHaveBegunWithin(run, call.id, info)) return true
-  return (info === undefined || !writesIntents(info)) && hasIntent(journal, run, call.name, call.id)
-}
+): boolean =>
+  replay !== undefined && info === undefined &&
+  (replay.has(pathOf(scope, call.name, call.id)) || replay.hasUnmatchedWithin(scope, call.id))
 
 /** Writes down that an earlier life may have executed a call, and answers what is said of it. */
 export const unknownSince = (

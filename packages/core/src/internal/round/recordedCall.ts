@@ -13,7 +13,6 @@ import { provide } from "../foundation/provideService.ts"
 import { toJson } from "../foundation/jsonValue.ts"
 import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
 import { encodePrompt } from "../foundation/promptJson.ts"
-import { noteCameBy } from "../run/cameBy.ts"
 import { entriesAnswering, noteLedgerAnswer } from "../run/ledgerAnswers.ts"
 import { CurrentRun } from "../run/run.ts"
 import { readResults } from "../run/session.ts"
@@ -88,7 +87,7 @@ export const recordedOutcome = (
     return Effect.die(new Diverged({ runId: calls.run.id, step: `call ${key}` }))
   }
   // The call around it may make what this one has made, and does not: it has gone no other way by that.
-  if (calls.run.parent !== undefined) noteCameBy(calls.run, call.id)
+  calls.run.replay?.matchCall(calls.run.scope, call.id)
   countAgain(calls.run, found.used)
   for (const entry of found.ledgerAnswers ?? []) noteLedgerAnswer(calls.run, entry, call.id)
   noteRecordedWrite(calls, call, recordedHappened(found.used, result))

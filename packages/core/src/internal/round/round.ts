@@ -8,7 +8,7 @@ import type { Decision } from "../approval/decision.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import * as Failures from "../projection/failures.ts"
 import { announce, announcePending } from "../result/announce.ts"
-import { begunOtherwise, mayHaveBegun } from "./changedTool.ts"
+import { begunOtherwise, isOfMissingTool } from "./changedTool.ts"
 import { delivered, failed, repairedIn, type RoundContext } from "./context.ts"
 import type { CallOutcome, Waiting } from "../run/callResult.ts"
 import { begunEarlier } from "./notComeBy.ts"
@@ -43,8 +43,7 @@ const one = (calls: RoundContext, raw: RequestedCall, onEnd: OnEnd): Effect.Effe
   // What was not offered is not there: a state that nothing waits for, a tool that is hidden.
   const tool = calls.offered.includes(raw.name) ? calls.tools.get(raw.name) : undefined
   const info = tool?.tool.info
-  const { journal } = calls.run
-  if (journal !== undefined && mayHaveBegun(journal, calls, raw, info)) {
+  if (isOfMissingTool(calls, raw, info)) {
     return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, begunOtherwise(calls, raw))), { onEnd })
   }
   const outcome = repeated(calls, raw)

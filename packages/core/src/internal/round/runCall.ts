@@ -17,14 +17,13 @@ import { continueAfter, setTool } from "../call/record/attempts.ts"
 import { noteEnded, noteUnknown } from "../call/record/outcome.ts"
 import type { CallRecord, Stop } from "../call/record/record.ts"
 import { noteFixed } from "../call/record/recovering.ts"
-import { noteMayHaveBegun } from "../call/record/replay.ts"
 import { mayHaveWritten } from "../call/writesWithin.ts"
 import { begunBeside } from "../call/begunWithin.ts"
 import { cannotWait } from "../call/gate.ts"
 import type { ClientFailure } from "../call/clientCall.ts"
 import { isStop } from "../call/stop.ts"
 import { remember, rememberPart } from "../call/begunBefore.ts"
-import { hasGoneAnotherWay, mayHaveBegunWithin } from "../run/cameBy.ts"
+import { pathOf } from "../run/replay.ts"
 import { hashOf } from "../foundation/digest.ts"
 import { settle } from "../call/oncePerKey.ts"
 import { markOf } from "../projection/degraded.ts"
@@ -75,16 +74,14 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
     })
   )
 
-/** Whether an earlier life of the run has begun something within a call that this one has not come by. */
-const hasLostTrack = (
-  { run }: RoundContext,
-  { callId, outcome: { executed }, replay: { mayHaveBegun }, attempts: { tool } }: CallRecord
-): boolean => mayHaveBegun && (executed ? hasGoneAnotherWay(run, callId) : mayHaveBegunWithin(run, callId, tool))
+/** Whether an earlier execution of the run has started a call, or something within it, that this one has not matched. */
+const hasLostTrack = ({ run: { replay, scope } }: RoundContext, { id, name }: RequestedCall): boolean =>
+  replay !== undefined && (replay.isUnmatched(pathOf(scope, name, id)) || replay.hasUnmatchedWithin(scope, id))
 
 /** A call that was denied: or whose outcome is unknown, where a write has begun before it, or something within it, was denied. */
-const deniedAs = (calls: RoundContext, record: CallRecord) => {
+const deniedAs = (calls: RoundContext, raw: RequestedCall, record: CallRecord) => {
   const { run, shown } = calls
-  return mayHaveWritten(record) || hasLostTrack(calls, record)
+  return mayHaveWritten(record) || hasLostTrack(calls, raw)
     ? outcomeUnknown(record, run.id, shown.user)
     : Failures.denied(run.id, shown.user)
 }
@@ -100,7 +97,7 @@ const stopped = (
   switch (stop._tag) {
     case "Denied":
       return delivered(calls, {
-        ...counted(calls, raw, deniedAs(calls, record)),
+        ...counted(calls, raw, deniedAs(calls, raw, record)),
         verdict: {
           decision: "denied",
           by: stop.policy,
@@ -187,7 +184,7 @@ const lostTrack = (
   raw: RequestedCall,
   record: CallRecord
 ): Effect.Effect<CallOutcome> | undefined => {
-  if (!hasLostTrack(calls, record)) return undefined
+  if (!hasLostTrack(calls, raw)) return undefined
   noteUnknown(record)
   return delivered(
     calls,
@@ -220,7 +217,6 @@ export const runCall = (
   })
   const { record } = call
   setTool(record, info)
-  if (run.journal?.isResumed === true && !calls.session.isAnswerNew) noteMayHaveBegun(record)
   calls.records.set(raw.id, record)
   if (start.approved !== undefined) {
     // The attempt that an agent goes on with has been told.

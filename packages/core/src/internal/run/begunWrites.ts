@@ -4,9 +4,8 @@
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { beforeWrite, type Journal } from "../../Journal.ts"
+import type { Journal } from "../../Journal.ts"
 import { separator } from "../foundation/idsWithin.ts"
-import { unnoted } from "./cameBy.ts"
 import { DoneWrite } from "./doneWrites.ts"
 import { addDone } from "./noteDone.ts"
 import type { Run } from "./run.ts"
@@ -29,9 +28,6 @@ const Begun = Schema.Struct({
 
 const decodeBegun = Schema.decodeUnknownOption(Schema.Struct({ begun: Begun }))
 const decodeCall = Schema.decodeUnknownOption(Schema.Struct({ used: Used }))
-
-/** The key of a record that says that a write begins. */
-export const mayKey = (id: string): string => `${beforeWrite}${id}`
 
 /** The key of a record that says that a write is known not to have happened. */
 export const notKey = (id: string): string => `not ${id}`
@@ -80,13 +76,25 @@ export const begunRecord = (
   }
 }
 
-/** Returns the write that an earlier execution has started, as it was recorded. */
-export const recordedWrite = (journal: Journal, id: string): DoneWrite | undefined =>
-  Option.getOrUndefined(decodeBegun(journal.find("compensation", mayKey(id))))?.begun.write
+/** Returns the write whose start is in an entry, if it can be compensated. */
+export const writeIn = (journal: Journal, entry: string): DoneWrite | undefined =>
+  Option.getOrUndefined(decodeBegun(journal.find("write", entry)))?.begun.write
 
-/** Whether an earlier life of a run began a write under a claim of its key. */
-export const hasBegunUnder = (journal: Journal, id: string, claim: string): boolean =>
-  recordedWrite(journal, id)?.intent?.claim === claim
+/** Returns all writes that can be compensated, as their starts are recorded. */
+function* recordedWrites(journal: Journal): Generator<typeof Begun.Type> {
+  for (const kind of ["write", "compensation"] as const) {
+    for (const [, value] of journal.entries(kind)) {
+      const begun = Option.getOrUndefined(decodeBegun(value))?.begun
+      if (begun !== undefined) yield begun
+    }
+  }
+}
+
+/** Whether an earlier execution of a run has started a write under a claim of its key. */
+export const hasBegunUnder = (journal: Journal, id: string, claim: string): boolean => {
+  for (const { write } of recordedWrites(journal)) if (write.id === id && write.intent?.claim === claim) return true
+  return false
+}
 
 const wasNotUndone = Schema.is(Schema.Struct({ outcome: Schema.Literal("not_undone") }))
 
@@ -126,20 +134,15 @@ const knownAt = (level: number, { around = [] }: typeof Begun.Type, write: DoneW
  * them, or as an agent at a level around these does.
  */
 function* startedIn(journal: Journal, level = Infinity): Generator<DoneWrite> {
-  const read = unnoted(journal)
-  for (const kind of ["write", "compensation"] as const) {
-    for (const [, value] of read.entries?.(kind) ?? []) {
-      const begun = Option.getOrUndefined(decodeBegun(value))?.begun
-      const write = begun && knownOf(read, begun)
-      if (write !== undefined) yield knownAt(level, begun!, write)
-    }
+  for (const begun of recordedWrites(journal)) {
+    const write = knownOf(journal, begun)
+    if (write !== undefined) yield knownAt(level, begun, write)
   }
 }
 
 /** Returns those writes of {@link startedIn} whose compensation is not settled. */
 export function* begunIn(journal: Journal, level = Infinity): Generator<DoneWrite> {
-  const read = unnoted(journal)
-  for (const write of startedIn(journal, level)) if (!isSettled(read, write.id)) yield write
+  for (const write of startedIn(journal, level)) if (!isSettled(journal, write.id)) yield write
 }
 
 const isIn = (scope: string, write: DoneWrite): boolean => write.scope === scope || write.scope.startsWith(`${scope}/`)

@@ -16,6 +16,7 @@ export const overNow = (runId: string, journal: Journal | undefined): Journal =>
       isCancelled: () => true,
       elapsedBefore: 0,
       find: () => undefined,
+      entries: () => [],
       record: () => Effect.void,
       claim: (entry) => entry
     }

@@ -10,6 +10,7 @@ import type { DoneWrite, DoneWrites } from "./doneWrites.ts"
 import { type Audience, tell } from "./listeners.ts"
 import type { NestedRuns } from "./nestedRuns.ts"
 import type { CompensatedCall, ExecutedCall, RunUsage } from "./record.ts"
+import type { Replay } from "./replay.ts"
 import type { Tracing } from "./tracing.ts"
 import type { WriteLog } from "./writeLog.ts"
 
@@ -53,6 +54,8 @@ export interface Run {
   readonly account: Account
   /** Where the run's steps are recorded, if they are. */
   readonly journal: Journal | undefined
+  /** What earlier executions have started, if the journal has any; one for the run and everything nested in it. */
+  readonly replay: Replay | undefined
   /** Where the start and the end of its writes are stored, if they are: never besides a journal. */
   readonly writes: WriteLog | undefined
   /** Where the run stands in its journal: the same in each life of the outermost run. */

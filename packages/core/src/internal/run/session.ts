@@ -41,10 +41,6 @@ export class Session {
   turn = 0
   /** The model call that runs, or ran last. */
   exchange: Exchange | undefined
-  /** Tools that had idempotency keys when the last answer was given, if another life of the run was given it. */
-  keyedBefore: ReadonlyArray<string> | undefined
-  /** Whether the last answer was given in this life of the run: nothing of its calls has begun before. */
-  isAnswerNew = false
   /** Whether the model was asked for another answer, as one did not fit. */
   isCorrected = false
   /** The tools of the run, by name. */

@@ -73,6 +73,7 @@ const cancelled = (runId: string): Journal => ({
   isCancelled: () => true,
   elapsedBefore: 0,
   find: () => undefined,
+  entries: () => [],
   record: () => Effect.void,
   claim: (entry) => entry
 })

@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import { asJson } from "../argumentsAsJson.ts"
 import { idempotencyOf } from "../executor.ts"
 import { admit, isOpen } from "../gate.ts"
-import { stoppedUnlessBegun } from "../refusedAgain.ts"
+import { stoppedUnlessStarted } from "../replay/stoppedUnlessStarted.ts"
 import type { Attempting, Step } from "./attemptState.ts"
 import { invalidArguments } from "./invalidArguments.ts"
 import { noteAnswer } from "../record/outcome.ts"
@@ -24,7 +24,7 @@ export const admitCall: Step = (attempt, next) => {
       attempt.raw = json
       return isAdmitted
         ? next(attempt)
-        : stoppedUnlessBegun(tool, attempt.refused, admit(info, call, json, params, success), answered)
+        : stoppedUnlessStarted(attempt.today, admit(info, call, json, params, success), answered)
     }
   )
 }

@@ -5,6 +5,6 @@ import type { Step } from "./attemptState.ts"
 export const appendStart: Step = (attempt, next) => {
   const { key, run } = attempt
   return run !== undefined && attempt.isNew && (run.journal !== undefined || run.writes !== undefined)
-    ? recorded(run, attempt.intended, key, () => next(attempt))
+    ? recorded(run, attempt.attempted, key, () => next(attempt))
     : next(attempt)
 }

@@ -1,22 +1,23 @@
 /** State of one attempt while its steps run: each field is written by the step that its comment names. */
 import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import type { Run } from "../../run/run.ts"
-import type { RawArguments } from "../arguments.ts"
+import * as Arguments from "../arguments.ts"
 import type { Attempt } from "../attemptLog.ts"
 import type { Call } from "../call.ts"
 import type { PassThrough } from "../execution.ts"
 import type { Executable } from "../executor.ts"
-import type { Intended } from "../intent.ts"
 import type { AttemptError } from "../attemptError.ts"
-import type { Refused } from "../refusedAgain.ts"
+import type { AttemptedCall } from "../replay/attemptedCall.ts"
+import type { Today } from "../replay/resolveKey.ts"
 import { ledgerRefusals } from "./ledgerRefusals.ts"
 
 /** The tool of an attempt. Its types are those of the program, which the steps do not look at. */
 export interface AttemptedTool extends Executable<unknown, unknown, unknown, unknown> {
   readonly parameters: Schema.Decoder<unknown, unknown>
-  readonly decode: (args: RawArguments) => Effect.Effect<unknown, Schema.SchemaError, unknown>
+  readonly decode: (args: Arguments.RawArguments) => Effect.Effect<unknown, Schema.SchemaError, unknown>
 }
 
 /** The rest of an attempt as an effect. */
@@ -57,14 +58,15 @@ export class AttemptState implements Attempt {
   }
 
   /** The attempt as its entries in a journal name it. */
-  get intended(): Intended {
+  get attempted(): AttemptedCall {
     const { info, success } = this.tool
     return { attempt: this, info, success }
   }
 
-  /** The attempt as the ledger is asked about it, if the attempt is refused. */
-  get refused(): Refused<unknown> {
-    const { params, raw } = this
-    return { attempt: this, params, raw, refusals: ledgerRefusals(this) }
+  /** The attempt as the ledger is asked about the starts of earlier executions. */
+  get today(): Today {
+    const { attempted, call, params, tool } = this
+    const raw = params === undefined ? Result.getOrElse(Arguments.read(call.arguments), () => ({})) : this.raw
+    return { attempted, params, raw, tool, refusals: ledgerRefusals(this) }
   }
 }

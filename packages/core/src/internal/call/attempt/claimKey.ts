@@ -3,8 +3,10 @@ import * as Effect from "effect/Effect"
 import { isWrite } from "../execution.ts"
 import { idempotencyOf } from "../executor.ts"
 import { recordStart } from "../happened.ts"
-import { mayHaveStarted } from "../hiddenBeginning.ts"
-import { oncePerKey } from "../oncePerKey.ts"
+import { identify, oncePerKey } from "../oncePerKey.ts"
+import { startsOf } from "../replay/attemptedCall.ts"
+import { keyedStarts, resolveKeys } from "../replay/resolveKey.ts"
+import { keyOfCall } from "../../run/recordedStart.ts"
 import type { Step } from "./attemptState.ts"
 import { ledgerRefusals } from "./ledgerRefusals.ts"
 
@@ -14,17 +16,25 @@ export const claimKey: Step = (attempt, next) => {
   if (idempotency === undefined) return next(attempt)
   const refusals = ledgerRefusals(attempt)
   const withoutLedger = (reason: unknown) => {
-    if (!isWrite(info) || !mayHaveStarted(run, attempt.intended)) return refusals.unavailable(reason)
+    if (!isWrite(info) || startsOf(run, attempt.attempted).length === 0) return refusals.unavailable(reason)
     recordStart(run, call.record, "unknown", () => run!.clock.currentTimeMillisUnsafe())
     return refusals.unknown(0)
   }
-  return oncePerKey(
-    idempotency,
-    { call, run, tool: info.name, params, raw, success, timeout },
-    { ...refusals, unavailable: (reason) => Effect.suspend(() => withoutLedger(reason)) },
-    (key) => {
-      attempt.key = key
-      return next(attempt)
-    }
-  )
+  const asking = { call, run, tool: info.name, params, raw, success, timeout }
+  const claim = () =>
+    oncePerKey(
+      idempotency,
+      asking,
+      { ...refusals, unavailable: (reason) => Effect.suspend(() => withoutLedger(reason)) },
+      (key) => {
+        attempt.key = key
+        return next(attempt)
+      }
+    )
+  const started = keyedStarts(run, attempt.attempted)
+  if (started.length === 0) return claim()
+  return Effect.flatMap(identify(idempotency, asking), ({ id }) => {
+    const others = started.filter(({ key }) => key !== id && (key !== keyOfCall || idempotency.key !== undefined))
+    return others.length === 0 ? claim() : resolveKeys(attempt.today, others, claim)
+  })
 }

@@ -4,15 +4,15 @@
  */
 import * as Effect from "effect/Effect"
 import { recordStart } from "../happened.ts"
-import { placeOfCall, writesIntents } from "../intent.ts"
+import { isPlainWrite, pathOfCall } from "../replay/attemptedCall.ts"
 import type { Step } from "./attemptState.ts"
 import { ledgerRefusals } from "./ledgerRefusals.ts"
 
 export const claimPlace: Step = (attempt, next) => {
   const { call: { record }, key, run, tool: { info } } = attempt
-  if (run?.withinCall === undefined || key !== undefined || !writesIntents(info)) return next(attempt)
+  if (run?.withinCall === undefined || key !== undefined || !isPlainWrite(info)) return next(attempt)
   const { started } = run.admitted
-  const place = placeOfCall(run, attempt.intended)
+  const place = pathOfCall(run, attempt.attempted)
   const other = started.get(place)
   if (
     other !== undefined && other.write !== record.outcome &&

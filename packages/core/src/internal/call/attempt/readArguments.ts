@@ -4,14 +4,14 @@ import * as Result from "effect/Result"
 import { valueOf } from "../../foundation/sequence.ts"
 import { fromIssue } from "../../foundation/schemaIssues.ts"
 import * as Arguments from "../arguments.ts"
-import { unlessBegun } from "../refusedAgain.ts"
+import { refuseUnlessStarted } from "../replay/resolveKey.ts"
 import type { Step } from "./attemptState.ts"
 import { invalidArguments } from "./invalidArguments.ts"
 
 export const readArguments: Step = (attempt, next) => {
   const { call, tool } = attempt
   const read = Arguments.readSized(call.arguments)
-  if (Result.isFailure(read)) return invalidArguments(attempt, read.failure)
+  if (Result.isFailure(read)) return refuseUnlessStarted(attempt.today, invalidArguments(attempt, read.failure))
   attempt.raw = read.success.object
   const decoded = tool.decode(read.success)
   const continueWith = (params: unknown) => {
@@ -22,7 +22,7 @@ export const readArguments: Step = (attempt, next) => {
   if (known !== undefined) return continueWith(known.value)
   return Effect.matchEffect(decoded, {
     onFailure: ({ issue }) =>
-      unlessBegun(tool, attempt.refused, invalidArguments(attempt, fromIssue(issue, { messages: true }))),
+      refuseUnlessStarted(attempt.today, invalidArguments(attempt, fromIssue(issue, { messages: true }))),
     onSuccess: continueWith
   })
 }

@@ -23,13 +23,9 @@ export interface StartedBefore {
 }
 
 export interface Replay {
-  /** Whether an earlier execution of the run may have started the call of an agent. */
-  readonly mayHaveBegun: boolean
-  /** Whether it was looked for under the key that an earlier execution would have given it. */
-  readonly isSought: boolean
   /** What earlier executions of the run left of the call, once it was looked for. */
   readonly earlier: Earlier | undefined
-  /** Attempts that failed since the last wait that the journal has. */
+  /** Attempts that failed since the last entry of the call. */
   readonly failedNow: ReadonlyArray<FailedBefore> | undefined
   /** Waits of this execution that the journal has. */
   readonly waited: number
@@ -38,8 +34,6 @@ export interface Replay {
 }
 
 class State implements Replay {
-  mayHaveBegun = false
-  isSought = false
   earlier: Replay["earlier"] = undefined
   failedNow: Array<FailedBefore> | undefined = undefined
   waited = 0
@@ -56,16 +50,6 @@ export const noReplay: Replay = new State()
 const own = (record: { replay: Replay }): State =>
   (record.replay === noReplay ? record.replay = new State() : record.replay) as State
 
-/** Notes that an earlier execution may have started the call. */
-export const noteMayHaveBegun = (record: Has): void => {
-  own(record).mayHaveBegun = true
-}
-
-/** Notes that the call was looked for under its earlier key. */
-export const noteSought = (record: Has): void => {
-  own(record).isSought = true
-}
-
 /** Keeps what earlier executions left. */
 export const keepEarlier = (record: Has, earlier: Earlier): Earlier => own(record).earlier = earlier
 
@@ -74,13 +58,15 @@ export const noteFailedNow = (record: Has, failed: FailedBefore): void => {
   ;(own(record).failedNow ??= []).push(failed)
 }
 
-/** Returns the attempts that failed since the last wait, for the entry of this wait, and the number of the wait. */
-export const takeFailedNow = (record: Has): { readonly failed: ReadonlyArray<FailedBefore>; readonly nth: number } => {
-  const state = own(record)
-  const failed = state.failedNow ?? []
-  state.failedNow = undefined
-  return { failed, nth: ++state.waited }
+/** Returns the attempts that failed since the last entry of the call, for its next entry. */
+export const takeFailedNow = (record: Has): ReadonlyArray<FailedBefore> | undefined => {
+  const { failedNow } = record.replay
+  if (failedNow !== undefined) own(record).failedNow = undefined
+  return failedNow
 }
+
+/** Counts a wait of this execution; returns its number. */
+export const startWait = (record: Has): number => ++own(record).waited
 
 /** Keeps the calls that had started before the pause. Those without an outcome need not be met. */
 export const keepStartedBefore = (record: Has, calls: ReadonlyArray<BegunCall>): void => {

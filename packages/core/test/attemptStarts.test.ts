@@ -125,19 +125,20 @@ describe("a tool that reads", () => {
   const pay = (options: object) => toolOf("pay", { execute: () => Effect.succeed("paid"), ...options })
   const keyed = { effects: "write", idempotency: true }
 
-  it.effect("leaves a record for each attempt of what it writes, and none for what it reads or for agents", () =>
+  it.effect("records each write that it makes, and no read and no agent", () =>
     Effect.gen(function*() {
-      assert.deepStrictEqual(yield* recordsOf(around(pay(keyed), "read")), ["write run_1/3:pay/c/3:pay{}#1/1"])
+      assert.deepStrictEqual(yield* recordsOf(around(pay(keyed), "read")), ["write run_1/3:pay/c/3:pay{}#1@1"])
       assert.deepStrictEqual(yield* recordsOf(around(pay({ effects: "read" }), "read")), [])
       assert.deepStrictEqual(yield* recordsOf(around(clerkOf("clerk", pay({ effects: "read" })), "read")), [])
     }))
 
-  it.effect("leaves a record beside the intent of a tool that writes, and none for a call of the model", () =>
+  it.effect("records the start of each write, of the model and within it", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* recordsOf(around(pay(keyed), "write")), [
-        "write run_1/4:look/c",
-        "write run_1/3:pay/c/3:pay{}#1/1"
+        "write run_1/4:look/c@1",
+        "write run_1/3:pay/c/3:pay{}#1@1"
       ])
-      assert.deepStrictEqual(yield* recordsOf(pay(keyed)), [])
+      assert.deepStrictEqual(yield* recordsOf(pay(keyed)), ["write run_1/3:pay/c@1"])
+      assert.deepStrictEqual(yield* recordsOf(pay({ effects: "idempotent" })), ["write run_1/3:pay/c@1"])
     }))
 })

@@ -1,0 +1,102 @@
+/** Answer of a call that an earlier execution of the run has started without a key: it is not executed again. */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
+import type { RecordedStart } from "../../run/recordedStart.ts"
+import { writeIn } from "../../run/begunWrites.ts"
+import { noteStartedWrite, type Run, use } from "../../run/run.ts"
+import { openEntry } from "../attemptLog.ts"
+import { isWrite, type PassThrough } from "../execution.ts"
+import { begin, close, recordStart } from "../happened.ts"
+import { noteDone } from "../noteDone.ts"
+import type { AttemptError } from "../attemptError.ts"
+import { endExecution, noteAnswer } from "../record/outcome.ts"
+import { refuse } from "../refusal.ts"
+import { type AttemptedCall, matchAttempt, pathOfCall, startsOf } from "./attemptedCall.ts"
+
+/** Adds the write of an earlier execution to the log of its run, if it can be compensated. */
+const noteWrite = (
+  { attempt: { call }, info }: AttemptedCall,
+  run: Run,
+  start: RecordedStart | undefined,
+  exit: Exit.Exit<unknown, unknown>,
+  encoded: Schema.Json | undefined
+): void => {
+  const intent = start === undefined ? undefined : writeIn(run.journal!, start.entry)?.intent
+  noteDone({ call, encoded, info, intent, isKeyed: start?.key !== undefined, live: undefined, run }, exit)
+}
+
+/** Ends a call that an earlier execution has started, and of which no outcome is recorded, as unknown. Nothing runs for it any more. */
+export const unknownOutcome = (
+  attempted: AttemptedCall,
+  run: Run,
+  start: RecordedStart | undefined
+): Effect.Effect<never, AttemptError> =>
+  Effect.suspend(() => {
+    const { attempt, attempt: { call: { record } } } = attempted
+    use(run, "toolCalls", 1)
+    recordStart(run, record, "unknown", () => run.clock.currentTimeMillisUnsafe())
+    openEntry(attempt).outcome = "unknown"
+    close(record)
+    noteWrite(attempted, run, start, Exit.fail(undefined), undefined)
+    matchAttempt(run, attempted)
+    return refuse(attempt.call, run) as Effect.Effect<never, AttemptError>
+  })
+
+/** Answers with a recorded outcome. If the schema of today cannot decode it, the call has happened and its result is unknown. */
+const answer = <A>(
+  attempted: AttemptedCall,
+  run: Run,
+  start: RecordedStart | undefined,
+  outcome: Schema.Json
+): Effect.Effect<A, AttemptError | PassThrough, unknown> =>
+  Effect.matchEffect(Schema.decodeUnknownEffect(Schema.toCodecJson(attempted.success))(outcome), {
+    onFailure: () => unknownOutcome(attempted, run, start),
+    onSuccess: (value) =>
+      Effect.sync(() => {
+        const { attempt, attempt: { call: { record } } } = attempted
+        use(run, "toolCalls", 1)
+        begin(record, () => run.clock.currentTimeMillisUnsafe())
+        noteStartedWrite(run, record.outcome)
+        const entry = openEntry(attempt)
+        endExecution(record, "yes")
+        entry.outcome = "success"
+        noteAnswer(record, { value })
+        noteWrite(attempted, run, start, Exit.succeed(value), outcome)
+        matchAttempt(run, attempted)
+        return value as A
+      })
+  })
+
+/**
+ * Returns the answer of a call that an earlier execution has started: its outcome, if the journal has it; or that it is unknown, if the start has no
+ * key and may not be repeated. No verdict and no tool of today takes a start back. Returns nothing for a call that may be executed, or whose ledger
+ * is to be asked.
+ */
+export const answerStarted = <A>(
+  run: Run,
+  attempted: AttemptedCall
+): Effect.Effect<A, AttemptError | PassThrough, unknown> | undefined => {
+  const { journal, replay } = run
+  if (journal === undefined || replay === undefined) return undefined
+  const path = pathOfCall(run, attempted)
+  if (!replay.has(path)) return undefined
+  const starts = startsOf(run, attempted)
+  const ended = starts.find(({ entry }) => journal.find("child", entry) !== undefined)
+  const outcome = ended === undefined ? journal.find("child", path) : journal.find("child", ended.entry)
+  if (outcome !== undefined) return answer(attempted, run, ended, outcome)
+  const { info } = attempted
+  // An agent that is a tool has no starts of its own: the tool was another one.
+  const plain = starts.find(({ isRepeatable, key }) =>
+    info.isAgent === true || (key === undefined && (!isRepeatable || isWrite(info)))
+  )
+  return plain === undefined ? undefined : unknownOutcome(attempted, run, plain)
+}
+
+/** Notes that a call may have been done which is not called again, because its run is cancelled. */
+export const noteCutOff = (run: Run, attempted: AttemptedCall): void => {
+  const start = startsOf(run, attempted).at(-1)
+  if (start === undefined) return
+  recordStart(run, attempted.attempt.call.record, "unknown", () => run.clock.currentTimeMillisUnsafe())
+  noteWrite(attempted, run, start, Exit.fail(undefined), undefined)
+}

@@ -1,0 +1,36 @@
+/** An attempt as its entries in a journal name it. */
+import type * as Schema from "effect/Schema"
+import type { RecordedStart } from "../../run/recordedStart.ts"
+import { pathOf } from "../../run/replay.ts"
+import type { Run } from "../../run/run.ts"
+import type { Attempt } from "../attemptLog.ts"
+import { mayBeRepeated } from "../execution.ts"
+import type { ToolInfo } from "../toolInfo.ts"
+
+/** An attempt, its tool, and the codec of its outcome. */
+export interface AttemptedCall {
+  readonly attempt: Attempt
+  readonly info: ToolInfo
+  readonly success: Schema.Top
+}
+
+/** Returns the path of the call: one for all its attempts, in all executions of the run. */
+export const pathOfCall = (run: Run, { attempt: { call }, info }: AttemptedCall): string =>
+  pathOf(run.scope, info.name, call.identity ?? call.id)
+
+/** Whether nothing but its start tells of an attempt: it has no key and may not be repeated. */
+export const isPlainWrite = (info: ToolInfo): boolean =>
+  !mayBeRepeated(info) && !info.passesKey && info.isAgent !== true
+
+/** Returns the starts of this attempt and of later ones that earlier executions have appended. Those of earlier attempts have ended. */
+export const startsOf = (run: Run | undefined, attempted: AttemptedCall): ReadonlyArray<RecordedStart> => {
+  const replay = run?.replay
+  if (replay === undefined) return []
+  const { call: { record }, number } = attempted.attempt
+  return replay.startsOf(pathOfCall(run!, attempted)).filter(({ attempt, isAtomic }) =>
+    !isAtomic && (attempt === "first" ? !record.outcome.executed : attempt >= number)
+  )
+}
+
+/** Notes that this execution has matched the call of an attempt: it knows the outcome of the starts that are recorded of it. */
+export const matchAttempt = (run: Run, attempted: AttemptedCall): void => run.replay?.match(pathOfCall(run, attempted))

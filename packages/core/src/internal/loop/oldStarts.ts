@@ -1,0 +1,28 @@
+/** Starts that older versions have not recorded: an answer of theirs may be followed by calls under keys, and by calls that may be repeated. */
+import type * as Response from "effect/ai/Response"
+import { keyOfCall } from "../run/recordedStart.ts"
+import { pathOf } from "../run/replay.ts"
+import type { Conversation } from "./program.ts"
+
+/** Adds a start for each call of an older version that may have started without an entry. `keyed`: the called tools that had keys. */
+export const addOldStarts = (
+  { program: { skills, tools }, run: { replay, scope } }: Conversation,
+  calls: ReadonlyArray<Pick<Response.ToolCallPart<string, unknown>, "id" | "name">>,
+  keyed: ReadonlyArray<string> = []
+): void => {
+  for (const { id, name } of calls) {
+    const path = pathOf(scope, name, id)
+    const isIdempotent = [tools, ...skills.map(({ tools }) => tools)].some(({ byName }) =>
+      byName.get(name)?.tool.info.effects === "idempotent"
+    )
+    if (replay?.has(path) !== false || !(isIdempotent || keyed.includes(name))) continue
+    replay.add(path, {
+      entry: path,
+      attempt: "first",
+      key: keyOfCall,
+      isRepeatable: isIdempotent,
+      isAtomic: false,
+      failed: undefined
+    })
+  }
+}

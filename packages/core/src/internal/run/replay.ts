@@ -1,0 +1,102 @@
+/**
+ * Replay of a run: the starts of attempts that earlier executions have recorded, by the paths of their calls, and which of these calls this
+ * execution has matched. A call is matched once this execution knows its outcome: it has executed the call, or the ledger, `reconcile` or the
+ * journal has answered. Reading an entry is not matching it.
+ */
+import type { Journal } from "../../Journal.ts"
+import { type RecordedStart, startsIn } from "./recordedStart.ts"
+
+interface RecordedCall {
+  readonly starts: Array<RecordedStart>
+  isMatched: boolean
+}
+
+/** The text at the beginning of a path, before which its length stands, and the rest: of `3:pay/c1`, `pay` and `/c1`. */
+const headOf = (path: string): readonly [head: string, rest: string] => {
+  const colon = path.indexOf(":")
+  const end = colon + 1 + Number(path.slice(0, colon))
+  return [path.slice(colon + 1, end), path.slice(end)]
+}
+
+/**
+ * Whether a path below the scope of a run is of a call that was made within a call: by its tool, as `3:pay/c1/…`, or by an agent that runs within
+ * it, or within a call of its tool, as `2:c1/5:clerk#1/…`.
+ */
+const isWithin = (path: string, callId: string): boolean => {
+  const [head, rest] = headOf(path)
+  return rest.startsWith(`/${callId}/`) || (`${head}/`.startsWith(`${callId}/`) && /^\/\d+:/.test(rest))
+}
+
+/** The path of a call: the scope of its run, the name of its tool, and its id, or its identity if a tool makes it. */
+export const pathOf = (scope: string, tool: string, call: string): string => `${scope}/${tool.length}:${tool}/${call}`
+
+export class Replay {
+  private readonly calls = new Map<string, RecordedCall>()
+  /** Keys of entries that earlier executions have appended. */
+  private readonly appended = new Set<string>()
+
+  constructor(journal: Journal) {
+    for (const { path, start } of startsIn(journal)) {
+      this.appended.add(start.entry)
+      this.add(path, start)
+    }
+    // A write that was committed with its outcome has no start.
+    for (const [path] of journal.entries("child")) if (!this.appended.has(path)) this.add(path)
+  }
+
+  /** Adds a start that an older version has not recorded. */
+  add(path: string, start?: RecordedStart): void {
+    const call = this.calls.get(path)
+    if (call === undefined) this.calls.set(path, { starts: start === undefined ? [] : [start], isMatched: false })
+    else if (start !== undefined) call.starts.push(start)
+  }
+
+  /** Whether an earlier execution has appended an entry of this key. */
+  hasAppended(entry: string): boolean {
+    return this.appended.has(entry)
+  }
+
+  /** Whether an earlier execution has started the call of a path. */
+  has(path: string): boolean {
+    return this.calls.has(path)
+  }
+
+  /** Whether an earlier execution has started the call of a path, and this one does not know its outcome. */
+  isUnmatched(path: string): boolean {
+    return this.calls.get(path)?.isMatched === false
+  }
+
+  /** The starts of a call, in the order of their entries. */
+  startsOf(path: string): ReadonlyArray<RecordedStart> {
+    return this.calls.get(path)?.starts ?? []
+  }
+
+  /** Matches the call of a path. */
+  match(path: string): void {
+    const call = this.calls.get(path)
+    if (call !== undefined) call.isMatched = true
+  }
+
+  /** Matches a call of a model, and all that was started within it. */
+  matchCall(scope: string, callId: string): void {
+    for (const [path, call] of this.below(scope)) {
+      const [, rest] = headOf(path)
+      if (rest === `/${callId}` || isWithin(path, callId)) call.isMatched = true
+    }
+  }
+
+  /**
+   * Whether an earlier execution has started something within a call that this execution has not matched: replay has diverged, or the call was
+   * not reached.
+   */
+  hasUnmatchedWithin(scope: string, callId: string): boolean {
+    for (const [path, { isMatched }] of this.below(scope)) if (!isMatched && isWithin(path, callId)) return true
+    return false
+  }
+
+  private *below(scope: string): Generator<readonly [path: string, call: RecordedCall]> {
+    for (const [path, call] of this.calls) {
+      if (path.startsWith(`${scope}/`)) yield [path.slice(scope.length + 1), call]
+    }
+  }
+}
