@@ -4,15 +4,13 @@
  * `node scripts/check-type-cost.ts` compiles the programs and fails where one costs more than its limit.
  * `--record` writes down what they cost now. The cost of reading the library itself is not counted.
  */
-import { spawnSync } from "node:child_process"
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { createRequire } from "node:module"
-import { dirname, join } from "node:path"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { compile as compileIn } from "./typeCost.ts"
 
 const root = join(import.meta.dirname, "..")
 const recorded = join(import.meta.dirname, "type-cost.json")
 const folder = join(root, "node_modules/.cache/type-cost")
-const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc")
 
 /** What a program may cost. `limit` is a decision, `instantiations` a measurement: above it by 2 %, somebody has to look. */
 interface Cost {
@@ -61,25 +59,11 @@ export const run = agent.run("go")
 `
 }
 
-const compile = (source: string): { readonly instantiations: number; readonly seconds: number } => {
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(
-    join(folder, "tsconfig.json"),
-    JSON.stringify({
-      extends: "../../../tsconfig.base.json",
-      compilerOptions: { noEmit: true, noUnusedLocals: false, types: [] },
-      files: ["./program.ts"]
-    })
-  )
-  writeFileSync(join(folder, "program.ts"), source)
-  const { stdout } = spawnSync(process.execPath, [tsc, "-p", folder, "--extendedDiagnostics", "--singleThreaded"], {
-    encoding: "utf8"
+const compile = (source: string) =>
+  compileIn(folder, source, {
+    extends: "../../../tsconfig.base.json",
+    compilerOptions: { noEmit: true, noUnusedLocals: false, types: [] }
   })
-  const read = (name: string) => Number(new RegExp(`^${name}:\\s+([\\d.]+)`, "m").exec(stdout)?.[1])
-  if (/error TS/.test(stdout) || Number.isNaN(read("Instantiations"))) throw new Error(stdout.slice(0, 4000))
-  return { instantiations: read("Instantiations"), seconds: read("Check time") }
-}
 
 const empty = compile(imports)
 const limits: Record<string, Cost> = JSON.parse(readFileSync(recorded, "utf8"))
@@ -95,6 +79,5 @@ for (const [name, source] of Object.entries(programs)) {
   process.stdout.write(`${name}: ${cost} instantiations, ${(seconds - empty.seconds).toFixed(2)} s (${verdict})\n`)
   limits[name] = { limit: known.limit, instantiations: cost }
 }
-rmSync(folder, { recursive: true, force: true })
 if (record) writeFileSync(recorded, `${JSON.stringify(limits, undefined, 2)}\n`)
 if (failed) process.exitCode = 1

@@ -8,6 +8,8 @@ export interface Contestant {
   readonly prepare: (task: Task) => Promise<Run>
   /** The same through the streaming API; absent where there is none. */
   readonly prepareStream?: (task: Task, onDelta: (delta: string) => void) => Promise<Run>
+  /** Runs until the tool waits for a person. Resolves to what a program keeps to resume the run, and fails if nothing waits. */
+  readonly preparePause?: (task: Task) => Promise<() => Promise<object>>
 }
 
 /** Who is measured, in the order of the tables. */

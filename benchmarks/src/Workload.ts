@@ -1,4 +1,5 @@
 import type { Contestant, ContestantName } from "./Contestant.ts"
+import type { ByForm, Form } from "./Form.ts"
 
 /** What one process measured, by metric. */
 export type Sample = Readonly<Record<string, number>>
@@ -12,15 +13,18 @@ export interface Workload {
   readonly title: string
   readonly contestants: ReadonlyArray<ContestantName>
   /** Cases of the workload, each measured by itself. */
-  readonly cases: (quick: boolean) => ReadonlyArray<number>
+  readonly cases: ByForm<ReadonlyArray<number>>
   readonly metrics: ReadonlyArray<Metric>
   /** How many processes measure each contestant. */
-  readonly rounds: (quick: boolean) => number
+  readonly rounds: ByForm<number>
   /** Measures one case, in a process of its own. Throws if the work was not done as it must be. */
   readonly measure: (options: {
     readonly name: ContestantName
     readonly load: () => Promise<Contestant>
     readonly size: number
-    readonly quick: boolean
+    readonly form: Form
   }) => Promise<Sample>
 }
+
+/** The same cases in each form. */
+export const always = <A>(value: A): ByForm<A> => ({ full: value, quick: value, check: value })

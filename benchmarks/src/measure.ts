@@ -1,29 +1,60 @@
 /** Timing inside one process. */
 import { strictEqual } from "node:assert/strict"
 import type { Run } from "./Contestant.ts"
+import type { Times } from "./Form.ts"
+import { around } from "./profile.ts"
 import { median } from "./stats.ts"
 import { call, calls, type Task, text, type Turn } from "./Task.ts"
 
 /** Runs again and again: first to warm up, then timed. The median time of one run in milliseconds. */
-export const timePerRun = async (run: () => Promise<void>, options: {
-  readonly warmUp: number
-  readonly budget: number
-  readonly atLeast?: number
-}): Promise<number> => {
-  const warm = performance.now() + options.warmUp
+export const timePerRun = async (run: () => Promise<void>, { atLeast, budget, warmUp }: Times): Promise<number> => {
+  const warm = performance.now() + warmUp
   do await run()
   while (performance.now() < warm)
-  const times: Array<number> = []
-  const end = performance.now() + options.budget
-  while (times.length < (options.atLeast ?? 5) || performance.now() < end) {
-    const start = performance.now()
-    await run()
-    times.push(performance.now() - start)
-  }
-  return median(times)
+  return around.run(async () => {
+    const times: Array<number> = []
+    const end = performance.now() + budget
+    while (times.length < atLeast || performance.now() < end) {
+      const start = performance.now()
+      await run()
+      times.push(performance.now() - start)
+    }
+    return median(times)
+  })
 }
 
-export const standardTimes = (quick: boolean) => quick ? { warmUp: 200, budget: 300 } : { warmUp: 1_000, budget: 1_500 }
+/** Processor time of this process in microseconds, with that of the collector and the compiler. */
+const processorTime = (): number => {
+  const { system, user } = process.cpuUsage()
+  return system + user
+}
+
+/** Runs again and again: first to warm up, then measured. The processor time of one run in microseconds. */
+export const processorPerRun = async (
+  run: () => Promise<void>,
+  { atLeast, budget, warmUp }: Times
+): Promise<number> => {
+  const repeat = async (millis: number, least: number): Promise<number> => {
+    const end = performance.now() + millis
+    const before = processorTime()
+    let runs = 0
+    while (runs < least || performance.now() < end) {
+      await run()
+      runs++
+    }
+    return (processorTime() - before) / runs
+  }
+  await repeat(warmUp, 1)
+  return around.run(() => repeat(budget, atLeast))
+}
+
+/** Live memory in bytes. */
+export const liveMemory = (): number => {
+  if (globalThis.gc === undefined) throw new Error("node must be started with --expose-gc")
+  globalThis.gc()
+  globalThis.gc()
+  return process.memoryUsage().heapUsed
+}
 
 /** A task whose tool counts, and a check that a number of runs did all of it. */
 export const counted = (

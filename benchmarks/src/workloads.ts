@@ -12,7 +12,18 @@ export const workloads = {
   W8: () => import("./workloads/streaming.ts"),
   W9: () => import("./workloads/declaredRecoveries.ts"),
   W10: () => import("./workloads/providerWhole.ts"),
-  W11: () => import("./workloads/providerStreamed.ts")
+  W11: () => import("./workloads/providerStreamed.ts"),
+  W12: () => import("./workloads/providerDeltas.ts"),
+  W13: () => import("./workloads/correctedOutput.ts"),
+  W14: () => import("./workloads/providerTurns.ts"),
+  W15: () => import("./workloads/pausedRuns.ts"),
+  W16: () => import("./workloads/wakingRuns.ts"),
+  W17: () => import("./workloads/typeCheck.ts"),
+  W18: () => import("./workloads/providerOfAiSdk.ts"),
+  W19: () => import("./workloads/mcpCall.ts"),
+  W20: () => import("./workloads/servedRequest.ts")
 } as const satisfies Record<string, () => Promise<{ readonly workload: Workload }>>
 
 export type WorkloadName = keyof typeof workloads
+
+export const workloadNames = Object.keys(workloads) as ReadonlyArray<WorkloadName>

@@ -101,5 +101,13 @@ export const contestant: Contestant = {
       }
       return text
     }
+  },
+  preparePause: async (task) => {
+    const request = { ...options(task), toolApproval: { [tool.name]: "user-approval" } } as const
+    return async () => {
+      const { content, response } = await generateText(request)
+      if (!content.some(({ type }) => type === "tool-approval-request")) throw new Error("The run does not wait")
+      return response.messages
+    }
   }
 }

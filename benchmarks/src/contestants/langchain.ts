@@ -2,7 +2,8 @@
 import { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages"
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs"
-import { createAgent, tool as makeTool, toolRetryMiddleware } from "langchain"
+import { MemorySaver } from "@langchain/langgraph"
+import { createAgent, humanInTheLoopMiddleware, tool as makeTool, toolRetryMiddleware } from "langchain"
 import { z } from "zod"
 import type { Contestant } from "../Contestant.ts"
 import { instructions, question, script, type Task, tool, type Turn } from "../Task.ts"
@@ -57,15 +58,18 @@ class ScriptedModel extends BaseChatModel {
   }
 }
 
+const doubleOf = (task: Task) =>
+  makeTool(({ n }: { readonly n: number }) => task.execute(n), {
+    name: tool.name,
+    description: tool.description,
+    schema: z.object({ n: z.number() })
+  })
+
 const agentFor = (task: Task) =>
   createAgent({
     model: new ScriptedModel(task),
     systemPrompt: instructions,
-    tools: [makeTool(({ n }: { readonly n: number }) => task.execute(n), {
-      name: tool.name,
-      description: tool.description,
-      schema: z.object({ n: z.number() })
-    })],
+    tools: [doubleOf(task)],
     middleware: task.onFailure === "retry"
       ? [toolRetryMiddleware({ maxRetries: 2, initialDelayMs: 0, jitter: false, onFailure: "error" })]
       : []
@@ -89,6 +93,22 @@ export const contestant: Contestant = {
         onDelta(message.text)
       }
       return text
+    }
+  },
+  preparePause: async (task) => {
+    const saver = new MemorySaver()
+    const agent = createAgent({
+      model: new ScriptedModel(task),
+      systemPrompt: instructions,
+      tools: [doubleOf(task)],
+      middleware: [humanInTheLoopMiddleware({ interruptOn: { [tool.name]: true } })],
+      checkpointer: saver
+    })
+    let threads = 0
+    return async () => {
+      const result = await agent.invoke(input, { recursionLimit, configurable: { thread_id: String(threads++) } })
+      if (!("__interrupt__" in result)) throw new Error("The run does not wait")
+      return saver
     }
   }
 }

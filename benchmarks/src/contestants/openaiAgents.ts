@@ -37,7 +37,7 @@ const scriptedModel = (task: Task): Model => {
   }
 }
 
-const agentFor = (task: Task) =>
+const agentFor = (task: Task, needsApproval = false) =>
   new Agent({
     name: "doubler",
     instructions,
@@ -46,6 +46,7 @@ const agentFor = (task: Task) =>
       name: tool.name,
       description: tool.description,
       parameters: z.object({ n: z.number() }),
+      needsApproval,
       // What it throws is told to the model, unless nothing is expected to throw.
       ...(task.onFailure === "tell" ? undefined : { errorFunction: null }),
       execute: async ({ n }) => executeOrRetry(task, n)
@@ -75,6 +76,15 @@ export const contestant: Contestant = {
       }
       await result.completed
       return String(result.finalOutput)
+    }
+  },
+  preparePause: async (task) => {
+    const agent = agentFor(task, true)
+    const runner = makeRunner()
+    return async () => {
+      const { interruptions, state } = await runner.run(agent, question, { maxTurns: null })
+      if (interruptions.length === 0) throw new Error("The run does not wait")
+      return state
     }
   }
 }

@@ -1,6 +1,6 @@
-import { Effect, Schedule, Schema, Stream } from "effect"
+import { Effect, Layer, Redacted, Schedule, Schema, Stream } from "effect"
 import { LanguageModel } from "effect/ai"
-import { Agent, ModelProvider, Recovery, Tool } from "@recourse/core"
+import { Agent, Approval, Budget, ModelProvider, Recovery, Tool } from "@recourse/core"
 import type { Contestant } from "../Contestant.ts"
 import { instructions, question, type Task, tool } from "../Task.ts"
 import { executor, scriptedModel } from "./effectModel.ts"
@@ -16,7 +16,8 @@ const double = (task: Task) =>
 
 const agentFor = (task: Task) => {
   const plain = double(task)
-  const options = { instructions, concurrency: "unbounded" } as const
+  // As many turns as the script has: the peers are set free of their limits as well.
+  const options = { instructions, concurrency: "unbounded", budget: Budget.unlimited } as const
   switch (task.onFailure) {
     case "none":
       return Agent.make("doubler", { ...options, tools: [plain] })
@@ -51,6 +52,25 @@ export const contestant: Contestant = {
         }))
       await Effect.runPromise(Effect.provideService(consumed, LanguageModel.LanguageModel, model))
       return String(output)
+    }
+  },
+  preparePause: async (task) => {
+    const model = await scriptedModel(task, ModelProvider.make)
+    const asking = Tool.make(tool.name, {
+      description: tool.description,
+      parameters: Schema.Struct({ n: Schema.Number }),
+      success: Schema.Number,
+      effects: "write",
+      needsApproval: true,
+      execute: executor(task)
+    })
+    const agent = Agent.make("doubler", { instructions, tools: [asking], defaults: { onError: Recovery.standard } })
+    const key = Approval.layerKey(Redacted.make("a key of at least thirty-two bytes"))
+    const layer = Layer.merge(key, Layer.succeed(LanguageModel.LanguageModel, model))
+    return async () => {
+      const paused = await Effect.runPromise(Effect.provide(agent.start(question), layer))
+      if (paused._tag !== "Paused") throw new Error("The run does not wait")
+      return paused.snapshot
     }
   }
 }

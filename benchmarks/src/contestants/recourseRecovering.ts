@@ -1,7 +1,7 @@
 /** The plain agent with every recovery declared, none of which is needed: for W9. */
 import { Effect, Schedule, Schema } from "effect"
 import { LanguageModel } from "effect/ai"
-import { Agent, ModelError, ModelProvider, Recovery, Tool } from "@recourse/core"
+import { Agent, Budget, ModelError, ModelProvider, Recovery, Tool } from "@recourse/core"
 import type { Contestant } from "../Contestant.ts"
 import { instructions, question, tool } from "../Task.ts"
 import { executor, scriptedModel } from "./effectModel.ts"
@@ -32,6 +32,7 @@ export const contestant: Contestant = {
     const agent = Agent.make("doubler", {
       instructions,
       concurrency: "unbounded",
+      budget: Budget.unlimited,
       tools: [double],
       onToolError: { double: (call) => call.pipe(Recovery.retry({ times: 2, schedule })) },
       defaults: { onError: Recovery.standard },

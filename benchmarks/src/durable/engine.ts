@@ -13,6 +13,8 @@ export interface Engine {
   readonly resume?: (id: string, steps: number) => Promise<void>
   /** Starts jobs that wait for a person, and comes back when all wait. */
   readonly wait?: (ids: ReadonlyArray<string>) => Promise<void>
+  /** Decides about jobs that wait, and comes back when all have ended. */
+  readonly wake?: (ids: ReadonlyArray<string>) => Promise<void>
   readonly close: () => Promise<void>
 }
 

@@ -1,5 +1,5 @@
 /** LangGraph: a graph of a model and a tool, with a checkpoint behind each step (`durability: "sync"`). */
-import { Annotation, END, interrupt, START, StateGraph } from "@langchain/langgraph"
+import { Annotation, Command, END, interrupt, START, StateGraph } from "@langchain/langgraph"
 import type { BaseCheckpointSaver } from "@langchain/langgraph"
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres"
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite"
@@ -83,6 +83,11 @@ export const langgraph: Open = async (place, isCut) => {
         await Promise.all(
           ids.slice(n, n + 50).map((id) => graph.invoke({ steps: -1, messages: [] }, config(id)))
         )
+      }
+    },
+    wake: async (ids) => {
+      for (let n = 0; n < ids.length; n += 50) {
+        await Promise.all(ids.slice(n, n + 50).map((id) => graph.invoke(new Command({ resume: "yes" }), config(id))))
       }
     },
     close

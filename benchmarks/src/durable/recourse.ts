@@ -1,6 +1,6 @@
 /** Recourse: a durable agent with a model and a tool that take no time. */
 import { PgClient } from "@effect/sql-pg"
-import { Agent, Recovery, Runs, Tool } from "@recourse/core"
+import { Agent, Approval, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { NodeSqliteClient } from "@recourse/sql"
 import { ScriptedModel } from "@recourse/testing"
@@ -32,7 +32,11 @@ export const recourse = (effects: "read" | "write"): Open => (place, isCut) => {
     })
   )
   const model = ScriptedModel.layer(({ prompt, tools }) => {
-    if (tools[0] === "ask") return ScriptedModel.call("ask", {}, { id: "c0" })
+    if (tools[0] === "ask") {
+      return prompt.content.at(-1)?.role === "tool"
+        ? ScriptedModel.text("asked")
+        : ScriptedModel.call("ask", {}, { id: "c0" })
+    }
     const text = JSON.stringify(prompt.content.find(({ role }) => role === "user")?.content)
     const steps = Number(/steps (\d+)/.exec(text)?.[1])
     let answers = 0
@@ -50,10 +54,14 @@ export const recourse = (effects: "read" | "write"): Open => (place, isCut) => {
       Layer.provide(RunStore.layerSql({ prefix: "bench" }).pipe(Layer.provide(sql)))
     )
   )
-  const waiting = Effect.flatMap(
-    Runs.Runs,
-    (runs) => Effect.map(runs.list({ agent: "waiter", status: "waiting", limit: 1_000_000 }), (list) => list.length)
-  )
+  const waiters = (status: Runs.Status) =>
+    Effect.flatMap(
+      Runs.Runs,
+      (runs) => Effect.map(runs.list({ agent: "waiter", status, limit: 1_000_000 }), (list) => list.length)
+    )
+  /** Looks again and again, until so many of them have the status. */
+  const until = (status: Runs.Status, count: number) =>
+    Effect.repeat(Effect.delay(waiters(status), "250 millis"), { until: (now) => now === count })
   return runtime.runPromise(Effect.void).then(() => ({
     run: (id, steps) => runtime.runPromise(Effect.asVoid(worker.run(id, `steps ${steps}`))),
     cut: (id, steps) => runtime.runPromise(Effect.andThen(worker.start(id, `steps ${steps}`), Deferred.await(cut))),
@@ -61,7 +69,19 @@ export const recourse = (effects: "read" | "write"): Open => (place, isCut) => {
     wait: (ids) =>
       runtime.runPromise(Effect.gen(function*() {
         yield* Effect.forEach(ids, (id) => waiter.start(id, "go"), { concurrency: 50, discard: true })
-        yield* Effect.repeat(Effect.delay(waiting, "100 millis"), { until: (count) => count === ids.length })
+        yield* until("waiting", ids.length)
+      })),
+    wake: (ids) =>
+      runtime.runPromise(Effect.gen(function*() {
+        const runs = yield* Runs.Runs
+        yield* Effect.forEach(ids, (id) =>
+          Effect.flatMap(runs.get(id), ({ pending }) =>
+            runs.decide(id, pending.map((call) => Approval.approve(call)))), { concurrency: 50, discard: true })
+        yield* until("waiting", 0)
+        yield* until("running", 0)
+        if ((yield* waiters("completed")) !== ids.length) {
+          yield* Effect.die("Not all runs have completed")
+        }
       })),
     close: () => runtime.dispose()
   }))

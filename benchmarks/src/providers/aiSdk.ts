@@ -1,6 +1,14 @@
 /** Vercel AI SDK over its own provider for chat completions. */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
-import { generateText, isStepCount, streamText, tool as makeTool } from "ai"
+import {
+  generateText,
+  isStepCount,
+  type ModelMessage,
+  NoObjectGeneratedError,
+  Output,
+  streamText,
+  tool as makeTool
+} from "ai"
 import { z } from "zod"
 import { instructions, question, tool } from "../Task.ts"
 import { baseUrl, model } from "./http.ts"
@@ -20,18 +28,21 @@ const search = () =>
     execute: async () => []
   })
 
+export const providerOver = (fetch: typeof globalThis.fetch) =>
+  createOpenAICompatible({
+    name: "scripted",
+    baseURL: baseUrl,
+    apiKey: "key",
+    fetch,
+    includeUsage: true,
+    supportsStructuredOutputs: true
+  })
+
 export const contestant: ProviderContestant = {
   prepare: async ({ execute, fetch, onDelta, streamed, tools }) => {
-    const provider = createOpenAICompatible({
-      name: "scripted",
-      baseURL: baseUrl,
-      apiKey: "key",
-      fetch,
-      includeUsage: true
-    })
     const others = Object.fromEntries(Array.from({ length: tools - 1 }, (_, index) => [toolName(index + 1), search()]))
     const request = {
-      model: provider(model),
+      model: providerOver(fetch)(model),
       instructions,
       prompt: question,
       stopWhen: isStepCount(1_000_000),
@@ -52,6 +63,28 @@ export const contestant: ProviderContestant = {
         onDelta(delta)
       }
       return text
+    }
+  },
+  prepareObject: async (fetch) => {
+    const request = {
+      model: providerOver(fetch)(model),
+      instructions,
+      output: Output.object({ schema: z.object({ total: z.number() }) })
+    }
+    const asked: ModelMessage = { role: "user", content: question }
+    return async () => {
+      try {
+        return String((await generateText({ ...request, messages: [asked] })).output.total)
+      } catch (error) {
+        // It corrects nothing by itself: the program asks again, and says why.
+        if (!NoObjectGeneratedError.isInstance(error)) throw error
+        const messages: Array<ModelMessage> = [
+          asked,
+          { role: "assistant", content: error.text ?? "" },
+          { role: "user", content: String(error.cause) }
+        ]
+        return String((await generateText({ ...request, messages })).output.total)
+      }
     }
   }
 }

@@ -1,7 +1,8 @@
 /** Recourse over `@recourse/openai-compatible` and effect's client for `fetch`. */
 import { Effect, Layer, ManagedRuntime, Redacted, Schema, Stream } from "effect"
+import type { LanguageModel } from "effect/ai"
 import { FetchHttpClient } from "effect/http"
-import { Agent, Tool } from "@recourse/core"
+import { Agent, Budget, Tool } from "@recourse/core"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { instructions, question, tool } from "../Task.ts"
 import { baseUrl, model } from "./http.ts"
@@ -23,7 +24,20 @@ const search = (name: string) =>
     execute: () => Effect.succeed([])
   })
 
-export const contestant: ProviderContestant = {
+const runtimeOver = (fetch: typeof globalThis.fetch) =>
+  ManagedRuntime.make(
+    OpenAiCompatible.layer({ baseUrl, model, apiKey: Redacted.make("key") }).pipe(
+      Layer.provide(FetchHttpClient.layer),
+      Layer.provideMerge(Layer.succeed(FetchHttpClient.Fetch, fetch))
+    )
+  )
+
+/** The contestant over a model of any package. */
+export const contestantOver = (
+  runtimeOver: (fetch: typeof globalThis.fetch) => {
+    readonly runPromise: <A, E>(effect: Effect.Effect<A, E, LanguageModel.LanguageModel>) => Promise<A>
+  }
+): ProviderContestant => ({
   prepare: async ({ execute, fetch, onDelta, streamed, tools }) => {
     const double = Tool.make(tool.name, {
       description: tool.description,
@@ -33,13 +47,8 @@ export const contestant: ProviderContestant = {
       execute: ({ n }) => Effect.sync(() => execute(n))
     })
     const others = Array.from({ length: tools - 1 }, (_, index) => search(toolName(index + 1)))
-    const agent = Agent.make("doubler", { instructions, tools: [double, ...others] })
-    const runtime = ManagedRuntime.make(
-      OpenAiCompatible.layer({ baseUrl, model, apiKey: Redacted.make("key") }).pipe(
-        Layer.provide(FetchHttpClient.layer),
-        Layer.provideMerge(Layer.succeed(FetchHttpClient.Fetch, fetch))
-      )
-    )
+    const agent = Agent.make("doubler", { instructions, tools: [double, ...others], budget: Budget.unlimited })
+    const runtime = runtimeOver(fetch)
     if (!streamed) return () => runtime.runPromise(agent.run(question))
     return async () => {
       let output: unknown
@@ -50,5 +59,12 @@ export const contestant: ProviderContestant = {
         })))
       return String(output)
     }
+  },
+  prepareObject: async (fetch) => {
+    const agent = Agent.make("counter", { instructions, output: Schema.Struct({ total: Schema.Number }) })
+    const runtime = runtimeOver(fetch)
+    return async () => String((await runtime.runPromise(agent.run(question))).total)
   }
-}
+})
+
+export const contestant = contestantOver(runtimeOver)

@@ -1,19 +1,19 @@
 import { everybody } from "../Contestant.ts"
+import { fewRounds, longRuns } from "../Form.ts"
 import { counted, oneCall, timePerRun } from "../measure.ts"
 import type { Workload } from "../Workload.ts"
 
-const runs = 1_000
+const all = 1_000
 
 export const workload: Workload = {
   title: "1,000 concurrent runs with a 1 ms model",
   contestants: everybody,
-  cases: () => [runs],
+  cases: { full: [all], quick: [all], check: [20] },
   metrics: [{ name: "all", unit: "ms" }],
-  rounds: (quick) => quick ? 2 : 5,
-  measure: async ({ load, quick }) => {
+  rounds: fewRounds,
+  measure: async ({ form, load, size }) => {
     const { checked, task } = counted({ turns: oneCall, modelDelay: 1 }, { executions: 1, text: "It is 42." })
     const run = await (await load()).prepare(task)
-    const times = quick ? { warmUp: 200, budget: 300, atLeast: 2 } : { warmUp: 1_500, budget: 1_500 }
-    return { all: await timePerRun(checked(run, runs), times) }
+    return { all: await timePerRun(checked(run, size), longRuns[form]) }
   }
 }

@@ -1,60 +1,48 @@
-/** A call and an answer through the shipped providers, over HTTP in memory: the work of a request, with 1, 20 and 60 tools. */
+/** Runs through the shipped providers, over HTTP in memory: the work of a request. */
 import { strictEqual } from "node:assert/strict"
-import type { ContestantName } from "../Contestant.ts"
+import { type ByForm, deepRuns, fewRounds } from "../Form.ts"
+import { processorPerRun } from "../measure.ts"
 import { scriptedFetch } from "../providers/http.ts"
-import type { ProviderContestant } from "../providers/Provider.ts"
+import { loadProvider, namesOf, type Providers, shippedProviders } from "../providers/Provider.ts"
+import { call, calls, text, type Turn } from "../Task.ts"
 import type { Workload } from "../Workload.ts"
 
-const providers: Partial<Record<ContestantName, () => Promise<{ readonly contestant: ProviderContestant }>>> = {
-  recourse: () => import("../providers/recourse.ts"),
-  "AI SDK": () => import("../providers/aiSdk.ts")
+/** The shape of a run, by the size of a case. */
+interface Shape {
+  readonly tools: number
+  readonly turns: ReadonlyArray<Turn>
+  /** What the processor time is divided by. */
+  readonly per: number
 }
 
-/** Processor time of this process in microseconds, with that of the collector and the compiler. */
-const processorTime = (): number => {
-  const { system, user } = process.cpuUsage()
-  return system + user
-}
-
-/** Runs until a processor time in milliseconds is used, first to warm up. Returns that of a run in microseconds. */
-const processorPerRun = async (run: () => Promise<void>, options: {
-  readonly warmUp: number
-  readonly budget: number
-}): Promise<number> => {
-  const repeat = async (milliseconds: number): Promise<number> => {
-    const start = processorTime()
-    let runs = 0
-    do {
-      for (let batch = 0; batch < 10; batch++) await run()
-      runs += 10
-    } while (processorTime() - start < milliseconds * 1_000)
-    return (processorTime() - start) / runs
-  }
-  await repeat(options.warmUp)
-  return repeat(options.budget)
-}
+/** Turns with a tool call each, then a text. */
+export const callsThenText = (count: number, pieces: ReadonlyArray<string>): ReadonlyArray<Turn> => [
+  ...Array.from({ length: count }, (_, index) => calls(call(`c${index}`, index))),
+  text(...pieces)
+]
 
 export const shippedProvider = (options: {
   readonly title: string
   readonly streamed: boolean
-  /** The text of the answer, in the pieces of a stream. */
-  readonly text: ReadonlyArray<string>
+  readonly metric: string
+  readonly contestants?: Providers
+  readonly cases: ByForm<ReadonlyArray<number>>
+  readonly shape: (size: number) => Shape
 }): Workload => ({
   title: options.title,
-  contestants: Object.keys(providers) as ReadonlyArray<ContestantName>,
-  cases: () => [1, 20, 60],
-  metrics: [{ name: "processor", unit: "µs" }],
-  rounds: (quick) => quick ? 2 : 5,
-  measure: async ({ name, quick, size }) => {
-    const { streamed, text } = options
-    const provider = providers[name]
-    if (provider === undefined) throw new Error(`${name} is measured through no provider`)
+  contestants: namesOf(options.contestants ?? shippedProviders),
+  cases: options.cases,
+  metrics: [{ name: options.metric, unit: "processor µs" }],
+  rounds: fewRounds,
+  measure: async ({ form, name, size }) => {
+    const { streamed } = options
+    const { per, tools, turns } = options.shape(size)
     let executions = 0
     let deltas = 0
-    const once = await (await provider()).contestant.prepare({
-      tools: size,
+    const once = await (await loadProvider(options.contestants ?? shippedProviders, name)).prepare({
+      tools,
       streamed,
-      fetch: scriptedFetch({ text, streamed, tools: size }),
+      fetch: scriptedFetch({ turns, streamed, tools }),
       execute: (n) => {
         executions++
         return n * 2
@@ -63,15 +51,14 @@ export const shippedProvider = (options: {
         deltas++
       }
     })
+    const last = turns.at(-1)!.text
     const run = async () => {
       executions = 0
       deltas = 0
-      strictEqual(await once(), text.join(""), "final text")
-      strictEqual(executions, 1, "number of tool executions")
-      if (streamed) strictEqual(deltas, text.length, "deltas received")
+      strictEqual(await once(), last.join(""), "final text")
+      strictEqual(executions, turns.length - 1, "number of tool executions")
+      if (streamed) strictEqual(deltas, last.length, "deltas received")
     }
-    return {
-      processor: await processorPerRun(run, quick ? { warmUp: 800, budget: 400 } : { warmUp: 4_000, budget: 2_000 })
-    }
+    return { [options.metric]: await processorPerRun(run, deepRuns[form]) / per }
   }
 })

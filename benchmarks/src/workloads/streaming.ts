@@ -1,20 +1,21 @@
 import { strictEqual } from "node:assert/strict"
 import { everybody } from "../Contestant.ts"
-import { counted, standardTimes, timePerRun } from "../measure.ts"
+import { fewRounds, shortRuns } from "../Form.ts"
+import { counted, timePerRun } from "../measure.ts"
 import { call, calls, text } from "../Task.ts"
 import type { Workload } from "../Workload.ts"
 
-const deltas = 2_000
+const many = 2_000
 
 export const workload: Workload = {
   title: "2,000 text deltas and one call, streamed",
   // Toolkit.handle alone has no streaming API.
   contestants: everybody.filter((name) => name !== "effect Toolkit.handle"),
-  cases: () => [deltas],
+  cases: { full: [many], quick: [many], check: [100] },
   metrics: [{ name: "delta", unit: "µs" }],
-  rounds: (quick) => quick ? 2 : 5,
-  measure: async ({ load, name, quick }) => {
-    const pieces = Array.from({ length: deltas }, (_, i) => `word${i} `)
+  rounds: fewRounds,
+  measure: async ({ form, load, name, size }) => {
+    const pieces = Array.from({ length: size }, (_, i) => `word${i} `)
     const { checked, task } = counted(
       { turns: [calls(call("c1", 21)), text(...pieces)] },
       { executions: 1, text: pieces.join("") }
@@ -28,8 +29,8 @@ export const workload: Workload = {
     const whole = async () => {
       received = 0
       await once()
-      strictEqual(received, deltas, "deltas received")
+      strictEqual(received, size, "deltas received")
     }
-    return { delta: await timePerRun(whole, standardTimes(quick)) * 1_000 / deltas }
+    return { delta: await timePerRun(whole, shortRuns[form]) * 1_000 / size }
   }
 }

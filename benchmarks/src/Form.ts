@@ -1,0 +1,44 @@
+/**
+ * Forms of a benchmark: `full` is published, `quick` is a first look, and `check` runs the work once to see that it is done right and
+ * measures nothing.
+ */
+export type Form = "full" | "quick" | "check"
+
+/** One value for each form. */
+export type ByForm<A> = Readonly<Record<Form, A>>
+
+/** How often and for how long a contestant is measured, in processor or wall time. */
+export interface Times {
+  /** Milliseconds of runs that are not measured; at least one run. */
+  readonly warmUp: number
+  /** Milliseconds of runs that are measured. */
+  readonly budget: number
+  /** The fewest runs that are measured. */
+  readonly atLeast: number
+}
+
+const once: Times = { warmUp: 0, budget: 0, atLeast: 1 }
+
+/** Of runs that take less than a millisecond. */
+export const shortRuns: ByForm<Times> = {
+  full: { warmUp: 700, budget: 700, atLeast: 5 },
+  quick: { warmUp: 200, budget: 300, atLeast: 5 },
+  check: once
+}
+
+/** Of runs that take many milliseconds. */
+export const longRuns: ByForm<Times> = {
+  full: { warmUp: 500, budget: 700, atLeast: 1 },
+  quick: { warmUp: 200, budget: 300, atLeast: 1 },
+  check: once
+}
+
+/** Of a whole stack: what it runs is compiled late. */
+export const deepRuns: ByForm<Times> = {
+  full: { warmUp: 2_500, budget: 1_000, atLeast: 5 },
+  quick: { warmUp: 800, budget: 400, atLeast: 5 },
+  check: once
+}
+
+/** How many processes measure each contestant. */
+export const fewRounds: ByForm<number> = { full: 3, quick: 1, check: 1 }

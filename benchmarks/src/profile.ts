@@ -1,0 +1,108 @@
+/** Profiles: which package's code the processor ran while a workload was measured. */
+import { Session } from "node:inspector/promises"
+import type { WorkloadName } from "./workloads.ts"
+
+/** Shares of the processor's time by part, from 0 to 1. */
+export type Shares = Readonly<Record<string, number>>
+
+export interface Profile {
+  readonly workload: WorkloadName
+  readonly size: number
+  readonly shares: Shares
+}
+
+/** What is profiled, in the order of the table. */
+export const profiled: ReadonlyArray<
+  { readonly workload: WorkloadName; readonly size: number; readonly label: string }
+> = [
+  { workload: "W1", size: 1, label: "W1" },
+  { workload: "W8", size: 2_000, label: "W8" },
+  { workload: "W10", size: 1, label: "W10, 1 tool" },
+  { workload: "W10", size: 60, label: "W10, 60 tools" },
+  { workload: "W12", size: 2_000, label: "W12" },
+  { workload: "W18", size: 1, label: "W18, 1 tool" },
+  { workload: "W19", size: 1, label: "W19" },
+  { workload: "W20", size: 3, label: "W20" }
+]
+
+const parts: ReadonlyArray<readonly [part: string, files: RegExp]> = [
+  ["`@recourse/core`", /\/packages\/core\//],
+  ["other packages of Recourse", /\/packages\//],
+  ["the workload", /\/benchmarks\/src\//],
+  ["effect: HTTP client and server", /\/effect\/dist\/http\//],
+  ["effect: schemas", /\/effect\/dist\/(?:Schema|internal\/schema)/],
+  ["effect: its interpreter, and the rest", /\/effect\/dist\/|\/@effect\//],
+  ["other packages", /\/node_modules\//]
+]
+const collector = "garbage collection"
+const rest = "Node.js and the engine"
+
+const partOf = (url: string, functionName: string): string | undefined => {
+  // The profiler's own start and end take part of a second.
+  if (functionName === "(idle)" || url === "node:inspector") return undefined
+  if (functionName === "(garbage collector)") return collector
+  return parts.find(([, files]) => files.test(url))?.[0] ?? rest
+}
+
+/** Runs work under the profiler of this process. */
+export const profile = async (work: () => Promise<unknown>): Promise<Shares> => {
+  const session = new Session()
+  session.connect()
+  await session.post("Profiler.enable")
+  await session.post("Profiler.setSamplingInterval", { interval: 200 })
+  await session.post("Profiler.start")
+  await work()
+  const { profile: { nodes, samples = [], timeDeltas = [] } } = await session.post("Profiler.stop")
+  session.disconnect()
+  const partById = new Map(nodes.map(({ callFrame, id }) => [id, partOf(callFrame.url, callFrame.functionName)]))
+  const times = new Map<string, number>()
+  let all = 0
+  samples.forEach((id, at) => {
+    const part = partById.get(id)
+    if (part === undefined) return
+    const time = timeDeltas[at] ?? 0
+    times.set(part, (times.get(part) ?? 0) + time)
+    all += time
+  })
+  return Object.fromEntries(Array.from(times, ([part, time]) => [part, time / all]))
+}
+
+/** What runs around the measured runs of this process: the profiler, if it is wanted. */
+export const around: { run: (work: () => Promise<number>) => Promise<number> } = { run: (work) => work() }
+
+/** Wants a profile of what is measured next; answers it once that is done. */
+export const wanted = (): () => Shares => {
+  let shares: Shares = {}
+  around.run = async (work) => {
+    let result = 0
+    shares = await profile(async () => {
+      result = await work()
+    })
+    return result
+  }
+  return () => shares
+}
+
+/** The section of the page. */
+export const profileTable = (
+  profiles: ReadonlyArray<Profile>,
+  table: (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>) => string
+): ReadonlyArray<string> => {
+  const columns = profiled.flatMap(({ label, size, workload }) => {
+    const found = profiles.find((profile) => profile.workload === workload && profile.size === size)
+    return found === undefined ? [] : [{ label, shares: found.shares }]
+  })
+  if (columns.length === 0) return []
+  const names = [...parts.map(([part]) => part), rest, collector]
+  const rows = names.map((name) => [
+    name,
+    ...columns.map(({ shares }) => `${Math.round((shares[name] ?? 0) * 100)} %`)
+  ])
+  return [
+    "## Where the time goes",
+    "",
+    "Shares of the processor's time of Recourse while a workload is measured, by the package whose code runs.",
+    "",
+    table(["", ...columns.map(({ label }) => label)], rows.filter((row) => row.slice(1).some((cell) => cell !== "0 %")))
+  ]
+}

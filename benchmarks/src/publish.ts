@@ -1,0 +1,27 @@
+/** Publishes the results of a whole run: as JSON, and as the page that is made of it. */
+import { execFileSync } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { cpus, loadavg } from "node:os"
+import { fileURLToPath } from "node:url"
+import { page } from "./page.ts"
+import type { Origin, Results } from "./Results.ts"
+
+const docs = new URL("../../docs/", import.meta.url)
+
+const git = (...args: ReadonlyArray<string>): string =>
+  execFileSync("git", args, { encoding: "utf8", cwd: fileURLToPath(docs) }).trim()
+
+export const origin = (): Origin => ({
+  date: new Date().toISOString().slice(0, 10),
+  commit: git("rev-parse", "--short=8", "HEAD") +
+    (git("status", "--porcelain", "packages") === "" ? "" : " with changes"),
+  node: process.version.slice(1),
+  cpu: cpus()[0]?.model ?? "unknown",
+  cpus: cpus().length,
+  load: Math.round(loadavg()[0]! * 10) / 10
+})
+
+export const publish = (results: Results): void => {
+  writeFileSync(new URL("benchmark-results.json", docs), `${JSON.stringify(results, null, 2)}\n`)
+  writeFileSync(new URL("performance.md", docs), page(results))
+}
