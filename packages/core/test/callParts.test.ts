@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Effect, Exit, Logger, References, Schema } from "effect"
 import { IdempotencyLedger, ToolCall, ToolError } from "@recourse/core"
 import { openRecord } from "./openRecord.ts"
+import { openRun } from "./openRun.ts"
 
 const room = new URL("../src/internal/", import.meta.url)
 const load = async (name: string): Promise<never> => await import(new URL(name, room).href) as never
@@ -86,7 +87,7 @@ describe("what an execution has done", () => {
       readonly happened?: string
       readonly claim?: object
     } = {},
-    run = { scope: "r", path: ["a"], done: new DoneWrites(false, undefined), parent: undefined },
+    run = openRun({ scope: "r", path: ["a"], done: new DoneWrites(false, undefined), parent: undefined }),
     live: object | undefined = { params: {}, context: Context.empty() }
   ) => {
     const call = callOf(write, { happened, ...more })
@@ -118,7 +119,7 @@ describe("what an execution has done", () => {
   })
 
   it("is known better by the process that has done it than from what is stored", () => {
-    const run = { scope: "r", path: ["a"], done: new DoneWrites(false, undefined), parent: undefined }
+    const run = openRun({ scope: "r", path: ["a"], done: new DoneWrites(false, undefined), parent: undefined })
     const known = (exit: Exit.Exit<unknown, unknown>, live?: object) =>
       note(exit, {}, run, live).map(({ known }) => known)
     const here = { params: {}, context: Context.empty() }
@@ -143,12 +144,12 @@ describe("what an execution has done", () => {
       live: undefined,
       run
     })
-    const run = { scope: "r", path: ["a"], done, parent: undefined }
+    const run = openRun({ scope: "r", path: ["a"], done, parent: undefined })
     for (
       const one of [
         executed({ ...write, compensation: undefined }, run),
         executed(write, undefined),
-        executed(write, { ...run, done: undefined })
+        executed(write, openRun({ scope: "r", path: ["a"], parent: undefined }))
       ]
     ) {
       noteDone(one, Exit.succeed(1))
@@ -255,7 +256,7 @@ describe("an attempt that may not run", () => {
   it.effect("is told with its reason, if it has one", () =>
     Effect.gen(function*() {
       const told: Array<object> = []
-      const run = {
+      const run = openRun({
         id: "r",
         agentRunId: "r",
         path: ["a"],
@@ -264,7 +265,7 @@ describe("an attempt that may not run", () => {
           ears: [{ tell: (event: object) => (told.push(event), Effect.void) }],
           told: { events: 0, isOver: false }
         }
-      }
+      })
       yield* refused(callOf(read), run, Exit.void)
       yield* refused(callOf(read), run, Exit.interrupt(), "retry_budget")
       const common = {

@@ -4,6 +4,7 @@ import { Cause, type Context, Duration, Effect, Exit, Fiber, Schema } from "effe
 import { TestClock } from "effect/testing"
 import { IdempotencyLedger, ToolError } from "@recourse/core"
 import { openRecord } from "./openRecord.ts"
+import { openRun } from "./openRun.ts"
 
 const room = new URL("../src/internal/", import.meta.url)
 const load = async (name: string): Promise<never> => await import(new URL(name, room).href) as never
@@ -42,10 +43,9 @@ const { DoneWrites }: {
 
 const runOf = (kept: Readonly<Record<string, unknown>> = {}, more: object = {}) => {
   const recorded: Array<readonly [key: string, value: unknown]> = []
-  const run = {
+  const run = openRun({
     id: "r",
     agentRunId: "r",
-    admitted: { version: 0, calls: new Map(), started: new Map() },
     scope: "r",
     path: ["a"],
     parent: undefined,
@@ -57,8 +57,6 @@ const runOf = (kept: Readonly<Record<string, unknown>> = {}, more: object = {}) 
     clock: { currentTimeMillisUnsafe: () => 7 },
     usage: { toolCalls: 0 },
     executed: [] as Array<Fields>,
-    startedWrites: [],
-    ledgerAnswers: new Map(),
     done: new DoneWrites(false, undefined),
     recorded,
     journal: {
@@ -73,7 +71,7 @@ const runOf = (kept: Readonly<Record<string, unknown>> = {}, more: object = {}) 
       claim: (entry: string) => `r ${entry}`
     },
     ...more
-  }
+  })
   return run
 }
 

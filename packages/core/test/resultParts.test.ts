@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Prompt } from "effect/ai"
 import { Audit, Catalogue, Quarantine } from "@recourse/core"
+import { openRun } from "./openRun.ts"
 
 const room = new URL("../src/internal/result/", import.meta.url)
 const load = async (name: string): Promise<never> => await import(new URL(name, room).href) as never
@@ -31,7 +32,7 @@ const { denied: deniedAs }: { readonly denied: (id: string, user: (code: string)
 const runOf = (more: Fields = {}) => {
   const told: Array<Fields> = []
   const audited: Array<Fields> = []
-  const run = {
+  const run = openRun({
     id: "r",
     agentRunId: "r",
     path: ["a"],
@@ -43,7 +44,7 @@ const runOf = (more: Fields = {}) => {
       details: false
     },
     ...more
-  }
+  })
   const withAudit = Effect.provideService(
     Audit.Audit,
     (record: object) => Effect.sync(() => void audited.push(record as Fields))
@@ -191,7 +192,7 @@ describe("a call that waits is told", () => {
   }
   const told = { ...pending, _tag: "ApprovalRequested", arguments: "{\"n\":1}" }
   const asked = { tool: "book", callId: "c2", decision: "approval_requested", security: false }
-  const outer = { agentRunId: "o" }
+  const outer = openRun({ agentRunId: "o" })
   it.effect.each<readonly [string, Fields, Fields, Fields, Fields]>([
     ["with the id to decide by", {}, pending, { ...told, pendingCallId: "c2" }, asked],
     [
@@ -214,7 +215,7 @@ describe("a call that waits is told", () => {
     }],
     [
       "by its id at the outermost agent",
-      { withinCall: { id: "c1" }, parent: { ...outer, withinCall: { id: "c0" }, parent: outer } },
+      { withinCall: { id: "c1" }, parent: openRun({ agentRunId: "o", withinCall: { id: "c0" }, parent: outer }) },
       pending,
       { ...told, pendingCallId: "c0/c1/c2" },
       asked

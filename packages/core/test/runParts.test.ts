@@ -16,6 +16,7 @@ import {
 } from "effect"
 import { Prompt } from "effect/ai"
 import { Redaction, Telemetry } from "@recourse/core"
+import { openRun } from "./openRun.ts"
 
 const room = new URL("../src/internal/run/", import.meta.url)
 const load = async (name: string): Promise<never> => await import(new URL(name, room).href) as never
@@ -51,9 +52,8 @@ interface Run {
   readonly account: Account
   readonly usage: Record<string, number>
   readonly executed: Array<unknown>
-  readonly hidden: Map<string, number>
+  readonly hidden: ReadonlyMap<string, number>
   readonly done: Done | undefined
-  ended: unknown
 }
 
 interface Journal {
@@ -74,9 +74,8 @@ const { Account }: {
 const { DoneWrites }: { readonly DoneWrites: new(undoes: boolean, around: undefined) => Done } = await load(
   "doneWrites.ts"
 )
-const { countAgain, tallied, usedBy, usedSince }: {
+const { countAgain, usedBy, usedSince }: {
   readonly countAgain: (run: Run, used: object) => void
-  readonly tallied: (run: Run) => Run
   readonly usedBy: (run: Run) => object
   readonly usedSince: (run: Run) => () => object
 } = await load("tally.ts")
@@ -84,10 +83,16 @@ const { addDone, revokeDone }: {
   readonly addDone: (run: object | undefined, write: object, live: undefined) => void
   readonly revokeDone: (run: object, ids?: ReadonlyArray<string>) => void
 } = await load("noteDone.ts")
-const { addExecuted, emit, use }: {
+const { addExecuted, use }: {
   readonly addExecuted: (run: Run, call: object) => void
-  readonly emit: (run: object | undefined, body: () => object) => Effect.Effect<void>
   readonly use: (run: Run, kind: string, amount: number) => void
+} = await load("state/counts.ts")
+const { hideTool }: { readonly hideTool: (run: Run, tool: string, until: number) => void } = await load(
+  "state/reading.ts"
+)
+const { emit, runSection }: {
+  readonly runSection: (run: Run) => Run
+  readonly emit: (run: object | undefined, body: () => object) => Effect.Effect<void>
 } = await load("run.ts")
 const { aroundOf, idWithin }: {
   readonly aroundOf: (id: string) => { readonly parentCallId: string } | undefined
@@ -170,17 +175,15 @@ const write = (id: string, more: object = {}) => ({
   ...more
 })
 
-const runOf = (account = new Account("a", {}, [], undefined)): Run => ({
-  account,
-  usage: { toolCalls: 0, turns: 0 },
-  executed: [],
-  hidden: new Map(),
-  done: new DoneWrites(false, undefined),
-  parent: undefined,
-  withinCall: undefined,
-  tally: undefined,
-  ended: undefined
-})
+const runOf = (account = new Account("a", {}, [], undefined), more: object = {}): Run =>
+  openRun({
+    account,
+    usage: { toolCalls: 0, turns: 0 },
+    executed: [],
+    done: new DoneWrites(false, undefined),
+    parent: undefined,
+    ...more
+  }) as never
 
 describe("what a call has used", () => {
   const bare = {
@@ -207,8 +210,8 @@ describe("what a call has used", () => {
   it("is nothing at first, and stands with what was done and revoked in it alone", () => {
     const run = runOf()
     use(run, "toolCalls", 2)
-    const one = tallied(run)
-    const other = tallied(run)
+    const one = runSection(run)
+    const other = runSection(run)
     assert.deepStrictEqual(usedBy(one), bare)
     assert.isFalse(Object.hasOwn(usedBy(one), "done") || Object.hasOwn(usedBy(one), "revoked"))
     use(one, "toolCalls", 1)
@@ -217,7 +220,7 @@ describe("what a call has used", () => {
     addExecuted(one, { callId: "c" })
     addDone(one, write("w"), undefined)
     revokeDone(one)
-    run.hidden.set("look", 7)
+    hideTool(run, "look", 7)
     const used = {
       usage: { toolCalls: 1 },
       executed: [{ callId: "c" }],
@@ -257,7 +260,7 @@ describe("what a call has used", () => {
     assert.deepStrictEqual(used(), { ...bare, budget: { used: {}, retries: {}, extended: {} } })
     use(run, "turns", 1)
     Effect.runSync(run.account.charge("turns"))
-    run.hidden.set("look", 1)
+    hideTool(run, "look", 1)
     assert.deepStrictEqual(used(), {
       usage: { turns: 1 },
       executed: [],
@@ -266,11 +269,11 @@ describe("what a call has used", () => {
     })
   })
 
-  it("is of a run that ends while the call goes on", () => {
-    const run = runOf()
-    const call = tallied(run)
-    run.ended = { onLastNested: undefined }
-    assert.strictEqual(call.ended, run.ended)
+  it("shares each state of its run but the counts", () => {
+    const run = runOf(undefined, { nested: {} })
+    const section = runSection(run)
+    for (const state of ["start", "nested", "writes", "reading"]) assert.strictEqual(section[state], run[state], state)
+    assert.notStrictEqual(section["counts"], run["counts"])
   })
 
   it("is within caps of its own, of which nobody is told", () => {
@@ -380,18 +383,18 @@ describe("a write that an earlier life has begun", () => {
       "write r/4:book/v": begun("v"),
       "write r/4:book/u": begun("u")
     })
-    const run = { ...runOf(), journal }
+    const run = runOf(undefined, { journal })
     addDone(run, write("w", { known: "done" }), undefined)
     run.done!.delete("v")
     assert.isTrue(run.done!.knows("v"))
     recallDone(run as never)
     assert.deepStrictEqual(run.done!.state().map(({ id, known }) => [id, known]), [["w", "done"], ["u", "unknown"]])
-    const first = { done: new DoneWrites(false, undefined), journal: { ...journal, isResumed: false } }
+    const first = openRun({ done: new DoneWrites(false, undefined), journal: { ...journal, isResumed: false } })
     recallDone(first)
-    recallDone({ done: first.done, journal: undefined })
-    recallDone({ done: undefined, journal })
+    recallDone(openRun({ done: first.done, journal: undefined }))
+    recallDone(openRun({ done: undefined, journal }))
     assert.strictEqual(first.done.size, 0)
-    addDone({ done: undefined }, write("x"), undefined)
+    addDone(openRun({ done: undefined }), write("x"), undefined)
   })
 })
 
@@ -478,15 +481,7 @@ describe("counters and events of spans", () => {
 })
 
 describe("a session", () => {
-  const run = (more: object = {}) => ({
-    ...runOf(),
-    id: "r",
-    path: ["a"],
-    scope: "r",
-    taintedBy: [],
-    ledgerAnswers: new Map(),
-    ...more
-  })
+  const run = (more: object = {}) => runOf(undefined, { id: "r", path: ["a"], scope: "r", ...more })
 
   it("is, over a checkpoint, what it was; fields of nothing are left out", () => {
     const plain = new Session()
@@ -508,7 +503,7 @@ describe("a session", () => {
     Object.assign(full, { isCorrected: true, turn: 2, replacedInput: Prompt.make("instead") })
     full.callIds.add("c1")
     full.failures.set("k", new Map([["timeout", 2]]))
-    const outer = run({ parent: {}, scope: "r/c", skill: "s" })
+    const outer = run({ parent: openRun({}), scope: "r/c", skill: "s" })
     addDone(outer, write("w"), undefined)
     const state = JSON.parse(JSON.stringify(full.checkpoint(outer, undefined))) as Record<string, unknown>
     assert.deepStrictEqual([state["scope"], state["skill"], state["corrected"]], ["r/c", "s", true])
@@ -674,12 +669,11 @@ describe("listeners of a run", () => {
     Effect.gen(function*() {
       const heard: Array<string> = []
       const ears = [{ tell: ({ _tag }: { readonly _tag: string }) => (heard.push(_tag), Effect.void) }]
-      const run = {
-        ...runOf(),
+      const run = runOf(undefined, {
         id: "r",
         clock: yield* Clock.Clock,
         audience: { ears, told: { events: 0, isOver: false } }
-      }
+      })
       for (const _tag of ["RunStarted", "RunFinished", "TextDelta"]) yield* emit(run, () => ({ _tag }))
       yield* emit(undefined, () => ({ _tag: "RunStarted" }))
       assert.deepStrictEqual(heard, ["RunStarted", "RunFinished"])

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { Prompt } from "effect/ai"
+import { openRun } from "./openRun.ts"
 
 const run = new URL("../src/internal/run/", import.meta.url)
 const load = async (name: string): Promise<never> => await import(new URL(name, run).href) as never
@@ -332,19 +333,24 @@ describe("the writes that a run has done", () => {
   const ids = (done: DoneWrites | undefined) => done!.state().map(({ id }) => id)
   const nested = () => {
     const outermost = new DoneWrites(false, undefined)
-    const top: Run = { done: outermost, parent: undefined, withinCall: undefined, tally: { done: [], revoked: [] } }
-    const middle: Run = {
+    const top: Run = openRun({
+      done: outermost,
+      parent: undefined,
+      withinCall: undefined,
+      tally: { done: [], revoked: [] }
+    })
+    const middle: Run = openRun({
       done: new DoneWrites(false, outermost),
       parent: top,
       withinCall: { id: "ask" },
       tally: undefined
-    }
-    const inner: Run = {
+    })
+    const inner: Run = openRun({
       done: new DoneWrites(false, middle.done),
       parent: middle,
       withinCall: { id: "deep" },
       tally: { done: [], revoked: [] }
-    }
+    })
     return { top, middle, inner }
   }
 
@@ -380,7 +386,9 @@ describe("the writes that a run has done", () => {
     assert.deepStrictEqual(left(), [false, false, true])
     // A run that keeps no log undoes nothing.
     assert.isTrue(isLeftIn(undefined, "a"))
-    assert.isTrue(isLeftIn({ done: undefined, parent: undefined, withinCall: undefined, tally: undefined }, "a"))
+    assert.isTrue(
+      isLeftIn(openRun({ done: undefined, parent: undefined, withinCall: undefined, tally: undefined }), "a")
+    )
   })
 
   it("are revoked: those of until then, or those that are named, also where they are noted later", () => {
@@ -401,7 +409,7 @@ describe("the writes that a run has done", () => {
 
   it("are those of the snapshot that a run goes on from, before all others", () => {
     const done = new DoneWrites(true, undefined, [write("a"), write("b")])
-    addDone({ done, parent: undefined, withinCall: undefined, tally: undefined }, write("c"), undefined)
+    addDone(openRun({ done, parent: undefined, withinCall: undefined, tally: undefined }), write("c"), undefined)
     assert.deepStrictEqual([ids(done), done.get("c")!.position, done.isUnwound], [["a", "b", "c"], 2, false])
   })
 })

@@ -157,10 +157,10 @@ export const unbounded = (name: string): Limits<never> => ({
 const answering = <Out, E, R>(prompt: Prompt.Prompt, effect: Effect.Effect<Out, E, R>): Body<Out, E, R> => {
   let said = prompt
   return {
-    run: ({ taintedBy }) =>
+    run: (run) =>
       Effect.tap(effect, (answer) =>
         Effect.sync(() => {
-          said = withAnswer(prompt, answer, taintedBy)
+          said = withAnswer(prompt, answer, run.reading.taintedBy)
         })),
     said: () => ({ transcript: said })
   }

@@ -240,7 +240,7 @@ const waiting = <In>(
     const outcome = Effect.flatMap(CurrentRun, (run) => {
       const mode = {
         ...plain,
-        mayPause: canWait && run!.mayPause,
+        mayPause: canWait && run!.start.mayPause,
         onQuestions: (effect: Effect.Effect<void>) => {
           withdraw = effect
           addQuestion(rootOf(record), effect)

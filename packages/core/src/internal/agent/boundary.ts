@@ -8,8 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { version } from "../../AgentEventSchema.ts"
 import type { BudgetExceeded } from "../../Budget.ts"
-import { type Call, ToolCall } from "../call/call.ts"
-import { noteRead } from "../call/readWithin.ts"
+import { ToolCall } from "../call/call.ts"
+import { passTaint } from "../call/readWithin.ts"
 import { annotateInterruption } from "../foundation/annotateInterruption.ts"
 import { before } from "../foundation/sequence.ts"
 import { Pause } from "../loop/pause.ts"
@@ -19,7 +19,7 @@ import type { DoneWrites } from "../run/doneWrites.ts"
 import { operatorMessage, summaryOf } from "../run/failure.ts"
 import { settleBefore } from "../run/owed.ts"
 import { Annotation, type RunRecord, type Said, type SnapshotSource } from "../run/record.ts"
-import { addTaint, CurrentRun, emit, type Run } from "../run/run.ts"
+import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/span.ts"
 import type { Limits, Mode } from "./mode.ts"
 import { ofRun } from "./causeOfRun.ts"
@@ -30,12 +30,6 @@ import { oweEndOf, settleAtEnd, withoutUndone } from "./cutOff.ts"
 import { endOfEqualRun, noteFailedRun } from "./repeatedRun.ts"
 import { isCutOff, undoneAfter, waitsForNobody } from "./undoneAfter.ts"
 import { type ToUnwind, unwind } from "./unwind.ts"
-
-/** Passes the taint of a nested run on to the reader of its answer: the call that it ran within, or the run around it. */
-const tellTaint = ({ parent, taintedBy, withinCall }: Run, call: Call | undefined): void => {
-  if (withinCall !== undefined && call !== undefined) noteRead(call.record, taintedBy)
-  else if (parent !== undefined) addTaint(parent.taintedBy, taintedBy)
-}
 
 const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }
@@ -116,7 +110,7 @@ class Boundary<Out, E, R, R2> {
       })
     )
     return inSpan(
-      run.tracing,
+      run.start.tracing,
       {
         name: `invoke_agent ${name}`,
         attributes: {
@@ -125,7 +119,7 @@ class Boundary<Out, E, R, R2> {
           "gen_ai.conversation.id": run.id
         }
       },
-      partOf(run.parent, name, reported, run.isOver),
+      partOf(run.parent, name, reported, run.start.isOver),
       {
         services: (context) => Context.add(services === undefined ? context : services(context, run), CurrentRun, run)
       }
@@ -152,7 +146,7 @@ class Boundary<Out, E, R, R2> {
 
   /** Undoes what the run has done, where it ends so that this is to be; then ends it. */
   private unwindAndEnd(ended: Exit.Exit<Out, E | BudgetExceeded>): Effect.Effect<Out, E | BudgetExceeded> {
-    const { declaration: { compensates }, run: { done } } = this
+    const { declaration: { compensates }, run: { writes: { done } } } = this
     const isOutermost = this.run.parent === undefined || this.mode.over !== undefined
     const exit = isOutermost && waitsForNobody(this.run, ended) ? Exit.interrupt() : withoutUndone(this.run, ended)
     if (compensates === undefined) return this.end(exit)
@@ -191,7 +185,7 @@ class Boundary<Out, E, R, R2> {
     account.elapsed(clock.currentTimeMillisUnsafe() - this.start)
     const exit = Exit.isSuccess(exited) ? exited : this.asEnded(exited.cause)
     if (Exit.isSuccess(exit) && exit.value instanceof Pause) body.onPaused?.(exit.value)
-    tellTaint(run, Context.getOrUndefined(context, ToolCall))
+    passTaint(run, Context.getOrUndefined(context, ToolCall))
     if (body.onRecord !== undefined || mode.onRecord !== undefined) {
       const record = () => this.record()
       body.onRecord?.(record)
@@ -232,7 +226,7 @@ class Boundary<Out, E, R, R2> {
   private unheard({ cause }: Exit.Failure<never, unknown>): Effect.Effect<void> {
     return cause.reasons.some(Cause.isFailReason)
       ? Effect.void
-      : Effect.forEach(this.run.questions, (withdraw) => withdraw, { discard: true })
+      : Effect.forEach(this.run.nested.questions, (withdraw) => withdraw, { discard: true })
   }
 
   /** In place of the stop that only this boundary knows, its error; with the record. */
@@ -251,7 +245,7 @@ class Boundary<Out, E, R, R2> {
     return !this.isTold ? Effect.void : emit(run, () => {
       const outcome = runOutcome(exit, run.id, context)
       const why = Exit.isFailure(exit) && outcome.outcome === "failure" ? operatorMessage(run, exit.cause) : undefined
-      const end = { ...outcome, ...why, usage: { ...run.usage } }
+      const end = { ...outcome, ...why, usage: { ...run.counts.usage } }
       return run.parent === undefined
         ? { _tag: "RunFinished", ...end, ...this.said() }
         : { _tag: "AgentFinished", ...end }
@@ -270,10 +264,10 @@ class Boundary<Out, E, R, R2> {
       runId: run.id,
       agent: declaration.name,
       ...this.said(),
-      taintedBy: [...run.taintedBy],
-      usage: { ...run.usage },
-      executed: run.executed.map((call) => ({ ...call })),
-      ...optionally("compensations", run.compensations.length === 0 ? undefined : [...run.compensations]),
+      taintedBy: [...run.reading.taintedBy],
+      usage: { ...run.counts.usage },
+      executed: run.counts.executed.map((call) => ({ ...call })),
+      ...optionally("compensations", run.writes.compensations.length === 0 ? undefined : [...run.writes.compensations]),
       ...optionally("resumable", body.resumable?.(run))
     }
   }

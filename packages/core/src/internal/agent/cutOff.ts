@@ -32,26 +32,27 @@ export const oweEndOf = (unwinds: ToUnwind, done: DoneWrites, { provided }: Mode
       (broken) => broken === undefined ? Effect.void : Effect.logError("An audit could not be written", broken)
     )
     const ended = Effect.suspend(() =>
-      emit(run, () => ({ _tag: "AgentFinished", outcome: "interrupted", usage: { ...run.usage } }))
+      emit(run, () => ({ _tag: "AgentFinished", outcome: "interrupted", usage: { ...run.counts.usage } }))
     )
     return Effect.andThen(
       emit(run, () => ({ _tag: "AgentStarted", resumed: true })),
       Effect.andThen(undone, ended)
     )
   })
-  parent?.owed.push({ end: provided?.(end) ?? end, context: unwinds.ambient, scope })
+  parent?.nested.owe({ end: provided?.(end) ?? end, context: unwinds.ambient, scope })
 }
 
 /** Undoes what waited within, or was cut off, and is over. Where an interruption ends the run, who is around it knows whether it comes back. */
 export const settleAtEnd = (run: Run, mode: Mode, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> => {
-  if (run.owed.length === 0) return Effect.void
+  if (!run.nested.owes) return Effect.void
   const isInterrupted = Exit.isFailure(exit) && wasInterrupted(exit.cause)
   if (!isInterrupted || mode.over !== undefined) return settleOwed(run)
   // It is gone on with as a whole, or undone as a whole.
   const isBack = run.parent === undefined ? comesBack(run, mode.resumed) : isGivenBack(run, mode.resumed)
   if (run.parent === undefined && !isBack) return settleOwed(run)
-  const owed = run.owed.splice(0)
-  if (!isBack) run.parent?.owed.push(...owed.map((one) => ({ ...one, end: mode.provided?.(one.end) ?? one.end })))
+  for (const one of run.nested.takeOwed()) {
+    if (!isBack) run.parent?.nested.owe({ ...one, end: mode.provided?.(one.end) ?? one.end })
+  }
   return Effect.void
 }
 

@@ -65,7 +65,7 @@ export const resumed = Effect.fnUntraced(function*(
     {
       hasRun: () => record !== undefined && record().executed.length > snapshot.executed.length,
       isRepeatable: () => kind.isRepeatable(snapshot, byCall),
-      isOver: () => begun?.hasWritten === true || record?.().compensations !== undefined
+      isOver: () => begun?.writes.hasWritten === true || record?.().compensations !== undefined
     },
     kind.drive(
       { checkpoint: snapshot, decisions: byCall },
@@ -129,15 +129,15 @@ export const undoesOwn = (
 /** A run that waited is owed its end by the run around it: what waits within it ends with it. */
 export const owe = (
   kind: Kind,
-  { agentRunId, owed, parent, withinCall }: Run,
+  { agentRunId, nested, parent, start: { withinCall } }: Run,
   { onRecord, provided, step }: Mode,
   sealed: Effect.Effect<Snapshot, never, SnapshotKey>,
   context: Context.Context<SnapshotKey>
 ): void => {
-  owed.length = 0
+  nested.takeOwed()
   const end = Effect.flatMap(
     sealed,
     (snapshot) => endOver(kind, snapshot, { agentRunId, withinCall }, { step, onRecord })
   )
-  parent?.owed.push({ end: provided?.(end) ?? end, context: context as Context.Context<never> })
+  parent?.nested.owe({ end: provided?.(end) ?? end, context: context as Context.Context<never> })
 }

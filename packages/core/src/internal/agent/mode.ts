@@ -5,8 +5,9 @@ import type { Checkpoint, Snapshot } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import type { Ear } from "../run/listeners.ts"
 import type { RunRecord } from "../run/record.ts"
-import type { Over, Owed, Run } from "../run/run.ts"
+import type { Over, Run } from "../run/run.ts"
 import type { Compensates } from "./compensationOptions.ts"
+import type { Owed } from "../run/nestedRuns.ts"
 
 /** How an agent is run. */
 export interface Mode {

@@ -7,6 +7,7 @@ import type { Call } from "../call/call.ts"
 import { noteForeignDefects } from "../call/executorDefect.ts"
 import { after } from "../foundation/sequence.ts"
 import { CurrentRun, type Run } from "../run/run.ts"
+import type { RunStart } from "../run/state/start.ts"
 
 /**
  * Tells the calls of a nested run from those of every other one: the runs and calls that it is nested in, its agent, and
@@ -45,22 +46,22 @@ export const placeWithin = (
   const attempts = call?.record.attempts.count ?? 0
   const running = call?.record.outcome.running ?? 0
   const within = call === undefined ? "" : `${call.identity ?? call.id}@${running > 0 ? attempts : `after ${attempts}`}`
-  const place = `${parent.place}/${within.length}:${within}/${name.length}:${name}`
+  const place = `${parent.start.place}/${within.length}:${within}/${name.length}:${name}`
   if (position !== undefined) return `${place}@${position}`
   return `${place}#${parent.nested.count(`journal/${place}`)}`
 }
 
 /** The call of a run in which an agent begins, if it is one: not one that the run itself stands in. */
-export const callAround = (call: Call | undefined, parent: Run | undefined): Run["withinCall"] => {
+export const callAround = (call: Call | undefined, parent: Run | undefined): RunStart["withinCall"] => {
   if (call === undefined || parent === undefined) return undefined
   for (let run: Run | undefined = parent; run !== undefined; run = run.parent) {
-    if (run.withinCall?.record === call.record) return undefined
+    if (run.start.withinCall?.record === call.record) return undefined
   }
   return { id: call.id, record: call.record }
 }
 
 /** The id of another agent's run within a run, and within one of its calls if it is one. */
-export const nestedId = (parent: Run, name: string, call: Run["withinCall"]): string => {
+export const nestedId = (parent: Run, name: string, call: RunStart["withinCall"]): string => {
   const within = `${parent.agentRunId}/${call?.id ?? name}`
   const times = parent.nested.count(`id/${within}`)
   // The ids of steps are the same however many other runs there were.
@@ -69,8 +70,7 @@ export const nestedId = (parent: Run, name: string, call: Run["withinCall"]): st
 }
 
 /** Whether a run, or one that it is nested in, has ended. */
-const hasEnded = (run: Run | undefined): boolean =>
-  run !== undefined && (run.ended !== undefined || hasEnded(run.parent))
+const hasEnded = (run: Run | undefined): boolean => run !== undefined && (run.nested.hasEnded || hasEnded(run.parent))
 
 /** Runs an agent as a part of the run around it, which waits for it when it ends. */
 export const partOf = <A, E, R>(
@@ -97,7 +97,6 @@ export const partOf = <A, E, R>(
       (exit) => {
         if (Exit.isFailure(exit)) noteForeignDefects(exit.cause)
         parent.nested.ended(fiber)
-        if (!parent.nested.areRunning) parent.ended?.onLastNested?.()
         return Effect.void
       }
     )
@@ -105,9 +104,9 @@ export const partOf = <A, E, R>(
 
 /** Ends a run: what was begun within it and goes on is interrupted, and waited for. */
 export const endNested = (run: Run): Effect.Effect<void> => {
-  run.ended = {}
+  run.nested.end()
   return !run.nested.areRunning ? Effect.void : Effect.callback((resume) => {
-    run.ended = { onLastNested: () => resume(Effect.void) }
+    run.nested.end(() => resume(Effect.void))
     run.nested.interrupt()
   })
 }

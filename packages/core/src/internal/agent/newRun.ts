@@ -12,10 +12,8 @@ import { randomIdIn } from "../foundation/digest.ts"
 import { Account } from "../run/account.ts"
 import { type DoneWrite, DoneWrites } from "../run/doneWrites.ts"
 import { audienceOf } from "../run/listeners.ts"
-import * as RunUsage from "../../RunUsage.ts"
 import { NestedRuns } from "../run/nestedRuns.ts"
-import type { ExecutedCall } from "../run/record.ts"
-import { addTaint, emit, type Run } from "../run/run.ts"
+import { emit, type Run } from "../run/run.ts"
 import { restoreLedgerAnswers } from "../run/ledgerAnswers.ts"
 import { isLeftIn } from "../run/noteDone.ts"
 import { Replay } from "../run/replay.ts"
@@ -25,6 +23,9 @@ import { CurrentWriteLog, type WriteLog } from "../run/writeLog.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import type { Limits, Mode } from "./mode.ts"
 import { callAround, nestedId, outOfRun, placeWithin, scopeOfRun, scopeWithin } from "./nesting.ts"
+import { newCounts } from "../run/state/counts.ts"
+import { addTaint, newReading } from "../run/state/reading.ts"
+import { newWrites } from "../run/state/writes.ts"
 
 /** Caps that end something. */
 const finite = (caps: Caps): Caps => {
@@ -65,12 +66,12 @@ const writesOf = (
   journal: Journal | undefined,
   context: Context.Context<never>
 ): WriteLog | undefined =>
-  journal !== undefined ? undefined : parent === undefined ? Context.get(context, CurrentWriteLog) : parent.writes
+  journal !== undefined ? undefined : parent === undefined ? Context.get(context, CurrentWriteLog) : parent.writes.log
 
 /** What a run is tainted by that begins. A list of its own: what it reads, the runs around it read with its answer. */
 const taintOf = (parent: Run | undefined, call: Call | undefined, resumed: Checkpoint | undefined): Array<string> => {
   const taintedBy: Array<string> = []
-  if (parent !== undefined) addTaint(taintedBy, parent.taintedBy)
+  if (parent !== undefined) addTaint(taintedBy, parent.reading.taintedBy)
   if (call !== undefined) addTaint(taintedBy, rootOf(call.record).marks.read ?? [])
   if (resumed !== undefined) addTaint(taintedBy, resumed.taintedBy)
   return taintedBy
@@ -89,9 +90,9 @@ const doneWritesOf = (
   resumed: Checkpoint | undefined,
   isOver: boolean
 ): DoneWrites | undefined =>
-  compensates === undefined && parent?.done === undefined ? undefined : new DoneWrites(
-    compensates?.after.has("rejection") === true || parent?.done?.undoesWhenRejected === true,
-    parent?.done,
+  compensates === undefined && parent?.writes.done === undefined ? undefined : new DoneWrites(
+    compensates?.after.has("rejection") === true || parent?.writes.done?.undoesWhenRejected === true,
+    parent?.writes.done,
     isOver ? leftIn(parent, resumed) : (resumed?.done ?? []) as ReadonlyArray<unknown> as ReadonlyArray<DoneWrite>
   )
 
@@ -122,7 +123,7 @@ export const newRun = <R>(
   const withinCall = over?.withinCall ?? callAround(call, parent)
   const journalHere = journalOf(parent, id, ambient)
   const journal = over === undefined ? journalHere : overNow(id, journalHere)
-  const isOver = over !== undefined || parent?.isOver === true
+  const isOver = over !== undefined || parent?.start.isOver === true
   const run: Run = {
     id,
     agentRunId: parent === undefined
@@ -132,39 +133,21 @@ export const newRun = <R>(
       : step === undefined
       ? nestedId(parent, name, withinCall)
       : `${parent.agentRunId}/${step.id}`,
-    withinCall,
+    parent,
     path: parent === undefined ? [name] : [...parent.path, name],
-    skill: resumed?.skill,
     scope: resumed?.scope ?? (parent === undefined ? scopeOfRun(id) : scopeWithin(parent, call, name, step?.position)),
+    start: {
+      withinCall,
+      place: parent === undefined || journal === undefined ? "" : placeWithin(parent, call, name, step?.position),
+      hasDrawnId: parent?.start.hasDrawnId ?? runId === undefined,
+      isOver,
+      mayPause: mayPause === true,
+      streaming: streaming || parent?.start.streaming === true,
+      tracing: tracingOf(ambient)
+    },
     journal,
     replay: parent !== undefined ? parent.replay : journal?.isResumed === true ? new Replay(journal) : undefined,
-    writes: writesOf(parent, journal, ambient),
-    place: parent === undefined || journal === undefined ? "" : placeWithin(parent, call, name, step?.position),
-    tally: undefined,
-    hasDrawnId: parent?.hasDrawnId ?? runId === undefined,
-    nested: new NestedRuns(hasSteps, resumed?.steps?.nested),
     clock,
-    tracing: tracingOf(ambient),
-    hidden: resumed === undefined ? new Map() : new Map(Object.entries(resumed.hidden)),
-    audience: audienceOf(parent?.audience, ambient, ear, outOfRun),
-    streaming: streaming || parent?.streaming === true,
-    usage: resumed === undefined ? { ...RunUsage.none } : { ...RunUsage.none, ...resumed.usage },
-    // Entries are gone on with, and the snapshot is its owner's.
-    executed: (resumed?.executed ?? []).map((entry) => ({ ...entry as unknown as ExecutedCall })),
-    hasWritten: false,
-    startedWrites: [],
-    ledgerAnswers: parent?.ledgerAnswers ?? new Map(),
-    admitted: parent?.admitted ?? { version: 0, calls: new Map(), started: new Map() },
-    taintedBy: taintOf(parent, withinCall === undefined ? undefined : call, resumed),
-    mayPause: mayPause === true,
-    parent,
-    questions: [],
-    owed: [],
-    isOver,
-    requested: [],
-    done: doneWritesOf(compensates, parent, resumed, isOver),
-    compensations: [],
-    ended: undefined,
     account: over !== undefined ? accountOver(name) : new Account(
       name,
       capsUnder(defaults?.caps, caps),
@@ -179,7 +162,12 @@ export const newRun = <R>(
       },
       parent?.account,
       isLevel
-    )
+    ),
+    audience: audienceOf(parent?.audience, ambient, ear, outOfRun),
+    nested: new NestedRuns(hasSteps, resumed?.steps?.nested),
+    counts: newCounts(parent, resumed),
+    writes: newWrites(parent, writesOf(parent, journal, ambient), doneWritesOf(compensates, parent, resumed, isOver)),
+    reading: newReading(taintOf(parent, withinCall === undefined ? undefined : call, resumed), resumed)
   }
   if (resumed?.ledgerAnswers !== undefined) restoreLedgerAnswers(run, resumed.ledgerAnswers)
   return run

@@ -39,7 +39,7 @@ export const noteFailedRun = (
   ended: Starting & { readonly run: Run },
   exit: Exit.Exit<never, unknown>
 ): void => {
-  const { parent, startedWrites } = ended.run
+  const { parent, writes: { started: startedWrites } } = ended.run
   forgetLedgerAnswers(ended.run)
   if (parent === undefined || !startedWrites.some((write) => write.happened !== "no" && !write.isCompensated)) return
   const nested = nestedRunOf(ended)

@@ -135,7 +135,7 @@ export const driven = (
             mode.onBegun?.(run)
             begun = run
             if (mode.onQuestions !== undefined && isNested()) mode.onQuestions(withdrawn)
-            else run.parent?.questions.push(withdrawn)
+            else run.parent?.nested.addQuestion(withdrawn)
             return body.run(run)
           }
         }

@@ -61,7 +61,7 @@ const runProgram = (
           said: () => session.begun || stopped === undefined ? session.said() : stopped(),
           resumable: (run) =>
             // What is undone is not gone on with.
-            session.begun && run.done?.isUnwound !== true
+            session.begun && run.writes.done?.isUnwound !== true
               ? { checkpoint: () => session.checkpoint(run, undefined), parts: () => partsOf(session) }
               : undefined,
           services: (context, run) => {

@@ -165,7 +165,7 @@ export class Steps {
       : answers.findLast((one) => one.answer?.value === answer.value) ?? answers.at(-1) ?? heard.at(-1)
     const isSaid = answer === undefined || (one?.answer !== undefined && one.answer.value === answer.value)
     const said = one?.said ?? { transcript: input }
-    return isSaid ? said : { ...said, transcript: withAnswer(said.transcript, answer.value, run.taintedBy) }
+    return isSaid ? said : { ...said, transcript: withAnswer(said.transcript, answer.value, run.reading.taintedBy) }
   }
 
   private next(name: string): Step {
@@ -198,7 +198,7 @@ export class Steps {
         case "Failed":
           return Effect.fail(failedBefore)
         case "Waiting": {
-          if (this.run.isOver) return Effect.andThen(this.endOf(step.id, entry.nested), Effect.fail(waits))
+          if (this.run.start.isOver) return Effect.andThen(this.endOf(step.id, entry.nested), Effect.fail(waits))
           const decisions = decisionsWithin(step.id, this.decisions)
           return decisions.length === 0 && !isCancelledAgain(this.run.journal)
             ? Effect.fail(waits)
@@ -286,7 +286,7 @@ export class Steps {
     const mode: Mode = {
       ...plainMode,
       step,
-      mayPause: this.run.mayPause,
+      mayPause: this.run.start.mayPause,
       onRecord: (record) => {
         this.heard.set(id, record)
         onRecord?.(record)
@@ -335,7 +335,7 @@ export class Steps {
   get unmet(): Effect.Effect<void> {
     const { run } = this
     const { journal } = run
-    if (journal?.isResumed !== true || run.isOver) return Effect.void
+    if (journal?.isResumed !== true || run.start.isOver) return Effect.void
     return Effect.contextWith((context: Context.Context<never>) => {
       const call = Context.getOrUndefined(context, ToolCall)
       for (const [id, { agent, input, step }] of this.agents) {
@@ -347,7 +347,7 @@ export class Steps {
           ? agent.proceed({ input }, mode)
           : (agent as Agent<unknown, unknown, unknown, unknown>).runIn(input, mode)
         const end = Effect.provideService(Effect.exit(ended), CurrentRun, run)
-        run.owed.push({ end: Effect.asVoid(end), context })
+        run.nested.owe({ end: Effect.asVoid(end), context })
       }
       return Effect.void
     })
@@ -385,8 +385,8 @@ export class Steps {
         withdraw ?? Effect.andThen(
           withdrawQuestionsWithin(this.run, presentationOf(context), nested, false),
           Effect.sync(() => {
-            if (this.run.isOver) return
-            this.run.owed.push({ end: this.endOf(id, nested), context })
+            if (this.run.start.isOver) return
+            this.run.nested.owe({ end: this.endOf(id, nested), context })
           })
         ), { discard: true })
     })
@@ -424,13 +424,15 @@ export class Steps {
         ...(run.parent === undefined ? undefined : { scope: run.scope }),
         transcript: encodePrompt(emptyTranscript),
         turn: 0,
-        usage: { ...run.usage },
+        usage: { ...run.counts.usage },
         budget: run.account.state(),
-        executed: run.executed.map((call) => ({ ...call })),
-        ...(run.done === undefined || run.done.size === 0 ? undefined : { done: run.done.state() }),
+        executed: run.counts.executed.map((call) => ({ ...call })),
+        ...(run.writes.done === undefined || run.writes.done.size === 0
+          ? undefined
+          : { done: run.writes.done.state() }),
         failures: {},
         callIds: [],
-        taintedBy: [...run.taintedBy],
+        taintedBy: [...run.reading.taintedBy],
         hidden: {},
         steps,
         round: {

@@ -37,7 +37,7 @@ export const waitsForNobody = ({ journal }: Run, exit: Exit.Exit<unknown, unknow
  * decided where snapshots are claimed.
  */
 export const isGivenBack = (
-  { compensations, executed, hasWritten }: Pick<Run, "compensations" | "executed" | "hasWritten">,
+  { counts: { executed }, writes: { compensations, hasWritten } }: Pick<Run, "counts" | "writes">,
   resumed: Checkpoint | undefined
 ): boolean =>
   resumed !== undefined && executed.length === resumed.executed.length && !hasWritten && compensations.length === 0

@@ -34,6 +34,7 @@ import type { UndoneMark } from "../run/transcript.ts"
 import { toolOf } from "./toolOf.ts"
 import { Redaction } from "../../Redaction.ts"
 import type { Compensates } from "./compensationOptions.ts"
+import { addCompensation } from "../run/state/writes.ts"
 
 type Because = NotCompensated["because"]
 
@@ -137,7 +138,7 @@ class Unwinding {
       const told = toldOf(fate)
       let id = callId
       for (let current: Run | undefined = run; current !== undefined; current = current.parent) {
-        current.compensations.push({ tool, callId: id, ...told })
+        addCompensation(current, { tool, callId: id, ...told })
         id = idAround(current, id)
       }
       const mark = markOf(fate)
@@ -200,7 +201,7 @@ class Unwinding {
     const { callId, tool } = done.write
     return Effect.provideContext(
       inSpan(
-        this.run.tracing,
+        this.run.start.tracing,
         {
           name: `compensate_tool ${tool}`,
           attributes: { "gen_ai.tool.name": tool, "gen_ai.tool.call.id": callId, "gen_ai.tool.type": "function" }

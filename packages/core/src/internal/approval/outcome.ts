@@ -4,8 +4,7 @@ import * as Schema from "effect/Schema"
 import { OwnCode } from "../foundation/ownCode.ts"
 import { Issue } from "../../ToolError.ts"
 import { PartState } from "./definitions.ts"
-import type { PendingCall } from "./snapshot.ts"
-import { Snapshot } from "./snapshot.ts"
+import { type PendingCall, Snapshot } from "./snapshot.ts"
 
 /** A run that answered. */
 export class Completed<out Out> extends Data.TaggedClass("Completed")<{ readonly output: unknown }> {

@@ -22,10 +22,11 @@ import type { CallRecord } from "./record/record.ts"
 import { noteFailedNow } from "./record/replay.ts"
 import { noteExhausted } from "./repetition.ts"
 import { before } from "../foundation/sequence.ts"
-import { addExecuted, emit, type Run } from "../run/run.ts"
+import { emit, type Run } from "../run/run.ts"
 import { isInterruption } from "../foundation/signal.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import * as Telemetry from "../run/counters.ts"
+import { addExecuted } from "../run/state/counts.ts"
 
 /** An attempt of a call. */
 export interface Attempt {
@@ -108,7 +109,7 @@ export const openEntry = ({ call, number, run }: Pick<Attempt, "call" | "number"
 /** What stands of the executions of a call, in the record of its run. */
 const executedBy = (run: Run, records: Run, id: string): ReadonlyArray<Entry> =>
   // An agent within may have made a call with the same id.
-  records.executed.filter(({ agentRunId, callId }) => callId === id && agentRunId === nestedRunOf(run))
+  records.counts.executed.filter(({ agentRunId, callId }) => callId === id && agentRunId === nestedRunOf(run))
 
 /** What stands of an execution of a call that goes on, or waits: in the records of its run and of all that it is nested in. */
 export const entriesOf = (run: Run | undefined, id: string): ReadonlyArray<Entry> => {

@@ -2,6 +2,7 @@
 import type { EarlierCall } from "../../Policy.ts"
 import type { ExecutedCall } from "../run/record.ts"
 import type { Run } from "../run/run.ts"
+import { admitCall, forgetAdmitted } from "../run/state/counts.ts"
 import { toolName } from "./callSubject.ts"
 import { rootOf } from "./outerCalls.ts"
 import type { CallLog, CallRecord } from "./record/record.ts"
@@ -36,7 +37,7 @@ class RunCalls implements CallLog {
   }
 
   get version(): number {
-    return this.run.admitted.version
+    return this.run.counts.admitted.version
   }
 
   private get agentRunId(): string | undefined {
@@ -45,10 +46,10 @@ class RunCalls implements CallLog {
 
   before(record: CallRecord): ReadonlyArray<EarlierCall> {
     const calls = new Map<string, EarlierCall>()
-    for (const entry of rootRun(this.run).executed) {
+    for (const entry of rootRun(this.run).counts.executed) {
       calls.set(keyOf(entry.agentRunId, entry.callId, entry.tool), ofExecuted(entry))
     }
-    for (const [made, { agentRunId, arguments: args }] of this.run.admitted.calls) {
+    for (const [made, { agentRunId, arguments: args }] of this.run.counts.admitted.calls ?? []) {
       const other = made as CallRecord
       const key = keyOf(agentRunId, other.callId, toolName(other))
       if (!calls.has(key)) {
@@ -60,15 +61,11 @@ class RunCalls implements CallLog {
   }
 
   admit(record: CallRecord, args: unknown): void {
-    const { admitted } = this.run
-    admitted.version++
-    admitted.calls.set(record, { agentRunId: this.agentRunId ?? "", arguments: args })
+    admitCall(this.run, record, this.agentRunId ?? "", args)
   }
 
   end(root: CallRecord): void {
-    const { calls } = this.run.admitted
-    if (calls.size === 0) return
-    for (const record of calls.keys()) if (rootOf(record as CallRecord) === root) calls.delete(record)
+    forgetAdmitted(this.run, (record) => rootOf(record as CallRecord) === root)
   }
 }
 

@@ -17,8 +17,9 @@ export const warnOfDrawnId = (
   run: Run | undefined,
   tool: string
 ): Effect.Effect<void> => {
-  const survives = key !== undefined || id !== undefined || run?.hasDrawnId !== true || run.journal !== undefined ||
-    run.writes !== undefined
+  const survives = key !== undefined || id !== undefined || run?.start.hasDrawnId !== true ||
+    run.journal !== undefined ||
+    run.writes.log !== undefined
   if (survives || ledger.isPersistent !== true || warned.has(ledger)) return Effect.void
   warned.add(ledger)
   return Effect.logWarning(

@@ -12,7 +12,7 @@ import { ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import { toJson } from "../foundation/jsonValue.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import { pathOf } from "../run/replay.ts"
-import { type Run, use } from "../run/run.ts"
+import type { Run } from "../run/run.ts"
 import { countAgain, type Used, usedBy } from "../run/tally.ts"
 import { attemptOutcome, numberOf, openEntry } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
@@ -27,6 +27,7 @@ import { type FailedBefore, keepEarlier, startWait, takeFailedNow } from "./reco
 import type { AttemptedCall } from "./replay/attemptedCall.ts"
 import type { ToolInfo } from "./toolInfo.ts"
 import { noteExhausted, noteRepetition } from "./repetition.ts"
+import { use } from "../run/state/counts.ts"
 
 const decodeWait = Schema.decodeUnknownOption(Wait)
 
@@ -36,7 +37,8 @@ const placeOf = (record: CallRecord): string =>
     ? record.callId
     : `${placeOf(record.parent)}@${record.parent.attempts.count}/${record.identity ?? record.callId}`
 
-const keyOf = (run: Run, record: CallRecord, ordinal: number): string => `${run.place}/${placeOf(record)}#${ordinal}`
+const keyOf = (run: Run, record: CallRecord, ordinal: number): string =>
+  `${run.start.place}/${placeOf(record)}#${ordinal}`
 
 const decodeFailed = Schema.decodeUnknownOption(Schema.Array(Failed))
 
@@ -152,7 +154,7 @@ export const recordWait = (
         at,
         until,
         failed,
-        ...(record.parent === undefined && run.tally !== undefined ? { used: usedBy(run) } : undefined)
+        ...(record.parent === undefined && run.counts.tally !== undefined ? { used: usedBy(run) } : undefined)
       } as unknown as Schema.Json)
   )
 }

@@ -13,7 +13,6 @@ import { isTagged } from "../foundation/errorTags.ts"
 import { provide } from "../foundation/provideService.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
 import { declaredBy } from "../projection/declaration.ts"
-import { noteStartedWrite, noteWritten, use } from "../run/run.ts"
 import { type Attempt, attemptOutcome, entriesOf, openEntry } from "./attemptLog.ts"
 import { isDivergent } from "./begunBefore.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
@@ -33,6 +32,8 @@ import { endExecution, forgetEnd, noteAnswer, noteError, noteExecuted, notePosit
 import type { CallRecord } from "./record/record.ts"
 import type { ToolInfo } from "./toolInfo.ts"
 import { refuse } from "./refusal.ts"
+import { use } from "../run/state/counts.ts"
+import { noteStartedWrite, noteWritten } from "../run/state/writes.ts"
 
 /** A write of which neither a ledger nor a person knows. An agent that is a tool says so of its own. */
 const isUnguarded = (info: ToolInfo, record: CallRecord): boolean =>
@@ -163,7 +164,7 @@ class Execution<Params, A, D, R> {
       if (this.isCharged) run!.account.refund("toolCalls")
       return
     }
-    if (this.position !== undefined) run!.done!.ended(this.position)
+    if (this.position !== undefined) run!.writes.done!.ended(this.position)
     // It goes on when the agent does that is the tool.
     if (waitsInAgent(record, this.attempt.number)) return endExecution(record, record.outcome.known)
     const isKeyed = idempotencyOf(this.executable, this.attempt.call) !== undefined
@@ -190,7 +191,7 @@ class Execution<Params, A, D, R> {
   private startWrite(): number | undefined {
     const { attempt: { call, run }, executable, executable: { info } } = this
     const isKeyed = idempotencyOf(executable, call) !== undefined
-    return run?.done?.start((position) =>
+    return run?.writes.done?.start((position) =>
       noteDone({ call, encoded: undefined, info, isKeyed, live: undefined, position, run }, Exit.fail(undefined))
     )
   }

@@ -7,7 +7,7 @@ import { Escalation, OutcomeUnknown, PartialSuccess, Pending } from "../../ToolE
 import { after } from "../foundation/sequence.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import { recallCall } from "../run/begunWrites.ts"
-import { noteStartedWrite, type Run } from "../run/run.ts"
+import type { Run } from "../run/run.ts"
 import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./execution.ts"
 import { forEachAround, outerOf, rootOf } from "./outerCalls.ts"
 import { noteWithin } from "./record/children.ts"
@@ -24,6 +24,7 @@ import type { CallRecord } from "./record/record.ts"
 import { closeCall } from "./record/recovering.ts"
 import { isStop } from "./stop.ts"
 import { errorFields } from "./callSubject.ts"
+import { noteStartedWrite } from "../run/state/writes.ts"
 
 /** Writes down that an executor begins. */
 export const begin = (record: CallRecord, now: () => number): void => {

@@ -93,7 +93,7 @@ const logged = <A, E, R>(
   attempted: AttemptedCall,
   execute: () => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> => {
-  const { writes: log } = run
+  const { writes: { log } } = run
   const { attempt: { call: { record } }, info } = attempted
   if (log === undefined || !mayWrite(info)) return execute()
   const top = outermost(record)

@@ -57,7 +57,7 @@ const writeOf = (executed: Executed, run: Run, known: DoneWrite["known"]): DoneW
   const { call, encoded, info } = executed
   const id = idOf(executed, run)
   // The attempt of raced ones that ends last has no claim any more.
-  const intent = executed.intent ?? call.record.claiming.claim?.intent ?? run.done?.get(id)?.write.intent
+  const intent = executed.intent ?? call.record.claiming.claim?.intent ?? run.writes.done?.get(id)?.write.intent
   return {
     id,
     tool: info.name,
@@ -66,7 +66,7 @@ const writeOf = (executed: Executed, run: Run, known: DoneWrite["known"]): DoneW
     callId: call.record.callId,
     root: rootOf(call.record).callId,
     path: run.path,
-    ...(run.skill === undefined ? undefined : { skill: run.skill }),
+    ...(run.reading.skill === undefined ? undefined : { skill: run.reading.skill }),
     known,
     arguments: Result.getOrElse(Arguments.read(call.arguments), () => ({})) as Schema.Json,
     ...(known !== "done" || encoded === undefined ? undefined : { result: encoded }),
@@ -77,12 +77,12 @@ const writeOf = (executed: Executed, run: Run, known: DoneWrite["known"]): DoneW
 /** Notes what an execution has done, for the runs that may have to undo it. */
 export const noteDone = (executed: Executed, exit: Exit.Exit<unknown, unknown>): void => {
   const { call, info, live, position, run } = executed
-  if (info.compensation === undefined || run?.done === undefined) return
+  if (info.compensation === undefined || run?.writes.done === undefined) return
   const known = knownOf(exit, call.record)
   if (known === undefined) return removeDone(run, idOf(executed, run))
   const write = writeOf(executed, run, known)
   // What this process has done it knows better than what is stored of it.
-  if (live === undefined && run.done.get(write.id)?.write.known === "done") return
+  if (live === undefined && run.writes.done.get(write.id)?.write.known === "done") return
   addDone(
     run,
     write,
@@ -101,8 +101,8 @@ export const hasBegun = (executed: Executed, claim: string): boolean => {
 export const isNotedByAnother = (executed: Executed, entry: string): boolean => {
   if (executed.run === undefined) return false
   const id = idOf(executed, executed.run)
-  for (let run: Run | undefined = executed.run; run?.done !== undefined; run = run.parent) {
-    const noted = run.done.ofEntry(entry)
+  for (let run: Run | undefined = executed.run; run?.writes.done !== undefined; run = run.parent) {
+    const noted = run.writes.done.ofEntry(entry)
     if (noted !== undefined) return noted.id !== id
   }
   return false
@@ -111,7 +111,9 @@ export const isNotedByAnother = (executed: Executed, entry: string): boolean => 
 /** What is recorded of an execution before it begins, where a run may have to undo it; nothing where none has. */
 export const begunWrite = (executed: Executed): DoneWrite | undefined => {
   const { info, run } = executed
-  return info.compensation === undefined || run?.done === undefined ? undefined : writeOf(executed, run, "unknown")
+  return info.compensation === undefined || run?.writes.done === undefined
+    ? undefined
+    : writeOf(executed, run, "unknown")
 }
 
 /** The result of a tool whose writes can be undone as JSON; nothing where JSON does not hold it. */

@@ -22,7 +22,7 @@ import type { Entry, Intent, LedgerError, Outcome, Recorded } from "../idempoten
 import { forOperator } from "../projection/audiences.ts"
 import * as Telemetry from "../run/counters.ts"
 import { errorName } from "../run/errorName.ts"
-import { emit, type Run, use } from "../run/run.ts"
+import { emit, type Run } from "../run/run.ts"
 import { attemptOutcome, numberOf, openEntry } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
 import { recordStart } from "./happened.ts"
@@ -43,6 +43,7 @@ import {
 import { keepEffects, noteAnswer, noteEffects, noteExecuted } from "./record/outcome.ts"
 import { replay, storedOutcome } from "./storedOutcome.ts"
 import { errorFields, subjectOf } from "./callSubject.ts"
+import { use } from "../run/state/counts.ts"
 
 /** The attempt that asks. */
 export interface Asking {
@@ -100,7 +101,7 @@ export const identify = (
 const claimantOf = ({ key, namespace }: Idempotency, { call: { record }, run }: Asking): Claimant | undefined =>
   key === undefined || namespace !== undefined
     ? undefined
-    : { agent: run?.path.at(-1), tool: record.attempts.tool, run: run && new WeakRef(run.admitted) }
+    : { agent: run?.path.at(-1), tool: record.attempts.tool, run: run && new WeakRef(run.counts.admitted) }
 
 /** What cannot be recorded is logged: as the operator's projection, without what the `Redaction` takes out. */
 const quietly =

@@ -1,4 +1,6 @@
 /** Reads of untrusted tools within a call: noted in all calls around it, and in the arguments that may repeat them. */
+import type { Run } from "../run/run.ts"
+import { taintRun } from "../run/state/reading.ts"
 import { forEachAround, rootOf } from "./outerCalls.ts"
 import { addRead, taintArguments } from "./record/marks.ts"
 import type { CallRecord } from "./record/record.ts"
@@ -8,6 +10,12 @@ export const noteRead = (record: CallRecord, tools: ReadonlyArray<string>): void
   if (tools.length === 0) return
   addRead(record, tools)
   forEachAround(record, (outer) => addRead(outer, tools))
+}
+
+/** Passes the taint of a nested run on to the reader of its answer: the call that it ran within, or the run around it. */
+export const passTaint = ({ parent, reading, start }: Run, call: { readonly record: CallRecord } | undefined): void => {
+  if (start.withinCall !== undefined && call !== undefined) noteRead(call.record, reading.taintedBy)
+  else if (parent !== undefined) taintRun(parent, reading.taintedBy)
 }
 
 /**

@@ -27,7 +27,7 @@ export const callsOf = (
       runId: run.id,
       path: run.path,
       canKeep: canPause,
-      taintedBy: () => run.taintedBy,
+      taintedBy: () => run.reading.taintedBy,
       messages: () => session.transcript.snapshot().content,
       log: callLog(run)
     },

@@ -6,7 +6,6 @@ import { replyCodec } from "../model/answerRecord.ts"
 import { ask, type Reply } from "../model/ask.ts"
 import { isSubstitute, type RespondWith } from "../model/decision.ts"
 import type { RoundContext } from "../round/context.ts"
-import { addTaint } from "../run/run.ts"
 import { executedElsewhere } from "../tool/toolkitGate.ts"
 import { withUniqueIds } from "./callIds.ts"
 import { runCalls } from "./calls.ts"
@@ -22,6 +21,7 @@ import { offer, type ToolSet } from "./toolSet.ts"
 import { turn } from "./turn.ts"
 import { withRequestContext } from "./requestContext.ts"
 import { asPlanned, checked, promptOf, toolsOf, type TurnPlan } from "./turnPlan.ts"
+import { taintRun } from "../run/state/reading.ts"
 
 /** Whether results of a tool are trusted; of one that the agent does not have, they are not. */
 export const isTrusted = ({ byName }: ToolSet) => (name: string): boolean => byName.get(name)?.tool.trust === "trusted"
@@ -38,8 +38,8 @@ const planned = (
       turn: session.turn + 1,
       prompt: session.sent(),
       tools: finder === undefined ? names : names.filter((name) => name !== finder.tool.name),
-      taintedBy: [...run.taintedBy],
-      usage: { ...run.usage }
+      taintedBy: [...run.reading.taintedBy],
+      usage: { ...run.counts.usage }
     })
     return Effect.map(Effect.isEffect(plan) ? plan : Effect.succeed(plan), (plan) => checked(name, tools, plan, first))
   })
@@ -71,11 +71,11 @@ const askNext = (
           reserved,
           () => transcript.snapshot().content
         )
-        addTaint(run.taintedBy, foreign)
+        taintRun(run, foreign)
         const sent = withRequestContext(session.sent())
         if (plan === undefined) return ask(events, { prompt: sent, toolkit, format })
         const prompt = promptOf(sent, plan)
-        addTaint(run.taintedBy, taintedBy(prompt))
+        taintRun(run, taintedBy(prompt))
         return asPlanned(ask(events, { prompt, toolkit, format, toolChoice: plan.toolChoice }), plan)
       })
   )
@@ -131,7 +131,7 @@ const turns = Effect.fnUntraced(function*(
     if (answer === again) continue
     if (isSubstitute(answer)) return substitute(state, answer)
     const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
-    addTaint(run.taintedBy, executedElsewhere(content, isTrusted(tools)))
+    taintRun(run, executedElsewhere(content, isTrusted(tools)))
     if (raws.length === 0 && answer.finishReason !== "pause") {
       const finished = Effect.suspend(() => {
         transcript.assistant(content)

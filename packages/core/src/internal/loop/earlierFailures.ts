@@ -28,7 +28,7 @@ export interface EarlierFailure extends ModelFailure {
   readonly isHeard: boolean
 }
 
-const keyOf = (run: Run, turn: number, ordinal: number): string => `${run.place}/${turn}#${ordinal}`
+const keyOf = (run: Run, turn: number, ordinal: number): string => `${run.start.place}/${turn}#${ordinal}`
 
 /** What the journal has of the failures of a turn. */
 export interface FailuresBefore {

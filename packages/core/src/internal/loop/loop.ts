@@ -26,13 +26,14 @@ import { Pause } from "./pause.ts"
 import type { Conversation, Program } from "./program.ts"
 import { toolsAt } from "./toolsAt.ts"
 import { requestToolsIn, withRequestTools } from "./requestTools.ts"
-import { addTaint, emit, type Run } from "../run/run.ts"
+import { emit, type Run } from "../run/run.ts"
 import { taintedBy } from "../../Quarantine.ts"
 import { executedElsewhereIn } from "../tool/toolkitGate.ts"
 import { before } from "../foundation/sequence.ts"
 import { resultsOf, type Session } from "../run/session.ts"
 import { withFinder } from "./toolSearch.ts"
 import type { ToolSet } from "./toolSet.ts"
+import { chooseSkill, taintRun } from "../run/state/reading.ts"
 
 const begin = (
   state: Conversation,
@@ -53,8 +54,8 @@ const begin = (
   const { mended, prompt: earlier } = mend(conversation)
   state.transcript.prompt(earlier)
   if (state.session.isReplaced) state.session.replacedInput = Prompt.isPrompt(input) ? input : earlier
-  addTaint(state.run.taintedBy, taintedBy(earlier))
-  addTaint(state.run.taintedBy, executedElsewhereIn(earlier, isTrusted(tools)))
+  taintRun(state.run, taintedBy(earlier))
+  taintRun(state.run, executedElsewhereIn(earlier, isTrusted(tools)))
   for (const id of callIdsIn(earlier)) state.session.callIds.add(id)
   return mended
 }
@@ -100,7 +101,7 @@ const beginWith = (
           const tools = withFinder(all, program.maxTools)
           return Effect.flatMapEager(instructionsFor(program, input), (instructions) => {
             const mended = begin(state, tools, input, text, skill?.skill, instructions, conversation)
-            state.run.skill = skill?.skill.name
+            chooseSkill(state.run, skill?.skill.name)
             // What a guard has not let pass is not gone on with.
             session.begun = guard === undefined || guard.hasPassed()
             return before(
@@ -177,10 +178,10 @@ export const loop = (
     )
   }
   return Effect.contextWith((context: Context.Context<never>) => {
-    session.transcript.taintedBy = run.taintedBy
+    session.transcript.taintedBy = run.reading.taintedBy
     const canKeep = Option.isSome(Context.getOption(context, SnapshotKey))
     const state: Conversation = {
-      canPause: run.mayPause && canKeep,
+      canPause: run.start.mayPause && canKeep,
       program,
       run,
       session,

@@ -62,7 +62,7 @@ export const recorded = <A extends object>(
   attempt: () => Effect.Effect<A | RespondWith<unknown>, unknown, unknown>
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> => {
   const { program: { guardOutput, output, skills, tools }, run, session, transcript } = state
-  const key = `${run.place}/${turn}`
+  const key = `${run.start.place}/${turn}`
   const toldKey = `told ${key}`
   const noteTold = () => (journal.note ?? journal.record)("wait", toldKey, null)
   /** Tells, behind the guard, what an earlier life did not live to tell. */

@@ -53,12 +53,12 @@ export const toolSet = (tools: ReadonlyArray<AgentTool>, lists = listsOf(tools))
 
 /** What the model is offered now: not what is hidden, and questions for the state of tasks only if there are any. */
 export const offer = (tools: ToolSet, run: Run, transcript: Transcript): Effect.Effect<ToolSet> => {
-  if (!tools.hasStatusTools && run.hidden.size === 0) return Effect.succeed(tools)
+  if (!tools.hasStatusTools && run.reading.hidden.size === 0) return Effect.succeed(tools)
   return Effect.clockWith((clock) => {
     const now = clock.currentTimeMillisUnsafe()
     const all = [...tools.byName.values()]
     const offered = all.filter(({ statusOf, tool }) =>
-      (run.hidden.get(tool.name) ?? 0) <= now && (statusOf === undefined || transcript.hasPending(statusOf))
+      (run.reading.hidden.get(tool.name) ?? 0) <= now && (statusOf === undefined || transcript.hasPending(statusOf))
     )
     return Effect.succeed(offered.length === all.length ? tools : toolSet(offered))
   })

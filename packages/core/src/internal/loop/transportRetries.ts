@@ -4,8 +4,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { CurrentExchange, makeExchange } from "../foundation/exchange.ts"
 import { Observer } from "../model/transportObserver.ts"
-import { emit, type Run, use } from "../run/run.ts"
+import { emit, type Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
+import { use } from "../run/state/counts.ts"
 
 /** A context in which a run hears of its transport retries, before the observer of the context does. */
 export const observed = (

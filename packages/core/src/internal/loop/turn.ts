@@ -13,7 +13,7 @@ import { requireCost } from "../model/cost.ts"
 import type { Conversation } from "./program.ts"
 import { hasRetried, startCall } from "../foundation/exchange.ts"
 import { after, before } from "../foundation/sequence.ts"
-import { emit, type Run, use } from "../run/run.ts"
+import { emit, type Run } from "../run/run.ts"
 import { errorName } from "../run/errorName.ts"
 import { inSpan } from "../run/span.ts"
 import { usedSince } from "../run/tally.ts"
@@ -23,15 +23,16 @@ import { withIds } from "../model/request.ts"
 import type { AnswerCodec } from "../model/answerRecord.ts"
 import { recorded } from "./recordedTurn.ts"
 import { TurnEvents } from "../model/turnEvents.ts"
+import { use } from "../run/state/counts.ts"
 
 type ModelEffect<A> = Effect.Effect<A, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel>
 
 const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEffect<A>): ModelEffect<A> => {
   const model = Telemetry.modelName(context)
-  const { isMeasured } = run.tracing
+  const { isMeasured } = run.start.tracing
   const began = isMeasured ? run.clock.currentTimeMillisUnsafe() : 0
   return inSpan(
-    run.tracing,
+    run.start.tracing,
     {
       name: `chat ${model}`,
       kind: "client",

@@ -11,12 +11,12 @@ import * as Response from "effect/ai/Response"
 import type { Issue } from "../../ToolError.ts"
 import { before } from "../foundation/sequence.ts"
 import { measureTokens } from "../run/counters.ts"
-import { use } from "../run/run.ts"
 import { chargeCost } from "./cost.ts"
 import { isCall, textOf, withShallowArguments } from "./parts.ts"
 import * as ModelRequest from "./request.ts"
 import type { TurnEvents } from "./turnEvents.ts"
 import { countUsage } from "./usage.ts"
+import { use } from "../run/state/counts.ts"
 
 /** A complete answer of the model. */
 export interface Reply {
@@ -83,7 +83,7 @@ const answered = (
     use(run, "outputTokens", outputTokens)
     use(run, "totalTokens", inputTokens + outputTokens)
     if (estimated > 0) use(run, "estimatedTokens", estimated)
-    else if (usage !== undefined && run.tracing.isMeasured) measureTokens(context, inputTokens, outputTokens)
+    else if (usage !== undefined && run.start.tracing.isMeasured) measureTokens(context, inputTokens, outputTokens)
     return before(
       run.account.addTokens(inputTokens + outputTokens),
       () => before(chargeCost(run, context, content, usage), () => events.finished(content))
@@ -104,7 +104,7 @@ export const ask = (
     const asked = before(
       events.requested(prompt, Object.keys(toolkit.tools), choiceText(request.toolChoice)),
       () =>
-        events.run.streaming
+        events.run.start.streaming
           ? streamed(events, (onParts) => ModelRequest.listen(model, request, context, onParts))
           : ModelRequest.generate(model, request, context)
     )

@@ -4,8 +4,9 @@ import * as Effect from "effect/Effect"
 import type * as Response from "effect/ai/Response"
 import { type Price, Prices, type PriceTable } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { type Run, use } from "../run/run.ts"
+import type { Run } from "../run/run.ts"
 import { knownModelName } from "../run/counters.ts"
+import { use } from "../run/state/counts.ts"
 
 const million = 1_000_000
 

@@ -9,6 +9,7 @@ import { before } from "../foundation/sequence.ts"
 import { operatorMessage } from "../run/failure.ts"
 import { emit, type EventBody, type Run } from "../run/run.ts"
 import { finishOf, isCall, isContent, textOf, tokensOf } from "./parts.ts"
+import { keepRequest } from "../run/state/reading.ts"
 
 type Part = "text" | "reasoning"
 
@@ -146,10 +147,10 @@ export class TurnEvents {
     const { run, turn } = this
     if (run.audience?.details !== true) return Effect.void
     return emit(run, () => {
-      const before = run.requested
+      const before = run.reading.requested
       let kept = 0
       while (kept < before.length && before[kept] === content[kept]) kept++
-      run.requested = content
+      keepRequest(run, content)
       return {
         _tag: "ModelRequested",
         turn,
@@ -178,7 +179,7 @@ export class TurnEvents {
   /** The model has answered; what was not streamed is told now. */
   finished(content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> {
     if (this.run.audience === undefined) return Effect.void
-    return this.tell(() => this.end(content, !this.run.streaming))
+    return this.tell(() => this.end(content, !this.run.start.streaming))
   }
 
   /** The model answered in an earlier life of the run, which did not live to tell it. */

@@ -19,6 +19,7 @@ import * as Telemetry from "../run/counters.ts"
 import type { KnownCall, Misplaced, OnCalls } from "../foundation/errorTags.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { CircuitOpen, ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
+import { hideTool } from "../run/state/reading.ts"
 
 /** Which circuit a call belongs to, and what opens it. */
 export interface CircuitBreakerOptions<in E> {
@@ -139,7 +140,7 @@ export const circuitBreaker: {
 
     const hide = (until: number): void => {
       if (options?.hide === true && options.key === undefined) {
-        run?.hidden.set(toolName(current.record), until)
+        if (run !== undefined) hideTool(run, toolName(current.record), until)
       }
     }
 

@@ -30,10 +30,11 @@ import { after, before } from "../foundation/sequence.ts"
 import { isInterruption } from "../foundation/signal.ts"
 import { bounded } from "../run/capped.ts"
 import * as Telemetry from "../run/counters.ts"
-import { CurrentRun, emit, use } from "../run/run.ts"
+import { CurrentRun, emit } from "../run/run.ts"
 import { escalateAs } from "./escalate.ts"
 import { looked } from "./guardedWords.ts"
 import { type FixRequest, type FixTag, renderFixRequest, requestOf } from "./fixRequest.ts"
+import { use } from "../run/state/counts.ts"
 
 /** A final result in place of new arguments: what {@link fixResult} makes. */
 export class FixResult<out A> {

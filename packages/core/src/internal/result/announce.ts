@@ -6,11 +6,10 @@ import type { Decision } from "../run/audit.ts"
 import { audit } from "./writeAudit.ts"
 import { aroundOf, idWithin } from "../foundation/idsWithin.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
-import { codeOf } from "../run/callResult.ts"
+import { type CallResult, codeOf, type Verdict } from "../run/callResult.ts"
 import type { PendingResult } from "../projection/pendingTask.ts"
 import { before } from "../foundation/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
-import type { CallResult, Verdict } from "../run/callResult.ts"
 
 /** Codes of failures that are for the audit whatever else is known of them. */
 const auditedCodes: ReadonlyMap<string, Decision> = new Map([
@@ -84,7 +83,7 @@ const told = (run: Run, result: CallResult): Effect.Effect<void> =>
     }))
 
 /** The id by which a call is decided on at the outermost agent. */
-const pendingIdOf = ({ parent, withinCall }: Run, callId: string): string => {
+const pendingIdOf = ({ parent, start: { withinCall } }: Run, callId: string): string => {
   const id = withinCall === undefined ? callId : idWithin(withinCall.id, callId)
   return parent === undefined ? id : pendingIdOf(parent, id)
 }
@@ -95,7 +94,7 @@ export const announcePending = (run: Run, pending: PendingCall): Effect.Effect<v
     audit(run, { id: pending.callId, tool: pending.tool, args: pending.arguments }, {
       decision: pending.code === "approval_expired" ? "approval_expired" : "approval_requested",
       reason: pending.reasons.length === 0 ? undefined : pending.reasons.join("; "),
-      security: run.taintedBy.length > 0
+      security: run.reading.taintedBy.length > 0
     }),
     emit(run, () => ({
       _tag: "ApprovalRequested",

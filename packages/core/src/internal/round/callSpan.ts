@@ -6,8 +6,7 @@ import { type Call, ToolCall } from "../call/call.ts"
 import { EnclosingCall } from "../call/childCall.ts"
 import * as Arguments from "../call/arguments.ts"
 import type { RoundContext } from "./context.ts"
-import { type CallOutcome, codeOf } from "../run/callResult.ts"
-import type { RequestedCall } from "../run/callResult.ts"
+import { type CallOutcome, codeOf, type RequestedCall } from "../run/callResult.ts"
 import { Redaction } from "../../Redaction.ts"
 import { cutText } from "../foundation/cutText.ts"
 import { before } from "../foundation/sequence.ts"
@@ -51,7 +50,7 @@ export const inCallSpan = (
   const { run, shown } = calls
   const name = cutText(raw.name, 64)
   const spanned = inSpan(
-    run.tracing,
+    run.start.tracing,
     {
       name: `execute_tool ${name}`,
       attributes: {

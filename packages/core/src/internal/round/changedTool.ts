@@ -11,9 +11,9 @@ import type { ToolFailure } from "../projection/toolFailure.ts"
 import { outcomeUnknown } from "../result/failureOf.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
 import { pathOf } from "../run/replay.ts"
-import { addExecuted, use } from "../run/run.ts"
 import type { RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
+import { addExecuted, use } from "../run/state/counts.ts"
 
 /** Whether an earlier execution has started a call, or something within it, of a tool that this version of the agent does not have. */
 export const isOfMissingTool = (

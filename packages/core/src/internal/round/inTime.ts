@@ -5,7 +5,7 @@ import { isCancelledAgain } from "../run/heldBack.ts"
 import type { Run } from "../run/run.ts"
 
 /** One for each question, and for each time that it is asked. */
-const keyOf = ({ place }: Run, { callId, requestedAt }: PendingCall): string =>
+const keyOf = ({ start: { place } }: Run, { callId, requestedAt }: PendingCall): string =>
   `in time ${place}/${callId}@${requestedAt}`
 
 /** Whether a call that was approved may go on, as the approval came in time: now, or when an earlier life of the run went on with it. */

@@ -14,9 +14,9 @@ import { toJson } from "../foundation/jsonValue.ts"
 import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
 import { encodePrompt } from "../foundation/promptJson.ts"
 import { entriesAnswering, noteLedgerAnswer } from "../run/ledgerAnswers.ts"
-import { CurrentRun } from "../run/run.ts"
+import { CurrentRun, runSection } from "../run/run.ts"
 import { readResults } from "../run/session.ts"
-import { countAgain, tallied, Used, usedBy } from "../run/tally.ts"
+import { countAgain, Used, usedBy } from "../run/tally.ts"
 import { resultsMessage } from "../run/transcript.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import type { ExecutedCall } from "../run/record.ts"
@@ -37,7 +37,7 @@ const Recorded = Schema.Struct({
 
 const decode = Schema.decodeUnknownOption(Recorded)
 
-const keyOf = ({ run }: RoundContext, { id }: RequestedCall): string => `${run.place}/${id}`
+const keyOf = ({ run }: RoundContext, { id }: RequestedCall): string => `${run.start.place}/${id}`
 
 const argumentsOf = ({ params }: RequestedCall): string => canonicalJson(Option.getOrElse(toJson(params), () => null))
 
@@ -100,7 +100,7 @@ export const tallying = (
   calls: RoundContext,
   within: (calls: RoundContext) => Effect.Effect<CallOutcome, unknown, unknown>
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
-  const run = tallied(calls.run)
+  const run = runSection(calls.run)
   // What the round has to know of a call that ends without a result.
   calls.told ??= new Set()
   calls.readWithin ??= new Map()

@@ -49,7 +49,7 @@ const reject = (
     raw,
     Effect.suspend(() => {
       revokeDone(calls.run)
-      const { done } = calls.run
+      const { writes: { done } } = calls.run
       const undoes = done !== undefined && done.undoesWhenRejected && done.size > 0
       return delivered(calls, {
         ...counted(calls, raw, rejectedAs(within)(reason, calls.run.id, calls.shown.user, undoes)),
@@ -207,7 +207,7 @@ export const resumeCall = (
     if (tool === undefined) return Effect.succeed<CallOutcome>(waiting)
     if (waiting.nested !== undefined) {
       // Nothing around the call has a say in that.
-      if (calls.run.isOver) return Effect.as(endOf(calls.run, tool.tool.ends, waiting.nested), waiting)
+      if (calls.run.start.isOver) return Effect.as(endOf(calls.run, tool.tool.ends, waiting.nested), waiting)
       const within = decisionsWithin(raw.id, decisions.values())
       // Where the run is cancelled, it goes on so far that it undoes what it has done itself.
       if (within.length === 0 && !isCancelledAgain(calls.run.journal)) return Effect.succeed<CallOutcome>(waiting)

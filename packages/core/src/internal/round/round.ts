@@ -10,7 +10,7 @@ import * as Failures from "../projection/failures.ts"
 import { announce, announcePending } from "../result/announce.ts"
 import { begunOtherwise, isOfMissingTool } from "./changedTool.ts"
 import { delivered, failed, repairedIn, type RoundContext } from "./context.ts"
-import type { CallOutcome, Waiting } from "../run/callResult.ts"
+import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
 import { begunEarlier } from "./notComeBy.ts"
 import { duplicate, ofEqualCalls } from "./equalCalls.ts"
 import { callKey, noteResult, repeated, toldBefore, unknown } from "./repeatedFailures.ts"
@@ -23,14 +23,13 @@ import { deliverLast } from "../result/delivery.ts"
 import { failureOfEnded } from "../result/failureOf.ts"
 import type { Journal } from "../../Journal.ts"
 import { runCall } from "./runCall.ts"
-import type { RequestedCall } from "../run/callResult.ts"
 import { announceStart, inCallSpan, type OnEnd } from "./callSpan.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { settleOwed } from "../run/owed.ts"
-import { addTaint, type Run } from "../run/run.ts"
+import type { Run } from "../run/run.ts"
 import { resultsMessage } from "../run/transcript.ts"
 import { outcomeOf } from "../call/loggedWrite.ts"
-import type { CallResult } from "../run/callResult.ts"
+import { taintRun } from "../run/state/reading.ts"
 
 /** What is known about the calls of a round that is resumed. */
 export interface Resumed {
@@ -108,7 +107,7 @@ const endedResult = (
  * so that what these may do does not hang on which call was faster.
  */
 const taint = (run: Run, results: ReadonlyArray<CallResult>): void => {
-  for (const { taints } of results) if (taints !== undefined) addTaint(run.taintedBy, taints)
+  for (const { taints } of results) if (taints !== undefined) taintRun(run, taints)
 }
 
 /** The outcome of a round. */
@@ -208,8 +207,8 @@ class Round implements RoundOutcome {
     const { records, run, within } = this.calls
     const { id } = result.call
     const record = records.get(id)
-    if (run.writes === undefined || record === undefined || within !== undefined) return Effect.void
-    return run.writes.answer({ runId: run.id, callId: id }, outcomeOf(record), () => resultsMessage([result]))
+    if (run.writes.log === undefined || record === undefined || within !== undefined) return Effect.void
+    return run.writes.log.answer({ runId: run.id, callId: id }, outcomeOf(record), () => resultsMessage([result]))
   }
 
   private end(index: number, state: CallState): void {

@@ -102,7 +102,7 @@ const stopped = (
           decision: "denied",
           by: stop.policy,
           reason: stop.reason,
-          security: calls.run.taintedBy.length > 0,
+          security: calls.run.reading.taintedBy.length > 0,
           of: stop.of && auditedAs(stop.of)
         }
       })

@@ -87,7 +87,7 @@ export const withdrawQuestionsWithin = (
     ...run,
     path: [...run.path, agent],
     agentRunId: `${run.agentRunId}/${callId}`,
-    withinCall: isCall ? { id: callId, record: {} } : undefined,
+    start: { ...run.start, withinCall: isCall ? { id: callId, record: {} } : undefined },
     parent: run
   }
   const withdrawn = withdrawQuestions(nested, shown, round)
@@ -130,8 +130,8 @@ export const endOf = (
 
 /** It is owed its end by the run: with what is there now, as a run around that may come to do it. */
 const oweEnd = (run: Run, ends: Tool.Ends | undefined, nested: NestedRun): Effect.Effect<void> =>
-  run.isOver ? Effect.void : Effect.contextWith((context: Context.Context<never>) => {
-    run.owed.push({ end: endOf(run, ends, nested), context })
+  run.start.isOver ? Effect.void : Effect.contextWith((context: Context.Context<never>) => {
+    run.nested.owe({ end: endOf(run, ends, nested), context })
     return Effect.void
   })
 

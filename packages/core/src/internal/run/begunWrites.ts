@@ -49,12 +49,12 @@ const isUndone = (journal: Journal, id: string): boolean =>
   hasFate(journal, id) || journal.find("compensation", undoingKey(id)) !== undefined
 
 /** A write that an earlier life has undone, though the run goes on with what it did: what was undone for did not come again. */
-export const goesOnWithUndone = ({ done, journal }: Run): DoneWrite | undefined =>
+export const goesOnWithUndone = ({ writes: { done }, journal }: Run): DoneWrite | undefined =>
   done === undefined || journal?.isResumed !== true
     ? undefined
     : done.newestFirst().find(({ write: { id, revoked } }) => revoked !== true && isUndone(journal, id))?.write
 
-const aroundOf = ({ parent, withinCall }: Run): ReadonlyArray<string | null> =>
+const aroundOf = ({ parent, start: { withinCall } }: Run): ReadonlyArray<string | null> =>
   parent === undefined ? [] : [...aroundOf(parent), withinCall?.id ?? null]
 
 /** What is recorded before a write begins. */
@@ -68,7 +68,7 @@ export const begunRecord = (
     begun: {
       write,
       ...(around.some((call) => call !== null) ? { around } : undefined),
-      call: `${run.place}/${write.root}`,
+      call: `${run.start.place}/${write.root}`,
       child,
       ...(later === "" ? undefined : { later }),
       ...(isAtomic ? { isAtomic } : undefined)
@@ -155,7 +155,7 @@ export const hasBegunWithin = (journal: Journal, scope: string): boolean => {
 
 /** Adds to the log of a run the writes that earlier executions have started by a call of its model, or within it. */
 export const recallCall = (run: Run, callId: string): void => {
-  const { done, journal, path, scope } = run
+  const { writes: { done }, journal, path, scope } = run
   if (done === undefined || journal?.isResumed !== true) return
   for (const write of startedIn(journal, path.length)) {
     if (write.root === callId && isIn(scope, write) && !done.knows(write.id)) addDone(run, write, undefined)
@@ -167,7 +167,7 @@ export const recallCall = (run: Run, callId: string): void => {
  * settled ones are among them, because the record of the run names each compensation.
  */
 export const recallDone = (run: Run): void => {
-  const { done, journal, parent, path, scope } = run
+  const { writes: { done }, journal, parent, path, scope } = run
   if (done === undefined || journal?.isResumed !== true) return
   for (const write of startedIn(journal, parent === undefined ? 1 : path.length)) {
     const isKnown = done.knows(write.id) || (write.intent !== undefined && done.ofEntry(write.intent.id) !== undefined)

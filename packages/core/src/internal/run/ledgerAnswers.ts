@@ -4,17 +4,18 @@
  */
 import type { DoneWrite, Live } from "./doneWrites.ts"
 import { addDone } from "./noteDone.ts"
-import type { LedgerAnswer, Run } from "./run.ts"
+import type { Run } from "./run.ts"
+import type { LedgerAnswer } from "./state/answersByEntry.ts"
 
-/** Whether two values are one run: each call of a run with a journal has a copy of its run, which counts for itself. */
+/** Whether two values are one run: a section of a run counts for itself. */
 const isSame = (one: Run, other: Run): boolean => one.agentRunId === other.agentRunId
 
 /** The call by which a run within `around` stands in its conversation; none if the run is not within it. */
-const rootIn = (around: Run, { root, run }: LedgerAnswer): string | undefined => {
+const rootIn = (around: Run, { root, run }: LedgerAnswer<Run>): string | undefined => {
   let call: string | undefined = root
   for (let current: Run | undefined = run; current !== undefined; current = current.parent) {
     if (isSame(current, around)) return call
-    call = current.withinCall?.id
+    call = current.start.withinCall?.id
   }
   return undefined
 }
@@ -28,19 +29,16 @@ const isWithin = (run: Run, around: Run): boolean => {
 
 /** Notes a call that an entry of another call answered. */
 export const noteLedgerAnswer = (run: Run | undefined, entry: string, root: string): void => {
-  if (run === undefined) return
-  const all = run.ledgerAnswers.get(entry)
-  if (all === undefined) run.ledgerAnswers.set(entry, [{ run, root }])
-  else all.push({ run, root })
+  run?.writes.ledgerAnswers.add(entry, { run, root })
 }
 
 /** The calls of a run's conversation that the entry of a write answered. */
 export const answeredCalls = (run: Run, { intent }: DoneWrite): ReadonlyArray<string> =>
-  intent === undefined ? [] : (run.ledgerAnswers.get(intent.id) ?? []).flatMap((answer) => rootIn(run, answer) ?? [])
+  intent === undefined ? [] : run.writes.ledgerAnswers.of(intent.id).flatMap((answer) => rootIn(run, answer) ?? [])
 
 /** Returns the ids of the entries that answered a call of a run's conversation, or calls within it. */
 export const entriesAnswering = (run: Run, root: string): ReadonlyArray<string> =>
-  [...run.ledgerAnswers].flatMap(([entry, answers]) =>
+  run.writes.ledgerAnswers.all().flatMap(([entry, answers]) =>
     answers.some((answer) => rootIn(run, answer) === root) ? [entry] : []
   )
 
@@ -52,7 +50,7 @@ export const storedLedgerAnswers = (
   run: Run,
   pausedCalls: ReadonlyArray<string>
 ): Readonly<Record<string, ReadonlyArray<string>>> | undefined => {
-  const stored = [...run.ledgerAnswers].flatMap(([entry, answers]) => {
+  const stored = run.writes.ledgerAnswers.all().flatMap(([entry, answers]) => {
     const roots = answers.flatMap((answer) => rootIn(run, answer) ?? []).filter((root) => !pausedCalls.includes(root))
     return roots.length === 0 ? [] : [[entry, [...new Set(roots)]] as const]
   })
@@ -66,11 +64,7 @@ export const restoreLedgerAnswers = (run: Run, stored: Readonly<Record<string, R
 
 /** Forgets the calls of a run that failed: their answers reach no one. */
 export const forgetLedgerAnswers = (run: Run): void => {
-  for (const [entry, answers] of run.ledgerAnswers) {
-    const kept = answers.filter((answer) => !isWithin(answer.run, run))
-    if (kept.length === 0) run.ledgerAnswers.delete(entry)
-    else if (kept.length < answers.length) run.ledgerAnswers.set(entry, kept)
-  }
+  run.writes.ledgerAnswers.forget((answer) => isWithin(answer.run, run))
 }
 
 /**
@@ -78,9 +72,9 @@ export const forgetLedgerAnswers = (run: Run): void => {
  * write stands, and that run compensates it if it fails.
  */
 export const handOver = (run: Run, write: DoneWrite, live: Live | undefined, position: number): boolean => {
-  const heir = write.intent && run.ledgerAnswers.get(write.intent.id)?.find((answer) => !isWithin(answer.run, run))
+  const heir = write.intent && run.writes.ledgerAnswers.of(write.intent.id).find((answer) => !isWithin(answer.run, run))
   if (heir === undefined) return false
-  run.done?.delete(write.id)
+  run.writes.done?.delete(write.id)
   addDone(heir.run, { ...write, callId: heir.root, root: heir.root, path: heir.run.path }, live, position)
   return true
 }

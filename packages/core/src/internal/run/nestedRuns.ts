@@ -1,4 +1,6 @@
-/** The runs that have begun within a run. Most runs have none: what counts them is made with the first. */
+/** Nested runs: the runs that have started within a run, what they ask, and the ends that it owes them. Most runs have none. */
+import type * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
 import * as Equal from "effect/Equal"
 import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
@@ -10,10 +12,24 @@ export interface NestedRun {
   readonly input: unknown
 }
 
+/** The end of an agent that is abandoned. */
+export interface Owed {
+  /** Compensates what it has done. */
+  readonly end: Effect.Effect<void, never, unknown>
+  /** The context when it was abandoned. The services of its own agent are closed since, and `end` makes them again. */
+  readonly context: Context.Context<never>
+  /** The scope of its run, if it was interrupted. */
+  readonly scope?: string | undefined
+}
+
 export class NestedRuns {
   private counts: Map<string, number> | undefined
   private failures: Array<NestedRun & { readonly exit: Exit.Exit<never, unknown> }> | undefined
   private fibers: Set<Fiber.Fiber<unknown, unknown>> | undefined
+  private owed: Array<Owed> | undefined
+  private withdrawals: Array<Effect.Effect<void>> | undefined
+  /** Set when the run around them has ended; called when the last of them ends. */
+  private onLast: (() => void) | undefined
 
   /** Whether the run's steps are runs with ids of their own. */
   readonly hasSteps: boolean
@@ -59,6 +75,44 @@ export class NestedRuns {
 
   ended(fiber: Fiber.Fiber<unknown, unknown>): void {
     this.fibers?.delete(fiber)
+    if (!this.areRunning) this.onLast?.()
+  }
+
+  /** Notes that the run around them has ended. Calls `onLast` when the last of them ends. */
+  end(onLast: () => void = () => {}): void {
+    this.onLast = onLast
+  }
+
+  /** Whether the run around them has ended. */
+  get hasEnded(): boolean {
+    return this.onLast !== undefined
+  }
+
+  /** Notes the end of an agent that is abandoned. It is run when it is known that the run does not resume the agent. */
+  owe(owed: Owed): void {
+    ;(this.owed ??= []).push(owed)
+  }
+
+  /** Whether an end is owed. */
+  get owes(): boolean {
+    return this.owed !== undefined && this.owed.length > 0
+  }
+
+  /** Returns the ends that are owed and that a predicate is true for, once. */
+  takeOwed(isTaken: (owed: Owed) => boolean = () => true): ReadonlyArray<Owed> {
+    const all = this.owed ?? []
+    this.owed = all.filter((one) => !isTaken(one))
+    return all.filter(isTaken)
+  }
+
+  /** Notes the withdrawal of the questions of an agent that runs within the run other than as its tool. */
+  addQuestion(withdraw: Effect.Effect<void>): void {
+    ;(this.withdrawals ??= []).push(withdraw)
+  }
+
+  /** The withdrawals of their questions. */
+  get questions(): ReadonlyArray<Effect.Effect<void>> {
+    return this.withdrawals ?? []
   }
 
   /** Whether some of them run. */

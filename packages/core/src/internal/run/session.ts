@@ -5,14 +5,12 @@ import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import { type Checkpoint, version } from "../approval/snapshot.ts"
-import type { Waiting } from "./callResult.ts"
-import type { RequestedCall } from "./callResult.ts"
+import type { CallResult, RequestedCall, Waiting } from "./callResult.ts"
 import { Answers } from "./answers.ts"
 import { withoutUnkept } from "../foundation/idsWithin.ts"
 import type { Compacted, Said } from "./record.ts"
 import { storedLedgerAnswers } from "./ledgerAnswers.ts"
 import type { Run } from "./run.ts"
-import type { CallResult } from "./callResult.ts"
 import { decodePrompt, encodePrompt } from "../foundation/promptJson.ts"
 import type { DescribedTool } from "../approval/compareParts.ts"
 import type { Exchange } from "../foundation/exchange.ts"
@@ -98,7 +96,7 @@ export class Session {
       runId: run.id,
       agent: run.path.at(-1) ?? "",
       ...(run.parent === undefined ? undefined : { scope: run.scope }),
-      ...(run.skill === undefined ? undefined : { skill: run.skill }),
+      ...(run.reading.skill === undefined ? undefined : { skill: run.reading.skill }),
       transcript: encodePrompt(round?.transcript ?? this.transcript.resumable()),
       ...(this.replaced === undefined
         ? undefined
@@ -107,16 +105,16 @@ export class Session {
       ...(this.requestTools === undefined ? undefined : { requestTools: this.requestTools }),
       ...(this.isCorrected ? { corrected: true as const } : undefined),
       turn: this.turn,
-      usage: { ...run.usage },
+      usage: { ...run.counts.usage },
       budget: run.account.state(),
-      executed: run.executed.map((call) => ({ ...call })),
-      ...(run.done === undefined || run.done.size === 0 ? undefined : { done: run.done.state() }),
+      executed: run.counts.executed.map((call) => ({ ...call })),
+      ...(run.writes.done === undefined || run.writes.done.size === 0 ? undefined : { done: run.writes.done.state() }),
       ...(ledgerAnswers === undefined ? undefined : { ledgerAnswers }),
       failures: Object.fromEntries([...this.failures].map(([key, codes]) => [key, Object.fromEntries(codes)])),
       answers: this.answers.state(),
       callIds: [...this.callIds],
-      taintedBy: [...run.taintedBy],
-      hidden: Object.fromEntries(run.hidden),
+      taintedBy: [...run.reading.taintedBy],
+      hidden: Object.fromEntries(run.reading.hidden),
       ...(round === undefined ? undefined : {
         round: {
           calls: round.calls.map(({ id, name, params }) => ({ id, name, params: params as Schema.Json })),

@@ -4,7 +4,9 @@ import type { LedgerState } from "./account.ts"
 import { DoneWrite } from "./doneWrites.ts"
 import { addDone, revokeDone } from "./noteDone.ts"
 import type { ExecutedCall, RunUsage } from "./record.ts"
-import { addExecuted, type Run, use } from "./run.ts"
+import type { Run } from "./run.ts"
+import { addExecuted, use } from "./state/counts.ts"
+import { hideTool } from "./state/reading.ts"
 
 const Counts = Schema.Record(Schema.String, Schema.Number)
 
@@ -21,18 +23,8 @@ export const Used = Schema.Struct({
 /** What a part of a run has used, as it stands in a record. */
 export type Used = typeof Used.Type
 
-/** The run with a tally of its own: for a call, as others run beside it. */
-export const tallied = (run: Run): Run => ({
-  ...run,
-  tally: { usage: {}, executed: [], done: [], revoked: [] },
-  account: run.account.section(run.account.agent, {}),
-  get ended() {
-    return run.ended
-  }
-})
-
-/** What a run of {@link tallied} has used. */
-export const usedBy = ({ account, hidden, tally }: Run): Used => {
+/** What a section of a run has used. */
+export const usedBy = ({ account, counts: { tally }, reading: { hidden } }: Run): Used => {
   const { done, executed, revoked, usage } = tally!
   return {
     usage: { ...usage },
@@ -53,19 +45,19 @@ const difference = (before: Readonly<Record<string, number>>, now: Readonly<Reco
 
 /** Notes what a run has used; answers what it has used since. For what nothing of the run runs beside. */
 export const usedSince = (run: Run): () => Used => {
-  const usage = { ...run.usage }
+  const usage = { ...run.counts.usage }
   const budget: LedgerState = run.account.state()
   return () => {
     const { extended, retries, used } = run.account.state()
     return {
-      usage: difference(usage, run.usage as unknown as Record<string, number>),
+      usage: difference(usage, run.counts.usage as unknown as Record<string, number>),
       budget: {
         used: difference(budget.used, used),
         retries: difference(budget.retries, retries),
         extended: difference(budget.extended, extended)
       },
       executed: [],
-      hidden: Object.fromEntries(run.hidden)
+      hidden: Object.fromEntries(run.reading.hidden)
     }
   }
 }
@@ -77,5 +69,5 @@ export const countAgain = (run: Run, { budget, done = [], executed, hidden, revo
   for (const call of executed) addExecuted(run, call as unknown as ExecutedCall)
   for (const write of done) addDone(run, write, undefined)
   if (revoked !== undefined) revokeDone(run, revoked)
-  for (const [tool, until] of Object.entries(hidden)) run.hidden.set(tool, until)
+  for (const [tool, until] of Object.entries(hidden)) hideTool(run, tool, until)
 }

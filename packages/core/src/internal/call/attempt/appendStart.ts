@@ -4,7 +4,7 @@ import type { Step } from "./attemptState.ts"
 
 export const appendStart: Step = (attempt, next) => {
   const { key, run } = attempt
-  return run !== undefined && attempt.isNew && (run.journal !== undefined || run.writes !== undefined)
+  return run !== undefined && attempt.isNew && (run.journal !== undefined || run.writes.log !== undefined)
     ? recorded(run, attempt.attempted, key, () => next(attempt))
     : next(attempt)
 }

@@ -4,11 +4,11 @@ import * as Effect from "effect/Effect"
 import { CurrentRetryBudget } from "../../../RetryBudget.ts"
 import { before } from "../../foundation/sequence.ts"
 import * as Telemetry from "../../run/counters.ts"
-import { use } from "../../run/run.ts"
 import { refuse, withdraw } from "../refusal.ts"
 import { isGivenUp, noteStart } from "../repetition.ts"
 import type { Attempting, Step } from "./attemptState.ts"
 import { useMarks } from "../record/attempts.ts"
+import { use } from "../../run/state/counts.ts"
 
 export const chargeRetry: Step = (attempt, next) => {
   const { call, context, run, tool: { info } } = attempt

@@ -7,13 +7,13 @@ import { recordStart } from "../happened.ts"
 import { isPlainWrite, pathOfCall } from "../replay/attemptedCall.ts"
 import type { Step } from "./attemptState.ts"
 import { ledgerRefusals } from "./ledgerRefusals.ts"
+import { placedWrite, placeWrite } from "../../run/state/counts.ts"
 
 export const claimPlace: Step = (attempt, next) => {
   const { call: { record }, key, run, tool: { info } } = attempt
-  if (run?.withinCall === undefined || key !== undefined || !isPlainWrite(info)) return next(attempt)
-  const { started } = run.admitted
+  if (run?.start.withinCall === undefined || key !== undefined || !isPlainWrite(info)) return next(attempt)
   const place = pathOfCall(run, attempt.attempted)
-  const other = started.get(place)
+  const other = placedWrite(run, place)
   if (
     other !== undefined && other.write !== record.outcome &&
     (other.isRunning || (other.write.happened !== "no" && !other.write.isCompensated))
@@ -21,10 +21,6 @@ export const claimPlace: Step = (attempt, next) => {
     recordStart(run, record, "unknown", () => run.clock.currentTimeMillisUnsafe())
     return ledgerRefusals(attempt).unknown(0)
   }
-  const mine = { write: record.outcome, isRunning: true }
-  started.set(place, mine)
-  return Effect.onExit(next(attempt), () =>
-    Effect.sync(() => {
-      mine.isRunning = false
-    }))
+  const endWrite = placeWrite(run, place, record.outcome)
+  return Effect.onExit(next(attempt), () => Effect.sync(endWrite))
 }

@@ -1,6 +1,6 @@
 /** Marks of a call: the untrusted tools that were read within it, and the marks of its result. Most calls have none. */
 import type { Degraded } from "../../projection/degraded.ts"
-import { addTaint } from "../../run/run.ts"
+import { addTaint } from "../../run/state/reading.ts"
 
 export interface Marks {
   /** Untrusted tools that had been read within the call of the model before the present arguments were made. */

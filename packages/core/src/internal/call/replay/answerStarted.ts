@@ -4,7 +4,7 @@ import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import type { RecordedStart } from "../../run/recordedStart.ts"
 import { writeIn } from "../../run/begunWrites.ts"
-import { noteStartedWrite, type Run, use } from "../../run/run.ts"
+import type { Run } from "../../run/run.ts"
 import { openEntry } from "../attemptLog.ts"
 import { isWrite, type PassThrough } from "../execution.ts"
 import { begin, close, recordStart } from "../happened.ts"
@@ -13,6 +13,8 @@ import type { AttemptError } from "../attemptError.ts"
 import { endExecution, noteAnswer } from "../record/outcome.ts"
 import { refuse } from "../refusal.ts"
 import { type AttemptedCall, matchAttempt, pathOfCall, startsOf } from "./attemptedCall.ts"
+import { use } from "../../run/state/counts.ts"
+import { noteStartedWrite } from "../../run/state/writes.ts"
 
 /** Adds the write of an earlier execution to the log of its run, if it can be compensated. */
 const noteWrite = (

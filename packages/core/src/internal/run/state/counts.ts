@@ -1,0 +1,159 @@
+/** Counts of a run: its usage, the calls that it has executed, and the calls that run. */
+import * as RunUsage from "../../../RunUsage.ts"
+import type { DoneWrite } from "../doneWrites.ts"
+import type { ExecutedCall } from "../record.ts"
+import type { StartedWrite } from "./writes.ts"
+
+/** A write without a key of an agent within a call, at its place. */
+export interface PlacedWrite {
+  readonly write: StartedWrite
+  readonly isRunning: boolean
+}
+
+/** Calls that policies have admitted and that run; one for a run and everything nested in it. */
+export interface Admitted {
+  /** Grows with each call that is admitted. */
+  readonly version: number
+  /** The calls, by their records. */
+  readonly calls: ReadonlyMap<object, { readonly agentRunId: string; readonly arguments: unknown }> | undefined
+}
+
+class AdmittedCalls implements Admitted {
+  version = 0
+  calls: Map<object, { readonly agentRunId: string; readonly arguments: unknown }> | undefined = undefined
+  /** Attempts of one call that run at once share a place. */
+  placed: Map<string, PlacedWrite> | undefined = undefined
+}
+
+/** What is counted besides, for an entry of the journal. */
+export interface Tally {
+  readonly usage: Readonly<Record<string, number>>
+  readonly executed: ReadonlyArray<ExecutedCall>
+  readonly done: ReadonlyArray<DoneWrite>
+  /** Ids of writes that are to be compensated, because a person has rejected a later call. */
+  readonly revoked: ReadonlyArray<string>
+}
+
+class RunTally implements Tally {
+  readonly usage: Record<string, number> = {}
+  readonly executed: Array<ExecutedCall> = []
+  done: Array<DoneWrite> = []
+  readonly revoked: Array<string> = []
+}
+
+export interface Counts {
+  /** The usage of this agent and everything nested in it. */
+  readonly usage: RunUsage.RunUsage
+  /** The calls that reached an executor, of this agent and everything nested in it. */
+  readonly executed: ReadonlyArray<ExecutedCall>
+  readonly admitted: Admitted
+  /** Set in a section of the run, which is counted for itself as well. */
+  readonly tally: Tally | undefined
+}
+
+class State implements Counts {
+  readonly usage: { -readonly [K in keyof RunUsage.RunUsage]: RunUsage.RunUsage[K] }
+  readonly executed: Array<ExecutedCall>
+  readonly admitted: AdmittedCalls
+  readonly tally: RunTally | undefined
+
+  constructor(
+    usage: RunUsage.RunUsage,
+    executed: Array<ExecutedCall>,
+    admitted: AdmittedCalls,
+    tally: RunTally | undefined
+  ) {
+    this.usage = usage
+    this.executed = executed
+    this.admitted = admitted
+    this.tally = tally
+  }
+}
+
+/** A run, as far as it counts: each count goes to the runs around it as well. */
+export interface Counting {
+  readonly counts: Counts
+  readonly parent: Counting | undefined
+}
+
+/** Returns the counts of a run that starts, or of one that is resumed. */
+export const newCounts = (
+  parent: Counting | undefined,
+  before: { readonly usage: Partial<RunUsage.RunUsage>; readonly executed: ReadonlyArray<unknown> } | undefined
+): Counts =>
+  new State(
+    { ...RunUsage.none, ...before?.usage },
+    // Entries are continued, and the snapshot is its owner's.
+    before === undefined ? [] : before.executed.map((entry) => ({ ...entry as ExecutedCall })),
+    parent === undefined ? new AdmittedCalls() : own(parent).admitted,
+    undefined
+  )
+
+/** Returns the counts of a section of a run: they are the run's, with a tally. */
+export const sectionOf = (run: Pick<Counting, "counts">): Counts => {
+  const { admitted, executed, usage } = own(run)
+  return new State(usage, executed, admitted, new RunTally())
+}
+
+const own = (run: Pick<Counting, "counts">): State => run.counts as State
+
+/** Adds to the usage of a run and of all its parents. */
+export const use = (run: Counting | undefined, kind: keyof RunUsage.RunUsage, amount: number): void => {
+  for (let current = run; current !== undefined; current = current.parent) {
+    const { tally, usage } = own(current)
+    usage[kind] = (usage[kind] ?? 0) + amount
+    if (tally !== undefined) tally.usage[kind] = (tally.usage[kind] ?? 0) + amount
+  }
+}
+
+/** Adds an execution to the record of a run and of all its parents. */
+export const addExecuted = (run: Counting | undefined, entry: ExecutedCall): void => {
+  for (let current = run; current !== undefined; current = current.parent) {
+    const { executed, tally } = own(current)
+    executed.push(entry)
+    tally?.executed.push(entry)
+  }
+}
+
+/** Tallies a write that can be compensated. */
+export const tallyDone = (run: Counting, write: DoneWrite): void => {
+  own(run).tally?.done.push(write)
+}
+
+/** Takes a write out of the tally: it is compensated, or has not happened. */
+export const untallyDone = (run: Counting, id: string): void => {
+  const { tally } = own(run)
+  if (tally !== undefined) tally.done = tally.done.filter((write) => write.id !== id)
+}
+
+/** Tallies writes that are to be compensated. */
+export const tallyRevoked = (run: Counting, ids: ReadonlyArray<string>): void => {
+  own(run).tally?.revoked.push(...ids)
+}
+
+/** Notes a call that is admitted. */
+export const admitCall = (run: Counting, record: object, agentRunId: string, args: unknown): void => {
+  const { admitted } = own(run)
+  admitted.version++
+  ;(admitted.calls ??= new Map()).set(record, { agentRunId, arguments: args })
+}
+
+/** Forgets the admitted calls that a predicate is true for. */
+export const forgetAdmitted = (run: Counting, isOver: (record: object) => boolean): void => {
+  const { calls } = own(run).admitted
+  if (calls === undefined || calls.size === 0) return
+  for (const record of calls.keys()) if (isOver(record)) calls.delete(record)
+}
+
+/** Returns the write at a place. */
+export const placedWrite = (run: Counting, place: string): PlacedWrite | undefined =>
+  own(run).admitted.placed?.get(place)
+
+/** Places a write that starts. Returns an effect on the counts: it notes that the write has ended. */
+export const placeWrite = (run: Counting, place: string, write: StartedWrite): () => void => {
+  const placed = { write, isRunning: true }
+  ;(own(run).admitted.placed ??= new Map()).set(place, placed)
+  return () => {
+    placed.isRunning = false
+  }
+}
