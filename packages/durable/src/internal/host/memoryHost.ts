@@ -124,7 +124,7 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
           steps: steps.filter((step) => step.leg === leg),
           lastEpoch: steps.findLast(({ kind }) => kind !== "told")?.epoch ?? 0,
           ...(row === undefined ? { positions: 0, events: 0 } : endOf(row)),
-          decisions: epoch === undefined ? [] : decisionsOf(rows, { epoch, runId }, leg)
+          decisions: epoch === undefined || leg === 0 ? [] : decisionsOf(rows, { epoch, runId }, leg)
         }
       }),
     append: (steps) =>

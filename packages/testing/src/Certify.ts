@@ -1,0 +1,162 @@
+/**
+ * Certificates for hosts and logs of durable runs: whoever writes a `RunStore` of their own, for another database or engine, proves it with the laws that
+ * those of `@recourse/durable` keep. It needs `@recourse/durable`.
+ */
+import * as RunStore from "@recourse/durable/RunStore"
+import { Effect, type Layer, Random } from "effect"
+import { type Differs, NotCertified } from "./internal/certify/broken.ts"
+import * as Executions from "./internal/certify/executions.ts"
+import { HostOperations } from "./internal/certify/hostOperations.ts"
+import { logLaws } from "./internal/certify/logLaws.ts"
+
+export { NotCertified } from "./internal/certify/broken.ts"
+
+/** How much is tried. */
+export interface Options {
+  /** How many sequences of operations are drawn. Default: 30. */
+  readonly runs?: number | undefined
+  /** How many operations each has. Default: 40. */
+  readonly operations?: number | undefined
+  /** At how many of its operations an owner is disturbed, from the first on. Default: all. */
+  readonly disturbances?: number | undefined
+  /** Where chance begins. Default: 1. */
+  readonly seed?: number | undefined
+}
+
+/** What was tried without a law that is broken. */
+export interface Certificate {
+  readonly laws: ReadonlyArray<string>
+  /** How often each law was tried. */
+  readonly tried: Readonly<Record<string, number>>
+}
+
+interface Trying {
+  readonly store: RunStore.Store
+  readonly seed: number
+  readonly tried: Record<string, number>
+  /** A name for an agent or a run, which no store has. */
+  readonly name: () => string
+}
+
+const tryLaw = <A>(
+  { seed, tried }: Trying,
+  law: string,
+  effect: Effect.Effect<A, Differs | RunStore.RunStoreError>,
+  operations: () => ReadonlyArray<string> = () => []
+): Effect.Effect<A, NotCertified> =>
+  Effect.mapError(
+    Effect.tap(effect, () => Effect.sync(() => tried[law] = (tried[law] ?? 0) + 1)),
+    (error) =>
+      new NotCertified({
+        law,
+        problem: error._tag === "Differs" ? error.problem : `${error.message}: ${String(error.reason)}`,
+        operations: operations(),
+        seed
+      })
+  )
+
+/** Tries a law at one operation after another, until an owner has no more of them. */
+const atEach = (
+  trying: Trying,
+  law: string,
+  most: number,
+  one: typeof Executions.ownerChanges
+): Effect.Effect<void, NotCertified> =>
+  Effect.gen(function*() {
+    for (let at = 1; at <= most; at++) {
+      for (const isBehind of [false, true]) {
+        const name = trying.name()
+        const operations = () => [`disturbed ${isBehind ? "behind" : "before"} operation ${at}`]
+        const isReached = yield* tryLaw(trying, law, one(trying.store, name, at, isBehind), operations)
+        if (!isReached) return
+      }
+    }
+  })
+
+const certify = <E, R>(
+  layer: Layer.Layer<RunStore.RunStore, E, R>,
+  options: Options | undefined,
+  laws: (trying: Trying) => Effect.Effect<void, NotCertified>
+): Effect.Effect<Certificate, NotCertified | E, R> =>
+  Effect.gen(function*() {
+    const store = yield* RunStore.RunStore
+    const seed = options?.seed ?? 1
+    // Not drawn: a store may hold what an earlier check has left.
+    const unique = globalThis.crypto.randomUUID().slice(0, 8)
+    let names = 0
+    const trying: Trying = { store, seed, tried: {}, name: () => `certify ${unique} ${++names}` }
+    yield* laws(trying)
+    return { laws: Object.keys(trying.tried), tried: trying.tried }
+  }).pipe(Effect.provide(layer))
+
+/**
+ * Checks a host: who owns a run. Operations are drawn and compared with a reference model; and runs are executed while their owner changes at each of its
+ * operations and both processes live, while the host fails, without wake-ups, among processes of other versions, and while they are cancelled. The store may
+ * hold other runs: nothing of them is touched. It takes some 20 seconds over SQLite.
+ *
+ * **Example** (The host in memory)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { RunStore } from "@recourse/durable"
+ * import * as Certify from "@recourse/testing/Certify"
+ *
+ * const program = Certify.host(RunStore.layerMemory, { runs: 2, disturbances: 1 })
+ *
+ * const { laws } = await Effect.runPromise(program)
+ * laws.includes("owner_may_change") // => true
+ * ```
+ */
+export const host = <E, R>(
+  layer: Layer.Layer<RunStore.RunStore, E, R>,
+  options?: Options
+): Effect.Effect<Certificate, NotCertified | E, R> =>
+  certify(layer, options, (trying) =>
+    Effect.gen(function*() {
+      const { store } = trying
+      const { disturbances = 100, operations = 40, runs = 30 } = options ?? {}
+      for (let run = 0; run < runs; run++) {
+        const drawn = new HostOperations(store, trying.name())
+        const all = Effect.forEach(Array.from({ length: operations }), () => drawn.next, { discard: true })
+        yield* tryLaw(
+          trying,
+          "operations_keep_the_table",
+          Random.withSeed(all, `${trying.seed} ${run}`),
+          () => drawn.done
+        )
+      }
+      yield* tryLaw(trying, "lost_wake_ups_are_found", Executions.wakeUpsAreLost(store, trying.name()))
+      yield* tryLaw(trying, "others_leave_a_run_alone", Executions.mixedFleet(store, trying.name()))
+      for (const isDeaf of [false, true]) {
+        yield* tryLaw(trying, "cancelled_runs_end", Executions.cancelsAreHeard(store, trying.name(), isDeaf))
+      }
+      yield* atEach(trying, "owner_may_change", disturbances, Executions.ownerChanges)
+      yield* atEach(trying, "host_may_fail", disturbances, Executions.hostFails)
+    }))
+
+/**
+ * Checks a log: steps are read back as they were recorded, once, in order, and only from the owner of their run; so are events, signals and messages.
+ *
+ * **Example** (The log in memory)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { RunStore } from "@recourse/durable"
+ * import * as Certify from "@recourse/testing/Certify"
+ *
+ * const { laws } = await Effect.runPromise(Certify.runLog(RunStore.layerMemory))
+ * laws[0] // => "log_is_read_back"
+ * ```
+ */
+export const runLog = <E, R>(
+  layer: Layer.Layer<RunStore.RunStore, E, R>,
+  options?: Pick<Options, "seed">
+): Effect.Effect<Certificate, NotCertified | E, R> =>
+  certify(
+    layer,
+    options,
+    (trying) =>
+      Effect.forEach(Object.entries(logLaws), ([name, law]) => tryLaw(trying, name, law(trying.store, trying.name())), {
+        discard: true
+      })
+  )

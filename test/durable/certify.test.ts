@@ -1,0 +1,92 @@
+/** Certificates of the hosts and logs of the package; and what the laws find in ones that are broken. */
+import { assert, describe, it } from "@effect/vitest"
+import { RunStore } from "@recourse/durable"
+import * as Certify from "@recourse/testing/Certify"
+import { Effect, Layer } from "effect"
+import { sqlLayer } from "../support/connections.ts"
+import { sqlDatabases } from "../support/servers.ts"
+
+type Store = Layer.Layer<RunStore.RunStore, unknown>
+
+const shared = sqlDatabases.filter(({ isShared, name }) => isShared && !name.startsWith("M"))
+const stores = [
+  {
+    name: "memory",
+    open: () => Promise.resolve({ layer: RunStore.layerMemory as Store, close: () => Promise.resolve() })
+  },
+  ...shared.map(({ name, open }) => ({
+    name,
+    open: async () => {
+      const { address, close } = await open()
+      return { layer: RunStore.layerSql().pipe(Layer.provide(sqlLayer(address))) as Store, close }
+    }
+  }))
+]
+
+describe("a host of durable runs", () => {
+  for (const { name, open } of stores) {
+    it(`is certified, with its log: ${name}`, async () => {
+      const { close, layer } = await open()
+      const both = Effect.andThen(Certify.runLog(layer), Certify.host(layer))
+      const { tried } = await Effect.runPromise(both).finally(close)
+      assert.isAtLeast(tried["owner_may_change"]!, 10)
+      assert.isAtLeast(tried["host_may_fail"]!, 10)
+    }, 120_000)
+  }
+})
+
+/** Stores that break one rule each, and the law that finds it. */
+const broken: Readonly<
+  Record<string, readonly [law: string, breaks: (store: RunStore.Store) => Partial<RunStore.Store>]>
+> = {
+  "adds steps of a former owner": ["steps_are_added_once", (store) => ({
+    append: (steps) =>
+      Effect.flatMap(
+        Effect.forEach(steps, (step) =>
+          Effect.map(store.get(step.runId), (run) => ({ ...step, epoch: run?.epoch ?? step.epoch }))),
+        store.append
+      )
+  })],
+  "starts writes of cancelled runs": ["cancelled_runs_start_no_write", (store) => ({
+    append: (steps) => store.append(steps.map(({ startsWrite: _, ...step }) => step))
+  })],
+  "keeps the last signal": ["first_signal_stays", (store) => ({
+    signal: (runId, name, value) => Effect.as(store.signal(runId, name, value), true)
+  })],
+  "lets a former owner settle": ["operations_keep_the_table", (store) => ({
+    settle: (hold, leaving) =>
+      Effect.flatMap(store.get(hold.runId), (run) => store.settle({ ...hold, epoch: run?.epoch ?? 0 }, leaving))
+  })],
+  "decides a call twice": ["operations_keep_the_table", (store) => ({
+    decide: (runId, leg, decisions) => Effect.as(store.decide(runId, leg, decisions), { decidedBefore: undefined })
+  })],
+  "forgets decisions": ["operations_keep_the_table", (store) => ({
+    load: (run) => Effect.map(store.load(run), (loaded) => ({ ...loaded, decisions: [] }))
+  })],
+  "keeps runs of others": ["operations_keep_the_table", (store) => ({
+    take: (wanted) =>
+      Effect.map(store.take(wanted), (taken) => ({
+        ...taken,
+        held: (wanted.held ?? []).map(({ runId }) => ({ runId, isCancelled: false, isRead: false, hasPlace: true }))
+      }))
+  })],
+  "gives runs to other versions": ["others_leave_a_run_alone", (store) => ({
+    take: (wanted) => store.take({ ...wanted, agents: wanted.agents?.map((one) => ({ ...one, versions: ["1", "2"] })) })
+  })]
+}
+
+describe("a host that breaks a rule", () => {
+  for (const [what, [law, breaks]] of Object.entries(broken)) {
+    it(`is not certified: it ${what}`, async () => {
+      const layer = Layer.effect(
+        RunStore.RunStore,
+        Effect.map(RunStore.RunStore, (store) => ({ ...store, ...breaks(store) }))
+      ).pipe(Layer.provide(RunStore.layerMemory))
+      const options = { runs: 20, disturbances: 0 }
+      const error = await Effect.runPromise(Effect.flip(
+        Effect.andThen(Certify.runLog(layer), Certify.host(layer, options))
+      ))
+      assert.deepEqual([error._tag, error.law], ["NotCertified", law], error.message)
+    }, 60_000)
+  }
+})
