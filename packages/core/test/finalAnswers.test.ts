@@ -152,6 +152,19 @@ describe("what a provider is asked for", () => {
       assert.deepStrictEqual(yield* agent.run("x").pipe(Effect.provide(answers)), [{ title: "t" }])
     }))
 
+  it.effect("is changed by a provider once for all answers of an agent", () =>
+    Effect.gen(function*() {
+      let changes = 0
+      const agent = Agent.make("a", { output: List })
+      const answers = provider(`{"answer":[{"title":"t","note":null}]}`, (schema) => {
+        changes++
+        return OpenAiStructuredOutput.toCodecOpenAI(schema)
+      })
+      const runs = Effect.forEach([1, 2, 3], () => agent.run("x"))
+      assert.deepStrictEqual(yield* Effect.provide(runs, answers), [[{ title: "t" }], [{ title: "t" }], [{ title: "t" }]])
+      assert.strictEqual(changes, 1)
+    }))
+
   it.effect("is nothing that a provider's way with schemas can end the run by: an answer that does not fit is one", () =>
     Effect.gen(function*() {
       const answers = provider(`{"title":1}`, () => {

@@ -64,3 +64,28 @@ describe("the definitions of a request", () => {
       assert.strictEqual(described((yield* ask(find(schema, "Two"))).tools), "Two")
     }))
 })
+
+describe("the format of a request", () => {
+  it.effect("is made of its schema once for all requests", () =>
+    Effect.gen(function*() {
+      let conversions = 0
+      const schema = Schema.Struct({ name: Schema.String })
+      const { ast } = schema
+      Object.defineProperty(schema, "ast", {
+        get: () => {
+          if (new Error().stack?.includes("jsonSchemaOf") === true) conversions++
+          return ast
+        }
+      })
+      const object = { body: JSON.stringify({ choices: [{ message: { content: `{"name":"a"}` }, finish_reason: "stop" }] }) }
+      const seen: Array<HttpClientRequest.HttpClientRequest> = []
+      const once = LanguageModel.generateObject({ prompt: "Hello", schema })
+      yield* Effect.forEach([1, 2, 3], () => once).pipe(Effect.provide(answering(object, {}, seen)))
+      assert.strictEqual(seen.length, 3)
+      assert.deepStrictEqual(bodyOf(seen[2]!), bodyOf(seen[0]!))
+      assert.isAbove(conversions, 0)
+      const before = conversions
+      yield* once.pipe(Effect.provide(answering(object, {}, seen)))
+      assert.strictEqual(conversions, before)
+    }))
+})

@@ -71,9 +71,13 @@ export const outputReader = (schema: Schema.Top): OutputReader => {
     isWrapped(value)
       ? isObject ? orElse(decode(value), () => decode(value[key])) : orElse(decode(value[key]), () => decode(value))
       : decode(value)
+  /** Decoders of the changed schemas: a provider changes a schema in the same way each time. */
+  const decoders = new WeakMap<CodecTransformer, (value: unknown) => Reading>()
   const transformed = (value: unknown, transformer: CodecTransformer): Reading =>
     Effect.suspend(() => {
-      const read = decoder(transformer(format as never).codec as unknown as Schema.Top)(value)
+      const decode = decoders.get(transformer) ?? decoder(transformer(format as never).codec as unknown as Schema.Top)
+      decoders.set(transformer, decode)
+      const read = decode(value)
       return isObject ? read : Effect.map(read, Result.map((value) => (value as Wrapped)[key]))
     }).pipe(Effect.catchDefect(() => Effect.succeed(Result.fail([]))))
   const read = (value: unknown, transformer: CodecTransformer | undefined): Reading =>

@@ -97,6 +97,19 @@ interface Format {
 
 const anyText = Result.succeed<Format>({ field: undefined, instructions: [] })
 
+type JsonSchema = ReturnType<typeof toCodecOpenAI>["jsonSchema"]
+
+/** JSON schemas of formats, by the format's schema: a correction and each later run ask for the same one. */
+const jsonSchemas = new WeakMap<object, JsonSchema>()
+
+const jsonSchemaOf = (schema: Schema.Codec<unknown>): JsonSchema => {
+  const known = jsonSchemas.get(schema)
+  if (known !== undefined) return known
+  const { jsonSchema } = toCodecOpenAI(schema)
+  jsonSchemas.set(schema, jsonSchema)
+  return jsonSchema
+}
+
 const responseFormat = (
   format: Options["responseFormat"],
   quirks: Quirks
@@ -105,7 +118,7 @@ const responseFormat = (
   return Result.map(
     Result.try({
       // The type of `schema` says nothing of its services; the codec is not run here.
-      try: () => toCodecOpenAI(format.schema as unknown as Schema.Codec<unknown>).jsonSchema,
+      try: () => jsonSchemaOf(format.schema as unknown as Schema.Codec<unknown>),
       catch: (error) =>
         new AiError.UnsupportedSchemaError({
           description: error instanceof Error ? error.message : "The schema has no JSON schema"
