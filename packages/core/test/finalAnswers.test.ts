@@ -161,7 +161,9 @@ describe("what a provider is asked for", () => {
         return OpenAiStructuredOutput.toCodecOpenAI(schema)
       })
       const runs = Effect.forEach([1, 2, 3], () => agent.run("x"))
-      assert.deepStrictEqual(yield* Effect.provide(runs, answers), [[{ title: "t" }], [{ title: "t" }], [{ title: "t" }]])
+      assert.deepStrictEqual(yield* Effect.provide(runs, answers), [[{ title: "t" }], [{ title: "t" }], [{
+        title: "t"
+      }]])
       assert.strictEqual(changes, 1)
     }))
 

@@ -77,7 +77,9 @@ describe("the format of a request", () => {
           return ast
         }
       })
-      const object = { body: JSON.stringify({ choices: [{ message: { content: `{"name":"a"}` }, finish_reason: "stop" }] }) }
+      const object = {
+        body: JSON.stringify({ choices: [{ message: { content: `{"name":"a"}` }, finish_reason: "stop" }] })
+      }
       const seen: Array<HttpClientRequest.HttpClientRequest> = []
       const once = LanguageModel.generateObject({ prompt: "Hello", schema })
       yield* Effect.forEach([1, 2, 3], () => once).pipe(Effect.provide(answering(object, {}, seen)))

@@ -7,47 +7,12 @@ import type * as Response from "effect/ai/Response"
 import * as Prompt from "effect/ai/Prompt"
 import { before } from "../foundation/sequence.ts"
 import { operatorMessage } from "../run/failure.ts"
-import { emit, type EventBody, type Run } from "../run/run.ts"
+import { emit, emitWhole, type Run } from "../run/run.ts"
 import { finishOf, isCall, isContent, textOf, tokensOf } from "./parts.ts"
+import { wholePartEvent } from "./wholePartEvent.ts"
 import { keepRequest } from "../run/state/reading.ts"
 
 type Part = "text" | "reasoning"
-
-/** What a part of an answer tells, besides text and calls that grow. */
-const whole = (turn: number, part: Response.AnyPart): EventBody | undefined => {
-  switch (part.type) {
-    case "source":
-      return {
-        _tag: "ModelSource",
-        turn,
-        sourceId: part.id,
-        title: part.title,
-        ...(part.sourceType === "url" ? { url: String(part.url) } : {
-          mediaType: part.mediaType,
-          ...(part.fileName === undefined ? undefined : { fileName: part.fileName })
-        })
-      }
-    case "file":
-      return { _tag: "ModelFile", turn, mediaType: part.mediaType, data: part.data }
-    case "tool-call":
-      return part.providerExecuted
-        ? { _tag: "ProviderToolCall", turn, callId: part.id, tool: part.name, arguments: JSON.stringify(part.params) }
-        : undefined
-    case "tool-result":
-      return part.providerExecuted && !part.preliminary
-        ? {
-          _tag: "ProviderToolResult",
-          turn,
-          callId: part.id,
-          tool: part.name,
-          isFailure: part.isFailure,
-          result: part.encodedResult
-        }
-        : undefined
-    default:
-      return undefined
-  }
-}
 
 /** Tells what happens in one model call. */
 export class TurnEvents {
@@ -59,6 +24,9 @@ export class TurnEvents {
   heard: ReadonlyArray<Response.AnyPart> = []
   private isOpen = false
   private openParts: Set<`${Part} ${string}`> | undefined
+  private lastGrown:
+    | { readonly kind: Part; readonly id: string; readonly open: `${Part} ${string}`; readonly partId: string }
+    | undefined
   /** Calls whose arguments are told as they come. */
   private growing: Map<string, string> | undefined
   private readonly keepsId: (callId: string) => boolean
@@ -248,18 +216,40 @@ export class TurnEvents {
         }))
       }
       default: {
-        const body = whole(turn, part)
+        const body = wholePartEvent(turn, part)
         return body === undefined ? Effect.void : emit(run, () => body)
       }
     }
   }
 
   private delta(kind: Part, id: string, delta: string): Effect.Effect<void> {
-    return emit(this.run, () => {
-      ;(this.openParts ??= new Set()).add(`${kind} ${id}`)
-      const { turn } = this
-      return { _tag: kind === "text" ? "TextDelta" : "ReasoningDelta", turn, partId: `${turn}:${id}`, delta }
-    })
+    const { run, turn } = this
+    const _tag = kind === "text" ? "TextDelta" : "ReasoningDelta"
+    if (run.parent !== undefined) {
+      return emit(run, () => ({ _tag, turn, partId: this.grown(kind, id), delta }))
+    }
+    // There is one for each piece of an answer: an event that is written out costs a third of one that is put together.
+    return emitWhole(run, ({ agentRunId, id: runId, path }, sequence, at) => ({
+      runId,
+      agentRunId,
+      path,
+      sequence,
+      at,
+      _tag,
+      turn,
+      partId: this.grown(kind, id),
+      delta
+    }))
+  }
+
+  /** Notes that a part grows, and returns its id in events. Most pieces are of the part that grew last. */
+  private grown(kind: Part, id: string): string {
+    const last = this.lastGrown
+    if (last?.kind === kind && last.id === id && this.openParts?.has(last.open) === true) return last.partId
+    const open = `${kind} ${id}` as const
+    ;(this.openParts ??= new Set()).add(open)
+    this.lastGrown = { kind, id, open, partId: `${this.turn}:${id}` }
+    return this.lastGrown.partId
   }
 
   private partEnd(kind: Part, id: string): Effect.Effect<void> {

@@ -58,26 +58,32 @@ type WithoutCommon<E> = E extends unknown ? Omit<E, "runId" | "agentRunId" | "pa
 /** An event without what every event has. */
 export type EventBody = WithoutCommon<AgentEvent>
 
-/** Sends an event to the listeners of the run, in one step; builds nothing without listeners. */
-export const emit = (run: Run | undefined, body: () => EventBody): Effect.Effect<void> => {
+/** Sends an event to the listeners of the run, in one step. `make` builds the whole event, and nothing is built without listeners. */
+export const emitWhole = (
+  run: Run | undefined,
+  make: (run: Run, sequence: number, at: number) => AgentEvent
+): Effect.Effect<void> => {
   const audience = run?.audience
   if (audience === undefined) return Effect.void
   return Effect.withFiber((fiber) => {
     const { told } = audience
     if (told.isOver) return Effect.void
-    const { agentRunId, clock, id, parent, path, start: { withinCall } } = run!
-    const event = {
-      runId: id,
-      agentRunId,
-      ...(parent === undefined ? undefined : {
-        parent: { agentRunId: parent.agentRunId, ...(withinCall === undefined ? undefined : { callId: withinCall.id }) }
-      }),
-      path,
-      sequence: told.events++,
-      at: clock.currentTimeMillisUnsafe(),
-      ...body()
-    } as AgentEvent
+    const event = make(run!, told.events++, run!.clock.currentTimeMillisUnsafe())
     if (event._tag === "RunFinished") told.isOver = true
     return tell(audience, event, fiber)
   })
 }
+
+/** Sends an event to the listeners of the run, in one step; `body` is what other events do not have. */
+export const emit = (run: Run | undefined, body: () => EventBody): Effect.Effect<void> =>
+  emitWhole(run, ({ agentRunId, id, parent, path, start: { withinCall } }, sequence, at) => ({
+    runId: id,
+    agentRunId,
+    ...(parent === undefined ? undefined : {
+      parent: { agentRunId: parent.agentRunId, ...(withinCall === undefined ? undefined : { callId: withinCall.id }) }
+    }),
+    path,
+    sequence,
+    at,
+    ...body()
+  } as AgentEvent))
