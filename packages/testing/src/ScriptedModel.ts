@@ -281,14 +281,15 @@ export const make = (
       return pace === undefined ? parts : Stream.tap(parts, () => Effect.sleep(pace))
     }
 
-    const broken = AiError.make({ module: "ScriptedModel", method: "call", reason: cutOff() })
+    // Made when it is needed: an error holds the frames below it, and all that these can reach.
+    const broken = () => AiError.make({ module: "ScriptedModel", method: "call", reason: cutOff() })
 
     const model = yield* ModelProvider.make({
       generateText: (options) =>
         next(options, false).pipe(
           Effect.flatMap(played),
           Effect.flatMap((turn) =>
-            turn._tag === "Cut" ? Effect.fail(broken) : Effect.sync(() => [...partsOf(turn, nextId)])
+            turn._tag === "Cut" ? Effect.failSync(broken) : Effect.sync(() => [...partsOf(turn, nextId)])
           )
         ),
       streamText: (options) =>
@@ -297,7 +298,7 @@ export const make = (
           Effect.map((turn) => {
             if (turn._tag === "Answer") return streamed(turn)
             const parts = streamed(turn.answer, turn.after)
-            return turn.clean ? parts : Stream.concat(parts, Stream.fail(broken))
+            return turn.clean ? parts : Stream.concat(parts, Stream.failSync(broken))
           }),
           Stream.unwrap
         )
