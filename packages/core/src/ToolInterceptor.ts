@@ -1,6 +1,6 @@
 /**
- * Tool interceptor: stands between an attempt of a tool call and the tool's executor, or between a run that undoes what it has done and the
- * tool's `compensate`. Empty, unless a test sets one.
+ * Tool interceptor: stands between an attempt of a tool call and the tool's executor, between a run that undoes what it has done and the
+ * tool's `compensate`, or between a call under a key and the tool's `reconcile`. Empty, unless a test sets one.
  *
  * It is inside the attempt's timeout, budget, record and error typing, so recovery cannot tell it from the executor.
  */
@@ -111,3 +111,36 @@ export type CompensationIntercept = (
 export const CompensationInterceptor: Context.Reference<CompensationIntercept | undefined> = Context.Reference<
   CompensationIntercept | undefined
 >("@recourse/core/CompensationInterceptor", { defaultValue: () => undefined })
+
+/** A call that is about to be looked for at its service. */
+export interface Reconciliation {
+  readonly tool: string
+  readonly callId: string
+  /** The arguments, decoded. */
+  readonly params: unknown
+}
+
+/** Makes another look-up of a look-up. */
+export type ReconciliationIntercept = (
+  reconciliation: Reconciliation,
+  reconcile: Effect.Effect<unknown, unknown, unknown>
+) => Effect.Effect<unknown, unknown, unknown>
+
+/**
+ * Wraps every run of a tool's `reconcile`. None by default. What it fails with is that of `reconcile`: the outcome stays unknown.
+ *
+ * **Example** (The service does not answer)
+ *
+ * ```ts
+ * import { Context, Effect } from "effect"
+ * import { ToolInterceptor } from "@recourse/core"
+ *
+ * const down: ToolInterceptor.ReconciliationIntercept = () => Effect.fail("down")
+ * const context = Context.make(ToolInterceptor.ReconciliationInterceptor, down)
+ *
+ * Context.get(context, ToolInterceptor.ReconciliationInterceptor) === down // => true
+ * ```
+ */
+export const ReconciliationInterceptor: Context.Reference<ReconciliationIntercept | undefined> = Context.Reference<
+  ReconciliationIntercept | undefined
+>("@recourse/core/ReconciliationInterceptor", { defaultValue: () => undefined })

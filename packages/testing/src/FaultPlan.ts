@@ -173,8 +173,33 @@ export const StoreFault = Schema.Union([
 /** What can go wrong with an operation of a store. */
 export type StoreFault = typeof StoreFault.Type
 
+/**
+ * The callbacks of a program that can fail: `compensate` and `reconcile` of a tool, and the `audit`, which is given each record.
+ */
+export const Callback = Schema.Literals(["compensate", "reconcile", "audit"])
+
+/** The callbacks of a program that can fail. */
+export type Callback = typeof Callback.Type
+
+/**
+ * What can go wrong with a callback.
+ *
+ * - `callback_fails`: it fails, and nothing was done; an audit has no error to fail with, and dies. `callback_answer_lost`: it was done, and fails.
+ * - `callback_dies`: it dies. `callback_hangs`: no answer. `callback_interrupted`: it is interrupted.
+ */
+export const CallbackFault = Schema.Union([
+  fault("callback_fails", {}),
+  fault("callback_answer_lost", {}),
+  fault("callback_dies", {}),
+  fault("callback_hangs", {}),
+  fault("callback_interrupted", {})
+])
+
+/** What can go wrong with a callback. */
+export type CallbackFault = typeof CallbackFault.Type
+
 const when = {
-  /** The execution, model call, question, request or operation with which it begins. Default: 1, the first. */
+  /** The execution, model call, question, request, operation or call of a callback with which it begins. Default: 1, the first. */
   from: counting.pipe(Schema.withDecodingDefaultKey(Effect.succeed(1), { encodingStrategy: "passthrough" })),
   /** For how many in a row it may happen. Default: 1. */
   times: counting.pipe(Schema.withDecodingDefaultKey(Effect.succeed(1), { encodingStrategy: "passthrough" })),
@@ -197,13 +222,22 @@ export const ModelInjection = Schema.Struct({ fault: ModelFault, ...when })
 /** A fault of a store, and when it happens. */
 export const StoreInjection = Schema.Struct({ store: Store, fault: StoreFault, ...when })
 
+/** A fault of a callback, and when it happens: of a `tool`, or of the audit. */
+export const CallbackInjection = Schema.Struct({
+  callback: Callback,
+  tool: Schema.optionalKey(Schema.String),
+  fault: CallbackFault,
+  ...when
+})
+
 /** A fault, where and when it happens. */
 export const Injection = Schema.Union([
   ToolInjection,
   ApprovalInjection,
   ServiceInjection,
   ModelInjection,
-  StoreInjection
+  StoreInjection,
+  CallbackInjection
 ])
 
 /** A fault, where and when it happens. */
@@ -255,6 +289,29 @@ export const onStore = (store: Store, fault: StoreFault, options?: When): Inject
   ...at(options)
 })
 
+/** A fault of a tool's `compensate`: when it is called first, unless told otherwise. */
+export const onCompensate = (tool: string, fault: CallbackFault, options?: When): Injection => ({
+  callback: "compensate",
+  tool,
+  fault,
+  ...at(options)
+})
+
+/** A fault of a tool's `reconcile`: when it is called first, unless told otherwise. */
+export const onReconcile = (tool: string, fault: CallbackFault, options?: When): Injection => ({
+  callback: "reconcile",
+  tool,
+  fault,
+  ...at(options)
+})
+
+/** A fault of the audit: at its first record, unless told otherwise. */
+export const onAudit = (fault: CallbackFault, options?: When): Injection => ({
+  callback: "audit",
+  fault,
+  ...at(options)
+})
+
 /** A fault of the model: at its first call, unless told otherwise. */
 export const onModel = (fault: ModelFault, options?: When): Injection => ({ fault, ...at(options) })
 
@@ -300,14 +357,20 @@ const line = (injection: Injection): string => {
   const { from, times, probability } = injection
   const unit = "store" in injection
     ? "operation"
-    : isOfModel(injection)
+    : isOfModel(injection) || isOfCallback(injection)
     ? "call"
     : isOfApproval(injection)
     ? "question"
     : isOfService(injection)
     ? "request"
     : "execution"
-  const place = "tool" in injection ? shown(injection.tool) : "store" in injection ? injection.store : "model"
+  const place = isOfCallback(injection)
+    ? callbackName(injection.callback, injection.tool === undefined ? undefined : shown(injection.tool))
+    : "tool" in injection
+    ? shown(injection.tool)
+    : "store" in injection
+    ? injection.store
+    : "model"
   return [
     `${place}: ${type}`,
     ...(Object.keys(fields).length === 0 ? [] : [JSON.stringify(fields)]),
@@ -337,9 +400,20 @@ export const serviceFaults: ReadonlyArray<string> = typesOf(ServiceFault)
 /** The names of all faults of stores. */
 export const storeFaults: ReadonlyArray<string> = typesOf(StoreFault)
 
+/** The names of all faults of callbacks. */
+export const callbackFaults: ReadonlyArray<string> = typesOf(CallbackFault)
+
+/** The name of a callback: `"pay.compensate"`, `"audit"`. */
+export const callbackName = (callback: Callback, tool: string | undefined): string =>
+  tool === undefined ? callback : `${tool}.${callback}`
+
 /** Whether an injection is about the model. */
 export const isOfModel = (injection: Injection): injection is typeof ModelInjection.Type =>
-  !("tool" in injection) && !("store" in injection)
+  !("tool" in injection) && !("store" in injection) && !("callback" in injection)
+
+/** Whether an injection is about a callback. */
+export const isOfCallback = (injection: Injection): injection is typeof CallbackInjection.Type =>
+  "callback" in injection
 
 /** Whether an injection is about what a person says. */
 export const isOfApproval = (injection: Injection): injection is typeof ApprovalInjection.Type =>

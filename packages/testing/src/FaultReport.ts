@@ -96,7 +96,8 @@ export const json = (report: SuiteReport): string =>
       cases: report.cases.map(({ observation: _, ...one }) => ({
         ...one,
         tool: one.tool ?? null,
-        store: one.store ?? null
+        store: one.store ?? null,
+        callback: one.callback ?? null
       }))
     },
     undefined,

@@ -1,4 +1,5 @@
 /** Fault suites as files: each case injects a fault into a tool and names the expected outcome. */
+/* oxlint-disable max-lines -- a suite, its errors and its report are one module to its users */
 import { Effect, Result, Schema } from "effect"
 import * as Expectation from "./Expectation.ts"
 import * as FaultPlan from "./FaultPlan.ts"
@@ -9,7 +10,7 @@ import type { Subject } from "./Subject.ts"
 
 /**
  * A case as it stands in the file. `fault` is one of the faults of `FaultPlan`, with `times`, `from` and `probability`
- * beside its own fields. It is a fault of the `tool`, of the `store`, or else of the model. `expected` is the name of an expectation, or several.
+ * beside its own fields. It is a fault of the `tool`, of its `callback`, of the `store`, or else of the model. `expected` is the name of an expectation, or several.
  * `scenario` names the subject's scenario that is played; else it is the one of the tool's name, else `default`. Tools, faults and
  * expectations may be spelt otherwise: `crm.lookup`, `tool.timeout`, `network-error`, `RATE_LIMITED`.
  */
@@ -18,6 +19,8 @@ export const Case = Schema.Struct({
   tool: Schema.optionalKey(Schema.String),
   /** `ledger`, the store of idempotency keys, or `resumptions`, which says whether a paused run has gone on. */
   store: Schema.optionalKey(Schema.String),
+  /** `compensate` or `reconcile` of the `tool`, or `audit`. */
+  callback: Schema.optionalKey(Schema.String),
   fault: Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [Schema.Record(Schema.String, Schema.Unknown)]),
   expected: Schema.Union([Schema.String, Schema.NonEmptyArray(Schema.String)]),
   scenario: Schema.optionalKey(Schema.String),
@@ -45,6 +48,8 @@ export class SuiteError extends Schema.TaggedError<SuiteError>()("SuiteError", {
     "unknown tool",
     "unknown store",
     "tool and store",
+    "unknown callback",
+    "callback of no tool",
     "unknown expectation",
     "unknown scenario",
     "duplicate id"
@@ -70,6 +75,7 @@ export interface CaseReport {
   readonly id: string
   readonly tool: string | undefined
   readonly store: FaultPlan.Store | undefined
+  readonly callback: FaultPlan.Callback | undefined
   readonly fault: string
   readonly expected: ReadonlyArray<string>
   readonly passed: boolean
@@ -77,7 +83,7 @@ export interface CaseReport {
   readonly misses: ReadonlyArray<string>
   /** How the run ended: `success`, `interrupted`, `defect`, or the tag of its error. */
   readonly outcome: string
-  /** Attempts of the tool, operations of the store, or calls of the model. */
+  /** Attempts of the tool, calls of its callback, operations of the store, or calls of the model. */
   readonly attempts: number
   readonly sideEffects: number
   /** Virtual milliseconds. */
@@ -113,6 +119,7 @@ interface Prepared {
   readonly case: Case
   readonly tool: string | undefined
   readonly store: FaultPlan.Store | undefined
+  readonly callback: FaultPlan.Callback | undefined
   readonly fault: string
   readonly scenario: string
   readonly plan: FaultPlan.FaultPlan
@@ -137,8 +144,18 @@ const prepare = <In, Out, E>(
     if (one.store !== undefined && store === undefined) return yield* error("unknown store", one.store, stores, id)
     if (tool !== undefined && store !== undefined) return yield* error("tool and store", `${tool}, ${store}`, [], id)
 
+    const callbacks = FaultPlan.Callback.literals
+    const callback = one.callback === undefined ? undefined : meant(one.callback, callbacks)
+    const isOfTool = callback !== undefined && callback !== "audit"
+    if (one.callback !== undefined) {
+      if (callback === undefined) return yield* error("unknown callback", one.callback, callbacks, id)
+      if (isOfTool !== (tool !== undefined)) return yield* error("callback of no tool", callback, [], id)
+    }
+
     const { from, probability, times, ...written } = one.fault
-    const [faults, kind] = tool !== undefined
+    const [faults, kind] = callback !== undefined
+      ? [FaultPlan.callbackFaults, "callback"] as const
+      : tool !== undefined
       ? [[...FaultPlan.toolFaults, ...FaultPlan.approvalFaults, ...FaultPlan.serviceFaults], "tool"] as const
       : store !== undefined
       ? [FaultPlan.storeFaults, "store"] as const
@@ -146,7 +163,7 @@ const prepare = <In, Out, E>(
     const type = meant(written.type, faults, kind) ?? meant(`${kind}_${written.type}`, faults)
     if (type === undefined) return yield* error("unknown fault", written.type, faults, id)
     const fault = { ...written, type }
-    const injection = { tool, store, fault, from, probability, times }
+    const injection = { tool, store, callback, fault, from, probability, times }
     const known = Object.entries(injection).filter(([, value]) => value !== undefined)
     const plan = yield* Schema.decodeUnknownEffect(FaultPlan.FaultPlan)(
       { seed: one.seed ?? 1, injections: [Object.fromEntries(known)] },
@@ -168,7 +185,7 @@ const prepare = <In, Out, E>(
     if (!Object.hasOwn(subject.scenarios, scenario)) {
       return yield* error("unknown scenario", scenario, Object.keys(subject.scenarios), id)
     }
-    return { case: one, tool, store, fault: type, scenario, plan, expected }
+    return { case: one, tool, store, callback, fault: type, scenario, plan, expected }
   })
 
 const prepareAll = <In, Out, E>(
@@ -182,12 +199,11 @@ const prepareAll = <In, Out, E>(
     : Effect.fail(error("duplicate id", twice.id))
 }
 
-const sum = (numbers: Iterable<number>): number => [...numbers].reduce((sum, number) => sum + number, 0)
-
 const runCase = <In, Out, E>(subject: Subject<In, Out, E>, prepared: Prepared): Effect.Effect<CaseReport> =>
   Effect.map(Simulation.run(subject, subject.scenarios[prepared.scenario]!, { plan: prepared.plan }), (observation) => {
-    const { case: { id }, expected, fault, store, tool } = prepared
-    const place = tool ?? store ?? "the model"
+    const { callback, case: { id }, expected, fault, store, tool } = prepared
+    const name = callback === undefined ? undefined : FaultPlan.callbackName(callback, tool)
+    const place = name ?? tool ?? store ?? "the model"
     const misses = observation.injected.length === 0
       ? [`the fault was not injected: ${place} was not called as often`]
       : !observation.injected.some(({ applied }) => applied)
@@ -202,16 +218,19 @@ const runCase = <In, Out, E>(subject: Subject<In, Out, E>, prepared: Prepared): 
       id,
       tool,
       store,
+      callback,
       fault,
       expected: expected.map(([name]) => name),
       passed: misses.length === 0,
       misses,
       outcome: Simulation.outcome(observation),
-      attempts: store !== undefined
+      attempts: name !== undefined
+        ? observation.callbacksOf[name] ?? 0
+        : store !== undefined
         ? observation.operationsOf[store]
         : tool === undefined
         ? observation.events.filter(({ _tag }) => _tag === "ModelTurnStarted").length
-        : sum(Simulation.attempts(observation, tool).values()),
+        : [...Simulation.attempts(observation, tool).values()].reduce((sum, times) => sum + times, 0),
       sideEffects: observation.sideEffects.filter(({ duplicate }) => !duplicate).length,
       elapsed: observation.elapsed,
       observation

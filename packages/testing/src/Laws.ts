@@ -12,6 +12,7 @@ import * as FaultPlan from "./FaultPlan.ts"
 import type { TestRunner } from "./FaultSuite.ts"
 import { Agent, type AgentEvent } from "@recourse/core"
 import { type Besides, type Counts, coverage, type Missed } from "./internal/laws/coverage.ts"
+import { callbackLaws } from "./internal/laws/callbackLaws.ts"
 import type { Law, Trial } from "./internal/laws/law.ts"
 import { pauseLaws } from "./internal/laws/pauseLaws.ts"
 import { type Basics, basics, type Case } from "./internal/laws/basics.ts"
@@ -39,6 +40,7 @@ export const all = {
   ...ofWorld,
   ...ofRuns,
   ...pauseLaws,
+  ...callbackLaws,
   same_seed_same_keys
 } as const satisfies Readonly<Record<string, Law>>
 
@@ -78,7 +80,7 @@ export interface LawsReport {
   readonly laws: ReadonlyArray<string>
   /** How often each fault was injected. */
   readonly injected: Readonly<Record<string, number>>
-  /** How often each fault was injected into each tool, each store and the `"model"`, and changed something. */
+  /** How often each fault was injected into each tool, store and callback (`"pay.compensate"`, `"audit"`) and the `"model"`, and changed something. */
   readonly met: Counts
   /** The faults that were injected nowhere, and why: what was not proven. */
   readonly missed: ReadonlyArray<Missed>
@@ -124,7 +126,10 @@ export class LawBroken extends Schema.TaggedError<LawBroken>()("LawBroken", {
   }
 }
 
-/** The tools about whose calls a person may be asked, as they declare it and as runs without faults show, and the stores that these use. */
+/**
+ * The tools about whose calls a person may be asked, as they declare it and as runs without faults show, the stores that these use, and the
+ * callbacks that tools declare. Runs with decisions give the audit records.
+ */
 const besides = <In, Out, E>(
   subject: Subject<In, Out, E>,
   faultless: ReadonlyArray<Simulation.Observation>
@@ -146,7 +151,16 @@ const besides = <In, Out, E>(
       const operations = Math.max(...faultless.map(({ operationsOf }) => operationsOf[store]))
       return operations === 0 ? [] : [[store, operations] as const]
     })
-  )
+  ),
+  callbacks: [
+    ...subject.tools.flatMap(({ info: { compensation }, name: tool }) =>
+      compensation === undefined ? [] : [
+        { callback: "compensate", tool } as const,
+        ...(compensation.canReconcile ? [{ callback: "reconcile", tool } as const] : [])
+      ]
+    ),
+    ...(faultless.some(({ audit }) => audit.length > 0) ? [{ callback: "audit" } as const] : [])
+  ]
 })
 
 const CaseJson = Schema.fromJsonString(
@@ -275,7 +289,7 @@ export const check = <In, Out, E>(
   const injected = new Map<string, number>()
   const outcomes = new Map<string, number>()
   const covered = coverage(subject)
-  let around: Besides = { asks: new Set(), services: new Map(), stores: new Map() }
+  let around: Besides = { asks: new Set(), services: new Map(), stores: new Map(), callbacks: [] }
   let pauses = 0
   let interrupted = 0
   const add = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)

@@ -15,6 +15,7 @@ import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
 import { program as plain, tool } from "./plainProgram.ts"
 import { Search, subject as shop } from "./shop.ts"
 import * as till from "./till.ts"
+import { subject as trip } from "./travel.ts"
 
 type Run = Simulation.Observation
 
@@ -78,6 +79,23 @@ describe("laws", () => {
       "default",
       FaultPlan.make([FaultPlan.onModel({ type: "model_error", reason: "AuthenticationError" }, { from: 2 })])
     ],
+    notUndone: [
+      travel,
+      "default",
+      FaultPlan.make([
+        FaultPlan.onModel({ type: "model_error", reason: "AuthenticationError" }, { from: 2 }),
+        FaultPlan.onCompensate("book", { type: "callback_answer_lost" })
+      ])
+    ],
+    notReconciled: [
+      trip,
+      "default",
+      FaultPlan.make([
+        FaultPlan.onTool("book", { type: "defect" }),
+        FaultPlan.onReconcile("book", { type: "callback_dies" })
+      ])
+    ],
+    notAudited: [trip, "default", FaultPlan.make([FaultPlan.onAudit({ type: "callback_dies" })])],
     edited: [
       till.subject,
       "default",
@@ -142,6 +160,18 @@ describe("laws", () => {
     told_as_undone_was_undone: ["undone", ({ sideEffects }) => ({
       sideEffects: sideEffects.filter(({ undoes }) => undoes === undefined)
     })],
+    failed_compensations_are_reported: [
+      "notUndone",
+      (run) => events(run, (event) => event._tag === "ToolCompensated" ? { ...event, outcome: "undone" } : event)
+    ],
+    unanswered_reconciles_leave_it_unknown: [
+      "notReconciled",
+      (run) => events(run, (event) => event._tag === "ToolCompensated" ? { ...event, outcome: "undone" } : event)
+    ],
+    unaudited_runs_end: [
+      "notAudited",
+      (run) => events(run, (event) => event._tag === "RunFinished" ? { ...event, outcome: "success" } : event)
+    ],
     lost_answers_are_named: [
       "lost",
       (run) =>

@@ -14,6 +14,7 @@ import { EnclosingCall } from "../call/childCall.ts"
 import type { Compensation } from "../call/compensation.ts"
 import { underKeyOf } from "../call/compensatedKey.ts"
 import { askLedgerOnly } from "../call/ledgerOnly.ts"
+import { settle } from "../call/oncePerKey.ts"
 import { noteCompensated } from "../call/record/outcome.ts"
 import { newRecord } from "../call/record/record.ts"
 import type { ToolInfo } from "../call/toolInfo.ts"
@@ -286,7 +287,11 @@ class Unwinding {
     }
     // By hand, as a look at the ledger needs no policy; under the scope of the run, whose key it is.
     const asked = Effect.provideService(
-      askLedgerOnly(call, compensation.attempt as Effect.Effect<unknown, unknown, ToolCall>),
+      // A look-up that took the claim of the write gives it up, also without an answer.
+      Effect.ensuring(
+        askLedgerOnly(call, compensation.attempt as Effect.Effect<unknown, unknown, ToolCall>),
+        Effect.suspend(() => settle(call))
+      ),
       CurrentRun,
       undefined
     )

@@ -11,6 +11,7 @@ import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
 import { Redaction } from "../../Redaction.ts"
 import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
+import { ReconciliationInterceptor } from "../../ToolInterceptor.ts"
 import { answerWithin } from "../foundation/answerWithin.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { randomId, sha256 } from "../foundation/digest.ts"
@@ -132,8 +133,12 @@ const sendAgain: Reconciled<never> = { _tag: "NotHappened" }
 /** Asks a `reconcile` within the tool's timeout, or within that of stores. Whatever becomes of it, the answer is a value. */
 const reconciledWithin = (
   reconcile: () => Effect.Effect<Reconciled<unknown>, unknown, unknown>,
-  { call, run, timeout, tool }: Asking
+  { call, params, run, timeout, tool }: Asking
 ): Effect.Effect<Reconciled<unknown>> => {
+  const asked = Effect.flatMap(ReconciliationInterceptor, (intercept) => {
+    const answer = Effect.suspend(reconcile)
+    return intercept?.({ tool, callId: call.id, params }, answer) ?? answer
+  }) as Effect.Effect<Reconciled<unknown>, unknown>
   const gaveNoAnswer = (why: string): Effect.Effect<Reconciled<unknown>> =>
     Effect.as(
       Effect.annotateLogs(
@@ -149,7 +154,7 @@ const reconciledWithin = (
   return Effect.flatMap(CurrentStoreTimeout, (limit) =>
     answerWithin(
       Effect.flatMap(
-        Effect.exit(Effect.suspend(reconcile) as Effect.Effect<Reconciled<unknown>, unknown>),
+        Effect.exit(asked),
         (exit): Effect.Effect<Reconciled<unknown>> =>
           Exit.isSuccess(exit)
             ? Effect.succeed(exit.value)

@@ -1,4 +1,5 @@
 /** Announces the outcome of a call to the audit and to listeners. */
+import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { PendingCall } from "../approval/snapshot.ts"
 import type { Decision as ApprovalDecision } from "../approval/decision.ts"
@@ -8,7 +9,7 @@ import { aroundOf, idWithin } from "../foundation/idsWithin.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { type CallResult, codeOf, type Verdict } from "../run/callResult.ts"
 import type { PendingResult } from "../projection/pendingTask.ts"
-import { before } from "../foundation/sequence.ts"
+import { before, behind } from "../foundation/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
 
 /** Codes of failures that are for the audit whatever else is known of them. */
@@ -47,9 +48,27 @@ const pendingTask = (run: Run, { call, encoded, pendingOf }: CallResult): Effect
     taskId: (encoded as PendingResult).task_id
   }))
 
-/** A call has a result: for the audit and for listeners. */
+/** A call has a result: for the audit and for listeners. An audit that fails ends the run, and listeners have the result before. */
 export const announce = (run: Run, result: CallResult): Effect.Effect<void> =>
-  before(audited(run, result), () => tellResult(run, result))
+  behind(audited(run, result), () => tellResult(run, result))
+
+/** Announces results in turn. Behind an audit that fails they are for listeners alone: a store that hangs would hold up each of them. */
+export const announceEach = (
+  run: Run,
+  results: ReadonlyArray<CallResult>,
+  start: (result: CallResult) => Effect.Effect<void>
+): Effect.Effect<void> =>
+  results.length === 0 ? Effect.void : Effect.suspend(() => {
+    let broken: Cause.Cause<never> | undefined
+    const one = (result: CallResult) =>
+      broken !== undefined
+        ? tellResult(run, result)
+        : Effect.catchCause(announce(run, result), (cause) => Effect.sync(() => void (broken = cause)))
+    return Effect.andThen(
+      Effect.forEach(results, (result) => before(start(result), () => one(result)), { discard: true }),
+      Effect.suspend(() => broken === undefined ? Effect.void : Effect.failCause(broken))
+    )
+  })
 
 /** A call has a result: for listeners. Most runs have none, and build nothing here. */
 export const tellResult = (run: Run, result: CallResult): Effect.Effect<void> =>

@@ -1,4 +1,5 @@
 /** Writes the audit records of calls, where there is an audit. */
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -17,6 +18,10 @@ import type { Run } from "../run/run.ts"
 
 const given = (raw: unknown): unknown => Result.getOrElse(Arguments.read(raw), () => raw)
 
+/** A writer that interrupts itself has not written its record: its run is not one that is interrupted from outside. */
+const notWritten = (cause: Cause.Cause<never>): Effect.Effect<never> =>
+  Cause.hasInterruptsOnly(cause) ? Effect.die(new Error("The audit was interrupted")) : Effect.failCause(cause)
+
 /** Writes what is known of the calls that were made in a call, once. */
 export const auditWithin = (run: Run, record: CallRecord): Effect.Effect<void> => {
   const audited = takeAudited(record)
@@ -32,7 +37,8 @@ export const audit = (run: Run, call: AuditedCall, verdict: Verdict): Effect.Eff
     // A record that is not written in time has not been written, which ends the run.
     const limit = Context.get(context, CurrentStoreTimeout)
     const late = Effect.die(new Error(`The audit did not answer within ${Duration.format(limit)}`))
-    const inTime = (record: AuditRecord) => answerWithin(write(record), limit, () => late)
+    const inTime = (record: AuditRecord) =>
+      answerWithin(Effect.catchCause(write(record), notWritten), limit, () => late)
     const actor = Context.get(context, Actor)
     const redactor = Context.get(context, Redaction)
     return Effect.flatMap(

@@ -7,7 +7,7 @@ import * as Exit from "effect/Exit"
 import type { Decision } from "../approval/decision.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import * as Failures from "../projection/failures.ts"
-import { announce, announcePending } from "../result/announce.ts"
+import { announce, announceEach, announcePending } from "../result/announce.ts"
 import { begunOtherwise, isOfMissingTool } from "./changedTool.ts"
 import { delivered, failed, repairedIn, type RoundContext } from "./context.ts"
 import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
@@ -24,7 +24,7 @@ import { failureOfEnded } from "../result/failureOf.ts"
 import type { Journal } from "../../Journal.ts"
 import { runCall } from "./runCall.ts"
 import { announceStart, inCallSpan, type OnEnd } from "./callSpan.ts"
-import { after, before } from "../foundation/sequence.ts"
+import { after, before, behind } from "../foundation/sequence.ts"
 import { settleOwed } from "../run/owed.ts"
 import type { Run } from "../run/run.ts"
 import { resultsMessage } from "../run/transcript.ts"
@@ -172,7 +172,7 @@ class Round implements RoundOutcome {
       const state: CallState = Exit.isSuccess(exit) ? exit.value : { _tag: "Failed", cause: exit.cause }
       this.end(index, state)
       if (state === resumption?.waiting) return Effect.void
-      return before(
+      return behind(
         withdrawQuestionsAtEnd(this.calls, raw, resumption, state),
         () =>
           state._tag !== "Done" ? this.announce(state) : before(
@@ -307,10 +307,7 @@ class Round implements RoundOutcome {
       (all) =>
         Effect.andThen(
           this.write(all, ends),
-          Effect.andThen(
-            ends ? Effect.suspend(calledOff) : Effect.void,
-            Effect.forEach(missing, (result) => this.announceMissing(result), { discard: true })
-          )
+          behind(ends ? Effect.suspend(calledOff) : Effect.void, () => this.announceMissing(missing))
         )
     )
   }
@@ -322,10 +319,7 @@ class Round implements RoundOutcome {
       const state = this.states[index]
       return state?._tag === "Waiting" ? [undecided(run, shown, raw, state)] : []
     })
-    return Effect.andThen(
-      Effect.suspend(() => this.calledOff()),
-      Effect.forEach(waiting, (result) => this.announceMissing(result), { discard: true })
-    )
+    return behind(Effect.suspend(() => this.calledOff()), () => this.announceMissing(waiting))
   }
 
   private calledOff(): Effect.Effect<void> {
@@ -335,11 +329,12 @@ class Round implements RoundOutcome {
     }, { discard: true })
   }
 
-  /** Announces a call that never began as begun and ended at once: for listeners every result has a start. */
-  private announceMissing(result: CallResult): Effect.Effect<void> {
-    const { call } = result
-    const isTold = this.calls.told?.has(call.id) === true || this.resumed?.waiting.has(call.id) === true
-    return before(isTold ? Effect.void : announceStart(this.calls, call), () => announce(this.calls.run, result))
+  /** Announces calls that never began as begun and ended at once: for listeners every result has a start. */
+  private announceMissing(results: ReadonlyArray<CallResult>): Effect.Effect<void> {
+    return announceEach(this.calls.run, results, ({ call }) => {
+      const isTold = this.calls.told?.has(call.id) === true || this.resumed?.waiting.has(call.id) === true
+      return isTold ? Effect.void : announceStart(this.calls, call)
+    })
   }
 
   private write(results: ReadonlyArray<CallResult>, ends: boolean): Effect.Effect<void> {

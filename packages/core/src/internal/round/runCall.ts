@@ -34,7 +34,7 @@ import { waitsWithin } from "./waitingWithin.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
 import { auditWithin } from "../result/writeAudit.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
-import { before, valueOf } from "../foundation/sequence.ts"
+import { before, behind, valueOf } from "../foundation/sequence.ts"
 import { auditedAs } from "../call/audited.ts"
 import { attemptsTold } from "../call/attemptLog.ts"
 
@@ -264,7 +264,7 @@ export const runCall = (
       gate.log.end(record)
       return before(
         settle(call),
-        () => before(auditWithin(run, record), () => onEnd === undefined ? Effect.void : onEnd(exit))
+        () => behind(auditWithin(run, record), () => onEnd === undefined ? Effect.void : onEnd(exit))
       )
     }
   })

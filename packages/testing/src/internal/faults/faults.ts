@@ -4,13 +4,14 @@
  * Faults of tools stand where the executor stands: inside the timeout, the budget and the record of the attempt. Faults
  * of the model stand below the agent and above the provider, and so do malformed and missing arguments of a tool, as it is
  * the model that writes them. Faults of services befall what doubles ask by `SideEffects.request`. Faults of approvals are what the `Approver` answers, and faults of stores befall those of
- * `layerStores`.
+ * `layerStores`. Faults of callbacks stand in the place of `compensate`, of `reconcile`, and of the audit of the context.
  */
 import { Context, Effect, Layer } from "effect"
 import { LanguageModel } from "effect/ai"
-import { type IdempotencyLedger, ToolInterceptor } from "@recourse/core"
+import { Audit, type IdempotencyLedger, ToolInterceptor } from "@recourse/core"
 import type * as FaultPlan from "../../FaultPlan.ts"
 import { Approver, decideBy } from "./approver.ts"
+import { faultyCallbacks } from "./callbackFaults.ts"
 import { type Injected, type Injector, make as makeInjector } from "./injector.ts"
 import { faultyModel } from "./modelFaults.ts"
 import { CurrentRequests, injected as serviceRequests } from "./serviceFaults.ts"
@@ -73,6 +74,8 @@ export const layer = (
       const intercept = faultyTools(injector, options)
       const decorate = faultyModel(injector, options?.secret)
       const outer = yield* ToolInterceptor.ToolInterceptor
+      const callbacks = faultyCallbacks(injector, options?.secret)
+      const audit = yield* Audit.Audit
       return Context.make(LanguageModel.LanguageModel, decorate(yield* LanguageModel.LanguageModel)).pipe(
         Context.add(FaultLog, { injected: injector.injected, injector }),
         Context.add(Approver, { decide: decideBy(injector) }),
@@ -80,7 +83,16 @@ export const layer = (
         Context.add(
           ToolInterceptor.ToolInterceptor,
           (execution, execute) => intercept(execution, outer?.(execution, execute) ?? execute)
-        )
+        ),
+        Context.add(
+          ToolInterceptor.CompensationInterceptor,
+          callbacks.compensate(yield* ToolInterceptor.CompensationInterceptor)
+        ),
+        Context.add(
+          ToolInterceptor.ReconciliationInterceptor,
+          callbacks.reconcile(yield* ToolInterceptor.ReconciliationInterceptor)
+        ),
+        Context.add(Audit.Audit, audit === undefined ? undefined : callbacks.audit(audit))
       )
     })
   )

@@ -8,10 +8,12 @@ export interface Injected {
   readonly at: number
   /** Which of the plan's injections it is. */
   readonly index: number
-  /** The tool, if it is a fault of a tool or of an approval. */
+  /** The tool, if it is a fault of a tool, of its callbacks, or of an approval. */
   readonly tool: string | undefined
   /** The store, if it is a fault of a store. */
   readonly store: FaultPlan.Store | undefined
+  /** The callback, if it is a fault of one. */
+  readonly callback: FaultPlan.Callback | undefined
   readonly type: FaultPlan.Injection["fault"]["type"]
   /** Which execution of the tool, call of the model, question about the tool, or operation of the store; 1 is the first. */
   readonly n: number
@@ -24,7 +26,8 @@ export interface Injected {
 }
 
 /** What a fault is of, as it is named to people. */
-export const placeOf = ({ store, tool }: Pick<Injected, "store" | "tool">): string => tool ?? store ?? "model"
+export const placeOf = ({ callback, store, tool }: Pick<Injected, "callback" | "store" | "tool">): string =>
+  callback === undefined ? tool ?? store ?? "model" : FaultPlan.callbackName(callback, tool)
 
 /** A fault that is to happen. */
 export interface Found {
@@ -38,11 +41,14 @@ export interface Injector {
   readonly next: (counter: string, applies: (injection: FaultPlan.Injection) => boolean) => Found | undefined
   /** How much was counted. */
   readonly counted: (counter: string) => number
+  /** All that was counted. */
+  readonly counts: () => ReadonlyMap<string, number>
   readonly log: (
     found: Found,
     where: {
       readonly tool?: string
       readonly store?: FaultPlan.Store
+      readonly callback?: FaultPlan.Callback
       readonly callId?: string
       readonly attempt?: number
     },
@@ -64,10 +70,12 @@ export const make = (plan: FaultPlan.FaultPlan): Injector => {
       return index < 0 ? undefined : { index, n, fault: plan.injections[index]!.fault }
     },
     counted: (counter) => counts.get(counter) ?? 0,
-    log: ({ fault: { type }, index, n }, { attempt, callId, store, tool }, applied = true) =>
+    counts: () => counts,
+    log: ({ fault: { type }, index, n }, { attempt, callId, callback, store, tool }, applied = true) =>
       Effect.clockWith((clock) =>
         Effect.sync(() => {
-          injected.push({ at: clock.currentTimeMillisUnsafe(), index, n, type, tool, store, callId, attempt, applied })
+          const at = clock.currentTimeMillisUnsafe()
+          injected.push({ at, index, n, type, tool, store, callback, callId, attempt, applied })
         })
       ),
     injected: Effect.sync(() => [...injected])

@@ -61,7 +61,7 @@ export const faultyTools = ({ log, next }: Injector, options: Options | undefine
 
   const isOfExecution = (injection: FaultPlan.Injection) =>
     !writtenByModel.has(injection.fault.type) && !FaultPlan.isOfApproval(injection) &&
-    !FaultPlan.isOfService(injection)
+    !FaultPlan.isOfService(injection) && !FaultPlan.isOfCallback(injection)
 
   return (execution, execute) =>
     Effect.suspend(() => {

@@ -5,7 +5,7 @@ import type { Tool } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Subject } from "../../Subject.ts"
 import type * as Simulation from "../simulation/simulation.ts"
-import type { Besides } from "./coverage.ts"
+import { type Besides, type CalledBack, faultsOfCallback } from "./coverage.ts"
 import { type Drawn, toAnswer } from "./randomPlans.ts"
 
 /** A plan, in a scenario, and what is drawn besides. */
@@ -42,6 +42,13 @@ const ofCalls: ReadonlySet<FaultPlan.ModelFault["type"]> = new Set([
 const basicOfStores = FaultPlan.storeFaults as ReadonlyArray<FaultPlan.StoreFault["type"]>
 
 const basicOfServices = FaultPlan.serviceFaults as ReadonlyArray<FaultPlan.ServiceFault["type"]>
+
+/** How often which callbacks were called in a run, as places for faults. */
+const calledBackIn = ({ callbacksOf }: Simulation.Observation): ReadonlyArray<readonly [CalledBack, number]> =>
+  Object.entries(callbacksOf).map(([name, times]) => {
+    const callback = FaultPlan.Callback.literals.find((one) => name === one || name.endsWith(`.${one}`))!
+    return [name === callback ? { callback } : { callback, tool: name.slice(0, -callback.length - 1) }, times]
+  })
 
 /** The tools that a run calls. */
 export const calledIn = (run: Simulation.Observation): ReadonlySet<string> =>
@@ -97,12 +104,32 @@ const saidAbout = (tool: Tool.Any): Effect.Effect<ReadonlyArray<FaultPlan.Approv
 /** Basic plans, those of tools as soon as it is known how they are called. */
 export interface Basics {
   readonly cases: ReadonlyArray<Case>
-  /** Is told of a run, and adds plans for the tools that no run before has called: behind the faults that have led to their calls. */
+  /** Is told of a run, and adds plans for tools and callbacks that no run before has called: behind the faults that have led to their calls. */
   readonly saw: (one: Case, run: Simulation.Observation) => void
 }
 
 /** At most so many operations of a store, and requests of a service, have faults of their own. */
 const mostOperations = 4
+
+/** At most so many calls of a callback have faults of their own. */
+const mostCallbacks = 2
+
+/** Gives, run by run, the faults of callbacks that were called more often than in any run before. */
+const newlyCalledBack = () => {
+  const most = new Map<string, number>()
+  return (run: Simulation.Observation): ReadonlyArray<FaultPlan.Injection> =>
+    calledBackIn(run).flatMap(([one, times]) => {
+      const name = FaultPlan.callbackName(one.callback, one.tool)
+      const before = most.get(name) ?? 0
+      const until = Math.min(times, mostCallbacks)
+      most.set(name, Math.max(before, until))
+      return Array.from({ length: Math.max(0, until - before) }, (_, nth) => before + nth + 1).flatMap((from) =>
+        faultsOfCallback(one.callback).map((type) =>
+          ({ ...one, fault: { type }, from, times: 1 }) as FaultPlan.Injection
+        )
+      )
+    })
+}
 
 /** The basic plans of a subject: each fault that fits, once. */
 export const basics = <In, Out, E>(
@@ -127,6 +154,7 @@ export const basics = <In, Out, E>(
     const called = Object.entries(faultless).map(([scenario, run]) => [scenario, calledIn(run)] as const)
     const cases: Array<Case> = []
     const known = new Set<string>()
+    const faultsOfCallbacks = newlyCalledBack()
     const add = (scenario: string, ...injections: ReadonlyArray<FaultPlan.Injection>) => {
       const nth = cases.length
       cases.push({ scenario, interruptAt: 1 + nth * 97 % 1000, plan: FaultPlan.make(injections, { seed: nth }) })
@@ -172,6 +200,7 @@ export const basics = <In, Out, E>(
           known.add(name)
           for (const fault of own) add(scenario, ...plan.injections, fault)
         }
+        for (const fault of faultsOfCallbacks(run)) add(scenario, ...plan.injections, fault)
       }
     }
   })

@@ -7,14 +7,14 @@ import type * as Simulation from "../simulation/simulation.ts"
 
 /** A fault that no plan has injected, and why. */
 export interface Missed {
-  /** The tool, the store, or `"model"`. */
+  /** The tool, the store, the callback (`"pay.compensate"`, `"audit"`), or `"model"`. */
   readonly tool: string
   readonly fault: string
-  /** `not_called`: no scenario calls the tool. `does_not_fit`: there was nothing in its answers to spoil. */
+  /** `not_called`: no run calls the tool, or the callback. `does_not_fit`: there was nothing in its answers to spoil. */
   readonly because: "not_called" | "does_not_fit" | "not_drawn"
 }
 
-/** How often, by place (a tool, a store, the model), and by what was counted there. */
+/** How often, by place (a tool, a store, a callback, the model), and by what was counted there. */
 export type Counts = Readonly<Record<string, Readonly<Record<string, number>>>>
 
 /** What can be asked of the runs of a subject besides its tools and its model. */
@@ -25,7 +25,21 @@ export interface Besides {
   readonly services: ReadonlyMap<string, number>
   /** The stores that its runs use and that are the kit's, and at most how many operations a run without faults had of each. */
   readonly stores: ReadonlyMap<FaultPlan.Store, number>
+  /** The callbacks that its tools declare, and the audit. */
+  readonly callbacks: ReadonlyArray<CalledBack>
 }
+
+/** A callback, and the tool that it is of. */
+export interface CalledBack {
+  readonly callback: FaultPlan.Callback
+  readonly tool?: string | undefined
+}
+
+/** The faults of a callback: an audit has no error to fail with. */
+export const faultsOfCallback = (callback: FaultPlan.Callback): ReadonlyArray<FaultPlan.CallbackFault["type"]> =>
+  (FaultPlan.callbackFaults as ReadonlyArray<FaultPlan.CallbackFault["type"]>).filter((type) =>
+    callback !== "audit" || type !== "callback_fails"
+  )
 
 /** Counts faults and events. */
 export interface Coverage {
@@ -91,6 +105,7 @@ export const coverage = <In, Out, E>(subject: Subject<In, Out, E>): Coverage => 
         isNew ||= !reached.has(place, kind)
         reached.add(place, kind)
       }
+      for (const name of Object.keys(run.callbacksOf)) called.add(name)
       for (const fault of run.injected) {
         const place = placeOf(fault)
         if (fault.applied) met.add(place, fault.type)
@@ -99,7 +114,7 @@ export const coverage = <In, Out, E>(subject: Subject<In, Out, E>): Coverage => 
       return isNew
     },
     met: met.all,
-    missed: ({ asks, services, stores }) => {
+    missed: ({ asks, callbacks, services, stores }) => {
       const missedAt = (place: string, faults: ReadonlyArray<string>, isCalled: boolean) =>
         faults.flatMap((fault): ReadonlyArray<Missed> =>
           met.has(place, fault) ? [] : [{
@@ -121,7 +136,11 @@ export const coverage = <In, Out, E>(subject: Subject<In, Out, E>): Coverage => 
           )
         ),
         ...missedAt("model", FaultPlan.modelFaults, true),
-        ...[...stores.keys()].flatMap((store) => missedAt(store, FaultPlan.storeFaults, true))
+        ...[...stores.keys()].flatMap((store) => missedAt(store, FaultPlan.storeFaults, true)),
+        ...callbacks.flatMap(({ callback, tool }) => {
+          const name = FaultPlan.callbackName(callback, tool)
+          return missedAt(name, faultsOfCallback(callback), called.has(name))
+        })
       ]
     },
     reached: reached.all,

@@ -103,7 +103,8 @@ export const simplerThan = ({ plan, ...others }: Case): ReadonlyArray<Case> => {
     // Two faults of one tool in a row may be one that lasts.
     ...plan.injections.flatMap((injection, index) =>
       plan.injections.flatMap((other, at) =>
-        at === index || !("tool" in injection) || !("tool" in other) || injection.tool !== other.tool
+        at === index || !("tool" in injection) || !("tool" in other) || injection.tool !== other.tool ||
+          FaultPlan.isOfCallback(injection) !== FaultPlan.isOfCallback(other)
           ? []
           : [withPlan(without(plan.injections.with(index, { ...injection, times: injection.times + other.times }), at))]
       )

@@ -4,7 +4,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import type { Tool } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Subject } from "../../Subject.ts"
-import type { Besides } from "./coverage.ts"
+import { type Besides, faultsOfCallback } from "./coverage.ts"
 
 export interface Drawn {
   readonly plan: FaultPlan.FaultPlan
@@ -67,7 +67,7 @@ export const toAnswer = (type: string, value: unknown, { parameters, success }: 
 export const drawn = <In, Out, E>(
   subject: Subject<In, Out, E>,
   faults: number,
-  { asks, services, stores }: Besides
+  { asks, callbacks, services, stores }: Besides
 ): Arbitrary.Arbitrary<Drawn> => {
   const toolNames = subject.tools.map(({ name }) => name)
   const tags = Object.keys(subject.failures)
@@ -92,13 +92,22 @@ export const drawn = <In, Out, E>(
     type: Schema.Literals(FaultPlan.storeFaults),
     ...when
   })
-  // A union of unions, so that there are as many faults of tools as of models, of approvals and of stores.
+  const onCallback = callbacks.map(({ callback, tool }) =>
+    Schema.Struct({
+      callback: Schema.Literal(callback),
+      ...(tool === undefined ? undefined : { tool: Schema.Literal(tool) }),
+      type: Schema.Literals(faultsOfCallback(callback)),
+      ...when
+    })
+  )
+  // A union of unions, so that there are as many faults of tools as of models, of approvals, of stores and of callbacks.
   const one = Schema.Union([
     ...(toolNames.length === 0 ? [] : [onTool]),
     onModel,
     ...(onApproval.length === 0 ? [] : [Schema.Union(onApproval)]),
     ...(services.size === 0 ? [] : [onService]),
-    ...(stores.size === 0 ? [] : [onStore])
+    ...(stores.size === 0 ? [] : [onStore]),
+    ...(onCallback.length === 0 ? [] : [Schema.Union(onCallback)])
   ])
   const input = Schema.Struct({
     seed: between(0, 1_000_000),
@@ -121,6 +130,7 @@ export const drawn = <In, Out, E>(
           {
             ...("tool" in injection ? { tool: injection.tool } : undefined),
             ...("store" in injection ? { store: injection.store } : undefined),
+            ...("callback" in injection ? { callback: injection.callback } : undefined),
             fault,
             from,
             times,

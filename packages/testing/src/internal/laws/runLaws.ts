@@ -7,13 +7,22 @@ import { whyStopped } from "./whyStopped.ts"
 import { problemsOfHistory } from "./wellFormedHistory.ts"
 import { asManyAsAsked, done } from "./deeds.ts"
 import { changedKey, keysOfDoubles, numberedKeys, passKey } from "./keys.ts"
-import { count, type Law, moreThan, namesOf, ofEachRun, partsOf } from "./law.ts"
+import { count, type Law, moreThan, namesOf, ofEachRun, partsOf, type Trial } from "./law.ts"
 import { textOf } from "../text/text.ts"
 
 /** Faults after which streaming has to differ: an answer that has begun is not asked for again. */
 const differsWhenStreamed: ReadonlySet<string> = new Set(["stream_cut", "empty_answer", "truncated_answer"])
 
 const storeTimeout = Duration.toMillis(StoreTimeout.CurrentStoreTimeout.defaultValue())
+
+/** How long a callback may take: the tool's timeout, or that of stores and of compensations. */
+const callbackTimeout = (tools: Trial["subject"]["tools"], tool: string | undefined): number => {
+  const declared = tools.find(({ name }) => name === tool)?.info.compensation?.timeout
+  return Math.max(declared === undefined ? compensationTimeout : Duration.toMillis(declared), storeTimeout)
+}
+
+/** The default of `compensation.timeout`. */
+const compensationTimeout = 30_000
 
 const hasBegun = ({ _tag }: Simulation.Observation["events"][number]): boolean =>
   _tag !== "RunStarted" && _tag !== "RunFinished"
@@ -208,11 +217,14 @@ export const runLaws = {
       : [{ run: "again", problem: `${tool} asks the service under another key in each run: ${passKey}` }]
   },
   /** The run is over at its deadline, and does not hang. The time that it waits for decisions does not count. */
-  deadline_is_kept: ofEachRun((run, { subject: { budget } }) => {
+  deadline_is_kept: ofEachRun((run, { subject: { budget, tools } }) => {
     const limit = budget.duration === undefined ? undefined : Duration.toMillis(budget.duration)
     if (limit === undefined) return []
     // A store has its own time, behind the deadline too: what was done is still to be recorded.
-    const hung = run.injected.filter(({ type }) => type === "store_hangs").length * storeTimeout
+    const hung = run.injected.reduce((sum, { tool, type }) => {
+      if (type === "store_hangs") return sum + storeTimeout
+      return type === "callback_hangs" ? sum + callbackTimeout(tools, tool) : sum
+    }, 0)
     return [
       ...whyStopped(run),
       ...(run.elapsed - run.waited - hung > limit ? [`the run took ${run.elapsed - run.waited} ms of ${limit}`] : [])

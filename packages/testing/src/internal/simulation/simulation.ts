@@ -1,9 +1,10 @@
 /** Simulation: one run of a subject under a plan of faults, in virtual time, with everything observed. */
 import { Cause, Context, Effect, Exit, Layer, Option, Random } from "effect"
-import { AgentEvent, type Approval, RunRecord, StoreTimeout, ToolInterceptor } from "@recourse/core"
+import { AgentEvent, type Approval, Audit, RunRecord, StoreTimeout, ToolInterceptor } from "@recourse/core"
 import * as Approver from "../faults/approver.ts"
 import * as FaultPlan from "../../FaultPlan.ts"
 import * as Faults from "../faults/faults.ts"
+import { callbacksOf } from "../faults/callbackFaults.ts"
 import type { Injected } from "../faults/injector.ts"
 import { requestsOf } from "../faults/serviceFaults.ts"
 import { operationsOf } from "../faults/storeFaults.ts"
@@ -73,6 +74,10 @@ export interface Observation<out Out = unknown, out E = unknown> {
   readonly requestsOf: Readonly<Record<string, number>>
   /** How many operations of each of the kit's stores there were. */
   readonly operationsOf: Readonly<Record<FaultPlan.Store, number>>
+  /** How often each callback was called: `"pay.compensate"`, `"pay.reconcile"`, `"audit"`. */
+  readonly callbacksOf: Readonly<Record<string, number>>
+  /** The records that the audit was given and has written. An agent that brings an audit itself, by `Agent.provide`, has none here. */
+  readonly audit: ReadonlyArray<Audit.AuditRecord>
 }
 
 /** How a subject is run. */
@@ -141,6 +146,7 @@ export const run = <In, Out, E>(
     const plan = options?.plan ?? FaultPlan.none
     const events: Array<AgentEvent.AgentEvent> = []
     const executions: Array<Execution> = []
+    const audit: Array<Audit.AuditRecord> = []
     const pauses: Array<Pause> = []
     let record: RunRecord.RunRecord | undefined
     let control: VirtualTime.Control
@@ -193,6 +199,7 @@ export const run = <In, Out, E>(
         AgentEvent.listen(listener),
         Layer.succeed(ToolInterceptor.ToolInterceptor, intercept),
         Layer.succeed(ToolInterceptor.CompensationInterceptor, undone),
+        Audit.layer((record) => Effect.sync(() => audit.push(record))),
         snapshotKey
       ))
     )
@@ -249,7 +256,9 @@ export const run = <In, Out, E>(
           requestsOf: Object.fromEntries(
             subject.tools.map(({ name }) => [name, requestsOf(injector, name)] as const).filter(([, many]) => many > 0)
           ),
-          operationsOf: operationsOf(injector)
+          operationsOf: operationsOf(injector),
+          callbacksOf: callbacksOf(injector),
+          audit
         }
       })))
   })
