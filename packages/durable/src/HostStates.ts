@@ -1,5 +1,5 @@
 /**
- * States of a hosted run, and the transitions between them, as data. Hosts take their conditions from this table, the law suite compares
+ * States of a hosted run and of its executions, and the transitions between them, as data. Hosts take their conditions from this table, the law suite compares
  * what a host does with it, and the picture in the guide is drawn from it.
  */
 
@@ -61,3 +61,40 @@ export const transitions = {
 
 /** The name of a transition. */
 export type TransitionName = keyof typeof transitions
+
+/** The states of an execution: what one process does with a run that it owns. */
+export const executionStates = {
+  loading: "Its process reads the run and its log.",
+  replaying: "Its agent runs, and is answered from the log.",
+  live: "Its agent runs, and what it does is recorded.",
+  draining: "It was cancelled, and replays what it has done, so that this can be compensated.",
+  interrupted: "Its agent was told to stop, and compensates if the run was cancelled.",
+  settling: "Its agent has stopped, and the end of the run or its pause is recorded.",
+  ended: "Its process has left the run."
+} as const
+
+/** A state of an execution. */
+export type ExecutionState = keyof typeof executionStates
+
+/** A transition of an execution. */
+export interface ExecutionTransition {
+  readonly from: ReadonlyArray<ExecutionState>
+  readonly to: ExecutionState
+  readonly when: string
+}
+
+const atWork = ["replaying", "live", "draining"] as const
+
+/** All transitions between states of an execution. */
+export const executionTransitions = {
+  begin: { from: ["loading"], to: "live", when: "the log is empty" },
+  replay: { from: ["loading"], to: "replaying", when: "the log has steps, or the run was cancelled" },
+  meet: { from: ["replaying"], to: "live", when: "each recorded answer and outcome was replayed" },
+  drain: { from: ["replaying", "live"], to: "draining", when: "it is cancelled, and had a log" },
+  interrupt: { from: atWork, to: "interrupted", when: "it is drained, cancelled, lost or stopped" },
+  stop: { from: [...atWork, "interrupted"], to: "settling", when: "its agent has stopped" },
+  leave: { from: ["loading", "settling"], to: "ended", when: "it is settled, given back or lost" }
+} as const satisfies Readonly<Record<string, ExecutionTransition>>
+
+/** The name of a transition of an execution. */
+export type ExecutionEvent = keyof typeof executionTransitions

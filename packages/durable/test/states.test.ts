@@ -35,4 +35,17 @@ describe("states of hosted runs", () => {
       if (by === "take") assert.notStrictEqual(fence, "state", name)
     }
   })
+
+  it("of executions are all reached, and all but the last are left", () => {
+    const transitions: ReadonlyArray<HostStates.ExecutionTransition> = Object.values(HostStates.executionTransitions)
+    const reached = new Set<HostStates.ExecutionState>(["loading"])
+    for (let size = 0; size !== reached.size;) {
+      size = reached.size
+      for (const { from, to } of transitions) if (from.some((state) => reached.has(state))) reached.add(to)
+    }
+    const all = Object.keys(HostStates.executionStates) as ReadonlyArray<HostStates.ExecutionState>
+    assert.deepEqual([...reached].toSorted(), all.toSorted())
+    const left = all.filter((state) => !transitions.some(({ from }) => from.includes(state)))
+    assert.deepEqual(left, ["ended"])
+  })
 })

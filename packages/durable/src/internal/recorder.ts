@@ -11,15 +11,13 @@ import { eventsOf, pendingOf } from "./changes.ts"
 import type { Conversation, KnownConversations } from "./conversation.ts"
 import { stepDuration } from "./counting.ts"
 import { finishOf } from "./ended.ts"
+import type { Execution } from "./execution.ts"
 import { InTransaction, outside } from "./inTransaction.ts"
 import type { Places } from "./places.ts"
 import { RunStoreError, type Settlement, type Step, type Store, type StoredRun } from "./store.ts"
 import { earlierEvents, StoredForms } from "./storedForms.ts"
 import { restartsOf, Told } from "./told.ts"
 import type { Writer } from "./writer.ts"
-
-/** Why a runner leaves a run. */
-export type Leave = "lost" | "stopping" | "cancelled"
 
 /** What lives need. */
 export interface Surroundings {
@@ -48,7 +46,7 @@ export class Recorder {
   private readonly writer: Writer
   private readonly clock: Clock.Clock
   private readonly started: number
-  private readonly leave: (why: Leave) => void
+  private readonly execution: Execution
   private readonly tell: (runId: string) => void
   private readonly recorded = new Map<string, Effect.Effect<void>>()
   private readonly told = new Told()
@@ -82,12 +80,9 @@ export class Recorder {
     loaded: Effect.Success<ReturnType<Store["load"]>>,
     { isRead, known, store, tell, writer }: Surroundings,
     clock: Clock.Clock,
-    { conversation, isCancelled, leave, mayNote, over }: {
+    { conversation, execution, mayNote }: {
       readonly conversation: Conversation
-      /** What the run fails with, though its agent is only interrupted. */
-      readonly over: Failure | undefined
-      readonly leave: (why: Leave) => void
-      readonly isCancelled: () => boolean
+      readonly execution: Execution
       /** Whether steps may wait for the next one. */
       readonly mayNote: boolean
     }
@@ -97,8 +92,8 @@ export class Recorder {
     this.writer = writer
     this.clock = clock
     this.started = clock.currentTimeMillisUnsafe()
-    this.leave = leave
-    this.failure = this.over = over
+    this.execution = execution
+    this.failure = this.over = execution.over
     this.tell = tell
     this.isRead = () => isRead(run.runId)
     this.position = loaded.positions
@@ -110,13 +105,13 @@ export class Recorder {
     this.journal = {
       runId: run.runId,
       isResumed: run.epoch > 1,
-      isCancelled,
+      isCancelled: () => execution.isCancelled,
       elapsedBefore: Math.max(run.ran, loaded.steps.at(-1)?.elapsed ?? 0),
       find: (kind, key) => {
         const step = earlier.get(`${kind} ${key}`)
         if (step === undefined) return undefined
         this.found++
-        this.left.delete(`${kind} ${key}`)
+        if (this.left.delete(`${kind} ${key}`) && this.left.size === 0) execution.on("meet")
         return step.value
       },
       entries: (kind) =>
@@ -285,7 +280,7 @@ export class Recorder {
   /** Ends what called, also where nothing can be interrupted: another process has the run, or it was cancelled. */
   private ending(why: "lost" | "cancelled"): Effect.Effect<never> {
     return Effect.suspend(() => {
-      this.leave(why)
+      this.execution.leave(why)
       return Effect.interrupt
     })
   }

@@ -9,7 +9,8 @@ import * as ErrorProjection from "@recourse/core/ErrorProjection"
 import * as Journal from "@recourse/core/Journal"
 import type { Failure } from "@recourse/core/Runs"
 import type { Registered } from "./definition.ts"
-import { type Leave, noFailure, type Recorder } from "./recorder.ts"
+import type { Leave } from "./execution.ts"
+import { noFailure, type Recorder } from "./recorder.ts"
 import type { Settlement } from "./store.ts"
 
 type Unsettled = Omit<Settlement, "last" | "before">

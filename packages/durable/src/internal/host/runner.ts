@@ -7,8 +7,9 @@ import * as Scope from "effect/Scope"
 import type { KnownConversations } from "../conversation.ts"
 import { type Changes, pendingOf, wakeUp } from "../changes.ts"
 import type { Versions } from "../versions.ts"
-import { live } from "../life.ts"
-import type { Leave, Surroundings } from "../recorder.ts"
+import { execute } from "../execute.ts"
+import type { Execution } from "../execution.ts"
+import type { Surroundings } from "../recorder.ts"
 import { askAbout } from "../asking.ts"
 import { Places } from "../places.ts"
 import { makeQuietly } from "./quietly.ts"
@@ -27,7 +28,7 @@ export interface RunnerOptions {
 const endedBeside = 20
 
 interface Held extends Hold {
-  readonly leave: (why: Leave) => void
+  readonly leave: Execution["leave"]
   readonly fiber: Fiber.Fiber<void>
 }
 
@@ -91,9 +92,9 @@ export const make = Effect.fnUntraced(function*(
     Effect.suspend(() => {
       const taken = agents.takes(stored)
       if (taken === undefined) return Effect.void
-      let leave: (why: Leave) => void = () => undefined
-      const life = Effect.onExit(
-        Effect.suspend(() => live(around, taken, stored, (ready) => leave = ready)),
+      let execution: Execution | undefined
+      const executing = Effect.onExit(
+        Effect.suspend(() => execute(around, taken, stored, (ready) => execution = ready)),
         () =>
           Effect.sync(() => {
             if (held.get(stored.runId)?.epoch === stored.epoch) held.delete(stored.runId)
@@ -101,12 +102,12 @@ export const make = Effect.fnUntraced(function*(
             wake()
           })
       )
-      return Effect.map(Effect.forkIn(life, scope), (fiber) => {
+      return Effect.map(Effect.forkIn(executing, scope), (fiber) => {
         held.set(stored.runId, {
           runId: stored.runId,
           epoch: stored.epoch,
           fiber,
-          leave: (why) => leave(why)
+          leave: (why) => execution?.leave(why)
         })
         if (fiber.pollUnsafe() !== undefined) held.delete(stored.runId)
       })

@@ -1,0 +1,83 @@
+/** Executes a run that its process has taken, until the run ends or waits, or the process has to leave it. */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { Resumptions } from "@recourse/core/Approval"
+import { wakeUp } from "./changes.ts"
+import { noKey, type Registered } from "./definition.ts"
+import { Execution } from "./execution.ts"
+import { prepareExecution } from "./prepareExecution.ts"
+import type { Surroundings } from "./recorder.ts"
+import { runAgent } from "./runAgent.ts"
+import { settleExecution } from "./settleExecution.ts"
+import type { Place } from "./slot.ts"
+import type { RunStoreError, StoredRun } from "./store.ts"
+import type { Taken } from "./versions.ts"
+
+/** That a snapshot goes on once is what the journal is for. */
+const resumptions = Context.make(Resumptions, {
+  claim: () => Effect.succeed({ isTakenOver: false, end: () => Effect.void })
+})
+
+/** The place of a run: of its process, and in the queue of its agent. A store that fails is asked again, until the life is over. */
+const placeOf = (
+  { heard, places, store }: Surroundings,
+  { definition: { queue } }: Registered,
+  run: StoredRun
+): Place & { readonly end: () => void } => {
+  const place = places.place()
+  const concurrency = queue?.concurrency
+  if (concurrency === undefined) return place
+  let isOver = false
+  const until = (done: Effect.Effect<boolean, RunStoreError>): Effect.Effect<void> =>
+    Effect.flatMap(
+      Effect.catchCause(done, (cause) => Cause.hasInterrupts(cause) ? Effect.interrupt : Effect.succeed(false)),
+      (isDone) =>
+        isDone || isOver
+          ? Effect.void
+          : Effect.andThen(Effect.raceFirst(heard(wakeUp), Effect.sleep("500 millis")), until(done))
+    )
+  return {
+    give: Effect.andThen(place.give, until(Effect.as(store.settle(run, { status: "lent" }), true))),
+    take: Effect.andThen(
+      until(Effect.map(
+        store.take({ held: [{ runId: run.runId, epoch: run.epoch, place: concurrency }] }),
+        ({ held: [kept] }) => kept?.hasPlace === true
+      )),
+      place.take
+    ),
+    end: () => {
+      isOver = true
+      place.end()
+    }
+  }
+}
+
+/** Executes a run. The effect is the whole execution; it does not fail. */
+export const execute = (
+  around: Surroundings,
+  taken: Taken,
+  stored: StoredRun,
+  onReady: (execution: Execution) => void
+): Effect.Effect<void> => {
+  const { registered } = taken
+  const execution = new Execution(stored)
+  onReady(execution)
+  const place = placeOf(around, registered, stored)
+  const whole = Effect.gen(function*() {
+    const prepared = yield* prepareExecution(around, taken, stored, execution)
+    if (prepared === undefined) return
+    yield* settleExecution(around, prepared, execution, yield* runAgent(around, prepared, execution, place))
+  })
+  // A store that fails here is no outcome of the run: when the lease is over, a process takes the run again.
+  return Effect.provideContext(
+    Effect.ensuring(
+      Effect.catchCause(whole, (cause) => Effect.logWarning("A durable run could not be executed here", cause)),
+      Effect.sync(() => {
+        execution.on("leave")
+        place.end()
+      })
+    ),
+    Context.merge(Context.merge(noKey, registered.context), resumptions) as Context.Context<unknown>
+  ) as Effect.Effect<void>
+}

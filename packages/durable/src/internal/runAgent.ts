@@ -1,0 +1,88 @@
+/** Runs the agent of an execution, and emits and records what it does, until it stops by itself or is told to. */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Tracer from "effect/Tracer"
+import * as AgentEvent from "@recourse/core/AgentEvent"
+import type { Outcome } from "@recourse/core/Approval"
+import * as Journal from "@recourse/core/Journal"
+import { Owner } from "@recourse/core/Runs"
+import type { Execution } from "./execution.ts"
+import { type Prepared, proceedingOf } from "./prepareExecution.ts"
+import type { Recorder, Surroundings } from "./recorder.ts"
+import { lending, Parent, type Place, Slot } from "./slot.ts"
+import { spanOf } from "./trace.ts"
+
+/** How long events are gathered before those hear of them who read the run. */
+const gathered = "100 millis"
+
+/**
+ * A run that only comes by what it has done is ended so long after it has come by all answers and outcomes that there are. Where it does not come by some, as its
+ * program is another one today, it is ended when it has come by nothing for so long, four times in a row.
+ */
+const still = "50 millis"
+
+/** How an agent has stopped. */
+export interface Stopped {
+  readonly exit: Exit.Exit<Outcome<unknown>, unknown>
+  readonly hasCompensated: boolean
+}
+
+/** Waits until a replay has met what it has done, after it was told to end. */
+const drained = Effect.fnUntraced(function*(recorder: Recorder, isToEnd: Deferred.Deferred<void>) {
+  yield* Deferred.await(isToEnd)
+  // What it resumes may take long to read: a run that is interrupted before compensates nothing.
+  while (!recorder.hasBegun) yield* Effect.sleep(still)
+  for (let found = -1, quiet = 0; quiet < (recorder.hasComeByAll ? 1 : 4);) {
+    quiet = recorder.found === found ? quiet + 1 : 0
+    found = recorder.found
+    yield* Effect.sleep(still)
+  }
+})
+
+/** Runs the agent. */
+export const runAgent = Effect.fnUntraced(function*(
+  around: Surroundings,
+  prepared: Prepared,
+  execution: Execution,
+  place: Place
+): Effect.fn.Return<Stopped, never, unknown> {
+  const { loaded, recorder, run } = prepared
+  let hasCompensated = false
+  const fork = Effect.runForkWith(yield* Effect.context<never>())
+  const fiber = yield* Effect.forkChild(
+    proceedingOf(prepared).pipe(
+      Effect.provideService(Journal.CurrentJournal, recorder.journal),
+      Effect.provideService(Slot, lending(place, (effect) => void fork(effect))),
+      Effect.provideService(Parent, run.runId),
+      Effect.provideService(Tracer.ParentSpan, spanOf(run)),
+      Effect.provide(AgentEvent.listen((event) => {
+        hasCompensated ||= event._tag === "ToolCompensated"
+        return recorder.hear(event)
+      })),
+      Effect.provideService(AgentEvent.Details, true),
+      Effect.provideService(Owner, run.owner)
+    )
+  )
+  const telling = yield* Effect.forkChild(
+    Effect.forever(
+      Effect.andThen(recorder.more(around), Effect.andThen(Effect.sleep(gathered), recorder.telling))
+    )
+  )
+  const isToEnd = yield* Deferred.make<void>()
+  const hasLog = execution.isCancelled || loaded.steps.length > 0
+  const draining = hasLog
+    ? yield* Effect.forkChild(
+      Effect.andThen(drained(recorder, isToEnd), Effect.sync(() => execution.drained())),
+      { startImmediately: true }
+    )
+    : undefined
+  execution.begin(hasLog, () => Deferred.doneUnsafe(isToEnd, Effect.void), () => fiber.interruptUnsafe())
+  if (recorder.hasComeByAll) execution.on("meet")
+  const exit = yield* Fiber.await(fiber)
+  execution.on("stop")
+  if (draining !== undefined) yield* Fiber.interrupt(draining)
+  yield* Fiber.interrupt(telling)
+  return { exit, hasCompensated }
+})
