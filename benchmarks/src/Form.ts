@@ -21,21 +21,21 @@ const once: Times = { warmUp: 0, budget: 0, atLeast: 1 }
 
 /** Of runs that take less than a millisecond. */
 export const shortRuns: ByForm<Times> = {
-  full: { warmUp: 700, budget: 700, atLeast: 5 },
+  full: { warmUp: 500, budget: 500, atLeast: 5 },
   quick: { warmUp: 200, budget: 300, atLeast: 5 },
   check: once
 }
 
 /** Of runs that take many milliseconds. */
 export const longRuns: ByForm<Times> = {
-  full: { warmUp: 500, budget: 700, atLeast: 1 },
+  full: { warmUp: 500, budget: 500, atLeast: 1 },
   quick: { warmUp: 200, budget: 300, atLeast: 1 },
   check: once
 }
 
 /** Of a whole stack: what it runs is compiled late. */
 export const deepRuns: ByForm<Times> = {
-  full: { warmUp: 2_500, budget: 1_000, atLeast: 5 },
+  full: { warmUp: 1_800, budget: 600, atLeast: 5 },
   quick: { warmUp: 800, budget: 400, atLeast: 5 },
   check: once
 }

@@ -3,6 +3,7 @@ import { type Aim, type PageRow, tables } from "./pageRows.ts"
 import type { ContestantName } from "./Contestant.ts"
 import { profileTable } from "./profile.ts"
 import type { Results } from "./Results.ts"
+import { table } from "./table.ts"
 
 const digits = (value: number): string =>
   value >= 100
@@ -69,17 +70,6 @@ class Measured {
   }
 }
 
-const cells = (row: ReadonlyArray<string>, widths: ReadonlyArray<number>, fill = " "): string =>
-  `| ${row.map((cell, at) => cell.padEnd(widths[at]!, fill)).join(" | ")} |`
-
-/** A table whose columns are as wide as their cells, as the formatter of the repository writes it. */
-export const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string => {
-  const widths = head.map((_, at) => Math.max(3, ...[head, ...rows].map((row) => row[at]!.length)))
-  return [cells(head, widths), cells(head.map(() => ""), widths, "-"), ...rows.map((row) => cells(row, widths))].join(
-    "\n"
-  )
-}
-
 const judgedOf = (measured: Measured, peers: ReadonlyArray<ContestantName>): Judged | undefined =>
   measured.row.aim === undefined ? undefined : measured.judged(measured.row.aim, peers)
 
@@ -137,7 +127,7 @@ Contestants take turns, each in a process of its own. Compare ratios, not times:
     "",
     missed(results),
     "",
-    ...profileTable(results.profiles, table),
+    ...profileTable(results.profiles),
     ""
   ].join("\n")
 }

@@ -1,5 +1,6 @@
 /** Profiles: which package's code the processor ran while a workload was measured. */
 import { Session } from "node:inspector/promises"
+import { table } from "./table.ts"
 import type { WorkloadName } from "./workloads.ts"
 
 /** Shares of the processor's time by part, from 0 to 1. */
@@ -84,10 +85,7 @@ export const wanted = (): () => Shares => {
 }
 
 /** The section of the page. */
-export const profileTable = (
-  profiles: ReadonlyArray<Profile>,
-  table: (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>) => string
-): ReadonlyArray<string> => {
+export const profileTable = (profiles: ReadonlyArray<Profile>): ReadonlyArray<string> => {
   const columns = profiled.flatMap(({ label, size, workload }) => {
     const found = profiles.find((profile) => profile.workload === workload && profile.size === size)
     return found === undefined ? [] : [{ label, shares: found.shares }]

@@ -1,8 +1,10 @@
 /** Publishes the results of a whole run: as JSON, and as the page that is made of it. */
 import { execFileSync } from "node:child_process"
-import { writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { cpus, loadavg } from "node:os"
 import { fileURLToPath } from "node:url"
+import type { DurableResults } from "./durable/Measured.ts"
+import { withSection } from "./durable/section.ts"
 import { page } from "./page.ts"
 import type { Origin, Results } from "./Results.ts"
 
@@ -24,4 +26,11 @@ export const origin = (): Origin => ({
 export const publish = (results: Results): void => {
   writeFileSync(new URL("benchmark-results.json", docs), `${JSON.stringify(results, null, 2)}\n`)
   writeFileSync(new URL("performance.md", docs), page(results))
+}
+
+/** Writes the section on costs of the page on durable runs. */
+export const publishDurable = (results: DurableResults): void => {
+  writeFileSync(new URL("durable-results.json", docs), `${JSON.stringify(results, null, 2)}\n`)
+  const file = new URL("durable.md", docs)
+  writeFileSync(file, withSection(readFileSync(file, "utf8"), results))
 }

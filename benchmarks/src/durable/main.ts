@@ -1,10 +1,10 @@
 /**
  * What durable runs cost, beside DBOS, LangGraph and bare inserts, in turns:
- * `node src/durable/main.ts [--postgres <url>] [--network <ms>] [--rounds 3] [--runs 200] [--long 2000] [--waiting 10000] [--only <name,name>]`.
+ * `node src/durable/main.ts [--postgres <url>] [--network <ms>] [--rounds 3] [--runs 200] [--long 2000] [--waiting 10000] [--only <name,name>] [--publish]`.
  * `--network` puts so many milliseconds each way between the contestants and PostgreSQL: on one machine it answers as no service's database does.
  *
  * A step is an answer of the model or a call of a tool. Both take no time here, so that what is left is the recording. Each contestant has a process
- * and a database of its own, and the best of its rounds is told: other work on the machine makes a round slower, and none faster.
+ * and a database of its own, and the best of its rounds is told. `--publish` writes the section of `docs/durable.md`.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
@@ -14,8 +14,11 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { origin, publishDurable } from "../publish.ts"
 import { contestants } from "./contestants.ts"
 import type { Place } from "./engine.ts"
+import type { DurableResults, Measured } from "./Measured.ts"
+import { section } from "./section.ts"
 
 const { values } = parseArgs({
   options: {
@@ -25,7 +28,8 @@ const { values } = parseArgs({
     runs: { type: "string", default: "200" },
     long: { type: "string", default: "2000" },
     waiting: { type: "string", default: "10000" },
-    only: { type: "string" }
+    only: { type: "string" },
+    publish: { type: "boolean", default: false }
   }
 })
 const { network, postgres } = values
@@ -40,16 +44,6 @@ const reached = await new Promise<{ readonly url: string | undefined; readonly c
     resolve({ url: url.href, close: () => way.disconnect() })
   })
 })
-
-interface Measured {
-  alone?: number
-  longer?: number
-  perSecond?: number
-  long?: number
-  resumed?: number
-  waiting?: number
-  heap?: number
-}
 
 const child = (name: string, place: Place, task: string, n: string, kills: boolean): Promise<Measured> =>
   new Promise((resolve, reject) => {
@@ -110,52 +104,40 @@ const within = async <A>(over: string, use: (place: Place) => Promise<A>): Promi
 
 const names = values.only?.split(",") ?? Object.keys(contestants)
 const lines = ["SQLite", ...(postgres === undefined ? [] : ["PostgreSQL"])].flatMap((over) =>
-  names.flatMap((name) => over === "SQLite" && name === "dbos" ? [] : [{ over, name, best: {} as Measured }])
+  names.flatMap((name) => over === "SQLite" && name === "dbos" ? [] : [{ over, name, rounds: [] as Array<Measured> }])
 )
-const better = (best: Measured, now: Measured): void => {
-  for (const [key, value] of Object.entries(now) as Array<[keyof Measured, number]>) {
-    const before = best[key]
-    best[key] = before === undefined ? value : key === "perSecond" ? Math.max(before, value) : Math.min(before, value)
-  }
-}
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
+const from = origin()
 
 for (let round = 1; round <= Number(values.rounds); round++) {
-  for (const { best, name, over } of lines) {
+  for (const { name, over, rounds } of lines) {
     const now = await within(over, (place) => child(name, place, "steps", values.runs, false))
     say(`round ${round}: ${name} on ${over}: ${now.alone?.toFixed(2)} ms a step, ${now.perSecond?.toFixed(0)} a second`)
-    better(best, now)
+    rounds.push(now)
   }
 }
-for (const { best, name, over } of lines.filter(({ name }) => name !== "bare" && name !== "recourse, writes")) {
+for (const { name, over, rounds } of lines.filter(({ name }) => name !== "bare" && name !== "recourse, writes")) {
   if (Number(values.long) > 0) {
     await within(over, async (place) => {
-      better(best, await child(name, place, "cut", values.long, true))
+      rounds.push(await child(name, place, "cut", values.long, true))
       // The lease of a process that was killed is over: how long that takes is a setting.
       await new Promise((resolve) => setTimeout(resolve, 2500))
-      better(best, await child(name, place, "resume", values.long, false))
+      rounds.push(await child(name, place, "resume", values.long, false))
     })
   }
   if (Number(values.waiting) > 0) {
-    better(best, await within(over, (place) => child(name, place, "wait", values.waiting, false)))
+    rounds.push(await within(over, (place) => child(name, place, "wait", values.waiting, false)))
   }
 }
-
-const digits = (value: number | undefined, places: number): string => value === undefined ? "–" : value.toFixed(places)
-say("")
-say(
-  "| | ms a step, one run | ms a step without start and end | steps a second, 50 runs | a run of long steps, s | resumed, s | runs that wait, s | heap, MB |"
-)
-say("|-|-|-|-|-|-|-|-|")
-for (const { best, name, over } of lines) {
-  const { alone, heap, long, longer, perSecond, resumed, waiting } = best
-  // What 180 more steps take: a run starts and ends once.
-  const step = alone === undefined || longer === undefined ? undefined : (longer - 20 * alone) / 180
-  const seconds = (value: number | undefined): string => digits(value === undefined ? undefined : value / 1000, 2)
-  say(
-    `| ${name}, ${over} | ${digits(alone, 2)} | ${digits(step, 2)} | ${digits(perSecond, 0)} | ${seconds(long)} | ${
-      seconds(resumed)
-    } | ${seconds(waiting)} | ${digits(heap, 0)} |`
-  )
-}
 reached.close()
+
+const results: DurableResults = {
+  ...from,
+  network,
+  runs: Number(values.runs),
+  long: Number(values.long),
+  waiting: Number(values.waiting),
+  lines
+}
+say(`\n${section(results)}`)
+if (values.publish) publishDurable(results)

@@ -8,7 +8,7 @@ import type { Workload } from "../Workload.ts"
 export const workload: Workload = {
   title: "One run of many turns with a tool call each",
   contestants: everybody,
-  cases: { full: [10, 100, 1_000], quick: [10, 200], check: [60] },
+  cases: { full: [10, 500], quick: [10, 100], check: [60] },
   metrics: [{ name: "turn", unit: "µs" }, { name: "heap", unit: "KiB" }],
   rounds: { full: 2, quick: 1, check: 1 },
   measure: async ({ form, load, size }) => {

@@ -9,6 +9,6 @@ export const workload: Workload = shippedProvider({
     recourse: async () => (await import("../providers/recourseOverAiSdk.ts")).contestant,
     "AI SDK": async () => (await import("../providers/aiSdk.ts")).contestant
   },
-  cases: { full: [1, 60], quick: [1], check: [20] },
+  cases: { full: [1], quick: [1], check: [20] },
   shape: (tools) => ({ tools, turns: callsThenText(1, ["It is 42."]), per: 1 })
 })

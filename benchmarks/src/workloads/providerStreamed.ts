@@ -7,6 +7,6 @@ export const workload: Workload = shippedProvider({
   title: "One tool call, then 20 text deltas, streamed through the shipped provider, by number of tools",
   streamed: true,
   metric: "run",
-  cases: { full: [1, 20, 60], quick: [1, 60], check: [20] },
+  cases: { full: [1, 60], quick: [1, 60], check: [20] },
   shape: (tools) => ({ tools, turns: callsThenText(1, words), per: 1 })
 })

@@ -1,5 +1,5 @@
 import { everybody } from "../Contestant.ts"
-import { fewRounds, shortRuns } from "../Form.ts"
+import { shortRuns } from "../Form.ts"
 import { counted, oneCall, timePerRun } from "../measure.ts"
 import { Down } from "../Task.ts"
 import { always, type Workload } from "../Workload.ts"
@@ -9,7 +9,7 @@ export const workload: Workload = {
   contestants: everybody,
   cases: always([1]),
   metrics: [{ name: "run", unit: "µs" }],
-  rounds: fewRounds,
+  rounds: { full: 2, quick: 1, check: 1 },
   measure: async ({ form, load }) => {
     let attempts = 0
     const { checked, task } = counted({

@@ -59,10 +59,10 @@ export const workload: Workload = {
     { name: "bundle", unit: "KiB min+gzip" },
     { name: "packages", unit: "" }
   ],
-  rounds: { full: 2, quick: 1, check: 1 },
+  rounds: { full: 1, quick: 1, check: 1 },
   measure: async ({ form, name }) => {
     const { bundle, module } = await writeProgram(name)
-    const times = { full: 5, quick: 3, check: 1 }[form]
+    const times = { full: 7, quick: 3, check: 1 }[form]
     const medianTime = (file: string): number => {
       if (form !== "check") importTime(file)
       return median(Array.from({ length: times }, () => importTime(file).wall))
