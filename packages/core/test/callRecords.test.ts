@@ -65,9 +65,8 @@ type Exits = Exit.Exit<unknown, unknown>
 const call = new URL("../src/internal/call/", import.meta.url)
 const load = async (name: string): Promise<never> => await import(new URL(name, call).href) as never
 
-const { doneBefore, isDivergent, remember, rememberPart }: {
+const { doneBefore, remember, rememberPart }: {
   readonly doneBefore: (info: Info, call: object, run: undefined) => Effect.Effect<unknown, unknown> | undefined
-  readonly isDivergent: (record: Record) => boolean
   readonly remember: (root: Record, calls: ReadonlyArray<BegunCall>) => void
   readonly rememberPart: (record: Record) => void
 } = await load("begunBefore.ts")
@@ -405,23 +404,6 @@ describe("what had begun before the run paused", () => {
         ["c", "i", "yes", "yes", part]
       ]
     )
-  })
-
-  it("keeps a write from beginning that is another way", () => {
-    const root = recordOf("read")
-    const child = (effects: Effects | "none", identity = "new") => recordOf(effects, {}, { parent: root, identity })
-    assert.isFalse(isDivergent(child("write")))
-    remember(root, [{ identity: "a", tool: "t", outcome }, { identity: "b", tool: "t" }])
-    assert.isTrue(isDivergent(child("write")))
-    assert.isFalse(isDivergent(child("read")))
-    assert.isFalse(isDivergent(child("none")))
-    assert.isFalse(isDivergent(child("write", "a")))
-    Object.assign(root, { approvals: [{ identity: "new", arguments: {} }, { identity: "other", arguments: {} }] })
-    assert.isFalse(isDivergent(child("write")))
-    Object.assign(root, { approvals: [{ identity: "other", arguments: {} }] })
-    assert.isTrue(isDivergent(child("write")))
-    root.begunBefore!.get("a")!.isMet = true
-    assert.isFalse(isDivergent(child("write")))
   })
 
   it.effect("answers what it answered, once, and is unknown where nobody can read that", () =>

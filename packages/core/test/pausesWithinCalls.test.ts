@@ -1,6 +1,6 @@
 /** A call waits within another one after something was done there: that is not done again, and nobody is told that nothing was done. */
 import { assert, describe, it } from "@effect/vitest"
-import { ScriptedModel, VirtualTime } from "@recourse/testing"
+import { Drive, ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Data, Effect, Exit, Layer, Redacted, Schema } from "effect"
 import {
   Agent,
@@ -370,7 +370,7 @@ describe("where the tool goes another way", () => {
         Effect.andThen(note.tool.call.pipe(withArguments({ to: "a" })), asked.tool.call),
         Effect.andThen(note.tool.call.pipe(withArguments({ to: "b" })), asked.tool.call)
       ])])
-      const { audit, results } = yield* approvedAll(agent)
+      const { audit, results } = yield* Drive.drive(approvedAll(agent))
       assert.deepStrictEqual([note.runs, asked.runs], [["a"], []])
       assert.deepStrictEqual(results, ["outcome_unknown"])
       assert.deepStrictEqual(audit.slice(-1), ["denied c/note_1"])
@@ -398,7 +398,7 @@ describe("where the tool goes another way", () => {
       const agent = agentOf([
         forked([Effect.andThen(note.tool.call, asked.tool.call), Effect.andThen(other, asked.tool.call)])
       ])
-      const { results } = yield* approvedAll(agent)
+      const { results } = yield* Drive.drive(approvedAll(agent))
       assert.deepStrictEqual(results, ["outcome_unknown"])
       const alone = yield* Effect.provideService(
         note.tool.call,

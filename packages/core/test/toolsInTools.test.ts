@@ -699,12 +699,6 @@ describe("what is admitted is a tool and its arguments", () => {
     Effect.gen(function*() {
       const pay = tool("pay", "write", { needsApproval: true })
       const note = tool("note", "write")
-      const slow = Tool.make("slow", {
-        parameters: Args,
-        success: Schema.String,
-        effects: "write",
-        execute: () => Effect.never
-      })
       const cases = [
         outer("write", () => pay.tool.call),
         // Its answer was lost.
@@ -712,8 +706,6 @@ describe("what is admitted is a tool and its arguments", () => {
           "read",
           () => Effect.andThen(Effect.option(tool("lost", "write", { failures: 1 }).tool.call), pay.tool.call)
         ),
-        // It still runs.
-        outer("read", () => Effect.map(Effect.all([slow.call, pay.tool.call], { concurrency: 2 }), String)),
         // By an agent that a tool runs.
         outer("read", () =>
           Effect.andThen(

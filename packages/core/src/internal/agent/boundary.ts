@@ -90,7 +90,7 @@ class Boundary<Out, E, R, R2> {
     const parent = Context.get(ambient, CurrentRun)
     const clock = Context.get(ambient, Clock.Clock)
     const id = mode.resumed?.runId ?? parent?.id ?? identifier(declaration.name, mode, ambient)
-    const { account, journal } = this.run = newRun(declaration, parent, id, mode, context, clock)
+    const { account, journal } = this.run = newRun(declaration, parent, id, mode, context, clock, input)
     if (mode.resumed !== undefined) account.restore(mode.resumed.budget)
     if (parent === undefined && journal !== undefined) {
       account.elapsed(account.elapsedBefore + journal.elapsedBefore)

@@ -5,26 +5,43 @@ import * as Exit from "effect/Exit"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { Call } from "../call/call.ts"
 import { noteForeignDefects } from "../call/executorDefect.ts"
+import { contentHash } from "../foundation/contentHash.ts"
 import { after } from "../foundation/sequence.ts"
 import { CurrentRun, type Run } from "../run/run.ts"
 import type { RunStart } from "../run/state/start.ts"
 
+/** A nested run before it has an address. */
+export interface Nested {
+  readonly parent: Run
+  /** The call that it runs in, if there is one. */
+  readonly call: Call | undefined
+  /** The agent. */
+  readonly name: string
+  /** The position of the agent among the steps of a composed agent. */
+  readonly position: number | undefined
+  readonly input: unknown
+}
+
 /**
- * Tells the calls of a nested run from those of every other one: the runs and calls that it is nested in, its agent, and
- * which run of that agent it is there. The same when the run goes on, and in each attempt of the call that it is nested in:
+ * Returns what tells a run of an agent from other runs of the same agent in the same call. An agent that a program runs by hand is told by its
+ * input, so that the order in which its runs start does not matter. `isCounted`: by its number alone, as in runs of older versions.
+ */
+const contentOf = ({ call, input }: Nested, isCounted: boolean): string =>
+  isCounted || call?.record.attempts.tool?.isAgent === true ? "" : `(${contentHash(input)})`
+
+/**
+ * Tells the calls of a nested run from those of every other one: the runs and calls that it is nested in, its agent, its input, and
+ * its number among equal runs. The same when the run is resumed, and in each attempt of the call that it is nested in:
  * an attempt stands in the place of the one before, so that a write of theirs with a default key is one write.
  */
-export const scopeWithin = (
-  parent: Run,
-  call: Call | undefined,
-  name: string,
-  position: number | undefined
-): string => {
+export const scopeWithin = (nested: Nested): string => {
+  const { call, name, parent, position } = nested
   const within = call?.identity ?? call?.id ?? ""
   // Lengths, so that no two places have the same text, whatever agents and calls are named.
   const place = `${parent.scope}/${within.length}:${within}/${name.length}:${name}`
   if (position !== undefined) return `${place}@${position}`
-  return `${place}#${parent.nested.count(`${call?.attempt ?? 0}/${place}`)}`
+  const own = `${place}${contentOf(nested, parent.replay?.hasCounted(place) === true)}`
+  return `${own}#${parent.nested.count(`${call?.attempt ?? 0}/${own}`)}`
 }
 
 /** The end of a path of a nested agent. */
@@ -37,18 +54,15 @@ export const scopeOfRun = (id: string): string => nestedPath.test(id) ? `run:${i
  * Where a nested run stands in the journal of the outermost one. An attempt has places of its own, other than its scope: what
  * the model answered in one attempt is no answer in the next.
  */
-export const placeWithin = (
-  parent: Run,
-  call: Call | undefined,
-  name: string,
-  position: number | undefined
-): string => {
+export const placeWithin = (nested: Nested): string => {
+  const { call, name, parent, position } = nested
   const attempts = call?.record.attempts.count ?? 0
   const running = call?.record.outcome.running ?? 0
   const within = call === undefined ? "" : `${call.identity ?? call.id}@${running > 0 ? attempts : `after ${attempts}`}`
   const place = `${parent.start.place}/${within.length}:${within}/${name.length}:${name}`
   if (position !== undefined) return `${place}@${position}`
-  return `${place}#${parent.nested.count(`journal/${place}`)}`
+  const own = `${place}${contentOf(nested, parent.replay?.hasCounted(place) === true)}`
+  return `${own}#${parent.nested.count(`journal/${own}`)}`
 }
 
 /** The call of a run in which an agent begins, if it is one: not one that the run itself stands in. */

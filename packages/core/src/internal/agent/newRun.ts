@@ -115,7 +115,8 @@ export const newRun = <R>(
   id: string,
   { ear, mayPause, over, resumed, runId, step, streaming }: Mode,
   context: Context.Context<R>,
-  clock: Clock.Clock
+  clock: Clock.Clock,
+  input: unknown
 ): Run => {
   const ambient = context as Context.Context<never>
   const defaults = isLevel ? Context.get(ambient, Defaults) : undefined
@@ -135,10 +136,13 @@ export const newRun = <R>(
       : `${parent.agentRunId}/${step.id}`,
     parent,
     path: parent === undefined ? [name] : [...parent.path, name],
-    scope: resumed?.scope ?? (parent === undefined ? scopeOfRun(id) : scopeWithin(parent, call, name, step?.position)),
+    scope: resumed?.scope ??
+      (parent === undefined ? scopeOfRun(id) : scopeWithin({ parent, call, name, position: step?.position, input })),
     start: {
       withinCall,
-      place: parent === undefined || journal === undefined ? "" : placeWithin(parent, call, name, step?.position),
+      place: parent === undefined || journal === undefined
+        ? ""
+        : placeWithin({ parent, call, name, position: step?.position, input }),
       hasDrawnId: parent?.start.hasDrawnId ?? runId === undefined,
       isOver,
       mayPause: mayPause === true,

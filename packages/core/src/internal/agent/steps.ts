@@ -340,7 +340,12 @@ export class Steps {
       const call = Context.getOrUndefined(context, ToolCall)
       for (const [id, { agent, input, step }] of this.agents) {
         if (this.begun.has(id) || this.entries.has(id)) continue
-        if (!hasBegunWithin(journal, scopeWithin(run, call, agent.name, step.position))) continue
+        if (
+          !hasBegunWithin(
+            journal,
+            scopeWithin({ parent: run, call, name: agent.name, position: step.position, input: undefined })
+          )
+        ) continue
         this.begun.add(id)
         const mode: Mode = { ...plainMode, step, mayPause: true, over: {} }
         const ended: Effect.Effect<unknown, unknown, unknown> = isResumable(agent)

@@ -2,6 +2,7 @@
  * Calls that had begun before a pause: when the call that they were made in is made again, those that were done answer what they
  * answered, and are not done again.
  */
+import { noteChange } from "../run/state/counts.ts"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
@@ -9,16 +10,14 @@ import * as Schema from "effect/Schema"
 import type { BegunCall } from "../approval/snapshot.ts"
 import { Outcome } from "../idempotency/store.ts"
 import type { Run } from "../run/run.ts"
-import { numberOf } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
 import { isPassThrough, type PassThrough } from "./execution.ts"
 import { recordStart } from "./happened.ts"
-import { callsOfAttempt } from "./childCall.ts"
 import type { AttemptError } from "./attemptError.ts"
 import { errorFields, identityOf } from "./callSubject.ts"
 import { rootOf } from "./outerCalls.ts"
 import { noteRequested, startAttempt } from "./record/attempts.ts"
-import { hasChildren, noteWithin } from "./record/children.ts"
+import { noteWithin } from "./record/children.ts"
 import { noteAnswer, noteEffects, noteError } from "./record/outcome.ts"
 import { type CallRecord, newRecord } from "./record/record.ts"
 import { keepStartedBefore, noteMetAgain } from "./record/replay.ts"
@@ -43,34 +42,6 @@ export const rememberPart = (record: CallRecord): void => {
   noteEffects(placeholder, "yes")
   noteWithin(record, placeholder)
 }
-
-/** Whether a write within a repeated call starts that had not started before the pause, though a write of then is not met again. */
-const divergesFromSnapshot = (record: CallRecord): boolean => {
-  const { admission: { approvals }, replay: { begunBefore } } = rootOf(record)
-  if (begunBefore === undefined) return false
-  const identity = identityOf(record)
-  // A call that a person has decided about is part of what was done then.
-  return !begunBefore.has(identity) && approvals?.some((approval) => approval.identity === identity) !== true &&
-    [...begunBefore.values()].some(({ isMet }) => !isMet)
-}
-
-/** The same of the attempts of the call around it: attempts that run at once are not compared. */
-const divergesFromAttempts = ({ attempts: { count: attempts }, parent }: CallRecord): boolean => {
-  if (parent === undefined || attempts > 1 || parent.attempts.count < 2 || parent.outcome.running > 1) return false
-  if (!hasChildren(parent)) return false
-  const met = callsOfAttempt(parent, numberOf(parent))
-  return [...parent.children.byPlace.values()].some((other) =>
-    !met.has(other) && other.attempts.tool?.effects === "write" && other.outcome.happened !== "no" &&
-    !other.outcome.isCompensated
-  )
-}
-
-/**
- * Whether a write starts that is new in a repetition of the call around it, while a write of the repeated one is not met again: arguments that
- * are drawn anew, for example, would do the same thing twice.
- */
-export const isDivergent = (record: CallRecord): boolean =>
-  record.attempts.tool?.effects === "write" && (divergesFromSnapshot(record) || divergesFromAttempts(record))
 
 const decode = Schema.decodeUnknownOption(Outcome)
 
@@ -103,6 +74,7 @@ export const doneBefore = <A>(
   return Effect.flatMapEager(endOf(record, info, earlier.call.outcome), (exit) => {
     if (record.outcome.executed) return refuse(call, run)
     noteMetAgain(root, earlier.call)
+    noteChange(run)
     noteRequested(record, call)
     startAttempt(record)
     recordStart(run, record, exit === undefined ? "unknown" : "yes", () => 0)

@@ -1,4 +1,5 @@
 /** Runs a tool's executor once: within its timeout, with what is known of the call since, and with what it fails with. */
+import { noteChange } from "../run/state/counts.ts"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -14,7 +15,6 @@ import { provide } from "../foundation/provideService.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
 import { declaredBy } from "../projection/declaration.ts"
 import { type Attempt, attemptOutcome, entriesOf, openEntry } from "./attemptLog.ts"
-import { isDivergent } from "./begunBefore.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
 import { type Committing, committing } from "./committed.ts"
 import { refuseDetached } from "./detached.ts"
@@ -22,7 +22,7 @@ import { encodedResult, noteDone } from "./noteDone.ts"
 import { executionFailed, ofUnknownOutcome, timedOut } from "./executionErrors.ts"
 import { namingDefects } from "./executorDefect.ts"
 import { isPassThrough, mayBeRepeated, type PassThrough } from "./execution.ts"
-import { isStopped, stopAgain, stopped, waitsInAgent } from "./stop.ts"
+import { isStopped, stopAgain, waitsInAgent } from "./stop.ts"
 import { withIdleTimeout } from "./activity.ts"
 import { afterExecution, begin } from "./happened.ts"
 import type { AttemptError } from "./attemptError.ts"
@@ -56,13 +56,6 @@ export const idempotencyOf = (
   { idempotency }: { readonly idempotency: Idempotency | undefined | "never" },
   call: Call
 ): Idempotency | undefined => idempotency === "never" ? undefined : call.idempotency ?? idempotency
-
-/** A write of an earlier attempt, or of before a pause, is not met again. */
-const divergent = {
-  _tag: "Denied",
-  policy: "approval",
-  reason: "It would do something else than the call that it repeats, and what was done then stands"
-} as const
 
 const fates = { done: "yes", unknown: "unknown", undone: undefined } as const
 
@@ -131,7 +124,6 @@ class Execution<Params, A, D, R> {
     const detached = refuseDetached(record)
     if (detached !== undefined) return detached
     if (!mayRunAgain(call)) return refuse(call, run)
-    if (isDivergent(record)) return stopped(call, divergent)
     forgetEnd(record)
     if (record.outcome.running === 0) forgetDegraded(record)
     if (record.admission.continuation === undefined) use(run, "toolCalls", 1)
@@ -173,6 +165,7 @@ class Execution<Params, A, D, R> {
     if (this.isRolledBack && record.outcome.running === 0) noteExecuted(record, this.hadExecuted)
     for (const entry of this.entries) entry.outcome = attemptOutcome(exit, record)
     if (this.executable.info.compensation !== undefined) this.noteDone(exit, isKeyed)
+    noteChange(run)
   }
 
   /** Whether it ran in a transaction that is not committed: it is as if it had not begun. */

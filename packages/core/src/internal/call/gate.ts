@@ -5,8 +5,10 @@ import * as Schema from "effect/Schema"
 import type { Any as Policy, Request, Verdict } from "../../Policy.ts"
 import type { Call } from "./call.ts"
 import { begunWithin, doneCall, isDone, triedCall } from "./begunWithin.ts"
+import { CurrentRun } from "../run/run.ts"
 import { happenedItself } from "./happened.ts"
 import { rootOf } from "./outerCalls.ts"
+import { quietSiblings } from "./quietSiblings.ts"
 import { noteAdmitted, noteSubstitute } from "./record/admission.ts"
 import type { CallRecord, Stop } from "./record/record.ts"
 import type { ToolInfo } from "./toolInfo.ts"
@@ -183,7 +185,11 @@ export const admit = Effect.fnUntraced(function*(
       client: needsPerson ? undefined : client
     } as const
     if (gate === undefined) return yield* stopped(call, { ...waiting, begun: [] })
-    if (parent === undefined || gate.canKeep) return yield* waitWithin(call, waiting)
+    if (parent === undefined || gate.canKeep) {
+      yield* quietSiblings(yield* CurrentRun, record)
+      if (isStopped(record)) return yield* stopAgain
+      return yield* waitWithin(call, waiting)
+    }
     const reason =
       "It needs an approval within a call of a run that may not wait: its tool declares no `asks`, or there is no SnapshotKey"
     return yield* stopped(call, { _tag: "Denied", policy: "approval", reason })

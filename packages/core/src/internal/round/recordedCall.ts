@@ -1,4 +1,5 @@
 /** Recorded call: a call whose outcome the run's journal has does not run again, and is not told again. */
+import { noteChange } from "../run/state/counts.ts"
 import * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -88,6 +89,7 @@ export const recordedOutcome = (
   }
   // The call around it may make what this one has made, and does not: it has gone no other way by that.
   calls.run.replay?.matchCall(calls.run.scope, call.id)
+  noteChange(calls.run)
   countAgain(calls.run, found.used)
   for (const entry of found.ledgerAnswers ?? []) noteLedgerAnswer(calls.run, entry, call.id)
   noteRecordedWrite(calls, call, recordedHappened(found.used, result))

@@ -27,15 +27,20 @@ const isWithin = (path: string, callId: string): boolean => {
   return rest.startsWith(`/${callId}/`) || (`${head}/`.startsWith(`${callId}/`) && /^\/\d+:/.test(rest))
 }
 
+const isBelow = (path: string, scope: string | undefined): boolean =>
+  scope !== undefined && path.startsWith(`${scope}/`)
+
 /** The path of a call: the scope of its run, the name of its tool, and its id, or its identity if a tool makes it. */
 export const pathOf = (scope: string, tool: string, call: string): string => `${scope}/${tool.length}:${tool}/${call}`
 
 export class Replay {
   private readonly calls = new Map<string, RecordedCall>()
+  private readonly journal: Journal
   /** Keys of entries that earlier executions have appended. */
   private readonly appended = new Set<string>()
 
   constructor(journal: Journal) {
+    this.journal = journal
     for (const { path, start } of startsIn(journal)) {
       this.appended.add(start.entry)
       this.add(path, start)
@@ -54,6 +59,14 @@ export class Replay {
   /** Whether an earlier execution has appended an entry of this key. */
   hasAppended(entry: string): boolean {
     return this.appended.has(entry)
+  }
+
+  /** Whether an older version has run an agent at a place, which told the runs of an agent by their number. */
+  hasCounted(place: string): boolean {
+    for (const kind of ["model", "write", "child"] as const) {
+      for (const [key] of this.journal.entries(kind)) if (key.startsWith(`${place}#`)) return true
+    }
+    return false
   }
 
   /** Whether an earlier execution has started the call of a path. */
@@ -87,16 +100,18 @@ export class Replay {
 
   /**
    * Whether an earlier execution has started something within a call that this execution has not matched: replay has diverged, or the call was
-   * not reached.
+   * not reached. Starts below the scope `besides` do not count.
    */
-  hasUnmatchedWithin(scope: string, callId: string): boolean {
-    for (const [path, { isMatched }] of this.below(scope)) if (!isMatched && isWithin(path, callId)) return true
+  hasUnmatchedWithin(scope: string, callId: string, besides?: string): boolean {
+    for (const [path, { isMatched }] of this.below(scope)) {
+      if (!isMatched && isWithin(path, callId) && !isBelow(`${scope}/${path}`, besides)) return true
+    }
     return false
   }
 
   private *below(scope: string): Generator<readonly [path: string, call: RecordedCall]> {
     for (const [path, call] of this.calls) {
-      if (path.startsWith(`${scope}/`)) yield [path.slice(scope.length + 1), call]
+      if (isBelow(path, scope)) yield [path.slice(scope.length + 1), call]
     }
   }
 }

@@ -5,7 +5,7 @@
  *
  * - `replayFailure` comes before `chargeRetry`, because an earlier execution has paid for the failure.
  * - `answerFromLog` comes before `readArguments` and `admitCall`, because no schema and no policy of today takes a start back.
- * - `admitCall` comes before `announceStart`, because a denied call is not announced.
+ * - `admitCall` and `awaitReplay` come before `announceStart`, because a denied call is not announced.
  * - `claimKey` and `claimPlace` come before `chargeCall`, because an answer of the ledger and a refusal are not charged.
  * - `chargeCall` and `executeOnce` check again if the call may run, because the steps before them may wait.
  */
@@ -26,6 +26,7 @@ import { appendStart } from "./appendStart.ts"
 import { type AttemptedTool, AttemptState, type Next, type Step } from "./attemptState.ts"
 import { chargeCall } from "./chargeCall.ts"
 import { chargeRetry } from "./chargeRetry.ts"
+import { awaitReplay } from "./awaitReplay.ts"
 import { claimKey } from "./claimKey.ts"
 import { claimPlace } from "./claimPlace.ts"
 import { argumentsDecoder } from "./decodeArguments.ts"
@@ -49,6 +50,7 @@ const steps: ReadonlyArray<Step> = [
   answerFromLog,
   readArguments,
   admitCall,
+  awaitReplay,
   announceStart,
   matchLog,
   claimKey,

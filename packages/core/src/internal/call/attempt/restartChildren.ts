@@ -1,8 +1,11 @@
 /** Step of an attempt: the calls that this attempt makes take the place of those that the attempt before made. */
+import { noteChange } from "../../run/state/counts.ts"
 import { forgetMadeCalls } from "../childCall.ts"
 import type { Step } from "./attemptState.ts"
 
 export const restartChildren: Step = (attempt, next) => {
+  // A write that waits for this call to be made may go on.
+  noteChange(attempt.run)
   forgetMadeCalls(attempt.call)
   return next(attempt)
 }

@@ -1,4 +1,5 @@
 /** An attempt as its entries in a journal name it. */
+import { noteChange } from "../../run/state/counts.ts"
 import type * as Schema from "effect/Schema"
 import type { RecordedStart } from "../../run/recordedStart.ts"
 import { pathOf } from "../../run/replay.ts"
@@ -33,4 +34,7 @@ export const startsOf = (run: Run | undefined, attempted: AttemptedCall): Readon
 }
 
 /** Notes that this execution has matched the call of an attempt: it knows the outcome of the starts that are recorded of it. */
-export const matchAttempt = (run: Run, attempted: AttemptedCall): void => run.replay?.match(pathOfCall(run, attempted))
+export const matchAttempt = (run: Run, attempted: AttemptedCall): void => {
+  run.replay?.match(pathOfCall(run, attempted))
+  noteChange(run)
+}

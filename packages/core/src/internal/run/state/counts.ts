@@ -1,5 +1,6 @@
 /** Counts of a run: its usage, the calls that it has executed, and the calls that run. */
 import * as RunUsage from "../../../RunUsage.ts"
+import { Changes } from "../changes.ts"
 import type { DoneWrite } from "../doneWrites.ts"
 import type { ExecutedCall } from "../record.ts"
 import type { StartedWrite } from "./writes.ts"
@@ -16,6 +17,8 @@ export interface Admitted {
   readonly version: number
   /** The calls, by their records. */
   readonly calls: ReadonlyMap<object, { readonly agentRunId: string; readonly arguments: unknown }> | undefined
+  /** Made by the first call that waits for others. */
+  readonly changes: Changes | undefined
 }
 
 class AdmittedCalls implements Admitted {
@@ -23,6 +26,7 @@ class AdmittedCalls implements Admitted {
   calls: Map<object, { readonly agentRunId: string; readonly arguments: unknown }> | undefined = undefined
   /** Attempts of one call that run at once share a place. */
   placed: Map<string, PlacedWrite> | undefined = undefined
+  changes: Changes | undefined = undefined
 }
 
 /** What is counted besides, for an entry of the journal. */
@@ -157,3 +161,9 @@ export const placeWrite = (run: Counting, place: string, write: StartedWrite): (
     placed.isRunning = false
   }
 }
+
+/** Returns the changes of the calls of a run and of everything nested in it, for a call that waits for them. */
+export const changesOf = (run: Counting): Changes => own(run).admitted.changes ??= new Changes()
+
+/** Notes a change for which calls may wait: a call was made, has ended, or was matched. */
+export const noteChange = (run: Counting | undefined): void => run?.counts.admitted.changes?.note()

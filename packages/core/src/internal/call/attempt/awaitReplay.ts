@@ -1,0 +1,36 @@
+/**
+ * Step of an attempt: a write that would diverge waits until the recorded writes are matched. The order in which fibers start may differ, so
+ * it is denied only if that takes long: then nothing else can run in the call around it.
+ */
+import * as Effect from "effect/Effect"
+import type { Changes } from "../../run/changes.ts"
+import { changesOf } from "../../run/state/counts.ts"
+import { isDivergent } from "../replay/divergence.ts"
+import { stopped } from "../stop.ts"
+import type { AttemptState, Step } from "./attemptState.ts"
+
+/** How long other fibers of an executor may take to match the recorded writes. */
+const longestWait = "10 seconds"
+
+const divergent = {
+  _tag: "Denied",
+  policy: "approval",
+  reason: "It would do something else than the call that it repeats, and what was done then stands"
+} as const
+
+/** Succeeds once the attempt would not diverge any more. */
+const matched = ({ attempted }: Pick<AttemptState, "attempted">, changes: Changes): Effect.Effect<void> =>
+  Effect.suspend(() =>
+    isDivergent(attempted) ? Effect.andThen(changes.next, matched({ attempted }, changes)) : Effect.void
+  )
+
+export const awaitReplay: Step = (attempt, next) => {
+  const { call, run } = attempt
+  if (!isDivergent(attempt.attempted)) return next(attempt)
+  if (run === undefined) return stopped(call, divergent)
+  const wait = matched(attempt, changesOf(run))
+  return Effect.flatMap(
+    Effect.timeoutOption(wait, longestWait),
+    (isMatched) => isMatched._tag === "Some" ? next(attempt) : stopped(call, divergent)
+  )
+}

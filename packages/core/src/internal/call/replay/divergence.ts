@@ -1,0 +1,56 @@
+/**
+ * Divergence of a repeated call: a write starts that the log, the snapshot or the attempt before does not have, while a write that they have is
+ * not matched. Arguments that are drawn anew, or a race that another branch wins, would do the same thing twice.
+ */
+import type { Run } from "../../run/run.ts"
+import { numberOf } from "../attemptLog.ts"
+import { callsOfAttempt } from "../childCall.ts"
+import { identityOf } from "../callSubject.ts"
+import { rootOf } from "../outerCalls.ts"
+import { hasChildren } from "../record/children.ts"
+import type { CallRecord } from "../record/record.ts"
+import { type AttemptedCall, startsOf } from "./attemptedCall.ts"
+
+/** A write of before the pause is not matched. */
+const divergesFromSnapshot = (record: CallRecord): boolean => {
+  const { admission: { approvals }, replay: { begunBefore } } = rootOf(record)
+  if (begunBefore === undefined) return false
+  const identity = identityOf(record)
+  // A call that a person has decided about is part of what was done then.
+  return !begunBefore.has(identity) && approvals?.some((approval) => approval.identity === identity) !== true &&
+    [...begunBefore.values()].some(({ isMet }) => !isMet)
+}
+
+/** A write of an earlier attempt of the call around it is not matched. Attempts that run at once are not compared. */
+const divergesFromAttempts = ({ attempts: { count: attempts }, parent }: CallRecord): boolean => {
+  if (parent === undefined || attempts > 1 || parent.attempts.count < 2 || parent.outcome.running > 1) return false
+  if (!hasChildren(parent)) return false
+  const met = callsOfAttempt(parent, numberOf(parent))
+  return [...parent.children.byPlace.values()].some((other) =>
+    !met.has(other) && other.attempts.tool?.effects === "write" && other.outcome.happened !== "no" &&
+    !other.outcome.isCompensated
+  )
+}
+
+/**
+ * A start of an earlier execution is not matched, in the call of this run or in the calls around it. The calls of a model within a nested run are
+ * answered by their ids, in any order: they do not count.
+ */
+const divergesFromLog = (run: Run, record: CallRecord): boolean => {
+  const { replay } = run
+  if (replay === undefined) return false
+  if (record.parent !== undefined && replay.hasUnmatchedWithin(run.scope, rootOf(record).callId)) return true
+  for (let inner = run, outer = run.parent; outer !== undefined; inner = outer, outer = outer.parent) {
+    const within = inner.start.withinCall?.record as CallRecord | undefined
+    if (within !== undefined && replay.hasUnmatchedWithin(outer.scope, rootOf(within).callId, inner.scope)) return true
+  }
+  return false
+}
+
+/** Whether a call is a write that would diverge if it started now. */
+export const isDivergent = (attempted: AttemptedCall): boolean => {
+  const { attempt: { call: { record }, run }, info } = attempted
+  if (info.effects !== "write") return false
+  return divergesFromSnapshot(record) || divergesFromAttempts(record) ||
+    (run?.replay !== undefined && startsOf(run, attempted).length === 0 && divergesFromLog(run, record))
+}
