@@ -10,7 +10,7 @@ import { type ApprovalRequired, DecisionRefused, SnapshotRefused } from "../appr
 import * as Arguments from "../call/arguments.ts"
 import { plain } from "./mode.ts"
 import { rootOf } from "../call/outerCalls.ts"
-import { addQuestion, endContinuation } from "../call/record/admission.ts"
+import { addQuestion, endContinuation, noteContinued } from "../call/record/admission.ts"
 import { noteExecuted } from "../call/record/outcome.ts"
 import type { ToolInfo } from "../call/toolInfo.ts"
 import { stopAgain, stopped } from "../call/stop.ts"
@@ -249,7 +249,7 @@ const waiting = <In>(
       return continuation === undefined
         ? agent.proceed({ input }, mode)
         : Effect.catchIf(
-          agent.proceed(continuation, { ...mode, onBegun: () => continuation.begun = true }),
+          agent.proceed(continuation, { ...mode, onBegun: () => noteContinued(continuation) }),
           (error) => error instanceof SnapshotRefused || error instanceof DecisionRefused,
           (error) => stopped(call, { _tag: "Refused", error })
         )

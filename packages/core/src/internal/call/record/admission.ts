@@ -23,7 +23,7 @@ export interface Continuation {
   readonly snapshot: unknown
   readonly decisions: ReadonlyArray<Decision>
   /** Whether the agent has gone on. */
-  begun: boolean
+  readonly begun: boolean
 }
 
 export interface Admission<Stop> {
@@ -130,6 +130,11 @@ export const setStopWithin = <Stop>(record: Has<Stop>, stop: Stop): void => {
 /** Takes a stop back. */
 export const clearStop = (record: Has<unknown>): void => {
   if (record.admission.stop !== undefined) own(record).stop = undefined
+}
+
+/** Notes that the agent has been resumed. */
+export const noteContinued = (continuation: { begun: boolean }): void => {
+  continuation.begun = true
 }
 
 /** Notes that the call does not continue an agent any more: a further attempt starts the agent. */
