@@ -26,6 +26,8 @@ export interface Queue {
 export interface Take {
   /** Takes queued runs of these agents, and runs whose lease is over; the oldest first. */
   readonly agents?: ReadonlyArray<Claimable> | undefined
+  /** Takes only runs with these ids. Left out: all. */
+  readonly only?: ReadonlyArray<string> | undefined
   /** How many runs are taken, and how many are due, at most. Default: none. */
   readonly limit?: number | undefined
   /** Takes only cancelled runs, which have to be compensated. */

@@ -13,12 +13,13 @@ export const memoryTake = (rows: MemoryRows): (wanted: Take) => Effect.Effect<Ta
     [...rows.all.values()].filter((row) => row.run.agent === agent && row.run.status === "running" && isPlaced(row))
       .length
 
-  const claim = (now: number, { agents = [], leaseMillis = 0, limit = 0, onlyCancelled }: Take) => {
+  const claim = (now: number, { agents = [], leaseMillis = 0, limit = 0, only, onlyCancelled }: Take) => {
     const found: Array<Row> = []
     for (const one of agents) {
       const due = [...rows.all.values()].filter((row) =>
         row.run.agent === one.agent && one.versions.includes(row.run.version) && row.leasedUntil <= now &&
-        isAllowed("claim", stateOfRow(row)) && (row.run.isCancelled || onlyCancelled !== true)
+        isAllowed("claim", stateOfRow(row)) && (row.run.isCancelled || onlyCancelled !== true) &&
+        (only === undefined || only.includes(row.run.runId))
       )
       const isPlaced = ({ leasedUntil, lent }: Row) => lent === 0 || (lent === 2 && leasedUntil > now)
       found.push(...queues.permitted(one, due, placed(one.agent, isPlaced), now, limit - found.length))

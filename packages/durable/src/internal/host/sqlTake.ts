@@ -31,7 +31,7 @@ export const sqlTake = ({ failing, fenced, isPg, lock, now, queues, rows, runs, 
   const claimed = (
     agents: ReadonlyArray<Claimable>,
     which: Statement.Fragment,
-    leaseMillis: number,
+    { leaseMillis = 0, only }: Take,
     limit: number
   ) =>
     limit <= 0 ? Effect.succeed([]) : Effect.map(
@@ -39,7 +39,9 @@ export const sqlTake = ({ failing, fenced, isPg, lock, now, queues, rows, runs, 
         UPDATE ${runs} SET ${states.to("claim")}, epoch = epoch + 1, leased_until = ${now} + ${leaseMillis},
           renewed_at = ${now}, updated_at = ${now}${adopting(agents)}
         WHERE run_id IN (
-          SELECT run_id FROM ${runs} WHERE ${which} AND ${isAtWork} AND leased_until <= ${now}
+          SELECT run_id FROM ${runs} WHERE ${which} AND ${isAtWork} AND leased_until <= ${now} ${
+        only === undefined ? sql.literal("") : sql`AND ${sql.in("run_id", only)}`
+      }
           ORDER BY leased_until, started_at LIMIT ${limit} ${skip}
         ) RETURNING *`),
       (taken) => taken.map(runOf)
@@ -68,7 +70,7 @@ export const sqlTake = ({ failing, fenced, isPg, lock, now, queues, rows, runs, 
   /** Claims of an agent that has a queue: what goes on comes first, and only what begins is counted against the rate. */
   const queued = (
     claimable: Claimable,
-    leaseMillis: number,
+    wanted: Take,
     limit: number
   ): Effect.Effect<ReadonlyArray<StoredRun>, SqlError.SqlError> =>
     sql.withTransaction(Effect.gen(function*() {
@@ -80,7 +82,7 @@ export const sqlTake = ({ failing, fenced, isPg, lock, now, queues, rows, runs, 
       const over = yield* claimed(
         [claimable],
         sql`${ofAgent} AND ((status = 'running' AND lent = 0) OR (status IN ('queued', 'running') AND is_cancelled = 1))`,
-        leaseMillis,
+        wanted,
         limit
       )
       const running = yield* placed(agent, sql`(lent = 0 OR (lent = 2 AND leased_until > ${now}))`)
@@ -88,14 +90,14 @@ export const sqlTake = ({ failing, fenced, isPg, lock, now, queues, rows, runs, 
       const again = yield* claimed(
         [claimable],
         sql`${ofAgent} AND ((status = 'queued' AND epoch > 0) OR (status = 'running' AND lent > 0))`,
-        leaseMillis,
+        wanted,
         free
       )
       const interval = rate === undefined ? 0 : rate.perMillis / rate.limit
       const busyUntil = Math.max(busy, at)
       const permitted = rate === undefined ? Infinity : Math.floor((at + rate.perMillis - busyUntil) / interval)
       const left = Math.min(free - again.length, permitted)
-      const begun = yield* claimed([claimable], sql`${ofAgent} AND status = 'queued' AND epoch = 0`, leaseMillis, left)
+      const begun = yield* claimed([claimable], sql`${ofAgent} AND status = 'queued' AND epoch = 0`, wanted, left)
       if (rate !== undefined && begun.length > 0) {
         const until = Math.ceil(busyUntil + begun.length * interval)
         yield* sql`UPDATE ${queues} SET busy_until = ${until} WHERE agent = ${agent}`
@@ -104,19 +106,20 @@ export const sqlTake = ({ failing, fenced, isPg, lock, now, queues, rows, runs, 
     }))
 
   const claim = Effect.fnUntraced(function*(
-    { agents = [], leaseMillis = 0, limit = 0, onlyCancelled }: Take
+    wanted: Take
   ): Effect.fn.Return<ReadonlyArray<StoredRun>, SqlError.SqlError> {
+    const { agents = [], limit = 0, onlyCancelled } = wanted
     if (agents.length === 0) return []
     if (onlyCancelled === true) {
-      return yield* claimed(agents, sql`${ofAgents(agents)} AND is_cancelled = 1`, leaseMillis, limit)
+      return yield* claimed(agents, sql`${ofAgents(agents)} AND is_cancelled = 1`, wanted, limit)
     }
     const free = agents.filter(({ queue }) => queue === undefined)
     const all: Array<StoredRun> = free.length === 0 ? [] : [
-      ...yield* claimed(free, sql`${ofAgents(free)}`, leaseMillis, limit)
+      ...yield* claimed(free, sql`${ofAgents(free)}`, wanted, limit)
     ]
     for (const one of agents) {
       if (one.queue !== undefined && all.length < limit) {
-        all.push(...yield* queued(one, leaseMillis, limit - all.length))
+        all.push(...yield* queued(one, wanted, limit - all.length))
       }
     }
     return all

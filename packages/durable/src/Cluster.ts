@@ -1,0 +1,135 @@
+/**
+ * Durable runs over effect's cluster: a run is an entity, and the cluster says which process is told of it. Unstable, as `effect/cluster` is: it may change in
+ * any release.
+ *
+ * The rows stay the truth: a process owns a run by its lease and its number, as without a cluster, and what a former owner records late is refused. Messages place
+ * runs and wake their owners. They may be lost: each process looks for runs without an owner once in a while, which is the sweep.
+ */
+import type * as Cron from "effect/Cron"
+import * as Clock from "effect/Clock"
+import * as DateTime from "effect/DateTime"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as ClusterCron from "effect/cluster/ClusterCron"
+import * as ClusterSchema from "effect/cluster/ClusterSchema"
+import * as DeliverAt from "effect/cluster/DeliverAt"
+import * as Entity from "effect/cluster/Entity"
+import type { Sharding } from "effect/cluster/Sharding"
+import * as Rpc from "effect/rpc/Rpc"
+import type { Runs } from "@recourse/core/Runs"
+import type { Durable } from "./Durable.ts"
+import { ClusterHost, type Messages } from "./internal/host/clusterHost.ts"
+import { timeOf } from "./internal/requests.ts"
+import { RunStore, type Store } from "./RunStore.ts"
+
+const aRun = { runId: Schema.String, agent: Schema.String, version: Schema.String }
+
+/** A run that may be taken later. */
+class Later extends Schema.Class<Later>("@recourse/durable/Later")({
+  ...aRun,
+  at: Schema.DateTimeUtc
+}) {
+  [DeliverAt.symbol]() {
+    return this.at
+  }
+}
+
+const Run = Entity.make("RecourseRun", [
+  Rpc.make("wake", { payload: aRun }),
+  Rpc.make("cancel", { payload: aRun }),
+  Rpc.make("wakeLater", { payload: Later }).annotate(ClusterSchema.Persisted, true)
+]).annotate(ClusterSchema.ClientTracingEnabled, false)
+
+/** How runs are found that no message tells of. */
+export interface Options {
+  /** How often a process looks for runs without an owner: those whose process was killed, those whose message was lost, and those that wait for a place in the queue of their agent. Default: 5 seconds. */
+  readonly sweep?: Duration.Input | undefined
+}
+
+const hostOf = (
+  store: Store,
+  options: Options | undefined
+): Effect.Effect<ClusterHost, never, Sharding | Scope.Scope> =>
+  Effect.gen(function*() {
+    const client = yield* Run.client
+    const sweep = timeOf("Cluster.layer", "sweep", options?.sweep ?? "5 seconds", { atLeast: 0 })
+    const messages: Messages = {
+      wake: (address, run) => client(address).wake(run, { discard: true }),
+      cancel: (address, run) => client(address).cancel(run, { discard: true }),
+      wakeLater: (address, run, millis) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          client(address).wakeLater(new Later({ ...run, at: DateTime.makeUnsafe(now + Math.ceil(millis)) }), {
+            discard: true
+          }))
+    }
+    const fork = Effect.runForkWith(yield* Effect.context<never>())
+    return new ClusterHost(store, messages, sweep, (effect) =>
+      void fork(effect))
+  })
+
+/**
+ * A layer that places the runs of a `RunStore` by the cluster, for a process that executes runs. It takes a `RunStore` and returns one: put it between `Durable.layer` and
+ * `RunStore.layerSql`.
+ *
+ * **Example** (A cluster of one process, in memory)
+ *
+ * ```ts
+ * import { Effect, Layer } from "effect"
+ * import { TestRunner } from "effect/cluster"
+ * import { Agent } from "@recourse/core"
+ * import { Durable, RunStore } from "@recourse/durable"
+ * import * as Cluster from "@recourse/durable/Cluster"
+ *
+ * const Echo = Durable.make(Agent.fromFunction("echo", (text: string) => Effect.succeed(text)))
+ * const Store = Cluster.layer().pipe(Layer.provide([RunStore.layerMemory, TestRunner.layer]))
+ *
+ * const program = Echo.run("r1", "hello").pipe(Effect.provide(Durable.layer([Echo]).pipe(Layer.provide(Store))))
+ * await Effect.runPromise(program) // => "hello"
+ * ```
+ */
+export const layer = (options?: Options): Layer.Layer<RunStore, never, RunStore | Sharding> =>
+  Layer.unwrap(Effect.gen(function*() {
+    const host = yield* hostOf(yield* RunStore, options)
+    const entity = Run.toLayer({
+      wake: ({ payload }) => host.hearWake(payload),
+      cancel: ({ payload }) => host.hearCancel(payload),
+      wakeLater: ({ payload }) => host.hearWake(payload)
+    }, { maxIdleTime: "5 seconds" })
+    return Layer.merge(entity, Layer.succeed(RunStore, host.store))
+  }))
+
+/** The same for a process that executes no runs: `Durable.layerClient`, with a cluster that is client only. */
+export const layerClient: Layer.Layer<RunStore, never, RunStore | Sharding> = Layer.effect(
+  RunStore,
+  Effect.flatMap(RunStore, (store) => Effect.map(hostOf(store, undefined), (host) => host.store))
+)
+
+/** When runs start, and how they are named: as for `Durable.layerCron`. */
+export interface CronOptions<in out In> {
+  /** The ids of the runs are the name and the time: `report 2026-01-01T06:00:00.000Z`. */
+  readonly name: string
+  readonly cron: Cron.Cron
+  readonly input: (at: Date) => In
+  readonly owner?: string | undefined
+  /** Times that no process was there for are made up for, each that is not longer ago. Default: 1 hour. */
+  readonly catchUp?: Duration.Input | undefined
+}
+
+/** A layer that starts a run at each time of a cron expression, by `ClusterCron`: in order, the missed times too. A start that fails is tried again. */
+export const layerCron = <In, Out, E, R>(
+  durable: Durable<In, Out, E, R>,
+  { catchUp, cron, input, name, owner }: CronOptions<In>
+): Layer.Layer<never, never, Runs | Sharding> =>
+  ClusterCron.make({
+    name: `recourse ${name}`,
+    cron,
+    calculateNextRunFromPrevious: true,
+    skipIfOlderThan: catchUp ?? "1 hour",
+    execute: Effect.flatMap(ClusterCron.CurrentScheduledTime, (time) => {
+      const at = DateTime.toDateUtc(time)
+      return durable.start(`${name} ${at.toISOString()}`, input(at), { owner })
+    })
+  })

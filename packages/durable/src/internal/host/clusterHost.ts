@@ -1,0 +1,155 @@
+/** Host over a cluster: messages place runs and wake their owners, over the rows and the fence of another host. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { Claimable, Hold, Host, Leaving, Store, StoredRun, Take } from "../store.ts"
+import { WakeUps } from "./wakeUps.ts"
+
+/** A run, as messages name it. */
+export type Named = Pick<StoredRun, "agent" | "runId" | "version">
+
+/** Messages to the process at which the cluster has placed a run. */
+export interface Messages {
+  readonly wake: (address: string, run: Named) => Effect.Effect<unknown, unknown>
+  readonly cancel: (address: string, run: Named) => Effect.Effect<unknown, unknown>
+  readonly wakeLater: (address: string, run: Named, millis: number) => Effect.Effect<unknown, unknown>
+}
+
+/** How many runs a statement takes by their ids. */
+const most = 100
+
+/** How long a message is sent: the process may be gone, and the sweep finds the run. */
+const patience = "5 seconds"
+
+/** An entity id is a column of 255 characters. Runs that share one share a place only. */
+const addressOf = ({ agent, runId, version }: Named): string =>
+  [agent, version, runId].map((part) => encodeURIComponent(part).slice(0, 80)).join("/")
+
+/** A host whose runs are placed by messages. */
+export class ClusterHost {
+  private readonly base: Store
+  private readonly messages: Messages
+  private readonly sweepMillis: number
+  private readonly fork: (effect: Effect.Effect<void>) => void
+  private readonly wakeUps = new WakeUps()
+  /** Runs that a message has told of, and when. */
+  private readonly inbox = new Map<string, Named & { readonly at: number }>()
+  /** When the runs of these agents were looked for without a message. */
+  private readonly sweptAt = new Map<string, number>()
+  readonly store: Store
+
+  constructor(base: Store, messages: Messages, sweepMillis: number, fork: (effect: Effect.Effect<void>) => void) {
+    this.base = base
+    this.messages = messages
+    this.sweepMillis = sweepMillis
+    this.fork = fork
+    const { insert, settle } = this
+    this.store = {
+      ...base,
+      insert,
+      settle,
+      take: (wanted) => this.take(wanted),
+      decide: (runId, leg, decisions) =>
+        Effect.tap(
+          base.decide(runId, leg, decisions),
+          ({ decidedBefore }) => decidedBefore === undefined ? this.tell(runId, this.messages.wake) : Effect.void
+        ),
+      cancel: (runId) =>
+        Effect.tap(
+          base.cancel(runId),
+          (isCancelled) => isCancelled ? this.tell(runId, this.messages.cancel) : Effect.void
+        ),
+      listen: (hear) => Effect.andThen(base.listen(hear), this.wakeUps.listen(hear))
+    }
+  }
+
+  /** A message says that a run may be taken, or is due. */
+  hearWake({ agent, runId, version }: Named): Effect.Effect<void> {
+    return Effect.map(Clock.currentTimeMillis, (at) => {
+      this.inbox.set(runId, { runId, agent, version, at })
+      this.wakeUps.tell({ _tag: "Queued" })
+    })
+  }
+
+  /** A message says that a run was cancelled. */
+  hearCancel(run: Named): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.wakeUps.tell({ _tag: "Cancelled", runId: run.runId })
+      return this.hearWake(run)
+    })
+  }
+
+  private send(run: Named, message: (address: string, run: Named) => Effect.Effect<unknown, unknown>): void {
+    const { agent, runId, version } = run
+    const sent = message(addressOf(run), { agent, runId, version })
+    this.fork(Effect.ignoreCause(Effect.timeout(sent, patience)))
+  }
+
+  private readonly tell = (runId: string, message: Messages["wake"]) =>
+    Effect.map(this.base.get(runId), (run) => {
+      if (run !== undefined) this.send(run, message)
+    })
+
+  private readonly insert: Host["insert"] = (run) =>
+    Effect.tap(this.base.insert(run), ({ isNew, run: { status } }) =>
+      Effect.sync(() => {
+        if (!isNew || status !== "queued") return
+        const { wake, wakeLater } = this.messages
+        const { delayMillis = 0 } = run
+        this.send(run, delayMillis > 0 ? (address, named) => wakeLater(address, named, delayMillis) : wake)
+      }))
+
+  /** A run that is given back, or has decisions already, is told of; a run that is due later is told of then. */
+  private readonly settle = (hold: Hold, leaving: Leaving) =>
+    Effect.tap(this.base.settle(hold, leaving), (isLeft) => {
+      if (!isLeft || (leaving.status !== "waiting" && leaving.status !== "queued" && leaving.status !== "asked")) {
+        return Effect.void
+      }
+      const millis = "wakeInMillis" in leaving ? leaving.wakeInMillis : undefined
+      return Effect.map(this.base.get(hold.runId), (run) => {
+        const { wake, wakeLater } = this.messages
+        if (run?.status === "queued") this.send(run, wake)
+        else if (run !== undefined && millis !== undefined) {
+          this.send(run, (address, named) => wakeLater(address, named, millis))
+        }
+      })
+    })
+
+  /** Whether runs of these agents are looked for without a message: once in a while. */
+  private isSweep(what: string, agents: ReadonlyArray<Claimable> | undefined, now: number): boolean {
+    if (agents === undefined) return false
+    const key = `${what} ${JSON.stringify(agents)}`
+    if (now - (this.sweptAt.get(key) ?? -Infinity) < this.sweepMillis) return false
+    this.sweptAt.set(key, now)
+    for (const [runId, { at }] of this.inbox) if (now - at > 2 * this.sweepMillis) this.inbox.delete(runId)
+    return true
+  }
+
+  /** Runs of these agents that a message has told of. */
+  private toldOf(agents: ReadonlyArray<Claimable> = []): ReadonlyArray<string> {
+    return [...this.inbox.values()].flatMap(({ agent, runId, version }) =>
+      agents.some((one) => one.agent === agent && one.versions.includes(version)) ? [runId] : []
+    ).slice(0, most)
+  }
+
+  /** Takes the runs that messages have told of; and all, once in a while. */
+  private take(wanted: Take): ReturnType<Host["take"]> {
+    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const { agents, due, limit = 0, onlyCancelled } = wanted
+      const told = this.toldOf(agents ?? due)
+      const only = this.isSweep("all", agents, now) ? undefined : told
+      const restricted: Take = {
+        ...wanted,
+        agents: only?.length === 0 ? undefined : agents,
+        only,
+        due: told.length > 0 || this.isSweep("due", due, now) ? due : undefined
+      }
+      return Effect.tap(this.base.take(restricted), ({ taken }) =>
+        Effect.sync(() => {
+          if (restricted.agents === undefined) return
+          // The others have ended, or are another's.
+          const isWhole = taken.length < limit && onlyCancelled !== true
+          for (const runId of isWhole ? told : taken.map(({ runId }) => runId)) this.inbox.delete(runId)
+        }))
+    })
+  }
+}

@@ -1,0 +1,151 @@
+/** Durable runs over effect's cluster: in one process, and in several over HTTP with their messages in PostgreSQL. */
+import { NodeClusterHttp } from "@effect/platform-node"
+import { PgClient } from "@effect/sql-pg"
+import { assert, describe, it } from "@effect/vitest"
+import { Agent, Approval, Recovery, Runs, Tool } from "@recourse/core"
+import { Durable, RunStore } from "@recourse/durable"
+import * as Cluster from "@recourse/durable/Cluster"
+import { ScriptedModel } from "@recourse/testing"
+import * as Certify from "@recourse/testing/Certify"
+import { Context, Cron, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { RunnerAddress, TestRunner } from "effect/cluster"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient } from "effect/sql"
+import { createServer } from "node:net"
+import { sqlDatabases } from "../support/servers.ts"
+
+const Pay = Tool.make("pay", {
+  success: Schema.String,
+  effects: "write",
+  needsApproval: true,
+  execute: () => Effect.succeed("paid")
+})
+const Sleep = Tool.make("sleep", {
+  success: Schema.String,
+  effects: "read",
+  execute: () => Effect.as(Effect.sleep("1 minute"), "slept")
+})
+const defaults = { onError: Recovery.keepGoing }
+const Payer = Durable.make(Agent.make("payer", { tools: [Pay], defaults }))
+const Sleeper = Durable.make(Agent.make("sleeper", { tools: [Sleep], defaults }))
+const model = ScriptedModel.layer(({ prompt, tools }) =>
+  prompt.content.at(-1)?.role === "tool" ? ScriptedModel.text("done") : ScriptedModel.call(tools[0]!, {})
+)
+const poll = "200 millis"
+
+describe("a cluster of one process", () => {
+  for (const [sweep, runs] of [[0, 30], ["200 millis", 0]] as const) {
+    it(`is certified with a sweep of ${sweep}`, async () => {
+      const layer = Cluster.layer({ sweep }).pipe(Layer.provide([RunStore.layerMemory, TestRunner.layer]))
+      const { tried } = await Effect.runPromise(Certify.host(layer, { runs }))
+      assert.isAtLeast(tried["owner_may_change"]!, 10)
+    }, 120_000)
+  }
+
+  it("starts runs later, and each time of a cron", async () => {
+    const Echo = Durable.make(Agent.fromFunction("echo", (text: string) => Effect.succeed(text)))
+    const cluster = Layer.provideMerge(
+      Cluster.layer({ sweep: "1 minute" }).pipe(Layer.provide(RunStore.layerMemory)),
+      TestRunner.layer
+    )
+    const cron = Cluster.layerCron(Echo, {
+      name: "tick",
+      cron: Cron.parseUnsafe("* * * * * *", "UTC"),
+      input: (at) => at.toISOString()
+    })
+    const runners = Durable.layer([Echo]).pipe(Layer.provideMerge(cluster))
+    await Effect.runPromise(
+      Effect.gen(function*() {
+        const runs = yield* Runs.Runs
+        yield* Echo.start("later", "hello", { delay: "100 millis" })
+        assert.strictEqual((yield* runs.get("later")).status, "queued")
+        assert.strictEqual(yield* Effect.timeout(Echo.await("later"), "20 seconds"), "hello")
+        const ticks = Effect.map(runs.list({ idPrefix: "tick " }), (found) => found.length)
+        yield* Effect.repeat(Effect.delay(ticks, "40 millis"), { until: (found) => found > 0 })
+      }).pipe(Effect.provide(cron.pipe(Layer.provideMerge(runners))), Effect.scoped)
+    )
+  }, 60_000)
+})
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
+
+/** A process: with agents it executes runs, and without it starts, decides and cancels. */
+const processOf = Effect.fnUntraced(function*(
+  { schema, url }: { readonly schema: string; readonly url: string },
+  agents: ReadonlyArray<Durable.Any> | undefined
+) {
+  const port = yield* Effect.promise(freePort)
+  const sql = Layer.effect(
+    SqlClient.SqlClient,
+    // The client of this version does not say its driver, which the locks of shards look for.
+    Effect.map(
+      PgClient.make({ url: Redacted.make(url), maxConnections: 8, startupOptions: `-c search_path=${schema}` }),
+      (client): SqlClient.SqlClient => Object.assign(client, { driver: "pg" })
+    )
+  ).pipe(Layer.provide(Reactivity.layer))
+  const shardingConfig = {
+    shardsPerGroup: 8,
+    refreshAssignmentsInterval: "200 millis",
+    entityMessagePollInterval: "200 millis",
+    runnerAddress: agents === undefined ? Option.none() : Option.some(RunnerAddress.make("127.0.0.1", port))
+  } as const
+  const sharding = NodeClusterHttp.layer({
+    transport: "http",
+    storage: "sql",
+    clientOnly: (agents === undefined) as false,
+    shardingConfig
+  })
+  // Rows without NOTIFY: what is heard comes by messages.
+  const rows = Layer.effect(
+    RunStore.RunStore,
+    Effect.map(RunStore.RunStore, (store) => ({ ...store, listen: () => Effect.void }))
+  ).pipe(Layer.provide(RunStore.layerSql()))
+  const store = (agents === undefined ? Cluster.layerClient : Cluster.layer({ sweep: "1 minute" })).pipe(
+    Layer.provide([rows, sharding]),
+    Layer.provide(sql)
+  )
+  const layer = agents === undefined
+    ? Durable.layerClient([Payer, Sleeper], { poll })
+    : Durable.layer(agents as ReadonlyArray<typeof Payer>, { poll: "1 minute" }).pipe(Layer.provide(model))
+  return Context.get(yield* Layer.build(layer.pipe(Layer.provide(store))), Runs.Runs)
+})
+
+describe("a cluster of several processes", () => {
+  for (const { name, open } of sqlDatabases.filter(({ isShared, name }) => isShared && name.startsWith("PostgreSQL"))) {
+    it(`hears of starts, decisions and cancellations by messages: ${name}`, async () => {
+      const { address, close } = await open()
+      const place = address as { readonly schema: string; readonly url: string }
+      await Effect.runPromise(Effect.scoped(
+        Effect.gen(function*() {
+          yield* processOf(place, [Payer, Sleeper])
+          yield* processOf(place, [Payer, Sleeper])
+          const runs = yield* processOf(place, undefined)
+          const within = Effect.provideService(Runs.Runs, runs)
+          const until = (runId: string, status: Runs.Status) =>
+            Effect.repeat(Effect.delay(runs.get(runId), "10 millis"), { until: (run) => run.status === status })
+          const ids = [1, 2, 3, 4, 5, 6].map((n) => `payer ${n}`)
+          for (const id of ids) yield* within(Payer.start(id, "go"))
+          for (const id of ids) {
+            const { pending } = yield* until(id, "waiting")
+            yield* within(Payer.decide(id, pending.map((call) => Approval.approve(call))))
+          }
+          for (const id of ids) assert.strictEqual(yield* within(Payer.await(id)), "done")
+          yield* within(Sleeper.start("sleeper", "go"))
+          yield* until("sleeper", "running")
+          const from = performance.now()
+          assert.isTrue(yield* runs.cancel("sleeper"))
+          yield* until("sleeper", "cancelled")
+          assert.isBelow(performance.now() - from, 1000)
+        }).pipe(Effect.timeout("40 seconds"))
+      )).finally(close)
+    }, 60_000)
+  }
+})
