@@ -490,6 +490,8 @@ export const ToolResult = Schema.TaggedStruct("ToolResult", {
   /** Who denied a call that is `permission_denied`. */
   deniedBy: Schema.optionalKey(Schema.Literals(["person", "policy"])),
   degraded: Schema.optionalKey(degraded),
+  /** Of an unknown outcome: the ledger's entry of the call's idempotency key. */
+  entry: Schema.optionalKey(Schema.String),
   result: Schema.Unknown
 })
 

@@ -31,6 +31,7 @@ import { columns, sqlStore } from "./internal/idempotency/sqlStore.ts"
 import type { LedgerError, Store } from "./internal/idempotency/store.ts"
 
 export type { Dialect } from "./internal/foundation/sqlTable.ts"
+export { CheckedOutcomes, type CheckOutcome } from "./internal/idempotency/checkedOutcomes.ts"
 export type { Claim, Claimed, ClaimKey } from "./internal/idempotency/claims.ts"
 export { IdempotencyLedger } from "./internal/idempotency/service.ts"
 export { Entry, Intent, LedgerError, Marks, Outcome } from "./internal/idempotency/store.ts"

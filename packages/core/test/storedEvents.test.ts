@@ -141,6 +141,7 @@ const stored: Readonly<Record<AgentEvent.AgentEvent["_tag"], object>> = {
     retryAfter: 1_000,
     deniedBy: "policy",
     degraded: { source: "cache", asOf: "yesterday" },
+    entry: "cd",
     result: { error: "denied" }
   },
   BudgetThreshold: { ...common, agent: "clerk", budget: "turns", threshold: 0.8, used: 8, limit: 10 },

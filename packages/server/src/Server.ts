@@ -9,14 +9,18 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
+import { Audit } from "@recourse/core/Audit"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { Conversations } from "@recourse/core/Conversation"
 import { type RunInfo, Runs } from "@recourse/core/Runs"
 import type { Authentication } from "./Authentication.ts"
 import { Chats, type NewThread, type OnBusy } from "./internal/chat/chats.ts"
+import { Indexer } from "./internal/index/indexer.ts"
+import { memoryIndex } from "./internal/index/memoryIndex.ts"
 import { preflight, readable } from "./internal/http/cors.ts"
 import { limitsOf, type Rate } from "./internal/http/limits.ts"
 import { answered } from "./internal/http/problem.ts"
@@ -29,6 +33,8 @@ import { operatorRoutes } from "./internal/routes/operator.ts"
 import { runRoutes } from "./internal/routes/runRoutes.ts"
 import { threadRoutes } from "./internal/routes/threads.ts"
 import { uiChatRoutes } from "./internal/routes/uiChat.ts"
+import { outcomeRoutes } from "./internal/routes/outcomes.ts"
+import { RunIndex } from "./RunIndex.ts"
 import { document } from "./ServerApi.ts"
 import { CurrentShutdown, Shutdown } from "./internal/shutdown.ts"
 import { Frames } from "./internal/wire/frames.ts"
@@ -161,8 +167,11 @@ export const layer = (
         onBusy: options.onBusy ?? "refuse",
         title: options.title
       })
+      const index = yield* Effect.serviceOption(RunIndex)
       const config: Config = {
         agents,
+        indexer: new Indexer(chats.runs, Option.getOrElse(index, memoryIndex)),
+        audit: yield* Audit,
         chats,
         onFeedback: options.onFeedback,
         requestTools: options.requestTools ?? "allow",
@@ -194,6 +203,7 @@ export const layer = (
         ...agUiRoutes(config),
         ...runRoutes(config),
         ...operatorRoutes(config),
+        ...outcomeRoutes(config),
         ...threadRoutes(config),
         ...completionRoutes(config)
       ]

@@ -18,18 +18,24 @@ import {
   Message,
   openAiError,
   OperatorRun,
+  Outcome,
   problems,
   Run,
   Thread,
   Timeline,
   Waiting
 } from "./internal/api/schemas.ts"
+import { Overview } from "./RunIndex.ts"
 import {
+  ApprovalsRequest,
   ChatRequest,
+  ChecksRequest,
   CompletionRequest,
   FeedbackRequest,
   Id,
   ListRequest,
+  OutcomesRequest,
+  OverviewRequest,
   OwnRunsRequest,
   RenameRequest,
   RunAgentInput,
@@ -152,8 +158,29 @@ const operator = HttpApiGroup.make("operator").add(
     success: Schema.Struct({ run: OperatorRun, timeline: Timeline }),
     error: [...always, unknown, unavailable]
   }),
+  HttpApiEndpoint.get("overview", "/operator/overview", {
+    query: OverviewRequest,
+    success: Overview,
+    error: [...always, badRequest, unavailable]
+  }),
+  HttpApiEndpoint.get("outcomes", "/operator/outcomes", {
+    query: OutcomesRequest,
+    success: Schema.Struct({ outcomes: Schema.Array(Outcome) }),
+    error: [...always, badRequest, unavailable]
+  }),
+  HttpApiEndpoint.get("outcomesOfRun", "/operator/runs/:run/outcomes", {
+    params: run,
+    success: Schema.Struct({ outcomes: Schema.Array(Outcome) }),
+    error: [...always, unknown, unavailable]
+  }),
+  HttpApiEndpoint.post("check", "/operator/runs/:run/outcomes", {
+    params: run,
+    payload: ChecksRequest,
+    success: Schema.Struct({ outcomes: Schema.Array(Outcome) }),
+    error: [...always, ...ofBody, unknown, refused, unavailable]
+  }),
   HttpApiEndpoint.get("approvals", "/operator/approvals", {
-    query: ListRequest,
+    query: ApprovalsRequest,
     success: Schema.Struct({ approvals: Schema.Array(Waiting), next }),
     error: [...always, badRequest, unavailable]
   }),

@@ -54,10 +54,16 @@ const clerk = ({ deeds, gate }: World) => {
         })
       )
   })
+  const Fax = Tool.make("fax", {
+    parameters: Schema.Struct({ to: Schema.String }),
+    effects: "write",
+    timeout: "20 millis",
+    execute: ({ to }) => Effect.andThen(Effect.sync(() => deeds.push(`fax ${to}`)), Effect.never)
+  })
   return Agent.make("clerk", {
     input: Prompt.Prompt,
     prompt: (conversation) => conversation,
-    tools: [Search, Pay, Slow],
+    tools: [Search, Pay, Slow, Fax],
     defaults: { onError: Recovery.standard }
   })
 }

@@ -8,7 +8,7 @@ import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import { Redaction } from "../../Redaction.ts"
 import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
 import { ReconciliationInterceptor } from "../../ToolInterceptor.ts"
@@ -16,6 +16,7 @@ import { answerWithin } from "../foundation/answerWithin.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { randomId, sha256 } from "../foundation/digest.ts"
 import type { Claim, Claimant, Claimed } from "../idempotency/claims.ts"
+import { CheckedOutcomes, type CheckOutcome } from "../idempotency/checkedOutcomes.ts"
 import type { Idempotency, Reconciled } from "../idempotency/declaration.ts"
 import { IdempotencyLedger, LedgerNamespace } from "../idempotency/service.ts"
 import { warnOfDrawnId } from "./drawnRunIds.ts"
@@ -38,6 +39,7 @@ import {
   finishAsking,
   holdClaim,
   keepSettle,
+  noteEntry,
   startAsking,
   takeSettle
 } from "./record/claiming.ts"
@@ -163,6 +165,41 @@ const reconciledWithin = (
       timeout ?? limit,
       () => gaveNoAnswer("timeout")
     ))
+}
+
+/** A person's answer, with its result as the tool's `success` schema reads it. */
+const readChecked = (
+  check: CheckOutcome,
+  { id }: Entry,
+  { success }: Asking
+): Effect.Effect<Reconciled<unknown>, unknown, unknown> =>
+  Effect.flatMap(
+    check(id),
+    (found): Effect.Effect<Reconciled<unknown>, unknown, unknown> =>
+      found._tag !== "Happened"
+        ? Effect.succeed(found)
+        : Effect.map(
+          Schema.decodeUnknownEffect(Schema.toCodecJson(success))(found.result),
+          (result) => ({ _tag: "Happened", result })
+        )
+  )
+
+/** Asks the tool's `reconcile`, and the answers of people if that has none. Nothing if there is neither. */
+const reconcileOf = (
+  { reconcile }: Idempotency,
+  check: CheckOutcome | undefined,
+  entry: Entry,
+  asking: Asking
+): (() => Effect.Effect<Reconciled<unknown>, unknown, unknown>) | undefined => {
+  const own = reconcile === undefined ? undefined : () => reconcile(entry, asking.params)
+  if (check === undefined) return own
+  const checked = () => readChecked(check, entry, asking)
+  if (own === undefined) return checked
+  return () =>
+    Effect.flatMap(
+      reconciledWithin(own, asking),
+      (found) => found._tag === "StillUnknown" ? checked() : Effect.succeed(found)
+    )
 }
 
 /** Tells that an outcome was recorded otherwise than it was meant to be. */
@@ -322,17 +359,23 @@ const underKey = <A, E, R, E2>(
    * `reconcile` finds stays true.
    */
   const reconciled = (
+    abandoned: Extract<Claimed, { readonly _tag: "Abandoned" }>,
+    identity: Identity
+  ): Effect.Effect<A, E | E2, R> => Effect.flatMap(CheckedOutcomes, (check) => reconciledBy(check, abandoned, identity))
+
+  const reconciledBy = (
+    check: CheckOutcome | undefined,
     { claim, entry, sinceMillis }: Extract<Claimed, { readonly _tag: "Abandoned" }>,
     identity: Identity
   ): Effect.Effect<A, E | E2, R> => {
     const unknown = verdicts.unknown(sinceMillis)
-    const { reconcile } = idempotency
+    const reconcile = reconcileOf(idempotency, check, entry, asking)
     const takeBack = keepEffects(record)
     const started = startedElsewhere(sinceMillis)
     if (reconcile === undefined && !idempotency.isDeduplicated) return Effect.andThen(started, unknown)
     const asked = reconcile === undefined
       ? Effect.succeed(sendAgain)
-      : restore(reconciledWithin(() => reconcile(entry, asking.params), asking))
+      : restore(reconciledWithin(reconcile, asking))
     const unavailable = Effect.catch((error: LedgerError) => verdicts.unavailable(error.reason))
     return Effect.flatMap(
       Effect.andThen(started, unavailable(claim.take(entry))),
@@ -381,6 +424,7 @@ const underKey = <A, E, R, E2>(
   }
 
   const ask = (identity: Identity): Effect.Effect<A, E | E2, R> => {
+    noteEntry(record, identity.id)
     // The key that the call held before it was left: nobody else has it under this name.
     const before = record.claiming.claim
     // The same holder in each life of a run, which repeats the call under its key; unless it can ask what happened.

@@ -85,7 +85,7 @@ const told = (run: Run, result: CallResult): Effect.Effect<void> =>
   before(pendingTask(run, result), () =>
     emit(run, () => {
       const code = codeOf(result)
-      const { call, degraded, encoded, isFailure, whole } = result
+      const { call, degraded, encoded, entry, isFailure, whole } = result
       return {
         _tag: "ToolResult",
         callId: call.id,
@@ -97,6 +97,7 @@ const told = (run: Run, result: CallResult): Effect.Effect<void> =>
           ? { deniedBy: result.verdict?.decision === "rejected" ? "person" as const : "policy" as const }
           : undefined),
         ...(degraded === undefined ? undefined : { degraded }),
+        ...(entry === undefined ? undefined : { entry }),
         result: whole ?? encoded
       }
     }))

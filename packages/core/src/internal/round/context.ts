@@ -6,7 +6,7 @@ import type { ToolFailure } from "../projection/toolFailure.ts"
 import { ToolCall } from "../call/call.ts"
 import type { CallRecord, Gate } from "../call/record/record.ts"
 import type { ToolInfo } from "../call/toolInfo.ts"
-import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
+import { type CallOutcome, type CallResult, codeOf, type RequestedCall } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
@@ -61,9 +61,12 @@ export const delivered = (
   info?: ToolInfo,
   read?: ReadonlyArray<string>
 ): Effect.Effect<CallOutcome> => {
-  const repaired = result.repaired ?? repairedIn(records.get(result.call.id))
+  const record = records.get(result.call.id)
+  const repaired = result.repaired ?? repairedIn(record)
+  const entry = codeOf(result) === "outcome_unknown" ? record?.claiming.entry : undefined
+  const known = repaired === undefined ? result : { ...result, repaired }
   return Effect.mapEager(
-    deliver(shown, run, info, repaired === undefined ? result : { ...result, repaired }, read),
+    deliver(shown, run, info, entry === undefined ? known : { ...known, entry }, read),
     (result): CallOutcome => ({ _tag: "Done", result })
   )
 }

@@ -13,6 +13,7 @@ import * as Schema from "effect/Schema"
  * - `cancelled`: it was not run, or interrupted, because the run ended.
  * - `compensated`, `not_compensated`: it was undone when its run ended, or was to be and is not.
  * - `outcome_unknown`, `idempotency_conflict`, `authentication`: it failed in that way.
+ * - `outcome_checked`: a person has found out whether it has happened: the reason begins with the answer.
  * - `defect`: its executor threw, died, or returned a promise that rejected. The result of the call has a record of its own.
  */
 export const Decision = Schema.Literals([
@@ -32,6 +33,7 @@ export const Decision = Schema.Literals([
   "outcome_unknown",
   "idempotency_conflict",
   "authentication",
+  "outcome_checked",
   "defect"
 ])
 

@@ -30,6 +30,8 @@ export interface CallResult {
   readonly pendingOf?: string | undefined
   /** What the audit is to know of it, beyond what its code says. */
   readonly verdict?: Verdict | undefined
+  /** Of an unknown outcome: the ledger's entry of the call's key. */
+  readonly entry?: string | undefined
   /** The untrusted tools whose words the model reads in it. */
   readonly taints?: ReadonlyArray<string> | undefined
 }

@@ -2,6 +2,7 @@
 import * as Schema from "effect/Schema"
 import { isCursor } from "@recourse/core/Conversation"
 import { Status } from "@recourse/core/Runs"
+import { Answer } from "../../RunIndex.ts"
 
 /** An id that a client makes. */
 export const Id = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
@@ -197,7 +198,49 @@ export const ListRequest = Schema.Struct({
   /** The beginning of a run's id. */
   run: Schema.optionalKey(Schema.String),
   from: Schema.optionalKey(Millis),
+  to: Schema.optionalKey(Millis),
+  /** Words of what the user asked, or of the answer. */
+  text: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
+  /** A tool that was called. */
+  tool: Schema.optionalKey(Schema.String),
+  /** A code that a call or the run failed with. */
+  code: Schema.optionalKey(Schema.String),
+  /** `unknown`: with a call that somebody has to look at. `undone`: with one that was compensated. */
+  state: Schema.optionalKey(Schema.Literals(["unknown", "undone", "retried", "fixed"])),
+  /** Milliseconds of work at least. */
+  minWorked: Schema.optionalKey(Millis),
+  minCost: Schema.optionalKey(Schema.NumberFromString.check(Schema.isFinite())),
+  /** The id of a run: only those of its agent that ended alike. */
+  like: Schema.optionalKey(Schema.String)
+})
+
+/** The query of an operator's list of approvals: waiting runs. */
+export const ApprovalsRequest = Schema.Struct({
+  ...OwnRunsRequest.fields,
+  owner: Schema.optionalKey(Schema.String),
+  run: Schema.optionalKey(Schema.String),
+  from: Schema.optionalKey(Millis),
   to: Schema.optionalKey(Millis)
+})
+
+/** The query of the overview. Default: the last 24 hours in 24 parts. */
+export const OverviewRequest = Schema.Struct({
+  from: Schema.optionalKey(Millis),
+  to: Schema.optionalKey(Millis),
+  parts: limitUpTo(200)
+})
+
+/** The query of the calls that somebody has to look at. */
+export const OutcomesRequest = Schema.Struct({ limit: limitUpTo(maxPage) })
+
+/** What a person has found out about calls of a run. */
+export const ChecksRequest = Schema.Struct({
+  checks: Schema.Array(Schema.Struct({
+    spanId: Schema.String,
+    answer: Answer,
+    note: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1000))),
+    result: Schema.optionalKey(Schema.Json)
+  })).check(Schema.isMinLength(1), Schema.isMaxLength(100))
 })
 
 /** The query of the stream of a thread. `wait`: whether it stays open while its run waits. */

@@ -5,6 +5,7 @@ import * as ProblemDetails from "effect/http/ProblemDetails"
 import { Pending } from "@recourse/core/AgentEvent"
 import * as Conversation from "@recourse/core/Conversation"
 import { RunInfo } from "@recourse/core/Runs"
+import { CallFacts, Check, RunSummary } from "../../RunIndex.ts"
 import type { Problem } from "../http/problem.ts"
 
 /** What a page may know of an agent. */
@@ -32,8 +33,15 @@ export const Capabilities = Schema.Struct({
 /** A run as its owner sees it. */
 export const Run = (({ owner: _, ...fields }) => Schema.Struct(fields))(RunInfo.fields)
 
-/** A run as an operator sees it. */
-export const OperatorRun = RunInfo
+/** A run as an operator sees it. `summary`: what the index of runs knows of it, which may be a moment behind. */
+export const OperatorRun = Schema.Struct({ ...RunInfo.fields, summary: Schema.optional(RunSummary) })
+
+/** A call that somebody has to look at, or has looked at. */
+export const Outcome = Schema.Struct({
+  run: Schema.Struct({ runId: Schema.String, agent: Schema.String, owner: Schema.optional(Schema.String) }),
+  call: CallFacts,
+  check: Schema.optional(Check)
+})
 
 /** A thread as its owner sees it. */
 export const Thread = (({ owner: _, ...fields }) => Schema.Struct(fields))(Conversation.Thread.fields)

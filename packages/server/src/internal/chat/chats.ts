@@ -257,6 +257,31 @@ export class Chats {
       (segment) => this.resume(run, decisions, this.threads.get(run.runId), segment)
     )
 
+  /** The thread that a run answers in, if it does in one that is there. */
+  readonly threadOf = Effect.fnUntraced({ self: this }, function*({ owner, runId }: RunInfo) {
+    const known = this.threads.get(runId)
+    if (known !== undefined || owner === undefined) return known
+    for (let after: string | undefined = undefined;;) {
+      const page: Conversation.ThreadList = yield* this.conversations.list({ owner, limit: 200, after })
+      for (const { id } of page.threads) {
+        if (runId.startsWith(yield* threadPrefix(owner, id))) return { owner, thread: id }
+      }
+      if (page.next === undefined) return undefined
+      after = page.next
+    }
+  })
+
+  /** Tells the model of a run's thread something: it reads it with its next turn. Pages see that the thread has changed. */
+  readonly tell = Effect.fnUntraced({ self: this }, function*(run: RunInfo, text: string) {
+    const key = yield* this.threadOf(run)
+    if (key === undefined) return
+    const events = Conversation.said(
+      [Prompt.makeMessage("user", { content: [Prompt.makePart("text", { text })] })],
+      "model"
+    )
+    yield* Effect.catchTag(this.conversations.append({ ...key, events }), "ThreadNotFound", () => Effect.void)
+  })
+
   /** Interrupts a run and waits until what it said is stored: in its thread, where that is known. */
   readonly stop = Effect.fnUntraced(
     { self: this },

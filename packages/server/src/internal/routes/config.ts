@@ -1,6 +1,8 @@
 /** Configuration of routes. */
 import type * as Effect from "effect/Effect"
 import type { Chats } from "../chat/chats.ts"
+import type { Writer } from "@recourse/core/Audit"
+import type { Indexer } from "../index/indexer.ts"
 import type { Checks } from "../http/request.ts"
 import type { OnPageInput } from "./pageInput.ts"
 import type { Frames } from "../wire/frames.ts"
@@ -36,6 +38,8 @@ export interface Config {
   readonly checks: Checks
   readonly chats: Chats
   readonly frames: Frames
+  readonly indexer: Indexer
+  readonly audit: Writer | undefined
   readonly onFeedback: ((feedback: Feedback) => Effect.Effect<void, unknown>) | undefined
   readonly requestTools: "allow" | "refuse"
   readonly onPageInput: OnPageInput | undefined

@@ -24,7 +24,7 @@ export interface Page {
 }
 
 /** The run that a cursor names. */
-const lastOf = (cursor: string): Pick<RunInfo, "runId" | "startedAt"> => {
+export const lastOf = (cursor: string): Pick<RunInfo, "runId" | "startedAt"> => {
   const at = cursor.indexOf(".")
   return { startedAt: Number(cursor.slice(0, at)), runId: cursor.slice(at + 1) }
 }

@@ -1,4 +1,5 @@
 /** Routes of the operator: the runs of everybody, with all that is known of them. They need a right of their own. */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -12,35 +13,87 @@ import { answered } from "../http/problem.ts"
 import { body, check, checkStream, need } from "../http/request.ts"
 import { operator } from "../wire/wires.ts"
 import type { Config } from "./config.ts"
-import { pageOf, queryOf } from "./listing.ts"
+import { lastOf, pageOf, queryOf } from "./listing.ts"
 import { decideAs, DecideRequest, eventsOf, runParam } from "./ofRun.ts"
-import { ListRequest } from "../api/requests.ts"
+import { ApprovalsRequest, ListRequest, OverviewRequest } from "../api/requests.ts"
 
-const maySee = ({ agents }: Principal, { agent }: RunInfo): boolean => agents?.includes(agent) ?? true
+export const maySee = ({ agents }: Principal, { agent }: RunInfo): boolean => agents?.includes(agent) ?? true
 
 /** A run that the principal may see; another one is not told from one that there is not. */
-const find = Effect.fnUntraced(function*(config: Config, principal: Principal) {
+export const find = Effect.fnUntraced(function*(config: Config, principal: Principal) {
   const runId = yield* runParam
   const run = yield* config.chats.runs.get(runId)
   return maySee(principal, run) ? run : yield* new UnknownRun({ runId })
 })
 
-/** A page of the runs that the principal may see. */
-const page = Effect.fnUntraced(function*(config: Config, principal: Principal, more: Pick<Query, "status">) {
-  const { agent, cursor, from, limit = 100, owner, run, status, to } = yield* queryOf(ListRequest)
-  const query = { agent, owner, status, idPrefix: run, startedAfter: from, startedBefore: to, limit, ...more }
-  return yield* pageOf(config.chats.runs, query, cursor, principal.agents)
-})
+/** The runs that the index finds: those that were deleted meanwhile are left out. */
+const foundBy = Effect.fnUntraced(
+  function*({ chats, indexer }: Config, principal: Principal, request: typeof ListRequest.Type) {
+    const { agent, cursor, from, limit = 100, run, to, ...filter } = request
+    const agents = agent === undefined
+      ? principal.agents
+      : principal.agents?.includes(agent) ?? true
+      ? [agent]
+      : []
+    const found = yield* indexer.index.find({
+      ...filter,
+      agents,
+      idPrefix: run,
+      startedAfter: from,
+      startedBefore: to,
+      behind: cursor === undefined ? undefined : lastOf(cursor),
+      limit: limit + 1
+    })
+    const page = found.slice(0, limit)
+    const last = found.length > limit ? page.at(-1) : undefined
+    const there = ({ runId }: Pick<RunInfo, "runId">) =>
+      Effect.matchEffect(chats.runs.get(runId), {
+        onSuccess: (run) => Effect.succeed<ReadonlyArray<RunInfo>>([run]),
+        onFailure: (error) =>
+          error._tag === "UnknownRun" ? Effect.succeed<ReadonlyArray<RunInfo>>([]) : Effect.fail(error)
+      })
+    const runs = yield* Effect.forEach(page, there, { concurrency: 8 })
+    return {
+      runs: runs.flat().filter((run) => maySee(principal, run)),
+      ...(last === undefined ? undefined : { next: `${last.startedAt}.${last.runId}` })
+    }
+  }
+)
 
+const ofIndex = ["text", "tool", "code", "state", "minWorked", "minCost", "like"] as const
+
+/** A page of the runs that the principal may see, with their summaries. */
 const list = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "operate")
-  return Response.jsonUnsafe(yield* page(config, principal, {}))
+  const request = yield* queryOf(ListRequest)
+  const { agent, cursor, from, limit = 100, owner, run, status, to } = request
+  const query = { agent, owner, status, idPrefix: run, startedAfter: from, startedBefore: to, limit }
+  yield* config.indexer.refresh
+  const { next, runs } = ofIndex.some((field) => request[field] !== undefined)
+    ? yield* foundBy(config, principal, request)
+    : yield* pageOf(config.chats.runs, query, cursor, principal.agents)
+  const summaries = yield* config.indexer.index.summaries(runs.map(({ runId }) => runId))
+  const rows = runs.map((run) => ({ ...run, summary: summaries.get(run.runId)?.summary }))
+  return Response.jsonUnsafe({ runs: rows, ...(next === undefined ? undefined : { next }) })
 })
 
 const get = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "operate")
-  return Response.jsonUnsafe(yield* find(config, principal))
+  const run = yield* find(config, principal)
+  const summaries = yield* config.indexer.index.summaries([run.runId])
+  return Response.jsonUnsafe({ ...run, summary: summaries.get(run.runId)?.summary })
 })
+
+const overview = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "operate")
+  const now = yield* Clock.currentTimeMillis
+  const { from = now - day, parts = 24, to = now } = yield* queryOf(OverviewRequest)
+  yield* config.indexer.refresh
+  const query = { from: Math.trunc(from), to: Math.trunc(to), parts, agents: principal.agents }
+  return Response.jsonUnsafe(yield* config.indexer.index.overview(query))
+})
+
+const day = 86_400_000
 
 const events = Effect.fnUntraced(function*(config: Config) {
   const { principal, request } = yield* checkStream(config.checks, "operate")
@@ -64,7 +117,9 @@ const timeline = Effect.fnUntraced(function*(config: Config) {
 /** The calls that wait for decisions, in all runs. */
 const approvals = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "operate")
-  const { next, runs } = yield* page(config, principal, { status: "waiting" })
+  const { agent, cursor, from, limit = 100, owner, run, to } = yield* queryOf(ApprovalsRequest)
+  const query: Query = { agent, owner, status: "waiting", idPrefix: run, startedAfter: from, startedBefore: to }
+  const { next, runs } = yield* pageOf(config.chats.runs, { ...query, limit }, cursor, principal.agents)
   const approvals = runs.flatMap(({ pending, ...run }) =>
     // A page answers calls of client tools.
     pending.flatMap((call) => call.code === "client_tool" ? [] : [{ run, call }])
@@ -95,6 +150,7 @@ export const operatorRoutes = (config: Config) => [
   HttpRouter.route("GET", "/operator/runs/:run", answered(get(config))),
   HttpRouter.route("GET", "/operator/runs/:run/events", answered(events(config))),
   HttpRouter.route("GET", "/operator/runs/:run/timeline", answered(timeline(config))),
+  HttpRouter.route("GET", "/operator/overview", answered(overview(config))),
   HttpRouter.route("GET", "/operator/approvals", answered(approvals(config))),
   HttpRouter.route("POST", "/operator/runs/:run/decisions", answered(decide(config))),
   HttpRouter.route("POST", "/operator/runs/:run/stop", answered(stop(config)))

@@ -6,6 +6,8 @@ import type { Claim } from "../../idempotency/claims.ts"
 export interface Claiming {
   /** The call's hold on its idempotency key, once its intent is recorded. */
   readonly claim: Claim | undefined
+  /** The ledger's entry of the call's key, once it was asked for. */
+  readonly entry: string | undefined
   /** Done when the attempt that asks for the claim has it, or has not; or when the one that releases it has. */
   readonly asking: Deferred.Deferred<void> | undefined
   /** Attempts that are at work under the claim: more than one if a call is raced with itself. */
@@ -18,6 +20,7 @@ export interface Claiming {
 
 class State implements Claiming {
   claim: Claiming["claim"] = undefined
+  entry: Claiming["entry"] = undefined
   asking: Claiming["asking"] = undefined
   holders = 0
   settle: Claiming["settle"] = undefined
@@ -42,6 +45,11 @@ export const finishAsking = (record: Has, asking = record.claiming.asking): void
   if (asking === undefined || record.claiming.asking !== asking) return
   own(record).asking = undefined
   Deferred.doneUnsafe(asking, Effect.void)
+}
+
+/** Notes the ledger's entry of the call's key. */
+export const noteEntry = (record: Has, entry: string): void => {
+  own(record).entry = entry
 }
 
 /** Notes an attempt that is at work under a claim. */

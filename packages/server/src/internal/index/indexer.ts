@@ -1,0 +1,130 @@
+/**
+ * Indexer: keeps the index of runs up to date, whenever an operator looks. It reads the events of runs that have changed since; a run that goes
+ * on is indexed by its beginning until it waits or ends.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Semaphore from "effect/Semaphore"
+import * as Stream from "effect/Stream"
+import type { AgentEvent } from "@recourse/core/AgentEvent"
+import type { RunInfo, RunsService } from "@recourse/core/Runs"
+import type { RunIndexService } from "../../RunIndex.ts"
+import { follow } from "../chat/segments.ts"
+import { factsOf } from "./runFacts.ts"
+
+/** How many runs are looked at in one step. */
+const pageSize = 200
+
+/** How many pages of new runs, and of older ones, are read at once. */
+const pagesAtOnce = 5
+
+/** So often the store is asked at most. */
+const freshFor = 400
+
+const isOver = ({ status }: RunInfo): boolean => status === "completed" || status === "failed" || status === "cancelled"
+
+/** Keeps an index up to date. */
+export class Indexer {
+  private readonly runs: RunsService
+  readonly index: RunIndexService
+  private readonly lock = Semaphore.makeUnsafe(1)
+  private last = 0
+  /** The oldest run that was read since the process has started. */
+  private oldest: RunInfo | "none" | undefined
+
+  constructor(runs: RunsService, index: RunIndexService) {
+    this.runs = runs
+    this.index = index
+  }
+
+  /** Indexes what has changed. A store that does not answer leaves the index as it is. */
+  readonly refresh: Effect.Effect<void> = Effect.suspend(() =>
+    this.lock.withPermit(Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      if (now - this.last < freshFor) return Effect.void
+      const step = Effect.andThen(Effect.andThen(this.newest(), this.older()), this.unfinished())
+      return Effect.catchCause(
+        Effect.andThen(step, Effect.sync(() => void (this.last = now))),
+        (cause) => Effect.logWarning("Runs could not be indexed", cause)
+      )
+    }))
+  )
+
+  /** Pages from the newest run on, until one holds nothing new. */
+  private readonly newest = Effect.fnUntraced({ self: this }, function*() {
+    let behind: RunInfo | undefined
+    for (let page = 0; page < pagesAtOnce; page++) {
+      const { changed, last } = yield* this.page(behind)
+      this.oldest ??= last ?? "none"
+      if (last === undefined || changed === 0) return
+      behind = last
+    }
+  })
+
+  /** Pages of runs that are older than those that were read, until there are no more. */
+  private readonly older = Effect.fnUntraced({ self: this }, function*() {
+    for (let page = 0; page < pagesAtOnce && this.oldest !== undefined && this.oldest !== "none"; page++) {
+      const { last } = yield* this.page(this.oldest)
+      this.oldest = last ?? "none"
+    }
+  })
+
+  /** Indexes a page of runs: how many were new, and the last one unless there are no more. */
+  private readonly page = Effect.fnUntraced({ self: this }, function*(behind: RunInfo | undefined) {
+    const runs = yield* this.runs.list({ limit: pageSize, behind })
+    const changed = yield* this.changed(runs)
+    yield* Effect.forEach(changed, (run) => this.add(run), { concurrency: 8, discard: true })
+    return { changed: changed.length, last: runs.length < pageSize ? undefined : runs.at(-1) }
+  })
+
+  private changed(runs: ReadonlyArray<RunInfo>) {
+    return Effect.map(
+      this.index.summaries(runs.map(({ runId }) => runId)),
+      (known) =>
+        runs.filter(({ runId, status, updatedAt }) => {
+          const before = known.get(runId)
+          return before === undefined || before.status !== status ||
+            (before.updatedAt !== updatedAt && status !== "running")
+        })
+    )
+  }
+
+  /** Runs that had not ended: old ones among them do not come on the newest page. */
+  private readonly unfinished = Effect.fnUntraced({ self: this }, function*() {
+    const ids = yield* this.index.unfinished
+    const runs = yield* Effect.forEach(
+      ids,
+      (runId) =>
+        Effect.catchTag(
+          Effect.asSome(this.runs.get(runId)),
+          "UnknownRun",
+          () => Effect.as(this.index.forget(runId), Option.none<RunInfo>())
+        ),
+      { concurrency: 8 }
+    )
+    const changed = yield* this.changed(runs.flatMap((run) => Option.isSome(run) ? [run.value] : []))
+    yield* Effect.forEach(changed, (run) => this.add(run), { concurrency: 8, discard: true })
+  })
+
+  /** Indexes a run by the events that it has. A run that was deleted meanwhile is not there. */
+  readonly add = (run: RunInfo): Effect.Effect<void> =>
+    Effect.flatMap(this.eventsOf(run), (events) => this.index.put(factsOf(run, events))).pipe(
+      Effect.catchCause((cause) => Effect.logWarning(`Run ${run.runId} could not be indexed`, cause))
+    )
+
+  private eventsOf(run: RunInfo) {
+    if (isOver(run) || run.status === "waiting") {
+      return Effect.map(
+        Stream.runCollect(follow(this.runs, run.runId)),
+        (events): ReadonlyArray<AgentEvent> => events.map(({ event }) => event)
+      )
+    }
+    const first = Stream.runHead(this.runs.events(run.runId))
+    // One that is queued has no events, and may stay so.
+    return Effect.map(
+      Effect.timeoutOption(first, "100 millis"),
+      (found): ReadonlyArray<AgentEvent> =>
+        Option.match(Option.flatten(found), { onNone: () => [], onSome: ({ event }) => [event] })
+    )
+  }
+}

@@ -1,0 +1,13 @@
+/** Answers of people in the place of a tool's `reconcile`. */
+import * as Effect from "effect/Effect"
+import type { CheckOutcome } from "@recourse/core/IdempotencyLedger"
+import type { RunIndexService } from "../../RunIndex.ts"
+
+/** Finds the answer for an entry. Without a result, a call that happened stays unknown: nobody can say what it has answered. */
+export const reconciledBy = ({ checked }: Pick<RunIndexService, "checked">): CheckOutcome => (entry) =>
+  Effect.map(checked(entry), (check) => {
+    if (check?.answer === "not_happened") return { _tag: "NotHappened" }
+    return check?.answer === "happened" && check.result !== undefined
+      ? { _tag: "Happened", result: check.result }
+      : { _tag: "StillUnknown" }
+  })

@@ -1,0 +1,100 @@
+/** Routes of outcomes: calls that somebody has to look at, and what people have found out about them. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as Response from "effect/http/HttpServerResponse"
+import * as Approval from "@recourse/core/Approval"
+import type { RunInfo } from "@recourse/core/Runs"
+import type { Check, OpenOutcome } from "../../RunIndex.ts"
+import { ChecksRequest, OutcomesRequest } from "../api/requests.ts"
+import { answered } from "../http/problem.ts"
+import { body, check, need } from "../http/request.ts"
+import { isOpenState } from "../index/runFacts.ts"
+import { sha256 } from "../sha256.ts"
+import type { Config } from "./config.ts"
+import { queryOf } from "./listing.ts"
+import { find } from "./operator.ts"
+
+/** Most calls of one run that are listed. */
+const most = 500
+
+const list = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "operate")
+  const { limit = 200 } = yield* queryOf(OutcomesRequest)
+  yield* config.indexer.refresh
+  const outcomes = yield* config.indexer.index.outcomes({ agents: principal.agents, limit })
+  return Response.jsonUnsafe({ outcomes })
+})
+
+/** The outcomes of a run, as they are now. */
+const outcomesOf = ({ indexer }: Config, run: RunInfo) =>
+  Effect.andThen(indexer.add(run), indexer.index.outcomes({ runId: run.runId, limit: most }))
+
+const ofRun = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "operate")
+  return Response.jsonUnsafe({ outcomes: yield* outcomesOf(config, yield* find(config, principal)) })
+})
+
+const words = {
+  happened: "It has happened. Do not call it again for that.",
+  not_happened: "It has not happened. It may be called again if it is still wanted.",
+  settled: "What was left of it has been dealt with by hand."
+} as const
+
+/** The sentence that the model of the next turn reads. */
+const told = ({ call }: OpenOutcome, { answer, note }: Check): string => {
+  const args = call.arguments === undefined ? "" : ` with the arguments ${call.arguments}`
+  const why = note === undefined || note === "" ? "" : ` (${note})`
+  return `[A person has checked the call ${call.callId} of ${call.tool}${args}. ${words[answer]}${why}]`
+}
+
+/** Writes that somebody has found out about a call. An audit that cannot be written refuses the answer. */
+const audited = ({ audit }: Config, { call, run }: OpenOutcome, { answer, at, by, note }: Check) =>
+  audit === undefined ? Effect.void : Effect.flatMap(sha256(call.arguments ?? ""), (argumentsHash) =>
+    audit({
+      referenceId: crypto.randomUUID(),
+      at,
+      actor: by,
+      runId: run.runId,
+      path: [run.agent],
+      tool: call.tool,
+      callId: call.callId,
+      argumentsHash,
+      decision: "outcome_checked",
+      by,
+      reason: note === undefined || note === "" ? answer : `${answer}: ${note}`,
+      security: false
+    }))
+
+const post = Effect.fnUntraced(function*(config: Config) {
+  const checked = yield* check(config.checks, "operate")
+  const { principal } = checked
+  yield* need(principal, "decide")
+  const { checks } = yield* body(ChecksRequest, checked, config.checks)
+  const run = yield* find(config, principal)
+  const outcomes = new Map((yield* outcomesOf(config, run)).map((outcome) => [outcome.call.spanId, outcome]))
+  const at = yield* Clock.currentTimeMillis
+  const found = yield* Effect.forEach(checks, (given) => {
+    const outcome = outcomes.get(given.spanId)
+    const fits = outcome !== undefined && isOpenState(outcome.call.state) &&
+      (given.answer === "settled") === (outcome.call.state === "not_undone")
+    return fits
+      ? Effect.succeed({ outcome, answer: { ...given, by: principal.id, at } })
+      : Effect.fail(
+        new Approval.DecisionRefused({ reason: "unknown_call", callId: outcome?.call.callId ?? given.spanId })
+      )
+  })
+  for (const { answer, outcome } of found) {
+    yield* audited(config, outcome, answer)
+    yield* config.indexer.index.check(run.runId, answer)
+  }
+  yield* config.chats.tell(run, found.map(({ answer, outcome }) => told(outcome, answer)).join("\n"))
+  return Response.jsonUnsafe({ outcomes: yield* config.indexer.index.outcomes({ runId: run.runId, limit: most }) })
+})
+
+/** The routes of outcomes. */
+export const outcomeRoutes = (config: Config) => [
+  HttpRouter.route("GET", "/operator/outcomes", answered(list(config))),
+  HttpRouter.route("GET", "/operator/runs/:run/outcomes", answered(ofRun(config))),
+  HttpRouter.route("POST", "/operator/runs/:run/outcomes", answered(post(config)))
+]
