@@ -147,21 +147,27 @@ const expiring = (chats: Chats) => {
   return Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(sweep), logged)))
 }
 
+/** The agents by name. Fails for two of one name, and for origins that are none. */
+const checkedCards = Effect.fnUntraced(function*(options: Options) {
+  const agents = new Map(options.agents.map((card) => [card.name, card]))
+  if (agents.size !== options.agents.length) {
+    return yield* new ConfigurationError({ subject: "Server", problem: "two agents have the same name" })
+  }
+  for (const origin of options.origins ?? []) {
+    if (URL.canParse(origin) && new URL(origin).origin === origin) continue
+    const problem = `"${origin}" is no origin: write it as https://app.example.com`
+    return yield* new ConfigurationError({ subject: "Server", problem })
+  }
+  return agents
+})
+
 /** Routes for an `HttpRouter`: serve them with `HttpRouter.serve`, or as a fetch handler with `HttpRouter.toWebHandler`. */
 export const layer = (
   options: Options
 ): Layer.Layer<never, ConfigurationError, HttpRouter.HttpRouter | Runs | Conversations | Authentication> =>
   HttpRouter.use((router) =>
     Effect.gen(function*() {
-      const agents = new Map(options.agents.map((card) => [card.name, card]))
-      if (agents.size !== options.agents.length) {
-        return yield* new ConfigurationError({ subject: "Server", problem: "two agents have the same name" })
-      }
-      for (const origin of options.origins ?? []) {
-        if (URL.canParse(origin) && new URL(origin).origin === origin) continue
-        const problem = `"${origin}" is no origin: write it as https://app.example.com`
-        return yield* new ConfigurationError({ subject: "Server", problem })
-      }
+      const agents = yield* checkedCards(options)
       const hidden = new Set(options.hiddenTools)
       const chats = new Chats(yield* Runs, yield* Conversations, yield* Effect.scope, {
         onBusy: options.onBusy ?? "refuse",
@@ -207,14 +213,16 @@ export const layer = (
         ...threadRoutes(config),
         ...completionRoutes(config)
       ]
-      const { origins } = config.checks
       yield* router.addAll(routes.map(({ handler, method, path }) =>
         HttpRouter.route(
           method,
           path,
-          readable(origins)(Effect.map(Effect.provide(handler, context), Response.setHeaders(securityHeaders)))
+          readable(config.checks.origins)(
+            Effect.map(Effect.provide(handler, context), Response.setHeaders(securityHeaders))
+          )
         )
       ))
+      const { origins } = config.checks
       if (origins.size > 0) {
         const byPath = Map.groupBy(routes, ({ path }) => path)
         yield* router.addAll([...byPath].map(([path, routes]) =>

@@ -12,30 +12,14 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Decision } from "@recourse/core/Approval"
+import { Capabilities, Completion, Message, openAiError, problems, Run, Thread } from "./internal/api/schemas.ts"
+import { operator } from "./internal/api/operatorGroup.ts"
+import { always, eventStream, lastEventId, nothing, ofBody } from "./internal/api/routeParts.ts"
 import {
-  Capabilities,
-  Completion,
-  Message,
-  openAiError,
-  OperatorRun,
-  Outcome,
-  problems,
-  Run,
-  Thread,
-  Timeline,
-  Waiting
-} from "./internal/api/schemas.ts"
-import { Overview } from "./RunIndex.ts"
-import {
-  ApprovalsRequest,
   ChatRequest,
-  ChecksRequest,
   CompletionRequest,
   FeedbackRequest,
   Id,
-  ListRequest,
-  OutcomesRequest,
-  OverviewRequest,
   OwnRunsRequest,
   RenameRequest,
   RunAgentInput,
@@ -47,27 +31,16 @@ import {
 const badRequest = problems.badRequest
 const conflict = problems.conflict
 const refused = problems.refused
-const tooLarge = problems.tooLarge
 const unavailable = problems.unavailable
 const unknown = problems.unknown
 const unsupported = problems.unsupported
 
-/** What every route that asks for a principal may answer. */
-const always = [problems.unauthorized, problems.forbidden, problems.tooMany, problems.unexpected] as const
-/** What a route with a body may answer. */
-const ofBody = [badRequest, tooLarge, unsupported] as const
-
 const run = { run: Schema.String }
 const thread = { thread: Schema.String }
 const agent = { agent: Schema.String }
-const nothing = Schema.Struct({})
 const accepted = Run.pipe(HttpApiSchema.status(202))
 const decisions = Schema.Struct({ decisions: Schema.Array(Decision) })
-const lastEventId = { "last-event-id": Schema.optional(Schema.String) }
 const next = Schema.optional(Schema.String)
-
-/** Server-sent events, each with its number; `end` is the last one. */
-const eventStream = HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" })
 
 /** What a page of the AI SDK shows: its client takes the whole body. */
 const text = (status: number) => Schema.String.pipe(HttpApiSchema.status(status), HttpApiSchema.asText())
@@ -127,6 +100,11 @@ const threads = HttpApiGroup.make("threads").add(
     success: Schema.Struct({ thread: Thread, messages: Schema.Array(Message) }),
     error: [...always, unknown, unavailable]
   }),
+  HttpApiEndpoint.get("state", "/threads/:thread/state", {
+    params: thread,
+    success: Thread,
+    error: [...always, unknown, unavailable]
+  }),
   HttpApiEndpoint.patch("rename", "/threads/:thread", {
     params: thread,
     payload: RenameRequest,
@@ -134,68 +112,6 @@ const threads = HttpApiGroup.make("threads").add(
     error: [...always, ...ofBody, unknown, unavailable]
   }),
   HttpApiEndpoint.delete("delete", "/threads/:thread", { params: thread, error: [...always, unknown, unavailable] })
-)
-
-const operator = HttpApiGroup.make("operator").add(
-  HttpApiEndpoint.get("runs", "/operator/runs", {
-    query: ListRequest,
-    success: Schema.Struct({ runs: Schema.Array(OperatorRun), next }),
-    error: [...always, badRequest, unavailable]
-  }),
-  HttpApiEndpoint.get("run", "/operator/runs/:run", {
-    params: run,
-    success: OperatorRun,
-    error: [...always, unknown, unavailable]
-  }),
-  HttpApiEndpoint.get("events", "/operator/runs/:run/events", {
-    params: run,
-    headers: lastEventId,
-    success: eventStream,
-    error: [...always, badRequest, unknown, unavailable]
-  }),
-  HttpApiEndpoint.get("timeline", "/operator/runs/:run/timeline", {
-    params: run,
-    success: Schema.Struct({ run: OperatorRun, timeline: Timeline }),
-    error: [...always, unknown, unavailable]
-  }),
-  HttpApiEndpoint.get("overview", "/operator/overview", {
-    query: OverviewRequest,
-    success: Overview,
-    error: [...always, badRequest, unavailable]
-  }),
-  HttpApiEndpoint.get("outcomes", "/operator/outcomes", {
-    query: OutcomesRequest,
-    success: Schema.Struct({ outcomes: Schema.Array(Outcome) }),
-    error: [...always, badRequest, unavailable]
-  }),
-  HttpApiEndpoint.get("outcomesOfRun", "/operator/runs/:run/outcomes", {
-    params: run,
-    success: Schema.Struct({ outcomes: Schema.Array(Outcome) }),
-    error: [...always, unknown, unavailable]
-  }),
-  HttpApiEndpoint.post("check", "/operator/runs/:run/outcomes", {
-    params: run,
-    payload: ChecksRequest,
-    success: Schema.Struct({ outcomes: Schema.Array(Outcome) }),
-    error: [...always, ...ofBody, unknown, refused, unavailable]
-  }),
-  HttpApiEndpoint.get("approvals", "/operator/approvals", {
-    query: ApprovalsRequest,
-    success: Schema.Struct({ approvals: Schema.Array(Waiting), next }),
-    error: [...always, badRequest, unavailable]
-  }),
-  HttpApiEndpoint.post("decide", "/operator/runs/:run/decisions", {
-    params: run,
-    payload: decisions,
-    success: OperatorRun.pipe(HttpApiSchema.status(202)),
-    error: [...always, ...ofBody, unknown, conflict, refused, unavailable]
-  }),
-  HttpApiEndpoint.post("stop", "/operator/runs/:run/stop", {
-    params: run,
-    payload: nothing,
-    success: OperatorRun.pipe(HttpApiSchema.status(202)),
-    error: [...always, unsupported, unknown, conflict, unavailable]
-  })
 )
 
 /** The wires of front ends that have clients of their own. They stream: a client of this API gives their bytes. */

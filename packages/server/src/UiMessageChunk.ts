@@ -134,6 +134,13 @@ export interface UnknownOutcome {
   readonly callId: string
   readonly tool: string
   readonly outcome: "unknown"
+  /** What a person has found out since. Messages that are loaded have it; a stream does not. */
+  readonly checked?: {
+    readonly answer: "happened" | "not_happened" | "settled"
+    readonly by: string
+    /** Milliseconds since the epoch. */
+    readonly at: number
+  }
 }
 
 /** How many steps of a call's recovery are shown: the first and the newest ones. */

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Conversation } from "@recourse/core"
 import { Authentication, MemoryRuns, Server, ServerApi } from "@recourse/server"
 import { ScriptedModel } from "@recourse/testing"
-import { Effect, Layer, Schema, Stream } from "effect"
+import { Effect, Layer, Schedule, Schema, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest, type HttpClientResponse, HttpRouter } from "effect/http"
 import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
 import { serve, type Who } from "./kit.ts"
@@ -130,7 +130,26 @@ describe("ServerApi", () => {
         const last = yield* start("Pay more")
         yield* Effect.repeat(server.runs.get(last.runId), { until: ({ status }) => status === "waiting" })
         const { threads } = yield* fits("threads.list", yield* ada.threads.list({ ...full, query: { limit: 1 } }))
-        assert.strictEqual(threads[0]?.isWaiting, false)
+        assert.strictEqual(threads[0]?.isWaiting, true)
+        const stands = yield* fits("threads.state", yield* ada.threads.state({ ...full, params: { thread: "t1" } }))
+        assert.deepStrictEqual(stands, threads[0])
+        assert.strictEqual((yield* fits("operator.me", yield* olga.operator.me(full))).principal.id, "olga")
+        // The index may be a moment behind.
+        yield* Effect.repeat(
+          Effect.flatMap(
+            olga.operator.overview({ ...full, query: { parts: 3 } }),
+            (answer) => fits("operator.overview", answer)
+          ),
+          { until: ({ runs }) => runs === 4, schedule: Schedule.spaced("20 millis") }
+        )
+        yield* fits("operator.outcomes", yield* olga.operator.outcomes({ ...full, query: {} }))
+        yield* fits("operator.outcomesOfRun", yield* olga.operator.outcomesOfRun({ ...full, ...run }))
+        assert.deepInclude(
+          yield* Effect.flip(
+            olga.operator.check({ ...run, payload: { checks: [{ spanId: "none", answer: "happened" }] } })
+          ),
+          { title: "DecisionRefused", status: 422 }
+        )
         const { messages } = yield* fits("threads.get", yield* ada.threads.get({ ...full, params: { thread: "t1" } }))
         assert.strictEqual(messages.length, 8)
         yield* fits(

@@ -20,6 +20,8 @@ export interface Options {
   readonly chat?: boolean | undefined
   /** The operator's page, at `/studio`. Default: yes. */
   readonly studio?: boolean | undefined
+  /** The address where one signs in, such as `/sign-in`: pages link to it if nobody is signed in. Default: none. */
+  readonly signIn?: string | undefined
 }
 
 /**
@@ -65,6 +67,21 @@ const send = (file: PageFile, headers: Readonly<Record<string, string>>) =>
       : Response.uint8Array(plain, { contentType, headers })
   })
 
+const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "\"": "&quot;", "<": "&lt;", ">": "&gt;" }
+
+/** A page that knows where one signs in. */
+const withSignIn = (file: PageFile, address: string | undefined): PageFile => {
+  if (address === undefined) return file
+  const content = address.replaceAll(/[&"<>]/g, (character) => escapes[character]!)
+  const html = new TextDecoder().decode(file.plain)
+  const meta = `<meta name="recourse-sign-in" content="${content}">`
+  return {
+    ...file,
+    plain: new TextEncoder().encode(html.replace("</head>", () => `${meta}</head>`)),
+    brotli: undefined
+  }
+}
+
 /**
  * Routes of the pages for an `HttpRouter`, beside those of `Server.layer`. They read their files once, when the layer is built:
  * `NodeHttpServer.layer` brings the `FileSystem` and the `Path` along.
@@ -78,8 +95,8 @@ export const layer = (
       for (const [path, file] of files) {
         const page = /^(\w+)\.html$/.exec(path)?.[1]
         if (page === undefined) yield* router.add("GET", `/${path}`, send(file, assetHeaders(path)))
-        else if (options?.[page as keyof Options] !== false) {
-          yield* router.add("GET", `/${page}`, send(file, pageHeaders))
+        else if (options?.[page as "chat" | "studio"] !== false) {
+          yield* router.add("GET", `/${page}`, send(withSignIn(file, options?.signIn), pageHeaders))
         }
       }
     })

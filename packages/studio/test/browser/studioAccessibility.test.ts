@@ -49,6 +49,14 @@ describeInBrowser("accessibility of the studio", ({ page: open, server }) => {
       await page.getByRole("tabpanel", { name: new RegExp(name) }).waitFor()
       assert.deepStrictEqual(await problemsOf(page), [], name)
     }
+    const unsure = await desk().begin("unsure", "eve")
+    await desk().ended(unsure)
+    for (const route of ["#/overview", "#/checks", `#/runs/${unsure}?tab=Outcomes`, "#/runs/none", "#/runs?code=x"]) {
+      await page.goto(`${desk().url}/studio${route}`)
+      await page.locator(".tile, .check, .missing, .empty").first().waitFor()
+      if (route === "#/checks") await page.getByRole("button", { name: "It has happened" }).first().click()
+      assert.deepStrictEqual(await problemsOf(page), [], route)
+    }
     for (const route of [`#/runs/${waiting}`, "#/approvals"]) {
       await page.goto(`${desk().url}/studio${route}`)
       await page.getByRole("article", { name: "book waits" }).waitFor()
@@ -61,6 +69,12 @@ describeInBrowser("accessibility of the studio", ({ page: open, server }) => {
     await page.goto(`${desk().url}/studio#/runs/${trip}`)
     await rows(page).first().waitFor()
     assert.deepStrictEqual(await problemsOf(page), [])
+    for (const route of ["#/overview", "#/checks"]) {
+      await page.goto(`${desk().url}/studio${route}`)
+      await page.locator(".tile, .check").first().waitFor()
+      assert.deepStrictEqual(await squeezed(page), [], route)
+    }
+    await page.goto(`${desk().url}/studio#/runs/${trip}`)
     for (const name of ["Waterfall", "Decisions", "Failures", "Requests", "Events"]) {
       await tab(page, name).click()
       await page.getByRole("tabpanel", { name: new RegExp(name) }).waitFor()

@@ -123,7 +123,15 @@ const behaviour: ScriptedModel.Behaviour = (request) => {
 }
 
 /** Who opens the page. */
-const authentication = Authentication.layerAnonymous({ id: "olga", rights: ["chat", "decide", "operate"] })
+const authentication = Authentication.layer(({ headers }) =>
+  Effect.succeed(
+    headers["cookie"]?.includes("who=otto")
+      ? { id: "otto", rights: ["operate"] as const }
+      : headers["cookie"]?.includes("who=nobody")
+      ? undefined
+      : { id: "olga", rights: ["chat", "decide", "operate"] as const }
+  )
+)
 
 /** The pages and routes over these runs, the next of which may have faults. */
 export const serveRuns = async <E>(
@@ -132,7 +140,7 @@ export const serveRuns = async <E>(
   const app = HttpRouter.serve(
     Layer.mergeAll(
       Server.layer({ agents: [{ name: "travel", tools: [{ name: "search_flights" }] }], rateLimit: false }),
-      Studio.layer(),
+      Studio.layer({ signIn: "/start?from=\"studio\"" }),
       NextFaults.routes
     ),
     { disableListenLog: true, disableLogger: true }

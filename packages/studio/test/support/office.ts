@@ -160,6 +160,7 @@ const model: ScriptedModel.Behaviour = ({ prompt }, index) => {
 export interface Office {
   readonly url: string
   readonly world: World
+  readonly runs: Runs.RunsService
   readonly listRuns: () => Promise<ReadonlyArray<Runs.RunInfo>>
   /** What the model was asked last. */
   readonly lastPrompt: () => Promise<string>
@@ -208,6 +209,7 @@ export const openOffice = async (options?: Options): Promise<Office> => {
   return {
     url,
     world,
+    runs: Context.get(context, Runs.Runs),
     listRuns: () => Effect.runPromise(Context.get(context, Runs.Runs).list({ limit: 1000 })),
     lastPrompt: async () => JSON.stringify((await Effect.runPromise(script.lastRequest)).prompt),
     open: () => Effect.runPromise(Effect.asVoid(Deferred.succeed(world.gate, undefined))),

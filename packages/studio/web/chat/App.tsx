@@ -1,6 +1,8 @@
 /** The chat: threads at the side, the conversation in the middle. */
 import { useCallback, useEffect, useRef, useState } from "react"
 import { Button, IconButton } from "../shared/Button.tsx"
+import { RequestFailed } from "../shared/api.ts"
+import { SignIn } from "../shared/SignIn.tsx"
 import { ThemeToggle } from "../shared/ThemeToggle.tsx"
 import { ConversationView, titleOf } from "./ConversationView.tsx"
 import { newId } from "./ids.ts"
@@ -13,7 +15,7 @@ import "./chat.css"
 
 const useCapabilities = () => {
   const [capabilities, setCapabilities] = useState<Capabilities>()
-  const [problem, setProblem] = useState<string>()
+  const [problem, setProblem] = useState<Error>()
   const load = useCallback(() => {
     const controller = new AbortController()
     loadCapabilities(controller.signal).then(
@@ -21,7 +23,7 @@ const useCapabilities = () => {
         setCapabilities(found)
         setProblem(undefined)
       },
-      (error: Error) => controller.signal.aborted || setProblem(error.message)
+      (error: Error) => controller.signal.aborted || setProblem(error)
     )
     return () => controller.abort()
   }, [])
@@ -80,6 +82,9 @@ export const App = () => {
     return () => document.removeEventListener("keydown", onKeyDown)
   }, [close, isOpen])
 
+  if (problem instanceof RequestFailed && (problem.status === 401 || problem.status === 403)) {
+    return <SignIn isKnown={problem.status === 403} what="The chat" />
+  }
   if (capabilities === undefined || agent === undefined) {
     return (
       <main className="page-state">
@@ -87,7 +92,7 @@ export const App = () => {
           ? (
             <div role="alert">
               <h1>The chat cannot be opened.</h1>
-              <p>{problem}</p>
+              <p>{problem.message}</p>
               <Button icon="retry" onClick={again}>Try again</Button>
             </div>
           )
@@ -153,6 +158,9 @@ export const App = () => {
               {agents.map((other) => <option key={other.name} value={other.name}>{titleOf(other)}</option>)}
             </select>
           )}
+          {capabilities.principal.rights.includes("operate")
+            ? <a className="button quiet small" href="./studio">Studio</a>
+            : null}
           <ThemeToggle />
         </header>
         <ConversationView

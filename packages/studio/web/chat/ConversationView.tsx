@@ -190,6 +190,7 @@ export const ConversationView = (props: Props) => {
                 isUnsent={message.id === unsent}
                 mayDecide={mayDecide}
                 takesFeedback={capabilities.takesFeedback}
+                isOperator={capabilities.principal.rights.includes("operate")}
                 onDecide={onDecide}
                 onRetry={conversation.retry}
                 onSendAgain={conversation.sendAgain}

@@ -85,12 +85,14 @@ interface Props {
   readonly isUnsent: boolean
   readonly mayDecide: boolean
   readonly takesFeedback: boolean
+  /** Whether the reader may see the run itself. */
+  readonly isOperator: boolean
   readonly onDecide: (approvalId: string, decision: Decision) => void
   readonly onRetry: () => void
   readonly onSendAgain: () => void
 }
 
-const Ending = ({ isBusy, isLast, message, onRetry }: Props) => {
+const Ending = ({ isBusy, isLast, isOperator, message, onRetry }: Props) => {
   const { errorCode, errorText, outcome, runId } = message.metadata ?? {}
   const isWriting = isLast && isBusy
   if (isWriting || outcome === undefined || outcome === "success" || outcome === "paused") return null
@@ -109,6 +111,7 @@ const Ending = ({ isBusy, isLast, message, onRetry }: Props) => {
         {runId === undefined ? null : (
           <p className="reference">
             Reference: <code>{runId}</code> <CopyButton text={runId} label="Copy the reference" />
+            {isOperator ? <a href={`./studio#/runs/${encodeURIComponent(runId)}`}>Open the run</a> : null}
           </p>
         )}
       </div>

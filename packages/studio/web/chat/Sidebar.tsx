@@ -1,9 +1,11 @@
 /** The threads: search, open, rename, delete. */
 import { type KeyboardEvent, type Ref, useEffect, useRef, useState } from "react"
 import { Button, IconButton } from "../shared/Button.tsx"
+import { visible } from "../shared/exact.ts"
 import { Icon } from "../shared/Icon.tsx"
 import { placeUrl } from "./place.ts"
 import * as server from "./server.ts"
+import { isNew } from "./seenThreads.ts"
 import type { Thread } from "./server.ts"
 import type { Threads } from "./useThreads.ts"
 
@@ -19,7 +21,7 @@ interface Props {
   readonly onDeleted: (thread: string) => void
 }
 
-const nameOf = ({ title }: Thread): string => title === undefined || title === "" ? "Untitled" : title
+const nameOf = ({ title = "" }: Thread): string => visible(title) || "Untitled"
 
 const day = 86_400_000
 
@@ -92,8 +94,18 @@ const Row = ({ isCurrent, onDelete, onOpen, onRename, thread }: RowProps) => {
           onOpen()
         }}
       >
-        {thread.isRunning ? <span className="spinner" role="img" aria-label="running" /> : null}
-        <span className="thread-name">{nameOf(thread)}</span>
+        {thread.isRunning
+          ? <span className="spinner" role="img" aria-label="running" />
+          : thread.isWaiting
+          ? (
+            <span className="thread-waits" role="img" aria-label="waits for a decision">
+              <Icon name="hand" />
+            </span>
+          )
+          : !isCurrent && isNew(thread.id, thread.version)
+          ? <span className="thread-new" role="img" aria-label="something new" />
+          : null}
+        <span className="thread-name" dir="auto">{nameOf(thread)}</span>
       </a>
       <span className="thread-actions">
         <IconButton

@@ -6,7 +6,7 @@ import { ArgumentList } from "./ArgumentList.tsx"
 import type { ShownCall } from "./parts.ts"
 import { argumentsSummary, decisionSentence, decisionSummary, humanized, recoverySummary, story } from "./sentences.ts"
 
-type Look = "running" | "done" | "failed" | "denied" | "waiting" | "unknown" | "undone"
+type Look = "running" | "done" | "failed" | "denied" | "waiting" | "unknown" | "undone" | "absent"
 
 const states: Readonly<Record<ShownCall["part"]["state"], Look>> = {
   "input-streaming": "running",
@@ -24,18 +24,22 @@ const icons: Readonly<Record<Exclude<Look, "running">, IconName>> = {
   denied: "cross",
   waiting: "hand",
   unknown: "question",
-  undone: "retry"
+  undone: "retry",
+  absent: "cross"
 }
 
 /** Compensation comes behind the result: what it says of the call is newer. */
-const lookOf = ({ isUnknown, part, recovery }: ShownCall): Look => {
+const lookOf = ({ outcome, part, recovery }: ShownCall): Look => {
   const settled = recovery?.steps.findLast(({ kind, tool }) =>
     tool === undefined && (kind === "undone" || kind === "not-happened" || kind === "not-undone")
   )
   if (settled?.kind === "not-undone") return "unknown"
   if (settled !== undefined) return settled.kind === "undone" ? "undone" : "failed"
-  return isUnknown ? "unknown" : states[part.state]
+  if (outcome?.checked !== undefined) return outcome.checked.answer === "happened" ? "done" : "absent"
+  return outcome === undefined ? states[part.state] : "unknown"
 }
+
+const found = { happened: "it was done", not_happened: "it was not done", settled: "it was dealt with" } as const
 
 const words: Readonly<Record<Look, string>> = {
   running: "running",
@@ -44,7 +48,8 @@ const words: Readonly<Record<Look, string>> = {
   denied: "declined",
   waiting: "waits for you",
   unknown: "not known",
-  undone: "undone"
+  undone: "undone",
+  absent: "not done"
 }
 
 const when = new Intl.DateTimeFormat("en", { hour: "numeric", minute: "2-digit", day: "numeric", month: "short" })
@@ -95,7 +100,8 @@ export const NestedAgentLines = ({ agent }: { readonly agent: NestedAgent }) => 
 const isWorthShowing = ({ calls, state }: NestedAgent): boolean => calls.length > 0 || state !== "success"
 
 export const ToolCall = ({ call }: { readonly call: ShownCall }) => {
-  const { agents, approvals, part, recovery } = call
+  const { agents, approvals, outcome, part, recovery } = call
+  const checked = outcome?.checked
   const look = lookOf(call)
   const decided = approvals.at(-1)
   const summary = recoverySummary(recovery?.steps ?? [])
@@ -108,7 +114,9 @@ export const ToolCall = ({ call }: { readonly call: ShownCall }) => {
           {look === "running" ? <span className="spinner" aria-hidden="true" /> : <Icon name={icons[look]} />}
         </span>
         <span className="call-name">{humanized(part.toolName)}</span>
-        <span className="call-brief">{failure ?? argumentsSummary(part.input)}</span>
+        <span className="call-brief" dir="auto">
+          {checked === undefined ? failure ?? argumentsSummary(part.input) : `Checked: ${found[checked.answer]}`}
+        </span>
         {decided === undefined || decided.decision === "approved"
           ? null
           : <span className="call-recovered">{decisionSummary(decided)}</span>}
@@ -126,6 +134,12 @@ export const ToolCall = ({ call }: { readonly call: ShownCall }) => {
             </p>
           )
           : null}
+        {checked === undefined ? null : (
+          <p className="call-decision">
+            Checked by {checked.by}: {found[checked.answer]}{" "}
+            <time dateTime={new Date(checked.at).toISOString()}>{when.format(checked.at)}</time>
+          </p>
+        )}
         {approvals.map((one) => (
           <p key={`${one.at} ${one.tool}`} className="call-decision">
             {decisionSentence(one)} <time dateTime={new Date(one.at).toISOString()}>{when.format(one.at)}</time>

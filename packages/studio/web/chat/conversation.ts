@@ -13,12 +13,14 @@ import {
   type State,
   waitBefore
 } from "./conversationState.ts"
+import { followThread, stateOf } from "./followThread.ts"
 import { newId } from "./ids.ts"
 import { Outbox } from "./outbox.ts"
 import type { ChatMessage } from "./parts.ts"
 import { followPresence } from "./presence.ts"
 import { troubleSentence } from "./sentences.ts"
 import * as server from "./server.ts"
+import { seen } from "./seenThreads.ts"
 import { NoStream } from "./streams.ts"
 import { hear, tell } from "./tabs.ts"
 import { ConversationTransport } from "./transport.ts"
@@ -47,6 +49,8 @@ export class Conversation {
   private readonly outbox = new Outbox()
   private wasStreamed = false
   private wasDropped = false
+  /** The state of the thread that the page shows. */
+  private shownState: string | undefined
   private syncing: AbortController | undefined
   private readonly transport = new ConversationTransport({
     agent: () => this.agent,
@@ -54,6 +58,7 @@ export class Conversation {
     onSending: () => this.outbox.begin(),
     onTaken: () => {
       this.outbox.taken()
+      this.shownState ??= "begun"
       this.set({ unsent: undefined, problem: undefined, isOffline: false })
       tell(this.threadId, "began")
       this.onChanged()
@@ -116,7 +121,19 @@ export class Conversation {
         if (change === "deleted") this.set({ load: "missing" })
         else void this.sync()
       }),
-      this.followPresence()
+      this.followPresence(),
+      followThread({
+        ask: (signal) =>
+          this.isBusy || !this.outbox.isTaken || this.shownState === undefined
+            ? undefined
+            : server.threadState(this.threadId, signal),
+        shown: () => this.shownState,
+        onChanged: () => {
+          if (this.isBusy) return
+          void this.sync()
+          this.onChanged()
+        }
+      })
     ]
     if (isKnown) {
       this.set({ load: "loading" })
@@ -204,6 +221,8 @@ export class Conversation {
         const { messages, thread } = await server.thread(this.threadId, signal)
         if (signal.aborted) return
         this.tries = 0
+        this.shownState = stateOf(thread)
+        seen(this.threadId, thread.version)
         this.show(messages)
         this.set({
           isOffline: false,

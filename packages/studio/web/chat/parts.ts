@@ -30,8 +30,8 @@ export interface ShownCall {
   readonly agents: ReadonlyArray<NestedAgent>
   /** What people decided about it, or about calls within it. */
   readonly approvals: ReadonlyArray<DecidedApproval>
-  /** Nobody knows whether it was done. */
-  readonly isUnknown: boolean
+  /** Its outcome is unknown, or was until a person has checked it. */
+  readonly outcome: UnknownOutcome | undefined
 }
 
 /** What is shown, in order. */
@@ -57,14 +57,14 @@ export const shownOf = ({ parts }: Pick<ChatMessage, "parts">): ReadonlyArray<Sh
   const recoveries = new Map<string, Recovery>()
   const agents = new Map<string, Array<NestedAgent>>()
   const approvals = new Map<string, Array<DecidedApproval>>()
-  const unknown = new Set<string>()
+  const outcomes = new Map<string, UnknownOutcome>()
   const calls = new Map<string, DynamicToolUIPart>()
   for (const part of parts) {
     if (part.type === "data-recovery") recoveries.set(part.data.callId, part.data)
     if (part.type === "data-approval") {
       approvals.set(part.data.callId, [...approvals.get(part.data.callId) ?? [], part.data])
     }
-    if (part.type === "data-outcome") unknown.add(part.data.callId)
+    if (part.type === "data-outcome") outcomes.set(part.data.callId, part.data)
     if (part.type === "data-agent" && part.data.callId !== undefined) {
       agents.set(part.data.callId, [...agents.get(part.data.callId) ?? [], part.data])
     }
@@ -92,7 +92,7 @@ export const shownOf = ({ parts }: Pick<ChatMessage, "parts">): ReadonlyArray<Sh
           recovery: recoveries.get(id),
           agents: agents.get(id) ?? [],
           approvals: approvals.get(id) ?? [],
-          isUnknown: unknown.has(id)
+          outcome: outcomes.get(id)
         }
         shown.push({ kind: "call", key: id, call })
         break

@@ -22,6 +22,7 @@ export interface Capabilities {
 export interface Thread {
   readonly id: string
   readonly title?: string
+  readonly version: number
   readonly updatedAt: number
   readonly isRunning: boolean
   readonly isWaiting: boolean
@@ -51,6 +52,10 @@ export const thread = (
   signal: AbortSignal
 ): Promise<{ readonly thread: Thread; readonly messages: ReadonlyArray<ChatMessage> }> =>
   get(`threads/${part(id)}`, signal)
+
+/** How the thread stands, without its messages. */
+export const threadState = (id: string, signal: AbortSignal): Promise<Thread> =>
+  get(`threads/${part(id)}/state`, signal)
 
 export const rename = (id: string, title: string): Promise<unknown> =>
   request("PATCH", `threads/${part(id)}`, { body: { title } })

@@ -11,6 +11,9 @@ export interface Threads {
   readonly refresh: () => void
 }
 
+/** So often the list is asked for while it is seen. */
+const refreshAfter = 4000
+
 export const useThreads = (search: string): Threads => {
   const [list, setList] = useState<ReadonlyArray<Thread>>([])
   const [next, setNext] = useState<string>()
@@ -20,11 +23,15 @@ export const useThreads = (search: string): Threads => {
   /** What is searched for now: who asks later does not know of an older search. */
   const wanted = useRef(search)
 
-  const ask = useCallback((after?: string) => {
+  /** Whether older pages were added to the list. */
+  const wasContinued = useRef(false)
+
+  const ask = useCallback((after?: string, isQuiet = false) => {
     current.current?.abort()
     const controller = new AbortController()
     current.current = controller
-    setLoading(true)
+    wasContinued.current = after !== undefined
+    if (!isQuiet) setLoading(true)
     load({ search: wanted.current, ...(after === undefined ? undefined : { after }) }, controller.signal).then(
       (page) => {
         if (controller.signal.aborted) return
@@ -35,7 +42,8 @@ export const useThreads = (search: string): Threads => {
       },
       (error: Error) => {
         if (controller.signal.aborted) return
-        setProblem(error.message)
+        // Who reads the list did not ask.
+        if (!isQuiet) setProblem(error.message)
         setLoading(false)
       }
     )
@@ -56,8 +64,17 @@ export const useThreads = (search: string): Threads => {
       if (document.visibilityState === "visible") refresh()
     }
     document.addEventListener("visibilitychange", onVisible)
-    return () => document.removeEventListener("visibilitychange", onVisible)
-  }, [refresh])
+    // Threads change elsewhere, too: the newest page is asked for again, unless older ones were added to it.
+    const timer = setInterval(() => {
+      if (!document.hidden && !wasContinued.current && !document.querySelector(".thread.is-edited")) {
+        ask(undefined, true)
+      }
+    }, refreshAfter)
+    return () => {
+      document.removeEventListener("visibilitychange", onVisible)
+      clearInterval(timer)
+    }
+  }, [ask, refresh])
   useEffect(() => () => current.current?.abort(), [])
 
   return { list, isLoading, problem, more: next === undefined ? undefined : () => ask(next), refresh }

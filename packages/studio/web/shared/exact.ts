@@ -23,3 +23,10 @@ export const quoted = (text: string): string =>
   text === text.trim() && !/\p{Cc}/u.test(text.replaceAll("\n", "")) && seen(text) === text
     ? text
     : seen(JSON.stringify(text))
+
+/**
+ * A text for a line, such as a title: characters that cannot be seen or turn the direction are left out, and each kind of space is one space. Use
+ * {@link seen} where somebody decides about a text.
+ */
+export const visible = (text: string): string =>
+  text.replaceAll(/[\s\p{Zs}]+/gu, " ").replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "").trim()

@@ -3,9 +3,10 @@ import { useId, useState } from "react"
 import type { RunInfo } from "@recourse/core/Runs"
 import { Button } from "../shared/Button.tsx"
 import { request } from "../shared/api.ts"
-import { exact } from "../shared/exact.ts"
+import { exact, visible } from "../shared/exact.ts"
 import { moment } from "./format.ts"
 import type { Run, Waiting } from "./approvalsStore.ts"
+import { useOperator } from "./operator.ts"
 import { hrefOf } from "./route.ts"
 
 type Call = RunInfo["pending"][number]
@@ -21,9 +22,12 @@ interface CardProps {
   readonly onDecided: () => void
   /** Whether the card names its run. */
   readonly isInInbox?: boolean
+  /** How many other calls that wait are the same. */
+  readonly equals?: number
 }
 
-export const ApprovalCard = ({ call, isInInbox = false, onDecided, run }: CardProps) => {
+export const ApprovalCard = ({ call, equals = 0, isInInbox = false, onDecided, run }: CardProps) => {
+  const { mayDecide } = useOperator()
   const [mode, setMode] = useState<Mode>("ask")
   const [text, setText] = useState("")
   const [problem, setProblem] = useState<string>()
@@ -62,6 +66,15 @@ export const ApprovalCard = ({ call, isInInbox = false, onDecided, run }: CardPr
           {call.expiresAt >= never ? "" : `, until ${moment(call.expiresAt)}`}
         </span>
       </header>
+      {!isInInbox || run.summary === undefined ?
+        null :
+        <blockquote className="asked" dir="auto">{visible(run.summary.input)}</blockquote>}
+      {equals === 0 ? null : (
+        <p className="equal">
+          {equals === 1 ? "Another call waits" : `${equals} other calls wait`}{" "}
+          with the same arguments. Are all of them wanted?
+        </p>
+      )}
       {call.reasons.length === 0 ? null : <p>{call.reasons.join("; ")}</p>}
       {call.fixedBy === undefined ? null : <p>The arguments are those of a repair by {call.fixedBy}.</p>}
       {mode === "edit"
@@ -99,8 +112,11 @@ export const ApprovalCard = ({ call, isInInbox = false, onDecided, run }: CardPr
         )
         : null}
       {problem === undefined ? null : <p className="problem" role="alert">{problem}</p>}
+      {!mayDecide && isInInbox ? <p className="key">Somebody with the right to decide has to answer.</p> : null}
       <div className="actions">
-        {mode === "ask"
+        {!mayDecide
+          ? null
+          : mode === "ask"
           ? (
             <>
               <Button variant="primary" size="small" disabled={isSent} onClick={() => void send({ _tag: "Approve" })}>
@@ -155,14 +171,26 @@ export const ApprovalCard = ({ call, isInInbox = false, onDecided, run }: CardPr
   )
 }
 
+/** Whether two calls would do the same. */
+const isSame = (a: Call, b: Call): boolean => a.tool === b.tool && a.argumentsHash === b.argumentsHash
+
 export const Approvals = (
   { approvals, onDecided }: { readonly approvals: ReadonlyArray<Waiting>; readonly onDecided: () => void }
 ) => (
   <section className="inbox" aria-labelledby="approvals">
     <h2 id="approvals">Approvals</h2>
     {approvals.length === 0 ? <p className="empty">No call waits for anybody.</p> : null}
-    {approvals.map(({ call, run }) => (
-      <ApprovalCard key={`${run.runId} ${call.callId}`} call={call} run={run} onDecided={onDecided} isInInbox />
+    {approvals.toSorted((a, b) => a.call.expiresAt - b.call.expiresAt || a.call.requestedAt - b.call.requestedAt).map((
+      { call, run }
+    ) => (
+      <ApprovalCard
+        key={`${run.runId} ${call.callId}`}
+        call={call}
+        run={run}
+        equals={approvals.filter((other) => isSame(other.call, call)).length - 1}
+        onDecided={onDecided}
+        isInInbox
+      />
     ))}
   </section>
 )

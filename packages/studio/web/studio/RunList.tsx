@@ -1,14 +1,53 @@
 /** The list of runs: only the rows that are seen are in the document. */
 import { useVirtualizer } from "@tanstack/react-virtual"
 import { useEffect, useRef } from "react"
-import { moment } from "./format.ts"
-import { hrefOf } from "./route.ts"
-import type { RunsStore } from "./runs.ts"
+import { Badges } from "./Badges.tsx"
+import { cost, duration, moment } from "./format.ts"
+import { hrefOf, type Told } from "./route.ts"
+import type { ListedRun, RunsStore } from "./runs.ts"
+import { visible } from "../shared/exact.ts"
 import { Status } from "./Status.tsx"
 
-const rowHeight = 58
+const rowHeight = 80
 
-export const RunList = ({ list, selected }: { readonly list: RunsStore; readonly selected: string | undefined }) => {
+interface Props {
+  readonly list: RunsStore
+  readonly selected: string | undefined
+  /** What the address says besides the run: the filter. */
+  readonly told?: Told
+}
+
+/** What a run was about, how it ended, and what it took. */
+const Row = ({ run }: { readonly run: ListedRun }) => {
+  const { summary } = run
+  return (
+    <>
+      <span className="run-name">
+        <strong dir="auto">{visible(summary?.input ?? "") || run.agent}</strong>
+      </span>
+      <span className="run-marks">
+        <Status status={run.status} />
+        <Badges summary={summary} pending={run.pending.length} />
+      </span>
+      <span className="run-facts">
+        <span className="owner">{run.agent} of {run.owner ?? "no owner"}</span>
+        {summary === undefined || run.status === "running" || run.status === "queued"
+          ? null
+          : (
+            <span className="used">
+              {duration(summary.worked)}
+              {summary.cost === 0 ? "" : `, ${cost(summary.cost)}`}
+            </span>
+          )}
+        <time dateTime={new Date(run.startedAt).toISOString()}>{moment(run.startedAt)}</time>
+      </span>
+    </>
+  )
+}
+
+const nothing: Told = {}
+
+export const RunList = ({ list, selected, told = nothing }: Props) => {
   const { hasMore, isLoaded, more, runs } = list
   const scroller = useRef<HTMLDivElement>(null)
   const rows = useVirtualizer({
@@ -37,15 +76,8 @@ export const RunList = ({ list, selected }: { readonly list: RunsStore; readonly
               aria-posinset={index + 1}
               style={{ transform: `translateY(${start}px)` }}
             >
-              <a href={hrefOf({ page: "runs", runId: run.runId })} aria-current={isSelected ? "true" : undefined}>
-                <span className="run-name">
-                  <strong>{run.agent}</strong>
-                  <Status status={run.status} />
-                </span>
-                <span className="run-facts">
-                  <span className="owner">{run.owner ?? "no owner"}</span>
-                  <time dateTime={new Date(run.startedAt).toISOString()}>{moment(run.startedAt)}</time>
-                </span>
+              <a href={hrefOf({ page: "runs", runId: run.runId }, told)} aria-current={isSelected ? "true" : undefined}>
+                <Row run={run} />
               </a>
             </li>
           )

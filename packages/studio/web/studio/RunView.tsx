@@ -8,18 +8,21 @@ import { Decisions } from "./Decisions.tsx"
 import { Events } from "./Events.tsx"
 import { Failures } from "./Failures.tsx"
 import { cost, count, duration, moment } from "./format.ts"
+import { useOutcomesOf } from "./checksStore.ts"
+import { useOperator } from "./operator.ts"
+import { Outcomes } from "./Outcomes.tsx"
 import { Inspector } from "./Inspector.tsx"
 import { Meters } from "./Meters.tsx"
 import { outcomeBadge } from "./outcomes.ts"
 import { useReplay } from "./replay.ts"
 import { ReplayBar } from "./ReplayBar.tsx"
 import { Requests } from "./Requests.tsx"
-import { hrefOf } from "./route.ts"
+import { hrefOf, tell, type Told } from "./route.ts"
 import { useFeed } from "./runFeed.ts"
 import { Status } from "./Status.tsx"
 import { Waterfall } from "./Waterfall.tsx"
 
-const tabs = ["Waterfall", "Decisions", "Failures", "Requests", "Events"] as const
+const tabs = ["Waterfall", "Decisions", "Outcomes", "Failures", "Requests", "Events"] as const
 type Tab = typeof tabs[number]
 
 const over = new Set(["completed", "failed", "cancelled"])
@@ -38,12 +41,22 @@ const useNow = (isRunning: boolean): number => {
   return now
 }
 
-export const RunView = ({ runId }: { readonly runId: string }) => {
+interface Props {
+  readonly runId: string
+  /** What the address says: the tab, and the step. */
+  readonly told: Told
+}
+
+export const RunView = ({ runId, told }: Props) => {
   const feed = useFeed(runId)
   const replay = useReplay(feed)
   const { info, problem, refresh } = feed
-  const [tab, setTab] = useState<Tab>("Waterfall")
-  const [selected, setSelected] = useState<string>()
+  const tab = tabs.find((name) => name === told["tab"]) ?? "Waterfall"
+  const selected = told["step"]
+  const checks = useOutcomesOf(runId)
+  const { mayDecide } = useOperator()
+  const setTab = (name: Tab): void => tell({ tab: name === "Waterfall" ? "" : name })
+  const setSelected = (step: string | undefined): void => tell({ step: step ?? "" })
   const [refused, setRefused] = useState<string>()
   const panel = useId()
   const { timeline } = replay
@@ -57,10 +70,14 @@ export const RunView = ({ runId }: { readonly runId: string }) => {
   const { usage } = timeline
   const { waited, waitingSince } = timeline
   const waits = replay.isLive ? clock : lastEvent
-  const badge = outcomeBadge(timeline)
+  const known = new Map(checks.outcomes.map((outcome) => [outcome.call.spanId, outcome]))
+  const badge = outcomeBadge({
+    outcomes: timeline.outcomes.filter(({ spanId }) => known.get(spanId ?? "")?.check === undefined)
+  })
   const status = info?.status ?? root?.state ?? "queued"
   const counts: Readonly<Partial<Record<Tab, number>>> = {
     Decisions: timeline.decisions.length,
+    Outcomes: checks.outcomes.length,
     Failures: timeline.failures.length,
     Requests: timeline.requests.length,
     Events: replay.position
@@ -80,8 +97,7 @@ export const RunView = ({ runId }: { readonly runId: string }) => {
     document.querySelector<HTMLElement>(`#${CSS.escape(panel)} [role=listbox]`)?.focus({ preventScroll: true })
   }
   const select = (id: string): void => {
-    setSelected(id)
-    setTab("Waterfall")
+    tell({ step: id, tab: "" })
   }
   const ending = timeline.failures.findLast(({ endedRun }) => endedRun)
   const facts: ReadonlyArray<readonly [string, string]> = [
@@ -124,6 +140,7 @@ export const RunView = ({ runId }: { readonly runId: string }) => {
           <code className="run-id">{runId}</code>
           <span className="owner">{info?.owner === undefined ? "no owner" : `of ${info.owner}`}</span>
           <span className="actions">
+            <a className="button small" href={hrefOf({ page: "runs", runId }, { like: runId })}>Runs like this one</a>
             <a className="button small" href={hrefOf({ page: "compare", left: runId, right: undefined })}>Compare</a>
             {over.has(status)
               ? null
@@ -155,6 +172,7 @@ export const RunView = ({ runId }: { readonly runId: string }) => {
         <Meters meters={timeline.meters} />
         {status !== "waiting" || info === undefined ? null : (
           <div className="waiting-calls">
+            {mayDecide ? null : <p className="key">Somebody with the right to decide has to answer.</p>}
             {info.pending.map((call) => <ApprovalCard key={call.callId} call={call} run={info} onDecided={refresh} />)}
           </div>
         )}
@@ -206,6 +224,8 @@ export const RunView = ({ runId }: { readonly runId: string }) => {
           )
           : tab === "Decisions"
           ? <Decisions decisions={timeline.decisions} from={from} onSelect={select} />
+          : tab === "Outcomes"
+          ? <Outcomes outcomes={checks.outcomes} onChecked={checks.refresh} />
           : tab === "Failures"
           ? <Failures failures={timeline.failures} from={from} />
           : tab === "Requests"

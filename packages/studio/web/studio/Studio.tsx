@@ -1,23 +1,70 @@
-/** The operator's page: runs as they happen and afterwards, and what waits for a decision. */
-import { useDeferredValue, useState } from "react"
+/** The operator's page: runs as they happen and afterwards, and what waits for a person. */
+import { useDeferredValue } from "react"
+import { SignIn } from "../shared/SignIn.tsx"
 import { ThemeToggle } from "../shared/ThemeToggle.tsx"
 import { Approvals } from "./Approvals.tsx"
 import { useApprovals } from "./approvalsStore.ts"
+import { Checks } from "./Checks.tsx"
+import { useChecks } from "./checksStore.ts"
 import { Compare } from "./Compare.tsx"
 import { Filters } from "./Filters.tsx"
-import { hrefOf, useRoute } from "./route.ts"
 import { NextFaults } from "./NextFaults.tsx"
+import { CurrentOperator, useOperator } from "./operator.ts"
+import { Overview } from "./Overview.tsx"
+import { hrefOf, type Route, tell, useRoute, type View } from "./route.ts"
 import { RunList } from "./RunList.tsx"
-import { noFilter, useRuns } from "./runs.ts"
+import { type Filter, filterKeys, filterOf, useRuns } from "./runs.ts"
 import { RunView } from "./RunView.tsx"
+import { useSignedIn } from "./useSignedIn.ts"
 
-export const Studio = () => {
+interface LinkProps {
+  readonly to: View
+  readonly name: string
+  readonly isHere: boolean
+  readonly count?: number
+}
+
+const PageLink = ({ count = 0, isHere, name, to }: LinkProps) => (
+  <a href={hrefOf(to)} aria-current={isHere ? "page" : undefined}>
+    {name}
+    {count === 0 ? null : <span className="count">{count}</span>}
+  </a>
+)
+
+/** What a filter says in the address. */
+const toldOf = (filter: Filter) => Object.fromEntries(filterKeys.map((key) => [key, filter[key]]))
+
+const Page = ({ approvals, checks, route }: {
+  readonly route: Route
+  readonly approvals: ReturnType<typeof useApprovals>
+  readonly checks: ReturnType<typeof useChecks>
+}) => {
+  switch (route.page) {
+    case "overview":
+      return <Overview hours={Number(route.told["hours"] ?? "24")} />
+    case "approvals":
+      return <Approvals approvals={approvals.approvals} onDecided={approvals.refresh} />
+    case "checks":
+      return <Checks outcomes={checks.outcomes} onChecked={checks.refresh} />
+    case "compare":
+      return <Compare left={route.left} right={route.right} />
+    case "runs":
+      return route.runId === undefined
+        ? <p className="empty">Choose a run. New ones come to the top of the list.</p>
+        : <RunView key={route.runId} runId={route.runId} told={route.told} />
+  }
+}
+
+const Pages = () => {
   const route = useRoute()
-  const [filter, setFilter] = useState(noFilter)
+  const filter = filterOf(route.page === "runs" ? route.told : {})
   const list = useRuns(useDeferredValue(filter))
-  const { approvals, refresh } = useApprovals()
+  const approvals = useApprovals()
+  const checks = useChecks()
+  const { mayChat } = useOperator()
   const runId = route.page === "runs" ? route.runId : undefined
   const isWithin = route.page !== "runs" || runId !== undefined
+  const told = toldOf(filter)
   return (
     <div className={isWithin ? "studio within" : "studio"}>
       <a
@@ -33,36 +80,45 @@ export const Studio = () => {
       <nav className="side" aria-label="Studio">
         <header>
           <h1>Studio</h1>
-          <ThemeToggle />
+          <span className="actions">
+            {mayChat ? <a className="button quiet small" href="./chat">Chat</a> : null}
+            <ThemeToggle />
+          </span>
         </header>
         <p className="pages">
-          <a
-            href={hrefOf({ page: "runs", runId: undefined })}
-            aria-current={route.page === "runs" ? "page" : undefined}
-          >
-            Runs
-          </a>
-          <a href={hrefOf({ page: "approvals" })} aria-current={route.page === "approvals" ? "page" : undefined}>
-            Approvals
-            {approvals.length === 0
-              ? null
-              : <span className="count">{approvals.length}</span>}
-          </a>
+          <PageLink to={{ page: "runs", runId: undefined }} name="Runs" isHere={route.page === "runs"} />
+          <PageLink to={{ page: "overview" }} name="Overview" isHere={route.page === "overview"} />
+          <PageLink
+            to={{ page: "approvals" }}
+            name="Approvals"
+            isHere={route.page === "approvals"}
+            count={approvals.approvals.length}
+          />
+          <PageLink
+            to={{ page: "checks" }}
+            name="To be checked"
+            isHere={route.page === "checks"}
+            count={checks.outcomes.length}
+          />
         </p>
-        <Filters filter={filter} onChange={setFilter} />
+        <Filters filter={filter} onChange={(changed) => tell(toldOf(changed))} />
         {list.problem === undefined ? null : <p className="problem" role="alert">{list.problem}</p>}
         <NextFaults />
-        <RunList list={list} selected={runId} />
+        <RunList list={list} selected={runId} told={told} />
       </nav>
       <main id="main" tabIndex={-1}>
-        {route.page === "approvals"
-          ? <Approvals approvals={approvals} onDecided={refresh} />
-          : route.page === "compare"
-          ? <Compare left={route.left} right={route.right} />
-          : runId === undefined
-          ? <p className="empty">Choose a run. New ones come to the top of the list.</p>
-          : <RunView key={runId} runId={runId} />}
+        <Page route={route} approvals={approvals} checks={checks} />
       </main>
     </div>
+  )
+}
+
+export const Studio = () => {
+  const { operator, refused } = useSignedIn()
+  if (refused !== undefined) return <SignIn isKnown={refused.status === 403} what="The studio" />
+  return (
+    <CurrentOperator value={operator}>
+      <Pages />
+    </CurrentOperator>
   )
 }

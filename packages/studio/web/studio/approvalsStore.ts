@@ -1,10 +1,11 @@
 /** The calls that wait for a person, in all runs. */
 import { useMemo } from "react"
 import type { RunInfo } from "@recourse/core/Runs"
+import type { RunSummary } from "@recourse/server/RunIndex"
 import { get } from "../shared/api.ts"
 import { Polled, useStore } from "./store.ts"
 
-export type Run = Pick<RunInfo, "runId" | "agent" | "owner">
+export type Run = Pick<RunInfo, "runId" | "agent" | "owner"> & { readonly summary?: RunSummary }
 
 export interface Waiting {
   readonly run: Run

@@ -1,40 +1,69 @@
-/** Where the reader is: the hash of the address, so that each view can be linked and the browser's back works. */
+/**
+ * Where the reader is: the hash of the address, so that each view can be linked and the browser's back works. The filter of the list, the tab and
+ * the step stand there as well.
+ */
 import { useSyncExternalStore } from "react"
 
-export type Route =
+export type View =
   | { readonly page: "runs"; readonly runId: string | undefined }
+  | { readonly page: "overview" }
   | { readonly page: "approvals" }
+  | { readonly page: "checks" }
   | { readonly page: "compare"; readonly left: string; readonly right: string | undefined }
 
-const parse = (hash: string): Route => {
-  const [page, first, second] = hash.replace(/^#\/?/, "").split("/").map((part) => {
-    try {
-      return decodeURIComponent(part)
-    } catch {
-      return part
-    }
-  })
-  if (page === "approvals") return { page }
+/** What a view is told besides: filters, a tab, a step. */
+export type Told = Readonly<Record<string, string>>
+
+export type Route = View & { readonly told: Told }
+
+const decoded = (part: string): string => {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+const viewOf = (path: string): View => {
+  const [page, first, second] = path.split("/").map(decoded)
+  if (page === "approvals" || page === "checks" || page === "overview") return { page }
   if (page === "compare" && first !== undefined && first !== "") return { page, left: first, right: second }
   return { page: "runs", runId: page === "runs" && first !== "" ? first : undefined }
 }
 
-/** The address of a view. */
-export const hrefOf = (route: Route): string => {
-  switch (route.page) {
-    case "approvals":
-      return "#/approvals"
+const parse = (hash: string): Route => {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s)
+  return { ...viewOf(path), told: Object.fromEntries(new URLSearchParams(query)) }
+}
+
+const pathOf = (view: View): string => {
+  switch (view.page) {
     case "compare":
-      return `#/compare/${encodeURIComponent(route.left)}${
-        route.right === undefined ? "" : `/${encodeURIComponent(route.right)}`
+      return `#/compare/${encodeURIComponent(view.left)}${
+        view.right === undefined ? "" : `/${encodeURIComponent(view.right)}`
       }`
     case "runs":
-      return route.runId === undefined ? "#/runs" : `#/runs/${encodeURIComponent(route.runId)}`
+      return view.runId === undefined ? "#/runs" : `#/runs/${encodeURIComponent(view.runId)}`
+    default:
+      return `#/${view.page}`
   }
 }
 
-export const go = (route: Route): void => {
-  location.hash = hrefOf(route)
+/** The address of a view. What is told as an empty text is left out. */
+export const hrefOf = (view: View, told: Told = {}): string => {
+  const query = new URLSearchParams(Object.entries(told).filter(([, value]) => value !== ""))
+  return query.size === 0 ? pathOf(view) : `${pathOf(view)}?${query}`
+}
+
+export const go = (view: View, told?: Told): void => {
+  location.hash = hrefOf(view, told)
+}
+
+/** Changes what the view is told, without a step for the browser's back. */
+export const tell = (change: Told): void => {
+  const { told, ...view } = parse(location.hash)
+  history.replaceState(null, "", hrefOf(view, { ...told, ...change }))
+  dispatchEvent(new HashChangeEvent("hashchange"))
 }
 
 const subscribe = (listener: () => void) => {

@@ -1,20 +1,41 @@
 /** Runs: the list, page by page, and its newest page anew every few seconds. */
 import { useMemo } from "react"
 import type { RunInfo } from "@recourse/core/Runs"
+import type { RunSummary } from "@recourse/server/RunIndex"
 import { get } from "../shared/api.ts"
 import { Polled, useStore } from "./store.ts"
 
-export interface Filter {
-  readonly status: string
-  readonly agent: string
-  readonly owner: string
-  readonly run: string
+/** What of the runs is listed, as texts of the page's address. Times are local, lengths are seconds. */
+export const filterKeys = [
+  "text",
+  "status",
+  "agent",
+  "owner",
+  "run",
+  "tool",
+  "code",
+  "seconds",
+  "cost",
+  "since",
+  "until",
+  "like"
+] as const
+
+export type Filter = Readonly<Record<typeof filterKeys[number], string>>
+
+export const noFilter = Object.fromEntries(filterKeys.map((key) => [key, ""])) as Filter
+
+/** The filter in what a view is told. */
+export const filterOf = (told: Readonly<Record<string, string>>): Filter => {
+  const known = filterKeys.flatMap((key) => told[key] === undefined ? [] : [[key, told[key]] as const])
+  return { ...noFilter, ...Object.fromEntries(known) }
 }
 
-export const noFilter: Filter = { status: "", agent: "", owner: "", run: "" }
+/** A run with what the index of runs knows of it. */
+export type ListedRun = RunInfo & { readonly summary?: RunSummary }
 
 interface Page {
-  readonly runs: ReadonlyArray<RunInfo>
+  readonly runs: ReadonlyArray<ListedRun>
   readonly next?: string
 }
 
@@ -22,14 +43,35 @@ const pageSize = 200
 const morePageSize = 500
 const refreshAfter = 2000
 
-const pathOf = (filter: Filter): string => {
+/** States of runs that are not their status. */
+export const states = ["unknown", "undone", "retried", "fixed"]
+
+const millisOf = (time: string): string => {
+  const millis = new Date(time).getTime()
+  return Number.isFinite(millis) ? String(millis) : ""
+}
+
+const numberOf = (text: string, factor = 1): string =>
+  text === "" || !Number.isFinite(Number(text)) ? "" : String(Number(text) * factor)
+
+/** The request of a filter. */
+export const pathOf = (filter: Filter): string => {
+  const { cost, seconds, since, status, until, ...same } = filter
+  const asked = {
+    ...same,
+    [states.includes(status) ? "state" : "status"]: status,
+    minWorked: numberOf(seconds, 1000),
+    minCost: numberOf(cost),
+    from: millisOf(since),
+    to: millisOf(until)
+  }
   const search = new URLSearchParams({ limit: String(pageSize) })
-  for (const [key, value] of Object.entries(filter)) if (value.trim() !== "") search.set(key, value.trim())
+  for (const [key, value] of Object.entries(asked)) if (value.trim() !== "") search.set(key, value.trim())
   return `operator/runs?${search}`
 }
 
 /** The newest page in front of the others: what it holds is newer than what they do. */
-const merged = (newest: ReadonlyArray<RunInfo>, known: ReadonlyArray<RunInfo>): ReadonlyArray<RunInfo> => {
+const merged = (newest: ReadonlyArray<ListedRun>, known: ReadonlyArray<ListedRun>): ReadonlyArray<ListedRun> => {
   const oldest = newest.at(-1)
   if (oldest === undefined) return []
   const fresh = new Set(newest.map(({ runId }) => runId))
@@ -39,7 +81,7 @@ const merged = (newest: ReadonlyArray<RunInfo>, known: ReadonlyArray<RunInfo>): 
 
 /** The runs that fit a filter. */
 export class RunsStore extends Polled {
-  runs: ReadonlyArray<RunInfo> = []
+  runs: ReadonlyArray<ListedRun> = []
   isLoaded = false
   private next: string | undefined
   private isLoadingMore = false

@@ -32,7 +32,8 @@ export type CheckOutcome = (entry: string) => Effect.Effect<Reconciled<Schema.Js
  *
  * const both = Effect.all([Effect.flip(pay), pay.pipe(Effect.provideService(IdempotencyLedger.CheckedOutcomes, checked))])
  * const [first, second] = await Effect.runPromise(both.pipe(Effect.provide(IdempotencyLedger.layerMemory)))
- * const answers = [first._tag, second] // => ["OutcomeUnknown", "payment 1"]
+ * first._tag // => "OutcomeUnknown"
+ * second // => "payment 1"
  * ```
  */
 export const CheckedOutcomes: Context.Reference<CheckOutcome | undefined> = Context.Reference<CheckOutcome | undefined>(

@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema"
 import { isCursor } from "@recourse/core/Conversation"
 import { Status } from "@recourse/core/Runs"
-import { Answer } from "../../RunIndex.ts"
+import { Answer } from "../index/types.ts"
 
 /** An id that a client makes. */
 export const Id = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))

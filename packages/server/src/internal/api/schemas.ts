@@ -5,7 +5,7 @@ import * as ProblemDetails from "effect/http/ProblemDetails"
 import { Pending } from "@recourse/core/AgentEvent"
 import * as Conversation from "@recourse/core/Conversation"
 import { RunInfo } from "@recourse/core/Runs"
-import { CallFacts, Check, RunSummary } from "../../RunIndex.ts"
+import { CallFacts, Check, RunSummary } from "../index/types.ts"
 import type { Problem } from "../http/problem.ts"
 
 /** What a page may know of an agent. */
@@ -75,7 +75,9 @@ export const Timeline = Schema.Struct({
 
 /** A call that waits, and its run. */
 export const Waiting = Schema.Struct({
-  run: (({ pending: _, ...fields }) => Schema.Struct(fields))(RunInfo.fields),
+  run: (({ pending: _, ...fields }) => Schema.Struct({ ...fields, summary: Schema.optional(RunSummary) }))(
+    RunInfo.fields
+  ),
   call: Pending
 })
 

@@ -257,6 +257,14 @@ export class Chats {
       (segment) => this.resume(run, decisions, this.threads.get(run.runId), segment)
     )
 
+  /** Which threads of an owner have a run that waits for people. */
+  readonly waiting = Effect.fnUntraced({ self: this }, function*(owner: string, threads: ReadonlyArray<string>) {
+    const runs = yield* this.runs.list({ owner, status: "waiting", limit: 1000 })
+    if (runs.length === 0) return new Set<string>()
+    const prefixes = yield* Effect.forEach(threads, (thread) => threadPrefix(owner, thread))
+    return new Set(threads.filter((_, index) => runs.some(({ runId }) => runId.startsWith(prefixes[index]!))))
+  })
+
   /** The thread that a run answers in, if it does in one that is there. */
   readonly threadOf = Effect.fnUntraced({ self: this }, function*({ owner, runId }: RunInfo) {
     const known = this.threads.get(runId)

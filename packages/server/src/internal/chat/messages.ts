@@ -10,6 +10,7 @@ import * as Conversation from "@recourse/core/Conversation"
 import type { RunInfo, RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
 import { UiMessageStream } from "../../UiMessageStream.ts"
 import { assemble, type UiMessage, type UiPart } from "../../UiMessage.ts"
+import type { UnknownOutcome } from "../../UiMessageChunk.ts"
 import { couldNot } from "../wire/texts.ts"
 import type { Chats } from "./chats.ts"
 import { questionId } from "./questions.ts"
@@ -44,6 +45,21 @@ const chunksOf = (chats: Chats, { runId, status }: RunInfo, threadId: string, sh
     ...(status === "waiting" ? [] : mapper.withdraw())
   ])
 }
+
+/** What people have found out about the calls of a run, by call id. */
+export type ChecksOf = (runId: string) => Effect.Effect<ReadonlyMap<string, UnknownOutcome["checked"]>, RunsUnavailable>
+
+const isUnknown = ({ type }: UiPart): boolean => type === "data-outcome"
+
+/** A message with what people have found out about its calls. */
+const withChecks = (message: UiMessage, runId: string, checksOf: ChecksOf) =>
+  !message.parts.some(isUnknown) ? Effect.succeed(message) : Effect.map(checksOf(runId), (checks) => ({
+    ...message,
+    parts: message.parts.map((part) => {
+      const checked = isUnknown(part) ? checks.get((part["data"] as UnknownOutcome).callId) : undefined
+      return checked === undefined ? part : { ...part, data: { ...part["data"] as UnknownOutcome, checked } }
+    })
+  }))
 
 /** A part of an assistant's stored message. */
 const partOf = (
@@ -88,7 +104,8 @@ export const messagesOf = Effect.fnUntraced(function*(
   chats: Chats,
   owner: string,
   thread: string,
-  shows: (tool: string) => boolean
+  shows: (tool: string) => boolean,
+  checksOf: ChecksOf
 ): Effect.fn.Return<
   { readonly thread: typeof Conversation.Thread.Type; readonly messages: ReadonlyArray<UiMessage> },
   Conversation.ThreadNotFound | Conversation.ConversationError | InvalidInput | RunsUnavailable | UnknownRun,
@@ -123,9 +140,9 @@ export const messagesOf = Effect.fnUntraced(function*(
     if (run !== undefined) {
       // A page follows a run that goes on from its beginning.
       if (run.status === "running" || run.status === "queued") return Effect.undefined
-      return Effect.map(
+      return Effect.flatMap(
         chunksOf(chats, run, thread, shows),
-        (chunks) => assemble(messageIdOf(runId), chunks)
+        (chunks) => withChecks(assemble(messageIdOf(runId), chunks), runId, checksOf)
       )
     }
     const parts = stored.get(runId)

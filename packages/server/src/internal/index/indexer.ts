@@ -9,7 +9,7 @@ import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import type { RunInfo, RunsService } from "@recourse/core/Runs"
-import type { RunIndexService } from "../../RunIndex.ts"
+import type { RunIndexService } from "./types.ts"
 import { follow } from "../chat/segments.ts"
 import { factsOf } from "./runFacts.ts"
 

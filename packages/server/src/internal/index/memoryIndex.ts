@@ -11,7 +11,7 @@ import type {
   RunFilter,
   RunIndexService,
   RunSummary
-} from "../../RunIndex.ts"
+} from "./types.ts"
 import { recoveryKinds } from "./recoveryKinds.ts"
 import { isOpenState, likenessOf } from "./runFacts.ts"
 

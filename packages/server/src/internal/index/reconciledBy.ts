@@ -1,7 +1,7 @@
 /** Answers of people in the place of a tool's `reconcile`. */
 import * as Effect from "effect/Effect"
 import type { CheckOutcome } from "@recourse/core/IdempotencyLedger"
-import type { RunIndexService } from "../../RunIndex.ts"
+import type { RunIndexService } from "./types.ts"
 
 /** Finds the answer for an entry. Without a result, a call that happened stays unknown: nobody can say what it has answered. */
 export const reconciledBy = ({ checked }: Pick<RunIndexService, "checked">): CheckOutcome => (entry) =>

@@ -2,7 +2,7 @@
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import type { RunInfo } from "@recourse/core/Runs"
 import * as RunTimeline from "../../RunTimeline.ts"
-import type { CallFacts, RunFacts } from "../../RunIndex.ts"
+import type { CallFacts, RunFacts } from "./types.ts"
 
 /** How much of what the user asked a list shows, and how much of the texts a search finds. */
 const longestInput = 240

@@ -4,70 +4,10 @@ import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
 import { RunsUnavailable, type Status } from "@recourse/core/Runs"
-import type { CallFacts, Check, OpenOutcome, RunFacts, RunFilter, RunIndexService, RunSummary } from "../../RunIndex.ts"
+import type { CallFacts, Check, OpenOutcome, RunFacts, RunFilter, RunIndexService, RunSummary } from "./types.ts"
 import { likenessOf } from "./runFacts.ts"
+import { sqlFind } from "./sqlFind.ts"
 import { sqlOverview } from "./sqlOverview.ts"
-
-/** The statements that make the tables where there are none. */
-export const createStatements = (table: string): ReadonlyArray<string> => [
-  `CREATE TABLE IF NOT EXISTS ${table}_runs (
-  run_id VARCHAR(255) PRIMARY KEY,
-  agent VARCHAR(255) NOT NULL,
-  owner VARCHAR(255),
-  status VARCHAR(16) NOT NULL,
-  started_at BIGINT NOT NULL,
-  updated_at BIGINT NOT NULL,
-  words TEXT NOT NULL,
-  likeness TEXT NOT NULL,
-  pending INTEGER NOT NULL,
-  waiting_since BIGINT NOT NULL,
-  worked BIGINT NOT NULL,
-  cost DOUBLE PRECISION NOT NULL,
-  tokens BIGINT NOT NULL,
-  retries INTEGER NOT NULL,
-  fixes INTEGER NOT NULL,
-  undone INTEGER NOT NULL,
-  code VARCHAR(255),
-  summary TEXT NOT NULL
-)`,
-  `CREATE INDEX IF NOT EXISTS ${table}_runs_started ON ${table}_runs (started_at, run_id)`,
-  `CREATE INDEX IF NOT EXISTS ${table}_runs_open ON ${table}_runs (status) WHERE status IN ('queued', 'running', 'waiting')`,
-  `CREATE TABLE IF NOT EXISTS ${table}_calls (
-  run_id VARCHAR(255) NOT NULL,
-  span_id VARCHAR(700) NOT NULL,
-  tool VARCHAR(255) NOT NULL,
-  at BIGINT NOT NULL,
-  is_failure INTEGER NOT NULL,
-  code VARCHAR(255),
-  is_retried INTEGER NOT NULL,
-  is_fixed INTEGER NOT NULL,
-  is_fallback INTEGER NOT NULL,
-  is_escalated INTEGER NOT NULL,
-  state VARCHAR(16),
-  entry VARCHAR(64),
-  facts TEXT NOT NULL,
-  PRIMARY KEY (run_id, span_id)
-)`,
-  `CREATE INDEX IF NOT EXISTS ${table}_calls_state ON ${table}_calls (state, at) WHERE state IS NOT NULL`,
-  `CREATE INDEX IF NOT EXISTS ${table}_calls_entry ON ${table}_calls (entry) WHERE entry IS NOT NULL`,
-  `CREATE TABLE IF NOT EXISTS ${table}_checks (
-  run_id VARCHAR(255) NOT NULL,
-  span_id VARCHAR(700) NOT NULL,
-  at BIGINT NOT NULL,
-  facts TEXT NOT NULL,
-  PRIMARY KEY (run_id, span_id)
-)`
-]
-
-/** Makes the tables. Two processes that do so at once may collide: the second time they are there. */
-export const prepareIndex = (sql: SqlClient.SqlClient, table: string): Effect.Effect<void, SqlError.SqlError> =>
-  Effect.retry(
-    Effect.forEach(createStatements(table), (statement) => sql.unsafe(statement), { discard: true }),
-    { times: 2 }
-  )
-
-/** A text that is searched for, as a pattern in which nothing but its ends stands for other characters. */
-const within = (text: string): string => `%${text.toLowerCase().replaceAll(/[!%_]/g, "!$&")}%`
 
 interface SummaryRow {
   readonly run_id: string
@@ -175,56 +115,7 @@ class SqlIndex {
       })))
   }
 
-  readonly find = (filter: RunFilter) => {
-    const { calls, open, runs, sql } = this
-    const { agents, behind, code, idPrefix, like, limit, state, text, tool } = filter
-    const states = {
-      unknown: sql`${open} > 0`,
-      undone: sql`r.undone > 0`,
-      retried: sql`r.retries > 0`,
-      fixed: sql`r.fixes > 0`
-    }
-    const conditions = [
-      sql`1 = 1`,
-      ...(agents === undefined ? [] : agents.length === 0 ? [sql`1 = 0`] : [sql.in("r.agent", agents)]),
-      ...(filter.owner === undefined ? [] : [sql`r.owner = ${filter.owner}`]),
-      ...(filter.status === undefined ? [] : [sql`r.status = ${filter.status}`]),
-      ...(idPrefix === undefined || idPrefix === ""
-        ? []
-        : [sql`r.run_id LIKE ${`${idPrefix.replaceAll(/[!%_]/g, "!$&")}%`} ESCAPE '!'`]),
-      ...(filter.startedAfter === undefined ? [] : [sql`r.started_at >= ${filter.startedAfter}`]),
-      ...(filter.startedBefore === undefined ? [] : [sql`r.started_at < ${filter.startedBefore}`]),
-      ...(text === undefined ? [] : [sql`r.words LIKE ${within(text)} ESCAPE '!'`]),
-      ...(tool === undefined
-        ? []
-        : [sql`EXISTS (SELECT 1 FROM ${calls} c WHERE c.run_id = r.run_id AND c.tool = ${tool})`]),
-      ...(code === undefined
-        ? []
-        : [
-          sql`(r.code = ${code} OR EXISTS (SELECT 1 FROM ${calls} c WHERE c.run_id = r.run_id AND c.code = ${code}))`
-        ]),
-      ...(state === undefined ? [] : [states[state]]),
-      ...(filter.minWorked === undefined ? [] : [sql`r.worked >= ${filter.minWorked}`]),
-      ...(filter.minCost === undefined ? [] : [sql`r.cost >= ${filter.minCost}`]),
-      ...(like === undefined
-        ? []
-        : [sql`r.likeness = (SELECT l.likeness FROM ${runs} l WHERE l.run_id = ${like})`]),
-      ...(behind === undefined
-        ? []
-        : [
-          sql`(r.started_at < ${behind.startedAt} OR (r.started_at = ${behind.startedAt} AND r.run_id < ${behind.runId}))`
-        ])
-    ]
-    const rows = sql<
-      { readonly run_id: string; readonly started_at: number | string }
-    >`SELECT r.run_id, r.started_at FROM ${runs} r WHERE ${
-      sql.and(conditions)
-    } ORDER BY r.started_at DESC, r.run_id DESC LIMIT ${limit}`
-    return Effect.map(
-      rows,
-      (found) => found.map(({ run_id, started_at }) => ({ runId: run_id, startedAt: Number(started_at) }))
-    )
-  }
+  readonly find = (filter: RunFilter) => sqlFind(this, filter)
 
   readonly outcomes = ({ agents, limit, runId }: Parameters<RunIndexService["outcomes"]>[0]) => {
     const { calls, checks, runs, sql } = this

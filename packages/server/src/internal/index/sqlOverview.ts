@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
-import type { Overview, OverviewQuery } from "../../RunIndex.ts"
+import type { Overview, OverviewQuery } from "./types.ts"
 import { recoveryKinds } from "./recoveryKinds.ts"
 
 /** The tables of an index, and the count of the calls of run `r` that somebody has to look at. */

@@ -84,6 +84,14 @@ const get = Effect.fnUntraced(function*(config: Config) {
   return Response.jsonUnsafe({ ...run, summary: summaries.get(run.runId)?.summary })
 })
 
+/** Who the operator is, and what that person may do. */
+const me = Effect.fnUntraced(function*(config: Config) {
+  const { principal: { agents, id, rights } } = yield* check(config.checks, "operate")
+  return Response.jsonUnsafe({
+    principal: { id, rights: rights ?? [], ...(agents === undefined ? undefined : { agents }) }
+  })
+})
+
 const overview = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "operate")
   const now = yield* Clock.currentTimeMillis
@@ -120,10 +128,13 @@ const approvals = Effect.fnUntraced(function*(config: Config) {
   const { agent, cursor, from, limit = 100, owner, run, to } = yield* queryOf(ApprovalsRequest)
   const query: Query = { agent, owner, status: "waiting", idPrefix: run, startedAfter: from, startedBefore: to }
   const { next, runs } = yield* pageOf(config.chats.runs, { ...query, limit }, cursor, principal.agents)
-  const approvals = runs.flatMap(({ pending, ...run }) =>
+  yield* config.indexer.refresh
+  const summaries = yield* config.indexer.index.summaries(runs.map(({ runId }) => runId))
+  const approvals = runs.flatMap(({ pending, ...run }) => {
+    const summary = summaries.get(run.runId)?.summary
     // A page answers calls of client tools.
-    pending.flatMap((call) => call.code === "client_tool" ? [] : [{ run, call }])
-  )
+    return pending.flatMap((call) => call.code === "client_tool" ? [] : [{ run: { ...run, summary }, call }])
+  })
   return Response.jsonUnsafe({ approvals, ...(next === undefined ? undefined : { next }) })
 })
 
@@ -146,6 +157,7 @@ const stop = Effect.fnUntraced(function*(config: Config) {
 
 /** The routes of the operator. */
 export const operatorRoutes = (config: Config) => [
+  HttpRouter.route("GET", "/operator", answered(me(config))),
   HttpRouter.route("GET", "/operator/runs", answered(list(config))),
   HttpRouter.route("GET", "/operator/runs/:run", answered(get(config))),
   HttpRouter.route("GET", "/operator/runs/:run/events", answered(events(config))),

@@ -3,7 +3,8 @@ import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
 import * as Conversation from "@recourse/core/Conversation"
-import { messagesOf } from "../chat/messages.ts"
+import { callSpanId } from "../../RunTimeline.ts"
+import { type ChecksOf, messagesOf } from "../chat/messages.ts"
 import { answered } from "../http/problem.ts"
 import { body, check } from "../http/request.ts"
 import type { Config } from "./config.ts"
@@ -12,35 +13,74 @@ import { RenameRequest, ThreadsRequest } from "../api/requests.ts"
 
 const threadParam = Effect.map(HttpRouter.params, (params) => params["thread"] ?? "")
 
-/** A thread as its owner may see it. */
-const view = ({ createdAt, id, isRunning, isWaiting, title, updatedAt, version }: typeof Conversation.Thread.Type) => ({
+/** A thread as its owner may see it. `waiting`: the threads whose run waits, which the thread does not know of its run. */
+const view = (
+  { createdAt, id, isRunning, isWaiting, title, updatedAt, version }: typeof Conversation.Thread.Type,
+  waiting: ReadonlySet<string>
+) => ({
   id,
   ...(title === undefined ? undefined : { title }),
   version,
   createdAt,
   updatedAt,
   isRunning,
-  isWaiting
+  isWaiting: isWaiting || waiting.has(id)
 })
+
+/** The view of a thread. */
+const viewOf = ({ chats }: Config, thread: typeof Conversation.Thread.Type) =>
+  Effect.map(chats.waiting(thread.owner, [thread.id]), (waiting) => view(thread, waiting))
 
 const list = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "chat")
   const query = yield* queryOf(ThreadsRequest)
   const { next, threads } = yield* (yield* Conversation.Conversations).list({ ...query, owner: principal.id })
-  return Response.jsonUnsafe({ threads: threads.map(view), ...(next === undefined ? undefined : { next }) })
+  const waiting = yield* config.chats.waiting(principal.id, threads.map(({ id }) => id))
+  return Response.jsonUnsafe({
+    threads: threads.map((thread) => view(thread, waiting)),
+    ...(next === undefined ? undefined : { next })
+  })
 })
+
+/** What people have found out about the calls of a run that the page shows. */
+const checksOf = ({ indexer }: Config): ChecksOf => (runId) =>
+  Effect.map(
+    indexer.index.outcomes({ runId, limit: 200 }),
+    (outcomes) =>
+      new Map(outcomes.flatMap(({ call, check }) => {
+        // Calls of nested agents are not shown by their own ids.
+        if (check === undefined || call.spanId !== callSpanId({ agentRunId: runId, callId: call.callId })) return []
+        const { answer, at, by } = check
+        return [[call.callId, { answer, at, by }] as const]
+      }))
+  )
 
 const read = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "chat")
-  const { messages, thread } = yield* messagesOf(config.chats, principal.id, yield* threadParam, config.shows)
-  return Response.jsonUnsafe({ thread: view(thread), messages })
+  const { chats, shows } = config
+  const { messages, thread } = yield* messagesOf(chats, principal.id, yield* threadParam, shows, checksOf(config))
+  return Response.jsonUnsafe({ thread: yield* viewOf(config, thread), messages })
 })
+
+/** How the thread stands, without its messages: pages ask whether it has changed. */
+const state = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "chat")
+  const key = { owner: principal.id, thread: yield* threadParam }
+  yield* config.chats.adopt(key)
+  const { thread } = yield* (yield* Conversation.Conversations).read({ ...key, after: behindAll })
+  return Response.jsonUnsafe(yield* viewOf(config, thread))
+})
+
+/** No entry stands behind this position. */
+const behindAll = 2 ** 31 - 1
 
 const rename = Effect.fnUntraced(function*(config: Config) {
   const checked = yield* check(config.checks, "chat")
   const { title } = yield* body(RenameRequest, checked, config.checks)
   const key = { owner: checked.principal.id, thread: yield* threadParam }
-  return Response.jsonUnsafe(view(yield* (yield* Conversation.Conversations).rename({ ...key, title })))
+  return Response.jsonUnsafe(
+    yield* viewOf(config, yield* (yield* Conversation.Conversations).rename({ ...key, title }))
+  )
 })
 
 const remove = Effect.fnUntraced(function*(config: Config) {
@@ -53,6 +93,7 @@ const remove = Effect.fnUntraced(function*(config: Config) {
 export const threadRoutes = (config: Config) => [
   HttpRouter.route("GET", "/threads", answered(list(config))),
   HttpRouter.route("GET", "/threads/:thread", answered(read(config))),
+  HttpRouter.route("GET", "/threads/:thread/state", answered(state(config))),
   HttpRouter.route("PATCH", "/threads/:thread", answered(rename(config))),
   HttpRouter.route("DELETE", "/threads/:thread", answered(remove(config)))
 ]

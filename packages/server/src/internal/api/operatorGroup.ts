@@ -1,0 +1,90 @@
+/** The routes of operators as data. */
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import { Decision } from "@recourse/core/Approval"
+import { Overview } from "../index/types.ts"
+import { ApprovalsRequest, ChecksRequest, ListRequest, OutcomesRequest, OverviewRequest } from "./requests.ts"
+import { always, eventStream, lastEventId, nothing, ofBody } from "./routeParts.ts"
+import { OperatorRun, Outcome, problems, Timeline, Waiting } from "./schemas.ts"
+
+const { badRequest, conflict, refused, unavailable, unknown, unsupported } = problems
+
+const run = { run: Schema.String }
+const decisions = Schema.Struct({ decisions: Schema.Array(Decision) })
+const next = Schema.optional(Schema.String)
+
+/** The routes of operators. */
+export const operator = HttpApiGroup.make("operator").add(
+  HttpApiEndpoint.get("me", "/operator", {
+    success: Schema.Struct({
+      principal: Schema.Struct({
+        id: Schema.String,
+        rights: Schema.Array(Schema.Literals(["chat", "decide", "operate"])),
+        /** The agents whose runs the operator sees. Left out: all. */
+        agents: Schema.optional(Schema.Array(Schema.String))
+      })
+    }),
+    error: always
+  }),
+  HttpApiEndpoint.get("runs", "/operator/runs", {
+    query: ListRequest,
+    success: Schema.Struct({ runs: Schema.Array(OperatorRun), next }),
+    error: [...always, badRequest, unavailable]
+  }),
+  HttpApiEndpoint.get("run", "/operator/runs/:run", {
+    params: run,
+    success: OperatorRun,
+    error: [...always, unknown, unavailable]
+  }),
+  HttpApiEndpoint.get("events", "/operator/runs/:run/events", {
+    params: run,
+    headers: lastEventId,
+    success: eventStream,
+    error: [...always, badRequest, unknown, unavailable]
+  }),
+  HttpApiEndpoint.get("timeline", "/operator/runs/:run/timeline", {
+    params: run,
+    success: Schema.Struct({ run: OperatorRun, timeline: Timeline }),
+    error: [...always, unknown, unavailable]
+  }),
+  HttpApiEndpoint.get("overview", "/operator/overview", {
+    query: OverviewRequest,
+    success: Overview,
+    error: [...always, badRequest, unavailable]
+  }),
+  HttpApiEndpoint.get("outcomes", "/operator/outcomes", {
+    query: OutcomesRequest,
+    success: Schema.Struct({ outcomes: Schema.Array(Outcome) }),
+    error: [...always, badRequest, unavailable]
+  }),
+  HttpApiEndpoint.get("outcomesOfRun", "/operator/runs/:run/outcomes", {
+    params: run,
+    success: Schema.Struct({ outcomes: Schema.Array(Outcome) }),
+    error: [...always, unknown, unavailable]
+  }),
+  HttpApiEndpoint.post("check", "/operator/runs/:run/outcomes", {
+    params: run,
+    payload: ChecksRequest,
+    success: Schema.Struct({ outcomes: Schema.Array(Outcome) }),
+    error: [...always, ...ofBody, unknown, refused, unavailable]
+  }),
+  HttpApiEndpoint.get("approvals", "/operator/approvals", {
+    query: ApprovalsRequest,
+    success: Schema.Struct({ approvals: Schema.Array(Waiting), next }),
+    error: [...always, badRequest, unavailable]
+  }),
+  HttpApiEndpoint.post("decide", "/operator/runs/:run/decisions", {
+    params: run,
+    payload: decisions,
+    success: OperatorRun.pipe(HttpApiSchema.status(202)),
+    error: [...always, ...ofBody, unknown, conflict, refused, unavailable]
+  }),
+  HttpApiEndpoint.post("stop", "/operator/runs/:run/stop", {
+    params: run,
+    payload: nothing,
+    success: OperatorRun.pipe(HttpApiSchema.status(202)),
+    error: [...always, unsupported, unknown, conflict, unavailable]
+  })
+)

@@ -1,0 +1,108 @@
+/** The operator's page in a browser: runs are found and counted, calls are checked, and each operator sees what it may do. */
+import { Effect } from "effect"
+import type { Page } from "playwright-core"
+import { assert, beforeAll, it } from "vitest"
+import { describeInBrowser } from "../support/browser.ts"
+import { serveDesk } from "../support/desk.ts"
+import { row } from "../support/operator.ts"
+import { eventually } from "../support/talk.ts"
+
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
+
+const shown = (page: Page, text: string) => page.getByText(text).first().waitFor()
+
+describeInBrowser("lists of the studio", ({ context, page: open, server }) => {
+  const desk = server(serveDesk)
+  const studio = (route = "", options?: Parameters<typeof open>[1]) => open(`${desk().url}/studio${route}`, options)
+  beforeAll(async () => {
+    for (const script of ["trip", "evil", "unsure"] as const) await desk().ended(await desk().begin(script))
+  }, 60_000)
+
+  it("are for operators: one who may not decide has no buttons to, and who is signed out is led to sign in", async () => {
+    const waiting = await desk().begin("book", "nina")
+    const unsure = await desk().begin("unsure", "nina")
+    await desk().ended(unsure)
+    const window = await context()
+    await window.addCookies([{ name: "who", value: "otto", url: desk().url }])
+    const page = await window.newPage()
+    for (const route of ["#/approvals", `#/runs/${waiting}`]) {
+      await page.goto(`${desk().url}/studio${route}`)
+      await page.getByRole("article", { name: "book waits" }).first().waitFor()
+      await shown(page, "Somebody with the right to decide has to answer.")
+      assert.strictEqual(await page.getByRole("button", { name: /^(Approve|Edit|Reject)$/ }).count(), 0)
+    }
+    await page.goto(`${desk().url}/studio#/checks`)
+    await shown(page, "Somebody with the right to decide has to record")
+    assert.strictEqual(await page.getByRole("button", { name: /^It has/ }).count(), 0)
+    assert.strictEqual(await page.getByRole("link", { name: "Chat" }).count(), 0)
+    await window.addCookies([{ name: "who", value: "nobody", url: desk().url }])
+    for (const path of ["studio", "chat"]) {
+      await page.goto(`${desk().url}/${path}?signed-out`)
+      await page.getByRole("alert").getByText("You are not signed in.").waitFor()
+      assert.strictEqual(
+        await page.getByRole("link", { name: "Sign in" }).getAttribute("href"),
+        "/start?from=\"studio\""
+      )
+    }
+    await window.addCookies([{ name: "who", value: "otto", url: desk().url }])
+    await page.goto(`${desk().url}/chat?no-chat`)
+    await page.getByRole("alert").getByText("The chat is for others.").waitFor()
+    await Effect.runPromise(desk().runs.cancel(waiting))
+  })
+
+  it("have a row for each run that says what it was about and what happened; runs like it are found", async () => {
+    const runId = await desk().begin("unsure", "vera")
+    await desk().ended(runId)
+    const page = await studio("#/runs?owner=vera")
+    const link = page.locator(".run-list a")
+    await eventually(async () => /do: unsure.*outcome unknown/.test(await link.first().textContent() ?? ""))
+    await link.click()
+    await page.getByRole("link", { name: "Runs like this one" }).click()
+    await eventually(async () => {
+      const texts = await link.allTextContents()
+      return texts.length > 1 && texts.every((text) => text.includes("do: unsure"))
+    })
+    await button(page, "Show all").click()
+    await page.getByRole("searchbox", { name: "Asked or answered" }).fill("MAY HAVE BEEN CHARGED")
+    await eventually(async () => (await link.allTextContents()).every((text) => text.includes("do: unsure")))
+    await page.getByRole("searchbox", { name: "Asked or answered" }).fill("")
+    await page.getByRole("combobox", { name: "Status" }).selectOption("unknown")
+    await eventually(async () => {
+      const texts = await link.allTextContents()
+      return texts.length > 1 && texts.every((text) => text.includes("outcome unknown"))
+    })
+  })
+
+  it("have a call that may have happened, which a person checks by a person, in one place for all runs", async () => {
+    const runId = await desk().begin("unsure", "willa")
+    await desk().ended(runId)
+    const page = await studio("#/checks")
+    const card = page.getByRole("article", { name: "charge is to be checked" }).filter({
+      has: page.getByRole("link", { name: "travel of willa" })
+    })
+    await card.getByText("\"euros\": 90").waitFor()
+    await card.getByRole("button", { name: "It has not happened" }).click()
+    await card.getByRole("textbox").fill("Not in the ledger of the bank")
+    await card.getByRole("button", { name: "Record: it has not happened" }).click()
+    await card.waitFor({ state: "detached" })
+    await page.goto(`${desk().url}/studio#/runs/${runId}?tab=Outcomes`)
+    await shown(page, "It has not happened: olga")
+    await shown(page, "Not in the ledger of the bank")
+    assert.strictEqual(await page.locator(".run-title").getByText("outcome unknown").count(), 0)
+  })
+
+  it("count the runs of a time, and lead to those that are counted", async () => {
+    const page = await studio("#/overview")
+    const tile = (name: string) => page.locator(".tile").filter({ hasText: name })
+    await eventually(async () => Number(await tile("Runs").locator("a").textContent()) > 4)
+    await page.getByRole("combobox", { name: "Time" }).selectOption("1")
+    await eventually(() => Promise.resolve(page.url().endsWith("#/overview?hours=1")))
+    await page.getByRole("img", { name: /runs; at most/ }).waitFor()
+    await page.getByRole("row", { name: /search_flights execution_error/ }).getByRole("link").click()
+    await row(page, /nothing/).waitFor({ state: "detached" })
+    await eventually(async () => {
+      const texts = await page.locator(".run-list a").allTextContents()
+      return texts.length > 0 && texts.every((text) => /do: (trip|evil)/.test(text))
+    })
+  })
+})
