@@ -73,7 +73,7 @@ describeInBrowser("lists of the studio", ({ context, page: open, server }) => {
     })
   })
 
-  it("have a call that may have happened, which a person checks by a person, in one place for all runs", async () => {
+  it("have a call that may have happened, which a person checks in one place for all runs", async () => {
     const runId = await desk().begin("unsure", "willa")
     await desk().ended(runId)
     const page = await studio("#/checks")

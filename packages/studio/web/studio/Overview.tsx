@@ -11,7 +11,7 @@ const spans = [[1, "1 hour"], [24, "24 hours"], [168, "7 days"], [720, "30 days"
 const parts = 24
 
 class OverviewStore extends Polled {
-  counts: Counts | undefined
+  counts: Counts & { readonly isComplete: boolean } | undefined
   /** When they were counted. */
   at = 0
   private readonly hours: number
@@ -29,7 +29,7 @@ class OverviewStore extends Polled {
       parts: String(parts)
     })
     this.at = to
-    this.counts = await get<Counts>(`operator/overview?${query}`, signal)
+    this.counts = await get<Counts & { readonly isComplete: boolean }>(`operator/overview?${query}`, signal)
   }
 }
 
@@ -217,6 +217,7 @@ export const Overview = ({ hours }: { readonly hours: number }) => {
         ? <p className="empty" role="status">Counting…</p>
         : (
           <>
+            {counts.isComplete ? null : <p className="lead" role="status">Older runs are still being read.</p>}
             <Numbers at={store.at} counts={counts} />
             <Chart series={counts.series} />
             <div className="tables">

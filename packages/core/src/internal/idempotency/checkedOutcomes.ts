@@ -25,12 +25,14 @@ export type CheckOutcome = (entry: string) => Effect.Effect<Reconciled<Schema.Js
  *   idempotency: { key: ({ order }) => `order ${order}` },
  *   execute: () => Effect.never
  * })
- * const pay = Pay.call.pipe(
- *   Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { order: 7 } }))
- * )
+ * const pay = (id: string) =>
+ *   Effect.provideService(Pay.call, ToolCall.ToolCall, ToolCall.make({ id, arguments: { order: 7 } }))
  * const checked = () => Effect.succeed({ _tag: "Happened", result: "payment 1" } as const)
  *
- * const both = Effect.all([Effect.flip(pay), pay.pipe(Effect.provideService(IdempotencyLedger.CheckedOutcomes, checked))])
+ * const both = Effect.all([
+ *   Effect.flip(pay("c1")),
+ *   pay("c2").pipe(Effect.provideService(IdempotencyLedger.CheckedOutcomes, checked))
+ * ])
  * const [first, second] = await Effect.runPromise(both.pipe(Effect.provide(IdempotencyLedger.layerMemory)))
  * first._tag // => "OutcomeUnknown"
  * second // => "payment 1"

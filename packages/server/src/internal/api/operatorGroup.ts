@@ -4,10 +4,9 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { Decision } from "@recourse/core/Approval"
-import { Overview } from "../index/types.ts"
 import { ApprovalsRequest, ChecksRequest, ListRequest, OutcomesRequest, OverviewRequest } from "./requests.ts"
 import { always, eventStream, lastEventId, nothing, ofBody } from "./routeParts.ts"
-import { OperatorRun, Outcome, problems, Timeline, Waiting } from "./schemas.ts"
+import { Counted, OperatorRun, Outcome, problems, Timeline, Waiting } from "./schemas.ts"
 
 const { badRequest, conflict, refused, unavailable, unknown, unsupported } = problems
 
@@ -51,7 +50,7 @@ export const operator = HttpApiGroup.make("operator").add(
   }),
   HttpApiEndpoint.get("overview", "/operator/overview", {
     query: OverviewRequest,
-    success: Overview,
+    success: Counted,
     error: [...always, badRequest, unavailable]
   }),
   HttpApiEndpoint.get("outcomes", "/operator/outcomes", {

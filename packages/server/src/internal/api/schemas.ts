@@ -5,7 +5,7 @@ import * as ProblemDetails from "effect/http/ProblemDetails"
 import { Pending } from "@recourse/core/AgentEvent"
 import * as Conversation from "@recourse/core/Conversation"
 import { RunInfo } from "@recourse/core/Runs"
-import { CallFacts, Check, RunSummary } from "../index/types.ts"
+import { CallFacts, Check, Overview, RunSummary } from "../index/types.ts"
 import type { Problem } from "../http/problem.ts"
 
 /** What a page may know of an agent. */
@@ -35,6 +35,9 @@ export const Run = (({ owner: _, ...fields }) => Schema.Struct(fields))(RunInfo.
 
 /** A run as an operator sees it. `summary`: what the index of runs knows of it, which may be a moment behind. */
 export const OperatorRun = Schema.Struct({ ...RunInfo.fields, summary: Schema.optional(RunSummary) })
+
+/** Counts of runs. `isComplete`: whether all runs are counted; else older ones are still being read. */
+export const Counted = Schema.Struct({ ...Overview.fields, isComplete: Schema.Boolean })
 
 /** A call that somebody has to look at, or has looked at. */
 export const Outcome = Schema.Struct({

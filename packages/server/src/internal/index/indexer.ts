@@ -13,14 +13,17 @@ import type { RunIndexService } from "./types.ts"
 import { follow } from "../chat/segments.ts"
 import { factsOf } from "./runFacts.ts"
 
-/** How many runs are looked at in one step. */
+/** How many runs are listed at once. */
 const pageSize = 200
 
-/** How many pages of new runs, and of older ones, are read at once. */
-const pagesAtOnce = 5
+/** So long a look may take: what is left of it is indexed at the next one. */
+const longest = 300
 
 /** So often the store is asked at most. */
 const freshFor = 400
+
+/** So many runs that had not ended are looked at each time. */
+const unfinishedAtOnce = 50
 
 const isOver = ({ status }: RunInfo): boolean => status === "completed" || status === "failed" || status === "cancelled"
 
@@ -30,6 +33,10 @@ export class Indexer {
   readonly index: RunIndexService
   private readonly lock = Semaphore.makeUnsafe(1)
   private last = 0
+  /** When the look that goes on ends. */
+  private until = 0
+  /** Where the next look at unfinished runs begins. */
+  private turn = 0
   /** The oldest run that was read since the process has started. */
   private oldest: RunInfo | "none" | undefined
 
@@ -38,13 +45,22 @@ export class Indexer {
     this.index = index
   }
 
+  /** Whether all runs that there were are indexed. */
+  get isComplete(): boolean {
+    return this.oldest === "none"
+  }
+
   /** Indexes what has changed. A store that does not answer leaves the index as it is. */
   readonly refresh: Effect.Effect<void> = Effect.suspend(() =>
     this.lock.withPermit(Effect.flatMap(Clock.currentTimeMillis, (now) => {
       if (now - this.last < freshFor) return Effect.void
-      const step = Effect.andThen(Effect.andThen(this.newest(), this.older()), this.unfinished())
+      this.until = now + longest
+      const step = Effect.andThen(Effect.andThen(this.newest(), this.unfinished()), this.older())
       return Effect.catchCause(
-        Effect.andThen(step, Effect.sync(() => void (this.last = now))),
+        Effect.flatMap(
+          Effect.andThen(step, Clock.currentTimeMillis),
+          (end) => Effect.sync(() => void (this.last = end))
+        ),
         (cause) => Effect.logWarning("Runs could not be indexed", cause)
       )
     }))
@@ -53,29 +69,42 @@ export class Indexer {
   /** Pages from the newest run on, until one holds nothing new. */
   private readonly newest = Effect.fnUntraced({ self: this }, function*() {
     let behind: RunInfo | undefined
-    for (let page = 0; page < pagesAtOnce; page++) {
-      const { changed, last } = yield* this.page(behind)
-      this.oldest ??= last ?? "none"
-      if (last === undefined || changed === 0) return
-      behind = last
+    for (;;) {
+      const page = yield* this.page(behind)
+      if (page === undefined) return
+      this.oldest ??= page.last ?? "none"
+      if (page.last === undefined || page.changed === 0) return
+      behind = page.last
     }
   })
 
   /** Pages of runs that are older than those that were read, until there are no more. */
   private readonly older = Effect.fnUntraced({ self: this }, function*() {
-    for (let page = 0; page < pagesAtOnce && this.oldest !== undefined && this.oldest !== "none"; page++) {
-      const { last } = yield* this.page(this.oldest)
-      this.oldest = last ?? "none"
+    while (this.oldest !== undefined && this.oldest !== "none") {
+      const page = yield* this.page(this.oldest)
+      if (page === undefined) return
+      this.oldest = page.last ?? "none"
     }
   })
 
-  /** Indexes a page of runs: how many were new, and the last one unless there are no more. */
+  /** Indexes a page of runs: how many were new, and the last one unless there are no more. Nothing if the time is over before its end. */
   private readonly page = Effect.fnUntraced({ self: this }, function*(behind: RunInfo | undefined) {
     const runs = yield* this.runs.list({ limit: pageSize, behind })
     const changed = yield* this.changed(runs)
-    yield* Effect.forEach(changed, (run) => this.add(run), { concurrency: 8, discard: true })
+    if (!(yield* this.addInTime(changed))) return undefined
     return { changed: changed.length, last: runs.length < pageSize ? undefined : runs.at(-1) }
   })
+
+  /** Indexes runs while there is time; returns whether there was for all of them. */
+  private addInTime(runs: ReadonlyArray<RunInfo>): Effect.Effect<boolean> {
+    let isOver = false
+    const add = (run: RunInfo) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        isOver ||= now > this.until
+        return isOver ? Effect.void : this.add(run)
+      })
+    return Effect.map(Effect.forEach(runs, add, { concurrency: 4, discard: true }), () => !isOver)
+  }
 
   private changed(runs: ReadonlyArray<RunInfo>) {
     return Effect.map(
@@ -89,11 +118,13 @@ export class Indexer {
     )
   }
 
-  /** Runs that had not ended: old ones among them do not come on the newest page. */
+  /** Runs that had not ended: old ones among them do not come on the newest page. Some at a time, in turns. */
   private readonly unfinished = Effect.fnUntraced({ self: this }, function*() {
-    const ids = yield* this.index.unfinished
+    const all = yield* this.index.unfinished
+    const from = this.turn < all.length ? this.turn : 0
+    this.turn = from + unfinishedAtOnce
     const runs = yield* Effect.forEach(
-      ids,
+      all.slice(from, from + unfinishedAtOnce),
       (runId) =>
         Effect.catchTag(
           Effect.asSome(this.runs.get(runId)),
@@ -102,8 +133,7 @@ export class Indexer {
         ),
       { concurrency: 8 }
     )
-    const changed = yield* this.changed(runs.flatMap((run) => Option.isSome(run) ? [run.value] : []))
-    yield* Effect.forEach(changed, (run) => this.add(run), { concurrency: 8, discard: true })
+    yield* this.addInTime(yield* this.changed(runs.flatMap((run) => Option.isSome(run) ? [run.value] : [])))
   })
 
   /** Indexes a run by the events that it has. A run that was deleted meanwhile is not there. */

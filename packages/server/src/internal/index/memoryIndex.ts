@@ -23,9 +23,17 @@ const over: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"])
 const percentile = (sorted: ReadonlyArray<number>, percent: number): number | undefined =>
   sorted[Math.max(0, Math.floor((sorted.length * percent + 99) / 100) - 1)]
 
+/** So many runs are remembered: those that were indexed first are forgotten. */
+const mostRuns = 50_000
+
 class MemoryIndex {
   readonly runs = new Map<string, RunFacts>()
   readonly checks = new Map<string, Check>()
+
+  put(facts: RunFacts): void {
+    this.runs.set(facts.runId, facts)
+    if (this.runs.size > mostRuns) this.runs.delete(this.runs.keys().next().value!)
+  }
 
   check(runId: string, { spanId }: CallFacts): Check | undefined {
     return this.checks.get(checkKey(runId, spanId))
@@ -135,7 +143,7 @@ class MemoryIndex {
 export const memoryIndex = (): RunIndexService => {
   const index = new MemoryIndex()
   return {
-    put: (facts) => Effect.sync(() => void index.runs.set(facts.runId, facts)),
+    put: (facts) => Effect.sync(() => index.put(facts)),
     summaries: (runIds) =>
       Effect.sync(() =>
         new Map(runIds.flatMap((runId) => {

@@ -87,6 +87,20 @@ class Calls {
   }
 }
 
+/** So many calls of a run are kept. */
+const mostCalls = 200
+
+/** Calls that are counted by themselves, and one for each tool, by which the run is found. */
+const counted = (calls: ReadonlyArray<CallFacts>): ReadonlyArray<CallFacts> => {
+  const tools = new Set<string>()
+  return calls.filter((call) => {
+    const isFirst = !tools.has(call.tool)
+    tools.add(call.tool)
+    const { isEscalated, isFailure, isFallback, isFixed, isRetried, state } = call
+    return isFirst || isFailure || isRetried || isFixed || isFallback || isEscalated || state !== undefined
+  }).toSorted((a, b) => Number(b.state !== undefined) - Number(a.state !== undefined)).slice(0, mostCalls)
+}
+
 /** Collects the facts of a run from its events. */
 export const factsOf = (run: RunInfo, events: ReadonlyArray<AgentEvent>): RunFacts => {
   const timeline = RunTimeline.fromEvents(events)
@@ -138,7 +152,7 @@ export const factsOf = (run: RunInfo, events: ReadonlyArray<AgentEvent>): RunFac
       undone: count(({ state }) => state === "undone"),
       ...(run.failure === undefined ? undefined : { code: run.failure.code })
     },
-    calls: list
+    calls: counted(list)
   }
 }
 

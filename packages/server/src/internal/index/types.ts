@@ -6,7 +6,7 @@ import type { RunsUnavailable, Status } from "@recourse/core/Runs"
 /** How a call ended, where that is neither success nor failure; as `RunTimeline.CallOutcome` has it. */
 export const OutcomeState = Schema.Literals(["unknown", "undone", "not_happened", "not_undone"])
 
-/** A call of a run, as far as it is counted. */
+/** A call of a run that is counted: it failed, was recovered or has a state, or it is the first one of its tool. */
 export const CallFacts = Schema.Struct({
   /** The call's span in the run's timeline: unique in the run. */
   spanId: Schema.String,

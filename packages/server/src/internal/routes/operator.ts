@@ -98,7 +98,8 @@ const overview = Effect.fnUntraced(function*(config: Config) {
   const { from = now - day, parts = 24, to = now } = yield* queryOf(OverviewRequest)
   yield* config.indexer.refresh
   const query = { from: Math.trunc(from), to: Math.trunc(to), parts, agents: principal.agents }
-  return Response.jsonUnsafe(yield* config.indexer.index.overview(query))
+  const counts = yield* config.indexer.index.overview(query)
+  return Response.jsonUnsafe({ ...counts, isComplete: config.indexer.isComplete })
 })
 
 const day = 86_400_000
