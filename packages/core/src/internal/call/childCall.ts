@@ -22,7 +22,8 @@ import {
   type MadeCalls,
   madeInAttempt,
   noteMetIn,
-  noteWithin
+  noteWithin,
+  takeNumber
 } from "./record/children.ts"
 import { type CallRecord, newRecord } from "./record/record.ts"
 import type { ToolInfo } from "./toolInfo.ts"
@@ -183,12 +184,15 @@ const idOf = (
     return before
   }
   const base = (named ?? tool).replaceAll(separator, "_")
-  for (let n = 1;; n++) {
-    const id = idWithin(callId, named !== undefined && n === 1 ? base : `${base}_${n}`)
-    if (ids.has(id) || approvals.some((approval) => askedUnder(callId, approval) === id)) continue
-    addChildId(record, id)
-    return id
+  const numbered = (n: number) => idWithin(callId, named !== undefined && n === 1 ? base : `${base}_${n}`)
+  const isTaken = (n: number) => {
+    const id = numbered(n)
+    return ids.has(id) || approvals.some((approval) => askedUnder(callId, approval) === id)
   }
+  // Of an id that the program gave, the first has no number.
+  const id = numbered(takeNumber(record, `${named === undefined ? "_" : "="}${base}`, isTaken))
+  addChildId(record, id)
+  return id
 }
 
 /** Whether a call was made by hand within the call of an agent: it is not that call, and no agent has made it. */

@@ -19,7 +19,7 @@ import { currentTools } from "./liveTools.ts"
 import { withFinder, withinLimit } from "./toolSearch.ts"
 import { offer, type ToolSet } from "./toolSet.ts"
 import { turn } from "./turn.ts"
-import { withRequestContext } from "./requestContext.ts"
+import { RequestContexts } from "./requestContext.ts"
 import { asPlanned, checked, promptOf, toolsOf, type TurnPlan } from "./turnPlan.ts"
 import { taintRun } from "../run/state/reading.ts"
 
@@ -49,7 +49,8 @@ const askNext = (
   state: Conversation,
   calls: RoundContext,
   tools: ToolSet,
-  plan: TurnPlan | undefined
+  plan: TurnPlan | undefined,
+  contexts: RequestContexts
 ): Effect.Effect<Reply | RespondWith<unknown>, unknown, unknown> => {
   const { program, run, session, transcript } = state
   // Also where the answer is in the journal, and there is no request.
@@ -72,7 +73,7 @@ const askNext = (
           () => transcript.snapshot().content
         )
         taintRun(run, foreign)
-        const sent = withRequestContext(session.sent())
+        const sent = contexts.within(session.sent(), transcript)
         if (plan === undefined) return ask(events, { prompt: sent, toolkit, format })
         const prompt = promptOf(sent, plan)
         taintRun(run, taintedBy(prompt))
@@ -109,6 +110,7 @@ const turns = Effect.fnUntraced(function*(
   const { compaction, guardOutput, prepareTurn } = program
   let guard = inputGuard
   let isCompacted = false
+  const contexts = new RequestContexts()
   let tools = first
   while (true) {
     if (tools.lists.length > 0 && program.compile !== undefined) {
@@ -118,7 +120,7 @@ const turns = Effect.fnUntraced(function*(
     }
     if (compaction !== undefined && !isCompacted) yield* compactIfFull(state, compaction)
     const plan = prepareTurn === undefined ? undefined : yield* planned(state, tools, first, prepareTurn)
-    const asked = askNext(state, calls, tools, plan)
+    const asked = askNext(state, calls, tools, plan, contexts)
     const attempted: Effect.Effect<Reply | RespondWith<unknown> | typeof again, unknown, unknown> =
       compaction === undefined || isCompacted ? asked : orCompact(state, compaction, asked)
     const answer: Reply | RespondWith<unknown> | typeof again | Change<unknown> = yield* (

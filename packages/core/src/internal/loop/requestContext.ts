@@ -1,6 +1,7 @@
 /** Request context: what a page says beside the user's message. The model reads it behind the message, as data from outside. */
 import * as Prompt from "effect/ai/Prompt"
 import { marked, notice } from "../../Quarantine.ts"
+import type { Transcript } from "../run/transcript.ts"
 
 /** An entry of what a page says. */
 export interface RequestContext {
@@ -49,8 +50,17 @@ const read = (message: Prompt.Message): Prompt.Message => {
   })
 }
 
-/** A conversation as a model reads it: with what pages said beside its messages. */
-export const withRequestContext = (prompt: Prompt.Prompt): Prompt.Prompt =>
-  prompt.content.some((message) => message.role === "user" && markIn(message, key) !== undefined)
-    ? Prompt.fromMessages(prompt.content.map(read))
-    : prompt
+const hasContext = (message: Prompt.Message): boolean => message.role === "user" && markIn(message, key) !== undefined
+
+/** Request contexts of a conversation that grows: each of its messages is looked at once, and not for each request. */
+export class RequestContexts {
+  private seen = 0
+  private found = false
+
+  /** A prompt as a model reads it, with what pages said beside the messages of the transcript. */
+  within(prompt: Prompt.Prompt, transcript: Transcript): Prompt.Prompt {
+    for (const message of transcript.since(this.seen)) this.found ||= hasContext(message)
+    this.seen = transcript.length
+    return this.found ? Prompt.fromMessages(prompt.content.map(read)) : prompt
+  }
+}

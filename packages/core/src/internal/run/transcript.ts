@@ -120,6 +120,11 @@ export class Transcript {
     return Prompt.fromMessages(this.messages.slice(0, length))
   }
 
+  /** The messages from a position on. */
+  since(position: number): ReadonlyArray<Prompt.Message> {
+    return this.messages.slice(position)
+  }
+
   system(text: string): void {
     this.messages.push(Prompt.systemMessage({ content: text }))
   }

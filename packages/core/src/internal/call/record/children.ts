@@ -24,6 +24,8 @@ class State<Call extends object> implements Children<Call> {
   readonly byPlace = new Map<string, Call>()
   readonly replaced: Array<Call> = []
   readonly ids = new Set<string>()
+  /** The last numbers of ids, by what stands before the number. */
+  readonly lastNumbers = new Map<string, number>()
   /** The numbers of the calls that each attempt has made. */
   readonly numbers = new Map<number, MadeCalls>()
   writes: Map<string, Call> | undefined = undefined
@@ -65,6 +67,19 @@ export const addChild = <Call extends object>(record: Has<Call>, place: string, 
 /** Notes the id of a call that the tool makes. */
 export const addChildId = <Call extends object>(record: Has<Call>, id: string): void => {
   own(record).ids.add(id)
+}
+
+/** Returns the first number that no id with this base has, and takes it. The numbers before it are not looked at again. */
+export const takeNumber = <Call extends object>(
+  record: Has<Call>,
+  base: string,
+  isTaken: (n: number) => boolean
+): number => {
+  const { lastNumbers } = own(record)
+  let n = (lastNumbers.get(base) ?? 0) + 1
+  while (isTaken(n)) n++
+  lastNumbers.set(base, n)
+  return n
 }
 
 /** Notes a write that a tool makes in the call of an agent. */
