@@ -52,12 +52,17 @@ const rooms: Readonly<Record<string, Room>> = {
   conversation: {
     holds: "threads and their entries, the stores; what the model reads of them, and what people are shown",
     not: "an agent",
-    mayImport: ["run", "approval", "history", "foundation"]
+    mayImport: ["run", "path", "approval", "history", "foundation"]
+  },
+  path: {
+    holds: "addresses of runs, agents and calls, and the keys of their entries in a journal",
+    not: "an entry, a run",
+    mayImport: []
   },
   run: {
     holds: "what a run knows and has used; told to listeners and spans",
     not: "the model, the executor",
-    mayImport: ["approval", "projection", "foundation"]
+    mayImport: ["path", "approval", "projection", "foundation"]
   },
   model: {
     holds: "one request, one answer; decisions about its failure",
@@ -67,32 +72,32 @@ const rooms: Readonly<Record<string, Room>> = {
   call: {
     holds: "one call: its record, arguments, gate, key, attempts",
     not: "what recovery decides",
-    mayImport: ["run", "approval", "idempotency", "projection", "foundation"]
+    mayImport: ["run", "path", "approval", "idempotency", "projection", "foundation"]
   },
   recovery: {
     holds: "the public operators; each changes the error type as it changes what is done",
     not: "how an attempt is made",
-    mayImport: ["call", "run", "idempotency", "projection", "foundation"]
+    mayImport: ["call", "run", "path", "idempotency", "projection", "foundation"]
   },
   result: {
     holds: "what becomes of a call's result: delivered, audited, announced",
     not: "running a call",
-    mayImport: ["call", "run", "approval", "projection", "foundation"]
+    mayImport: ["call", "run", "path", "path", "approval", "projection", "foundation"]
   },
   tool: {
     holds: "from options to a tool; a tool with its agent's recovery",
     not: "several calls at once",
-    mayImport: ["recovery", "result", "call", "run", "approval", "idempotency", "projection", "foundation"]
+    mayImport: ["recovery", "result", "call", "run", "path", "approval", "idempotency", "projection", "foundation"]
   },
   round: {
     holds: "the calls of one answer: run, resumed",
     not: "the model",
-    mayImport: ["tool", "result", "call", "run", "approval", "projection", "foundation"]
+    mayImport: ["tool", "result", "call", "run", "path", "approval", "projection", "foundation"]
   },
   loop: {
     holds: "the conversation: turns, skills, final answer",
     not: "how one call is run",
-    mayImport: ["round", "tool", "result", "model", "run", "approval", "history", "foundation"]
+    mayImport: ["round", "tool", "result", "model", "run", "path", "approval", "history", "foundation"]
   },
   agent: {
     holds: "what users hold: make, run, resume, combine, as a tool",
@@ -106,6 +111,7 @@ const rooms: Readonly<Record<string, Room>> = {
       "call",
       "model",
       "run",
+      "path",
       "approval",
       "conversation",
       "history",

@@ -23,10 +23,9 @@ interface Replay {
   readonly hasUnmatchedWithin: (scope: string, callId: string) => boolean
 }
 
-const { Replay, pathOf }: {
-  readonly Replay: new(journal: object) => Replay
-  readonly pathOf: (scope: string, tool: string, call: string) => string
-} = await import(new URL("../src/internal/run/replay.ts", import.meta.url).href) as never
+const { Replay }: { readonly Replay: new(journal: object) => Replay } = await import(
+  new URL("../src/internal/run/replay.ts", import.meta.url).href
+) as never
 
 const replayOf = (records: Readonly<Record<string, Schema.Json>>) =>
   new Replay({ entries: entriesIn(new Map(Object.entries(records))) })
@@ -48,7 +47,7 @@ describe("the starts of a call", () => {
       "write r/3:pay/c1@2": start("r/3:pay/c1", { attempt: 2, key: "k2", failed, begun: { isAtomic: true } }),
       "wait r/3:pay/c1@3": start("r/3:pay/c1", { attempt: 3 })
     })
-    assert.deepStrictEqual(replay.startsOf(pathOf("r", "pay", "c1")), [
+    assert.deepStrictEqual(replay.startsOf("r/3:pay/c1"), [
       { ...none, entry: "r/3:pay/c1@1", attempt: 1, key: "k1" },
       { ...none, entry: "r/3:pay/c1@2", attempt: 2, key: "k2", isAtomic: true, failed }
     ])

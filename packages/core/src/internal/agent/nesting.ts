@@ -7,6 +7,8 @@ import type { Call } from "../call/call.ts"
 import { noteForeignDefects } from "../call/executorDefect.ts"
 import { contentHash } from "../foundation/contentHash.ts"
 import { after } from "../foundation/sequence.ts"
+import { afterAttempts, attemptOf } from "../path/entryKeys.ts"
+import * as Path from "../path/path.ts"
 import { CurrentRun, type Run } from "../run/run.ts"
 import type { RunStart } from "../run/state/start.ts"
 
@@ -29,6 +31,13 @@ export interface Nested {
 const contentOf = ({ call, input }: Nested, isCounted: boolean): string =>
   isCounted || call?.record.attempts.tool?.isAgent === true ? "" : `(${contentHash(input)})`
 
+/** Returns the path of a run of an agent, numbered among equal ones. They are counted by the name `counted`. */
+const numbered = (nested: Nested, agent: string, counted: (path: string) => string): string => {
+  const { nested: runs, replay } = nested.parent
+  const own = `${agent}${contentOf(nested, replay?.hasCounted(agent) === true)}`
+  return Path.ofEqual(own, runs.count(counted(own)))
+}
+
 /**
  * Tells the calls of a nested run from those of every other one: the runs and calls that it is nested in, its agent, its input, and
  * its number among equal runs. The same when the run is resumed, and in each attempt of the call that it is nested in:
@@ -36,19 +45,11 @@ const contentOf = ({ call, input }: Nested, isCounted: boolean): string =>
  */
 export const scopeWithin = (nested: Nested): string => {
   const { call, name, parent, position } = nested
-  const within = call?.identity ?? call?.id ?? ""
-  // Lengths, so that no two places have the same text, whatever agents and calls are named.
-  const place = `${parent.scope}/${within.length}:${within}/${name.length}:${name}`
-  if (position !== undefined) return `${place}@${position}`
-  const own = `${place}${contentOf(nested, parent.replay?.hasCounted(place) === true)}`
-  return `${own}#${parent.nested.count(`${call?.attempt ?? 0}/${own}`)}`
+  const agent = Path.ofAgent(parent.scope, call?.identity ?? call?.id ?? "", name)
+  return position === undefined
+    ? numbered(nested, agent, (own) => `${call?.attempt ?? 0}/${own}`)
+    : Path.ofStep(agent, position)
 }
-
-/** The end of a path of a nested agent. */
-const nestedPath = /\/\d+:.*\/\d+:.*[#@]\d+$/s
-
-/** Returns the scope of an outermost run: its id, marked if it reads like the path of a nested agent, which would share its keys. */
-export const scopeOfRun = (id: string): string => nestedPath.test(id) ? `run:${id}` : id
 
 /**
  * Where a nested run stands in the journal of the outermost one. An attempt has places of its own, other than its scope: what
@@ -57,12 +58,10 @@ export const scopeOfRun = (id: string): string => nestedPath.test(id) ? `run:${i
 export const placeWithin = (nested: Nested): string => {
   const { call, name, parent, position } = nested
   const attempts = call?.record.attempts.count ?? 0
-  const running = call?.record.outcome.running ?? 0
-  const within = call === undefined ? "" : `${call.identity ?? call.id}@${running > 0 ? attempts : `after ${attempts}`}`
-  const place = `${parent.start.place}/${within.length}:${within}/${name.length}:${name}`
-  if (position !== undefined) return `${place}@${position}`
-  const own = `${place}${contentOf(nested, parent.replay?.hasCounted(place) === true)}`
-  return `${own}#${parent.nested.count(`journal/${own}`)}`
+  const isRunning = (call?.record.outcome.running ?? 0) > 0
+  const within = call && (isRunning ? attemptOf : afterAttempts)(call.identity ?? call.id, attempts)
+  const agent = Path.ofAgent(parent.start.place, within ?? "", name)
+  return position === undefined ? numbered(nested, agent, (own) => `journal/${own}`) : Path.ofStep(agent, position)
 }
 
 /** The call of a run in which an agent begins, if it is one: not one that the run itself stands in. */

@@ -16,13 +16,14 @@ import { NestedRuns } from "../run/nestedRuns.ts"
 import { emit, type Run } from "../run/run.ts"
 import { restoreLedgerAnswers } from "../run/ledgerAnswers.ts"
 import { isLeftIn } from "../run/noteDone.ts"
+import * as Path from "../path/path.ts"
 import { Replay } from "../run/replay.ts"
 import { overNow } from "../run/heldBack.ts"
 import { tracingOf } from "../run/tracing.ts"
 import { CurrentWriteLog, type WriteLog } from "../run/writeLog.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import type { Limits, Mode } from "./mode.ts"
-import { callAround, nestedId, outOfRun, placeWithin, scopeOfRun, scopeWithin } from "./nesting.ts"
+import { callAround, nestedId, outOfRun, placeWithin, scopeWithin } from "./nesting.ts"
 import { newCounts } from "../run/state/counts.ts"
 import { addTaint, newReading } from "../run/state/reading.ts"
 import { newWrites } from "../run/state/writes.ts"
@@ -137,7 +138,7 @@ export const newRun = <R>(
     parent,
     path: parent === undefined ? [name] : [...parent.path, name],
     scope: resumed?.scope ??
-      (parent === undefined ? scopeOfRun(id) : scopeWithin({ parent, call, name, position: step?.position, input })),
+      (parent === undefined ? Path.ofRun(id) : scopeWithin({ parent, call, name, position: step?.position, input })),
     start: {
       withinCall,
       place: parent === undefined || journal === undefined

@@ -24,7 +24,7 @@ import { sha256 } from "../foundation/digest.ts"
 import { decoderOfJson } from "../foundation/jsonForm.ts"
 import { before } from "../foundation/sequence.ts"
 import { audit } from "../result/writeAudit.ts"
-import { reportedKey, toldKey, undoingKey } from "../run/begunWrites.ts"
+import { auditedKey, compensationKey, reportedKey } from "../path/entryKeys.ts"
 import type { Done, DoneWrite, DoneWrites } from "../run/doneWrites.ts"
 import { answeredCalls, handOver } from "../run/ledgerAnswers.ts"
 import { idAround, removeDone } from "../run/noteDone.ts"
@@ -152,7 +152,7 @@ class Unwinding {
         this.leftIds.push(write.id)
       }
       // What an earlier life has told is not told again. It may have been killed in between.
-      const key = toldKey(write.id)
+      const key = auditedKey(write.id)
       return journal?.find("compensation", key) !== undefined
         ? Effect.void
         : Effect.andThen(
@@ -166,7 +166,7 @@ class Unwinding {
   private recorded(done: Done): Effect.Effect<Fate> {
     const { id } = done.write
     const journal = this.run.journal!
-    const begun = undoingKey(id)
+    const begun = compensationKey(id)
     if (journal.find("compensation", begun) !== undefined) {
       const info = this.infoOf(done)
       const isRepeatable = info?.passesKey === true || info?.effects === "idempotent"

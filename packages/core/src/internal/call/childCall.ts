@@ -4,6 +4,7 @@
  */
 import * as Context from "effect/Context"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
+import * as Path from "../path/path.ts"
 import type { Call } from "./call.ts"
 import { idWithin, separator } from "../foundation/idsWithin.ts"
 import { approve } from "./decidedCall.ts"
@@ -69,13 +70,13 @@ const meet = (write: CallRecord, within: CallRecord): void => {
  */
 const recordOf = (tool: ToolInfo, asked: Call, parent: Call): CallRecord => {
   const within = parent.record
-  const place = `${tool.name.length}:${tool.name}${argumentsKey(asked.arguments)}`
+  const place = Path.sibling(tool.name, argumentsKey(asked.arguments))
   const { isRepetition: repeats, nth } = callNumber(within.children, madeBy(parent), place, tool)
-  const identity = `${within.identity ?? within.callId}/${place}#${nth}`
+  const identity = Path.identityWithin(within.identity ?? within.callId, place, nth)
   const root = rootOf(within)
   const isOne = staysOne(tool)
   const there = (isOne ? root.children.writes?.get(identity) : undefined) ??
-    within.children.byPlace.get(`${place}#${nth}`)
+    within.children.byPlace.get(Path.ofEqual(place, nth))
   if (there?.attempts.tool === tool && (repeats || isOne || there.claiming.claim !== undefined)) {
     meet(there, within)
     return there
@@ -90,7 +91,7 @@ const recordOf = (tool: ToolInfo, asked: Call, parent: Call): CallRecord => {
     approvals: within.admission.approvals
   })
   setTool(record, tool)
-  addChild(within, `${place}#${nth}`, record)
+  addChild(within, Path.ofEqual(place, nth), record)
   if (isOne) addWrite(root, identity, record)
   if (approval !== undefined) approve(record, approval)
   return record
@@ -107,7 +108,7 @@ export const callsOfAttempt = (
 ): ReadonlySet<CallRecord> =>
   new Set(
     [...madeInAttempt(record, attempt)].flatMap(([place, numbers]) =>
-      numbers.flatMap((nth) => record.children.byPlace.get(`${place}#${nth}`) ?? [])
+      numbers.flatMap((nth) => record.children.byPlace.get(Path.ofEqual(place, nth)) ?? [])
     )
   )
 
@@ -124,7 +125,7 @@ const callNumber = (
 ): { readonly nth: number; readonly isRepetition: boolean } => {
   const numbers = made.get(place)
   const last = numbers?.at(-1)
-  const before = last === undefined ? undefined : byPlace.get(`${place}#${last}`)
+  const before = last === undefined ? undefined : byPlace.get(Path.ofEqual(place, last))
   if (
     before?.outcome.ended === "failed" &&
     (before.attempts.tool === tool || ownNumber(byPlace, numbers, place, tool) === undefined)
@@ -146,7 +147,7 @@ const ownNumber = (
   tool: ToolInfo
 ): number | undefined => {
   for (let nth = 1;; nth++) {
-    const record = byPlace.get(`${place}#${nth}`)
+    const record = byPlace.get(Path.ofEqual(place, nth))
     if (record === undefined) return undefined
     if (record.attempts.tool === tool && numbers?.includes(nth) !== true) return nth
   }
@@ -177,7 +178,7 @@ const idOf = (
   const { admission: { approvals = [] }, callId } = record
   const { ids } = record.children
   for (const approval of approvals) {
-    if (!`${approval.identity}/`.startsWith(`${identity}/`)) continue
+    if (approval.identity !== identity && !Path.isBelow(approval.identity, identity)) continue
     const before = askedUnder(callId, approval)
     if (before === undefined || ids.has(before)) continue
     addChildId(record, before)

@@ -11,7 +11,8 @@ import type { Journal } from "../../Journal.ts"
 import { ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import { toJson } from "../foundation/jsonValue.ts"
 import { stackless } from "../foundation/stacklessError.ts"
-import { pathOf } from "../run/replay.ts"
+import { callWithin, waitKey } from "../path/entryKeys.ts"
+import * as Path from "../path/path.ts"
 import type { Run } from "../run/run.ts"
 import { countAgain, type Used, usedBy } from "../run/tally.ts"
 import { attemptOutcome, numberOf, openEntry } from "./attemptLog.ts"
@@ -35,10 +36,10 @@ const decodeWait = Schema.decodeUnknownOption(Wait)
 const placeOf = (record: CallRecord): string =>
   record.parent === undefined
     ? record.callId
-    : `${placeOf(record.parent)}@${record.parent.attempts.count}/${record.identity ?? record.callId}`
+    : callWithin(placeOf(record.parent), record.parent.attempts.count, record.identity ?? record.callId)
 
 const keyOf = (run: Run, record: CallRecord, ordinal: number): string =>
-  `${run.start.place}/${placeOf(record)}#${ordinal}`
+  waitKey(run.start.place, placeOf(record), ordinal)
 
 const decodeFailed = Schema.decodeUnknownOption(Schema.Array(Failed))
 
@@ -48,7 +49,7 @@ const earlierOf = (journal: Journal, run: Run, call: Call): Earlier => {
   const failed = new Map<number, Failed>()
   const waits = new Map<number, EarlierWait>()
   const { tool } = record.attempts
-  const path = tool && pathOf(run.scope, tool.name, call.identity ?? call.id)
+  const path = tool && Path.ofCall(run.scope, tool.name, call.identity ?? call.id)
   for (const start of path === undefined ? [] : run.replay?.startsOf(path) ?? []) {
     for (const one of Option.getOrElse(decodeFailed(start.failed), () => [])) failed.set(one.attempt, one)
   }

@@ -13,6 +13,7 @@ import type { DoneWrite } from "../run/doneWrites.ts"
 import { addDone, removeDone } from "../run/noteDone.ts"
 import type { Run } from "../run/run.ts"
 import * as Arguments from "./arguments.ts"
+import * as Path from "../path/path.ts"
 import type { Call } from "./call.ts"
 import { rootOf } from "./outerCalls.ts"
 import type { CallRecord } from "./record/record.ts"
@@ -23,7 +24,7 @@ import type { ToolInfo } from "./toolInfo.ts"
  * attempts that run side by side make calls of the same identity.
  */
 const idOf = ({ call: { id, identity = id, record }, info, isKeyed }: Executed, { scope }: Run): string =>
-  `${scope}/${info.name.length}:${info.name}/${identity}${isKeyed ? "" : `@${record.callId}`}`
+  Path.ofWrite(Path.ofCall(scope, info.name, identity), isKeyed ? undefined : record.callId)
 
 const knownOf = (
   exit: Exit.Exit<unknown, unknown>,

@@ -7,6 +7,7 @@ import type { Journal } from "../../Journal.ts"
 import { atFirstUse } from "../foundation/atFirstUse.ts"
 import type { ModelFailure } from "../model/decision.ts"
 import { countAgain, Used } from "../run/tally.ts"
+import { failureKey } from "../path/entryKeys.ts"
 import type { Run } from "../run/run.ts"
 
 const codec = atFirstUse(() => {
@@ -28,8 +29,6 @@ export interface EarlierFailure extends ModelFailure {
   readonly isHeard: boolean
 }
 
-const keyOf = (run: Run, turn: number, ordinal: number): string => `${run.start.place}/${turn}#${ordinal}`
-
 /** What the journal has of the failures of a turn. */
 export interface FailuresBefore {
   readonly failures: Array<EarlierFailure>
@@ -46,7 +45,7 @@ export const failuresBefore = (journal: Journal, run: Run, turn: number): Failur
   let used: Used | undefined
   let places = 0
   for (;;) {
-    const stored = journal.find("wait", keyOf(run, turn, places + 1))
+    const stored = journal.find("wait", failureKey(run.start.place, turn, places + 1))
     if (stored === undefined) break
     places++
     const read = codec().decode(stored)
@@ -71,6 +70,6 @@ export const recordFailure = (
     Option.match({
       // It is met again, where the process is killed in the wait.
       onNone: () => Effect.void,
-      onSome: (json) => journal.record("wait", keyOf(run, turn, ++before.places), json as Schema.Json)
+      onSome: (json) => journal.record("wait", failureKey(run.start.place, turn, ++before.places), json as Schema.Json)
     })
   )

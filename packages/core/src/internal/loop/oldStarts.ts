@@ -1,7 +1,7 @@
 /** Starts that older versions have not recorded: an answer of theirs may be followed by calls under keys, and by calls that may be repeated. */
 import type * as Response from "effect/ai/Response"
 import { keyOfCall } from "../run/recordedStart.ts"
-import { pathOf } from "../run/replay.ts"
+import * as Path from "../path/path.ts"
 import type { Conversation } from "./program.ts"
 
 /** Adds a start for each call of an older version that may have started without an entry. `keyed`: the called tools that had keys. */
@@ -11,7 +11,7 @@ export const addOldStarts = (
   keyed: ReadonlyArray<string> = []
 ): void => {
   for (const { id, name } of calls) {
-    const path = pathOf(scope, name, id)
+    const path = Path.ofCall(scope, name, id)
     const isIdempotent = [tools, ...skills.map(({ tools }) => tools)].some(({ byName }) =>
       byName.get(name)?.tool.info.effects === "idempotent"
     )

@@ -15,6 +15,7 @@ import { toJson } from "../foundation/jsonValue.ts"
 import { heldBack } from "../run/heldBack.ts"
 import { countAgain, Used, usedSince } from "../run/tally.ts"
 import { addOldStarts } from "./oldStarts.ts"
+import { announcedKey, turnKey } from "../path/entryKeys.ts"
 import type { Conversation } from "./program.ts"
 
 const Recorded = Schema.Struct({
@@ -62,8 +63,8 @@ export const recorded = <A extends object>(
   attempt: () => Effect.Effect<A | RespondWith<unknown>, unknown, unknown>
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> => {
   const { program: { guardOutput, output, skills, tools }, run, session, transcript } = state
-  const key = `${run.start.place}/${turn}`
-  const toldKey = `told ${key}`
+  const key = turnKey(run.start.place, turn)
+  const toldKey = announcedKey(key)
   const noteTold = () => (journal.note ?? journal.record)("wait", toldKey, null)
   /** Tells, behind the guard, what an earlier life did not live to tell. */
   const toldAgain = (content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> => {

@@ -10,7 +10,7 @@ import * as Arguments from "../call/arguments.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { outcomeUnknown } from "../result/failureOf.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
-import { pathOf } from "../run/replay.ts"
+import * as Path from "../path/path.ts"
 import type { RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
 import { addExecuted, use } from "../run/state/counts.ts"
@@ -22,7 +22,7 @@ export const isOfMissingTool = (
   info: ToolInfo | undefined
 ): boolean =>
   replay !== undefined && info === undefined &&
-  (replay.has(pathOf(scope, call.name, call.id)) || replay.hasUnmatchedWithin(scope, call.id))
+  (replay.has(Path.ofCall(scope, call.name, call.id)) || replay.hasUnmatchedWithin(scope, call.id))
 
 /** Writes down that an earlier life may have executed a call, and answers what is said of it. */
 export const unknownSince = (

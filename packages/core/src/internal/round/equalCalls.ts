@@ -2,7 +2,7 @@
  * Equal calls of one answer: same tool, same arguments, other ids. Models that repeat themselves write one call many times, so a write is
  * executed for the first of them only, and the others are reported as duplicates.
  */
-import { pathOf } from "../run/replay.ts"
+import * as Path from "../path/path.ts"
 import * as Failures from "../projection/failures.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
 import { failed, type RoundContext } from "./context.ts"
@@ -22,7 +22,7 @@ export const ofEqualCalls = (calls: RoundContext, raw: RequestedCall): "first" |
 
 /** Whether an earlier execution of the run started the call: it is replayed and never reported as not executed. */
 const hasStarted = ({ run }: RoundContext, { id, name }: RequestedCall): boolean =>
-  run.replay?.has(pathOf(run.scope, name, id)) === true
+  run.replay?.has(Path.ofCall(run.scope, name, id)) === true
 
 /** Returns the result of a call that is not executed because an equal call of its answer is. */
 export const duplicate = ({ run, shown }: RoundContext, call: RequestedCall, first: string): CallResult => ({

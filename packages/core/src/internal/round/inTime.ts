@@ -1,4 +1,5 @@
 /** In time: an approval that came in time for one life of a run came in time for the next ones. */
+import { inTimeKey } from "../path/entryKeys.ts"
 import * as Effect from "effect/Effect"
 import type { PendingCall } from "../approval/snapshot.ts"
 import { isCancelledAgain } from "../run/heldBack.ts"
@@ -6,7 +7,7 @@ import type { Run } from "../run/run.ts"
 
 /** One for each question, and for each time that it is asked. */
 const keyOf = ({ start: { place } }: Run, { callId, requestedAt }: PendingCall): string =>
-  `in time ${place}/${callId}@${requestedAt}`
+  inTimeKey(place, callId, requestedAt)
 
 /** Whether a call that was approved may go on, as the approval came in time: now, or when an earlier life of the run went on with it. */
 export const isInTime = (run: Run, pending: PendingCall, now: number): boolean =>

@@ -3,7 +3,7 @@
  * never told as not done.
  */
 import { outcomeUnknown } from "../result/failureOf.ts"
-import { pathOf } from "../run/replay.ts"
+import * as Path from "../path/path.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { unknownSince } from "./changedTool.ts"
@@ -16,5 +16,7 @@ export const begunEarlier = (calls: RoundContext, call: RequestedCall): ToolFail
   const record = calls.records.get(call.id)
   const isUnmatched = replay.hasUnmatchedWithin(scope, call.id)
   if (record?.outcome.executed === true) return isUnmatched ? outcomeUnknown(record, run.id, shown.user) : undefined
-  return isUnmatched || replay.isUnmatched(pathOf(scope, call.name, call.id)) ? unknownSince(calls, call) : undefined
+  return isUnmatched || replay.isUnmatched(Path.ofCall(scope, call.name, call.id))
+    ? unknownSince(calls, call)
+    : undefined
 }

@@ -1,4 +1,5 @@
 /** Recorded call: a call whose outcome the run's journal has does not run again, and is not told again. */
+import { callKey } from "../path/entryKeys.ts"
 import { noteChange } from "../run/state/counts.ts"
 import * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
@@ -38,7 +39,7 @@ const Recorded = Schema.Struct({
 
 const decode = Schema.decodeUnknownOption(Recorded)
 
-const keyOf = ({ run }: RoundContext, { id }: RequestedCall): string => `${run.start.place}/${id}`
+const keyOf = ({ run }: RoundContext, { id }: RequestedCall): string => callKey(run.start.place, id)
 
 const argumentsOf = ({ params }: RequestedCall): string => canonicalJson(Option.getOrElse(toJson(params), () => null))
 

@@ -23,7 +23,7 @@ import { cannotWait } from "../call/gate.ts"
 import type { ClientFailure } from "../call/clientCall.ts"
 import { isStop } from "../call/stop.ts"
 import { remember, rememberPart } from "../call/begunBefore.ts"
-import { pathOf } from "../run/replay.ts"
+import * as Path from "../path/path.ts"
 import { hashOf } from "../foundation/digest.ts"
 import { settle } from "../call/oncePerKey.ts"
 import { markOf } from "../projection/degraded.ts"
@@ -76,7 +76,7 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
 
 /** Whether an earlier execution of the run has started a call, or something within it, that this one has not matched. */
 const hasLostTrack = ({ run: { replay, scope } }: RoundContext, { id, name }: RequestedCall): boolean =>
-  replay !== undefined && (replay.isUnmatched(pathOf(scope, name, id)) || replay.hasUnmatchedWithin(scope, id))
+  replay !== undefined && (replay.isUnmatched(Path.ofCall(scope, name, id)) || replay.hasUnmatchedWithin(scope, id))
 
 /** A call that was denied: or whose outcome is unknown, where a write has begun before it, or something within it, was denied. */
 const deniedAs = (calls: RoundContext, raw: RequestedCall, record: CallRecord) => {

@@ -6,6 +6,8 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
 import { separator } from "../foundation/idsWithin.ts"
+import { auditedKey, callKey, compensationKey, notHappenedKey, reportedKey } from "../path/entryKeys.ts"
+import { isBelow } from "../path/path.ts"
 import { DoneWrite } from "./doneWrites.ts"
 import { addDone } from "./noteDone.ts"
 import type { Run } from "./run.ts"
@@ -29,24 +31,12 @@ const Begun = Schema.Struct({
 const decodeBegun = Schema.decodeUnknownOption(Schema.Struct({ begun: Begun }))
 const decodeCall = Schema.decodeUnknownOption(Schema.Struct({ used: Used }))
 
-/** The key of a record that says that a write is known not to have happened. */
-export const notKey = (id: string): string => `not ${id}`
-
-/** The key of a record that says that what became of a write that was to be undone is told. */
-export const toldKey = (id: string): string => `told ${id}`
-
-/** The key of a record that says that a write that was not compensated has been reported to people. */
-export const reportedKey = (id: string): string => `reported ${id}`
-
-/** The key of a record that says that the undoing of a write begins. */
-export const undoingKey = (id: string): string => `begun ${id}`
-
 /** Whether an earlier life knew what became of a write that was to be undone. */
 export const hasFate = (journal: Journal, id: string): boolean => journal.find("compensation", id) !== undefined
 
 /** Whether an earlier life has undone a write, or begun to. */
 const isUndone = (journal: Journal, id: string): boolean =>
-  hasFate(journal, id) || journal.find("compensation", undoingKey(id)) !== undefined
+  hasFate(journal, id) || journal.find("compensation", compensationKey(id)) !== undefined
 
 /** A write that an earlier life has undone, though the run goes on with what it did: what was undone for did not come again. */
 export const goesOnWithUndone = ({ writes: { done }, journal }: Run): DoneWrite | undefined =>
@@ -68,7 +58,7 @@ export const begunRecord = (
     begun: {
       write,
       ...(around.some((call) => call !== null) ? { around } : undefined),
-      call: `${run.start.place}/${write.root}`,
+      call: callKey(run.start.place, write.root),
       child,
       ...(later === "" ? undefined : { later }),
       ...(isAtomic ? { isAtomic } : undefined)
@@ -101,7 +91,7 @@ const wasNotUndone = Schema.is(Schema.Struct({ outcome: Schema.Literal("not_undo
 /** Whether the outcome of a compensation has reached everybody: the audit, and people if the write was not compensated. */
 const isSettled = (journal: Journal, id: string): boolean => {
   const fate = journal.find("compensation", id)
-  if (fate === undefined || journal.find("compensation", toldKey(id)) === undefined) return false
+  if (fate === undefined || journal.find("compensation", auditedKey(id)) === undefined) return false
   return !wasNotUndone(fate) || journal.find("compensation", reportedKey(id)) !== undefined
 }
 
@@ -110,7 +100,7 @@ const knownOf = (
   journal: Journal,
   { call, child, isAtomic, later = "", write }: typeof Begun.Type
 ): DoneWrite | undefined => {
-  if (journal.find("compensation", notKey(write.id + later)) !== undefined) return undefined
+  if (journal.find("compensation", notHappenedKey(write.id + later)) !== undefined) return undefined
   const result = journal.find("child", child)
   if (result !== undefined) return { ...write, known: "done", result }
   const recorded = journal.find("call", call)
@@ -145,7 +135,7 @@ export function* begunIn(journal: Journal, level = Infinity): Generator<DoneWrit
   for (const write of startedIn(journal, level)) if (!isSettled(journal, write.id)) yield write
 }
 
-const isIn = (scope: string, write: DoneWrite): boolean => write.scope === scope || write.scope.startsWith(`${scope}/`)
+const isIn = (scope: string, write: DoneWrite): boolean => write.scope === scope || isBelow(write.scope, scope)
 
 /** Whether an earlier life has begun a write within a scope that is not known to be undone. */
 export const hasBegunWithin = (journal: Journal, scope: string): boolean => {

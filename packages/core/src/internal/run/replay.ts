@@ -4,34 +4,13 @@
  * journal has answered. Reading an entry is not matching it.
  */
 import type { Journal } from "../../Journal.ts"
+import { isBelow, isEqualOf, isOfCall, isWithinCall } from "../path/path.ts"
 import { type RecordedStart, startsIn } from "./recordedStart.ts"
 
 interface RecordedCall {
   readonly starts: Array<RecordedStart>
   isMatched: boolean
 }
-
-/** The text at the beginning of a path, before which its length stands, and the rest: of `3:pay/c1`, `pay` and `/c1`. */
-const headOf = (path: string): readonly [head: string, rest: string] => {
-  const colon = path.indexOf(":")
-  const end = colon + 1 + Number(path.slice(0, colon))
-  return [path.slice(colon + 1, end), path.slice(end)]
-}
-
-/**
- * Whether a path below the scope of a run is of a call that was made within a call: by its tool, as `3:pay/c1/…`, or by an agent that runs within
- * it, or within a call of its tool, as `2:c1/5:clerk#1/…`.
- */
-const isWithin = (path: string, callId: string): boolean => {
-  const [head, rest] = headOf(path)
-  return rest.startsWith(`/${callId}/`) || (`${head}/`.startsWith(`${callId}/`) && /^\/\d+:/.test(rest))
-}
-
-const isBelow = (path: string, scope: string | undefined): boolean =>
-  scope !== undefined && path.startsWith(`${scope}/`)
-
-/** The path of a call: the scope of its run, the name of its tool, and its id, or its identity if a tool makes it. */
-export const pathOf = (scope: string, tool: string, call: string): string => `${scope}/${tool.length}:${tool}/${call}`
 
 export class Replay {
   private readonly calls = new Map<string, RecordedCall>()
@@ -64,7 +43,7 @@ export class Replay {
   /** Whether an older version has run an agent at a place, which told the runs of an agent by their number. */
   hasCounted(place: string): boolean {
     for (const kind of ["model", "write", "child"] as const) {
-      for (const [key] of this.journal.entries(kind)) if (key.startsWith(`${place}#`)) return true
+      for (const [key] of this.journal.entries(kind)) if (isEqualOf(key, place)) return true
     }
     return false
   }
@@ -92,9 +71,8 @@ export class Replay {
 
   /** Matches a call of a model, and all that was started within it. */
   matchCall(scope: string, callId: string): void {
-    for (const [path, call] of this.below(scope)) {
-      const [, rest] = headOf(path)
-      if (rest === `/${callId}` || isWithin(path, callId)) call.isMatched = true
+    for (const [path, call] of this.calls) {
+      if (isOfCall(path, scope, callId) || isWithinCall(path, scope, callId)) call.isMatched = true
     }
   }
 
@@ -103,15 +81,10 @@ export class Replay {
    * not reached. Starts below the scope `besides` do not count.
    */
   hasUnmatchedWithin(scope: string, callId: string, besides?: string): boolean {
-    for (const [path, { isMatched }] of this.below(scope)) {
-      if (!isMatched && isWithin(path, callId) && !isBelow(`${scope}/${path}`, besides)) return true
+    for (const [path, { isMatched }] of this.calls) {
+      if (isMatched || !isWithinCall(path, scope, callId)) continue
+      if (besides === undefined || !isBelow(path, besides)) return true
     }
     return false
-  }
-
-  private *below(scope: string): Generator<readonly [path: string, call: RecordedCall]> {
-    for (const [path, call] of this.calls) {
-      if (isBelow(path, scope)) yield [path.slice(scope.length + 1), call]
-    }
   }
 }

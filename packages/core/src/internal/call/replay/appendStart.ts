@@ -4,7 +4,8 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../../Journal.ts"
-import { begunRecord, notKey } from "../../run/begunWrites.ts"
+import { notHappenedKey, startKey } from "../../path/entryKeys.ts"
+import { begunRecord } from "../../run/begunWrites.ts"
 import type { StartEntry } from "../../run/recordedStart.ts"
 import type { Run } from "../../run/run.ts"
 import { storedFailures } from "../earlierAttempts.ts"
@@ -47,7 +48,7 @@ export const withStart = <A, R>(
   const write = begunWrite({ call, encoded: undefined, info, isKeyed, live: undefined, run })
   if (isAtomic && write === undefined) return execute()
   const path = pathOfCall(run, attempted)
-  const entry = `${path}@${number}`
+  const entry = startKey(path, number)
   const child = isAtomic ? path : entry
   const later = number === 1 ? "" : `@${number}`
   const start = (failed: ReadonlyArray<Schema.Json>): StartEntry => ({
@@ -77,7 +78,7 @@ export const withStart = <A, R>(
       ? appendOutcome(journal, attempted, entry, exit.value)
       : write === undefined || call.record.outcome.happened !== "no"
       ? Effect.void
-      : journal.record("compensation", notKey(write.id + later), true)) as Effect.Effect<
+      : journal.record("compensation", notHappenedKey(write.id + later), true)) as Effect.Effect<
       A,
       AttemptError | PassThrough,
       R

@@ -2,7 +2,7 @@
 import { noteChange } from "../../run/state/counts.ts"
 import type * as Schema from "effect/Schema"
 import type { RecordedStart } from "../../run/recordedStart.ts"
-import { pathOf } from "../../run/replay.ts"
+import * as Path from "../../path/path.ts"
 import type { Run } from "../../run/run.ts"
 import type { Attempt } from "../attemptLog.ts"
 import { mayBeRepeated } from "../execution.ts"
@@ -17,7 +17,7 @@ export interface AttemptedCall {
 
 /** Returns the path of the call: one for all its attempts, in all executions of the run. */
 export const pathOfCall = (run: Run, { attempt: { call }, info }: AttemptedCall): string =>
-  pathOf(run.scope, info.name, call.identity ?? call.id)
+  Path.ofCall(run.scope, info.name, call.identity ?? call.id)
 
 /** Whether nothing but its start tells of an attempt: it has no key and may not be repeated. */
 export const isPlainWrite = (info: ToolInfo): boolean =>
