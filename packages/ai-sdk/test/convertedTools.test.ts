@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { AiSdk } from "@recourse/ai-sdk"
 import { Effect, Schema } from "effect"
 import { LanguageModel, Tool, Toolkit } from "effect/ai"
+import { Agent } from "@recourse/core"
 import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
 import { v4 } from "./support/models.ts"
 
@@ -50,5 +51,22 @@ describe("the tools of a request", () => {
       assert.propertyVal(second.inputSchema, "title", "one")
       assert.deepStrictEqual([one.count(), two.count()], [1, 1])
       assert.strictEqual((yield* send(strict("Two"), one.codecTransformer)).description, "Two")
+    }))
+})
+
+describe("the format of a request", () => {
+  it.effect("converts its schema once for a transformer", () =>
+    Effect.gen(function*() {
+      const { calls, model } = v4({ content: [{ type: "text", text: `{"name":"a"}` }] })
+      const { codecTransformer, count } = counting("one")
+      const agent = Agent.make("finder", { output: Schema.Struct({ name: Schema.String }) })
+      const runs = Effect.forEach([1, 2, 3], () => agent.run("Find"))
+      assert.deepStrictEqual(yield* Effect.provide(runs, AiSdk.layer(model, { codecTransformer })), [
+        { name: "a" },
+        { name: "a" },
+        { name: "a" }
+      ])
+      assert.deepStrictEqual(calls.map(({ responseFormat }) => responseFormat?.type), ["json", "json", "json"])
+      assert.strictEqual(count(), 1)
     }))
 })

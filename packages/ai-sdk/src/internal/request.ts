@@ -5,6 +5,7 @@ import type * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import * as AiError from "effect/ai/AiError"
 import type * as LanguageModel from "effect/ai/LanguageModel"
+import { oncePerDialect } from "./dialect.ts"
 import * as Errors from "./errors.ts"
 import { toPrompt, urlsIn } from "./prompt.ts"
 import { isProviderDefined, toToolChoice, toTools } from "./tools.ts"
@@ -51,6 +52,10 @@ const express = <A>(method: Errors.Method, evaluate: () => A): Effect.Effect<A, 
       )
   })
 
+const jsonSchemaOf = oncePerDialect((schema: Schema.Top, transformer) =>
+  transformer(schema as Schema.Codec<unknown>).jsonSchema
+)
+
 const toResponseFormat = (
   format: LanguageModel.ProviderOptions["responseFormat"],
   transformer: LanguageModel.CodecTransformer
@@ -62,20 +67,27 @@ const toResponseFormat = (
       type: "json",
       // providers allow only these characters in a name, and 64 of them
       name: format.objectName.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64),
-      schema: transformer(format.schema as Schema.Codec<unknown>).jsonSchema,
+      schema: jsonSchemaOf(format.schema, transformer),
       ...(description === undefined ? undefined : { description })
     }
   }
 }
 
 // The AI SDK downloads files that a model cannot fetch. This adapter does not: a URL in a prompt may come from anywhere.
-const checkUrls = Effect.fnUntraced(function*(
+const checkUrls = (
   model: LanguageModelV4,
   method: Errors.Method,
   prompt: LanguageModelV4CallOptions["prompt"]
-) {
+): Effect.Effect<void, AiError.AiError> => {
   const urls = urlsIn(prompt)
-  if (urls.length === 0) return
+  return urls.length === 0 ? Effect.void : checkEach(model, method, urls)
+}
+
+const checkEach = Effect.fnUntraced(function*(
+  model: LanguageModelV4,
+  method: Errors.Method,
+  urls: ReturnType<typeof urlsIn>
+) {
   const supported = yield* Errors.attempt(method, async () => model.supportedUrls)
   for (const { mediaType, url } of urls) {
     if (isSupported(supported, mediaType, url)) continue

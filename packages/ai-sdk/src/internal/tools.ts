@@ -12,6 +12,7 @@ import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Tool from "effect/ai/Tool"
 import * as JsonText from "@recourse/core/JsonText"
 import * as ToolSchema from "@recourse/core/ToolSchema"
+import { oncePerDialect, type Transformer } from "./dialect.ts"
 import { isFields } from "./errorCodes.ts"
 
 /** Provider options of one tool, e.g. Anthropic's `cacheControl`. Public as `AiSdk.ToolProviderOptions`. */
@@ -20,20 +21,8 @@ export const ToolProviderOptions = Context.Reference<SharedV4ProviderOptions>(
   { defaultValue: () => ({}) }
 )
 
-type Transformer = LanguageModel.CodecTransformer
-
-/** Converted tools by definition object, for the transformer that strict tools are written with. */
-const converted = new WeakMap<Transformer, WeakMap<Tool.Any, LanguageModelV4FunctionTool>>()
-
-const convertedWith = (transformer: Transformer): WeakMap<Tool.Any, LanguageModelV4FunctionTool> => {
-  const known = converted.get(transformer)
-  if (known !== undefined) return known
-  const tools = new WeakMap<Tool.Any, LanguageModelV4FunctionTool>()
-  converted.set(transformer, tools)
-  return tools
-}
-
-const convert = (tool: Tool.Any, transformer: Transformer): LanguageModelV4FunctionTool => {
+/** A definition as the AI SDK has it; strict tools are written with the transformer. */
+const converted = oncePerDialect((tool: Tool.Any, transformer): LanguageModelV4FunctionTool => {
   const description = Tool.getDescription(tool)
   const strict = Tool.getStrictMode(tool)
   const options = Context.get(tool.annotations, ToolProviderOptions)
@@ -45,7 +34,7 @@ const convert = (tool: Tool.Any, transformer: Transformer): LanguageModelV4Funct
     ...(strict === undefined ? undefined : { strict }),
     ...(Object.keys(options).length === 0 ? undefined : { providerOptions: options })
   }
-}
+})
 
 /**
  * Returns the tools of a request. A schema is converted once for a definition and a transformer.
@@ -55,18 +44,13 @@ const convert = (tool: Tool.Any, transformer: Transformer): LanguageModelV4Funct
 export const toTools = (
   tools: ReadonlyArray<Tool.Any>,
   transformer: Transformer
-): Array<LanguageModelV4FunctionTool | LanguageModelV4ProviderTool> => {
-  const known = convertedWith(transformer)
-  return tools.map((tool) => {
-    if (isProviderDefined(tool)) {
-      return { type: "provider", id: tool.id, name: tool.name, args: isFields(tool.args) ? tool.args : {} }
-    }
-    const found = known.get(tool) ?? convert(tool, transformer)
-    known.set(tool, found)
-    // A copy, because a model may change the tools that it is given.
-    return { ...found }
-  })
-}
+): Array<LanguageModelV4FunctionTool | LanguageModelV4ProviderTool> =>
+  tools.map((tool) =>
+    isProviderDefined(tool)
+      ? { type: "provider", id: tool.id, name: tool.name, args: isFields(tool.args) ? tool.args : {} }
+      // A copy, because a model may change the tools that it is given.
+      : { ...converted(tool, transformer) }
+  )
 
 // `Tool.isProviderDefined` narrows to an interface that `Tool.Any` does not extend
 export const isProviderDefined = (tool: Tool.Any): tool is Tool.AnyProviderDefined => Tool.isProviderDefined(tool)
@@ -106,11 +90,16 @@ const parse = (input: string): unknown => {
 
 // A strict tool was described in the provider's dialect (an optional field is a nullable one, say), and its arguments
 // come back in that dialect. Arguments that do not follow it are left for the tool's own schema to refuse.
-const fromDialect = (params: unknown, schema: Schema.Top, transformer: LanguageModel.CodecTransformer): unknown => {
-  // the services that a tool's schema may need are not in the type of `Tool.Any`; without them it is left as it came
-  const codec = schema as Schema.Codec<unknown>
-  const decoded = Schema.decodeUnknownExit(transformer(codec).codec)(params)
+const fromDialect = (params: unknown, schema: Schema.Top, transformer: Transformer): unknown => {
+  const { decode, encode } = codecs(schema, transformer)
+  const decoded = decode(params)
   if (Exit.isFailure(decoded)) return params
-  const encoded = Schema.encodeExit(codec)(decoded.value)
+  const encoded = encode(decoded.value)
   return Exit.isSuccess(encoded) ? encoded.value : params
 }
+
+const codecs = oncePerDialect((schema: Schema.Top, transformer) => {
+  // the services that a tool's schema may need are not in the type of `Tool.Any`; without them it is left as it came
+  const codec = schema as Schema.Codec<unknown>
+  return { decode: Schema.decodeUnknownExit(transformer(codec).codec), encode: Schema.encodeExit(codec) }
+})

@@ -1,0 +1,18 @@
+/** Dialects of JSON Schema: what is made of a schema or a definition for a transformer is made once. */
+import type * as LanguageModel from "effect/ai/LanguageModel"
+
+export type Transformer = LanguageModel.CodecTransformer
+
+/** Returns the function with its results kept, by the transformer and by the object that they are made of. What it throws is not kept. */
+export const oncePerDialect = <Key extends object, A>(
+  make: (key: Key, transformer: Transformer) => A
+): (key: Key, transformer: Transformer) => A => {
+  const known = new WeakMap<Transformer, WeakMap<Key, { readonly made: A }>>()
+  return (key, transformer) => {
+    let ofTransformer = known.get(transformer)
+    if (ofTransformer === undefined) known.set(transformer, ofTransformer = new WeakMap())
+    const found = ofTransformer.get(key) ?? { made: make(key, transformer) }
+    ofTransformer.set(key, found)
+    return found.made
+  }
+}
