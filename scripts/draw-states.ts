@@ -1,5 +1,5 @@
 /**
- * Draws the states of hosted runs and of their executions: the pictures and the table of the guide on durable runs, from the data that the
+ * Draws the states of hosted runs, of their executions, and of attempts under a key: the pictures and the tables of the pages about them, from the data that the
  * implementation uses.
  *
  * `node scripts/draw-states.ts` fails if they are not those of now, or if a transition has no place in its picture. `--write` writes them.
@@ -14,7 +14,14 @@ import {
 import { readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import type * as KeyStates from "../packages/core/src/internal/call/ledger/keyStates.ts"
 
+const { isEnd, keyStates, keyTransitions }: typeof KeyStates = await import(
+  new URL("../packages/core/src/internal/call/ledger/keyStates.ts", import.meta.url).href
+)
+
+type KeyState = KeyStates.KeyState
+type KeyTransition = KeyStates.KeyTransition
 type Point = readonly [x: number, y: number]
 
 /** A picture: where each state is, and the line and the place of the text of each arrow. */
@@ -158,6 +165,59 @@ const executions = draw({
   below: ""
 })
 
+const askedStates: ReadonlyArray<KeyState> = ["claiming", "executing", "abandoned", "reconciling"]
+const askedGroup = { x: 200, y: 84, width: 370, height: 256 } as const
+
+/** A change of all states in which the ledger was asked is one arrow. */
+const keyFromsOf = ({ from }: KeyTransition): ReadonlyArray<string> =>
+  askedStates.every((state) => from.includes(state))
+    ? ["asked", ...from.filter((state) => !askedStates.includes(state))]
+    : from
+
+const keys = draw({
+  title: "States of an attempt under an idempotency key",
+  size: [900, 440],
+  places: {
+    unclaimed: [80, 140],
+    claiming: [270, 140],
+    executing: [500, 140],
+    abandoned: [270, 280],
+    reconciling: [500, 280],
+    completed: [800, 60],
+    released: [800, 142],
+    lost: [800, 220],
+    unknown: [800, 306],
+    refused: [385, 410]
+  } satisfies Record<KeyState, Point>,
+  routes: {
+    "unclaimed>claiming": { line: [[136, 140], [214, 140]], text: [150, 132] },
+    "unclaimed>executing": { line: [[80, 123], [80, 60], [500, 60], [500, 123]], text: [96, 52] },
+    "unclaimed>refused": { line: [[80, 157], [80, 410], [329, 410]], text: [92, 402] },
+    "asked>refused": { line: [[385, 340], [385, 393]], text: [393, 370] },
+    "asked>unknown": { line: [[570, 312], [744, 312]], text: [590, 326] },
+    "claiming>executing": { line: [[326, 140], [444, 140]], text: [360, 132] },
+    "claiming>completed": { line: [[290, 123], [290, 30], [800, 30], [800, 43]], text: [300, 24] },
+    "claiming>abandoned": { line: [[250, 157], [250, 263]], text: [222, 214] },
+    "abandoned>claiming": { line: [[290, 263], [290, 157]], text: [296, 214] },
+    "abandoned>reconciling": { line: [[326, 280], [444, 280]], text: [360, 272] },
+    "reconciling>executing": { line: [[500, 263], [500, 157]], text: [506, 214] },
+    "executing>completed": { line: [[556, 134], [640, 134], [640, 68], [744, 68]], text: [656, 84] },
+    "executing>released": { line: [[556, 142], [744, 142]], text: [660, 136] },
+    "executing>lost": { line: [[556, 150], [620, 150], [620, 214], [744, 214]], text: [660, 208] },
+    "reconciling>completed": { line: [[556, 274], [600, 274], [600, 54], [744, 54]], text: [608, 48] },
+    "reconciling>lost": { line: [[556, 284], [700, 284], [700, 228], [744, 228]], text: [640, 278] }
+  },
+  arrows: arrowsOf(
+    Object.entries(keyTransitions as Readonly<Record<string, KeyTransition>>).map((
+      [name, one]
+    ) => [name, keyFromsOf(one), one.to])
+  ),
+  ends: new Set(Object.keys(keyStates).filter((state) => isEnd(state as KeyState))),
+  below:
+    `<rect x="${askedGroup.x}" y="${askedGroup.y}" width="${askedGroup.width}" height="${askedGroup.height}" rx="8" class="owned"/>
+<text x="${askedGroup.x + 8}" y="${askedGroup.y + askedGroup.height - 8}" class="small">the ledger was asked</text>`
+})
+
 const cells = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   const line = (row: ReadonlyArray<string>) => `| ${row.map((cell, n) => cell.padEnd(widths[n]!)).join(" | ")} |`
@@ -166,17 +226,28 @@ const cells = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
 }
 const tableOf = (of: Readonly<Record<string, string>>): string =>
   cells([["state", "means"], ...Object.entries(of).map(([state, means]) => [`\`${state}\``, means])])
-const tables: Readonly<Record<string, string>> = { states: tableOf(states), executions: tableOf(executionStates) }
+const tables: Readonly<Record<string, string>> = {
+  states: tableOf(states),
+  executions: tableOf(executionStates),
+  keys: tableOf(keyStates),
+  keyTransitions: cells([
+    ["transition", "to", "when"],
+    ...Object.entries(keyTransitions).map(([name, { to, when }]) => [`\`${name}\``, `\`${to}\``, when])
+  ])
+}
 
 const docs = join(dirname(fileURLToPath(import.meta.url)), "../docs")
-const guide = readFileSync(join(docs, "durable.md"), "utf8")
-const fresh = {
-  "pictures/run-states.svg": runStates,
-  "pictures/execution-states.svg": executions,
-  "durable.md": guide.replaceAll(
+const withTables = (page: string): string =>
+  readFileSync(join(docs, page), "utf8").replaceAll(
     /(<!-- generated: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
     (_, begin: string, name: string, end: string) => `${begin}\n${tables[name]}\n\n${end}`
   )
+const fresh = {
+  "pictures/run-states.svg": runStates,
+  "pictures/execution-states.svg": executions,
+  "pictures/key-states.svg": keys,
+  "durable.md": withTables("durable.md"),
+  "the-way-of-a-call.md": withTables("the-way-of-a-call.md")
 }
 for (const [file, text] of Object.entries(fresh)) {
   const path = join(docs, file)

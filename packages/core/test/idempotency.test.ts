@@ -753,6 +753,24 @@ describe("a call that was cut off", () => {
       assert.deepStrictEqual(found.log, ["begin", "take", "renew", "complete"])
     }))
 
+  it.effect("lists its own failure only, if `reconcile` found that nothing was done", () =>
+    Effect.gen(function*() {
+      const { layer } = yield* cutOff
+      const tool = Tool.make("pay", {
+        parameters,
+        success: Schema.String,
+        failure: Schema.Never,
+        effects: "write",
+        idempotency: { key, reconcile: () => Effect.succeed(Recovery.notHappened) },
+        execute: () => Effect.fail(new Declined())
+      })
+      const error = yield* Effect.flip(tool.call.pipe(by({ order: 7 }, "c2"), Effect.provide(layer)))
+      assert.deepStrictEqual(
+        (error as ToolError.OutcomeUnknown).causes.map(({ error, reason }) => [error, (reason as Declined)._tag]),
+        [["ExecutionError", "Declined"]]
+      )
+    }))
+
   it.effect("stays unknown if `reconcile` cannot tell, or fails", () =>
     Effect.gen(function*() {
       for (const reconcile of [Effect.succeed(Recovery.stillUnknown), Effect.fail(new Lost())]) {

@@ -25,7 +25,7 @@ const { oncePerKey }: {
     verdicts: object,
     execute: (key: string, isAgain: boolean) => Effect.Effect<unknown, unknown>
   ) => Effect.Effect<unknown, unknown>
-} = await load("call/oncePerKey.ts")
+} = await load("call/ledger/oncePerKey.ts")
 const { execute }: {
   readonly execute: (
     tool: object,

@@ -4,7 +4,7 @@ import type { IdempotencyLedger } from "../idempotency/service.ts"
 import type { IdempotencyConflict, LedgerUnavailable, OutcomeUnknown } from "../../ToolError.ts"
 import { ToolCall } from "../call/call.ts"
 import { signalIn } from "../foundation/signal.ts"
-import { LedgerVerdict } from "../call/oncePerKey.ts"
+import { LedgerVerdict } from "../call/ledger/ledgerVerdict.ts"
 import { fromOptions, type Idempotency, type IdempotencyOptions, type Reconciled } from "../idempotency/declaration.ts"
 import type { Entry } from "../idempotency/store.ts"
 /** {@link IdempotencyOptions} for a call whose arguments' type is not at hand: `key` gets the arguments as they came. */

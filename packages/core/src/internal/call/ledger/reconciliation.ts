@@ -1,0 +1,40 @@
+/** Reconciliation of a tool: its `reconcile`, and the answers of people if that has none. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { CheckOutcome } from "../../idempotency/checkedOutcomes.ts"
+import type { Reconciled } from "../../idempotency/declaration.ts"
+import type { Entry } from "../../idempotency/store.ts"
+import { askService } from "./askService.ts"
+import type { Asking, KeyedAttempt } from "./keyedAttempt.ts"
+
+type Answer = Effect.Effect<Reconciled<unknown>, unknown, unknown>
+
+/** A person's answer, with its result as the tool's `success` schema decodes it. */
+const readChecked = (check: CheckOutcome, { id }: Entry, { success }: Asking): Answer =>
+  Effect.flatMap(
+    check(id),
+    (found): Answer =>
+      found._tag !== "Happened"
+        ? Effect.succeed(found)
+        : Effect.map(
+          Schema.decodeUnknownEffect(Schema.toCodecJson(success))(found.result),
+          (result) => ({ _tag: "Happened", result })
+        )
+  )
+
+/** Asks the tool's `reconcile`, and then people. Nothing if there is neither. */
+export const reconciliationOf = (
+  { asking, idempotency: { reconcile } }: KeyedAttempt,
+  check: CheckOutcome | undefined,
+  entry: Entry
+): (() => Answer) | undefined => {
+  const own = reconcile === undefined ? undefined : () => reconcile(entry, asking.params)
+  if (check === undefined) return own
+  const checked = () => readChecked(check, entry, asking)
+  if (own === undefined) return checked
+  return () =>
+    Effect.flatMap(
+      askService(own, asking),
+      (found) => found._tag === "StillUnknown" ? checked() : Effect.succeed(found)
+    )
+}
