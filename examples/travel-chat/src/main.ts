@@ -16,8 +16,10 @@ const model = isNamed
 
 const told = HttpServer.addressFormattedWith((url) =>
   Console.log([
+    `Open         ${url}/`,
     `Open as Ada  ${url}/sign-in/ada`,
     `Open as Ben  ${url}/sign-in/ben`,
+    `Operator     ${url}/sign-in/olga`,
     `Model        ${isNamed ? "as the environment says" : "scripted: try the suggestions"}`
   ].join("\n"))
 )

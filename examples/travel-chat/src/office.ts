@@ -1,7 +1,7 @@
 /** The travel office: the planner behind a server, with sign-in, conversations and trips in one SQLite file. */
 import { NodeHttpServer } from "@effect/platform-node"
 import { Approval, Conversation } from "@recourse/core"
-import { Authentication, MemoryRuns, Server } from "@recourse/server"
+import { Authentication, MemoryRuns, RunIndex, Server } from "@recourse/server"
 import { NodeSqliteClient } from "@recourse/sql"
 import { Studio } from "@recourse/studio"
 import { Effect, Layer, Redacted } from "effect"
@@ -11,10 +11,18 @@ import { randomUUID } from "node:crypto"
 import { createServer } from "node:http"
 import { texts } from "./context.ts"
 import { AccountClosed, Hotels, HotelsDown, planner } from "./planner.ts"
+import { startPage } from "./startPage.ts"
 import * as Trips from "./trips.ts"
 
-/** The people that may sign in, with what their cookies hold. A real office asks for a password. */
-const people = new Map(["ada", "ben"].map((name) => [name, { name, session: randomUUID() }]))
+/** The people that may sign in, with what they may do and where they go. A real office asks for a password. */
+const principals: ReadonlyArray<Authentication.Principal> = [
+  { id: "ada" },
+  { id: "ben" },
+  { id: "olga", rights: ["operate", "decide"] }
+]
+
+/** The people by name, with what their cookies hold. */
+const people = new Map(principals.map((principal) => [principal.id, { principal, session: randomUUID() }]))
 
 const cards: ReadonlyArray<Server.AgentCard> = [{
   name: "planner",
@@ -43,7 +51,8 @@ const signIn = HttpRouter.add(
   Effect.map(HttpRouter.params, ({ name }) => {
     const person = people.get(name ?? "")
     if (person === undefined) return HttpServerResponse.text("Nobody has this name.", { status: 404 })
-    return HttpServerResponse.setCookieUnsafe(HttpServerResponse.redirect("/chat"), "session", person.session, {
+    const page = person.principal.rights?.includes("operate") ? "/studio" : "/chat"
+    return HttpServerResponse.setCookieUnsafe(HttpServerResponse.redirect(page), "session", person.session, {
       httpOnly: true,
       sameSite: "strict",
       path: "/"
@@ -53,8 +62,7 @@ const signIn = HttpRouter.add(
 
 const authentication = Authentication.layerSession({
   cookie: "session",
-  lookup: (session) =>
-    Effect.succeed([...people.values()].flatMap((person) => person.session === session ? [{ id: person.name }] : [])[0])
+  lookup: (session) => Effect.succeed([...people.values()].find((person) => person.session === session)?.principal)
 })
 
 const seed = Layer.effectDiscard(Effect.gen(function*() {
@@ -93,7 +101,12 @@ export const layer = ({ file, model, port }: Options) => {
   const trips = Trips.layer
   const store = Layer.mergeAll(Conversation.layerSql(), trips, seed.pipe(Layer.provide(trips)))
   return HttpRouter.serve(
-    Layer.mergeAll(Server.layer({ agents: cards }), Studio.layer(), signIn),
+    Layer.mergeAll(
+      Server.layer({ agents: cards }),
+      Studio.layer({ signIn: "/" }),
+      HttpRouter.add("GET", "/", startPage),
+      signIn
+    ),
     { disableListenLog: true, disableLogger: true }
   ).pipe(
     Server.drained({ within: "2 seconds" }),
@@ -103,6 +116,8 @@ export const layer = ({ file, model, port }: Options) => {
       gracefulShutdownTimeout: "200 millis"
     })),
     Layer.provide(MemoryRuns.layer({ agents: [planner] })),
+    // Runs are in memory, and so is what operators know of them.
+    Layer.provide(RunIndex.layerMemory),
     Layer.provide([
       authentication,
       hotels,

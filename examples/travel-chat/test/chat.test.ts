@@ -2,6 +2,7 @@
 import { ScriptedModel } from "@recourse/testing"
 import type { Page } from "playwright-core"
 import { assert, beforeEach, it } from "vitest"
+import { problemsOf, theme, themed } from "../../../packages/studio/test/support/axe.ts"
 import { describeInBrowser } from "../../../packages/studio/test/support/browser.ts"
 import { serving } from "../../../packages/studio/test/support/serving.ts"
 import {
@@ -119,7 +120,7 @@ describeInBrowser("the trip planner", ({ context, ownServer }) => {
     }
     const page = await (await context()).newPage()
     await page.goto(`${url}/chat`)
-    await shows(page, "Sign in first")
+    await shows(page, "You are not signed in.")
     const ada = await as("ada")
     await ask(ada, "Show Ben's trip")
     assert.include(await call(ada, "Show trip").textContent(), "There is no such trip.")
@@ -193,5 +194,31 @@ describeInBrowser("the trip planner", ({ context, ownServer }) => {
     await page.keyboard.press("Escape")
     await page.getByRole("dialog").waitFor({ state: "hidden" })
     assert.strictEqual(await list.getByRole("link").count(), 1)
+  })
+
+  it("10. has a start page with a door for travellers and one for the operator, who decides about what waits", async () => {
+    const window = await context(themed)
+    const start = await window.newPage()
+    await start.goto(`${url}/chat`)
+    await start.getByRole("link", { name: "Sign in" }).click()
+    await start.getByRole("heading", { name: "Travel office" }).waitFor()
+    assert.deepStrictEqual(await problemsOf(start), [], theme)
+    await start.getByRole("link", { name: "Olga, the operator" }).click()
+    await start.getByRole("navigation", { name: "Studio" }).waitFor()
+    const ada = await as("ada")
+    await ask(ada, "Book a hotel near my first stop")
+    await question(ada).waitFor()
+    await start.getByRole("link", { name: /^Approvals/ }).click()
+    const card = start.getByRole("article", { name: /waits/ })
+    await card.getByText("Book a hotel near my first stop").waitFor()
+    await card.getByRole("button", { name: "Approve" }).click()
+    // Her page hears of it by itself.
+    await question(ada).waitFor({ state: "detached" })
+    await settled(ada)
+    await ada.getByRole("group").filter({ hasText: "Book hotel" }).last().locator("summary").click()
+    await shows(ada, /Allowed by olga/)
+    // The operator has no chat, and travellers no studio.
+    await ada.goto(`${url}/studio`)
+    await ada.getByRole("alert").getByText("The studio is for others.").waitFor()
   })
 })

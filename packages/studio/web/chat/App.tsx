@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "react"
 import { Button, IconButton } from "../shared/Button.tsx"
 import { RequestFailed } from "../shared/api.ts"
+import { visible } from "../shared/exact.ts"
 import { SignIn } from "../shared/SignIn.tsx"
 import { ThemeToggle } from "../shared/ThemeToggle.tsx"
 import { ConversationView, titleOf } from "./ConversationView.tsx"
@@ -46,7 +47,8 @@ export const App = () => {
   const threadId = place.thread ?? draft
   const agents = capabilities?.agents ?? []
   const agent = agents.find(({ name }) => name === place.agent) ?? agents[0]
-  const shownTitle = title ?? threads.list.find(({ id }) => id === place.thread)?.title
+  const found = title ?? threads.list.find(({ id }) => id === place.thread)?.title
+  const shownTitle = found === undefined ? undefined : visible(found) || undefined
 
   // The thread that was begun here has been left: whoever comes back to it loads it.
   if (place.thread !== undefined && place.thread !== draft && wasBegun) {
@@ -147,7 +149,7 @@ export const App = () => {
             aria-controls="sidebar"
             onClick={() => setOpen(!isOpen)}
           />
-          <h1>{shownTitle ?? titleOf(agent)}</h1>
+          <h1 dir="auto">{shownTitle ?? titleOf(agent)}</h1>
           {agents.length < 2 ? null : (
             <select
               className="field agents"

@@ -1,6 +1,6 @@
 /** A question to the reader: may this call run, with exactly these arguments? */
 import type { ApprovalDescriptor } from "@recourse/server/UiMessageChunk"
-import { type FormEvent, useId, useState } from "react"
+import { type FormEvent, useEffect, useId, useRef, useState } from "react"
 import { Button } from "../shared/Button.tsx"
 import { Icon } from "../shared/Icon.tsx"
 import { ArgumentsForm, isEditable, type Values, valuesOf } from "./ArgumentsForm.tsx"
@@ -22,6 +22,11 @@ const time = new Intl.DateTimeFormat("en", { hour: "numeric", minute: "2-digit",
 export const Approval = ({ call: { part }, mayDecide, onDecide }: Props) => {
   const [mode, setMode] = useState<Mode>("asking")
   const [reason, setReason] = useState("")
+  const section = useRef<HTMLElement>(null)
+  useEffect(() => {
+    // A form that opens below the window would not be seen.
+    if (mode !== "asking") section.current?.scrollIntoView({ block: "nearest" })
+  }, [mode])
   const titleId = useId()
   const reasonId = useId()
   if (part.state !== "approval-requested") return null
@@ -40,14 +45,14 @@ export const Approval = ({ call: { part }, mayDecide, onDecide }: Props) => {
     onDecide(approval.id, { approved: false, reason: reason.trim() === "" ? "The user declined." : reason.trim() })
   }
   return (
-    <section className="approval" aria-labelledby={titleId}>
+    <section ref={section} className="approval" aria-labelledby={titleId}>
       <h2 id={titleId}>
         <Icon name="shield" />
         <span>{names}: allow this?</span>
       </h2>
       {reasons.length === 0 ?
         null :
-        <ul className="approval-reasons">{reasons.map((text) => <li key={text}>{text}</li>)}</ul>}
+        <ul className="approval-reasons">{reasons.map((text) => <li key={text} dir="auto">{text}</li>)}</ul>}
       {mode === "editing" && first !== undefined
         ? (
           <ArgumentsForm
@@ -79,6 +84,7 @@ export const Approval = ({ call: { part }, mayDecide, onDecide }: Props) => {
               id={reasonId}
               className="field"
               rows={2}
+              dir="auto"
               autoFocus
               value={reason}
               onChange={(event) => setReason(event.target.value)}

@@ -9,7 +9,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isPlain = (value: unknown): boolean => typeof value !== "object" || value === null
 
 const Plain = ({ value }: { readonly value: unknown }) => (
-  <span className="argument-value">{typeof value === "string" ? quoted(value) : String(value)}</span>
+  <span className="argument-value" dir="auto">{typeof value === "string" ? quoted(value) : String(value)}</span>
 )
 
 const Value = ({ name, value }: { readonly name: string; readonly value: unknown }) => {

@@ -75,6 +75,7 @@ export const ArgumentsForm = ({ onCancel, onSubmit, values }: Props) => {
           id: field,
           name,
           className: "field",
+          dir: "auto",
           value: texts[name] ?? "",
           "aria-invalid": problem !== undefined,
           "aria-describedby": problem === undefined ? undefined : `${field}-problem`,

@@ -12,9 +12,12 @@ import {
 import { announce } from "../shared/announce.ts"
 import { IconButton } from "../shared/Button.tsx"
 import { Icon } from "../shared/Icon.tsx"
+import { draftOf, keepDraft } from "./drafts.ts"
 import { attach, roomFor, sizeOf } from "./attachments.ts"
 
 interface Props {
+  /** Under which the text is found again after a reload. */
+  readonly draftKey: string
   readonly agentTitle: string
   readonly fileTypes: ReadonlyArray<string>
   readonly maxBodyBytes: number
@@ -28,13 +31,18 @@ interface Props {
 }
 
 export const Composer = (props: Props) => {
-  const { agentTitle, blocked, fileTypes, inputRef, isBusy, isStopping, maxBodyBytes, onSend, onStop } = props
-  const [text, setText] = useState("")
+  const { agentTitle, blocked, draftKey, fileTypes, inputRef, isBusy, isStopping, maxBodyBytes, onSend, onStop } = props
+  const [text, setText] = useState(() => draftOf(draftKey).text)
   const [files, setFiles] = useState<ReadonlyArray<FileUIPart>>([])
   const [problems, setProblems] = useState<ReadonlyArray<string>>([])
   const picker = useRef<HTMLInputElement>(null)
   const takesFiles = fileTypes.length > 0
-  const canSend = !isBusy && blocked === undefined && (text.trim() !== "" || files.length > 0)
+  const isWritten = text.trim() !== "" || files.length > 0
+  const canSend = isWritten
+  const write = (text: string): void => {
+    setText(text)
+    keepDraft(draftKey, { text })
+  }
 
   const add = (chosen: ReadonlyArray<File>): void => {
     if (chosen.length === 0) return
@@ -48,8 +56,10 @@ export const Composer = (props: Props) => {
   const send = (event?: FormEvent): void => {
     event?.preventDefault()
     if (!canSend) return
+    if (isBusy) announce("The message is sent when the agent is done.")
+    else if (blocked !== undefined) announce("The message is sent when the question is answered.")
     onSend(text.trim(), files)
-    setText("")
+    write("")
     setFiles([])
     setProblems([])
   }
@@ -118,10 +128,23 @@ export const Composer = (props: Props) => {
           placeholder={`Message ${agentTitle}`}
           rows={1}
           value={text}
-          onChange={(event) => setText(event.target.value)}
+          dir="auto"
+          onChange={(event) => write(event.target.value)}
           onKeyDown={onKeyDown}
           onPaste={onPaste}
         />
+        {isBusy && isWritten
+          ? (
+            <IconButton
+              className="round"
+              type="submit"
+              variant="quiet"
+              icon="clock"
+              label="Send when the agent is done"
+              disabled={!canSend}
+            />
+          )
+          : null}
         {isBusy
           ? (
             <IconButton

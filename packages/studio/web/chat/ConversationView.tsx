@@ -4,6 +4,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState, useSyncExter
 import { announce } from "../shared/announce.ts"
 import { Button, IconButton } from "../shared/Button.tsx"
 import { CopyButton } from "../shared/CopyButton.tsx"
+import { visible } from "../shared/exact.ts"
 import { Icon } from "../shared/Icon.tsx"
 import { Composer } from "./Composer.tsx"
 import { Conversation, type Decision, type Problem } from "./conversation.ts"
@@ -109,7 +110,7 @@ export const ConversationView = (props: Props) => {
   const [conversation] = useState(() => new Conversation(threadId))
   const [wasKnown] = useState(isKnown)
   const state = useSyncExternalStore(conversation.subscribe, conversation.snapshot)
-  const { isOffline, isPolling, isStopping, load, problem, title, trouble, unsent } = state
+  const { isOffline, isPolling, isStopping, load, problem, queued, title, trouble, unsent } = state
   const { messages, status } = useChat<ChatMessage>({ chat: conversation.chat, throttle: 40 })
   const isBusy = status === "submitted" || status === "streaming" || isPolling
   const input = useRef<HTMLTextAreaElement>(null)
@@ -238,7 +239,28 @@ export const ConversationView = (props: Props) => {
             </p>
           )
           : null}
+        {queued.length === 0 ? null : (
+          <section className="queued">
+            <p id="queued-title">Sent when the agent is done</p>
+            <ul aria-labelledby="queued-title">
+              {queued.map(({ files, id, text }) => (
+                <li key={id}>
+                  <Icon name="clock" />
+                  <span dir="auto">{text === "" ? `${files.length} files` : visible(text)}</span>
+                  <IconButton
+                    variant="quiet"
+                    size="small"
+                    icon="close"
+                    label="Do not send"
+                    onClick={() => conversation.unqueue(id)}
+                  />
+                </li>
+              ))}
+            </ul>
+          </section>
+        )}
         <Composer
+          draftKey={messages.length === 0 && !wasKnown ? `new ${agent.name}` : threadId}
           agentTitle={titleOf(agent)}
           fileTypes={agent.files ?? []}
           maxBodyBytes={capabilities.maxBodyBytes}

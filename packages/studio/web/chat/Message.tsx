@@ -107,7 +107,7 @@ const Ending = ({ isBusy, isLast, isOperator, message, onRetry }: Props) => {
     <div className="failure" data-outcome={errorCode === "outcome_unknown" ? "unknown" : "failure"}>
       <Icon name={errorCode === "outcome_unknown" ? "question" : "warn"} />
       <div>
-        <p>{errorText ?? "Something went wrong."}</p>
+        <p dir="auto">{errorText ?? "Something went wrong."}</p>
         {runId === undefined ? null : (
           <p className="reference">
             Reference: <code>{runId}</code> <CopyButton text={runId} label="Copy the reference" />
@@ -136,7 +136,7 @@ export const Message = memo((props: Props) => {
             part.type === "file"
               ? <AttachedFile key={index} file={part} />
               : part.type === "text"
-              ? <p key={index}>{part.text}</p>
+              ? <p key={index} dir="auto">{part.text}</p>
               : null
           )}
         </div>

@@ -71,6 +71,7 @@ const Row = ({ isCurrent, onDelete, onOpen, onRename, thread }: RowProps) => {
           className="field"
           aria-label="Title of the conversation"
           autoFocus
+          dir="auto"
           maxLength={200}
           value={draft}
           onFocus={(event) => event.target.select()}
@@ -139,7 +140,7 @@ const DeleteDialog = ({ onClose, onDeleted, thread }: DeleteProps) => {
     <dialog ref={dialog} aria-labelledby="delete-title" onClose={onClose}>
       <h2 id="delete-title">Delete this conversation?</h2>
       <p>
-        “{nameOf(thread)}” and all of its messages are deleted for good.
+        “<bdi>{nameOf(thread)}</bdi>” and all of its messages are deleted for good.
         {thread.isRunning || thread.isWaiting ? " What the agent is doing there is stopped." : null}
       </p>
       {problem === undefined ? null : <p className="field-problem" role="alert">{problem}</p>}
@@ -169,6 +170,7 @@ export const Sidebar = (props: Props) => {
             aria-label="Search conversations"
             aria-keyshortcuts="Control+K Meta+K"
             placeholder="Search"
+            dir="auto"
             value={search}
             onChange={(event) => onSearch(event.target.value)}
           />

@@ -16,10 +16,11 @@ import {
 import { followThread, stateOf } from "./followThread.ts"
 import { newId } from "./ids.ts"
 import { Outbox } from "./outbox.ts"
-import type { ChatMessage } from "./parts.ts"
+import { type ChatMessage, questionsOf } from "./parts.ts"
 import { followPresence } from "./presence.ts"
 import { troubleSentence } from "./sentences.ts"
 import * as server from "./server.ts"
+import { MessageQueue } from "./queue.ts"
 import { seen } from "./seenThreads.ts"
 import { NoStream } from "./streams.ts"
 import { hear, tell } from "./tabs.ts"
@@ -47,6 +48,7 @@ export class Conversation {
   /** Arguments that the reader changed, by the id of the approval. */
   private readonly edits: Record<string, Readonly<Record<string, unknown>>> = {}
   private readonly outbox = new Outbox()
+  private readonly queue: MessageQueue
   private wasStreamed = false
   private wasDropped = false
   /** The state of the thread that the page shows. */
@@ -74,6 +76,8 @@ export class Conversation {
 
   constructor(threadId: string) {
     this.threadId = threadId
+    this.queue = new MessageQueue(threadId)
+    this.state = { ...initial, queued: this.queue.list }
     this.chat = new Chat<ChatMessage>({
       id: threadId,
       generateId: newId,
@@ -88,6 +92,8 @@ export class Conversation {
         this.set({ isStopping: false, trouble: undefined })
         this.onChanged()
         if (!isAbort && !isError) tell(this.threadId, "ended")
+        // The chat is ready behind this.
+        setTimeout(() => this.sendNext())
       }
     })
   }
@@ -149,12 +155,19 @@ export class Conversation {
     }
   }
 
-  readonly send = (text: string, files: ReadonlyArray<FileUIPart>): void =>
-    this.post({
-      id: newId(),
-      role: "user",
-      parts: [...files, ...(text === "" ? [] : [{ type: "text" as const, text }])]
-    })
+  /** Sends a message; one that is written while the agent works is sent behind that. */
+  readonly send = (text: string, files: ReadonlyArray<FileUIPart>): void => {
+    if (this.isFree && this.queue.list.length === 0) return this.postText(text, files)
+    this.queue.add(text, files)
+    this.set({ queued: this.queue.list })
+    this.sendNext()
+  }
+
+  /** Takes a message back that was not sent yet. */
+  readonly unqueue = (id: number): void => {
+    this.queue.remove(id)
+    this.set({ queued: this.queue.list })
+  }
 
   /** Sends the message that the server did not take. Should it have taken it after all, it is not answered twice. */
   readonly sendAgain = (): void => {
@@ -203,6 +216,30 @@ export class Conversation {
 
   // --- the server ---------------------------------------------------------------------------------------------------
 
+  /** Whether a message can be sent now: nothing runs, and nothing waits for a decision. */
+  private get isFree(): boolean {
+    const last = this.chat.lastMessage
+    const waits = last?.role === "assistant" && questionsOf(last).length > 0
+    return !this.isBusy && !this.state.isPolling && !waits
+  }
+
+  /** Sends the next message that waits for the agent. Behind one that the server did not take, the reader decides. */
+  private sendNext(): void {
+    if (!this.isFree || !this.outbox.isTaken || this.state.load !== "ready") return
+    const next = this.queue.take()
+    if (next === undefined) return
+    this.set({ queued: this.queue.list })
+    this.postText(next.text, next.files)
+  }
+
+  private postText(text: string, files: ReadonlyArray<FileUIPart>): void {
+    this.post({
+      id: newId(),
+      role: "user",
+      parts: [...files, ...(text === "" ? [] : [{ type: "text" as const, text }])]
+    })
+  }
+
   private post(message: ChatMessage): void {
     const { id, parts, role } = message
     const isShown = this.chat.messages.some((other) => other.id === id)
@@ -230,7 +267,7 @@ export class Conversation {
           load: "ready",
           isPolling: this.state.isPolling && thread.isRunning
         })
-        if (!thread.isRunning) return
+        if (!thread.isRunning) return this.sendNext()
         this.wasStreamed = false
         await this.chat.resumeStream()
         if (signal.aborted || this.wasStreamed || this.chat.error instanceof NoStream) return

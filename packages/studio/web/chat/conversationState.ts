@@ -1,5 +1,6 @@
 /** What is known of a conversation besides its messages. */
 import { RequestFailed } from "../shared/api.ts"
+import type { QueuedMessage } from "./queue.ts"
 
 /** What went wrong, and where an operator finds it. */
 export interface Problem {
@@ -34,6 +35,8 @@ export interface State {
   readonly isStopping: boolean
   /** A run goes on that this tab has no stream for: it asks from time to time. */
   readonly isPolling: boolean
+  /** Messages that are sent when the agent is done. */
+  readonly queued: ReadonlyArray<QueuedMessage>
   /** The id of a message that the server did not take. */
   readonly unsent: string | undefined
   readonly problem: Problem | undefined
@@ -47,6 +50,7 @@ export const initial: State = {
   isOffline: false,
   isStopping: false,
   isPolling: false,
+  queued: [],
   unsent: undefined,
   problem: undefined,
   trouble: undefined

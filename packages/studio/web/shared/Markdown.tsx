@@ -52,11 +52,18 @@ const components: Components = {
   ),
   input: ({ checked }) => <input type="checkbox" checked={checked ?? false} disabled aria-label="Done" />,
   // A page has one title: what the model says stands below it.
-  h1: ({ children }) => <h2>{children}</h2>,
-  h2: ({ children }) => <h3>{children}</h3>,
-  h3: ({ children }) => <h4>{children}</h4>,
-  h4: ({ children }) => <h5>{children}</h5>,
-  h5: ({ children }) => <h6>{children}</h6>
+  h1: ({ children }) => <h2 dir="auto">{children}</h2>,
+  h2: ({ children }) => <h3 dir="auto">{children}</h3>,
+  h3: ({ children }) => <h4 dir="auto">{children}</h4>,
+  h4: ({ children }) => <h5 dir="auto">{children}</h5>,
+  h5: ({ children }) => <h6 dir="auto">{children}</h6>,
+  // Each part of a text has a direction of its own.
+  p: ({ children }) => <p dir="auto">{children}</p>,
+  ul: ({ children, className }) => <ul dir="auto" className={className}>{children}</ul>,
+  ol: ({ children, className, start }) => <ol dir="auto" className={className} start={start}>{children}</ol>,
+  blockquote: ({ children }) => <blockquote dir="auto">{children}</blockquote>,
+  th: ({ children, style }) => <th dir="auto" style={style}>{children}</th>,
+  td: ({ children, style }) => <td dir="auto" style={style}>{children}</td>
 }
 
 const plugins = [remarkGfm]

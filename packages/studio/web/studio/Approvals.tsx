@@ -1,5 +1,5 @@
 /** Approvals: the calls that wait for a person, in all runs, with exactly what would be run. */
-import { useId, useState } from "react"
+import { useEffect, useId, useRef, useState } from "react"
 import type { RunInfo } from "@recourse/core/Runs"
 import { Button } from "../shared/Button.tsx"
 import { request } from "../shared/api.ts"
@@ -34,6 +34,13 @@ export const ApprovalCard = ({ call, equals = 0, isInInbox = false, onDecided, r
   const [isSent, setSent] = useState(false)
   const field = useId()
   const { argumentsHash, callId } = call
+  const card = useRef<HTMLElement>(null)
+  useEffect(() => {
+    // The list of waiting calls is short: a form that opens in it is brought into sight, with its buttons.
+    if (mode === "ask") return
+    card.current?.scrollIntoView({ block: "nearest" })
+    card.current?.querySelector<HTMLElement>(".field")?.focus({ preventScroll: true })
+  }, [mode])
   const send = async (decision: object): Promise<void> => {
     setSent(true)
     setProblem(undefined)
@@ -54,7 +61,7 @@ export const ApprovalCard = ({ call, equals = 0, isInInbox = false, onDecided, r
     }
   }
   return (
-    <article className="approval" aria-label={`${call.tool} waits`}>
+    <article ref={card} className="approval" aria-label={`${call.tool} waits`}>
       <header>
         <h3>{call.tool}</h3>
         <span className="chip warn">{call.code === "approval_expired" ? "the approval came too late" : "waits"}</span>
@@ -75,7 +82,7 @@ export const ApprovalCard = ({ call, equals = 0, isInInbox = false, onDecided, r
           with the same arguments. Are all of them wanted?
         </p>
       )}
-      {call.reasons.length === 0 ? null : <p>{call.reasons.join("; ")}</p>}
+      {call.reasons.length === 0 ? null : <p dir="auto">{call.reasons.join("; ")}</p>}
       {call.fixedBy === undefined ? null : <p>The arguments are those of a repair by {call.fixedBy}.</p>}
       {mode === "edit"
         ? (
@@ -105,6 +112,7 @@ export const ApprovalCard = ({ call, equals = 0, isInInbox = false, onDecided, r
               id={field}
               className="field"
               aria-label="Why not? The model reads this."
+              dir="auto"
               value={text}
               onChange={(event) => setText(event.target.value)}
             />

@@ -17,7 +17,7 @@ export const Decisions = ({ decisions, from, onSelect }: Props) =>
           <li key={number}>
             <span className="when">{duration(at - from)}</span>
             <span className={`chip ${kind}`}>{kind}</span>
-            <span className="why">{text}</span>
+            <span className="why" dir="auto">{text}</span>
             {spanId === undefined
               ? null
               : <button type="button" className="link" onClick={() => onSelect(spanId)}>Show step</button>}

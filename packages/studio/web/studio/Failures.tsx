@@ -40,7 +40,7 @@ export const FailureCard = ({ failure, from, heading: Heading }: Props) => (
                 {audience === "model" && failure.endedRun ? "The run ended: no model reads of it." : none}
               </p>
             )
-            : <p tabIndex={0}>{failure[audience]}</p>}
+            : <p tabIndex={0} dir="auto">{failure[audience]}</p>}
         </div>
       ))}
     </div>

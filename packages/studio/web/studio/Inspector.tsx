@@ -53,7 +53,7 @@ export const Inspector = ({ now, onClose, span, timeline }: Props) => {
       {decisions.length === 0 ? null : (
         <section aria-label="Why">
           <h4>Why</h4>
-          <ul className="whys">{decisions.map(({ number, text }) => <li key={number}>{text}</li>)}</ul>
+          <ul className="whys">{decisions.map(({ number, text }) => <li key={number} dir="auto">{text}</li>)}</ul>
         </section>
       )}
       {failures.map((failure) => <FailureCard key={failure.number} failure={failure} from={from} heading="h4" />)}

@@ -18,7 +18,7 @@ const PartText = ({ part }: { readonly part: Part }) => {
   switch (part.type) {
     case "text":
     case "reasoning":
-      return <p>{part.text}</p>
+      return <p dir="auto">{part.text}</p>
     case "tool-call":
       return (
         <p>
@@ -48,7 +48,7 @@ const MessageText = ({ isNew, message }: { readonly isNew: boolean; readonly mes
     </span>
     <div className="parts">
       {typeof message.content === "string"
-        ? <p>{message.content}</p>
+        ? <p dir="auto">{message.content}</p>
         : (message.content as ReadonlyArray<Part>).map((part, index) => <PartText key={index} part={part} />)}
     </div>
   </li>

@@ -13,7 +13,7 @@ export const Text = ({ label, value }: { readonly label: string; readonly value:
   return (
     <div className="text">
       <h4>{label}</h4>
-      <pre tabIndex={0} role="region" aria-label={label}>{isCut ? `${text.slice(0, most)}…` : text}</pre>
+      <pre tabIndex={0} dir="auto" role="region" aria-label={label}>{isCut ? `${text.slice(0, most)}…` : text}</pre>
       {isCut
         ? (
           <Button size="small" onClick={() => setWhole(true)}>
