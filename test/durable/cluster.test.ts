@@ -1,18 +1,15 @@
 /** Durable runs over effect's cluster: in one process, and in several over HTTP with their messages in PostgreSQL. */
-import { NodeClusterHttp } from "@effect/platform-node"
-import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import * as Cluster from "@recourse/durable/Cluster"
 import { ScriptedModel } from "@recourse/testing"
 import * as Certify from "@recourse/testing/Certify"
-import { Context, Cron, Effect, Layer, Option, Redacted, Schema } from "effect"
-import { RunnerAddress, TestRunner } from "effect/cluster"
-import { Reactivity } from "effect/reactivity"
-import { SqlClient } from "effect/sql"
-import { createServer } from "node:net"
+import { Context, Cron, Effect, Layer, Schema } from "effect"
+import { TestRunner } from "effect/cluster"
+import { type SqlAddress, sqlLayer } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
+import { clusterPlace } from "./clusterPlace.ts"
 
 const Pay = Tool.make("pay", {
   success: Schema.String,
@@ -67,50 +64,19 @@ describe("a cluster of one process", () => {
   }, 60_000)
 })
 
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer()
-    server.on("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
-    })
-  })
-
 /** A process: with agents it executes runs, and without it starts, decides and cancels. */
 const processOf = Effect.fnUntraced(function*(
-  { schema, url }: { readonly schema: string; readonly url: string },
+  address: SqlAddress,
   agents: ReadonlyArray<Durable.Any> | undefined
 ) {
-  const port = yield* Effect.promise(freePort)
-  const sql = Layer.effect(
-    SqlClient.SqlClient,
-    // The client of this version does not say its driver, which the locks of shards look for.
-    Effect.map(
-      PgClient.make({ url: Redacted.make(url), maxConnections: 8, startupOptions: `-c search_path=${schema}` }),
-      (client): SqlClient.SqlClient => Object.assign(client, { driver: "pg" })
-    )
-  ).pipe(Layer.provide(Reactivity.layer))
-  const shardingConfig = {
-    shardsPerGroup: 8,
-    refreshAssignmentsInterval: "200 millis",
-    entityMessagePollInterval: "200 millis",
-    runnerAddress: agents === undefined ? Option.none() : Option.some(RunnerAddress.make("127.0.0.1", port))
-  } as const
-  const sharding = NodeClusterHttp.layer({
-    transport: "http",
-    storage: "sql",
-    clientOnly: (agents === undefined) as false,
-    shardingConfig
-  })
+  const sharding = clusterPlace(address, agents === undefined ? "client" : "runner")
   // Rows without NOTIFY: what is heard comes by messages.
   const rows = Layer.effect(
     RunStore.RunStore,
     Effect.map(RunStore.RunStore, (store) => ({ ...store, listen: () => Effect.void }))
-  ).pipe(Layer.provide(RunStore.layerSql()))
+  ).pipe(Layer.provide(RunStore.layerSql()), Layer.provide(sqlLayer(address)))
   const store = (agents === undefined ? Cluster.layerClient : Cluster.layer({ sweep: "1 minute" })).pipe(
-    Layer.provide([rows, sharding]),
-    Layer.provide(sql)
+    Layer.provide([rows, sharding])
   )
   const layer = agents === undefined
     ? Durable.layerClient([Payer, Sleeper], { poll })
@@ -122,12 +88,11 @@ describe("a cluster of several processes", () => {
   for (const { name, open } of sqlDatabases.filter(({ isShared, name }) => isShared && name.startsWith("PostgreSQL"))) {
     it(`hears of starts, decisions and cancellations by messages: ${name}`, async () => {
       const { address, close } = await open()
-      const place = address as { readonly schema: string; readonly url: string }
       await Effect.runPromise(Effect.scoped(
         Effect.gen(function*() {
-          yield* processOf(place, [Payer, Sleeper])
-          yield* processOf(place, [Payer, Sleeper])
-          const runs = yield* processOf(place, undefined)
+          yield* processOf(address, [Payer, Sleeper])
+          yield* processOf(address, [Payer, Sleeper])
+          const runs = yield* processOf(address, undefined)
           const within = Effect.provideService(Runs.Runs, runs)
           const until = (runId: string, status: Runs.Status) =>
             Effect.repeat(Effect.delay(runs.get(runId), "10 millis"), { until: (run) => run.status === status })

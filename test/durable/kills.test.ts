@@ -5,6 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Runs } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
+import * as Cluster from "@recourse/durable/Cluster"
 import { Effect, Layer, Stream } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -15,6 +16,7 @@ import { bundled } from "../support/bundled.ts"
 import type { SqlAddress } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
 import { type Deed, notesOf, office, stores } from "./chief.ts"
+import { clusterPlace } from "./clusterPlace.ts"
 import { laws } from "./laws.ts"
 import { spansOf, tracing } from "./spans.ts"
 
@@ -124,10 +126,18 @@ describe("a durable run whose process is killed with SIGKILL", () => {
 })
 
 describe("durable runs shared by three processes", () => {
-  for (const { name, open } of supported) {
+  const hosts = [
+    ...supported.map(({ name, open }) => ({ name, open, isCluster: false })),
+    ...supported.filter(({ name }) => name.startsWith("PostgreSQL")).map(({ name, open }) => ({
+      name: `${name}, placed by a cluster`,
+      open,
+      isCluster: true
+    }))
+  ]
+  for (const { isCluster, name, open } of hosts) {
     it(`all end, whoever is killed or stopped: ${name}`, () =>
       within(open, async (address, effects) => {
-        const options = { prefix: "shared", lease: 2500, pause: 60 }
+        const options = { prefix: "shared", lease: 2500, pause: 60, isCluster }
         const start = (): ChildProcess => child(address, effects, options)
         /** Processes are slow to start: one is killed only when the others are at work. */
         const ready = (process: ChildProcess): Promise<void> =>
@@ -135,8 +145,13 @@ describe("durable runs shared by three processes", () => {
         const processes = [start(), start(), start()]
         await Promise.all(processes.map(ready))
         const { Chief } = office(effects, nothing, 1)
+        const rows = stores(address, "shared", nothing)
+        const placed = Cluster.layerClient.pipe(
+          Layer.provideMerge(rows),
+          Layer.provide(clusterPlace(address, "client"))
+        )
         const client = Durable.layerClient([Chief], { poll: 200 }).pipe(
-          Layer.provideMerge(stores(address, "shared", nothing))
+          Layer.provideMerge(isCluster ? placed : rows)
         )
         const ids = Array.from({ length: runs }, (_, n) => `run-${n}`)
         const over = { isOver: false }

@@ -5,7 +5,8 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-const freePort = (): Promise<number> =>
+/** A port that no server has. */
+export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer()
     server.on("error", reject)

@@ -4,9 +4,11 @@
  */
 import { NodeRuntime } from "@effect/platform-node"
 import { Durable } from "@recourse/durable"
+import * as Cluster from "@recourse/durable/Cluster"
 import { Effect, Layer } from "effect"
 import type { SqlAddress } from "../support/connections.ts"
 import { office, stores } from "./chief.ts"
+import { clusterPlace } from "./clusterPlace.ts"
 import { tracing } from "./spans.ts"
 
 interface Options {
@@ -15,12 +17,14 @@ interface Options {
   readonly pause: number
   readonly start?: string
   readonly killAt?: number
+  /** Whether a cluster places its runs. */
+  readonly isCluster?: boolean
   /** A file for its spans. */
   readonly spans?: string
 }
 
 const [address, effects, options] = process.argv.slice(2) as [string, string, string]
-const { killAt, lease, pause, prefix, spans, start } = JSON.parse(options) as Options
+const { isCluster = false, killAt, lease, pause, prefix, spans, start } = JSON.parse(options) as Options
 
 let moments = 0
 const moment = (): void => {
@@ -28,8 +32,14 @@ const moment = (): void => {
 }
 
 const { Chief, model } = office(effects, moment, pause)
+const place = JSON.parse(address) as SqlAddress
+const rows = stores(place, prefix, moment)
+const placed = Cluster.layer({ sweep: "1 second" }).pipe(
+  Layer.provideMerge(rows),
+  Layer.provide(clusterPlace(place, "runner"))
+)
 const runners = Durable.layer([Chief], { lease, poll: Math.min(200, lease / 5) }).pipe(
-  Layer.provide([stores(JSON.parse(address) as SqlAddress, prefix, moment), model])
+  Layer.provide([isCluster ? placed : rows, model])
 )
 
 const program = start === undefined

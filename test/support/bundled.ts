@@ -19,7 +19,9 @@ const build = (program: string): string => {
     // Finds its WebAssembly beside itself.
     external: ["@electric-sql/*"],
     // Drivers are written for CommonJS.
-    banner: { js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);` }
+    banner: {
+      js: `import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);`
+    }
   })
   const file = join(folder, `${basename(program, ".ts")}.mjs`)
   mkdirSync(folder, { recursive: true })
