@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Agent, Audit, Recovery, Tool } from "@recourse/core"
 import { FaultPlan, Faults, FaultSuite, Laws, ScriptedModel, Simulation, Subject } from "@recourse/testing"
 import { Effect, Exit, Layer } from "effect"
-import { subject } from "./travel.ts"
+import { asking, nested, subject } from "./travel.ts"
 
 it.effect("keeps the laws under faults of each callback", () =>
   Effect.gen(function*() {
@@ -16,6 +16,53 @@ it.effect("keeps the laws under faults of each callback", () =>
       FaultPlan.callbackFaults.filter((type) => type !== "callback_fails").toSorted()
     )
     assert.deepStrictEqual(missed.filter(({ fault }) => fault.startsWith("callback_")), [])
+  }))
+
+const faults = FaultPlan.CallbackFault.members.map(({ fields }) => ({ type: fields.type.literal }))
+
+/** Plans in which each callback has each fault: runs that fail behind their writes, and a write without an answer. */
+const plans: ReadonlyArray<FaultPlan.FaultPlan> = faults.flatMap((fault) => [
+  ...["book", "charge"].map((tool) =>
+    FaultPlan.make([
+      FaultPlan.onTool("charge", { type: "invalid_result" }, { from: 2 }),
+      FaultPlan.onModel({ type: "model_error", reason: "AuthenticationError" }, { from: 3, times: 9 }),
+      FaultPlan.onCompensate(tool, fault)
+    ])
+  ),
+  FaultPlan.make([FaultPlan.onTool("book", { type: "defect" }), FaultPlan.onReconcile("book", fault)]),
+  ...[1, 2, 3].map((from) => FaultPlan.make([FaultPlan.onAudit(fault, { from })]))
+])
+
+for (
+  const [name, one] of Object.entries({ "over pauses for a person": asking, "of an agent that is a tool": nested })
+) {
+  it.effect(`keeps the laws under faults of callbacks ${name}`, () =>
+    Effect.gen(function*() {
+      const scenario = one.scenarios["default"]!
+      const faultless: Simulation.Observation = yield* Simulation.run(one as typeof asking, scenario)
+      const injected = new Set<string>()
+      for (const plan of plans) {
+        const plain = yield* Simulation.run(one as typeof asking, scenario, { plan, secret: "planted" })
+        const streamed = yield* Simulation.run(one as typeof asking, scenario, {
+          plan,
+          secret: "planted",
+          streaming: true
+        })
+        for (const fault of plain.injected) injected.add(`${fault.tool} ${fault.callback} ${fault.type}`)
+        const trial = { subject: one, secret: "planted", faultless, plain, again: plain, streamed }
+        const broken = Object.values(Laws.all).flatMap((law) =>
+          law({ ...trial, interrupted: plain, reordered: plain } as unknown as Laws.Trial)
+        )
+        assert.deepStrictEqual(broken, [], FaultPlan.print(plan))
+      }
+      assert.isAtLeast([...injected].filter((one) => one.includes("callback_")).length, 3 * faults.length)
+    }))
+}
+
+it.effect("takes a compensation behind a pause for no repetition", () =>
+  Effect.gen(function*() {
+    const { interrupted } = yield* Laws.check(asking, { runs: 1, interruptions: 60 })
+    assert.isAbove(interrupted, 40)
   }))
 
 it.effect("reports a callback that no run calls as missed", () =>
@@ -90,7 +137,7 @@ describe("a plan", () => {
 
   it.effect("has each result announced behind an audit that fails", () =>
     Effect.gen(function*() {
-      for (const { type } of FaultPlan.CallbackFault.members.map(({ fields }) => ({ type: fields.type.literal }))) {
+      for (const { type } of faults) {
         const run = yield* Simulation.run(subject, subject.scenarios["default"]!, {
           plan: FaultPlan.make([FaultPlan.onAudit({ type })])
         })

@@ -59,21 +59,56 @@ export const agent = Agent.make("travel", {
   defaults: { onError: Recovery.standard }
 })
 
+const steps = ScriptedModel.steps([
+  ScriptedModel.call("book", { seat: "7" }),
+  ScriptedModel.calls([
+    { name: "charge", params: { euros: 20 } },
+    { name: "charge", params: { euros: 200 } }
+  ]),
+  ScriptedModel.text("Booked.")
+])
+
+const desk = ScriptedModel.steps([
+  ScriptedModel.call("ask_travel", { input: "Book seat 7" }),
+  ScriptedModel.text("Booked.")
+])
+
 export const subject = Subject.make({
   agent,
   tools: [Book, Charge],
   budget,
+  scenarios: { default: { input: "Book seat 7", model: steps } }
+})
+
+/** A person is asked about each call, so that runs pause between their writes. */
+export const asking = Subject.make({
+  agent: Agent.make("asking", {
+    tools: [Book, Charge],
+    policies: [Policy.make("ask", () => Policy.requireApproval("it costs money"), { asks: true })],
+    compensation: { after: ["failure", "interruption"] },
+    budget,
+    defaults: { onError: Recovery.standard }
+  }),
+  tools: [Book, Charge],
+  budget,
+  scenarios: { default: { input: "Book seat 7", model: steps } }
+})
+
+/** The agent is a tool of another one, which compensates, too. */
+export const nested = Subject.make({
+  agent: Agent.make("desk", {
+    instructions: "desk",
+    tools: [agent.pipe(Agent.asTool("ask_travel", { description: "Books" }))],
+    compensation: {},
+    budget: { turns: 9, duration: "90 seconds" },
+    defaults: { onError: Recovery.standard }
+  }),
+  tools: [Book, Charge],
+  budget: { duration: "90 seconds" },
   scenarios: {
     default: {
       input: "Book seat 7",
-      model: ScriptedModel.steps([
-        ScriptedModel.call("book", { seat: "7" }),
-        ScriptedModel.calls([
-          { name: "charge", params: { euros: 20 } },
-          { name: "charge", params: { euros: 200 } }
-        ]),
-        ScriptedModel.text("Booked.")
-      ])
+      model: (request, index) => (request.prompt.content[0]?.role === "system" ? desk : steps)(request, index)
     }
   }
 })

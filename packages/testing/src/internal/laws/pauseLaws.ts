@@ -81,7 +81,9 @@ export const pauseLaws = {
       const done = run.events.slice(0, pausedAt).filter((event) => event._tag === "ToolResult")
       const again = done.filter((event) =>
         run.executions.some((execution) => execution.after >= pausedAt && isAbout(event, execution)) ||
-        run.events.slice(pausedAt).some((later) => "callId" in later && isAbout(event, later))
+        run.events.slice(pausedAt).some((later) =>
+          "callId" in later && later._tag !== "ToolCompensated" && isAbout(event, later)
+        )
       )
       const before = snapshot.executed as unknown as ReadonlyArray<RunRecord.ExecutedCall>
       // What an agent does that is a tool may go on behind the pause.
