@@ -35,10 +35,13 @@ export const longRuns: ByForm<Times> = {
 
 /** Of a whole stack: what it runs is compiled late. */
 export const deepRuns: ByForm<Times> = {
-  full: { warmUp: 1_800, budget: 600, atLeast: 5 },
+  full: { warmUp: 3_000, budget: 700, atLeast: 5 },
   quick: { warmUp: 800, budget: 400, atLeast: 5 },
   check: once
 }
 
 /** How many processes measure each contestant. */
 export const fewRounds: ByForm<number> = { full: 3, quick: 1, check: 1 }
+
+/** Fewer, because each has a long warm-up. */
+export const deepRounds: ByForm<number> = { full: 2, quick: 1, check: 1 }

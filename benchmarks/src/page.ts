@@ -56,10 +56,14 @@ class Measured {
   judged(aim: Aim, peers: ReadonlyArray<ContestantName>): Judged | undefined {
     switch (aim.kind) {
       case "faster": {
-        const ratios = peers.flatMap((peer) => this.ratio(peer) ?? [])
+        const ratios = (aim.than === undefined ? peers : [aim.than]).flatMap((peer) => this.ratio(peer) ?? [])
         if (ratios.length === 0) return undefined
         const is = Math.min(...ratios)
-        return { text: `${aim.times}× that of the best peer`, is, reached: is >= aim.times }
+        return {
+          text: `${aim.times}× that of ${aim.than === undefined ? "the best peer" : `the ${aim.than}`}`,
+          is,
+          reached: is >= aim.times
+        }
       }
       case "atMost": {
         const [own, other] = [this.recourse, this.of(aim.of ?? "recourse", aim.row ?? this.row)]

@@ -8,7 +8,7 @@ export const workload: Workload = {
   cases: always([1]),
   metrics: [{ name: "run", unit: "µs" }],
   // Small differences need more measurements.
-  rounds: { full: 7, quick: 3, check: 1 },
+  rounds: { full: 5, quick: 3, check: 1 },
   measure: async ({ form, load }) => {
     const { checked, task } = counted({ turns: oneCall }, { executions: 1, text: "It is 42." })
     const run = await (await load()).prepare(task)

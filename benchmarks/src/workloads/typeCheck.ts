@@ -28,7 +28,7 @@ export const workload: Workload = {
     const folder = `${results}types-${name.replace(/\W/g, "")}`
     const cost = (tools: number) => {
       const costs = Array.from(
-        { length: form === "full" ? 3 : 1 },
+        { length: form === "full" ? 2 : 1 },
         () => compile(folder, sourceOf(name, tools), tsconfig)
       )
       return { seconds: median(costs.map(({ seconds }) => seconds)), instantiations: costs[0]!.instantiations }

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { LanguageModel, Tool, Toolkit } from "effect/ai"
 import type { HttpBody, HttpClientRequest } from "effect/http"
+import type { OpenAiCompatible } from "@recourse/openai-compatible"
 import { answering } from "./Harness.ts"
 
 const reply = { body: JSON.stringify({ choices: [{ message: { content: "fine" }, finish_reason: "stop" }] }) }
@@ -62,6 +63,35 @@ describe("the definitions of a request", () => {
         (tools as ReadonlyArray<{ readonly function: { readonly description: string } }>)[0]!.function.description
       assert.strictEqual(described((yield* ask(find(schema, "One"))).tools), "One")
       assert.strictEqual(described((yield* ask(find(schema, "Two"))).tools), "Two")
+    }))
+})
+
+describe("the body of a request", () => {
+  const body = (settings: Partial<OpenAiCompatible.Options>) =>
+    Effect.gen(function*() {
+      const seen: Array<HttpClientRequest.HttpClientRequest> = []
+      yield* LanguageModel.generateText({
+        prompt: "Hello",
+        toolkit: Toolkit.make(find(Schema.Struct({ name: Schema.String }), `a "quoted" \\ \ud800 name`)),
+        disableToolCallResolution: true
+      }).pipe(Effect.provide(answering(reply, settings, seen)))
+      return bodyOf(seen[0]!) as Readonly<Record<string, unknown>>
+    })
+
+  it.effect("has each tool beside all other fields, as well-formed JSON", () =>
+    Effect.gen(function*() {
+      const { messages, tools, ...rest } = yield* body({ temperature: 0, body: { user: "ada" } })
+      assert.deepStrictEqual(rest, { model: "m", tool_choice: "auto", temperature: 0, user: "ada" })
+      assert.lengthOf(messages as ReadonlyArray<unknown>, 1)
+      const [tool] = tools as ReadonlyArray<{ readonly function: { readonly description: string } }>
+      assert.strictEqual(tool?.function.description, `a "quoted" \\ \ufffd name`)
+    }))
+
+  it.effect("has the tools that the settings name in place of the offered ones", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual((yield* body({ body: { tools: [{ type: "web_search" }] } }))["tools"], [{
+        type: "web_search"
+      }])
     }))
 })
 

@@ -36,7 +36,7 @@ export interface Answered<A> {
 }
 
 /** Sends a request in one of the ways of `Connection`. */
-type Run<A, R> = (body: unknown, connection: Connection.Options) => Effect.Effect<A, AiError.AiErrorReason, R>
+type Run<A, R> = (body: string, connection: Connection.Options) => Effect.Effect<A, AiError.AiErrorReason, R>
 
 /** Makes the exchange of one request. */
 export const make = (options: Options) => {

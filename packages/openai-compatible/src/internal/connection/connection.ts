@@ -15,7 +15,6 @@ import * as Scope from "effect/Scope"
 import * as IdleTimeout from "@recourse/core/IdleTimeout"
 import * as TransportRetry from "@recourse/core/TransportRetry"
 import * as Body from "./body.ts"
-import * as WellFormed from "../request/wellFormed.ts"
 import type { Target } from "./target.ts"
 
 interface Head {
@@ -86,12 +85,8 @@ const emptyRequest = ({ headers, url }: Target, accept: string): HttpClientReque
   return request
 }
 
-const makeRequest = (target: Target, body: unknown, accept: string): HttpClientRequest.HttpClientRequest =>
-  HttpClientRequest.bodyText(
-    emptyRequest(target, accept),
-    WellFormed.stringify(body) ?? "null",
-    "application/json"
-  )
+const makeRequest = (target: Target, body: string, accept: string): HttpClientRequest.HttpClientRequest =>
+  HttpClientRequest.bodyText(emptyRequest(target, accept), body, "application/json")
 
 /** The body as text. What breaks it is a connection error, so that a whole attempt can be made again. */
 const receive = (
@@ -213,7 +208,7 @@ const withoutRedirects = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<
 
 /** One attempt: the request, and what is made of its answer within the same limits. */
 const attempt = <A, E, R>(
-  body: unknown,
+  body: string,
   accept: string,
   options: Options,
   read: (response: HttpClientResponse.HttpClientResponse, limits: IdleTimeout.IdleTimeout) => Effect.Effect<A, E, R>
@@ -243,7 +238,7 @@ export const read = (path: string, options: Omit<Options, "retry">): Effect.Effe
   })
 
 /** Sends a request and waits for the whole answer, whatever its status. */
-export const send = (body: unknown, options: Options): Effect.Effect<Received, AiError.AiErrorReason> =>
+export const send = (body: string, options: Options): Effect.Effect<Received, AiError.AiErrorReason> =>
   withRetry(
     attempt(body, "application/json", options, (response, limits) => receive(response, options.maxBodySize, limits)),
     options
@@ -251,7 +246,7 @@ export const send = (body: unknown, options: Options): Effect.Effect<Received, A
 
 /** Sends a request for a stream. A failed answer, or one that is not a stream, is received whole. */
 export const stream = (
-  body: unknown,
+  body: string,
   options: Options
 ): Effect.Effect<Received | Opened, AiError.AiErrorReason, Scope.Scope> =>
   withRetry(

@@ -9,6 +9,7 @@ import type { Quirks } from "../../Quirks.ts"
 import type { Settings } from "../../Settings.ts"
 import { instruct, type Message, toMessages } from "./messages.ts"
 import { describe, type Described, toolChoice } from "./toolDefinitions.ts"
+import * as WellFormed from "./wellFormed.ts"
 
 type Options = Pick<LanguageModel.ProviderOptions, "prompt" | "tools" | "toolChoice" | "responseFormat">
 
@@ -31,8 +32,8 @@ const tooManyTools = (offered: number, most: number): AiError.InvalidRequestErro
     description: "The request was not sent"
   })
 
-/** The body, or the reason why there is none. A field that is `undefined` is none in JSON. */
-export const make = (options: Options, target: Target): Result.Result<Json, AiError.AiErrorReason> => {
+/** The body as JSON, or the reason why there is none. A field that is `undefined` is none in JSON. */
+export const make = (options: Options, target: Target): Result.Result<string, AiError.AiErrorReason> => {
   const { quirks, server } = target
   const described: Array<Described> = []
   for (const tool of options.tools) {
@@ -49,10 +50,20 @@ export const make = (options: Options, target: Target): Result.Result<Json, AiEr
   const messages = toMessages(options.prompt, { quirks, server, inline })
   return Result.isFailure(messages)
     ? Result.fail(messages.failure)
-    : Result.succeed(bodyOf(options, target, described, format.success, messages.success))
+    : Result.succeed(print(
+      fieldsOf(options, target, described, format.success, messages.success),
+      inline || Object.hasOwn(target.settings.body ?? {}, "tools") ? [] : described
+    ))
 }
 
-const bodyOf = (
+/** Tools are the larger part of most requests, and the same in each one: their text is put in as it was made once. */
+const print = (fields: Json, tools: ReadonlyArray<Described>): string => {
+  const text = WellFormed.stringify(fields) ?? "null"
+  return tools.length === 0 ? text : `${text.slice(0, -1)},"tools":[${tools.map(({ entry }) => entry).join(",")}]}`
+}
+
+/** All fields but the tools. */
+const fieldsOf = (
   options: Options,
   target: Target,
   described: ReadonlyArray<Described>,
@@ -71,7 +82,6 @@ const bodyOf = (
     model: target.model,
     messages: instruct(messages, instructions, quirks),
     ...(inline || described.length === 0 ? undefined : {
-      tools: described.map(({ entry }) => entry),
       tool_choice: toolChoice(options.toolChoice, quirks),
       parallel_tool_calls: quirks.parallelToolCalls ? settings.parallelToolCalls : undefined
     }),

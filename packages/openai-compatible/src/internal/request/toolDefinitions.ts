@@ -6,15 +6,16 @@ import * as Tool from "effect/ai/Tool"
 import * as Result from "effect/Result"
 import type * as InlineTools from "./inlineTools.ts"
 import type { Quirks } from "../../Quirks.ts"
+import * as WellFormed from "./wellFormed.ts"
 
 export interface Definition extends InlineTools.Description {
   readonly strict: true | undefined
 }
 
-/** A tool as it is described in a prompt, and as an entry of the field `tools`. */
+/** A tool as it is described in a prompt, and the JSON of its entry in the field `tools`. */
 export interface Described {
   readonly description: InlineTools.Description
-  readonly entry: { readonly type: "function"; readonly function: Definition }
+  readonly entry: string
 }
 
 /** The descriptions by definition object: they depend on the definition alone, and each request of a run describes all tools. */
@@ -27,7 +28,7 @@ export const describe = (tool: Tool.Any): Result.Result<Described, AiError.AiErr
   return Result.map(define(tool), ({ strict, ...description }) => {
     const described: Described = {
       description,
-      entry: { type: "function", function: { ...description, strict } }
+      entry: WellFormed.stringify({ type: "function", function: { ...description, strict } })!
     }
     descriptions.set(tool, described)
     return described
