@@ -1,6 +1,6 @@
 /**
  * Certificates for hosts and logs of durable runs: whoever writes a `RunStore` of their own, for another database or engine, proves it with the laws that
- * those of `@recourse/durable` keep. It needs `@recourse/durable`.
+ * those of `@recourse/durable` keep.
  */
 import * as RunStore from "@recourse/durable/RunStore"
 import { Effect, type Layer, Random } from "effect"
