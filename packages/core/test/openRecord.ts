@@ -11,8 +11,10 @@ const states = ["attempts", "outcome", "recovering", "admission", "claiming", "r
 /** Gives a record a property for each field of its states. A shared state becomes the record's own when a test writes it. */
 export const open = <A>(closed: A): A => {
   const record = closed as States
-  if (Object.hasOwn(record, "executed")) return closed
+  if (Object.hasOwn(record, "closedBy")) return closed
   for (const state of states) {
+    // The record itself holds its attempts and its outcome.
+    if (record[state] as unknown === record) continue
     for (const field of Object.keys(record[state]!)) {
       Object.defineProperty(record, field, {
         get: () => record[state]![field],

@@ -16,7 +16,7 @@ import { isWrite, mayBeRepeated } from "./execution.ts"
 import { waitsInAgent } from "./stop.ts"
 import type { AttemptError } from "./attemptError.ts"
 import { type ErrorFields, errorFields, subjectOf, toolName } from "./callSubject.ts"
-import { noteFailure } from "./record/attempts.ts"
+import { noteFailure } from "./record/recovering.ts"
 import { forgetAnswer, noteError } from "./record/outcome.ts"
 import type { CallRecord } from "./record/record.ts"
 import { noteFailedNow } from "./record/replay.ts"
@@ -50,7 +50,7 @@ export const announceAttempt = (attempt: Attempt): Effect.Effect<void> => {
     attempt.announced = "start"
     return Effect.void
   }
-  const { attempts: { lastFailureAt } } = call.record
+  const { recovering: { lastFailureAt } } = call.record
   const now = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
   const delay = lastFailureAt === undefined ? 0 : now - lastFailureAt
   if (number > 1) Telemetry.addSpanEvent(context, "recourse.attempt", { attempt: number, "recourse.delay_ms": delay })

@@ -28,5 +28,5 @@ export const errorFields = (record: CallRecord): ErrorFields => ({
   tool: toolName(record),
   callId: record.callId,
   attempt: record.attempts.countBefore + record.attempts.count,
-  causes: record.attempts.causes
+  causes: record.recovering.causes
 })

@@ -21,7 +21,8 @@ import { type Earlier, type EarlierWait, Failed, Wait } from "./earlier.ts"
 import type { AttemptError } from "./attemptError.ts"
 import { errorFields, toolName } from "./callSubject.ts"
 import { noteRead } from "./readWithin.ts"
-import { noteFailure, noteRequested, startAttempt, useMarks } from "./record/attempts.ts"
+import { noteRequested, startAttempt } from "./record/attempts.ts"
+import { noteFailure, useMarks } from "./record/recovering.ts"
 import { noteError, replayOutcome } from "./record/outcome.ts"
 import type { CallRecord } from "./record/record.ts"
 import { type FailedBefore, keepEarlier, startWait, takeFailedNow } from "./record/replay.ts"
@@ -82,7 +83,7 @@ export const hasFailedBefore = (run: Run | undefined, call: Call): boolean =>
 /** The wait behind the last attempt that an earlier life began, if it did. A short one, which was not recorded, is over. */
 export const waitBefore = (run: Run | undefined, call: Call): EarlierWait | undefined => {
   if (run?.journal === undefined) return undefined
-  const { count, lastFailureAt } = call.record.attempts
+  const { attempts: { count }, recovering: { lastFailureAt } } = call.record
   const { failed, waits } = earlierOf(run.journal, run, call)
   return waits.get(count) ?? (failed.has(count + 1) ? { at: lastFailureAt, until: 0 } : undefined)
 }
@@ -201,7 +202,7 @@ export const failedBefore = (
       const { used } = earlier
       if (used !== undefined) countAgain(run, used)
       earlier.used = undefined
-      const isRetry = record.attempts.count > 0 && !record.attempts.isFix
+      const isRetry = record.attempts.count > 0 && !record.recovering.isFix
       const failure = fails(call, info, failed, reason)
       if (failed.attempt > earlier.talliedUpTo && failed.executed) countAttempt(run, call, isRetry, failure)
       return failure

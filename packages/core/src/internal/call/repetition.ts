@@ -25,9 +25,9 @@ const failureOf = (error: unknown): string | undefined => {
 
 /** Notes that an attempt is made after the last one's failure: as a retry, or with the arguments of a fixer. */
 export const noteRepetition = (record: CallRecord, attempt: number): void => {
-  const last = record.attempts.causes.at(-1)
+  const last = record.recovering.causes.at(-1)
   const failure = last === undefined ? "" : kindOf(last)
-  addRepetition(record, { failure, attempt, isFix: record.attempts.isFix })
+  addRepetition(record, { failure, attempt, isFix: record.recovering.isFix })
 }
 
 /** Whether a level that began after `from` attempts has itself met an error by another attempt. */

@@ -21,10 +21,9 @@ import {
   type TagOf
 } from "../foundation/errorTags.ts"
 import { subjectOf, toolName } from "../call/callSubject.ts"
-import { markFix } from "../call/record/attempts.ts"
 import { noteByFixer } from "../call/record/children.ts"
 import type { CallRecord } from "../call/record/record.ts"
-import { closeCall, noteFixed } from "../call/record/recovering.ts"
+import { closeCall, markFix, noteFixed } from "../call/record/recovering.ts"
 import { isDecided } from "../call/repetition.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { isInterruption } from "../foundation/signal.ts"

@@ -9,7 +9,6 @@ import * as Schedule from "effect/Schedule"
 import { recordWait, waitBefore } from "../call/earlierAttempts.ts"
 import { refuse, withdraw } from "../call/refusal.ts"
 import { subjectOf, toolName } from "../call/callSubject.ts"
-import { payRetry } from "../call/record/attempts.ts"
 import type { RetryProgress } from "../call/retryProgress.ts"
 import { isDecided, isRethrown, isRetriedWithin } from "../call/repetition.ts"
 import { backOff, checkTimes } from "../foundation/backOff.ts"
@@ -20,7 +19,7 @@ import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import type { KnownCall, Misplaced, OnCalls, Tagged } from "../foundation/errorTags.ts"
-import { progressOf } from "../call/record/recovering.ts"
+import { payRetry, progressOf } from "../call/record/recovering.ts"
 
 /**
  * How often and when to try again. `times` are extra attempts, as in `Effect.retry`, counted for the call however often it

@@ -28,7 +28,7 @@ const errorIn = (exit: Exit.Exit<unknown, unknown> | undefined): Cause.Fail<unkn
 /** Whether a level has ended with an error that it has decided about, for the same arguments. */
 const hasDecided = ({ arguments: args, record }: Call, end: LevelEnd): boolean => {
   const failed = errorIn(record.recovering[end])
-  return failed !== undefined && !record.attempts.isRetryPaid && record.attempts.requested?.arguments === args &&
+  return failed !== undefined && !record.recovering.isRetryPaid && record.attempts.requested?.arguments === args &&
     isDecided(record, failed.error)
 }
 

@@ -7,14 +7,14 @@ import * as Telemetry from "../../run/counters.ts"
 import { refuse, withdraw } from "../refusal.ts"
 import { isGivenUp, noteStart } from "../repetition.ts"
 import type { Attempting, Step } from "./attemptState.ts"
-import { useMarks } from "../record/attempts.ts"
+import { useMarks } from "../record/recovering.ts"
 import { use } from "../../run/state/counts.ts"
 
 export const chargeRetry: Step = (attempt, next) => {
   const { call, context, run, tool: { info } } = attempt
   const { record } = call
-  const isRetry = record.attempts.count > 0 && !record.attempts.isFix
-  if (isRetry && !record.attempts.isRetryPaid && isGivenUp(record, call.arguments)) return refuse(call, run)
+  const isRetry = record.attempts.count > 0 && !record.recovering.isFix
+  if (isRetry && !record.recovering.isRetryPaid && isGivenUp(record, call.arguments)) return refuse(call, run)
   noteStart(record)
   const isPaid = useMarks(record)
   if (!isRetry) {

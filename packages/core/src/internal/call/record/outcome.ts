@@ -31,29 +31,12 @@ export interface Outcome {
   readonly position: number | undefined
 }
 
-class State implements Outcome {
-  executed = false
-  happened: Happened = "no"
-  known: Happened = "no"
-  running = 0
-  runningInPlace = 0
-  startedAt = 0
-  answered: Outcome["answered"] = undefined
-  answeredInPlace: Outcome["answeredInPlace"] = undefined
-  lastError: unknown = undefined
-  ended: Outcome["ended"] = undefined
-  isCompensated = false
-  position: Outcome["position"] = undefined
-}
-
 interface Has {
   readonly outcome: Outcome
 }
 
-/** The outcome of a call that has not started. */
-export const newOutcome = (): Outcome => new State()
-
-const own = (record: { readonly outcome: State }): State => record.outcome
+/** The record of the call holds these fields: each call writes them. */
+const own = (record: { readonly outcome: { -readonly [K in keyof Outcome]: Outcome[K] } }) => record.outcome
 
 /** Forgets the end of the last attempt, because another one starts. */
 export const forgetEnd = (record: Has): void => {

@@ -5,11 +5,11 @@ import type { WaitsInAgent } from "../../run/callResult.ts"
 import type { CallLogOf, GateOf } from "../agentGate.ts"
 import type { ToolInfo } from "../toolInfo.ts"
 import { type Admission, type Decided, newAdmission } from "./admission.ts"
-import { type Attempts, newAttempts } from "./attempts.ts"
+import type { Attempts } from "./attempts.ts"
 import { type Children, noChildren } from "./children.ts"
 import { type Claiming, noClaim } from "./claiming.ts"
 import { type Marks, noMarks } from "./marks.ts"
-import { newOutcome, type Outcome } from "./outcome.ts"
+import type { Outcome } from "./outcome.ts"
 import { noRecovery, type Recovering } from "./recovering.ts"
 import { noReplay, type Replay } from "./replay.ts"
 
@@ -69,16 +69,38 @@ export interface Made
   extends Decided, Partial<Pick<CallRecord, "parent" | "around" | "identity" | "gate" | "level" | "waitsFor">>
 {}
 
-class Begun implements CallRecord {
+/** Fields that most calls never write: they are on the prototype of all records, until a record writes its own. */
+const unwritten = {
+  parent: undefined,
+  around: undefined,
+  identity: undefined,
+  countBefore: 0,
+  runningInPlace: 0,
+  answeredInPlace: undefined,
+  startedAt: 0,
+  isCompensated: false,
+  position: undefined
+} satisfies Partial<CallRecord & Attempts & Outcome>
+
+type Own = Omit<CallRecord & Attempts & Outcome, keyof typeof unwritten>
+
+/** A record with its attempts and its outcome, which each call writes: one object for all three. */
+class Layout implements Own {
   readonly callId: string
-  readonly parent: CallRecord["parent"]
-  readonly around: CallRecord["around"]
-  readonly identity: CallRecord["identity"]
   readonly gate: CallRecord["gate"]
   readonly level: CallRecord["level"]
   readonly waitsFor: CallRecord["waitsFor"]
-  readonly attempts = newAttempts()
-  readonly outcome = newOutcome()
+  readonly tool: Attempts["tool"] = undefined
+  readonly count = 0
+  readonly requested: Attempts["requested"] = undefined
+  readonly moment = 0
+  readonly executed = false
+  readonly happened: Outcome["happened"] = "no"
+  readonly known: Outcome["known"] = "no"
+  readonly running = 0
+  readonly answered: Outcome["answered"] = undefined
+  readonly lastError: unknown = undefined
+  readonly ended: Outcome["ended"] = undefined
   readonly recovering = noRecovery
   readonly admission: CallRecord["admission"]
   readonly claiming = noClaim
@@ -88,15 +110,31 @@ class Begun implements CallRecord {
 
   constructor(callId: string, made: Made) {
     this.callId = callId
-    this.parent = made.parent
-    this.around = made.around
-    this.identity = made.identity
     this.gate = made.gate
     this.level = made.level ?? "tool"
     this.waitsFor = made.waitsFor
     this.admission = newAdmission(made)
   }
+
+  get attempts(): Attempts {
+    return this as unknown as Attempts
+  }
+
+  get outcome(): Outcome {
+    return this as unknown as Outcome
+  }
+
+  static {
+    Object.assign(this.prototype, unwritten)
+  }
 }
 
 /** Returns the record of a call of which nothing is known but what it is made with. */
-export const newRecord = (callId: string, made: Made = {}): CallRecord => new Begun(callId, made)
+export const newRecord = (callId: string, made: Made = {}): CallRecord => {
+  const record = new Layout(callId, made) as unknown as { -readonly [K in keyof CallRecord]: CallRecord[K] }
+  const { around, identity, parent } = made
+  if (parent !== undefined) record.parent = parent
+  if (around !== undefined) record.around = around
+  if (identity !== undefined) record.identity = identity
+  return record
+}

@@ -1,5 +1,6 @@
-/** Recovery of a call: what its retries, fixers and levels have decided. A call that succeeds at once has none. */
+/** Recovery of a call: its failures, and what its retries, fixers and levels have decided. A call that succeeds at once has none. */
 import type * as Exit from "effect/Exit"
+import type { FailedAttempt } from "../../../ToolError.ts"
 import type { RetryProgress } from "../retryProgress.ts"
 
 /** A failure that was followed by another attempt, which has the number. `isFix`: with the arguments of a fixer. */
@@ -13,6 +14,14 @@ export interface Repetition {
 export type LevelEnd = "endedInTool" | "endedInAgent"
 
 export interface Recovering {
+  /** The failed attempts. */
+  readonly causes: ReadonlyArray<FailedAttempt>
+  /** When the last one failed, in milliseconds since the epoch. */
+  readonly lastFailureAt: number | undefined
+  /** Set when a fixer answered: the next attempt is the fix's, and no retry. */
+  readonly isFix: boolean
+  /** Set when a `Recovery.retry` makes the next attempt: it has checked all rules, and the retry budget of the process has paid. */
+  readonly isRetryPaid: boolean
   /** How the call ended with its tool's recovery, as its agent's got it. */
   readonly endedInTool: Exit.Exit<unknown, unknown> | undefined
   /** How the call ended with its agent's recovery for its tool, as the one for all tools got it. */
@@ -32,6 +41,10 @@ export interface Recovering {
 }
 
 class State implements Recovering {
+  causes: ReadonlyArray<FailedAttempt> = []
+  lastFailureAt: Recovering["lastFailureAt"] = undefined
+  isFix = false
+  isRetryPaid = false
   endedInTool: Recovering["endedInTool"] = undefined
   endedInAgent: Recovering["endedInAgent"] = undefined
   repetitions: Array<Repetition> | undefined = undefined
@@ -51,6 +64,31 @@ export const noRecovery: Recovering = new State()
 
 const own = (record: { recovering: Recovering }): State =>
   (record.recovering === noRecovery ? record.recovering = new State() : record.recovering) as State
+
+/** Notes the failure of an attempt. */
+export const noteFailure = (record: Has, cause: FailedAttempt, at: number): void => {
+  const state = own(record)
+  state.causes = [...state.causes, cause]
+  state.lastFailureAt = at
+}
+
+/** Notes that the next attempt has the arguments of a fixer. */
+export const markFix = (record: Has): void => {
+  own(record).isFix = true
+}
+
+/** Notes that a `Recovery.retry` makes the next attempt. */
+export const payRetry = (record: Has): void => {
+  own(record).isRetryPaid = true
+}
+
+/** Notes that the next attempt starts, so that the marks of its maker are used. Returns whether its retry was paid. */
+export const useMarks = (record: Has): boolean => {
+  const { isFix, isRetryPaid } = record.recovering
+  if (isFix) own(record).isFix = false
+  if (isRetryPaid) own(record).isRetryPaid = false
+  return isRetryPaid
+}
 
 /** Notes how a level has ended. */
 export const noteLevelEnd = (record: Has, level: LevelEnd, exit: Exit.Exit<unknown, unknown>): void => {
