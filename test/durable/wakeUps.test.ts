@@ -84,8 +84,9 @@ const spans = Effect.fnUntraced(function*(runs: Runs.RunsService) {
   return { queued, decided, cancelled }
 })
 
+/** On a machine without other work it takes 7 to 40 ms. With ten other programs on two cores it takes more, and far less than a poll. */
 const check = (measured: Effect.Success<ReturnType<typeof spans>>) => {
-  for (const [what, span] of Object.entries(measured)) assert.isAtMost(span, 100, `${what}: ${span} ms`)
+  for (const [what, span] of Object.entries(measured)) assert.isAtMost(span, 500, `${what}: ${span} ms`)
 }
 
 describe("a process that polls once in a minute", () => {
@@ -99,7 +100,7 @@ describe("a process that polls once in a minute", () => {
       }
     }
     it(
-      `hears of another process within 100 ms: ${name}`,
+      `hears of another process long before its poll: ${name}`,
       at((address) =>
         Effect.scoped(Effect.gen(function*() {
           yield* runsOf(runner.pipe(Layer.provide(storeOf(address))))

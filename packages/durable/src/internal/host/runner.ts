@@ -1,4 +1,4 @@
-/** Runner: claims runs, lives them, keeps their leases, and leaves them when it stops. */
+/** Runner: takes runs, executes them, renews their leases, and leaves them when it stops. */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -50,7 +50,7 @@ export interface Runner {
 }
 
 /** Starts a runner, which stops with the scope. */
-// oxlint-disable-next-line max-lines-per-function -- one runner: what it polls, lives and stops shares its state
+// oxlint-disable-next-line max-lines-per-function -- one runner: what it polls, executes and stops shares its state
 export const make = Effect.fnUntraced(function*(
   store: Store,
   agents: Versions,
@@ -59,7 +59,7 @@ export const make = Effect.fnUntraced(function*(
   { concurrency, grace, lease, poll }: RunnerOptions
 ): Effect.fn.Return<Runner, never, Scope.Scope> {
   const clock = yield* Clock.Clock
-  // Lives end by `stop`, and not with the scope: they have their grace, and are given back.
+  // Executions end by `stop`, and not with the scope: they have their grace, and are given back.
   const scope = yield* Scope.make()
   const held = new Map<string, Held>()
   const leaseMillis = Duration.toMillis(lease)
@@ -92,24 +92,20 @@ export const make = Effect.fnUntraced(function*(
     Effect.suspend(() => {
       const taken = agents.takes(stored)
       if (taken === undefined) return Effect.void
+      const { epoch, runId } = stored
       let execution: Execution | undefined
       const executing = Effect.onExit(
         Effect.suspend(() => execute(around, taken, stored, (ready) => execution = ready)),
         () =>
           Effect.sync(() => {
-            if (held.get(stored.runId)?.epoch === stored.epoch) held.delete(stored.runId)
+            if (held.get(runId)?.epoch === epoch) held.delete(runId)
             places.settle()
             wake()
           })
       )
       return Effect.map(Effect.forkIn(executing, scope), (fiber) => {
-        held.set(stored.runId, {
-          runId: stored.runId,
-          epoch: stored.epoch,
-          fiber,
-          leave: (why) => execution?.leave(why)
-        })
-        if (fiber.pollUnsafe() !== undefined) held.delete(stored.runId)
+        held.set(runId, { runId, epoch, fiber, leave: (why) => execution?.leave(why) })
+        if (fiber.pollUnsafe() !== undefined) held.delete(runId)
       })
     })
 
@@ -223,9 +219,9 @@ export const make = Effect.fnUntraced(function*(
 
   const stop = Effect.gen(function*() {
     isStopping = true
-    const lives = [...held.values()]
-    if (lives.length === 0) return
-    yield* Effect.ignore(Effect.timeout(Fiber.awaitAll(lives.map(({ fiber }) => fiber)), grace))
+    const executions = [...held.values()]
+    if (executions.length === 0) return
+    yield* Effect.ignore(Effect.timeout(Fiber.awaitAll(executions.map(({ fiber }) => fiber)), grace))
     const left = [...held.values()]
     for (const { leave } of left) leave("stopping")
     yield* Effect.ignore(Effect.timeout(Fiber.awaitAll(left.map(({ fiber }) => fiber)), grace))

@@ -3,6 +3,7 @@
  * shares sessions, or with a client that has no connection to spare.
  */
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as RcRef from "effect/RcRef"
@@ -103,12 +104,15 @@ export const make = Effect.fnUntraced(function*(
     local.tell({ _tag: "Queued" })
     return yield* Effect.forever(Effect.map(Queue.take(queue), ({ payload }) => hear(payload)))
   }))
+  const forever = Effect.andThen(
+    Effect.orDie(Effect.retry(hearing, again)),
+    Effect.logWarning("Durable runs: the client has no connection to spare for LISTEN, so this process only polls")
+  )
   const listening = yield* RcRef.make({
-    acquire: Effect.forkScoped(
-      Effect.andThen(
-        Effect.orDie(Effect.retry(hearing, again)),
-        Effect.logWarning("Durable runs: the client has no connection to spare for LISTEN, so this process only polls")
-      )
+    // A database that does not answer does not hold up a process that stops.
+    acquire: Effect.acquireRelease(
+      Effect.forkDetach(forever),
+      (fiber) => Effect.ignore(Effect.interruptible(Effect.timeout(Fiber.interrupt(fiber), "1 second")))
     )
   })
 
