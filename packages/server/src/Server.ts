@@ -30,6 +30,7 @@ import { completionRoutes } from "./internal/routes/completions.ts"
 import type { AgentCard, Config, Feedback } from "./internal/routes/config.ts"
 import type { OnPageInput } from "./internal/routes/pageInput.ts"
 import { operatorRoutes } from "./internal/routes/operator.ts"
+import { runLogRoutes } from "./internal/routes/runLog.ts"
 import { runRoutes } from "./internal/routes/runRoutes.ts"
 import { threadRoutes } from "./internal/routes/threads.ts"
 import { uiChatRoutes } from "./internal/routes/uiChat.ts"
@@ -210,6 +211,7 @@ export const layer = (
         ...runRoutes(config),
         ...operatorRoutes(config),
         ...outcomeRoutes(config),
+        ...runLogRoutes(config),
         ...threadRoutes(config),
         ...completionRoutes(config)
       ]

@@ -44,6 +44,9 @@ describeInBrowser("accessibility of the studio", ({ page: open, server }) => {
     await row(page, /^call search_flights failure/).click()
     await step(page).waitFor()
     assert.deepStrictEqual(await problemsOf(page), [])
+    await page.getByText("Save", { exact: true }).click()
+    assert.deepStrictEqual(await problemsOf(page), [], "Save")
+    await page.getByText("Save", { exact: true }).click()
     for (const name of ["Decisions", "Failures", "Requests", "Events"]) {
       await tab(page, name).click()
       await page.getByRole("tabpanel", { name: new RegExp(name) }).waitFor()

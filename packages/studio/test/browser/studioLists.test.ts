@@ -1,5 +1,7 @@
 /** The operator's page in a browser: runs are found and counted, calls are checked, and each operator sees what it may do. */
+import { Replay } from "@recourse/testing"
 import { Effect } from "effect"
+import { readFileSync } from "node:fs"
 import type { Page } from "playwright-core"
 import { assert, beforeAll, it } from "vitest"
 import { describeInBrowser } from "../support/browser.ts"
@@ -104,5 +106,29 @@ describeInBrowser("lists of the studio", ({ context, page: open, server }) => {
       const texts = await page.locator(".run-list a").allTextContents()
       return texts.length > 0 && texts.every((text) => /do: (trip|evil)/.test(text))
     })
+  })
+
+  it("have each run to save: its events as a log, and a test that replays them", async () => {
+    const runId = await desk().begin("trip", "sara")
+    await desk().ended(runId)
+    const page = await studio(`#/runs/${runId}`)
+    await page.getByText("Save", { exact: true }).click()
+    const saved = async (name: RegExp) => {
+      const [download] = await Promise.all([page.waitForEvent("download"), page.getByText(name).click()])
+      return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") }
+    }
+    const log = await saved(/as a log/)
+    assert.strictEqual(log.name, `${runId}.jsonl`)
+    const events = await Effect.runPromise(Replay.parseLog(log.text))
+    assert.deepStrictEqual([events[0]?._tag, events.at(-1)?._tag], ["RunStarted", "RunFinished"])
+    const test = await saved(/replays the log/)
+    assert.strictEqual(test.name, `${runId}.test.ts`)
+    assert.include(test.text, `./${runId}.jsonl`)
+    assert.include(test.text, "of agent \"travel\"")
+    await page.setViewportSize({ width: 375, height: 812 })
+    await page.getByText("Save", { exact: true }).click()
+    const box = await page.locator(".menu").boundingBox()
+    assert.isAtLeast(box!.x, 0)
+    assert.isAtMost(box!.x + box!.width, 375)
   })
 })

@@ -1,6 +1,7 @@
 /** Requests to the model: what it is sent, and what of it is new. */
 import { useState } from "react"
-import { seen } from "../shared/exact.ts"
+import { CopyButton } from "../shared/CopyButton.tsx"
+import { exact, seen } from "../shared/exact.ts"
 import type { Message, Request, RunTimeline } from "@recourse/server/RunTimeline"
 import { Button } from "../shared/Button.tsx"
 import { pretty } from "./format.ts"
@@ -66,7 +67,8 @@ export const RequestText = (
       <p className="request-facts">
         Turn {request.turn} of <strong>{request.agent}</strong>, {messages.length} messages, {request.tools.length}{" "}
         tools{request.tools.length === 0 ? "" : `: ${request.tools.join(", ")}`}
-        {request.toolChoice === undefined ? "" : `; choice: ${request.toolChoice}`}
+        {request.toolChoice === undefined ? "" : `; choice: ${request.toolChoice}`}{" "}
+        <CopyButton label="Copy the request" text={exact({ messages, tools: request.tools })} />
       </p>
       {folded === 0
         ? null

@@ -19,6 +19,7 @@ import { ReplayBar } from "./ReplayBar.tsx"
 import { Requests } from "./Requests.tsx"
 import { hrefOf, tell, type Told } from "./route.ts"
 import { useFeed } from "./runFeed.ts"
+import { SaveRun } from "./SaveRun.tsx"
 import { Status } from "./Status.tsx"
 import { Waterfall } from "./Waterfall.tsx"
 
@@ -140,6 +141,7 @@ export const RunView = ({ runId, told }: Props) => {
           <code className="run-id">{runId}</code>
           <span className="owner">{info?.owner === undefined ? "no owner" : `of ${info.owner}`}</span>
           <span className="actions">
+            <SaveRun runId={runId} agent={info?.agent ?? root?.name ?? ""} />
             <a className="button small" href={hrefOf({ page: "runs", runId }, { like: runId })}>Runs like this one</a>
             <a className="button small" href={hrefOf({ page: "compare", left: runId, right: undefined })}>Compare</a>
             {over.has(status)

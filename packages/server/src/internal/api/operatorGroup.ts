@@ -43,6 +43,11 @@ export const operator = HttpApiGroup.make("operator").add(
     success: eventStream,
     error: [...always, badRequest, unknown, unavailable]
   }),
+  HttpApiEndpoint.get("log", "/operator/runs/:run/log", {
+    params: run,
+    success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "application/x-ndjson" })),
+    error: [...always, unknown, unavailable]
+  }),
   HttpApiEndpoint.get("timeline", "/operator/runs/:run/timeline", {
     params: run,
     success: Schema.Struct({ run: OperatorRun, timeline: Timeline }),

@@ -1,6 +1,7 @@
 /** Replay difference: the first place where a replay leaves its recording. */
 import { Option } from "effect"
-import type { AgentEvent } from "@recourse/core"
+import { Prompt } from "effect/ai"
+import { type AgentEvent, Conversation } from "@recourse/core"
 import { textOf } from "../text/text.ts"
 import { isSame, neutral } from "./requestText.ts"
 
@@ -34,6 +35,8 @@ const comparable = (event: AgentEvent.AgentEvent, hasEntries: boolean): string =
     compacted: undefined,
     replacedInput: undefined,
     ...("entry" in event && !hasEntries ? { entry: "" } : undefined),
+    // A conversation is JSON in a log.
+    ...("input" in event && Prompt.isPrompt(event.input) ? { input: Conversation.encode(event.input) } : undefined),
     ...("delay" in event ? { delay: 0 } : undefined),
     ...("expiresAt" in event ? timeless : undefined),
     // What waits at the same time has come to wait in any order.

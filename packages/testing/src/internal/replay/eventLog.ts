@@ -155,6 +155,15 @@ const left: ReadonlySet<Event["_tag"]> = new Set([
   "TransportRetry"
 ])
 
+/** An event without the fields that only a run with `AgentEvent.Details` tells, such as one of a server. */
+const withoutDetails = (event: Event): Event => {
+  const { limits: _limits, operatorMessage: _message, ...told } = event as Event & {
+    readonly limits?: unknown
+    readonly operatorMessage?: unknown
+  }
+  return told as Event
+}
+
 /**
  * A recording of a run that was not recorded: of its events alone. What the model was sent is not in them, so it is not
  * compared; a failure is one with the recorded tag. Of a log of several runs, `runId` names the one. Default: the first.
@@ -172,7 +181,7 @@ export const fromEvents = (
     agent: begun?.path[0] ?? "",
     input: begun?.input,
     streaming: false,
-    events: events.filter(({ _tag }) => !left.has(_tag)),
+    events: events.filter(({ _tag }) => !left.has(_tag)).map(withoutDetails),
     modelCalls: modelCallsOf(events),
     executions: executionsOf(events),
     ...(pauses.length === 0 ? undefined : { pauses })
