@@ -1,0 +1,207 @@
+/** The calls of one answer while they run: each has one state, and one result at the end. */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { Decision } from "../approval/decision.ts"
+import { announce, announcePending } from "../result/announce.ts"
+import { delivered, type RoundContext } from "./context.ts"
+import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
+import { duplicate, ofEqualCalls } from "./equalCalls.ts"
+import { callKey, noteResult } from "./repeatedFailures.ts"
+import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
+import { type Resumption, withdrawQuestionsAtEnd } from "./withdrawQuestions.ts"
+import { resumeCall } from "./resumeCall.ts"
+import type { Journal } from "../../Journal.ts"
+import { inCallSpan, type OnEnd } from "./callSpan.ts"
+import { after, before, behind } from "../foundation/sequence.ts"
+import { settleOwed } from "../run/owed.ts"
+import { resultsMessage } from "../run/transcript.ts"
+import { outcomeOf } from "../call/loggedWrite.ts"
+
+import { answerCall, readdressed } from "./answerCall.ts"
+import { type CallState } from "./callState.ts"
+
+/** What is known about the calls of a round that is resumed. */
+export interface Resumed {
+  readonly results: ReadonlyMap<string, CallResult>
+  readonly waiting: ReadonlyMap<string, Waiting>
+  readonly decisions: ReadonlyMap<string, Decision>
+}
+
+/** The outcome of a round. */
+export interface RoundOutcome {
+  readonly allFailed: boolean
+  readonly results: ReadonlyArray<CallResult>
+  readonly waiting: ReadonlyArray<Waiting>
+}
+
+const noResumptions: ReadonlyMap<string, Resumption> = new Map()
+
+/** The calls of one answer while they run. */
+export class Round implements RoundOutcome {
+  readonly calls: RoundContext
+  readonly raws: ReadonlyArray<RequestedCall>
+  readonly resumed: Resumed | undefined
+  readonly states: Array<CallState | undefined>
+  /** The calls that waited, as they go on. */
+  readonly resumptions: ReadonlyMap<string, Resumption>
+  /** The results, once each call has one. */
+  complete: ReadonlyArray<CallResult> | undefined
+  /** Calls whose result others of the answer wait for. */
+  private followed: Map<number, Deferred.Deferred<void>> | undefined
+  /** Indices of the first of equal calls, by their key. */
+  private firsts: Map<string, number> | undefined
+
+  constructor(calls: RoundContext, raws: ReadonlyArray<RequestedCall>, resumed: Resumed | undefined) {
+    this.calls = calls
+    this.raws = raws
+    this.resumed = resumed
+    this.resumptions = resumed === undefined
+      ? noResumptions
+      : new Map([...resumed.waiting].map(([id, waiting]) => [id, { waiting }]))
+    this.states = raws.map((raw): CallState | undefined => {
+      const result = resumed?.results.get(raw.id)
+      return result && { _tag: "Done", result }
+    })
+  }
+
+  /** Begins a call. */
+  run(raw: RequestedCall, index: number): Effect.Effect<unknown, unknown, unknown> {
+    if (this.states[index] !== undefined) return Effect.void
+    this.states[index] = { _tag: "Running" }
+    const { account, journal } = this.calls.run
+    const begin = () => journal === undefined ? this.begin(this.calls, raw, index) : this.recorded(journal, raw, index)
+    // It was charged when it began.
+    if (this.resumed?.waiting.has(raw.id) === true) return begin()
+    return before(
+      account.requireArguments(raw.name, raw.params),
+      () => before(account.chargeRow(raw.name), begin)
+    )
+  }
+
+  private begin(
+    calls: RoundContext,
+    raw: RequestedCall,
+    index: number,
+    record: (result: CallResult) => Effect.Effect<void> = this.logged
+  ): Effect.Effect<CallOutcome, unknown, unknown> {
+    const resumption = this.resumptions.get(raw.id)
+    const ended: OnEnd = (exit) => {
+      const state: CallState = Exit.isSuccess(exit) ? exit.value : { _tag: "Failed", cause: exit.cause }
+      this.end(index, state)
+      if (state === resumption?.waiting) return Effect.void
+      return behind(
+        withdrawQuestionsAtEnd(this.calls, raw, resumption, state),
+        () =>
+          state._tag !== "Done" ? this.announce(state) : before(
+            // What waited within the call, the run goes on without.
+            settleOwed(calls.run),
+            () => before(this.announce(state), () => record(state.result))
+          )
+      )
+    }
+    return resumption === undefined
+      ? this.make(calls, raw, index, ended)
+      : after(resumeCall(calls, raw, resumption, this.resumed!.decisions), ended)
+  }
+
+  /** Takes the outcome of a call from the run's journal, or runs the call and writes its outcome there. */
+  private recorded(
+    journal: Journal,
+    raw: RequestedCall,
+    index: number
+  ): Effect.Effect<CallOutcome, unknown, unknown> {
+    const earlier = recordedOutcome(this.calls, journal, raw)
+    return earlier === undefined
+      ? tallying(this.calls, (calls) => this.begin(calls, raw, index, (result) => recordCall(calls, journal, result)))
+      : Effect.map(earlier, (outcome) => {
+        this.end(index, outcome)
+        return outcome
+      })
+  }
+
+  /** Stores the result in the write log of the run, if a write of the call is there. */
+  private readonly logged = (result: CallResult): Effect.Effect<void> => {
+    const { records, run, within } = this.calls
+    const { id } = result.call
+    const record = records.get(id)
+    if (run.writes.log === undefined || record === undefined || within !== undefined) return Effect.void
+    return run.writes.log.answer({ runId: run.id, callId: id }, outcomeOf(record), () => resultsMessage([result]))
+  }
+
+  private end(index: number, state: CallState): void {
+    this.states[index] = state
+    if (state._tag === "Done") noteResult(this.calls, state.result)
+    const followed = this.followed?.get(index)
+    if (followed !== undefined) Deferred.doneUnsafe(followed, Effect.void)
+  }
+
+  /** The index of the first call of the answer that is equal to this one. */
+  private firstOf(raw: RequestedCall): number {
+    if (this.firsts === undefined) {
+      this.firsts = new Map()
+      for (const [index, other] of this.raws.entries()) {
+        const key = callKey(other)
+        if (!this.firsts.has(key)) this.firsts.set(key, index)
+      }
+    }
+    return this.firsts.get(callKey(raw))!
+  }
+
+  /** Runs a call, or answers it by an equal call of the same answer if its tool is executed once for both. */
+  private make(
+    calls: RoundContext,
+    raw: RequestedCall,
+    index: number,
+    onEnd: OnEnd
+  ): Effect.Effect<CallOutcome, unknown, unknown> {
+    const equal = this.raws.length === 1 ? undefined : ofEqualCalls(calls, raw)
+    const first = equal === undefined ? index : this.firstOf(raw)
+    if (first === index) return answerCall(calls, raw, onEnd)
+    if (equal === "first") {
+      const result = duplicate(calls, raw, this.raws[first]!.id)
+      return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, result)), { onEnd })
+    }
+    return Effect.flatMap(this.ended(first), (state) =>
+      state?._tag === "Done"
+        ? inCallSpan(
+          calls,
+          raw,
+          Effect.succeed<CallOutcome>({ _tag: "Done", result: readdressed(state.result, raw) }),
+          {
+            onEnd
+          }
+        )
+        : answerCall(calls, raw, onEnd))
+  }
+
+  /** How a call has ended, once it has. */
+  private ended(index: number): Effect.Effect<CallState | undefined> {
+    if (this.states[index]?._tag !== "Running") return Effect.sync(() => this.states[index])
+    const followed = this.followed ??= new Map()
+    let ended = followed.get(index)
+    if (ended === undefined) followed.set(index, ended = Deferred.makeUnsafe<void>())
+    return Effect.map(Deferred.await(ended), () => this.states[index])
+  }
+
+  private announce(state: CallState): Effect.Effect<void> {
+    const { run } = this.calls
+    if (state._tag === "Done") return announce(run, state.result)
+    // What waits within an agent has been announced there.
+    return state._tag === "Waiting" && state.nested === undefined
+      ? Effect.forEach(state.pending, (pending) => announcePending(run, pending), { discard: true })
+      : Effect.void
+  }
+
+  get results(): ReadonlyArray<CallResult> {
+    return this.complete ?? this.states.filter((state) => state?._tag === "Done").map(({ result }) => result)
+  }
+
+  get waiting(): ReadonlyArray<Waiting> {
+    return this.complete === undefined ? this.states.filter((state) => state?._tag === "Waiting") : []
+  }
+
+  get allFailed(): boolean {
+    return this.results.every(({ isFailure }) => isFailure)
+  }
+}
