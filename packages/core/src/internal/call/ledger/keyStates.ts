@@ -8,12 +8,12 @@ export const keyStates = {
   unclaimed: "It has not asked for the key.",
   claiming: "It asks the ledger for the key. Other attempts of the call wait for the answer.",
   executing: "The key is claimed, and the tool is executed under it.",
-  abandoned: "An earlier call has claimed the key, and nobody knows how it ended.",
-  reconciling: "The entry of the earlier call is taken over, and the service is asked what happened.",
+  abandoned: "An earlier call has claimed the key, and its outcome is not recorded.",
+  reconciling: "The entry of the earlier call is taken over, and the service is asked if it happened.",
   completed: "The outcome of the key is in the ledger.",
   released: "It did nothing. The key is free again, or is another attempt's.",
   lost: "Another process has taken the key over.",
-  unknown: "Nobody knows the outcome. The entry stays, for `reconcile` or until it expires.",
+  unknown: "The outcome is not known. The entry stays, for `reconcile` or until it expires.",
   refused: "It may not run: the key has other arguments, or the ledger gives no answer."
 } as const
 

@@ -94,7 +94,7 @@ export class KeyedAttempt {
     return this.refusals.conflict(this.identity.id)
   }
 
-  /** Ends the attempt because nobody knows the outcome of its key. */
+  /** Ends the attempt because the outcome of its key is not known. */
   unknown(sinceMillis: number): Effect.Effect<never, unknown> {
     this.move("doubt")
     return this.refusals.unknown(sinceMillis)

@@ -58,7 +58,7 @@ const answered = (
   if (found._tag === "Happened") return happened(keyed, claim, entry, found.result)
   const isSentAgain = found === sendAgain || (found._tag === "StillUnknown" && isDeduplicated)
   if (found._tag === "StillUnknown" && !isSentAgain) return keyed.unknown(sinceMillis)
-  // Of a write that is sent again nobody knows if it had happened.
+  // It is not known if a write that is sent again had happened.
   if (!isSentAgain) takeBack()
   return resumed(keyed, claim, sinceMillis)
 }
