@@ -6,10 +6,11 @@
  * within is part of the run: what it does besides, it does again. Not compared: ids of runs, times and delays, progress and preliminary
  * results of executors.
  */
-import { Effect, type Exit, Option, Predicate } from "effect"
-import { LanguageModel, Prompt } from "effect/ai"
-import { type Agent, type AgentEvent, Approval, Conversation, ToolInterceptor } from "@recourse/core"
+import { Effect, type Exit, Option } from "effect"
+import { LanguageModel } from "effect/ai"
+import { type Agent, type AgentEvent, Approval, ToolInterceptor } from "@recourse/core"
 import { Approver, run as runToEnd } from "./internal/faults/approver.ts"
+import { inputOf } from "./internal/replay/conversationInput.ts"
 import { type Difference, eventDifference } from "./internal/replay/difference.ts"
 import { player, type ReplayOptions } from "./internal/replay/player.ts"
 import type { Recording } from "./internal/replay/recording.ts"
@@ -30,16 +31,6 @@ export interface Replayed<out Out, out E> {
   readonly difference: Option.Option<Difference>
   readonly events: ReadonlyArray<AgentEvent.AgentEvent>
 }
-
-const isMessage = (value: unknown): boolean =>
-  Predicate.hasProperty(value, "role") && Predicate.hasProperty(value, "content")
-
-/** The input of a recording. A conversation is JSON in a recording that was stored, or made of a log. */
-const inputOf = (input: unknown): unknown =>
-  Prompt.isPrompt(input) || !Predicate.hasProperty(input, "content") || !Array.isArray(input.content) ||
-    !input.content.every(isMessage)
-    ? input
-    : Option.getOrElse(Conversation.decode(input), () => input)
 
 /** A person who decides as was recorded, and takes as long; nothing once the recording has ended. */
 const decidesAs = (pauses: NonNullable<Recording["pauses"]>): Approver["Service"] => {

@@ -137,6 +137,7 @@ const said: ReadonlySet<string> = new Set([
   "output",
   "text",
   "arguments",
+  "before",
   "result",
   "reason",
   "reasons",

@@ -1,7 +1,7 @@
 /** Replay difference: the first place where a replay leaves its recording. */
 import { Option } from "effect"
-import { Prompt } from "effect/ai"
-import { type AgentEvent, Conversation } from "@recourse/core"
+import type { AgentEvent } from "@recourse/core"
+import { comparableInput } from "./conversationInput.ts"
 import { textOf } from "../text/text.ts"
 import { isSame, neutral } from "./requestText.ts"
 
@@ -36,7 +36,7 @@ const comparable = (event: AgentEvent.AgentEvent, hasEntries: boolean): string =
     replacedInput: undefined,
     ...("entry" in event && !hasEntries ? { entry: "" } : undefined),
     // A conversation is JSON in a log.
-    ...("input" in event && Prompt.isPrompt(event.input) ? { input: Conversation.encode(event.input) } : undefined),
+    ...("input" in event ? { input: comparableInput(event.input) } : undefined),
     ...("delay" in event ? { delay: 0 } : undefined),
     ...("expiresAt" in event ? timeless : undefined),
     // What waits at the same time has come to wait in any order.
