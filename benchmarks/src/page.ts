@@ -124,6 +124,8 @@ export const page = (results: Results): string => {
     `Measured on ${date}, of commit ${commit}, on ${cpus} × ${cpu} of a virtual machine with Node.js ${node}. Load of the machine before the run: ${load}.
 Contestants take turns, each in a process of its own. Compare ratios, not times: times depend on the machine.`,
     "",
+    // Wall times of a busy machine show what else it does.
+    ...(load > cpus / 2 ? ["**The machine had other work during this run: its numbers are provisional.**", ""] : []),
     "`n×` is how many times as long (as much, as big) as Recourse a peer takes: above 1, Recourse is the better one. A dash: the peer has none, or was not measured.",
     "",
     ...tables.flatMap((one) => [section(results, one), ""]),

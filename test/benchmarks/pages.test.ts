@@ -73,6 +73,16 @@ describe("the page on performance", () => {
     assert.isUndefined(lineOf(page(results(80, 12)), "W3"))
   })
 
+  it("says that numbers of a busy machine are provisional", () => {
+    assert.notInclude(page(results(80, 12)), "provisional")
+    assert.include(page({ ...results(80, 12), load: 4 }), "its numbers are provisional")
+  })
+
+  it("is the page of the published results", () => {
+    const published = readFileSync(new URL("benchmark-results.json", docs), "utf8")
+    assert.strictEqual(readFileSync(new URL("performance.md", docs), "utf8"), page(JSON.parse(published)))
+  })
+
   it("says where the time goes", () => {
     assert.deepStrictEqual(lineOf(page(results(80, 12)), "`@recourse/core`"), ["`@recourse/core`", "25 %"])
   })
