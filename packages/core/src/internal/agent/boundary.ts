@@ -29,7 +29,8 @@ import { identifier, newRun } from "./newRun.ts"
 import { oweEndOf, settleAtEnd, withoutUndone } from "./cutOff.ts"
 import { endOfEqualRun, noteFailedRun } from "./repeatedRun.ts"
 import { isCutOff, undoneAfter, waitsForNobody } from "./undoneAfter.ts"
-import { type ToUnwind, unwind } from "./unwind.ts"
+import type { ToUnwind } from "./compensateWrite.ts"
+import { unwind } from "./unwind.ts"
 
 const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }

@@ -10,7 +10,8 @@ import { settleOwed } from "../run/owed.ts"
 import { emit, type Run } from "../run/run.ts"
 import type { Mode } from "./mode.ts"
 import { comesBack, isGivenBack, waitsForNobody, wasInterrupted } from "./undoneAfter.ts"
-import { type ToUnwind, unwind } from "./unwind.ts"
+import type { ToUnwind } from "./compensateWrite.ts"
+import { unwind } from "./unwind.ts"
 import { noteCompensated } from "../call/record/outcome.ts"
 
 /** A run that was cut off is owed its end by the run around it: what it has done is undone, if that is to be, and nobody else has undone it. */

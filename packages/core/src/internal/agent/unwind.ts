@@ -1,100 +1,24 @@
-/** Unwinding: undoes what a run has done, the newest first, and says what is not undone. */
-/* oxlint-disable max-lines -- one undoing, from what is left to undo to what is told of it */
-import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
+/** Compensation of a run: of its writes, the newest first, and the report of those that are not compensated. */
+import type * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
-import * as Tracer from "effect/Tracer"
 import { NotCompensated } from "../../ToolError.ts"
-import { CompensationInterceptor } from "../../ToolInterceptor.ts"
-import { ToolCall } from "../call/call.ts"
-import { EnclosingCall } from "../call/childCall.ts"
-import type { Compensation } from "../call/compensation.ts"
-import { underKeyOf } from "../call/compensatedKey.ts"
-import { askLedgerOnly } from "../call/ledgerOnly.ts"
-import { settle } from "../call/ledger/settleCall.ts"
 import { noteCompensated } from "../call/record/outcome.ts"
-import { newRecord } from "../call/record/record.ts"
-import type { ToolInfo } from "../call/toolInfo.ts"
 import { answerWithin } from "../foundation/answerWithin.ts"
-import { canonicalJson } from "../foundation/canonicalJson.ts"
-import { sha256 } from "../foundation/digest.ts"
-import { decoderOfJson } from "../foundation/jsonForm.ts"
 import { before } from "../foundation/sequence.ts"
 import { audit } from "../result/writeAudit.ts"
 import { auditedKey, compensationKey, reportedKey } from "../path/entryKeys.ts"
 import type { Done, DoneWrite, DoneWrites } from "../run/doneWrites.ts"
 import { answeredCalls, handOver } from "../run/ledgerAnswers.ts"
 import { idAround, removeDone } from "../run/noteDone.ts"
-import { errorName } from "../run/errorName.ts"
-import { CurrentRun, emit, type Run } from "../run/run.ts"
+import { emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/span.ts"
-import type { UndoneMark } from "../run/transcript.ts"
-import { toolOf } from "./toolOf.ts"
-import { Redaction } from "../../Redaction.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import { addCompensation } from "../run/state/writes.ts"
-
-type Because = NotCompensated["because"]
-
-/** What became of a write that was to be undone. */
-type Fate =
-  | { readonly outcome: "undone" | "not_happened" }
-  | {
-    readonly outcome: "not_undone"
-    readonly because: Because
-    /** The name of the reason. */
-    readonly error?: string
-    readonly reason?: unknown
-  }
-
-const notUndone = (because: Because): Fate => ({ outcome: "not_undone", because })
-
-/** What is known of a write whose undoing has begun. One that failed, or gave no answer, may have done its work. */
-const markOf = (fate: Fate): UndoneMark | undefined => {
-  if (fate.outcome !== "not_undone") return fate.outcome === "undone" ? "undone" : undefined
-  return fate.because === "failed" || fate.because === "timeout" ? "may_be_undone" : undefined
-}
-
-/** What is said of a fate: its reason is for who is given the report alone. */
-const toldOf = (fate: Fate) => ({
-  outcome: fate.outcome,
-  ...("because" in fate ? { because: fate.because } : undefined),
-  ...("error" in fate ? { error: fate.error } : undefined)
-})
-
-/** A fate as it stands in the journal of a run. */
-const Recorded = Schema.Struct({
-  outcome: Schema.Literals(["undone", "not_happened", "not_undone"]),
-  because: Schema.optionalKey(NotCompensated.fields.because),
-  error: Schema.optionalKey(Schema.String)
-})
-const readFate = Schema.decodeUnknownOption(Recorded)
-
-/** What a write is undone with. */
-interface Undoing {
-  readonly compensation: Compensation
-  readonly params: unknown
-}
-
-const decodeArguments = ({ parameters }: Compensation, args: Schema.Json) =>
-  decoderOfJson(parameters as Schema.Decoder<unknown>)(args)
-
-const decodeResult = ({ success }: Compensation, result: Schema.Json) =>
-  Schema.decodeUnknownEffect(Schema.toCodecJson(success))(result) as Effect.Effect<unknown, unknown>
-
-/** A run that is over. */
-export interface ToUnwind {
-  readonly run: Run
-  readonly compensates: Compensates
-  readonly ambient: Context.Context<never>
-  /** Whether the run has ended already: what its calls were given may be closed since, and `ambient` has it anew. */
-  readonly isBehind?: boolean | undefined
-  /** Called for each write that is undone, or may be: whoever reads the conversation on learns so. */
-  readonly onUndone: (write: DoneWrite, mark: UndoneMark) => void
-}
+import { type ToUnwind, WriteCompensation } from "./compensateWrite.ts"
+import { type Fate, markOf, notUndone, readFate, toldOf } from "./compensationOutcome.ts"
 
 const unaudited = (callId: string, tool: string): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logError("A compensation has no audit record"), { call_id: callId, tool })
@@ -104,18 +28,19 @@ class Unwinding {
   private readonly run: Run
   private readonly compensates: Compensates
   private readonly ambient: Context.Context<never>
-  private readonly isBehind: boolean
+  private readonly writes: WriteCompensation
   private readonly onUndone: ToUnwind["onUndone"]
   readonly left: Array<NotCompensated> = []
   private readonly leftIds: Array<string> = []
   /** What an audit failed with that could not be written. The other writes are undone all the same. */
   broken: Cause.Cause<never> | undefined
 
-  constructor({ ambient, compensates, isBehind = false, onUndone, run }: ToUnwind) {
+  constructor(over: ToUnwind) {
+    const { ambient, compensates, onUndone, run } = over
     this.run = run
     this.compensates = compensates
     this.ambient = ambient
-    this.isBehind = isBehind
+    this.writes = new WriteCompensation(over)
     this.onUndone = onUndone
   }
 
@@ -168,7 +93,7 @@ class Unwinding {
     const journal = this.run.journal!
     const begun = compensationKey(id)
     if (journal.find("compensation", begun) !== undefined) {
-      const info = this.infoOf(done)
+      const info = this.writes.infoOf(done)
       const isRepeatable = info?.passesKey === true || info?.effects === "idempotent"
       return isRepeatable ? this.inSpan(done) : Effect.succeed(notUndone("timeout"))
     }
@@ -207,7 +132,7 @@ class Unwinding {
           name: `compensate_tool ${tool}`,
           attributes: { "gen_ai.tool.name": tool, "gen_ai.tool.call.id": callId, "gen_ai.tool.type": "function" }
         },
-        Effect.contextWith((context: Context.Context<never>) => this.fateOf(done, context)),
+        Effect.contextWith((context: Context.Context<never>) => this.writes.fateOf(done, context)),
         {
           errorType: (exit) =>
             Exit.isSuccess(exit) && exit.value.outcome === "not_undone" ? exit.value.because : undefined
@@ -215,120 +140,6 @@ class Unwinding {
       ),
       this.ambient
     )
-  }
-
-  private failed(because: Because, cause: Cause.Cause<unknown>): Fate {
-    const error = errorName(cause, Context.get(this.ambient, Redaction))
-    return { outcome: "not_undone", because, error, reason: Cause.squash(cause) }
-  }
-
-  private infoOf({ live, write }: Done): ToolInfo | undefined {
-    return live?.info as ToolInfo | undefined ?? toolOf(this.compensates.tools, write)
-  }
-
-  private fateOf(done: Done, spanned: Context.Context<never>): Effect.Effect<Fate> {
-    const { live, write } = done
-    if (write.known === "partial" || write.known === "pending") return Effect.succeed(notUndone(write.known))
-    const compensation = this.infoOf(done)?.compensation
-    if (compensation === undefined) return Effect.succeed(notUndone("no_tool"))
-    // The ledger knows nothing of a write that had no key when it started.
-    if (write.known === "unknown" && (!compensation.canReconcile || write.intent === undefined)) {
-      return Effect.succeed(notUndone("unknown"))
-    }
-    const { ambient, isBehind } = this
-    const services = live === undefined
-      ? ambient
-      : isBehind
-      ? Context.merge(live.context, ambient)
-      : Context.merge(ambient, live.context)
-    const span = Context.getOption(spanned, Tracer.ParentSpan)
-    const context = services.pipe(
-      Context.add(CurrentRun, this.run),
-      Context.add(EnclosingCall, undefined),
-      Option.isSome(span) ? Context.add(Tracer.ParentSpan, span.value) : (context) => context
-    ) as Context.Context<never>
-    const undoing = (params: unknown): Undoing => ({ compensation, params })
-    const began = live === undefined
-      ? Effect.map(Effect.option(decodeArguments(compensation, write.arguments)), Option.map(undoing))
-      : Effect.succeed(Option.some(undoing(live.params)))
-    const fate = Effect.flatMap(began, (found): Effect.Effect<Fate> => {
-      if (Option.isNone(found)) return Effect.succeed(notUndone("unreadable"))
-      if (write.known === "unknown") return this.reconciled(write, found.value)
-      if (live !== undefined) return this.compensated(write, found.value, live.value)
-      return write.result === undefined
-        ? Effect.succeed(notUndone("unreadable"))
-        : Effect.flatMap(Effect.option(decodeResult(compensation, write.result)), (result) =>
-          Option.isNone(result)
-            ? Effect.succeed(notUndone("unreadable"))
-            : this.compensated(write, found.value, result.value))
-    })
-    return Effect.catchCause(
-      answerWithin(
-        Effect.provideContext(fate, context),
-        compensation.timeout ?? this.compensates.timeout,
-        () => Effect.succeed(notUndone("timeout"))
-      ),
-      (cause) => Effect.succeed(this.failed("failed", cause))
-    )
-  }
-
-  /** Finds out whether a write happened that gave no answer. Nothing is executed. */
-  private reconciled(write: DoneWrite, undoing: Undoing): Effect.Effect<Fate> {
-    const { compensation } = undoing
-    const { identity, scope } = write
-    const call = {
-      id: write.callId,
-      arguments: write.arguments,
-      attempt: 1,
-      level: "tool" as const,
-      scope,
-      identity,
-      record: newRecord(write.callId, { approved: canonicalJson(write.arguments) })
-    }
-    // By hand, as a look at the ledger needs no policy; under the scope of the run, whose key it is.
-    const asked = Effect.provideService(
-      // A look-up that took the claim of the write gives it up, also without an answer.
-      Effect.ensuring(
-        askLedgerOnly(call, compensation.attempt as Effect.Effect<unknown, unknown, ToolCall>),
-        Effect.suspend(() => settle(call))
-      ),
-      CurrentRun,
-      undefined
-    )
-    return Effect.flatMap(asked, (exit): Effect.Effect<Fate> => {
-      if (exit === undefined) return Effect.succeed({ outcome: "not_happened" })
-      return Exit.isSuccess(exit)
-        ? this.compensated(write, undoing, exit.value)
-        : Effect.succeed(this.failed("unknown", exit.cause))
-    })
-  }
-
-  private compensated(write: DoneWrite, { compensation, params }: Undoing, result: unknown): Effect.Effect<Fate> {
-    return Effect.flatMap(sha256(canonicalJson(["compensate", write.id])), (idempotencyKey) => {
-      const record = newRecord(write.callId)
-      const call = {
-        id: write.callId,
-        arguments: write.arguments,
-        attempt: 1,
-        level: "tool" as const,
-        idempotencyKey,
-        scope: write.scope,
-        identity: write.identity,
-        record
-      }
-      const undo: Effect.Effect<unknown, unknown, unknown> = Effect.suspend(() =>
-        compensation.undo(params as never, result as never)
-      )
-      const undone = Effect.flatMap(
-        CompensationInterceptor,
-        (intercept) => intercept?.({ tool: write.tool, callId: write.callId, params, result }, undo) ?? undo
-      )
-      const during = compensation.timeout ?? this.compensates.timeout
-      return Effect.matchCause(underKeyOf(write, during, Effect.provideService(undone, ToolCall, call)), {
-        onFailure: (cause): Fate => this.failed("failed", cause),
-        onSuccess: (): Fate => ({ outcome: "undone" })
-      }) as Effect.Effect<Fate>
-    })
   }
 
   /** Tells a person what is left. */
