@@ -89,11 +89,12 @@ describe("a person who is asked about a call", () => {
       assert.deepInclude(observed.record?.usage, { turns: 2, toolCalls: 1, retries: 0 })
       assert.deepStrictEqual([...Simulation.attempts(observed, "refund").values()], [1])
       const lines = Timeline.render(observed).split("\n").map((line) => line.slice(14))
-      assert.deepStrictEqual(lines.slice(2, 8), [
+      assert.deepStrictEqual(lines.slice(2, 9), [
         "refund call_1 {\"order\":\"A\",\"amount\":500}",
         "refund call_1 waits for a person (approval_required)",
         "till waits for a person: refund",
         "till goes on",
+        "refund call_1 approved by a person",
         "refund call_1 goes on with {\"order\":\"A\",\"amount\":500}",
         "refund call_1 attempt 1"
       ])
