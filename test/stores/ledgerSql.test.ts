@@ -10,7 +10,7 @@ import { type Watch, watchedSql } from "../support/watchedSql.ts"
 type Store = IdempotencyLedger.Store
 
 const { sqlStore } = await import(
-  new URL("../../packages/core/src/internal/idempotency/sqlStore.ts", import.meta.url).href
+  new URL("../../packages/core/src/internal/idempotency/ledgerSqlStore.ts", import.meta.url).href
 ) as { readonly sqlStore: (sql: SqlClient.SqlClient, table: string) => Store }
 
 const quiet: Watch = { before: () => Effect.void, after: () => Effect.void }

@@ -16,6 +16,14 @@ export {
   TypeId
 } from "./internal/agent/agent.ts"
 export { asTool } from "./internal/agent/asTool.ts"
+export { compensated } from "./internal/agent/compensation/compensatedAgent.ts"
+export type {
+  CompensateAfter,
+  Compensating,
+  CompensationOptions
+} from "./internal/agent/compensation/compensationOptions.ts"
+export type { AllTaking, InputOfAll, Judging, TakesConversation, Taking } from "./internal/agent/compose/agentFit.ts"
+export { forCalls, type ForCallsOptions } from "./internal/agent/compose/callAgent.ts"
 export {
   all,
   andThen,
@@ -25,24 +33,20 @@ export {
   loopUntil,
   route,
   speculative
-} from "./internal/agent/combinators.ts"
-export { compensated } from "./internal/agent/compensated.ts"
-export type { CompensateAfter, Compensating, CompensationOptions } from "./internal/agent/compensationOptions.ts"
-export type { Composed } from "./internal/agent/composed.ts"
+} from "./internal/agent/compose/combinators.ts"
+export type { Composed } from "./internal/agent/compose/composedAgent.ts"
+export { handoff, handoffTo } from "./internal/agent/compose/handoff.ts"
+export { HandedOff } from "./internal/agent/compose/handoffSignal.ts"
+export { bestOf, type Candidates, type Judged, revise, vote } from "./internal/agent/compose/judges.ts"
 export type { StreamOptions } from "./internal/agent/eventStream.ts"
-export type { AllTaking, InputOfAll, Judging, TakesConversation, Taking } from "./internal/agent/fitting.ts"
-export { forCalls, type ForCallsOptions } from "./internal/agent/forCalls.ts"
-export { HandedOff } from "./internal/agent/handedOff.ts"
-export { handoff, handoffTo } from "./internal/agent/handoff.ts"
-export { bestOf, type Candidates, type Judged, revise, vote } from "./internal/agent/judged.ts"
-export { make } from "./internal/agent/make.ts"
+export { make } from "./internal/agent/makeAgent.ts"
 export type { Described, ModelAgent } from "./internal/agent/modelAgent.ts"
 export type { Answering, CallTypes, Options, RunTypes, ToolRecoveries } from "./internal/agent/options.ts"
 export { type PartialOutput, partialOutput } from "./internal/agent/partialOutput.ts"
-export { isResumable, provide, type Provided } from "./internal/agent/provide.ts"
-export type { From, Resumable } from "./internal/agent/resumable.ts"
+export type { From, Resumable } from "./internal/agent/resume/resumableRun.ts"
+export { isResumable, provide, type Provided } from "./internal/agent/services/provideLayer.ts"
 export type { TurnOptions } from "./internal/agent/turnOptions.ts"
-export type { CallAnswer, GivenCall } from "./internal/loop/givenCall.ts"
+export type { CallAnswer, GivenCall } from "./internal/loop/singleCall.ts"
 export type { TurnPlan, TurnState } from "./internal/loop/turnPlan.ts"
 export type { Defaults } from "./internal/recovery/policy.ts"
 export { make as skill } from "./internal/tool/skill.ts"

@@ -12,7 +12,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import type { ConfigurationError } from "./ConfigurationError.ts"
 import { sqlResumptions } from "./internal/approval/sqlResumptions.ts"
-import { layerRepeatedly } from "./internal/foundation/repeatedly.ts"
+import { layerRepeatedly } from "./internal/foundation/effect/repeatLayer.ts"
 import {
   type Columns,
   createSql,
@@ -22,8 +22,8 @@ import {
   prepareTable
 } from "./internal/foundation/sqlTable.ts"
 import { Resumptions } from "./internal/approval/snapshot.ts"
-export { interactive } from "./internal/agent/interactive.ts"
-export { type LeftToUndo, leftToUndo } from "./internal/agent/leftToUndo.ts"
+export { type LeftToUndo, leftToUndo } from "./internal/agent/compensation/uncompensatedWrites.ts"
+export { interactive } from "./internal/agent/resume/interactive.ts"
 export {
   approve,
   type By,

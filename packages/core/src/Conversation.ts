@@ -12,13 +12,13 @@ import * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import * as Duration from "effect/Duration"
 import type { ConfigurationError } from "./ConfigurationError.ts"
-import type { ConversationError } from "./internal/conversation/errors.ts"
-import { layerRepeatedly } from "./internal/foundation/repeatedly.ts"
+import type { ConversationError } from "./internal/conversation/conversationErrors.ts"
+import { layerRepeatedly } from "./internal/foundation/effect/repeatLayer.ts"
 import { createSql, type Dialect, prepareTable } from "./internal/foundation/sqlTable.ts"
-import { memoryConversations } from "./internal/conversation/memoryStore.ts"
-import { keyValueConversations } from "./internal/conversation/keyValueStore.ts"
-import { Conversations } from "./internal/conversation/service.ts"
-import { entryColumns, sqlConversations, threadColumns } from "./internal/conversation/sqlStore.ts"
+import { memoryConversations } from "./internal/conversation/stores/conversationMemoryStore.ts"
+import { keyValueConversations } from "./internal/conversation/stores/conversationKeyValueStore.ts"
+import { Conversations } from "./internal/conversation/conversationService.ts"
+import { entryColumns, sqlConversations, threadColumns } from "./internal/conversation/stores/conversationSqlStore.ts"
 export {
   resume,
   type ResumeOptions,
@@ -27,15 +27,15 @@ export {
   type Sent,
   stream,
   type WriteError
-} from "./internal/agent/chatTurns.ts"
+} from "./internal/agent/resume/chatTurn.ts"
 export {
   ConversationError,
   ThreadBusy,
   ThreadNotFound,
   TurnOver,
   VersionConflict
-} from "./internal/conversation/errors.ts"
-export { decode, encode } from "./internal/conversation/json.ts"
+} from "./internal/conversation/conversationErrors.ts"
+export { decode, encode } from "./internal/conversation/conversationJson.ts"
 export {
   type AppendOptions,
   Conversations,
@@ -43,8 +43,8 @@ export {
   type ThreadContent,
   type ThreadKey,
   type ThreadList
-} from "./internal/conversation/service.ts"
-export { isCursor } from "./internal/conversation/storeParts.ts"
+} from "./internal/conversation/conversationService.ts"
+export { isCursor } from "./internal/conversation/stores/storeParts.ts"
 export {
   Audience,
   CallsForgotten,
@@ -57,10 +57,10 @@ export {
   WriteEnded,
   WriteStarted
 } from "./internal/conversation/thread.ts"
+export { said, sent, shown, type ShownMessage } from "./internal/conversation/threadView.ts"
 export { begin, type BeginError, type BeginOptions, type StartedCall, type Turn } from "./internal/conversation/turn.ts"
 export type { EndOptions } from "./internal/conversation/turnEvents.ts"
-export { said, sent, shown, type ShownMessage } from "./internal/conversation/view.ts"
-export { WriteNotStored } from "./internal/run/writeLog.ts"
+export { WriteNotStored } from "./internal/run/writes/writeLog.ts"
 
 /**
  * Conversations in a key/value store of `effect/persistence`. For one process at a time, as key/value stores cannot compare and

@@ -6,8 +6,8 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import { AgentEvent } from "./AgentEventSchema.ts"
-import { toJson } from "./internal/foundation/jsonValue.ts"
-import { decodePrompt, encodePrompt } from "./internal/foundation/promptJson.ts"
+import { toJson } from "./internal/foundation/json/jsonValue.ts"
+import { decodePrompt, encodePrompt } from "./internal/foundation/json/promptJson.ts"
 import type { Compacted } from "./RunRecord.ts"
 
 const AgentEventJson = Schema.toCodecJson(AgentEvent)

@@ -5,8 +5,8 @@
  * shorten fit the `compact` option of agents.
  */
 export { countTokens } from "./internal/foundation/tokens.ts"
-export { withoutFailedCalls } from "./internal/history/calls.ts"
-export { type Claim, claims } from "./internal/history/claims.ts"
-export { keepLast, trimResults, withinTokens } from "./internal/history/cut.ts"
-export { mend, type Mended, Mending } from "./internal/history/mend.ts"
+export { type Claim, claims } from "./internal/history/answerClaims.ts"
+export { withoutFailedCalls } from "./internal/history/keptCalls.ts"
+export { mend, type Mended, Mending } from "./internal/history/mendHistory.ts"
+export { keepLast, trimResults, withinTokens } from "./internal/history/shortenHistory.ts"
 export { summarised, type Summariser } from "./internal/history/summary.ts"

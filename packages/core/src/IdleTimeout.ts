@@ -9,7 +9,7 @@ import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { limitTime } from "./internal/foundation/limitTime.ts"
+import { limitTime } from "./internal/foundation/effect/limitTime.ts"
 
 /** The limits; `"Infinity"` lifts one. */
 export interface Options {

@@ -1,8 +1,8 @@
 /** JSON texts that a model writes piece by piece, for providers: what arguments of a call hold, and whether a text has come to its end. */
 import * as AiTool from "effect/ai/Tool"
-import { lossyNumbers } from "./internal/foundation/lossyNumbers.ts"
-import { jsonPart } from "./internal/foundation/jsonPart.ts"
-import { maxDepth, shapeOf, textShapeOf } from "./internal/foundation/jsonShape.ts"
+import { lossyNumbers } from "./internal/foundation/json/lossyNumbers.ts"
+import { jsonPart } from "./internal/foundation/json/jsonPart.ts"
+import { maxDepth, shapeOf, textShapeOf } from "./internal/foundation/json/jsonShape.ts"
 
 /**
  * The value of a call's arguments, or the text where the value would lose something: what is not JSON, a string, a key that

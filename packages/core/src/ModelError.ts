@@ -10,10 +10,10 @@ import * as Stream from "effect/Stream"
 import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
-import { consult, type Decision, type Handler, type ModelFailure } from "./internal/model/decision.ts"
-import { CurrentExchange, type Exchange, hasRetried, makeExchange } from "./internal/foundation/exchange.ts"
-import { isContent } from "./internal/model/parts.ts"
-import * as ModelRequest from "./internal/model/request.ts"
+import { consult, type Decision, type Handler, type ModelFailure } from "./internal/model/modelDecision.ts"
+import { CurrentExchange, type Exchange, hasRetried, makeExchange } from "./internal/foundation/httpExchange.ts"
+import { isContent } from "./internal/model/responseParts.ts"
+import * as ModelRequest from "./internal/model/sendRequest.ts"
 import { wrapModel } from "./internal/model/wrapModel.ts"
 export { isContextLength } from "./internal/model/contextLength.ts"
 export {
@@ -27,7 +27,7 @@ export {
   type Retry,
   retry,
   type RetryNotice
-} from "./internal/model/decision.ts"
+} from "./internal/model/modelDecision.ts"
 
 /**
  * Decisions for programs that use `LanguageModel` without an agent: a layer over any language model.

@@ -16,7 +16,7 @@ import * as LanguageModel from "effect/ai/LanguageModel"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import { wrapModel, type Wrapper } from "./internal/model/wrapModel.ts"
 import { CurrentRun, emit } from "./internal/run/run.ts"
-import * as ModelRequest from "./internal/model/request.ts"
+import * as ModelRequest from "./internal/model/sendRequest.ts"
 
 /** How to fall over. */
 export interface Options {

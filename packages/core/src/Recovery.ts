@@ -9,8 +9,8 @@ export {
   notHappened,
   type Reconciled,
   stillUnknown
-} from "./internal/idempotency/declaration.ts"
-export type { Degraded } from "./internal/projection/degraded.ts"
+} from "./internal/idempotency/idempotencyOptions.ts"
+export type { Degraded } from "./internal/projection/degradedMark.ts"
 export { type Cases, catchReason, catchReasons, type ExcludeReason } from "./internal/recovery/catchReason.ts"
 export { circuitBreaker, type CircuitBreakerOptions } from "./internal/recovery/circuitBreaker.ts"
 export { type Description, escalate, escalateWith } from "./internal/recovery/escalate.ts"

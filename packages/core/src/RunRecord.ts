@@ -4,11 +4,11 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import * as Catalogue from "./Catalogue.ts"
-import { stoppedWithin } from "./internal/agent/stoppedWithin.ts"
+import { stoppedWithin } from "./internal/agent/resume/pausedConversation.ts"
 import { seal } from "./internal/approval/seal.ts"
 import { Checkpoint, type Snapshot } from "./internal/approval/snapshot.ts"
 import type { SnapshotKey } from "./internal/approval/snapshotKey.ts"
-import type { RunRecord } from "./internal/run/record.ts"
+import type { RunRecord } from "./internal/run/runEntries.ts"
 export {
   Annotation,
   type Compacted,
@@ -19,7 +19,7 @@ export {
   type RunRecord,
   type RunReport,
   type RunUsage
-} from "./internal/run/record.ts"
+} from "./internal/run/runEntries.ts"
 
 /**
  * The snapshot of a run that ended, for `agent.resume`: after a failure of the model, for example, the run goes on behind

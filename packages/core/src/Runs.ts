@@ -11,7 +11,7 @@ import type { InvalidInput } from "./AgentError.ts"
 import { AgentEvent, Pending } from "./AgentEvent.ts"
 import type { Decision } from "./internal/approval/decision.ts"
 import type { DecisionRefused } from "./internal/approval/outcome.ts"
-export { logFailure } from "./internal/run/logFailure.ts"
+export { logFailure } from "./internal/run/observe/logFailure.ts"
 
 /** No run has the id: it was never started, or it ended so long ago that it was deleted. */
 export class UnknownRun extends Schema.TaggedError<UnknownRun>()("UnknownRun", {

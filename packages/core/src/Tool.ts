@@ -4,8 +4,8 @@
  * `tool.call` is an ordinary Effect that needs a `ToolCall`. Recovery is declared next to the tool with ordinary Effect
  * operators, by {@link onError}; what is left in its error type is what can still end a run.
  */
-export type { OnUnknownKeys } from "./internal/call/toolInfo.ts"
-export type { ImportedJsonSchema, JsonSchemaOptions } from "./internal/foundation/jsonSchemaImport.ts"
+export type { OnUnknownKeys } from "./internal/call/tool/toolInfo.ts"
+export type { ImportedJsonSchema, JsonSchemaOptions } from "./internal/foundation/schema/jsonSchemaImport.ts"
 export { escalate, throwException } from "./internal/tool/builtIn.ts"
 export type {
   AnyIdempotency,
@@ -23,12 +23,15 @@ export type {
   TimeoutError,
   WriteError
 } from "./internal/tool/callTypes.ts"
-export { client, type ClientOptions, ClientToolFailed } from "./internal/tool/client.ts"
-export { codes } from "./internal/tool/codes.ts"
-export { fromJsonSchema, type JsonSchemaToolOptions } from "./internal/tool/fromJsonSchema.ts"
-export { type JsonObject, type JsonParameters, schemaFromJsonSchema } from "./internal/tool/jsonSchemaParameters.ts"
-export { make } from "./internal/tool/make.ts"
-export { onError } from "./internal/tool/onError.ts"
+export { client, type ClientOptions, ClientToolFailed } from "./internal/tool/clientTool.ts"
+export { fromJsonSchema, type JsonSchemaToolOptions } from "./internal/tool/from/fromJsonSchema.ts"
+export {
+  type JsonObject,
+  type JsonParameters,
+  schemaFromJsonSchema
+} from "./internal/tool/from/jsonSchemaParameters.ts"
+export { make } from "./internal/tool/makeTool.ts"
+export { onError } from "./internal/tool/onToolError.ts"
 export {
   type Any,
   type BehindRecovery,
@@ -45,4 +48,5 @@ export {
   type Trust,
   TypeId
 } from "./internal/tool/tool.ts"
+export { codes } from "./internal/tool/toolCodes.ts"
 export type { Effects } from "./Policy.ts"

@@ -1,7 +1,7 @@
 /** JSON Schemas of tools, for providers and servers that send them. */
 import type * as JsonSchema from "effect/JsonSchema"
 import type * as AiTool from "effect/ai/Tool"
-import * as SentSchema from "./internal/foundation/sentSchema.ts"
+import * as SentSchema from "./internal/foundation/schema/sentSchema.ts"
 
 /**
  * Returns the JSON Schema of a tool's parameters that a provider sends: a dynamic tool's own, else that of the JSON form of its schema, by which

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 
 const { atFirstUse } = await import(
-  new URL("../src/internal/foundation/atFirstUse.ts", import.meta.url).href
+  new URL("../src/internal/foundation/lazyValue.ts", import.meta.url).href
 ) as {
   readonly atFirstUse: <A extends object>(make: () => A) => () => A
 }

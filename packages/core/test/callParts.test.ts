@@ -26,16 +26,16 @@ interface Call {
 }
 
 const { DoneWrites }: { readonly DoneWrites: new(undoes: boolean, around: undefined) => Done } = await load(
-  "run/doneWrites.ts"
+  "run/writes/completedWrites.ts"
 )
-const { begunWrite, encodedResult, noteDone }: {
-  readonly begunWrite: (executed: object) => Write | undefined
+const { writeOfStart, encodedResult, noteDone }: {
+  readonly writeOfStart: (executed: object) => Write | undefined
   readonly encodedResult: (success: Schema.Top, value: unknown) => Effect.Effect<Schema.Json | undefined>
   readonly noteDone: (executed: object, exit: Exit.Exit<unknown, unknown>) => void
-} = await load("call/noteDone.ts")
+} = await load("call/compensableWrite.ts")
 const { underKeyOf }: {
   readonly underKeyOf: (write: object, during: number, compensate: Effect.Effect<void>) => Effect.Effect<void>
-} = await load("call/compensatedKey.ts")
+} = await load("call/ledger/compensatedKey.ts")
 const forgotten = (write: object) => underKeyOf(write, 1000, Effect.void)
 const { askLedgerOnly, isKeyed, notInLedger }: {
   readonly askLedgerOnly: <A>(
@@ -44,8 +44,10 @@ const { askLedgerOnly, isKeyed, notInLedger }: {
   ) => Effect.Effect<Exit.Exit<A, unknown> | undefined>
   readonly isKeyed: (call: Call) => boolean
   readonly notInLedger: Effect.Effect<never>
-} = await load("call/ledgerOnly.ts")
-const { signal }: { readonly signal: (value: object) => Effect.Effect<never> } = await load("foundation/signal.ts")
+} = await load("call/ledger/ledgerLookup.ts")
+const { signal }: { readonly signal: (value: object) => Effect.Effect<never> } = await load(
+  "foundation/effect/signal.ts"
+)
 const { refuse, refused }: {
   readonly refuse: (call: Call, run: object | undefined) => Effect.Effect<unknown, unknown>
   readonly refused: (call: Call, run: object, ended: Exit.Exit<unknown>, because?: string) => Effect.Effect<void>
@@ -53,12 +55,12 @@ const { refuse, refused }: {
 const newRecord = (id: string, made?: object): Record<string, unknown> => openRecord(id, made)
 const { asJson }: {
   readonly asJson: (schema: Schema.Top, raw: object, params: unknown) => Effect.Effect<object, ReadonlyArray<object>>
-} = await load("call/argumentsAsJson.ts")
+} = await load("call/arguments/argumentsAsJson.ts")
 const { parametersOf }: {
   readonly parametersOf: (
     schema: Schema.Top
   ) => Effect.Effect<unknown, { readonly issues: ReadonlyArray<object> }, ToolCall.ToolCall>
-} = await load("call/parameters.ts")
+} = await load("call/execute/lastParameters.ts")
 const read = { name: "look", effects: "read", passesKey: false }
 const write = { name: "book", effects: "write", passesKey: false, compensation: {} }
 
@@ -153,10 +155,10 @@ describe("what an execution has done", () => {
       ]
     ) {
       noteDone(one, Exit.succeed(1))
-      assert.isUndefined(begunWrite(one))
+      assert.isUndefined(writeOfStart(one))
     }
     assert.deepStrictEqual(done.state(), [])
-    assert.deepStrictEqual(begunWrite(executed(write, run)), { ...noted, known: "unknown" } as never)
+    assert.deepStrictEqual(writeOfStart(executed(write, run)), { ...noted, known: "unknown" } as never)
   })
 
   it.effect("is kept as JSON, if JSON holds it", () =>

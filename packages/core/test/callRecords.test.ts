@@ -50,10 +50,10 @@ interface Record {
   approvals: unknown
   read: ReadonlyArray<string> | undefined
   stop: { readonly of?: Record } | undefined
-  begunBefore: Map<string, { readonly call: BegunCall; isMet: boolean }> | undefined
+  callsBeforePause: Map<string, { readonly call: CallBeforePause; isMet: boolean }> | undefined
 }
 
-interface BegunCall {
+interface CallBeforePause {
   readonly identity: string
   readonly tool: string
   readonly outcome?: Schema.Json
@@ -67,14 +67,14 @@ const load = async (name: string): Promise<never> => await import(new URL(name, 
 
 const { doneBefore, remember, rememberPart }: {
   readonly doneBefore: (info: Info, call: object, run: undefined) => Effect.Effect<unknown, unknown> | undefined
-  readonly remember: (root: Record, calls: ReadonlyArray<BegunCall>) => void
+  readonly remember: (root: Record, calls: ReadonlyArray<CallBeforePause>) => void
   readonly rememberPart: (record: Record) => void
-} = await load("begunBefore.ts")
-const { begunWithin, doneCall, isDone }: {
-  readonly begunWithin: (record: Record) => ReadonlyMap<string, Record> | undefined
-  readonly doneCall: (record: Record) => Effect.Effect<BegunCall | undefined>
+} = await load("replay/snapshotWrites.ts")
+const { startedWithin, doneCall, isDone }: {
+  readonly startedWithin: (record: Record) => ReadonlyMap<string, Record> | undefined
+  readonly doneCall: (record: Record) => Effect.Effect<CallBeforePause | undefined>
   readonly isDone: (record: Record) => boolean
-} = await load("begunWithin.ts")
+} = await load("replay/pausedWrites.ts")
 const Log: {
   readonly callLog: (run: object) => {
     readonly version: number
@@ -89,7 +89,9 @@ const Log: {
   }
   readonly noLog: { readonly version: number; readonly before: (record: Record) => unknown }
 } = await load("callLog.ts")
-const Children: { readonly callOf: (tool: Info, asked: never, enclosing: never) => never } = await load("childCall.ts")
+const Children: { readonly callOf: (tool: Info, asked: never, enclosing: never) => never } = await load(
+  "children/childCall.ts"
+)
 const newRecord = (id: string, made?: object): Record => openRecord<Record>(id, made)
 const Happened: {
   readonly begin: (record: Record, now: () => number) => void
@@ -99,17 +101,17 @@ const Happened: {
   readonly afterExecution: (record: Record, exit: Exits, isKeyed: boolean, says: (error: unknown) => boolean) => Known
   readonly happened: (record: Record) => Known
   readonly isDoneWithin: (record: Record) => boolean
-} = await load("happened.ts")
+} = await load("execute/effects.ts")
 const Outcome: { readonly endExecution: (record: Record, known: Known) => void } = await load("record/outcome.ts")
-const { approve }: { readonly approve: (record: Record, approval: object) => void } = await load("decidedCall.ts")
+const { approve }: { readonly approve: (record: Record, approval: object) => void } = await load("approvedCall.ts")
 const { noteRead }: { readonly noteRead: (record: Record, tools: ReadonlyArray<string>) => void } = await load(
-  "readWithin.ts"
+  "children/untrustedContent.ts"
 )
 const Writes: {
   readonly writesWithin: (record: Record) => ReadonlyArray<Record>
   readonly mayHaveWritten: (record: Record) => boolean
-} = await load("writesWithin.ts")
-const { auditedAs }: { readonly auditedAs: (record: Record) => unknown } = await load("audited.ts")
+} = await load("children/writesWithin.ts")
+const { auditedAs }: { readonly auditedAs: (record: Record) => unknown } = await load("auditedCall.ts")
 const Repetition: {
   readonly decideLevel: (record: Record, from: number, error: unknown) => void
   readonly isDecided: (record: Record, error: unknown) => boolean
@@ -320,32 +322,32 @@ describe("what has begun within a call that is to wait", () => {
       write("done", { ...done, answered: { value: 1 } }),
       write("read", {})
     )
-    assert.deepStrictEqual([...begunWithin(asked)!], [["tried", all[0]!], ["done", all[1]!]])
+    assert.deepStrictEqual([...startedWithin(asked)!], [["tried", all[0]!], ["done", all[1]!]])
     const answeredRoot = made(write("lost", lost))
     Object.assign(answeredRoot.root, { ...done, answered: { value: 1 } })
-    assert.isUndefined(begunWithin(answeredRoot.asked))
-    assert.isUndefined(begunWithin(made(write("no end", done)).asked))
+    assert.isUndefined(startedWithin(answeredRoot.asked))
+    assert.isUndefined(startedWithin(made(write("no end", done)).asked))
   })
 
   it("does not hold the call that waits, which may have been tried", () => {
     const { asked, root } = made()
     Object.assign(asked, tried)
     root.within = new Set([asked])
-    assert.deepStrictEqual([...begunWithin(asked)!], [])
+    assert.deepStrictEqual([...startedWithin(asked)!], [])
   })
 
   it("is of a done write within another call what that one answered", () => {
     const { all, asked, root } = made(write("outer", { ...done, answered: { value: 1 } }))
     const inner = recordOf("write", done, { parent: all[0]!, identity: "inner" })
     root.within!.add(inner)
-    assert.deepStrictEqual([...begunWithin(asked)!], [["outer", all[0]!]])
+    assert.deepStrictEqual([...startedWithin(asked)!], [["outer", all[0]!]])
     const around = made((root) => recordOf("none", {}, { parent: root }))
     const below = recordOf("write", { ...tried }, { around: around.all[0]! })
     around.root.within = new Set([below])
-    assert.deepStrictEqual([...begunWithin(around.asked)!], [])
+    assert.deepStrictEqual([...startedWithin(around.asked)!], [])
     Object.assign(below, done)
     Object.assign(around.root, { ...done, answered: { value: 1 } })
-    assert.deepStrictEqual([...begunWithin(around.asked)!], [["c", around.root]])
+    assert.deepStrictEqual([...startedWithin(around.asked)!], [["c", around.root]])
   })
 
   it("was done before the run paused", () => {
@@ -353,9 +355,9 @@ describe("what has begun within a call that is to wait", () => {
     const outcome = { _tag: "Result", value: "x" }
     remember(root, [{ identity: "a", tool: "t", outcome }, { identity: "b", tool: "t", outcome }])
     root.within = new Set(all)
-    assert.deepStrictEqual([...begunWithin(asked)!.keys()], ["a", "b"])
-    root.begunBefore!.delete("b")
-    assert.isUndefined(begunWithin(asked))
+    assert.deepStrictEqual([...startedWithin(asked)!.keys()], ["a", "b"])
+    root.callsBeforePause!.delete("b")
+    assert.isUndefined(startedWithin(asked))
   })
 
   it.effect("is stored with its outcome, where that has a form", () =>
@@ -363,7 +365,7 @@ describe("what has begun within a call that is to wait", () => {
       const { root } = made()
       const stored = (given: Partial<Record>, identity = "a") => doneCall(write(identity, given)(root))
       const outcome = { _tag: "Result", value: "x" }
-      const earlier: BegunCall = { identity: "before", tool: "t", outcome }
+      const earlier: CallBeforePause = { identity: "before", tool: "t", outcome }
       assert.deepStrictEqual(yield* stored({ ...done, answered: { value: "x" } }), {
         identity: "a",
         tool: "t",
@@ -371,9 +373,9 @@ describe("what has begun within a call that is to wait", () => {
       })
       assert.isUndefined(yield* stored(done))
       assert.isUndefined(yield* stored({ ...done, answered: { value: 7 } }))
-      root.begunBefore = new Map([["before", { call: earlier, isMet: false }]])
+      root.callsBeforePause = new Map([["before", { call: earlier, isMet: false }]])
       assert.strictEqual(yield* stored({ ...done, answered: { value: "y" } }, "before"), earlier)
-      root.begunBefore = new Map([["before", { call: { identity: "before", tool: "t" }, isMet: false }]])
+      root.callsBeforePause = new Map([["before", { call: { identity: "before", tool: "t" }, isMet: false }]])
       assert.isUndefined(yield* stored(done, "before"))
     }))
 })
@@ -384,7 +386,7 @@ describe("what had begun before the run paused", () => {
   it("stands among what has begun", () => {
     const root = recordOf("read")
     remember(root, [{ identity: "a", tool: "t", outcome }, { identity: "b", tool: "t" }])
-    assert.deepStrictEqual([...root.begunBefore!.values()].map(({ isMet }) => isMet), [false, true])
+    assert.deepStrictEqual([...root.callsBeforePause!.values()].map(({ isMet }) => isMet), [false, true])
     assert.deepStrictEqual(
       [...root.within!].map(open).map(({ happened, identity, known, parent }) => [identity, happened, known, parent]),
       [
@@ -419,7 +421,7 @@ describe("what had begun before the run paused", () => {
           const shown = Exit.isSuccess(exit)
             ? exit.value
             : (exit.cause.reasons.find(Cause.isFailReason)?.error as { readonly _tag: string } | undefined)?._tag
-          return [shown, record.happened, record.count, record.startedAt, root.begunBefore!.get("a")!.isMet]
+          return [shown, record.happened, record.count, record.startedAt, root.callsBeforePause!.get("a")!.isMet]
         })
       assert.isUndefined(yield* ends(undefined))
       assert.deepStrictEqual(yield* ends(outcome), ["x", "yes", 1, 0, true])

@@ -6,7 +6,9 @@ import { Effect, Layer, Redacted, Schema } from "effect"
 import type { Prompt } from "effect/ai"
 import { lastResults } from "./kit.ts"
 
-const { stoppedAt } = await import(new URL("../src/internal/round/stoppedAt.ts", import.meta.url).href) as {
+const { stoppedAt } = await import(
+  new URL("../src/internal/round/resume/pausedTranscript.ts", import.meta.url).href
+) as {
   readonly stoppedAt: (checkpoint: unknown, run: { readonly id: string }, shown: object) => Prompt.Prompt
 }
 

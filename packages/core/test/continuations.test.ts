@@ -9,7 +9,9 @@ const { endIn, withAnswer }: {
   readonly endIn: (transcript: Prompt.Prompt, prompt: Prompt.Prompt) => number | undefined
   readonly withAnswer: (prompt: Prompt.Prompt, answer: unknown, taintedBy: ReadonlyArray<string>) => Prompt.Prompt
 } = await load("continuation.ts")
-const { calledOff }: { readonly calledOff: (unfinished: object) => Prompt.ToolMessage } = await load("calledOff.ts")
+const { calledOff }: { readonly calledOff: (unfinished: object) => Prompt.ToolMessage } = await load(
+  "cancelledResults.ts"
+)
 
 const user = (text: string) => Prompt.userMessage({ content: [Prompt.textPart({ text })] })
 const said = (text: string) => Prompt.assistantMessage({ content: [Prompt.textPart({ text })] })

@@ -14,10 +14,10 @@ interface Failure {
   readonly instruction?: string
 }
 
-const { failureOf, failureOfCutOff, failureOfEnded }: {
+const { failureOf, failureOfInterrupted, failureOfEnded }: {
   readonly failureOf: (record: object | undefined, error: unknown, traceId: string) => Failure
   readonly failureOfEnded: (record: object | undefined, error: unknown, traceId: string) => Failure
-  readonly failureOfCutOff: (record: object, traceId: string) => Failure
+  readonly failureOfInterrupted: (record: object, traceId: string) => Failure
 } = await load("result/failureOf.ts")
 const newRecord = (id: string, made?: object): Record<string, unknown> => openRecord(id, made)
 
@@ -122,7 +122,7 @@ describe("a call that has no result as its run ended", () => {
 
 describe("a call that was cut off and may not run again", () => {
   it("is a read that gave no answer in time, or may have been done", () => {
-    const code = (record: object) => failureOfCutOff(record, "r").code
+    const code = (record: object) => failureOfInterrupted(record, "r").code
     assert.deepStrictEqual(
       [recordOf("read"), recordOf("idempotent"), recordOf("write"), recordOf("read", "no", ["no"])].map(code),
       ["timeout", "timeout", "outcome_unknown", "outcome_unknown"]

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
-const foundation = new URL("../src/internal/foundation/", import.meta.url)
+const foundation = new URL("../src/internal/foundation/json/", import.meta.url)
 const { canonicalJson, deepJson } = await import(new URL("canonicalJson.ts", foundation).href) as {
   readonly canonicalJson: (value: unknown) => string
   readonly deepJson: (value: unknown) => string

@@ -34,12 +34,12 @@ const { execute }: {
     key: string | undefined,
     isCharged: boolean
   ) => Effect.Effect<unknown, unknown>
-} = await load("call/executor.ts")
+} = await load("call/execute/executeTool.ts")
 const { DoneWrites }: {
   readonly DoneWrites: new(undoes: boolean, around: undefined) => {
     readonly newestFirst: () => ReadonlyArray<{ readonly write: Fields & { readonly id: string } }>
   }
-} = await load("run/doneWrites.ts")
+} = await load("run/writes/completedWrites.ts")
 
 const runOf = (kept: Readonly<Record<string, unknown>> = {}, more: object = {}) => {
   const recorded: Array<readonly [key: string, value: unknown]> = []
@@ -49,7 +49,7 @@ const runOf = (kept: Readonly<Record<string, unknown>> = {}, more: object = {}) 
     scope: "r",
     path: ["a"],
     parent: undefined,
-    withinCall: undefined,
+    outerCall: undefined,
     audience: undefined,
     tally: undefined,
     refunded: 0,

@@ -7,7 +7,7 @@ import { IdempotencyLedger, Recovery, Tool } from "@recourse/core"
 import { by } from "./kit.ts"
 
 const { memoryStore } = await import(
-  new URL("../src/internal/idempotency/memoryStore.ts", import.meta.url).href
+  new URL("../src/internal/idempotency/ledgerMemoryStore.ts", import.meta.url).href
 ) as { readonly memoryStore: () => IdempotencyLedger.Store }
 
 const counted = <A, I>(success: Schema.Codec<A, I>, answer: (runs: number) => A) => {

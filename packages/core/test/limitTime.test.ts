@@ -9,7 +9,7 @@ type LimitTime = <A, E, R, E2>(
   orElse: () => Effect.Effect<A, E2>
 ) => Effect.Effect<A, E | E2, R>
 
-const { limitTime } = await import(new URL("../src/internal/foundation/limitTime.ts", import.meta.url).href) as {
+const { limitTime } = await import(new URL("../src/internal/foundation/effect/limitTime.ts", import.meta.url).href) as {
   readonly limitTime: LimitTime
 }
 

@@ -6,7 +6,9 @@ import { LanguageModel } from "effect/ai"
 import { Agent, AiToolkit, IdempotencyLedger, JsonText, Recovery, Tool } from "@recourse/core"
 import { lastResults, random } from "./kit.ts"
 
-const { lossyNumbers } = await import(new URL("../src/internal/foundation/lossyNumbers.ts", import.meta.url).href) as {
+const { lossyNumbers } = await import(
+  new URL("../src/internal/foundation/json/lossyNumbers.ts", import.meta.url).href
+) as {
   readonly lossyNumbers: (text: string) => ReadonlyArray<ReadonlyArray<string | number>>
 }
 

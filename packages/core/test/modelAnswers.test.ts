@@ -65,7 +65,7 @@ interface Waits {
   readonly onRetry: (notice: RetryNotice) => Effect.Effect<void>
 }
 type Decided = ModelError.Decision<unknown>
-const { consult, isSubstitute } = await import(new URL("decision.ts", room).href) as {
+const { consult, isSubstitute } = await import(new URL("modelDecision.ts", room).href) as {
   readonly consult: (
     handler: ModelError.Handler<unknown, never, never>,
     failures: ReadonlyArray<{ readonly error: AiError.AiError; readonly at: number }>,
@@ -73,7 +73,7 @@ const { consult, isSubstitute } = await import(new URL("decision.ts", room).href
   ) => Effect.Effect<Decided | "again", AiError.AiError>
   readonly isSubstitute: (answer: object) => boolean
 }
-const { withShallowArguments } = await import(new URL("parts.ts", room).href) as {
+const { withShallowArguments } = await import(new URL("responseParts.ts", room).href) as {
   readonly withShallowArguments: (part: Response.AnyPart) => Response.AnyPart
 }
 

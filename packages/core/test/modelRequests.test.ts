@@ -27,7 +27,7 @@ interface Request {
   readonly format?: { readonly objectName: string; readonly schema: Schema.Top; readonly prefer: "tools" | "format" }
 }
 type Answered = ReadonlyArray<Response.AnyPart>
-const ModelRequest = await import(new URL("request.ts", room).href) as {
+const ModelRequest = await import(new URL("sendRequest.ts", room).href) as {
   readonly generate: (
     model: LanguageModel.LanguageModel,
     request: Request,

@@ -15,7 +15,7 @@ const { newReading }: { readonly newReading: (taintedBy: Array<string>, before: 
   "reading.ts"
 )
 
-const starts = ["withinCall", "hasDrawnId", "isOver", "mayPause", "streaming", "tracing"]
+const starts = ["outerCall", "hasDrawnId", "isOver", "mayPause", "streaming", "tracing"]
 
 /** Returns a run with these fields. A `tally` makes it a section. */
 export const openRun = <A extends object>(fields: A): A => {

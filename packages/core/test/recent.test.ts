@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 
 const foundation = new URL("../src/internal/foundation/", import.meta.url)
-const { Recent } = await import(new URL("recent.ts", foundation).href) as {
+const { Recent } = await import(new URL("recentMap.ts", foundation).href) as {
   readonly Recent: new(most: number) => Map<string, number>
 }
 

@@ -215,7 +215,7 @@ describe("a call that waits is told", () => {
     }],
     [
       "by its id at the outermost agent",
-      { withinCall: { id: "c1" }, parent: openRun({ agentRunId: "o", withinCall: { id: "c0" }, parent: outer }) },
+      { outerCall: { id: "c1" }, parent: openRun({ agentRunId: "o", outerCall: { id: "c0" }, parent: outer }) },
       pending,
       { ...told, pendingCallId: "c0/c1/c2" },
       asked

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
-const foundation = new URL("../src/internal/foundation/", import.meta.url)
+const foundation = new URL("../src/internal/foundation/json/", import.meta.url)
 const { roughHash } = await import(new URL("roughHash.ts", foundation).href) as {
   readonly roughHash: (value: unknown) => number
 }

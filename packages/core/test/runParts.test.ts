@@ -72,17 +72,17 @@ const { Account }: {
   ) => Account
 } = await load("account.ts")
 const { DoneWrites }: { readonly DoneWrites: new(undoes: boolean, around: undefined) => Done } = await load(
-  "doneWrites.ts"
+  "writes/completedWrites.ts"
 )
-const { countAgain, usedBy, usedSince }: {
-  readonly countAgain: (run: Run, used: object) => void
+const { countReplayed, usedBy, usedSince }: {
+  readonly countReplayed: (run: Run, used: object) => void
   readonly usedBy: (run: Run) => object
   readonly usedSince: (run: Run) => () => object
 } = await load("tally.ts")
 const { addDone, revokeDone }: {
   readonly addDone: (run: object | undefined, write: object, live: undefined) => void
   readonly revokeDone: (run: object, ids?: ReadonlyArray<string>) => void
-} = await load("noteDone.ts")
+} = await load("writes/noteWrite.ts")
 const { addExecuted, use }: {
   readonly addExecuted: (run: Run, call: object) => void
   readonly use: (run: Run, kind: string, amount: number) => void
@@ -94,36 +94,36 @@ const { emit, runSection }: {
   readonly runSection: (run: Run) => Run
   readonly emit: (run: object | undefined, body: () => object) => Effect.Effect<void>
 } = await load("run.ts")
-const { aroundOf, idWithin }: {
-  readonly aroundOf: (id: string) => { readonly parentCallId: string } | undefined
+const { outerCallsOf, idWithin }: {
+  readonly outerCallsOf: (id: string) => { readonly parentCallId: string } | undefined
   readonly idWithin: (call: string, id: string) => string
 } = await load("../foundation/idsWithin.ts")
-const { begunIn, hasBegunUnder, recallDone }: {
-  readonly begunIn: (journal: Journal) => Iterable<Write>
-  readonly hasBegunUnder: (journal: Journal, id: string, claim: string) => boolean
+const { startedUnsettled, hasStartedUnder, recallDone }: {
+  readonly startedUnsettled: (journal: Journal) => Iterable<Write>
+  readonly hasStartedUnder: (journal: Journal, id: string, claim: string) => boolean
   readonly recallDone: (run: { readonly done: Done | undefined; readonly journal: Journal | undefined }) => void
-} = await load("begunWrites.ts")
-const { isCancelledAgain, overNow }: {
-  readonly isCancelledAgain: (journal: Journal | undefined) => boolean
-  readonly overNow: (
+} = await load("writes/recordedWrites.ts")
+const { isCancelledReplay, abandonedJournal }: {
+  readonly isCancelledReplay: (journal: Journal | undefined) => boolean
+  readonly abandonedJournal: (
     runId: string,
     journal: Journal | undefined
   ) => Journal & { readonly claim: (entry: string) => string }
-} = await load("heldBack.ts")
+} = await load("cancelledReplay.ts")
 const { errorName, errorTag }: {
   readonly errorName: (cause: Cause.Cause<unknown>, redactor: object) => string
   readonly errorTag: (error: unknown, redactor: object) => string | undefined
-} = await load("errorName.ts")
+} = await load("observe/errorName.ts")
 const { operatorMessage, summaryOf }: {
   readonly operatorMessage: (run: object | undefined, cause: Cause.Cause<unknown>) => object
   readonly summaryOf: (cause: Cause.Cause<unknown>, run: string, context: Context.Context<never>) => object
-} = await load("failure.ts")
+} = await load("runFailure.ts")
 const { addSpanEvent, countModelRetry, countToolRetry, spanEvent }: {
   readonly addSpanEvent: (context: Context.Context<never>, name: string, attributes: object) => void
   readonly countModelRetry: (context: Context.Context<never>, attributes: object) => void
   readonly countToolRetry: (context: Context.Context<never>, attributes: object) => void
   readonly spanEvent: (name: string, attributes: object) => Effect.Effect<void>
-} = await load("counters.ts")
+} = await load("observe/counters.ts")
 const { Session, readResults }: {
   readonly Session: new() => {
     isAnswerNew: boolean
@@ -142,7 +142,7 @@ const { Session, readResults }: {
   readonly readResults: (calls: ReadonlyArray<object>, messages: Json) => ReadonlyMap<string, object>
 } = await load("session.ts")
 const { encodePrompt }: { readonly encodePrompt: (prompt: Prompt.Prompt) => Json } = await import(
-  new URL("../foundation/promptJson.ts", room).href
+  new URL("../foundation/json/promptJson.ts", room).href
 ) as never
 const { audienceOf, ContainedListener, tell }: {
   readonly audienceOf: (
@@ -157,7 +157,7 @@ const { audienceOf, ContainedListener, tell }: {
     outOfRun: (context: Context.Context<never>) => Context.Context<never>
   ) => { readonly tell: (event: object, fiber: object) => Effect.Effect<void> }
   readonly tell: (audience: object, event: object, fiber: object) => Effect.Effect<void>
-} = await load("listeners.ts")
+} = await load("observe/listeners.ts")
 const { AgentEvent } = await import("@recourse/core")
 
 const write = (id: string, more: object = {}) => ({
@@ -231,7 +231,7 @@ describe("what a call has used", () => {
     assert.deepStrictEqual(usedBy(other), { ...bare, hidden: { look: 7 } })
     // In another life it counts the same.
     const later = runOf()
-    countAgain(later, JSON.parse(JSON.stringify(used)) as object)
+    countReplayed(later, JSON.parse(JSON.stringify(used)) as object)
     assert.deepStrictEqual([later.usage, later.executed, [...later.hidden]], [
       { toolCalls: 1, turns: 0 },
       [{ callId: "c" }],
@@ -244,7 +244,7 @@ describe("what a call has used", () => {
   it("revokes nothing where nothing was revoked", () => {
     const run = runOf()
     addDone(run, write("before"), undefined)
-    countAgain(run, { ...bare, done: [write("w")] })
+    countReplayed(run, { ...bare, done: [write("w")] })
     assert.deepStrictEqual(run.done!.state().map(({ id, revoked }) => [id, revoked]), [
       ["before", undefined],
       ["w", undefined]
@@ -287,9 +287,9 @@ describe("what a call has used", () => {
 describe("ids of calls", () => {
   it("name the call around them, whatever that is called", () => {
     for (const around of ["c1", "c1/pay_1", "", "/"]) {
-      assert.deepStrictEqual(aroundOf(idWithin(around, "x")), { parentCallId: around })
+      assert.deepStrictEqual(outerCallsOf(idWithin(around, "x")), { parentCallId: around })
     }
-    assert.isUndefined(aroundOf("c1"))
+    assert.isUndefined(outerCallsOf("c1"))
   })
 })
 
@@ -317,7 +317,7 @@ describe("a write that an earlier life has begun", () => {
   })
   const known = (rest: Readonly<Record<string, Json>>, more?: object) =>
     ["write r/4:book/w", `compensation may w`].map((place) =>
-      [...begunIn(journalOf({ [place]: begun("w", more), ...rest }))].map(({ id, known, result }) => [
+      [...startedUnsettled(journalOf({ [place]: begun("w", more), ...rest }))].map(({ id, known, result }) => [
         id,
         known,
         ...(result === undefined ? [] : [result])
@@ -347,14 +347,14 @@ describe("a write that an earlier life has begun", () => {
     assert.deepStrictEqual(known({ "call p/w": "another version's" }), both([["w", "unknown"]]))
     // No record of a beginning, and one that cannot be read.
     assert.deepStrictEqual(
-      [...begunIn(
+      [...startedUnsettled(
         journalOf({ "write r/x": { tool: "book", at: 1 }, "write r/y": { begun: { write: {} } }, "call z": begun("z") })
       )],
       []
     )
     // Only what says all of a write is one.
     const intent = { id: "e", tool: "book", callId: "w", arguments: "h", claim: "mine" }
-    const read = (of: object) => [...begunIn(journalOf({ "write r/4:book/w": begun("w", {}, of) }))].length
+    const read = (of: object) => [...startedUnsettled(journalOf({ "write r/4:book/w": begun("w", {}, of) }))].length
     assert.deepStrictEqual(
       [{ intent }, { revoked: true }, { intent: { ...intent, claim: 7 } }, { revoked: false }, { path: "a" }].map(read),
       [1, 1, 0, 0, 0]
@@ -369,7 +369,7 @@ describe("a write that an earlier life has begun", () => {
     })
     assert.deepStrictEqual(
       [["w", "mine"], ["w", "yours"], ["v", "mine"], ["u", "mine"]].map(([id, claim]) =>
-        hasBegunUnder(journal, id!, claim!)
+        hasStartedUnder(journal, id!, claim!)
       ),
       [true, false, false, false]
     )
@@ -400,9 +400,9 @@ describe("a run that nobody goes on with", () => {
   it("begins nothing, with a journal or without, and reads what it has", () => {
     const journal = { ...journalOf({ "write w": "here" }), isResumed: false, claim: (entry: string) => `of ${entry}` }
     for (const [given, found, claim] of [[undefined, undefined, "e"], [journal, "here", "of e"]] as const) {
-      assert.isFalse(isCancelledAgain(given))
-      const over = overNow("r", given)
-      assert.isTrue(isCancelledAgain(over))
+      assert.isFalse(isCancelledReplay(given))
+      const over = abandonedJournal("r", given)
+      assert.isTrue(isCancelledReplay(over))
       assert.deepStrictEqual([over.find("write", "w"), over.claim("e")], [found, claim])
     }
   })

@@ -35,7 +35,7 @@ interface Account {
   readonly caps: Counts
   readonly state: () => LedgerState
   readonly restore: (state: LedgerState) => void
-  readonly countAgain: (state: LedgerState) => void
+  readonly countReplayed: (state: LedgerState) => void
   readonly fits: (kind: string, tool?: string) => boolean
   readonly charge: (kind: string, tool?: string) => Effect.Effect<void>
   readonly require: (kind: string) => Effect.Effect<void>
@@ -58,7 +58,7 @@ interface Write {
 
 interface DoneWrites {
   readonly size: number
-  readonly isUnwound: boolean
+  readonly isCompensating: boolean
   readonly begin: () => number
   readonly get: (id: string) => { readonly write: Write; readonly position: number } | undefined
   readonly knows: (id: string) => boolean
@@ -69,7 +69,7 @@ interface DoneWrites {
 interface Run {
   readonly done: DoneWrites | undefined
   readonly parent: Run | undefined
-  readonly withinCall: { readonly id: string } | undefined
+  readonly outerCall: { readonly id: string } | undefined
   readonly tally: { done: ReadonlyArray<Write>; revoked: ReadonlyArray<string> } | undefined
 }
 
@@ -98,7 +98,7 @@ interface NestedRuns {
   readonly interrupt: () => void
 }
 
-const { Answers }: { readonly Answers: new() => Answers } = await load("answers.ts")
+const { Answers }: { readonly Answers: new() => Answers } = await load("repeatedAnswers.ts")
 const { Account }: {
   readonly Account: new(
     agent: string,
@@ -110,18 +110,18 @@ const { Account }: {
 } = await load("account.ts")
 const { DoneWrites }: {
   readonly DoneWrites: new(
-    undoesWhenRejected: boolean,
+    compensatesWhenRejected: boolean,
     around: DoneWrites | undefined,
     resumed?: ReadonlyArray<Write>
   ) => DoneWrites
-} = await load("doneWrites.ts")
+} = await load("writes/completedWrites.ts")
 const { addDone, idAround, isLeftIn, removeDone, revokeDone }: {
   readonly addDone: (run: Run | undefined, write: Write, live: undefined, position?: number) => void
   readonly idAround: (run: Run, id: string) => string
   readonly isLeftIn: (run: Run | undefined, id: string) => boolean
   readonly removeDone: (run: Run | undefined, id: string) => void
   readonly revokeDone: (run: Run | undefined, ids?: ReadonlyArray<string>) => void
-} = await load("noteDone.ts")
+} = await load("writes/noteWrite.ts")
 const { Transcript }: { readonly Transcript: new() => Transcript } = await load("transcript.ts")
 const { NestedRuns }: { readonly NestedRuns: new(hasSteps: boolean, counts?: Counts) => NestedRuns } = await load(
   "nestedRuns.ts"
@@ -265,8 +265,8 @@ describe("an account", () => {
       retries: { look: 1 },
       extended: { turns: 2, tokens: 1 }
     }
-    inner.countAgain(state)
-    inner.countAgain(state)
+    inner.countReplayed(state)
+    inner.countReplayed(state)
     for (const account of [inner, outer]) {
       const { retries, used } = account.state()
       assert.deepStrictEqual(
@@ -336,19 +336,19 @@ describe("the writes that a run has done", () => {
     const top: Run = openRun({
       done: outermost,
       parent: undefined,
-      withinCall: undefined,
+      outerCall: undefined,
       tally: { done: [], revoked: [] }
     })
     const middle: Run = openRun({
       done: new DoneWrites(false, outermost),
       parent: top,
-      withinCall: { id: "ask" },
+      outerCall: { id: "ask" },
       tally: undefined
     })
     const inner: Run = openRun({
       done: new DoneWrites(false, middle.done),
       parent: middle,
-      withinCall: { id: "deep" },
+      outerCall: { id: "deep" },
       tally: { done: [], revoked: [] }
     })
     return { top, middle, inner }
@@ -387,7 +387,7 @@ describe("the writes that a run has done", () => {
     // A run that keeps no log undoes nothing.
     assert.isTrue(isLeftIn(undefined, "a"))
     assert.isTrue(
-      isLeftIn(openRun({ done: undefined, parent: undefined, withinCall: undefined, tally: undefined }), "a")
+      isLeftIn(openRun({ done: undefined, parent: undefined, outerCall: undefined, tally: undefined }), "a")
     )
   })
 
@@ -409,8 +409,8 @@ describe("the writes that a run has done", () => {
 
   it("are those of the snapshot that a run goes on from, before all others", () => {
     const done = new DoneWrites(true, undefined, [write("a"), write("b")])
-    addDone(openRun({ done, parent: undefined, withinCall: undefined, tally: undefined }), write("c"), undefined)
-    assert.deepStrictEqual([ids(done), done.get("c")!.position, done.isUnwound], [["a", "b", "c"], 2, false])
+    addDone(openRun({ done, parent: undefined, outerCall: undefined, tally: undefined }), write("c"), undefined)
+    assert.deepStrictEqual([ids(done), done.get("c")!.position, done.isCompensating], [["a", "b", "c"], 2, false])
   })
 })
 

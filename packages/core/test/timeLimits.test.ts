@@ -3,7 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 
-const { answerWithin } = await import(new URL("../src/internal/foundation/answerWithin.ts", import.meta.url).href) as {
+const { answerWithin } = await import(
+  new URL("../src/internal/foundation/effect/answerWithin.ts", import.meta.url).href
+) as {
   readonly answerWithin: <A, E>(
     effect: Effect.Effect<A, E>,
     limit: Duration.Duration,

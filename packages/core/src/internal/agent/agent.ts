@@ -8,13 +8,13 @@ import * as Prompt from "effect/ai/Prompt"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import type { Budget } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { type Limits, type Mode, plain } from "./mode.ts"
+import { type Limits, type Mode, plain } from "./runMode.ts"
 import { type Body, withinLimits } from "./boundary.ts"
 import { withAnswer } from "../history/continuation.ts"
 import type * as Tool from "../tool/tool.ts"
-import type { Forms } from "./forms.ts"
+import type { Forms } from "./resume/valueCodec.ts"
 import { eventStream, type StreamOptions } from "./eventStream.ts"
-import { emptyTranscript, nothingSaid, type RunRecord, type RunReport } from "../run/record.ts"
+import { emptyTranscript, noRunMessages, type RunRecord, type RunReport } from "../run/runEntries.ts"
 
 /** The brand of agents. */
 export const TypeId = "~@recourse/core/Agent" as const
@@ -90,7 +90,7 @@ const Proto = {
 }
 
 /** The record of a run that was not begun: what the agent needs could not be made. */
-const notBegun = (agent: string): RunRecord => ({
+const notStarted = (agent: string): RunRecord => ({
   runId: "",
   agent,
   transcript: emptyTranscript,
@@ -111,7 +111,7 @@ const report = <In, Out, E, R>(
       record = ended()
     }
     return Effect.map(Effect.exit(runIn(input, withOptions({ streaming: false, onRecord }, options))), (exit) => ({
-      ...record ?? notBegun(name),
+      ...record ?? notStarted(name),
       exit
     }))
   })
@@ -181,7 +181,7 @@ export const around = <In, Out, E, R>(
         input,
         Prompt.isPrompt(input) ? answering(input, run(input)) : {
           run: () => run(input),
-          said: () => nothingSaid
+          said: () => noRunMessages
         }
       ) as Effect.Effect<Out, E, R>
   )

@@ -7,28 +7,28 @@ import * as SchemaTransformation from "effect/SchemaTransformation"
 import type * as Types from "effect/Types"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { type ApprovalRequired, DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
-import * as Arguments from "../call/arguments.ts"
-import { plain } from "./mode.ts"
-import { rootOf } from "../call/outerCalls.ts"
+import * as Arguments from "../call/arguments/rawArguments.ts"
+import { plain } from "./runMode.ts"
+import { rootOf } from "../call/children/outerCalls.ts"
 import { addQuestion, endContinuation, noteContinued } from "../call/record/admission.ts"
 import { noteExecuted } from "../call/record/outcome.ts"
-import type { ToolInfo } from "../call/toolInfo.ts"
-import { stopAgain, stopped } from "../call/stop.ts"
+import type { ToolInfo } from "../call/tool/toolInfo.ts"
+import { repeatStop, stopped } from "../call/stop.ts"
 import { CurrentRun } from "../run/run.ts"
 import type { Effects } from "../../Policy.ts"
 import type { ExecuteError, SchemaServices, WriteError } from "../tool/callTypes.ts"
-import { make as makeTool } from "../tool/make.ts"
+import { make as makeTool } from "../tool/makeTool.ts"
 import type * as Tool from "../tool/tool.ts"
 import { type Call, ToolCall } from "../call/call.ts"
-import { escalate } from "../call/answers.ts"
+import { escalate } from "../call/execute/executorAnswers.ts"
 import { Escalated, type Escalation, type InvalidArgs, type InvalidResult, type NotApproved } from "../../ToolError.ts"
 import { type Agent, type Any, type Input, type Output, ownToolsOf } from "./agent.ts"
 import type { Among, IsStored, Single } from "../foundation/errorTags.ts"
-import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
+import type { Keys, OnlyKnown } from "../foundation/options/misspeltName.ts"
 import { type Described, descriptionOf } from "./modelAgent.ts"
-import type { StartErrorOf } from "./composed.ts"
-import { isResumable } from "./provide.ts"
-import type { Resumable } from "./resumable.ts"
+import type { StartErrorOf } from "./compose/composedAgent.ts"
+import { isResumable } from "./services/provideLayer.ts"
+import type { Resumable } from "./resume/resumableRun.ts"
 
 /** The errors of an agent that become something else in the error type of its tool. */
 type Turned<E, Resume, Start> =
@@ -258,7 +258,7 @@ const waiting = <In>(
       if (ended._tag === "Completed") return Effect.succeed(ended.output)
       if (!canWait) return cannotWait(call, agent.end(ended.snapshot, {}))
       // Another attempt waits, where the call is raced with itself: nobody is asked twice about one call.
-      if (record.admission.stop?._tag === "Nested") return Effect.andThen(withdraw, stopAgain)
+      if (record.admission.stop?._tag === "Nested") return Effect.andThen(withdraw, repeatStop)
       // It is not done, so that a key which it is done under is free until the agent goes on; unless another attempt has done something.
       if (record.outcome.running === 1 && record.outcome.known === "no") noteExecuted(record, false)
       const args = Result.getOrThrow(Arguments.read(call.arguments))

@@ -9,28 +9,28 @@ import * as Exit from "effect/Exit"
 import { version } from "../../AgentEventSchema.ts"
 import type { BudgetExceeded } from "../../Budget.ts"
 import { ToolCall } from "../call/call.ts"
-import { passTaint } from "../call/readWithin.ts"
-import { annotateInterruption } from "../foundation/annotateInterruption.ts"
-import { before } from "../foundation/sequence.ts"
+import { passTaint } from "../call/children/untrustedContent.ts"
+import { annotateInterruption } from "../foundation/effect/annotateInterruption.ts"
+import { before } from "../foundation/effect/sequence.ts"
 import { Pause } from "../loop/pause.ts"
 import { stopOf } from "../run/account.ts"
-import { recallDone } from "../run/begunWrites.ts"
-import type { DoneWrites } from "../run/doneWrites.ts"
-import { operatorMessage, summaryOf } from "../run/failure.ts"
-import { settleBefore } from "../run/owed.ts"
-import { Annotation, type RunRecord, type Said, type SnapshotSource } from "../run/record.ts"
+import { recallDone } from "../run/writes/recordedWrites.ts"
+import type { DoneWrites } from "../run/writes/completedWrites.ts"
+import { operatorMessage, summaryOf } from "../run/runFailure.ts"
+import { runCleanupsBefore } from "../run/writes/cleanups.ts"
+import { Annotation, type RunRecord, type Said, type SnapshotSource } from "../run/runEntries.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
-import { inSpan } from "../run/span.ts"
-import type { Limits, Mode } from "./mode.ts"
+import { inSpan } from "../run/observe/span.ts"
+import type { Limits, Mode } from "./runMode.ts"
 import { ofRun } from "./causeOfRun.ts"
 import { withDeadline } from "./deadline.ts"
-import { endNested, partOf } from "./nesting.ts"
+import { endNested, partOf } from "./nestedRun.ts"
 import { identifier, newRun } from "./newRun.ts"
-import { oweEndOf, settleAtEnd, withoutUndone } from "./cutOff.ts"
-import { endOfEqualRun, noteFailedRun } from "./repeatedRun.ts"
-import { isCutOff, undoneAfter, waitsForNobody } from "./undoneAfter.ts"
-import type { ToUnwind } from "./compensateWrite.ts"
-import { unwind } from "./unwind.ts"
+import { refuseCompensated, registerRunCleanup, runCleanupsAtEnd } from "./compensation/pendingCleanup.ts"
+import { endOfEqualRun, noteFailedRun } from "./compose/repeatedRun.ts"
+import { isCutOff, waitsForNobody, writesToCompensate } from "./compensation/compensationScope.ts"
+import type { ToCompensate } from "./compensation/compensateWrite.ts"
+import { compensateWrites } from "./compensation/compensateRun.ts"
 
 const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }
@@ -52,7 +52,7 @@ export interface Body<Out, E, R> {
   readonly said: () => Said
   readonly resumable?: (run: Run) => SnapshotSource | undefined
   /** Called for each write of the run that is undone when it ends, or may be. */
-  readonly onUndone?: ToUnwind["onUndone"]
+  readonly onCompensated?: ToCompensate["onCompensated"]
   /** Adds what the body needs in its context besides the run. */
   readonly services?: (context: Context.Context<never>, run: Run) => Context.Context<never>
   /** Is told how to get the record when the run ends, however it ends. */
@@ -139,7 +139,7 @@ class Boundary<Out, E, R, R2> {
       }),
       () =>
         before(
-          settleBefore(run),
+          runCleanupsBefore(run),
           () => before(account.requireLevel(), () => withDeadline(Effect.suspend(() => body.run(run)), account))
         )
     )
@@ -149,16 +149,16 @@ class Boundary<Out, E, R, R2> {
   private unwindAndEnd(ended: Exit.Exit<Out, E | BudgetExceeded>): Effect.Effect<Out, E | BudgetExceeded> {
     const { declaration: { compensates }, run: { writes: { done } } } = this
     const isOutermost = this.run.parent === undefined || this.mode.over !== undefined
-    const exit = isOutermost && waitsForNobody(this.run, ended) ? Exit.interrupt() : withoutUndone(this.run, ended)
+    const exit = isOutermost && waitsForNobody(this.run, ended) ? Exit.interrupt() : refuseCompensated(this.run, ended)
     if (compensates === undefined) return this.end(exit)
     if (Exit.isFailure(exit)) {
       recallDone(this.run)
       done!.noteRunning()
     }
-    return done!.size === 0 ? this.end(exit) : this.unwind(compensates, done!, exit)
+    return done!.size === 0 ? this.end(exit) : this.compensateWrites(compensates, done!, exit)
   }
 
-  private unwind(
+  private compensateWrites(
     compensates: NonNullable<Limits<R2>["compensates"]>,
     done: DoneWrites,
     exit: Exit.Exit<Out, E | BudgetExceeded>
@@ -166,15 +166,15 @@ class Boundary<Out, E, R, R2> {
     const { body, context, mode, run } = this
     // One within that waits lets those beside it come to their ends: it is undone, and the run around it is what ends.
     const over = waitsForNobody(run, exit) ? Exit.interrupt() : exit
-    const which = undoneAfter(compensates, run, mode.resumed, over)
-    const onUndone: ToUnwind["onUndone"] = (write, mark) => body.onUndone?.(write, mark)
-    const unwinds = { run, compensates, ambient: context, onUndone }
+    const which = writesToCompensate(compensates, run, mode.resumed, over)
+    const onCompensated: ToCompensate["onCompensated"] = (write, mark) => body.onCompensated?.(write, mark)
+    const unwinds = { run, compensates, ambient: context, onCompensated }
     if (which === undefined) {
-      if (isCutOff(run, mode.resumed, exit)) oweEndOf(unwinds, done, mode)
+      if (isCutOff(run, mode.resumed, exit)) registerRunCleanup(unwinds, done, mode)
       return this.end(exit)
     }
     // Nothing that runs within is at work any more.
-    const undone = before(endNested(run), () => unwind(unwinds, done, which === "revoked"))
+    const undone = before(endNested(run), () => compensateWrites(unwinds, done, which === "revoked"))
     return Effect.flatMap(
       undone,
       (broken) => this.end(Exit.isFailure(exit) || broken === undefined ? exit : Exit.failCause(broken))
@@ -196,7 +196,7 @@ class Boundary<Out, E, R, R2> {
       endNested(run),
       () =>
         Exit.isSuccess(exit)
-          ? before(settleAtEnd(this.run, this.mode, exit), () => before(this.finished(exit), () => exit))
+          ? before(runCleanupsAtEnd(this.run, this.mode, exit), () => before(this.finished(exit), () => exit))
           : this.fail(exit)
     )
   }
@@ -208,7 +208,7 @@ class Boundary<Out, E, R, R2> {
         before(
           this.unheard(exit),
           () =>
-            before(settleAtEnd(this.run, this.mode, exit), () => {
+            before(runCleanupsAtEnd(this.run, this.mode, exit), () => {
               noteFailedRun(this, exit)
               return before(this.finished(exit), () => before(this.noteInterruption(exit), () => exit))
             })

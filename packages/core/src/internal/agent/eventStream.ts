@@ -5,8 +5,8 @@ import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import type { Ear } from "../run/listeners.ts"
-import type { Mode } from "./mode.ts"
+import type { Ear } from "../run/observe/listeners.ts"
+import type { Mode } from "./runMode.ts"
 
 /** How events are streamed. */
 export interface StreamOptions {

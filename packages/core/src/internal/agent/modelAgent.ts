@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import type { Agent } from "./agent.ts"
-import type { Resumable } from "./resumable.ts"
+import type { Resumable } from "./resume/resumableRun.ts"
 
 /**
  * An agent that is a model with tools: it can wait for approvals, and go on where it stopped. `Input` and `Output` are the schemas of

@@ -7,23 +7,23 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import { CurrentJournal, type Journal } from "../../Journal.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import { type Call, ToolCall } from "../call/call.ts"
-import { rootOf } from "../call/outerCalls.ts"
+import { rootOf } from "../call/children/outerCalls.ts"
 import { randomIdIn } from "../foundation/digest.ts"
 import { Account } from "../run/account.ts"
-import { type DoneWrite, DoneWrites } from "../run/doneWrites.ts"
-import { audienceOf } from "../run/listeners.ts"
+import { type DoneWrite, DoneWrites } from "../run/writes/completedWrites.ts"
+import { audienceOf } from "../run/observe/listeners.ts"
 import { NestedRuns } from "../run/nestedRuns.ts"
 import { emit, type Run } from "../run/run.ts"
-import { restoreLedgerAnswers } from "../run/ledgerAnswers.ts"
-import { isLeftIn } from "../run/noteDone.ts"
+import { restoreLedgerAnswers } from "../run/writes/ledgerAnswers.ts"
+import { isLeftIn } from "../run/writes/noteWrite.ts"
 import * as Path from "../path/path.ts"
 import { Replay } from "../run/replay.ts"
-import { overNow } from "../run/heldBack.ts"
-import { tracingOf } from "../run/tracing.ts"
-import { CurrentWriteLog, type WriteLog } from "../run/writeLog.ts"
-import type { Compensates } from "./compensationOptions.ts"
-import type { Limits, Mode } from "./mode.ts"
-import { callAround, nestedId, outOfRun, placeWithin, scopeWithin } from "./nesting.ts"
+import { abandonedJournal } from "../run/cancelledReplay.ts"
+import { tracingOf } from "../run/observe/tracing.ts"
+import { CurrentWriteLog, type WriteLog } from "../run/writes/writeLog.ts"
+import type { Compensates } from "./compensation/compensationOptions.ts"
+import type { Limits, Mode } from "./runMode.ts"
+import { callAround, nestedId, outOfRun, placeWithin, scopeWithin } from "./nestedRun.ts"
 import { newCounts } from "../run/state/counts.ts"
 import { addTaint, newReading } from "../run/state/reading.ts"
 import { newWrites } from "../run/state/writes.ts"
@@ -92,13 +92,15 @@ const doneWritesOf = (
   isOver: boolean
 ): DoneWrites | undefined =>
   compensates === undefined && parent?.writes.done === undefined ? undefined : new DoneWrites(
-    compensates?.after.has("rejection") === true || parent?.writes.done?.undoesWhenRejected === true,
+    compensates?.after.has("rejection") === true || parent?.writes.done?.compensatesWhenRejected === true,
     parent?.writes.done,
-    isOver ? leftIn(parent, resumed) : (resumed?.done ?? []) as ReadonlyArray<unknown> as ReadonlyArray<DoneWrite>
+    isOver
+      ? uncompensatedIn(parent, resumed)
+      : (resumed?.done ?? []) as ReadonlyArray<unknown> as ReadonlyArray<DoneWrite>
   )
 
 /** What a run that is over has left to undo: the run around it may have undone that. */
-export const leftIn = (
+export const uncompensatedIn = (
   parent: Run | undefined,
   over: Pick<Checkpoint, "done"> | undefined
 ): ReadonlyArray<DoneWrite> => {
@@ -122,9 +124,9 @@ export const newRun = <R>(
   const ambient = context as Context.Context<never>
   const defaults = isLevel ? Context.get(ambient, Defaults) : undefined
   const call = Context.getOrUndefined(ambient, ToolCall)
-  const withinCall = over?.withinCall ?? callAround(call, parent)
+  const outerCall = over?.outerCall ?? callAround(call, parent)
   const journalHere = journalOf(parent, id, ambient)
-  const journal = over === undefined ? journalHere : overNow(id, journalHere)
+  const journal = over === undefined ? journalHere : abandonedJournal(id, journalHere)
   const isOver = over !== undefined || parent?.start.isOver === true
   const run: Run = {
     id,
@@ -133,14 +135,14 @@ export const newRun = <R>(
       : over?.agentRunId !== undefined
       ? over.agentRunId
       : step === undefined
-      ? nestedId(parent, name, withinCall)
+      ? nestedId(parent, name, outerCall)
       : `${parent.agentRunId}/${step.id}`,
     parent,
     path: parent === undefined ? [name] : [...parent.path, name],
     scope: resumed?.scope ??
       (parent === undefined ? Path.ofRun(id) : scopeWithin({ parent, call, name, position: step?.position, input })),
     start: {
-      withinCall,
+      outerCall,
       place: parent === undefined || journal === undefined
         ? ""
         : placeWithin({ parent, call, name, position: step?.position, input }),
@@ -172,7 +174,7 @@ export const newRun = <R>(
     nested: new NestedRuns(hasSteps, resumed?.steps?.nested),
     counts: newCounts(parent, resumed),
     writes: newWrites(parent, writesOf(parent, journal, ambient), doneWritesOf(compensates, parent, resumed, isOver)),
-    reading: newReading(taintOf(parent, withinCall === undefined ? undefined : call, resumed), resumed)
+    reading: newReading(taintOf(parent, outerCall === undefined ? undefined : call, resumed), resumed)
   }
   if (resumed?.ledgerAnswers !== undefined) restoreLedgerAnswers(run, resumed.ledgerAnswers)
   return run

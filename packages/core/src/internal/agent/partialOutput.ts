@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
-import { partialJson } from "../foundation/partialJson.ts"
+import { partialJson } from "../foundation/json/partialJson.ts"
 
 /** A value of which parts may not be known yet. Texts may be their beginnings. */
 export type PartialOutput<T> = T extends ReadonlyArray<infer Item> ? ReadonlyArray<PartialOutput<Item>>

@@ -2,8 +2,8 @@
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { toJson } from "../foundation/jsonValue.ts"
-import { fromIssue } from "../foundation/schemaIssues.ts"
+import { toJson } from "../foundation/json/jsonValue.ts"
+import { fromIssue } from "../foundation/schema/schemaIssues.ts"
 import { DecisionRefused } from "./outcome.ts"
 import type { PendingCall } from "./snapshot.ts"
 

@@ -37,7 +37,7 @@ const DecidedWithin = Schema.Struct({
 })
 
 /** A write that has begun within a call that waits. */
-export const BegunCall = Schema.Struct({
+export const CallBeforePause = Schema.Struct({
   /** Tells it from every other call within. */
   identity: Schema.String,
   tool: Schema.String,
@@ -46,7 +46,7 @@ export const BegunCall = Schema.Struct({
 })
 
 /** A write that has begun within a call that waits. */
-export type BegunCall = typeof BegunCall.Type
+export type CallBeforePause = typeof CallBeforePause.Type
 
 /** A call of a tool that is an agent, which waits. What it waits for stands among the pending calls. */
 export const NestedRun = Schema.Struct({
@@ -62,7 +62,7 @@ export const NestedRun = Schema.Struct({
   /** What was decided about calls that the recovery around the agent makes. */
   approvals: Schema.optionalKey(Schema.Array(DecidedWithin)),
   /** The writes of that recovery that have begun. */
-  begun: Schema.optionalKey(Schema.Array(BegunCall))
+  begun: Schema.optionalKey(Schema.Array(CallBeforePause))
 })
 
 /** A call of a tool that is an agent, which waits. */
@@ -82,7 +82,7 @@ export const WaitingWithin = Schema.Struct({
   /** What was decided before about calls within it. */
   approvals: Schema.Array(DecidedWithin),
   /** The writes that have begun within it. */
-  begun: Schema.optionalKey(Schema.Array(BegunCall))
+  begun: Schema.optionalKey(Schema.Array(CallBeforePause))
 })
 
 /** A call within which a tool's call of another tool waits. */

@@ -7,7 +7,7 @@ import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import { randomId } from "../foundation/digest.ts"
 import * as Lease from "../foundation/lease.ts"
-import { Recent } from "../foundation/recent.ts"
+import { Recent } from "../foundation/recentMap.ts"
 import type { ClaimedSnapshot, ResumptionFate } from "./snapshot.ts"
 import { durable, hasReturning, nowMillis } from "../foundation/sqlTable.ts"
 

@@ -6,13 +6,13 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Redaction } from "../../Redaction.ts"
-import { errorName, errorTag } from "../run/errorName.ts"
-import { operatorMessage } from "../run/failure.ts"
-import type { ExecutedCall } from "../run/record.ts"
+import { errorName, errorTag } from "../run/observe/errorName.ts"
+import { operatorMessage } from "../run/runFailure.ts"
+import type { ExecutedCall } from "../run/runEntries.ts"
 import type { Call } from "./call.ts"
 import { ExecutionError, type FailedAttempt, OutcomeUnknown, Pending, Timeout } from "../../ToolError.ts"
-import * as Arguments from "./arguments.ts"
-import { isWrite, mayBeRepeated } from "./execution.ts"
+import * as Arguments from "./arguments/rawArguments.ts"
+import { isWrite, mayBeRepeated } from "./execute/passThrough.ts"
 import { waitsInAgent } from "./stop.ts"
 import type { AttemptError } from "./attemptError.ts"
 import { type ErrorFields, errorFields, subjectOf, toolName } from "./callSubject.ts"
@@ -21,11 +21,11 @@ import { forgetAnswer, noteError } from "./record/outcome.ts"
 import type { CallRecord } from "./record/record.ts"
 import { noteFailedNow } from "./record/replay.ts"
 import { noteExhausted } from "./repetition.ts"
-import { before } from "../foundation/sequence.ts"
+import { before } from "../foundation/effect/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
-import { isInterruption } from "../foundation/signal.ts"
+import { isInterruption } from "../foundation/effect/signal.ts"
 import { stackless } from "../foundation/stacklessError.ts"
-import * as Telemetry from "../run/counters.ts"
+import * as Telemetry from "../run/observe/counters.ts"
 import { addExecuted } from "../run/state/counts.ts"
 
 /** An attempt of a call. */
@@ -122,7 +122,7 @@ export const entriesOf = (run: Run | undefined, id: string): ReadonlyArray<Entry
 }
 
 /** How many attempts of a call were told before the run paused. */
-export const attemptsTold = (run: Run, id: string): number =>
+export const announcedAttempts = (run: Run, id: string): number =>
   executedBy(run, run, id).reduce((most, { attempt }) => Math.max(most, attempt), 0)
 
 /** The number of the last attempt of a call. */

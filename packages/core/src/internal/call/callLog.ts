@@ -1,10 +1,10 @@
 /** Call log: the calls of a run that were let on, for policies that look at them. Made of the run's record, so that it outlives a pause. */
 import type { EarlierCall } from "../../Policy.ts"
-import type { ExecutedCall } from "../run/record.ts"
+import type { ExecutedCall } from "../run/runEntries.ts"
 import type { Run } from "../run/run.ts"
 import { admitCall, forgetAdmitted } from "../run/state/counts.ts"
 import { toolName } from "./callSubject.ts"
-import { rootOf } from "./outerCalls.ts"
+import { rootOf } from "./children/outerCalls.ts"
 import type { CallLog, CallRecord } from "./record/record.ts"
 
 const rootRun = (run: Run): Run => run.parent === undefined ? run : rootRun(run.parent)

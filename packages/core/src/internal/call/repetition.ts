@@ -1,7 +1,7 @@
 /** Repeated failures of a call: which were followed by another attempt, and which errors an inner level has decided about. */
 import { ExecutionError, type FailedAttempt, InvalidArgs, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import { tagOf } from "../foundation/errorTags.ts"
-import { isRetried, moment } from "../foundation/retried.ts"
+import { isRetried, moment } from "../foundation/effect/retriedFailures.ts"
 import { noteMoment } from "./record/attempts.ts"
 import type { CallRecord } from "./record/record.ts"
 import { addRepetition, decide, type Repetition } from "./record/recovering.ts"

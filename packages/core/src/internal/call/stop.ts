@@ -1,9 +1,9 @@
 /** Stop of a call: it does not reach its executor, or waits there, whatever its recovery does. */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import { signal, signalOf } from "../foundation/signal.ts"
+import { signal, signalOf } from "../foundation/effect/signal.ts"
 import type { Call } from "./call.ts"
-import { forEachAround } from "./outerCalls.ts"
+import { forEachAround } from "./children/outerCalls.ts"
 import { setStop, setStopWithin } from "./record/admission.ts"
 import type { CallRecord, Stop } from "./record/record.ts"
 
@@ -24,7 +24,7 @@ export const waitsInAgent = ({ admission: { stop } }: CallRecord, attempt: numbe
   stop?._tag === "Nested" && stop.attempt === attempt
 
 /** Stops a call that has been stopped, or that is made in one that was. */
-export const stopAgain: Effect.Effect<never> = signal(new CallStopped())
+export const repeatStop: Effect.Effect<never> = signal(new CallStopped())
 
 /** Stops a call, and the calls of an agent that it is made in. The effect has stopped it when it is made. */
 export const stopNow = ({ record }: Call, stop: Stop): Effect.Effect<never> => {
@@ -33,7 +33,7 @@ export const stopNow = ({ record }: Call, stop: Stop): Effect.Effect<never> => {
     const within = { ...stop, of: record }
     forEachAround(record, (around) => setStopWithin(around, within))
   }
-  return stopAgain
+  return repeatStop
 }
 
 /** Stops a call when it is run. */

@@ -5,10 +5,10 @@ import * as Effect from "effect/Effect"
 import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
 import type { Snapshot } from "../approval/snapshot.ts"
 import { mayHaveStarted } from "../approval/waitsWithin.ts"
-import { answerWithin } from "../foundation/answerWithin.ts"
+import { answerWithin } from "../foundation/effect/answerWithin.ts"
 import { randomId } from "../foundation/digest.ts"
-import { Actor, Audit, type AuditRecord } from "../run/audit.ts"
-import type { OpenCall } from "./openCalls.ts"
+import { Actor, Audit, type AuditRecord } from "../run/auditRecord.ts"
+import type { OpenCall } from "./pendingCalls.ts"
 
 type UnknownCall = Pick<AuditRecord, "runId" | "path" | "tool" | "callId" | "argumentsHash">
 

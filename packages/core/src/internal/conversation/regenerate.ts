@@ -4,7 +4,7 @@
  */
 import * as Prompt from "effect/ai/Prompt"
 import type { Event } from "./thread.ts"
-import { encodeMessages } from "./view.ts"
+import { encodeMessages } from "./threadView.ts"
 
 /** A message of an answer without its text; none if it has no call. */
 const withoutText = (message: Prompt.Message): ReadonlyArray<Prompt.Message> => {

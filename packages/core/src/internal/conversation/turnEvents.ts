@@ -5,16 +5,16 @@ import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import { type Compacted, Snapshot } from "../approval/snapshot.ts"
-import { decodePrompt } from "../foundation/promptJson.ts"
-import { resultsIn } from "../history/calls.ts"
+import { decodePrompt } from "../foundation/json/promptJson.ts"
+import { resultsIn } from "../history/keptCalls.ts"
 import { endIn, endOfTextIn, texts } from "../history/continuation.ts"
-import { callsLeftOut, inPlaceOf } from "./inPlaceOf.ts"
-import { messagesOfCall, type OpenCall, resultOf } from "./openCalls.ts"
-import type { AppendOptions, ThreadContent } from "./service.ts"
+import { callsLeftOut, inPlaceOf } from "./replacedHistory.ts"
+import { messagesOfCall, type OpenCall, resultOf } from "./pendingCalls.ts"
+import type { AppendOptions, ThreadContent } from "./conversationService.ts"
 import type { Event } from "./thread.ts"
-import { undoneSince } from "./undoneSince.ts"
-import { encodeMessages, said, sent } from "./view.ts"
-import { answersThatWait, beforeWaiting } from "./waiting.ts"
+import { resultsCompensatedSince } from "./compensatedResults.ts"
+import { encodeMessages, said, sent } from "./threadView.ts"
+import { answersThatWait, beforeWaiting } from "./pausedTurn.ts"
 
 /** How a turn ends. */
 export interface EndOptions {
@@ -122,7 +122,7 @@ const forgettable = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<str
 
 /** A conversation as it is known now, at the end of a run. */
 const asOfNow = (before: Prompt.Prompt, transcript: Prompt.Prompt): Prompt.Prompt => {
-  const known = undoneSince(before.content, transcript)
+  const known = resultsCompensatedSince(before.content, transcript)
   return known === undefined ? before : Prompt.fromMessages(known)
 }
 

@@ -8,10 +8,10 @@ import {
   type WriteLog,
   WriteNotStored,
   type WriteOutcome
-} from "../run/writeLog.ts"
-import type { Conversations, ThreadKey } from "./service.ts"
+} from "../run/writes/writeLog.ts"
+import type { Conversations, ThreadKey } from "./conversationService.ts"
 import type { Event } from "./thread.ts"
-import { encodeMessages } from "./view.ts"
+import { encodeMessages } from "./threadView.ts"
 
 const messageJson = (message: Prompt.Message) => encodeMessages([message])[0]!
 

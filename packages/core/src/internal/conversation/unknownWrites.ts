@@ -1,11 +1,11 @@
 /** Unknown writes: those of a turn whose process died, found by the next turn. */
 import * as Effect from "effect/Effect"
-import { appendAnyway } from "./appendAnyway.ts"
+import { appendAnyway } from "./forceAppend.ts"
 import { auditUnknown } from "./auditUnknown.ts"
-import { findingOf, openCalls, resultOf } from "./openCalls.ts"
-import type { Conversations, ThreadContent, ThreadKey } from "./service.ts"
+import { findingOf, openCalls, resultOf } from "./pendingCalls.ts"
+import type { Conversations, ThreadContent, ThreadKey } from "./conversationService.ts"
 import type { Event } from "./thread.ts"
-import { encodeMessages } from "./view.ts"
+import { encodeMessages } from "./threadView.ts"
 
 /**
  * Stores of each call that a turn has left open, because its process died, that its outcome is unknown. The audit has it, too. Returns what was

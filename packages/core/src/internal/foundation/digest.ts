@@ -7,7 +7,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as WebCrypto from "effect/crypto/WebCrypto"
-import { canonicalJson } from "./canonicalJson.ts"
+import { canonicalJson } from "./json/canonicalJson.ts"
 
 interface NodeCrypto {
   readonly hash?: (algorithm: "sha256", text: string, encoding: "hex") => string

@@ -16,7 +16,7 @@ export const withoutUnkept = (id: string): string => ordinary.test(id) ? id : id
 export const idWithin = (callId: string, id: string): string => `${callId}${separator}${id}`
 
 /** The call that a call is made in, as events name it; nothing for a call of the model. */
-export const aroundOf = (callId: string): { readonly parentCallId: string } | undefined => {
+export const outerCallsOf = (callId: string): { readonly parentCallId: string } | undefined => {
   const at = callId.lastIndexOf(separator)
   return at < 0 ? undefined : { parentCallId: callId.slice(0, at) }
 }

@@ -8,7 +8,7 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import * as Hex from "effect/encoding/Hex"
-import { canonicalJson } from "./canonicalJson.ts"
+import { canonicalJson } from "./json/canonicalJson.ts"
 
 const bytes = (value: unknown): Uint8Array<ArrayBuffer> =>
   new Uint8Array(new TextEncoder().encode(canonicalJson(value)))

@@ -2,8 +2,8 @@
 import * as Prompt from "effect/ai/Prompt"
 import type * as Schema from "effect/Schema"
 import { marked } from "../../Quarantine.ts"
-import { canonicalJson } from "../foundation/canonicalJson.ts"
-import { encodePrompt } from "../foundation/promptJson.ts"
+import { canonicalJson } from "../foundation/json/canonicalJson.ts"
+import { encodePrompt } from "../foundation/json/promptJson.ts"
 
 /** A message as text. Most are plain texts, and JSON of these takes five times as long. */
 const textOf = (message: Prompt.Message): string => {

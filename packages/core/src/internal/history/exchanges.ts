@@ -1,6 +1,6 @@
 /** Parts of a conversation that stand and go together: an answer with the results of its calls, or a message of a user. */
 import * as Prompt from "effect/ai/Prompt"
-import { withTaintOf } from "./calls.ts"
+import { withTaintOf } from "./keptCalls.ts"
 
 /** An answer and what stands behind it up to the next answer or user's message; or a message of a user. */
 export type Unit = ReadonlyArray<Prompt.Message>

@@ -1,8 +1,8 @@
 /** Summaries: an agent's words in place of the beginning of a conversation. */
 import * as Effect from "effect/Effect"
 import * as Prompt from "effect/ai/Prompt"
-import { withTaintOf } from "./calls.ts"
-import { checkCount } from "./cut.ts"
+import { withTaintOf } from "./keptCalls.ts"
+import { checkCount } from "./shortenHistory.ts"
 import { from, lastUnits, partsOf } from "./exchanges.ts"
 
 /** What writes a summary: an agent that takes text and answers text. */

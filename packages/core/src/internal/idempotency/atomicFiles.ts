@@ -7,7 +7,7 @@ import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"
 import type * as PlatformError from "effect/PlatformError"
-import type { KeyValues } from "./keyValueStore.ts"
+import type { KeyValues } from "./ledgerKeyValueStore.ts"
 
 const writing = ".writing"
 

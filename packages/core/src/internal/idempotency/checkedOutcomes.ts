@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import type { Reconciled } from "./declaration.ts"
+import type { Reconciled } from "./idempotencyOptions.ts"
 
 /** Finds the answer for an entry of the ledger. `result` is JSON of the tool's `success` schema. */
 export type CheckOutcome = (entry: string) => Effect.Effect<Reconciled<Schema.Json>, unknown>

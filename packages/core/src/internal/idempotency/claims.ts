@@ -9,12 +9,12 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schedule from "effect/Schedule"
 import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
-import { answerWithin } from "../foundation/answerWithin.ts"
+import { answerWithin } from "../foundation/effect/answerWithin.ts"
 import * as Lease from "../foundation/lease.ts"
-import { Recent } from "../foundation/recent.ts"
-import { together } from "./together.ts"
+import { Recent } from "../foundation/recentMap.ts"
+import { together } from "./batchedStore.ts"
 
-import { type Entry, type Intent, LedgerError, type Outcome, type Recorded, type Store } from "./store.ts"
+import { type Entry, type Intent, LedgerError, type Outcome, type Recorded, type Store } from "./ledgerStore.ts"
 
 /** A call's hold on a key. */
 export interface Claim {

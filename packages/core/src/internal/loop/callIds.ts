@@ -1,10 +1,10 @@
 /** Call ids: gives every tool call of a run its own id, whatever the model sent. */
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
-import { canonicalJson } from "../foundation/canonicalJson.ts"
+import { canonicalJson } from "../foundation/json/canonicalJson.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { withoutUnkept } from "../foundation/idsWithin.ts"
-import { isCall } from "../model/parts.ts"
+import { isCall } from "../model/responseParts.ts"
 
 const isSameCall = (a: RequestedCall, b: RequestedCall): boolean =>
   a.name === b.name && canonicalJson(a.params) === canonicalJson(b.params)

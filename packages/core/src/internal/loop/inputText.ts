@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { InvalidInput } from "../../AgentError.ts"
 import { isText } from "./outputText.ts"
-import { fromIssue } from "../foundation/schemaIssues.ts"
+import { fromIssue } from "../foundation/schema/schemaIssues.ts"
 
 /** An input that fits, as text: made where it is read, as a conversation is long, and its agent says it message by message. */
 export type InputText = () => string

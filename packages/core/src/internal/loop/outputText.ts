@@ -7,10 +7,10 @@ import * as SchemaAST from "effect/SchemaAST"
 import type { CodecTransformer } from "effect/ai/LanguageModel"
 import * as AiTool from "effect/ai/Tool"
 import type { Issue } from "../../ToolError.ts"
-import { embeddedJson } from "../foundation/embeddedJson.ts"
-import { decoderOfJson } from "../foundation/jsonForm.ts"
-import { sentSchema } from "../foundation/sentSchema.ts"
-import { describe, fromIssue } from "../foundation/schemaIssues.ts"
+import { embeddedJson } from "../foundation/json/embeddedJson.ts"
+import { decoderOfJson } from "../foundation/json/jsonForm.ts"
+import { sentSchema } from "../foundation/schema/sentSchema.ts"
+import { describe, fromIssue } from "../foundation/schema/schemaIssues.ts"
 
 export interface OutputReader {
   /** What the model is told about the form of its answer; nothing for plain text. */

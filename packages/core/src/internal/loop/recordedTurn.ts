@@ -7,13 +7,13 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Diverged, type Journal } from "../../Journal.ts"
 import type { AnswerCodec } from "../model/answerRecord.ts"
-import { isCall } from "../model/parts.ts"
-import { TurnEvents } from "../model/turnEvents.ts"
-import { isSubstitute, type RespondWith, respondWith } from "../model/decision.ts"
-import { canonicalJson } from "../foundation/canonicalJson.ts"
-import { toJson } from "../foundation/jsonValue.ts"
-import { heldBack } from "../run/heldBack.ts"
-import { countAgain, Used, usedSince } from "../run/tally.ts"
+import { isCall } from "../model/responseParts.ts"
+import { TurnEvents } from "../model/modelTurnEvents.ts"
+import { isSubstitute, type RespondWith, respondWith } from "../model/modelDecision.ts"
+import { canonicalJson } from "../foundation/json/canonicalJson.ts"
+import { toJson } from "../foundation/json/jsonValue.ts"
+import { waitForCancellation } from "../run/cancelledReplay.ts"
+import { countReplayed, Used, usedSince } from "../run/tally.ts"
 import { addOldStarts } from "./oldStarts.ts"
 import { announcedKey, turnKey } from "../path/entryKeys.ts"
 import type { Conversation } from "./program.ts"
@@ -41,7 +41,7 @@ const decode = Schema.decodeUnknownOption(Recorded)
  * What the model is told since its last answer, in the results of calls and by the program. Not the instructions: a version of
  * the agent with better ones goes on with the runs of the one before.
  */
-const toldSince = (messages: ReadonlyArray<Prompt.Message>): number => {
+const messagesHash = (messages: ReadonlyArray<Prompt.Message>): number => {
   const last = messages.findLastIndex(({ role }) => role === "assistant")
   const told = messages.slice(last + 1).filter(({ role }) => role !== "system").map(({ content }) => content)
   return Hash.string(canonicalJson(Option.getOrElse(toJson(told), () => null)))
@@ -67,27 +67,27 @@ export const recorded = <A extends object>(
   const toldKey = announcedKey(key)
   const noteTold = () => (journal.note ?? journal.record)("wait", toldKey, null)
   /** Tells, behind the guard, what an earlier life did not live to tell. */
-  const toldAgain = (content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> => {
+  const announceReplayed = (content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> => {
     if (journal.find("wait", toldKey) !== undefined) return Effect.void
     const events = state.events = new TurnEvents(run, turn, (id) => session.keepsId(id), state.isHeld)
     events.onTold = noteTold
     return events.answeredBefore(content)
   }
-  const told = toldSince(transcript.snapshot().content)
+  const told = messagesHash(transcript.snapshot().content)
   const earlier = decode(journal.find("model", key))
   const result = Schema.toCodecJson(output.schema)
   if (Option.isSome(earlier)) {
     const { answer, used } = earlier.value
     if (earlier.value.told !== told) return Effect.die(new Diverged({ runId: run.id, step: `model ${key}` }))
-    countAgain(run, used)
+    countReplayed(run, used)
     return answer._tag === "Answer"
       ? Effect.flatMap(codec.read(answer.value), (answer) => {
         if (earlier.value.hasStarts !== true) addOldStarts(state, calledIn(answer), earlier.value.keyed)
-        return Effect.as(earlier.value.isHeld === true ? toldAgain(contentOf(answer)) : Effect.void, answer)
+        return Effect.as(earlier.value.isHeld === true ? announceReplayed(contentOf(answer)) : Effect.void, answer)
       })
       : Effect.map(Schema.decodeUnknownEffect(result)(answer.output), respondWith)
   }
-  const isOver = heldBack(run)
+  const isOver = waitForCancellation(run)
   if (isOver !== undefined) return isOver
   const sets = [tools, ...skills.map(({ tools }) => tools)]
   const isRead = (name: string): boolean =>

@@ -3,9 +3,9 @@ import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import type { RunUsage } from "../run/record.ts"
-import { mend } from "../history/mend.ts"
-import { type ToolSet, toolSet } from "./toolSet.ts"
+import type { RunUsage } from "../run/runEntries.ts"
+import { mend } from "../history/mendHistory.ts"
+import { type ToolSet, toolSet } from "./tools/toolSet.ts"
 
 /** What is known before a request. */
 export interface TurnState {

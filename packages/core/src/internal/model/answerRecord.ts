@@ -5,9 +5,9 @@ import * as Schema from "effect/Schema"
 import * as Response from "effect/ai/Response"
 import * as Base64 from "effect/encoding/Base64"
 import { Issue } from "../../ToolError.ts"
-import { encodeTool, textOf } from "./parts.ts"
-import { decodePart } from "./request.ts"
-import type { ObjectReply, Reply } from "./ask.ts"
+import { encodeTool, textOf } from "./responseParts.ts"
+import { decodePart } from "./sendRequest.ts"
+import type { ObjectReply, Reply } from "./callModel.ts"
 
 /** How the answer of a turn is written, and read in another life of the run. */
 export interface AnswerCodec<A> {

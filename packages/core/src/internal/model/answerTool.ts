@@ -2,7 +2,7 @@
 import * as Response from "effect/ai/Response"
 import * as AiTool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
-import type { Format, Request } from "./requested.ts"
+import type { Format, Request } from "./modelRequest.ts"
 
 const description = "Gives the final answer. Call it alone, when everything else is done."
 

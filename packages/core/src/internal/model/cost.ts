@@ -5,7 +5,7 @@ import type * as Response from "effect/ai/Response"
 import { type Price, Prices, type PriceTable } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { Run } from "../run/run.ts"
-import { knownModelName } from "../run/counters.ts"
+import { knownModelName } from "../run/observe/counters.ts"
 import { use } from "../run/state/counts.ts"
 
 const million = 1_000_000

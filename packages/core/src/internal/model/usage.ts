@@ -4,7 +4,7 @@ import * as Prompt from "effect/ai/Prompt"
 import * as Response from "effect/ai/Response"
 import { countTokens } from "../foundation/tokens.ts"
 import type { Run } from "../run/run.ts"
-import { finishOf } from "./parts.ts"
+import { finishOf } from "./responseParts.ts"
 
 /** The tokens of an answer, and how many of them are estimated. */
 export interface Counted {

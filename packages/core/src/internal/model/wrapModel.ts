@@ -9,7 +9,7 @@ import type * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as ModelProvider from "../../ModelProvider.ts"
-import type * as ModelRequest from "./request.ts"
+import type * as ModelRequest from "./sendRequest.ts"
 
 /** What is around the calls. */
 export interface Wrapper {

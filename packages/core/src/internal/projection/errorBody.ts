@@ -15,9 +15,9 @@ import {
   type ToolError
 } from "../../ToolError.ts"
 import { ownCode } from "../foundation/ownCode.ts"
-import { describe } from "../foundation/schemaIssues.ts"
+import { describe } from "../foundation/schema/schemaIssues.ts"
 import { isTransient } from "./declaration.ts"
-import { type Body, byCode, sameArguments } from "./sentences.ts"
+import { type Body, byCode, sameArguments } from "./codeTexts.ts"
 
 const pathOf = (issue: Issue): string => issue.path.join(".")
 

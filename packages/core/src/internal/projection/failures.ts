@@ -2,7 +2,7 @@
 import * as Catalogue from "../../Catalogue.ts"
 import { cutText } from "../foundation/cutText.ts"
 import { body, mayHaveHappened as mayHaveHappenedBody, textOfIssues } from "./errorBody.ts"
-import { type Body, byCode, entries, entryOf } from "./sentences.ts"
+import { type Body, byCode, entries, entryOf } from "./codeTexts.ts"
 import type { ToolFailure } from "./toolFailure.ts"
 
 /** What the user is told by the code alone. */

@@ -2,7 +2,7 @@
 import * as Prompt from "effect/ai/Prompt"
 import * as Schema from "effect/Schema"
 import { cutText } from "../foundation/cutText.ts"
-import { isLongerThan } from "../foundation/textLength.ts"
+import { isLongerThan } from "../foundation/json/textLength.ts"
 
 /** How many characters of a result the model reads, unless the tool or the agent says otherwise. */
 export const defaultResultLimit = 32_768

@@ -15,8 +15,8 @@ import {
   type Tagged,
   type TagOf
 } from "../foundation/errorTags.ts"
-import type { OnlyKnown } from "../foundation/misspelt.ts"
-import { refusePrototype } from "../foundation/plainTable.ts"
+import type { OnlyKnown } from "../foundation/options/misspeltName.ts"
+import { refusePrototype } from "../foundation/options/plainTable.ts"
 
 type AnyEffect = Effect.Effect<unknown, unknown, unknown>
 

@@ -2,9 +2,9 @@
 import * as Effect from "effect/Effect"
 import type * as Types from "effect/Types"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { inPlace, overtaken } from "../call/happened.ts"
+import { inPlace, overtaken } from "../call/execute/effects.ts"
 import { noteDegraded } from "../call/record/marks.ts"
-import type { Degraded } from "../projection/degraded.ts"
+import type { Degraded } from "../projection/degradedMark.ts"
 import { CurrentRun, emit } from "../run/run.ts"
 import { ToolCall } from "../call/call.ts"
 import {

@@ -6,10 +6,10 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { Redaction } from "../../Redaction.ts"
 import { AgentException, Escalated, type Escalation, ExecutionError, InvalidArgs } from "../../ToolError.ts"
-import { escalation } from "../call/answers.ts"
+import { escalation } from "../call/execute/executorAnswers.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { checkTimes } from "../foundation/backOff.ts"
-import { embeddedJson } from "../foundation/embeddedJson.ts"
+import { embeddedJson } from "../foundation/json/embeddedJson.ts"
 import type { FixFinished } from "../../AgentEventSchema.ts"
 import {
   type Among,
@@ -25,10 +25,10 @@ import { noteByFixer } from "../call/record/children.ts"
 import type { CallRecord } from "../call/record/record.ts"
 import { closeCall, markFix, noteFixed } from "../call/record/recovering.ts"
 import { isDecided } from "../call/repetition.ts"
-import { after, before } from "../foundation/sequence.ts"
-import { isInterruption } from "../foundation/signal.ts"
-import { bounded } from "../run/capped.ts"
-import * as Telemetry from "../run/counters.ts"
+import { after, before } from "../foundation/effect/sequence.ts"
+import { isInterruption } from "../foundation/effect/signal.ts"
+import { bounded } from "../run/costCap.ts"
+import * as Telemetry from "../run/observe/counters.ts"
 import { CurrentRun, emit } from "../run/run.ts"
 import { escalateAs } from "./escalate.ts"
 import { looked } from "./guardedWords.ts"
@@ -164,7 +164,7 @@ const ask = <FE, FR>(
     const subject = { ...subjectOf(current.record), fixer: fixer.name, fix }
     const tool = toolName(current.record)
     const request = looked(context, current, error, requestOf(current, error, fix, Context.get(context, Redaction)))
-    const begunBefore = new Set(current.record.children.within)
+    const callsBeforePause = new Set(current.record.children.within)
     let isTold = false
     const started = emit(run, () => {
       isTold = true
@@ -191,7 +191,7 @@ const ask = <FE, FR>(
         Telemetry.countToolFix(context, { tool, fixer: fixer.name })
       })),
       Effect.andThen(after(before(started, () => asked), finished)),
-      Effect.onExit(() => Effect.sync(() => noteWrites(current.record, begunBefore))),
+      Effect.onExit(() => Effect.sync(() => noteWrites(current.record, callsBeforePause))),
       Effect.catch(gaveUp),
       Effect.map(Option.match({
         onNone: (): Answer => declined,

@@ -6,7 +6,7 @@ import type { Redactor } from "../../Redaction.ts"
 import { type ExecutionError, type InvalidArgs, Issue } from "../../ToolError.ts"
 import { argumentsText, type Call } from "../call/call.ts"
 import { cutText } from "../foundation/cutText.ts"
-import { describe } from "../foundation/schemaIssues.ts"
+import { describe } from "../foundation/schema/schemaIssues.ts"
 import { toolFailure } from "../projection/failures.ts"
 
 /** Errors that a fixer can be asked about. */

@@ -1,5 +1,5 @@
 /** Policies of any table. Presets fix nothing: they are made without what fixes load (`policyOf`). */
-import type { OnlyKnown } from "../foundation/misspelt.ts"
+import type { OnlyKnown } from "../foundation/options/misspeltName.ts"
 import { fix, type FixerError, type FixError, type FixerServices, type TextFixer } from "./fix.ts"
 import type { FixTag } from "./fixRequest.ts"
 import {

@@ -3,13 +3,13 @@ import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { PendingCall } from "../approval/snapshot.ts"
 import type { Decision as ApprovalDecision } from "../approval/decision.ts"
-import type { Decision } from "../run/audit.ts"
+import type { Decision } from "../run/auditRecord.ts"
 import { audit } from "./writeAudit.ts"
-import { aroundOf, idWithin } from "../foundation/idsWithin.ts"
+import { idWithin, outerCallsOf } from "../foundation/idsWithin.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { type CallResult, codeOf, type Verdict } from "../run/callResult.ts"
 import type { PendingResult } from "../projection/pendingTask.ts"
-import { before, behind } from "../foundation/sequence.ts"
+import { before, behind } from "../foundation/effect/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
 
 /** Codes of failures that are for the audit whatever else is known of them. */
@@ -44,13 +44,13 @@ const pendingTask = (run: Run, { call, encoded, pendingOf }: CallResult): Effect
     _tag: "ToolPending",
     callId: call.id,
     tool: call.name,
-    ...aroundOf(call.id),
+    ...outerCallsOf(call.id),
     taskId: (encoded as PendingResult).task_id
   }))
 
 /** A call has a result: for the audit and for listeners. An audit that fails ends the run, and listeners have the result before. */
 export const announce = (run: Run, result: CallResult): Effect.Effect<void> =>
-  behind(audited(run, result), () => tellResult(run, result))
+  behind(audited(run, result), () => announceResult(run, result))
 
 /** Announces results in turn. Behind an audit that fails they are for listeners alone: a store that hangs would hold up each of them. */
 export const announceEach = (
@@ -62,7 +62,7 @@ export const announceEach = (
     let broken: Cause.Cause<never> | undefined
     const one = (result: CallResult) =>
       broken !== undefined
-        ? tellResult(run, result)
+        ? announceResult(run, result)
         : Effect.catchCause(announce(run, result), (cause) => Effect.sync(() => void (broken = cause)))
     return Effect.andThen(
       Effect.forEach(results, (result) => before(start(result), () => one(result)), { discard: true }),
@@ -71,7 +71,7 @@ export const announceEach = (
   })
 
 /** A call has a result: for listeners. Most runs have none, and build nothing here. */
-export const tellResult = (run: Run, result: CallResult): Effect.Effect<void> =>
+export const announceResult = (run: Run, result: CallResult): Effect.Effect<void> =>
   run.audience === undefined ? Effect.void : told(run, result)
 
 /** What of a failure is for the user. */
@@ -90,7 +90,7 @@ const told = (run: Run, result: CallResult): Effect.Effect<void> =>
         _tag: "ToolResult",
         callId: call.id,
         tool: call.name,
-        ...aroundOf(call.id),
+        ...outerCallsOf(call.id),
         isFailure,
         ...(code === undefined ? undefined : toldToUser(code, encoded as ToolFailure)),
         ...(code === "permission_denied"
@@ -103,8 +103,8 @@ const told = (run: Run, result: CallResult): Effect.Effect<void> =>
     }))
 
 /** The id by which a call is decided on at the outermost agent. */
-const pendingIdOf = ({ parent, start: { withinCall } }: Run, callId: string): string => {
-  const id = withinCall === undefined ? callId : idWithin(withinCall.id, callId)
+const pendingIdOf = ({ parent, start: { outerCall } }: Run, callId: string): string => {
+  const id = outerCall === undefined ? callId : idWithin(outerCall.id, callId)
   return parent === undefined ? id : pendingIdOf(parent, id)
 }
 

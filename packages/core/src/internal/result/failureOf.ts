@@ -1,8 +1,8 @@
 /** Failed result of a call: a write that may have happened is never called not done. */
 import * as Duration from "effect/Duration"
 import { Escalation, InvalidResult, isToolError, PartialSuccess, Timeout } from "../../ToolError.ts"
-import { mayBeRepeated } from "../call/execution.ts"
-import { happened, unknownOutcome } from "../call/happened.ts"
+import { mayBeRepeated } from "../call/execute/passThrough.ts"
+import { happened, unknownOutcome } from "../call/execute/effects.ts"
 import type { CallRecord } from "../call/record/record.ts"
 import * as Failures from "../projection/failures.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
@@ -76,7 +76,7 @@ export const outcomeUnknown = (record: CallRecord, traceId: string, user?: Failu
   Failures.toolFailure(unknownOutcome(record), traceId, user)
 
 /** What is said of a call that was cut off and may not run again: a read gave no answer in time, and nothing more. */
-export const failureOfCutOff = (record: CallRecord, traceId: string, user?: Failures.UserTexts): ToolFailure =>
+export const failureOfInterrupted = (record: CallRecord, traceId: string, user?: Failures.UserTexts): ToolFailure =>
   mayBeRepeated(record.attempts.tool!) && record.children.within === undefined
     ? Failures.toolFailure(new Timeout({ ...errorFields(record), after: Duration.zero }), traceId, user)
     : outcomeUnknown(record, traceId, user)

@@ -2,10 +2,10 @@
 import * as Effect from "effect/Effect"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import * as Failures from "../projection/failures.ts"
-import { begunOtherwise, isOfMissingTool } from "./changedTool.ts"
-import { delivered, failed, type RoundContext } from "./context.ts"
+import { isOfMissingTool, resultOfMissingTool } from "./missingTool.ts"
+import { delivered, failed, type RoundContext } from "./roundContext.ts"
 import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
-import { repeated, toldBefore, unknown } from "./repeatedFailures.ts"
+import { knownFailure, repeated, unknown } from "./repeatedFailures.ts"
 import { runCall } from "./runCall.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
 
@@ -18,11 +18,11 @@ export const answerCall = (
   const tool = calls.offered.includes(raw.name) ? calls.tools.get(raw.name) : undefined
   const info = tool?.tool.info
   if (isOfMissingTool(calls, raw, info)) {
-    return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, begunOtherwise(calls, raw))), { onEnd })
+    return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, resultOfMissingTool(calls, raw))), { onEnd })
   }
   const outcome = repeated(calls, raw)
   const failure = outcome === undefined
-    ? toldBefore(calls, raw)
+    ? knownFailure(calls, raw)
     : Failures.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.shown.user)
   return failure !== undefined || tool === undefined
     ? notRun(calls, raw, failure, onEnd)

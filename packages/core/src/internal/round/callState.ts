@@ -1,9 +1,9 @@
 /** State of a call while its round runs, and the result of a call that has none at the end of the run. */
 import * as Cause from "effect/Cause"
-import { failed, repairedIn, type RoundContext } from "./context.ts"
+import { failed, repairedIn, type RoundContext } from "./roundContext.ts"
 import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
-import { begunEarlier } from "./notComeBy.ts"
-import { undecided } from "./waitingResult.ts"
+import { failureOfUnreached } from "./unreachedCall.ts"
+import { undecided } from "./resume/pausedResult.ts"
 import { outcomeUndecided } from "../approval/waitsWithin.ts"
 import { failureOfEnded } from "../result/failureOf.ts"
 
@@ -30,6 +30,6 @@ export const endedResult = (
   }
   const error = errorOf(state)
   const record = records.get(call.id)
-  const earlier = error === undefined ? begunEarlier(calls, call) : undefined
+  const earlier = error === undefined ? failureOfUnreached(calls, call) : undefined
   return failed(call, earlier ?? failureOfEnded(record, error, run.id, user), repairedIn(record))
 }

@@ -5,7 +5,7 @@
 import * as Path from "../path/path.ts"
 import * as Failures from "../projection/failures.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
-import { failed, type RoundContext } from "./context.ts"
+import { failed, type RoundContext } from "./roundContext.ts"
 
 /**
  * Returns how equal calls of one answer are executed: `first` only the first, `shared` once with a result for each, `undefined` each.

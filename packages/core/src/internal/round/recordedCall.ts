@@ -6,23 +6,23 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Diverged, type Journal } from "../../Journal.ts"
-import { canonicalJson } from "../foundation/canonicalJson.ts"
+import { canonicalJson } from "../foundation/json/canonicalJson.ts"
 import { setTool } from "../call/record/attempts.ts"
 import type { Happened } from "../call/record/outcome.ts"
 import { newRecord } from "../call/record/record.ts"
-import { recordStart } from "../call/happened.ts"
-import { provide } from "../foundation/provideService.ts"
-import { toJson } from "../foundation/jsonValue.ts"
+import { recordStart } from "../call/execute/effects.ts"
+import { provide } from "../foundation/effect/provideService.ts"
+import { toJson } from "../foundation/json/jsonValue.ts"
 import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
-import { encodePrompt } from "../foundation/promptJson.ts"
-import { entriesAnswering, noteLedgerAnswer } from "../run/ledgerAnswers.ts"
+import { encodePrompt } from "../foundation/json/promptJson.ts"
+import { entriesAnswering, noteLedgerAnswer } from "../run/writes/ledgerAnswers.ts"
 import { CurrentRun, runSection } from "../run/run.ts"
 import { readResults } from "../run/session.ts"
-import { countAgain, Used, usedBy } from "../run/tally.ts"
+import { countReplayed, Used, usedBy } from "../run/tally.ts"
 import { resultsMessage } from "../run/transcript.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
-import type { ExecutedCall } from "../run/record.ts"
-import type { RoundContext } from "./context.ts"
+import type { ExecutedCall } from "../run/runEntries.ts"
+import type { RoundContext } from "./roundContext.ts"
 import { countsOf, setCounts } from "./repeatedFailures.ts"
 
 const Recorded = Schema.Struct({
@@ -91,7 +91,7 @@ export const recordedOutcome = (
   // The call around it may make what this one has made, and does not: it has gone no other way by that.
   calls.run.replay?.matchCall(calls.run.scope, call.id)
   noteChange(calls.run)
-  countAgain(calls.run, found.used)
+  countReplayed(calls.run, found.used)
   for (const entry of found.ledgerAnswers ?? []) noteLedgerAnswer(calls.run, entry, call.id)
   noteRecordedWrite(calls, call, recordedHappened(found.used, result))
   setCounts(calls, call, found.failures)

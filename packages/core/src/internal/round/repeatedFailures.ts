@@ -1,9 +1,9 @@
 /** Repeated calls: counts how often the same call fails in the same way, and how often it gives the same result while nothing new comes. */
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import * as Failures from "../projection/failures.ts"
-import { canonicalJson } from "../foundation/canonicalJson.ts"
+import { canonicalJson } from "../foundation/json/canonicalJson.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
-import { failed, type RoundContext } from "./context.ts"
+import { failed, type RoundContext } from "./roundContext.ts"
 
 /** Names calls of the same tool with the same arguments. */
 export const callKey = (call: RequestedCall): string => `${call.name}\n${canonicalJson(call.params)}`
@@ -76,7 +76,7 @@ export const noteResult = ({ session, tools }: RoundContext, { call, encoded, is
 }
 
 /** The failure of a call that is not made, as it has given the same result too often. */
-export const toldBefore = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
+export const knownFailure = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
   const times = calls.tools.get(call.name)?.tool.info.polls === true ? 0 : calls.session.answers.timesOf(call)
   return times < calls.repeatedCalls ? undefined : Failures.sameResult(times, calls.run.id, calls.shown.user)
 }

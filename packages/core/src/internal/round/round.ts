@@ -1,9 +1,9 @@
 /** Runs the tool calls of one answer: in parallel, each with exactly one result, in the order of the calls. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { type RoundContext } from "./context.ts"
+import { type RoundContext } from "./roundContext.ts"
 import type { RequestedCall } from "../run/callResult.ts"
-import { after } from "../foundation/sequence.ts"
+import { after } from "../foundation/effect/sequence.ts"
 
 import { type Resumed, Round, type RoundOutcome } from "./roundCalls.ts"
 import { commit } from "./roundResults.ts"

@@ -4,19 +4,19 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Decision } from "../approval/decision.ts"
 import { announce, announcePending } from "../result/announce.ts"
-import { delivered, type RoundContext } from "./context.ts"
+import { delivered, type RoundContext } from "./roundContext.ts"
 import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
 import { duplicate, ofEqualCalls } from "./equalCalls.ts"
 import { callKey, noteResult } from "./repeatedFailures.ts"
 import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
-import { type Resumption, withdrawQuestionsAtEnd } from "./withdrawQuestions.ts"
-import { resumeCall } from "./resumeCall.ts"
+import { type Resumption, withdrawQuestionsAtEnd } from "./resume/withdrawQuestions.ts"
+import { resumeCall } from "./resume/resumeCall.ts"
 import type { Journal } from "../../Journal.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
-import { after, before, behind } from "../foundation/sequence.ts"
-import { settleOwed } from "../run/owed.ts"
+import { after, before, behind } from "../foundation/effect/sequence.ts"
+import { runCleanups } from "../run/writes/cleanups.ts"
 import { resultsMessage } from "../run/transcript.ts"
-import { outcomeOf } from "../call/loggedWrite.ts"
+import { outcomeOf } from "../call/ledger/loggedWrite.ts"
 
 import { answerCall, readdressed } from "./answerCall.ts"
 import { type CallState } from "./callState.ts"
@@ -95,7 +95,7 @@ export class Round implements RoundOutcome {
         () =>
           state._tag !== "Done" ? this.announce(state) : before(
             // What waited within the call, the run goes on without.
-            settleOwed(calls.run),
+            runCleanups(calls.run),
             () => before(this.announce(state), () => record(state.result))
           )
       )

@@ -3,13 +3,13 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import { approvalExpiry, type BegunCall, type PendingCall } from "../approval/snapshot.ts"
+import { approvalExpiry, type CallBeforePause, type PendingCall } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
 import { type Call, forAgent } from "../call/call.ts"
 import { Escalation, Pending } from "../../ToolError.ts"
 import type * as Tool from "../tool/tool.ts"
-import * as Arguments from "../call/arguments.ts"
-import { delivered, repairedIn, type RoundContext } from "./context.ts"
+import * as Arguments from "../call/arguments/rawArguments.ts"
+import { delivered, repairedIn, type RoundContext } from "./roundContext.ts"
 import { counted } from "./repeatedFailures.ts"
 import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
 import { type Approval, type Continuation, noteClientFailure } from "../call/record/admission.ts"
@@ -17,26 +17,26 @@ import { continueAfter, setTool } from "../call/record/attempts.ts"
 import { noteEnded, noteUnknown } from "../call/record/outcome.ts"
 import type { CallRecord, Stop } from "../call/record/record.ts"
 import { noteFixed } from "../call/record/recovering.ts"
-import { mayHaveWritten } from "../call/writesWithin.ts"
-import { begunBeside } from "../call/begunWithin.ts"
-import { cannotWait } from "../call/gate.ts"
+import { mayHaveWritten } from "../call/children/writesWithin.ts"
+import { startedBeside } from "../call/replay/pausedWrites.ts"
+import { cannotWait } from "../call/admissionGate.ts"
 import type { ClientFailure } from "../call/clientCall.ts"
 import { isStop } from "../call/stop.ts"
-import { remember, rememberPart } from "../call/begunBefore.ts"
+import { remember, rememberPart } from "../call/replay/snapshotWrites.ts"
 import * as Path from "../path/path.ts"
 import { hashOf } from "../foundation/digest.ts"
 import { settle } from "../call/ledger/settleCall.ts"
-import { markOf } from "../projection/degraded.ts"
+import { markOf } from "../projection/degradedMark.ts"
 import { pendingResult } from "../projection/pendingTask.ts"
-import { failureOf, failureOfCutOff, outcomeUnknown } from "../result/failureOf.ts"
-import { waiting } from "./nestedCalls.ts"
-import { waitsWithin } from "./waitingWithin.ts"
+import { failureOf, failureOfInterrupted, outcomeUnknown } from "../result/failureOf.ts"
+import { waiting } from "./resume/nestedPauses.ts"
+import { waitsWithin } from "./resume/pausedWithin.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
 import { auditWithin } from "../result/writeAudit.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
-import { before, behind, valueOf } from "../foundation/sequence.ts"
-import { auditedAs } from "../call/audited.ts"
-import { attemptsTold } from "../call/attemptLog.ts"
+import { before, behind, valueOf } from "../foundation/effect/sequence.ts"
+import { auditedAs } from "../call/auditedCall.ts"
+import { announcedAttempts } from "../call/attemptLog.ts"
 
 /** With what a call is made: as the model made it, or as a person decided. */
 export interface Start {
@@ -51,7 +51,7 @@ export interface Start {
   /** What is decided about calls that the tool makes. */
   readonly approvals?: ReadonlyArray<Approval> | undefined
   /** What had begun within the call before the run paused. */
-  readonly begun?: ReadonlyArray<BegunCall> | undefined
+  readonly begun?: ReadonlyArray<CallBeforePause> | undefined
   /** The agent that is the tool has done something before it came to wait. */
   readonly doneInPart?: true | undefined
 }
@@ -75,13 +75,13 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
   )
 
 /** Whether an earlier execution of the run has started a call, or something within it, that this one has not matched. */
-const hasLostTrack = ({ run: { replay, scope } }: RoundContext, { id, name }: RequestedCall): boolean =>
+const hasUnmatchedStart = ({ run: { replay, scope } }: RoundContext, { id, name }: RequestedCall): boolean =>
   replay !== undefined && (replay.isUnmatched(Path.ofCall(scope, name, id)) || replay.hasUnmatchedWithin(scope, id))
 
 /** A call that was denied: or whose outcome is unknown, where a write has begun before it, or something within it, was denied. */
 const deniedAs = (calls: RoundContext, raw: RequestedCall, record: CallRecord) => {
   const { run, shown } = calls
-  return mayHaveWritten(record) || hasLostTrack(calls, raw)
+  return mayHaveWritten(record) || hasUnmatchedStart(calls, raw)
     ? outcomeUnknown(record, run.id, shown.user)
     : Failures.denied(run.id, shown.user)
 }
@@ -116,14 +116,14 @@ const stopped = (
         })
       )
     case "Nested":
-      return Effect.flatMap(begunBeside(record), (begun) =>
+      return Effect.flatMap(startedBeside(record), (begun) =>
         begun === undefined
           ? stopped(calls, raw, call, cannotWait)
           : Effect.succeed(waiting(raw, record, stop, begun)))
     case "Refused":
       return Effect.fail(stop.error)
     case "CutOff":
-      return delivered(calls, counted(calls, raw, failureOfCutOff(record, calls.run.id, calls.shown.user)))
+      return delivered(calls, counted(calls, raw, failureOfInterrupted(record, calls.run.id, calls.shown.user)))
   }
 }
 
@@ -179,12 +179,12 @@ const callFailed = (
     : undefined
 
 /** The result of a call within which an earlier life of the run has begun something else than this one. */
-const lostTrack = (
+const unmatchedResult = (
   calls: RoundContext,
   raw: RequestedCall,
   record: CallRecord
 ): Effect.Effect<CallOutcome> | undefined => {
-  if (!hasLostTrack(calls, raw)) return undefined
+  if (!hasUnmatchedStart(calls, raw)) return undefined
   noteUnknown(record)
   return delivered(
     calls,
@@ -220,7 +220,7 @@ export const runCall = (
   calls.records.set(raw.id, record)
   if (start.approved !== undefined) {
     // The attempt that an agent goes on with has been told.
-    continueAfter(record, attemptsTold(run, raw.id) - (start.continuation === undefined ? 0 : 1))
+    continueAfter(record, announcedAttempts(run, raw.id) - (start.continuation === undefined ? 0 : 1))
   }
   if (start.clientFailure !== undefined) noteClientFailure(record, start.clientFailure)
   if (start.begun !== undefined) remember(record, start.begun)
@@ -229,7 +229,7 @@ export const runCall = (
   const answered = Effect.matchCauseEffect(tool.recovered, {
     onSuccess: (value): Effect.Effect<CallOutcome, unknown, unknown> => {
       if (record.admission.stop !== undefined) return stopped(calls, raw, call, record.admission.stop)
-      const lost = lostTrack(calls, raw, record)
+      const lost = unmatchedResult(calls, raw, record)
       if (lost !== undefined) return lost
       const checked = tool.check(call, value)
       const known = valueOf(checked)
@@ -250,7 +250,7 @@ export const runCall = (
         return stopped(calls, raw, call, record.admission.stop)
       }
       const result = callFailed(calls, tool, raw, call, cause.reasons.find(Cause.isFailReason)?.error)
-      const lost = result === undefined ? undefined : lostTrack(calls, raw, record)
+      const lost = result === undefined ? undefined : unmatchedResult(calls, raw, record)
       if (lost !== undefined) return lost
       return result === undefined ? Effect.failCause(cause) : delivered(calls, result, info, record.marks.read)
     }

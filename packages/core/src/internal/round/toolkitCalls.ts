@@ -10,18 +10,18 @@ import { type Call, forAgent } from "../call/call.ts"
 import { noLog } from "../call/callLog.ts"
 import { noteEnded } from "../call/record/outcome.ts"
 import type { Gate, Stop } from "../call/record/record.ts"
-import { canonicalJson } from "../foundation/canonicalJson.ts"
+import { canonicalJson } from "../foundation/json/canonicalJson.ts"
 import { randomId } from "../foundation/digest.ts"
-import { toJson } from "../foundation/jsonValue.ts"
+import { toJson } from "../foundation/json/jsonValue.ts"
 import { denied } from "../projection/failures.ts"
 import { deliver, presentationOf } from "../result/delivery.ts"
-import { failureOf, failureOfCutOff } from "../result/failureOf.ts"
+import { failureOf, failureOfInterrupted } from "../result/failureOf.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
 import { addTaint } from "../run/state/reading.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
-import { runAndCheck } from "../tool/complete.ts"
-import type { ToolkitGate } from "../tool/toolkitGate.ts"
-import { failed } from "./context.ts"
+import { runAndCheck } from "../tool/checkResult.ts"
+import type { ToolkitGate } from "../tool/from/toolkitGate.ts"
+import { failed } from "./roundContext.ts"
 import { callSucceeded, endedOtherwise, taskStarted } from "./runCall.ts"
 
 /** What answers the calls of a toolkit. */
@@ -80,7 +80,7 @@ const answered = (
   const deliveredOf = (result: CallResult, value?: unknown) => delivered(tool, read, result, value, call)
   // An agent that is the tool may wait where nobody can go on with it.
   const stopped = ({ _tag }: Stop) =>
-    deliveredOf(failed(raw, _tag === "CutOff" ? failureOfCutOff(record, raw.id) : denied(raw.id)))
+    deliveredOf(failed(raw, _tag === "CutOff" ? failureOfInterrupted(record, raw.id) : denied(raw.id)))
   const ran = Effect.onExit(runAndCheck(tool, call), (exit) =>
     Effect.sync(() => {
       noteEnded(record, exit)

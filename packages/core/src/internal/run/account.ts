@@ -4,8 +4,8 @@ import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import { BudgetExceeded, type Caps, type Extension, type Kind } from "../../Budget.ts"
-import { signal, signalIn } from "../foundation/signal.ts"
-import { isLongerThan } from "../foundation/textLength.ts"
+import { signal, signalIn } from "../foundation/effect/signal.ts"
+import { isLongerThan } from "../foundation/json/textLength.ts"
 
 /**
  * The signal of a used-up budget, for the run of the agent whose budget it is. The account stays stopped, so that
@@ -112,7 +112,7 @@ export class Account {
   }
 
   /** Counts, here and in every parent, what an earlier life of the run has used, without extensions and events. */
-  countAgain({ extended, retries, used }: LedgerState): void {
+  countReplayed({ extended, retries, used }: LedgerState): void {
     for (let account: Account | undefined = this; account !== undefined; account = account.parent) {
       for (const [kind, amount] of Object.entries(used)) {
         if (kind !== "duration" && kind !== "allFailureRounds") account.used[kind as "turns"] += amount

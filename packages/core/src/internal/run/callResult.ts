@@ -4,8 +4,8 @@ import type * as Prompt from "effect/ai/Prompt"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import type { Paused } from "../approval/outcome.ts"
 import type { NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
-import type { Mark } from "../projection/degraded.ts"
-import type { Decision } from "./audit.ts"
+import type { Mark } from "../projection/degradedMark.ts"
+import type { Decision } from "./auditRecord.ts"
 
 /** A tool call as the model made it. */
 export interface RequestedCall {

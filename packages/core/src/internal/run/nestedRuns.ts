@@ -13,7 +13,7 @@ export interface NestedRun {
 }
 
 /** The end of an agent that is abandoned. */
-export interface Owed {
+export interface Cleanup {
   /** Compensates what it has done. */
   readonly end: Effect.Effect<void, never, unknown>
   /** The context when it was abandoned. The services of its own agent are closed since, and `end` makes them again. */
@@ -26,7 +26,7 @@ export class NestedRuns {
   private counts: Map<string, number> | undefined
   private failures: Array<NestedRun & { readonly exit: Exit.Exit<never, unknown> }> | undefined
   private fibers: Set<Fiber.Fiber<unknown, unknown>> | undefined
-  private owed: Array<Owed> | undefined
+  private owed: Array<Cleanup> | undefined
   private withdrawals: Array<Effect.Effect<void>> | undefined
   /** Set when the run around them has ended; called when the last of them ends. */
   private onLast: (() => void) | undefined
@@ -89,7 +89,7 @@ export class NestedRuns {
   }
 
   /** Notes the end of an agent that is abandoned. It is run when it is known that the run does not resume the agent. */
-  owe(owed: Owed): void {
+  registerCleanup(owed: Cleanup): void {
     ;(this.owed ??= []).push(owed)
   }
 
@@ -99,7 +99,7 @@ export class NestedRuns {
   }
 
   /** Returns the ends that are owed and that a predicate is true for, once. */
-  takeOwed(isTaken: (owed: Owed) => boolean = () => true): ReadonlyArray<Owed> {
+  takeOwed(isTaken: (owed: Cleanup) => boolean = () => true): ReadonlyArray<Cleanup> {
     const all = this.owed ?? []
     this.owed = all.filter((one) => !isTaken(one))
     return all.filter(isTaken)

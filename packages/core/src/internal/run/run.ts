@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import type { Journal } from "../../Journal.ts"
 import type { Account } from "./account.ts"
-import { type Audience, tell } from "./listeners.ts"
+import { type Audience, tell } from "./observe/listeners.ts"
 import type { NestedRuns } from "./nestedRuns.ts"
 import type { Replay } from "./replay.ts"
 import { type Counts, sectionOf } from "./state/counts.ts"
@@ -37,7 +37,7 @@ export interface Run {
 }
 
 /** A run that is over, as it was known. Left out: as it is of a run that starts. */
-export type Over = Partial<Pick<Run, "agentRunId"> & Pick<RunStart, "withinCall">>
+export type Over = Partial<Pick<Run, "agentRunId"> & Pick<RunStart, "outerCall">>
 
 /** Returns a section of a run: it is the run, and has a budget account and a tally for itself. For a call, because others run beside it. */
 export const runSection = (run: Run): Run => ({
@@ -76,11 +76,11 @@ export const emitWhole = (
 
 /** Sends an event to the listeners of the run, in one step; `body` is what other events do not have. */
 export const emit = (run: Run | undefined, body: () => EventBody): Effect.Effect<void> =>
-  emitWhole(run, ({ agentRunId, id, parent, path, start: { withinCall } }, sequence, at) => ({
+  emitWhole(run, ({ agentRunId, id, parent, path, start: { outerCall } }, sequence, at) => ({
     runId: id,
     agentRunId,
     ...(parent === undefined ? undefined : {
-      parent: { agentRunId: parent.agentRunId, ...(withinCall === undefined ? undefined : { callId: withinCall.id }) }
+      parent: { agentRunId: parent.agentRunId, ...(outerCall === undefined ? undefined : { callId: outerCall.id }) }
     }),
     path,
     sequence,

@@ -1,9 +1,9 @@
 /** Tally: what a part of a journaled run has used and executed, so that a run that takes its outcome from the journal counts the same. */
 import * as Schema from "effect/Schema"
 import type { LedgerState } from "./account.ts"
-import { DoneWrite } from "./doneWrites.ts"
-import { addDone, revokeDone } from "./noteDone.ts"
-import type { ExecutedCall, RunUsage } from "./record.ts"
+import { DoneWrite } from "./writes/completedWrites.ts"
+import { addDone, revokeDone } from "./writes/noteWrite.ts"
+import type { ExecutedCall, RunUsage } from "./runEntries.ts"
 import type { Run } from "./run.ts"
 import { addExecuted, use } from "./state/counts.ts"
 import { hideTool } from "./state/reading.ts"
@@ -63,9 +63,9 @@ export const usedSince = (run: Run): () => Used => {
 }
 
 /** Counts what an earlier life has used: the budget has let it on then. */
-export const countAgain = (run: Run, { budget, done = [], executed, hidden, revoked, usage }: Used): void => {
+export const countReplayed = (run: Run, { budget, done = [], executed, hidden, revoked, usage }: Used): void => {
   for (const [kind, amount] of Object.entries(usage)) use(run, kind as keyof RunUsage, amount)
-  run.account.countAgain(budget)
+  run.account.countReplayed(budget)
   for (const call of executed) addExecuted(run, call as unknown as ExecutedCall)
   for (const write of done) addDone(run, write, undefined)
   if (revoked !== undefined) revokeDone(run, revoked)

@@ -3,11 +3,11 @@ import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import { marked } from "../../Quarantine.ts"
-import type { UndoneMark } from "../projection/undoneMark.ts"
+import type { CompensatedMark } from "../projection/compensatedMark.ts"
 import type { CallResult } from "./callResult.ts"
 import { messagesOf, toolResultPart } from "./promptParts.ts"
 
-export type { UndoneMark } from "../projection/undoneMark.ts"
+export type { CompensatedMark } from "../projection/compensatedMark.ts"
 
 /** What the history of a run is to know of a result, and models are not told. */
 const optionsOf = ({ pendingOf, repaired, taints }: CallResult): Prompt.ProviderOptions => {
@@ -36,14 +36,14 @@ const isUndone = Schema.is(Schema.Struct({ undone: Tools }))
 const mayBeUndone = Schema.is(Schema.Struct({ may_be_undone: Tools }))
 
 /** The tools of a mark beside a result. */
-const toolsBeside = (result: unknown, name: UndoneMark): ReadonlyArray<string> =>
+const toolsBeside = (result: unknown, name: CompensatedMark): ReadonlyArray<string> =>
   name === "undone"
     ? isUndone(result) ? result.undone : []
     : mayBeUndone(result)
     ? result.may_be_undone
     : []
 
-const undonePart = (part: Prompt.ToolResultPart, tool: string, name: UndoneMark): Prompt.ToolResultPart => {
+const undonePart = (part: Prompt.ToolResultPart, tool: string, name: CompensatedMark): Prompt.ToolResultPart => {
   const { isFailure, modelOutput, result } = part
   const known = toolsBeside(result, name)
   if (known.length > 0) return { ...part, result: { ...result as object, [name]: [...known, tool] } }
@@ -61,7 +61,7 @@ const undonePart = (part: Prompt.ToolResultPart, tool: string, name: UndoneMark)
 }
 
 /** A message as it is read once what a call has done is undone. */
-const undoneIn = (message: Prompt.Message, callId: string, tool: string, mark: UndoneMark): Prompt.Message => {
+const undoneIn = (message: Prompt.Message, callId: string, tool: string, mark: CompensatedMark): Prompt.Message => {
   if (message.role !== "tool") return message
   const content = message.content.map((part) =>
     part.type === "tool-result" && part.id === callId ? undonePart(part, tool, mark) : part
@@ -70,9 +70,9 @@ const undoneIn = (message: Prompt.Message, callId: string, tool: string, mark: U
 }
 
 /** A conversation as it is read once what calls of it have done is undone. */
-export const withUndone = (
+export const withCompensatedMarks = (
   prompt: Prompt.Prompt,
-  undone: ReadonlyArray<{ readonly root: string; readonly tool: string; readonly mark: UndoneMark }>
+  undone: ReadonlyArray<{ readonly root: string; readonly tool: string; readonly mark: CompensatedMark }>
 ): Prompt.Prompt =>
   undone.length === 0 ? prompt : Prompt.fromMessages(
     undone.reduce<ReadonlyArray<Prompt.Message>>(
@@ -177,7 +177,7 @@ export class Transcript {
   }
 
   /** What a call has done is undone, or may be: whoever reads its result reads that, too. */
-  undone(callId: string, tool: string, mark: UndoneMark): void {
+  undone(callId: string, tool: string, mark: CompensatedMark): void {
     for (const [index, message] of this.messages.entries()) this.messages[index] = undoneIn(message, callId, tool, mark)
   }
 

@@ -6,13 +6,13 @@ import type * as Effect from "effect/Effect"
 import { escalateError } from "../recovery/escalate.ts"
 import type { AnyPolicy } from "../recovery/policy.ts"
 import { catchTags } from "../foundation/errorTags.ts"
-import { type Completable, insideRecovery, resultCheck } from "./complete.ts"
-import { guarded, guardedAgain } from "./levels.ts"
+import { type Completable, insideRecovery, resultCheck } from "./checkResult.ts"
+import { guarded, guardedAgain } from "./recoveryLevels.ts"
 import type * as Tool from "./tool.ts"
 import type { Call } from "../call/call.ts"
-import { parametersOf } from "../call/parameters.ts"
+import { parametersOf } from "../call/execute/lastParameters.ts"
 
-export type { ToolList } from "../call/toolList.ts"
+export type { ToolList } from "../call/tool/toolList.ts"
 
 /** A tool as an agent runs it. */
 export interface AgentTool extends Completable {

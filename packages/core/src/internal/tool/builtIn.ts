@@ -4,8 +4,8 @@ import * as Schema from "effect/Schema"
 import { AgentException, Escalated, type Escalation, Severity } from "../../ToolError.ts"
 import { escalate as escalateArguments } from "../recovery/escalate.ts"
 import { CurrentRun } from "../run/run.ts"
-import { make } from "./make.ts"
-import { onError } from "./onError.ts"
+import { make } from "./makeTool.ts"
+import { onError } from "./onToolError.ts"
 import type { Tool } from "./tool.ts"
 
 const escalation = Schema.Struct({

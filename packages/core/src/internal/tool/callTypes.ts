@@ -1,7 +1,7 @@
 /** Call types: how the options of `Tool.make` change a call's error and service types. */
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import type { IdempotencyLedger } from "../idempotency/service.ts"
+import type { IdempotencyLedger } from "../idempotency/ledgerService.ts"
 import type { NotApproved, NotApprovedOnceTainted } from "../../ToolError.ts"
 import {
   type ExecutionError,
@@ -10,9 +10,9 @@ import {
   type OutcomeUnknown,
   type Timeout
 } from "../../ToolError.ts"
-import type { PassThrough } from "../call/execution.ts"
+import type { PassThrough } from "../call/execute/passThrough.ts"
 import type { Among, TagOf } from "../foundation/errorTags.ts"
-import type { IdempotencyOptions } from "../idempotency/declaration.ts"
+import type { IdempotencyOptions } from "../idempotency/idempotencyOptions.ts"
 import type { TransactionFailed } from "../../Journal.ts"
 
 /** Whether a call needs an approval, or what finds out. */

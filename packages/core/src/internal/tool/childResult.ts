@@ -4,14 +4,14 @@ import * as Exit from "effect/Exit"
 import { Pending } from "../../ToolError.ts"
 import type { Call } from "../call/call.ts"
 import { toolName } from "../call/callSubject.ts"
-import { rootOf } from "../call/outerCalls.ts"
+import { rootOf } from "../call/children/outerCalls.ts"
 import type { CallRecord } from "../call/record/record.ts"
-import { mayHaveWritten } from "../call/writesWithin.ts"
-import { markOf } from "../projection/degraded.ts"
+import { mayHaveWritten } from "../call/children/writesWithin.ts"
+import { markOf } from "../projection/degradedMark.ts"
 import * as Failures from "../projection/failures.ts"
 import { pendingResult } from "../projection/pendingTask.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
-import { failureOfCutOff, failureOfEnded, outcomeUnknown } from "../result/failureOf.ts"
+import { failureOfEnded, failureOfInterrupted, outcomeUnknown } from "../result/failureOf.ts"
 import type { CallResult } from "../run/callResult.ts"
 import type { Any, Checked } from "./tool.ts"
 
@@ -32,7 +32,7 @@ const failureOf = (
     case "Denied":
       return mayHaveWritten(record) ? outcomeUnknown(record, traceId, user) : Failures.denied(traceId, user)
     case "CutOff":
-      return failureOfCutOff(record, traceId, user)
+      return failureOfInterrupted(record, traceId, user)
     case "Waiting":
       return Failures.waiting(traceId, user)
     default:

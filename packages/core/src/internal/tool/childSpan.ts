@@ -2,19 +2,19 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Arguments from "../call/arguments.ts"
+import * as Arguments from "../call/arguments/rawArguments.ts"
 import type { Call } from "../call/call.ts"
-import { noteAudited } from "../call/audited.ts"
+import { noteAudited } from "../call/auditedCall.ts"
 import { subjectOf, toolName } from "../call/callSubject.ts"
 import { noteDegraded } from "../call/record/marks.ts"
 import { noteEnded, reopen } from "../call/record/outcome.ts"
-import { after, before } from "../foundation/sequence.ts"
-import { tellResult, verdictOf } from "../result/announce.ts"
+import { after, before } from "../foundation/effect/sequence.ts"
+import { announceResult, verdictOf } from "../result/announce.ts"
 import { deliver, presentationOf } from "../result/delivery.ts"
 import { type CallResult, codeOf } from "../run/callResult.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
-import { inSpan } from "../run/span.ts"
-import { tracingOf } from "../run/tracing.ts"
+import { inSpan } from "../run/observe/span.ts"
+import { tracingOf } from "../run/observe/tracing.ts"
 import { type ChildExit, childResult, waits } from "./childResult.ts"
 import type { Any, Checked } from "./tool.ts"
 
@@ -64,7 +64,7 @@ const inRun = <E, R>(
     noteEnd(tool, call, exit)
     if (waits(record) || run.audience === undefined) return Effect.void
     const shown = result === undefined ? delivered(context, run, tool, call, exit, true) : Effect.succeed(result)
-    return Effect.flatMap(shown, (result) => tellResult(run, result))
+    return Effect.flatMap(shown, (result) => announceResult(run, result))
   }
   const deliveredAs = (exit: Exit.Exit<Checked<unknown>, E>): Ran<E, never> => {
     if (waits(record)) return exit

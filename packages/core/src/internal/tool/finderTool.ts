@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { keepGoing } from "../recovery/presets.ts"
 import { type AgentTool, agentTool } from "./agentTool.ts"
-import { make } from "./make.ts"
-import { onError } from "./onError.ts"
+import { make } from "./makeTool.ts"
+import { onError } from "./onToolError.ts"
 
 /** Makes the tool. `count` is how many tools there are, `find` returns the names of those that fit a query. */
 export const finderTool = (

@@ -3,9 +3,9 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Issue } from "../../ToolError.ts"
-import { toJson } from "../foundation/jsonValue.ts"
-import { fromIssue } from "../foundation/schemaIssues.ts"
-import { valueOf } from "../foundation/sequence.ts"
+import { toJson } from "../foundation/json/jsonValue.ts"
+import { fromIssue } from "../foundation/schema/schemaIssues.ts"
+import { valueOf } from "../foundation/effect/sequence.ts"
 
 /** Writes a result as JSON; fails with what does not fit the schema, or what JSON cannot hold. */
 export type ResultEncoder = (value: unknown) => Effect.Effect<Schema.Json, ReadonlyArray<Issue>, unknown>

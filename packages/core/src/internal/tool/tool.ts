@@ -12,7 +12,7 @@ import type { Decision } from "../approval/decision.ts"
 import type { DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import type { Snapshot } from "../approval/snapshot.ts"
 import type { Call, ToolCall } from "../call/call.ts"
-import type { ToolInfo } from "../call/toolInfo.ts"
+import type { ToolInfo } from "../call/tool/toolInfo.ts"
 import type { Over } from "../run/run.ts"
 
 /** The brand of tools. */

@@ -1,12 +1,12 @@
 /** Step of an attempt: policies and the tool decide about the call. A person or a policy may answer in the tool's place. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { asJson } from "../argumentsAsJson.ts"
-import { idempotencyOf } from "../executor.ts"
-import { admit, isOpen } from "../gate.ts"
+import { asJson } from "../arguments/argumentsAsJson.ts"
+import { idempotencyOf } from "../execute/executeTool.ts"
+import { admit, isOpen } from "../admissionGate.ts"
 import { stoppedUnlessStarted } from "../replay/stoppedUnlessStarted.ts"
 import type { Attempting, Step } from "./attemptState.ts"
-import { invalidArguments } from "./invalidArguments.ts"
+import { invalidArguments } from "../arguments/invalidArguments.ts"
 import { noteAnswer } from "../record/outcome.ts"
 
 export const admitCall: Step = (attempt, next) => {

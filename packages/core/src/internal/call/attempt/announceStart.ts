@@ -1,7 +1,7 @@
 /** Step of an attempt: announces it, and marks the call as untrusted if its tool is. A ledger's answer has the same text. */
-import { before } from "../../foundation/sequence.ts"
+import { before } from "../../foundation/effect/sequence.ts"
 import { announceAttempt } from "../attemptLog.ts"
-import { noteUntrusted } from "../untrustedReads.ts"
+import { noteUntrusted } from "../children/untrustedReads.ts"
 import type { Step } from "./attemptState.ts"
 
 export const announceStart: Step = (attempt, next) =>

@@ -1,7 +1,7 @@
 /** Step of an attempt: answers a call that an earlier execution of the run has started. No verdict of today takes its start back. */
-import { heldBack } from "../../run/heldBack.ts"
-import { idempotencyOf } from "../executor.ts"
-import { answerStarted, noteCutOff } from "../replay/answerStarted.ts"
+import { waitForCancellation } from "../../run/cancelledReplay.ts"
+import { idempotencyOf } from "../execute/executeTool.ts"
+import { answerStarted, noteCancelledStart } from "../replay/answerStarted.ts"
 import { keyedStarts, resolveKeys } from "../replay/resolveKey.ts"
 import type { Step } from "./attemptState.ts"
 
@@ -12,9 +12,9 @@ export const answerFromLog: Step = (attempt, next) => {
   const answered = answerStarted(run, attempted)
   if (answered !== undefined) return answered
   // An agent that is a tool is executed, so that the calls of its own run are held back.
-  const held = tool.info.isAgent === true ? undefined : heldBack(run)
+  const held = tool.info.isAgent === true ? undefined : waitForCancellation(run)
   if (held !== undefined) {
-    noteCutOff(run, attempted)
+    noteCancelledStart(run, attempted)
     return held
   }
   const keyed = idempotencyOf(tool, call) === undefined ? keyedStarts(run, attempted) : []

@@ -1,5 +1,5 @@
 /** Step of an attempt: answers a call that was completed before the run paused. */
-import { doneBefore } from "../begunBefore.ts"
+import { doneBefore } from "../replay/snapshotWrites.ts"
 import type { Step } from "./attemptState.ts"
 
 export const answerFromSnapshot: Step = (attempt, next) =>

@@ -1,5 +1,5 @@
 /** Step of an attempt: appends its start to the journal or the write log of the run. The attempt of a resumed agent has its start there. */
-import { recorded } from "../loggedWrite.ts"
+import { recorded } from "../ledger/loggedWrite.ts"
 import type { Step } from "./attemptState.ts"
 
 export const appendStart: Step = (attempt, next) => {

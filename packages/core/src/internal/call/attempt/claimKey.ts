@@ -1,15 +1,15 @@
 /** Step of an attempt: claims the idempotency key of the call, if it has one. The ledger may answer. If it gives no answer, a call that may have started is unknown. */
 import * as Effect from "effect/Effect"
-import { isWrite } from "../execution.ts"
-import { idempotencyOf } from "../executor.ts"
-import { recordStart } from "../happened.ts"
+import { isWrite } from "../execute/passThrough.ts"
+import { idempotencyOf } from "../execute/executeTool.ts"
+import { recordStart } from "../execute/effects.ts"
 import { identify } from "../ledger/identifyCall.ts"
 import { oncePerKey } from "../ledger/oncePerKey.ts"
 import { startsOf } from "../replay/attemptedCall.ts"
 import { keyedStarts, resolveKeys } from "../replay/resolveKey.ts"
 import { keyOfCall } from "../../run/recordedStart.ts"
 import type { Step } from "./attemptState.ts"
-import { ledgerRefusals } from "./ledgerRefusals.ts"
+import { ledgerRefusals } from "../ledgerRefusals.ts"
 
 export const claimKey: Step = (attempt, next) => {
   const { call, params, raw, run, tool, tool: { info, success, timeout } } = attempt

@@ -3,15 +3,15 @@
  * run two agents, whose writes have one place. The second agent gets an unknown outcome, as the write may have been done by the first.
  */
 import * as Effect from "effect/Effect"
-import { recordStart } from "../happened.ts"
+import { recordStart } from "../execute/effects.ts"
 import { isPlainWrite, pathOfCall } from "../replay/attemptedCall.ts"
 import type { Step } from "./attemptState.ts"
-import { ledgerRefusals } from "./ledgerRefusals.ts"
+import { ledgerRefusals } from "../ledgerRefusals.ts"
 import { placedWrite, placeWrite } from "../../run/state/counts.ts"
 
 export const claimPlace: Step = (attempt, next) => {
   const { call: { record }, key, run, tool: { info } } = attempt
-  if (run?.start.withinCall === undefined || key !== undefined || !isPlainWrite(info)) return next(attempt)
+  if (run?.start.outerCall === undefined || key !== undefined || !isPlainWrite(info)) return next(attempt)
   const place = pathOfCall(run, attempt.attempted)
   const other = placedWrite(run, place)
   if (

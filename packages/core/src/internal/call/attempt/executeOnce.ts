@@ -1,5 +1,5 @@
 /** Last step of an attempt: executes the tool once, within its timeout. */
-import { execute } from "../executor.ts"
+import { execute } from "../execute/executeTool.ts"
 import type { Next } from "./attemptState.ts"
 
 export const executeOnce: Next = (attempt) => {

@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { isInterruption } from "../../foundation/signal.ts"
+import { isInterruption } from "../../foundation/effect/signal.ts"
 import { matchAttempt } from "../replay/attemptedCall.ts"
 import type { Step } from "./attemptState.ts"
 

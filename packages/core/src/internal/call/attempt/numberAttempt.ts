@@ -1,7 +1,7 @@
 /** Step of an attempt: numbers it, records its arguments, and announces its end. */
-import { after } from "../../foundation/sequence.ts"
+import { after } from "../../foundation/effect/sequence.ts"
 import { announceEnd, numberFor } from "../attemptLog.ts"
-import { noteArguments } from "../readWithin.ts"
+import { noteArguments } from "../children/untrustedContent.ts"
 import { noteRequested, startAttempt } from "../record/attempts.ts"
 import type { Step } from "./attemptState.ts"
 

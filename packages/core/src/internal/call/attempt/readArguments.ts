@@ -1,12 +1,12 @@
 /** Step of an attempt: reads the arguments and decodes them by the schema of the tool. */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { valueOf } from "../../foundation/sequence.ts"
-import { fromIssue } from "../../foundation/schemaIssues.ts"
-import * as Arguments from "../arguments.ts"
+import { valueOf } from "../../foundation/effect/sequence.ts"
+import { fromIssue } from "../../foundation/schema/schemaIssues.ts"
+import * as Arguments from "../arguments/rawArguments.ts"
 import { refuseUnlessStarted } from "../replay/resolveKey.ts"
 import type { Step } from "./attemptState.ts"
-import { invalidArguments } from "./invalidArguments.ts"
+import { invalidArguments } from "../arguments/invalidArguments.ts"
 
 export const readArguments: Step = (attempt, next) => {
   const { call, tool } = attempt

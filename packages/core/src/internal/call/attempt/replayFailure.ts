@@ -1,7 +1,7 @@
 /** Step of an attempt: fails as the attempt failed in an earlier execution of the run. The failure is neither charged nor announced. */
 import * as Effect from "effect/Effect"
 import { numberOf } from "../attemptLog.ts"
-import { failedBefore } from "../earlierAttempts.ts"
+import { failedBefore } from "../replay/replayedFailures.ts"
 import { matchAttempt, startsOf } from "../replay/attemptedCall.ts"
 import type { Step } from "./attemptState.ts"
 

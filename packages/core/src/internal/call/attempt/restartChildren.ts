@@ -1,6 +1,6 @@
 /** Step of an attempt: the calls that this attempt makes take the place of those that the attempt before made. */
 import { noteChange } from "../../run/state/counts.ts"
-import { forgetMadeCalls } from "../childCall.ts"
+import { forgetMadeCalls } from "../children/childCall.ts"
 import type { Step } from "./attemptState.ts"
 
 export const restartChildren: Step = (attempt, next) => {

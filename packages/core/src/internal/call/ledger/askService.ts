@@ -4,9 +4,9 @@ import * as Exit from "effect/Exit"
 import { Redaction } from "../../../Redaction.ts"
 import { CurrentStoreTimeout } from "../../../StoreTimeout.ts"
 import { ReconciliationInterceptor } from "../../../ToolInterceptor.ts"
-import { answerWithin } from "../../foundation/answerWithin.ts"
-import type { Reconciled } from "../../idempotency/declaration.ts"
-import { errorName } from "../../run/errorName.ts"
+import { answerWithin } from "../../foundation/effect/answerWithin.ts"
+import type { Reconciled } from "../../idempotency/idempotencyOptions.ts"
+import { errorName } from "../../run/observe/errorName.ts"
 import type { Asking } from "./keyedAttempt.ts"
 
 /** The answer of a `reconcile` that gave none: it failed, died, threw, or took longer than an attempt or a store may. */

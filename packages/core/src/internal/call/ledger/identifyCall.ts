@@ -1,10 +1,10 @@
 /** Identity of a call in the ledger: its key, the id of its entry, and the hash of its arguments. */
 import * as Effect from "effect/Effect"
-import { canonicalJson } from "../../foundation/canonicalJson.ts"
+import { canonicalJson } from "../../foundation/json/canonicalJson.ts"
 import { sha256 } from "../../foundation/digest.ts"
 import type { Claimant } from "../../idempotency/claims.ts"
-import type { Idempotency } from "../../idempotency/declaration.ts"
-import { LedgerNamespace } from "../../idempotency/service.ts"
+import type { Idempotency } from "../../idempotency/idempotencyOptions.ts"
+import { LedgerNamespace } from "../../idempotency/ledgerService.ts"
 import type { Asking, Identity } from "./keyedAttempt.ts"
 
 export const identify = (

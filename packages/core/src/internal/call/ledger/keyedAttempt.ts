@@ -2,7 +2,7 @@
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import type { Idempotency } from "../../idempotency/declaration.ts"
+import type { Idempotency } from "../../idempotency/idempotencyOptions.ts"
 import type { Run } from "../../run/run.ts"
 import type { Call } from "../call.ts"
 import { isEnd, type KeyEvent, type KeyState, keyTransitions } from "./keyStates.ts"

@@ -1,6 +1,6 @@
 /** Execution of a call once for each idempotency key, over all processes that share a ledger. */
 import * as Effect from "effect/Effect"
-import type { Idempotency } from "../../idempotency/declaration.ts"
+import type { Idempotency } from "../../idempotency/idempotencyOptions.ts"
 import { claimOnce } from "./askLedger.ts"
 import { identify } from "./identifyCall.ts"
 import { type Asking, KeyedAttempt, type KeyedOptions, type Refusals } from "./keyedAttempt.ts"

@@ -3,7 +3,7 @@ import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 
 /** The error of the execution of such a call. */
-export const notBegun = { _tag: "NotBegun" } as const
+export const notStarted = { _tag: "NotBegun" } as const
 
 export const isOnlyLookedFor = (exit: Exit.Exit<unknown, unknown>): boolean =>
-  Exit.isFailure(exit) && exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error === notBegun)
+  Exit.isFailure(exit) && exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error === notStarted)

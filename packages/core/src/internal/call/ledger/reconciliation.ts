@@ -2,8 +2,8 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { CheckOutcome } from "../../idempotency/checkedOutcomes.ts"
-import type { Reconciled } from "../../idempotency/declaration.ts"
-import type { Entry } from "../../idempotency/store.ts"
+import type { Reconciled } from "../../idempotency/idempotencyOptions.ts"
+import type { Entry } from "../../idempotency/ledgerStore.ts"
 import { askService } from "./askService.ts"
 import type { Asking, KeyedAttempt } from "./keyedAttempt.ts"
 

@@ -1,9 +1,9 @@
 /** Reports of the ledger for the operator: an outcome could not be recorded, or was recorded otherwise than it was meant to be. */
 import * as Effect from "effect/Effect"
 import { Redaction } from "../../../Redaction.ts"
-import type { LedgerError } from "../../idempotency/store.ts"
+import type { LedgerError } from "../../idempotency/ledgerStore.ts"
 import { forOperator } from "../../projection/audiences.ts"
-import * as Telemetry from "../../run/counters.ts"
+import * as Telemetry from "../../run/observe/counters.ts"
 import type { Asking } from "./keyedAttempt.ts"
 
 /** Logs the failure of an operation: as the operator's projection, without what the `Redaction` takes out. */

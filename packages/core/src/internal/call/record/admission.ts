@@ -1,6 +1,6 @@
 /** Admission of a call: decisions of people and policies about it, and its stop. A call that runs at once has none. */
 import type * as Effect from "effect/Effect"
-import { canonicalJson } from "../../foundation/canonicalJson.ts"
+import { canonicalJson } from "../../foundation/json/canonicalJson.ts"
 import type { Audited } from "../../run/callResult.ts"
 import type { ClientFailure } from "../clientCall.ts"
 import type { Decision } from "../../approval/decision.ts"

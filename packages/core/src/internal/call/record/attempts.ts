@@ -1,5 +1,5 @@
 /** Attempts of a call: how many there were, and what the last one was asked to do. */
-import type { ToolInfo } from "../toolInfo.ts"
+import type { ToolInfo } from "../tool/toolInfo.ts"
 
 export interface Attempts {
   /** The tool that the call is of: of the last attempt, once there is one. */
@@ -10,7 +10,7 @@ export interface Attempts {
   readonly countBefore: number
   /** What the last attempt was asked to do. */
   readonly requested: { readonly arguments: unknown; readonly idempotency?: unknown } | undefined
-  /** The moment at which the last attempt started: later marks of `foundation/retried.ts` are of layers within it. */
+  /** The moment at which the last attempt started: later marks of `foundation/effect/retriedFailures.ts` are of layers within it. */
   readonly moment: number
 }
 

@@ -1,5 +1,5 @@
 /** Marks of a call: the untrusted tools that were read within it, and the marks of its result. Most calls have none. */
-import type { Degraded } from "../../projection/degraded.ts"
+import type { Degraded } from "../../projection/degradedMark.ts"
 import { addTaint } from "../../run/state/reading.ts"
 
 export interface Marks {

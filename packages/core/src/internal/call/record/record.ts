@@ -1,9 +1,9 @@
 /** Record of a call: its identity, and its states. One record is shared by all attempts, and by every `ToolCall` of the call. */
 import type { DecisionRefused, SnapshotRefused } from "../../approval/outcome.ts"
-import type { BegunCall } from "../../approval/snapshot.ts"
+import type { CallBeforePause } from "../../approval/snapshot.ts"
 import type { WaitsInAgent } from "../../run/callResult.ts"
 import type { CallLogOf, GateOf } from "../agentGate.ts"
-import type { ToolInfo } from "../toolInfo.ts"
+import type { ToolInfo } from "../tool/toolInfo.ts"
 import { type Admission, type Decided, newAdmission } from "./admission.ts"
 import type { Attempts } from "./attempts.ts"
 import { type Children, noChildren } from "./children.ts"
@@ -25,7 +25,7 @@ export type Stop =
       /** Set where the page executes it. */
       readonly client?: ToolInfo["client"]
       /** The writes that have begun in the call that it is made in. */
-      readonly begun: ReadonlyArray<BegunCall>
+      readonly begun: ReadonlyArray<CallBeforePause>
     }
     | WaitsInAgent
     /** The agent that is the tool does not go on. */

@@ -1,7 +1,7 @@
 /** Replay of a call: what earlier executions of its run have left of it. A call of a run that starts has none. */
-import type { BegunCall } from "../../approval/snapshot.ts"
+import type { CallBeforePause } from "../../approval/snapshot.ts"
 import type { AttemptError } from "../attemptError.ts"
-import type { Earlier } from "../earlier.ts"
+import type { Earlier } from "../replay/storedWait.ts"
 import type { Happened } from "./outcome.ts"
 
 /** A failed attempt that the journal of the run has not got yet. */
@@ -17,7 +17,7 @@ export interface FailedBefore {
 
 /** A call that had started before the run paused. */
 export interface StartedBefore {
-  readonly call: BegunCall
+  readonly call: CallBeforePause
   /** Whether it was made again since, so that it was answered. */
   readonly isMet: boolean
 }
@@ -30,14 +30,14 @@ export interface Replay {
   /** Waits of this execution that the journal has. */
   readonly waited: number
   /** Writes that had started within the call before the run paused, by their identities. */
-  readonly begunBefore: ReadonlyMap<string, StartedBefore> | undefined
+  readonly callsBeforePause: ReadonlyMap<string, StartedBefore> | undefined
 }
 
 class State implements Replay {
   earlier: Replay["earlier"] = undefined
   failedNow: Array<FailedBefore> | undefined = undefined
   waited = 0
-  begunBefore: Map<string, StartedBefore> | undefined = undefined
+  callsBeforePause: Map<string, StartedBefore> | undefined = undefined
 }
 
 interface Has {
@@ -69,13 +69,13 @@ export const takeFailedNow = (record: Has): ReadonlyArray<FailedBefore> | undefi
 export const startWait = (record: Has): number => ++own(record).waited
 
 /** Keeps the calls that had started before the pause. Those without an outcome need not be met. */
-export const keepStartedBefore = (record: Has, calls: ReadonlyArray<BegunCall>): void => {
-  own(record).begunBefore = new Map(
+export const setStartedBefore = (record: Has, calls: ReadonlyArray<CallBeforePause>): void => {
+  own(record).callsBeforePause = new Map(
     calls.map((call) => [call.identity, { call, isMet: call.outcome === undefined }])
   )
 }
 
 /** Notes that one of them is made again, and answered. */
-export const noteMetAgain = (record: Has, call: BegunCall): void => {
-  own(record).begunBefore?.set(call.identity, { call, isMet: true })
+export const noteMatched = (record: Has, call: CallBeforePause): void => {
+  own(record).callsBeforePause?.set(call.identity, { call, isMet: true })
 }

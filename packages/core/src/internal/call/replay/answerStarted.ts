@@ -3,12 +3,12 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import type { RecordedStart } from "../../run/recordedStart.ts"
-import { writeIn } from "../../run/begunWrites.ts"
+import { writeIn } from "../../run/writes/recordedWrites.ts"
 import type { Run } from "../../run/run.ts"
 import { openEntry } from "../attemptLog.ts"
-import { isWrite, type PassThrough } from "../execution.ts"
-import { begin, close, recordStart } from "../happened.ts"
-import { noteDone } from "../noteDone.ts"
+import { isWrite, type PassThrough } from "../execute/passThrough.ts"
+import { begin, close, recordStart } from "../execute/effects.ts"
+import { noteDone } from "../compensableWrite.ts"
 import type { AttemptError } from "../attemptError.ts"
 import { endExecution, noteAnswer } from "../record/outcome.ts"
 import { refuse } from "../refusal.ts"
@@ -96,7 +96,7 @@ export const answerStarted = <A>(
 }
 
 /** Notes that a call may have been done which is not called again, because its run is cancelled. */
-export const noteCutOff = (run: Run, attempted: AttemptedCall): void => {
+export const noteCancelledStart = (run: Run, attempted: AttemptedCall): void => {
   const start = startsOf(run, attempted).at(-1)
   if (start === undefined) return
   recordStart(run, attempted.attempt.call.record, "unknown", () => run.clock.currentTimeMillisUnsafe())

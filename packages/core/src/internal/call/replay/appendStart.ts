@@ -5,12 +5,12 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../../Journal.ts"
 import { notHappenedKey, startKey } from "../../path/entryKeys.ts"
-import { begunRecord } from "../../run/begunWrites.ts"
+import { startedWriteFields } from "../../run/writes/recordedWrites.ts"
 import type { StartEntry } from "../../run/recordedStart.ts"
 import type { Run } from "../../run/run.ts"
-import { storedFailures } from "../earlierAttempts.ts"
-import type { PassThrough } from "../execution.ts"
-import { begunWrite } from "../noteDone.ts"
+import { storedFailures } from "./replayedFailures.ts"
+import type { PassThrough } from "../execute/passThrough.ts"
+import { writeOfStart } from "../compensableWrite.ts"
 import type { AttemptError } from "../attemptError.ts"
 import { type AttemptedCall, isPlainWrite, pathOfCall } from "./attemptedCall.ts"
 
@@ -45,7 +45,7 @@ export const withStart = <A, R>(
   if (info.effects === "read" || info.isAgent === true) return execute()
   const isKeyed = key !== undefined
   const isAtomic = !isKeyed && isCommitted(journal, attempted)
-  const write = begunWrite({ call, encoded: undefined, info, isKeyed, live: undefined, run })
+  const write = writeOfStart({ call, encoded: undefined, info, isKeyed, live: undefined, run })
   if (isAtomic && write === undefined) return execute()
   const path = pathOfCall(run, attempted)
   const entry = startKey(path, number)
@@ -59,7 +59,7 @@ export const withStart = <A, R>(
     ...(info.effects === undefined ? undefined : { effects: info.effects }),
     ...(isKeyed ? { key: call.record.claiming.claim?.intent.id ?? key } : undefined),
     ...(failed.length === 0 ? undefined : { failed }),
-    ...(write && begunRecord(run, write, { child, isAtomic, later }))
+    ...(write && startedWriteFields(run, write, { child, isAtomic, later }))
   })
   // An earlier execution has appended it: the attempt may be repeated, or has its key.
   const appended = run.replay?.hasAppended(entry) === true

@@ -5,8 +5,8 @@ import type { RecordedStart } from "../../run/recordedStart.ts"
 import * as Path from "../../path/path.ts"
 import type { Run } from "../../run/run.ts"
 import type { Attempt } from "../attemptLog.ts"
-import { mayBeRepeated } from "../execution.ts"
-import type { ToolInfo } from "../toolInfo.ts"
+import { mayBeRepeated } from "../execute/passThrough.ts"
+import type { ToolInfo } from "../tool/toolInfo.ts"
 
 /** An attempt, its tool, and the codec of its outcome. */
 export interface AttemptedCall {

@@ -4,21 +4,21 @@
  */
 import type { Run } from "../../run/run.ts"
 import { numberOf } from "../attemptLog.ts"
-import { callsOfAttempt } from "../childCall.ts"
+import { callsOfAttempt } from "../children/childCall.ts"
 import { identityOf } from "../callSubject.ts"
-import { rootOf } from "../outerCalls.ts"
+import { rootOf } from "../children/outerCalls.ts"
 import { hasChildren } from "../record/children.ts"
 import type { CallRecord } from "../record/record.ts"
 import { type AttemptedCall, startsOf } from "./attemptedCall.ts"
 
 /** A write of before the pause is not matched. */
 const divergesFromSnapshot = (record: CallRecord): boolean => {
-  const { admission: { approvals }, replay: { begunBefore } } = rootOf(record)
-  if (begunBefore === undefined) return false
+  const { admission: { approvals }, replay: { callsBeforePause } } = rootOf(record)
+  if (callsBeforePause === undefined) return false
   const identity = identityOf(record)
   // A call that a person has decided about is part of what was done then.
-  return !begunBefore.has(identity) && approvals?.some((approval) => approval.identity === identity) !== true &&
-    [...begunBefore.values()].some(({ isMet }) => !isMet)
+  return !callsBeforePause.has(identity) && approvals?.some((approval) => approval.identity === identity) !== true &&
+    [...callsBeforePause.values()].some(({ isMet }) => !isMet)
 }
 
 /** A write of an earlier attempt of the call around it is not matched. Attempts that run at once are not compared. */
@@ -41,7 +41,7 @@ const divergesFromLog = (run: Run, record: CallRecord): boolean => {
   if (replay === undefined) return false
   if (record.parent !== undefined && replay.hasUnmatchedWithin(run.scope, rootOf(record).callId)) return true
   for (let inner = run, outer = run.parent; outer !== undefined; inner = outer, outer = outer.parent) {
-    const within = inner.start.withinCall?.record as CallRecord | undefined
+    const within = inner.start.outerCall?.record as CallRecord | undefined
     if (within !== undefined && replay.hasUnmatchedWithin(outer.scope, rootOf(within).callId, inner.scope)) return true
   }
   return false

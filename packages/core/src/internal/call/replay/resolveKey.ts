@@ -6,15 +6,15 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import type { Idempotency } from "../../idempotency/declaration.ts"
-import { IdempotencyLedger } from "../../idempotency/service.ts"
+import type { Idempotency } from "../../idempotency/idempotencyOptions.ts"
+import { IdempotencyLedger } from "../../idempotency/ledgerService.ts"
 import { keyOfCall, type RecordedStart } from "../../run/recordedStart.ts"
 import type { Run } from "../../run/run.ts"
-import type { PassThrough } from "../execution.ts"
-import { type Executable, idempotencyOf } from "../executor.ts"
+import type { PassThrough } from "../execute/passThrough.ts"
+import { type Executable, idempotencyOf } from "../execute/executeTool.ts"
 import type { Refusals } from "../ledger/keyedAttempt.ts"
 import { oncePerKey } from "../ledger/oncePerKey.ts"
-import { isOnlyLookedFor, notBegun } from "../ledger/onlyLookedFor.ts"
+import { isOnlyLookedFor, notStarted } from "../ledger/onlyLookedFor.ts"
 import type { AttemptError } from "../attemptError.ts"
 import { unknownOutcome } from "./answerStarted.ts"
 import { type AttemptedCall, matchAttempt, startsOf } from "./attemptedCall.ts"
@@ -60,7 +60,7 @@ const ask = (today: Today, start: RecordedStart, otherwise: Otherwise): Attempti
   const unknown = Effect.suspend(() => unknownOutcome(attempted, run!, start))
   const reconcile = params === undefined ? undefined : idempotencyOf(tool, call)?.reconcile
   let notHappened = false
-  const asked = oncePerKey<unknown, AttemptError | PassThrough | typeof notBegun, unknown, unknown>(
+  const asked = oncePerKey<unknown, AttemptError | PassThrough | typeof notStarted, unknown, unknown>(
     recorded(
       start,
       reconcile && ((entry, params) =>
@@ -73,10 +73,10 @@ const ask = (today: Today, start: RecordedStart, otherwise: Otherwise): Attempti
     {
       ...refusals,
       conflict: () => unknown,
-      unavailable: () => info.effects === "idempotent" ? Effect.fail(notBegun) : unknown,
+      unavailable: () => info.effects === "idempotent" ? Effect.fail(notStarted) : unknown,
       unknown: () => unknown
     },
-    (_, isAgain) => isAgain ? unknown : Effect.fail(notBegun)
+    (_, isAgain) => isAgain ? unknown : Effect.fail(notStarted)
   )
   return Effect.matchCauseEffect(asked, {
     onSuccess: (value) => {

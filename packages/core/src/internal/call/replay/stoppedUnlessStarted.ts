@@ -1,9 +1,9 @@
 /** Verdicts of policies about a call that an earlier execution of the run has started: a stop of today does not take the start back. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import type { PassThrough } from "../execution.ts"
+import type { PassThrough } from "../execute/passThrough.ts"
 import type { AttemptError } from "../attemptError.ts"
-import { forEachAround } from "../outerCalls.ts"
+import { forEachAround } from "../children/outerCalls.ts"
 import { clearStop } from "../record/admission.ts"
 import type { CallRecord } from "../record/record.ts"
 import { stopped } from "../stop.ts"

@@ -1,8 +1,8 @@
 /** Counts of a run: its usage, the calls that it has executed, and the calls that run. */
 import * as RunUsage from "../../../RunUsage.ts"
 import { Changes } from "../changes.ts"
-import type { DoneWrite } from "../doneWrites.ts"
-import type { ExecutedCall } from "../record.ts"
+import type { DoneWrite } from "../writes/completedWrites.ts"
+import type { ExecutedCall } from "../runEntries.ts"
 import type { StartedWrite } from "./writes.ts"
 
 /** A write without a key of an agent within a call, at its place. */

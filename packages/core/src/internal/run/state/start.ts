@@ -1,9 +1,9 @@
 /** Start of a run: how its caller has started it. It does not change. */
-import type { Tracing } from "../tracing.ts"
+import type { Tracing } from "../observe/tracing.ts"
 
 export interface RunStart {
   /** The call of the agent around it within which the agent runs. */
-  readonly withinCall: { readonly id: string; readonly record: object } | undefined
+  readonly outerCall: { readonly id: string; readonly record: object } | undefined
   /** The path of the run in its journal: the same in each execution of the outermost run. */
   readonly place: string
   /** Whether its id was drawn, so that another process cannot give it again. */

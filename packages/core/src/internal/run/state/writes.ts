@@ -1,7 +1,7 @@
 /** Writes of a run: those that have started, those that can be compensated, and those that were. */
-import type { DoneWrites } from "../doneWrites.ts"
-import type { CompensatedCall } from "../record.ts"
-import type { WriteLog } from "../writeLog.ts"
+import type { DoneWrites } from "../writes/completedWrites.ts"
+import type { CompensatedCall } from "../runEntries.ts"
+import type { WriteLog } from "../writes/writeLog.ts"
 import { AnswersByEntry } from "./answersByEntry.ts"
 
 /** A write that a run has started, as the outcome of its call knows it. */

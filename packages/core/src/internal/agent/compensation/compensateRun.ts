@@ -1,0 +1,189 @@
+/** Compensation of a run: of its writes, the newest first, and the report of those that are not compensated. */
+import type * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import { NotCompensated } from "../../../ToolError.ts"
+import { noteCompensated } from "../../call/record/outcome.ts"
+import { answerWithin } from "../../foundation/effect/answerWithin.ts"
+import { before } from "../../foundation/effect/sequence.ts"
+import { audit } from "../../result/writeAudit.ts"
+import { auditedKey, compensationKey, reportedKey } from "../../path/entryKeys.ts"
+import type { Done, DoneWrite, DoneWrites } from "../../run/writes/completedWrites.ts"
+import { answeredCalls, handOver } from "../../run/writes/ledgerAnswers.ts"
+import { idAround, removeDone } from "../../run/writes/noteWrite.ts"
+import { emit, type Run } from "../../run/run.ts"
+import { inSpan } from "../../run/observe/span.ts"
+import type { Compensates } from "./compensationOptions.ts"
+import { addCompensation } from "../../run/state/writes.ts"
+import { type ToCompensate, WriteCompensation } from "./compensateWrite.ts"
+import { type Fate, markOf, notUndone, readFate, toldOf } from "./compensationOutcome.ts"
+
+const unaudited = (callId: string, tool: string): Effect.Effect<void> =>
+  Effect.annotateLogs(Effect.logError("A compensation has no audit record"), { call_id: callId, tool })
+
+/** Undoes the writes of one run. */
+class Unwinding {
+  private readonly run: Run
+  private readonly compensates: Compensates
+  private readonly ambient: Context.Context<never>
+  private readonly writes: WriteCompensation
+  private readonly onCompensated: ToCompensate["onCompensated"]
+  readonly left: Array<NotCompensated> = []
+  private readonly leftIds: Array<string> = []
+  /** What an audit failed with that could not be written. The other writes are undone all the same. */
+  broken: Cause.Cause<never> | undefined
+
+  constructor(over: ToCompensate) {
+    const { ambient, compensates, onCompensated, run } = over
+    this.run = run
+    this.compensates = compensates
+    this.ambient = ambient
+    this.writes = new WriteCompensation(over)
+    this.onCompensated = onCompensated
+  }
+
+  /** Undoes one write, tells it, and forgets it. A write that a live call outside of the run was told of stands. */
+  undo(done: Done): Effect.Effect<void> {
+    const { run } = this
+    const { live, position, write } = done
+    if (handOver(run, write, live, position)) return Effect.void
+    const { journal } = run
+    const found = journal?.find("compensation", write.id)
+    const fate: Effect.Effect<Fate> = found === undefined
+      ? journal === undefined ? this.inSpan(done) : Effect.tap(
+        this.recorded(done),
+        (fate) => journal.record("compensation", write.id, toldOf(fate))
+      )
+      : Effect.succeed(Option.getOrElse(readFate(found), () => notUndone("unreadable")) as Fate)
+    return Effect.flatMap(fate, (fate) => {
+      const { callId, tool } = write
+      removeDone(run, write.id)
+      if (fate.outcome === "undone" && done.live !== undefined) noteCompensated(done.live.outcome)
+      const told = toldOf(fate)
+      let id = callId
+      for (let current: Run | undefined = run; current !== undefined; current = current.parent) {
+        addCompensation(current, { tool, callId: id, ...told })
+        id = idAround(current, id)
+      }
+      const mark = markOf(fate)
+      if (mark !== undefined) {
+        for (const root of new Set([write.root, ...answeredCalls(run, write)])) {
+          this.onCompensated({ ...write, root }, mark)
+        }
+      }
+      if (fate.outcome === "not_undone") {
+        const { outcome: _, ...why } = fate
+        this.left.push(new NotCompensated({ tool, callId, arguments: write.arguments, ...why }))
+        this.leftIds.push(write.id)
+      }
+      // What an earlier life has told is not told again. It may have been killed in between.
+      const key = auditedKey(write.id)
+      return journal?.find("compensation", key) !== undefined
+        ? Effect.void
+        : Effect.andThen(
+          this.tell(write, fate),
+          (journal?.note ?? journal?.record)?.("compensation", key, true) ?? Effect.void
+        )
+    })
+  }
+
+  /** Undoes a write of a run that has a journal: at most once, unless it does nothing twice. */
+  private recorded(done: Done): Effect.Effect<Fate> {
+    const { id } = done.write
+    const journal = this.run.journal!
+    const begun = compensationKey(id)
+    if (journal.find("compensation", begun) !== undefined) {
+      const info = this.writes.infoOf(done)
+      const isRepeatable = info?.passesKey === true || info?.effects === "idempotent"
+      return isRepeatable ? this.inSpan(done) : Effect.succeed(notUndone("timeout"))
+    }
+    return before(journal.record("compensation", begun, { tool: done.write.tool }), () => this.inSpan(done))
+  }
+
+  private tell({ arguments: args, callId, tool }: DoneWrite, fate: Fate): Effect.Effect<void> {
+    const { run } = this
+    const isUndone = fate.outcome !== "not_undone"
+    const audited = audit(run, { id: callId, tool, args }, {
+      decision: isUndone ? "compensated" : "not_compensated",
+      ...(isUndone
+        ? undefined
+        : { reason: fate.error === undefined ? fate.because : `${fate.because}: ${fate.error}` })
+    })
+    return Effect.andThen(
+      this.broken === undefined ? this.orBroken(audited) : unaudited(callId, tool),
+      emit(run, () => ({ _tag: "ToolCompensated", callId, tool, ...toldOf(fate) }))
+    )
+  }
+
+  /** Writes an audit record. One that cannot be written is the last that is tried: a store that hangs would hold up the others. */
+  private orBroken(audited: Effect.Effect<void>): Effect.Effect<void> {
+    return Effect.catchCause(audited, (cause) =>
+      Effect.sync(() => {
+        this.broken = cause
+      }))
+  }
+
+  private inSpan(done: Done): Effect.Effect<Fate> {
+    const { callId, tool } = done.write
+    return Effect.provideContext(
+      inSpan(
+        this.run.start.tracing,
+        {
+          name: `compensate_tool ${tool}`,
+          attributes: { "gen_ai.tool.name": tool, "gen_ai.tool.call.id": callId, "gen_ai.tool.type": "function" }
+        },
+        Effect.contextWith((context: Context.Context<never>) => this.writes.fateOf(done, context)),
+        {
+          errorType: (exit) =>
+            Exit.isSuccess(exit) && exit.value.outcome === "not_undone" ? exit.value.because : undefined
+        }
+      ),
+      this.ambient
+    )
+  }
+
+  /** Tells a person what is left. */
+  report(): Effect.Effect<void> {
+    return Effect.andThen(this.reportToPeople(), Effect.suspend(() => this.recordReported()))
+  }
+
+  /** A process that is killed before this reports again. */
+  private recordReported(): Effect.Effect<void> {
+    const { leftIds, run: { journal } } = this
+    return journal === undefined
+      ? Effect.void
+      : Effect.forEach(leftIds, (id) => journal.record("compensation", reportedKey(id), true), { discard: true })
+  }
+
+  private reportToPeople(): Effect.Effect<void> {
+    const { ambient, compensates: { report, timeout }, left } = this
+    if (report === undefined || left.length === 0) return Effect.void
+    const reported = Effect.provideContext(Effect.suspend(() => report(left)), ambient as Context.Context<unknown>)
+    return Effect.catchCause(
+      Effect.asVoid(answerWithin(reported, timeout, () => Effect.logWarning("compensation.report gave no answer"))),
+      (cause) => Effect.logWarning("compensation.report failed", cause)
+    )
+  }
+}
+
+/**
+ * Undoes writes of a run that is over, the newest first, and reports what is left. Answers what ends the run besides: an audit that
+ * cannot be written.
+ */
+export const compensateWrites = (
+  over: ToCompensate,
+  done: DoneWrites,
+  onlyRevoked: boolean
+): Effect.Effect<Cause.Cause<never> | undefined> =>
+  Effect.suspend(() => {
+    const all = done.newestFirst().filter(({ write }) => !onlyRevoked || write.revoked === true)
+    if (all.length === 0) return Effect.undefined
+    done.isCompensating = true
+    const unwinding = new Unwinding(over)
+    return Effect.andThen(
+      Effect.forEach(all, (one) => unwinding.undo(one), { discard: true }),
+      Effect.map(Effect.suspend(() => unwinding.report()), () => unwinding.broken)
+    )
+  })

@@ -1,0 +1,182 @@
+/** Compensation of one write: by its declared inverse, once it is known that the write happened. */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Tracer from "effect/Tracer"
+import { CompensationInterceptor } from "../../../ToolInterceptor.ts"
+import { ToolCall } from "../../call/call.ts"
+import { EnclosingCall } from "../../call/children/childCall.ts"
+import type { Compensation } from "../../call/tool/toolCompensation.ts"
+import { underKeyOf } from "../../call/ledger/compensatedKey.ts"
+import { askLedgerOnly } from "../../call/ledger/ledgerLookup.ts"
+import { settle } from "../../call/ledger/settleCall.ts"
+import { newRecord } from "../../call/record/record.ts"
+import type { ToolInfo } from "../../call/tool/toolInfo.ts"
+import { answerWithin } from "../../foundation/effect/answerWithin.ts"
+import { canonicalJson } from "../../foundation/json/canonicalJson.ts"
+import { sha256 } from "../../foundation/digest.ts"
+import { decoderOfJson } from "../../foundation/json/jsonForm.ts"
+import type { Done, DoneWrite } from "../../run/writes/completedWrites.ts"
+import { errorName } from "../../run/observe/errorName.ts"
+import { CurrentRun, type Run } from "../../run/run.ts"
+import type { CompensatedMark } from "../../run/transcript.ts"
+import { toolOf } from "./toolOfWrite.ts"
+import { Redaction } from "../../../Redaction.ts"
+import type { Compensates } from "./compensationOptions.ts"
+import { type Because, type Fate, notUndone } from "./compensationOutcome.ts"
+
+/** What a write is undone with. */
+interface Undoing {
+  readonly compensation: Compensation
+  readonly params: unknown
+}
+
+const decodeArguments = ({ parameters }: Compensation, args: Schema.Json) =>
+  decoderOfJson(parameters as Schema.Decoder<unknown>)(args)
+
+const decodeResult = ({ success }: Compensation, result: Schema.Json) =>
+  Schema.decodeUnknownEffect(Schema.toCodecJson(success))(result) as Effect.Effect<unknown, unknown>
+
+/** A run that is over. */
+export interface ToCompensate {
+  readonly run: Run
+  readonly compensates: Compensates
+  readonly ambient: Context.Context<never>
+  /** Whether the run has ended already: what its calls were given may be closed since, and `ambient` has it anew. */
+  readonly isBehind?: boolean | undefined
+  /** Called for each write that is undone, or may be: whoever reads the conversation on learns so. */
+  readonly onCompensated: (write: DoneWrite, mark: CompensatedMark) => void
+}
+
+/** Compensates writes of one run, one after the other. */
+export class WriteCompensation {
+  private readonly run: Run
+  private readonly compensates: Compensates
+  private readonly ambient: Context.Context<never>
+  private readonly isBehind: boolean
+
+  constructor({ ambient, compensates, isBehind = false, run }: ToCompensate) {
+    this.run = run
+    this.compensates = compensates
+    this.ambient = ambient
+    this.isBehind = isBehind
+  }
+
+  private failed(because: Because, cause: Cause.Cause<unknown>): Fate {
+    const error = errorName(cause, Context.get(this.ambient, Redaction))
+    return { outcome: "not_undone", because, error, reason: Cause.squash(cause) }
+  }
+
+  infoOf({ live, write }: Done): ToolInfo | undefined {
+    return live?.info as ToolInfo | undefined ?? toolOf(this.compensates.tools, write)
+  }
+
+  /** Compensates a write, or says why it is not compensated. Never fails. */
+  fateOf(done: Done, spanned: Context.Context<never>): Effect.Effect<Fate> {
+    const { live, write } = done
+    if (write.known === "partial" || write.known === "pending") return Effect.succeed(notUndone(write.known))
+    const compensation = this.infoOf(done)?.compensation
+    if (compensation === undefined) return Effect.succeed(notUndone("no_tool"))
+    // The ledger knows nothing of a write that had no key when it started.
+    if (write.known === "unknown" && (!compensation.canReconcile || write.intent === undefined)) {
+      return Effect.succeed(notUndone("unknown"))
+    }
+    const { ambient, isBehind } = this
+    const services = live === undefined
+      ? ambient
+      : isBehind
+      ? Context.merge(live.context, ambient)
+      : Context.merge(ambient, live.context)
+    const span = Context.getOption(spanned, Tracer.ParentSpan)
+    const context = services.pipe(
+      Context.add(CurrentRun, this.run),
+      Context.add(EnclosingCall, undefined),
+      Option.isSome(span) ? Context.add(Tracer.ParentSpan, span.value) : (context) => context
+    ) as Context.Context<never>
+    const undoing = (params: unknown): Undoing => ({ compensation, params })
+    const began = live === undefined
+      ? Effect.map(Effect.option(decodeArguments(compensation, write.arguments)), Option.map(undoing))
+      : Effect.succeed(Option.some(undoing(live.params)))
+    const fate = Effect.flatMap(began, (found): Effect.Effect<Fate> => {
+      if (Option.isNone(found)) return Effect.succeed(notUndone("unreadable"))
+      if (write.known === "unknown") return this.reconciled(write, found.value)
+      if (live !== undefined) return this.compensated(write, found.value, live.value)
+      return write.result === undefined
+        ? Effect.succeed(notUndone("unreadable"))
+        : Effect.flatMap(Effect.option(decodeResult(compensation, write.result)), (result) =>
+          Option.isNone(result)
+            ? Effect.succeed(notUndone("unreadable"))
+            : this.compensated(write, found.value, result.value))
+    })
+    return Effect.catchCause(
+      answerWithin(
+        Effect.provideContext(fate, context),
+        compensation.timeout ?? this.compensates.timeout,
+        () => Effect.succeed(notUndone("timeout"))
+      ),
+      (cause) => Effect.succeed(this.failed("failed", cause))
+    )
+  }
+
+  /** Finds out whether a write happened that gave no answer. Nothing is executed. */
+  private reconciled(write: DoneWrite, undoing: Undoing): Effect.Effect<Fate> {
+    const { compensation } = undoing
+    const { identity, scope } = write
+    const call = {
+      id: write.callId,
+      arguments: write.arguments,
+      attempt: 1,
+      level: "tool" as const,
+      scope,
+      identity,
+      record: newRecord(write.callId, { approved: canonicalJson(write.arguments) })
+    }
+    // By hand, as a look at the ledger needs no policy; under the scope of the run, whose key it is.
+    const asked = Effect.provideService(
+      // A look-up that took the claim of the write gives it up, also without an answer.
+      Effect.ensuring(
+        askLedgerOnly(call, compensation.attempt as Effect.Effect<unknown, unknown, ToolCall>),
+        Effect.suspend(() => settle(call))
+      ),
+      CurrentRun,
+      undefined
+    )
+    return Effect.flatMap(asked, (exit): Effect.Effect<Fate> => {
+      if (exit === undefined) return Effect.succeed({ outcome: "not_happened" })
+      return Exit.isSuccess(exit)
+        ? this.compensated(write, undoing, exit.value)
+        : Effect.succeed(this.failed("unknown", exit.cause))
+    })
+  }
+
+  private compensated(write: DoneWrite, { compensation, params }: Undoing, result: unknown): Effect.Effect<Fate> {
+    return Effect.flatMap(sha256(canonicalJson(["compensate", write.id])), (idempotencyKey) => {
+      const record = newRecord(write.callId)
+      const call = {
+        id: write.callId,
+        arguments: write.arguments,
+        attempt: 1,
+        level: "tool" as const,
+        idempotencyKey,
+        scope: write.scope,
+        identity: write.identity,
+        record
+      }
+      const undo: Effect.Effect<unknown, unknown, unknown> = Effect.suspend(() =>
+        compensation.undo(params as never, result as never)
+      )
+      const undone = Effect.flatMap(
+        CompensationInterceptor,
+        (intercept) => intercept?.({ tool: write.tool, callId: write.callId, params, result }, undo) ?? undo
+      )
+      const during = compensation.timeout ?? this.compensates.timeout
+      return Effect.matchCause(underKeyOf(write, during, Effect.provideService(undone, ToolCall, call)), {
+        onFailure: (cause): Fate => this.failed("failed", cause),
+        onSuccess: (): Fate => ({ outcome: "undone" })
+      }) as Effect.Effect<Fate>
+    })
+  }
+}

@@ -1,0 +1,52 @@
+/** `Agent.compensated`: agents that undo what they have done when they end badly, whatever they are made of. */
+import type { ToolCall } from "../../call/call.ts"
+import { type Agent, ownToolsOf } from "../agent.ts"
+import { compensatesOf, type CompensationOptions } from "./compensationOptions.ts"
+import { compose, type Composed, type StartErrorOf } from "../compose/composedAgent.ts"
+import { formsOf } from "../resume/storedValue.ts"
+
+/**
+ * Undoes the writes of an agent that ends badly, as the option `compensation` of `Agent.make` does: for agents that are made of agents, such
+ * as those of `Agent.andThen`, where a later step fails behind one that has booked; and for functions that run agents. Each write is undone
+ * once; what an agent within has undone itself is not undone again.
+ *
+ * **Example** (The second step fails)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent, Tool } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const log: Array<string> = []
+ * const Book = Tool.make("book", {
+ *   effects: "write",
+ *   execute: () => Effect.sync(() => void log.push("booked")),
+ *   compensate: () => Effect.sync(() => void log.push("cancelled"))
+ * })
+ * const booker = Agent.make("booker", { tools: [Book] })
+ * const payer = Agent.fromFunction("payer", (_: string) => Effect.fail("declined" as const))
+ *
+ * const trip = booker.pipe(Agent.andThen(payer), Agent.compensated({}))
+ *
+ * await Effect.runPromise(
+ *   Effect.exit(trip.run("Rome")).pipe(
+ *     Effect.provide(ScriptedModel.layer([ScriptedModel.call("book", {}), ScriptedModel.text("Booked.")]))
+ *   )
+ * )
+ * log // => ["booked", "cancelled"]
+ * ```
+ */
+export const compensated = <UR = never, VR = never>(options: CompensationOptions<UR, VR>) =>
+<In, Out, E, R, Start>(
+  self: Agent<In, Out, E, R> & { readonly start?: Start }
+): Composed<In, Out, E, R | UR | Exclude<VR, ToolCall>, StartErrorOf<E, Start>> => {
+  const agent: Agent<In, Out, E, R> = self
+  const name = `${agent.name} compensated`
+  return compose(
+    name,
+    [agent],
+    formsOf(agent),
+    (steps, input) => steps.agent(agent, input as In),
+    compensatesOf(name, options as CompensationOptions<unknown>, ownToolsOf(agent))
+  ) as never
+}

@@ -1,0 +1,40 @@
+/** Outcome of a compensation: of the write of a run that was to be compensated. */
+import * as Schema from "effect/Schema"
+import { NotCompensated } from "../../../ToolError.ts"
+import type { CompensatedMark } from "../../run/transcript.ts"
+
+export type Because = NotCompensated["because"]
+
+/** What became of a write that was to be undone. */
+export type Fate =
+  | { readonly outcome: "undone" | "not_happened" }
+  | {
+    readonly outcome: "not_undone"
+    readonly because: Because
+    /** The name of the reason. */
+    readonly error?: string
+    readonly reason?: unknown
+  }
+
+export const notUndone = (because: Because): Fate => ({ outcome: "not_undone", because })
+
+/** What is known of a write whose undoing has begun. One that failed, or gave no answer, may have done its work. */
+export const markOf = (fate: Fate): CompensatedMark | undefined => {
+  if (fate.outcome !== "not_undone") return fate.outcome === "undone" ? "undone" : undefined
+  return fate.because === "failed" || fate.because === "timeout" ? "may_be_undone" : undefined
+}
+
+/** What is said of a fate: its reason is for who is given the report alone. */
+export const toldOf = (fate: Fate) => ({
+  outcome: fate.outcome,
+  ...("because" in fate ? { because: fate.because } : undefined),
+  ...("error" in fate ? { error: fate.error } : undefined)
+})
+
+/** A fate as it stands in the journal of a run. */
+const Recorded = Schema.Struct({
+  outcome: Schema.Literals(["undone", "not_happened", "not_undone"]),
+  because: Schema.optionalKey(NotCompensated.fields.because),
+  error: Schema.optionalKey(Schema.String)
+})
+export const readFate = Schema.decodeUnknownOption(Recorded)

@@ -1,0 +1,65 @@
+/** Cut off: a run at work within another one that goes on or ends without it. Where a journal goes on, only who is around it knows that. */
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { Diverged } from "../../../Journal.ts"
+import { compensatedButContinued } from "../../run/writes/recordedWrites.ts"
+import type { DoneWrites } from "../../run/writes/completedWrites.ts"
+import { isLeftIn } from "../../run/writes/noteWrite.ts"
+import { runCleanups } from "../../run/writes/cleanups.ts"
+import { emit, type Run } from "../../run/run.ts"
+import type { Mode } from "../runMode.ts"
+import { isGivenBack, isResumedLater, waitsForNobody, wasInterrupted } from "./compensationScope.ts"
+import type { ToCompensate } from "./compensateWrite.ts"
+import { compensateWrites } from "./compensateRun.ts"
+import { noteCompensated } from "../../call/record/outcome.ts"
+
+/** A run that was cut off is owed its end by the run around it: what it has done is undone, if that is to be, and nobody else has undone it. */
+export const registerRunCleanup = (unwinds: ToCompensate, done: DoneWrites, { provided }: Mode): void => {
+  const { compensates: { after }, run } = unwinds
+  const { parent, scope } = run
+  const isAll = after.has("interruption")
+  if (!isAll && !after.has("rejection")) return
+  // They are compensated before another attempt of the call begins.
+  for (const { live, write } of done.newestFirst()) {
+    if (live !== undefined && write.known === "done" && (isAll || write.revoked === true)) noteCompensated(live.outcome)
+  }
+  const end = Effect.contextWith((ambient: Context.Context<never>) => {
+    const all = done.newestFirst()
+    for (const { write: { id } } of all) if (!isLeftIn(parent, id)) done.delete(id)
+    if (!done.newestFirst().some(({ write }) => isAll || write.revoked === true)) return Effect.void
+    const undone = Effect.flatMap(
+      compensateWrites({ ...unwinds, ambient, isBehind: true }, done, !isAll),
+      (broken) => broken === undefined ? Effect.void : Effect.logError("An audit could not be written", broken)
+    )
+    const ended = Effect.suspend(() =>
+      emit(run, () => ({ _tag: "AgentFinished", outcome: "interrupted", usage: { ...run.counts.usage } }))
+    )
+    return Effect.andThen(
+      emit(run, () => ({ _tag: "AgentStarted", resumed: true })),
+      Effect.andThen(undone, ended)
+    )
+  })
+  parent?.nested.registerCleanup({ end: provided?.(end) ?? end, context: unwinds.ambient, scope })
+}
+
+/** Undoes what waited within, or was cut off, and is over. Where an interruption ends the run, who is around it knows whether it comes back. */
+export const runCleanupsAtEnd = (run: Run, mode: Mode, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> => {
+  if (!run.nested.owes) return Effect.void
+  const isInterrupted = Exit.isFailure(exit) && wasInterrupted(exit.cause)
+  if (!isInterrupted || mode.over !== undefined) return runCleanups(run)
+  // It is gone on with as a whole, or undone as a whole.
+  const isBack = run.parent === undefined ? isResumedLater(run, mode.resumed) : isGivenBack(run, mode.resumed)
+  if (run.parent === undefined && !isBack) return runCleanups(run)
+  for (const one of run.nested.takeOwed()) {
+    if (!isBack) run.parent?.nested.registerCleanup({ ...one, end: mode.provided?.(one.end) ?? one.end })
+  }
+  return Effect.void
+}
+
+/** What an earlier life has undone, this one does not go on with. */
+export const refuseCompensated = <A, E>(run: Run, exit: Exit.Exit<A, E>): Exit.Exit<A, E> => {
+  if (Exit.isFailure(exit) || waitsForNobody(run, exit)) return exit
+  const write = compensatedButContinued(run)
+  return write === undefined ? exit : Exit.die(new Diverged({ runId: run.id, step: `compensation ${write.id}` }))
+}

@@ -1,0 +1,30 @@
+/** Whose tool did a write that stands in a log alone: tools of several agents may have one name. */
+import type { ToolInfo } from "../../call/tool/toolInfo.ts"
+import { separator } from "../../foundation/idsWithin.ts"
+import type { DoneWrite } from "../../run/writes/completedWrites.ts"
+import type * as Tool from "../../tool/tool.ts"
+
+/** The tools of agents, those of their agents that are tools included. */
+const all = (tools: ReadonlyArray<Tool.Own>): ReadonlyArray<Tool.Own> =>
+  tools.flatMap((own) => [own, ...all(own.tool.ownTools?.() ?? [])])
+
+/**
+ * The tool that a write is undone with. What the model of an agent called is a tool of that agent, and of no skill but the one that was chosen. What was called otherwise is a tool of the agent, or
+ * one that is listed; where there is none, a tool of another agent. Nothing where several could be meant: the compensation of another tool undoes something else.
+ */
+export const toolOf = (
+  tools: ReadonlyArray<Tool.Own>,
+  { identity, path, skill: chosen, tool: name }: DoneWrite
+): ToolInfo | undefined => {
+  const known = all(tools)
+  const caller = path.at(-1)
+  const named = known.filter(({ tool }) => tool.name === name && tool.info.compensation !== undefined)
+  const own = named.filter(({ agent, skill }) =>
+    agent === caller && (skill === undefined || chosen === undefined || skill === chosen)
+  )
+  const near = named.filter(({ agent }) => agent === caller || agent === undefined)
+  const isOfModel = !identity.includes(separator) && known.some(({ agent }) => agent === caller)
+  const meant = isOfModel ? own : near.length > 0 ? near : named
+  const infos = new Set(meant.map(({ tool }) => tool.info))
+  return infos.size === 1 ? [...infos][0] : undefined
+}

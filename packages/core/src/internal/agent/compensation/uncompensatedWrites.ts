@@ -1,0 +1,61 @@
+/** Left to undo: the writes of a run that can be undone, as they stand in its snapshot and its journal. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Journal } from "../../../Journal.ts"
+import { hasFate, startedUnsettled } from "../../run/writes/recordedWrites.ts"
+import { idWithin } from "../../foundation/idsWithin.ts"
+
+/** A write that was begun, and that is not known to be undone, or not to have happened. */
+export interface LeftToUndo {
+  readonly tool: string
+  /** The call, and the calls of agents around it. */
+  readonly callId: string
+  readonly arguments: Schema.Json
+}
+
+/** Read loosely: a write that a later version has written counts, too. */
+const Done = Schema.Struct({
+  id: Schema.String,
+  tool: Schema.String.pipe(Schema.withDecodingDefaultKey(Effect.succeed("unknown"))),
+  callId: Schema.String.pipe(Schema.withDecodingDefaultKey(Effect.succeed("unknown"))),
+  arguments: Schema.Json.pipe(Schema.withDecodingDefaultKey(Effect.succeed(null)))
+})
+
+const Nested = Schema.Struct({ callId: Schema.optionalKey(Schema.String), snapshot: Schema.Unknown })
+
+const Snapshot = Schema.Struct({
+  done: Schema.optionalKey(Schema.Array(Done)),
+  steps: Schema.optionalKey(Schema.Unknown),
+  round: Schema.optionalKey(Schema.Struct({ nested: Schema.optionalKey(Schema.Array(Nested)) }))
+})
+
+const decode = Schema.decodeUnknownOption(Snapshot)
+
+/** What a run has done, and the agents that wait within it. Those that are steps of an agent wait within no call. */
+const doneIn = (snapshot: unknown): ReadonlyArray<typeof Done.Type> =>
+  Option.match(decode(snapshot), {
+    onNone: () => [],
+    onSome: ({ done = [], round, steps }) => [
+      ...done,
+      ...(round?.nested ?? []).flatMap(({ callId, snapshot }) => {
+        const within = doneIn(snapshot)
+        return callId === undefined || steps !== undefined
+          ? within
+          : within.map((write) => ({ ...write, callId: idWithin(callId, write.callId) }))
+      })
+    ]
+  })
+
+/**
+ * The writes of a run that its tools can undo and that nobody is known to have undone: of the snapshot that it goes on from, and of the journal that it has written
+ * since. For engines of durable runs, which have to know whether a run that nobody goes on with is to be undone, and what is left of one that cannot be.
+ */
+export const leftToUndo = (
+  { journal, snapshot }: { readonly snapshot?: unknown; readonly journal?: Journal | undefined }
+): ReadonlyArray<LeftToUndo> => {
+  const writes = new Map<string, typeof Done.Type>(doneIn(snapshot).map((write) => [write.id, write]))
+  for (const write of journal === undefined ? [] : startedUnsettled(journal, 1)) writes.set(write.id, write)
+  const left = [...writes.values()].filter(({ id }) => journal === undefined || !hasFate(journal, id))
+  return left.map(({ arguments: args, callId, tool }) => ({ tool, callId, arguments: args }))
+}

@@ -1,0 +1,63 @@
+/** Fitting agents: an agent where it fits what a combinator gives it, and a sentence where not, which the compiler says. */
+import type * as Prompt from "effect/ai/Prompt"
+import type { IsStored } from "../../foundation/errorTags.ts"
+import type { Any, Input, Output } from "../agent.ts"
+
+/** What a value is, in a sentence. */
+type Named<T> = [T] extends [string] ? "a string"
+  : [T] extends [number] ? "a number"
+  : [T] extends [boolean] ? "a boolean"
+  : [T] extends [ReadonlyArray<unknown>] ? "an array"
+  : unknown extends T ? "unknown"
+  : "an object"
+
+type Takes<Taken, Given> = Named<Taken> extends Named<Given> ?
+  `This agent takes ${Named<Taken>} of another type than it is given.`
+  : `This agent takes ${Named<Taken>}, and is given ${Named<Given>}.`
+
+/** What is said of what is no agent. */
+export type NoAgent = "This is no agent: see Agent.make and Agent.fromFunction."
+
+/** An agent that takes what it is given. */
+export type Taking<A, Given> = [A] extends [Any] ? [Given] extends [Input<A>] ? A : Takes<Input<A>, Given> : NoAgent
+
+/** Agents, each of which takes what they are given. */
+export type AllTaking<Agents, Given> = { readonly [K in keyof Agents]: Taking<Agents[K], Given> }
+
+/** An agent that takes a conversation. */
+export type TakesConversation<A> = [A] extends [Any]
+  ? [Prompt.Prompt] extends [Input<A>] ? A : "This agent has to take a conversation: give it `input: Prompt.Prompt`."
+  : NoAgent
+
+/** Asks that an agent takes what it answers, as it is given it again. */
+export type Repeatable<Known> = IsStored<Known> extends true ? unknown
+  : [Known] extends [Any] ?
+    [Output<Known>] extends [Input<Known>] ? unknown : "This agent does not take what it answers."
+  : NoAgent
+
+/** What is not {@link Repeatable}. It is taken, as the compiler says what is wrong at the other arguments. */
+export type Unrepeatable<Known> = unknown extends Repeatable<Known> ? never : { readonly name: string }
+
+/** Agents. No value has the property: it is a sentence, and the compiler says it of what is no agent. */
+export type AgentList = ReadonlyArray<Any & { readonly "An agent is made by Agent.make or Agent.fromFunction"?: never }>
+
+/** Asks that a list has something in it. */
+export type NotEmpty<Agents extends AgentList> = AgentList extends Agents ? unknown
+  : 0 extends Agents["length"] ? "There has to be one agent at least, in a list whose length is known."
+  : unknown
+
+/** What several agents take that are given the same input. Of agents that nothing fits, a sentence: no value has it. */
+export type InputOfAll<Agents extends ReadonlyArray<unknown>> =
+  (Agents[number] extends infer A ? A extends Any ? (input: Input<A>) => void : never : never) extends
+    (input: infer In) => void ?
+      | In
+      | ([In] extends [never] ? { readonly "No input fits all of these agents: each takes another type": never }
+        : never)
+    : never
+
+/** A judge of answers. */
+export type Judging<A, Candidates> = [A] extends [Any]
+  ? [Candidates] extends [Input<A>]
+    ? [Output<A>] extends [number] ? A : "The judge has to answer the number of the best answer."
+  : "The judge has to take the candidates: Agent.Candidates<input, output>."
+  : NoAgent

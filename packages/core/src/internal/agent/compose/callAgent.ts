@@ -1,0 +1,134 @@
+/** `Agent.forCalls`: agents without a model, which run the calls of another program. */
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as Types from "effect/Types"
+import type { Budget, BudgetExceeded, Extension } from "../../../Budget.ts"
+import type * as Policy from "../../../Policy.ts"
+import type { OnTainted } from "../../../Quarantine.ts"
+import type { Keys, OnlyKnown } from "../../foundation/options/misspeltName.ts"
+import { answerCall, answerOf, type CallAnswer, type GivenCall } from "../../loop/singleCall.ts"
+import { inputWriter } from "../../loop/inputText.ts"
+import { outputReader } from "../../loop/outputText.ts"
+import type { Program } from "../../loop/program.ts"
+import { toolSet } from "../../loop/tools/toolSet.ts"
+import type { AnyPolicy, Defaults } from "../../recovery/policy.ts"
+import { agentTools } from "../../tool/agentTool.ts"
+import type * as Tool from "../../tool/tool.ts"
+import type { Agent } from "../agent.ts"
+import { compensatesOf, type Compensating } from "../compensation/compensationOptions.ts"
+import { type Erased, gateOf, namesOf, ofProgram, ownOf, uniqueNames } from "../programAgent.ts"
+import type { CallTypes, OnlyOwnTools, ToolNames } from "../options.ts"
+import type { ToolCall } from "../../call/call.ts"
+import { ownToolsOnly } from "../ownTools.ts"
+import type { Resumable } from "../resume/resumableRun.ts"
+
+/** How an agent without a model is declared: as the options of `Agent.make` that have these names. */
+export interface ForCallsOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, PS> {
+  readonly tools: Tools
+  /** Recovery of all tools, around their own. */
+  readonly defaults?: D
+  /** For each call. */
+  readonly budget?: Budget | undefined
+  /** Policies about each call before it runs. Each gives a verdict; the strictest wins. */
+  readonly policies?: PS | undefined
+  /** What a call may do once it has read, within itself, what an untrusted tool answered. Default: `"approve"`. */
+  readonly onTainted?: OnTainted | undefined
+  /** How long a call may wait: an approval that comes later asks again. Default: 24 hours. */
+  readonly approval?: { readonly timeToLive: Duration.Input } | undefined
+  /** Called when a cap is reached: `Budget.extend` lets the call go on, `undefined` ends it. */
+  readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, BR>) | undefined
+  /** How many characters of a result are shown; the whole is in `structured`. Default: 32,768. */
+  readonly resultLimit?: number | undefined
+}
+
+type OptionName = keyof ForCallsOptions<[], undefined, 0, 0> | keyof Compensating<0>
+
+/**
+ * Makes an agent without a model: each run is given one call of a tool and answers with its result, as a model would read it.
+ * For calls that come from elsewhere: from a client of a server, from the loop of another library. A call has all that a run
+ * has: recovery, budget, policies, approvals, events, spans, audit, redaction, quarantine.
+ *
+ * What a tool's recovery leaves is the error of the run, as of `Agent.make`; the run's record holds what a model would have read.
+ * Throws `ConfigurationError` for two tools of one name.
+ *
+ * **Example** (A call that does not come from a model)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Agent, Recovery, Tool } from "@recourse/core"
+ *
+ * const Double = Tool.make("double", {
+ *   parameters: Schema.Struct({ n: Schema.Number }),
+ *   success: Schema.Number,
+ *   execute: ({ n }) => Effect.succeed(n * 2)
+ * })
+ * const tools = Agent.forCalls("tools", { tools: [Double], defaults: { onError: Recovery.standard } })
+ * const call = (args: unknown) =>
+ *   Effect.runPromise(tools.run({ id: "call_1", name: "double", arguments: args }))
+ *
+ * const { structured } = await call({ n: 21 })
+ * const { isFailure } = await call({ n: "21" })
+ * structured // => 42
+ * isFailure // => true
+ * ```
+ */
+export const forCalls = <
+  const Tools extends Tool.List,
+  D extends Defaults | undefined = Defaults | undefined,
+  BR = never,
+  const PS extends ReadonlyArray<Policy.Any> = readonly [],
+  O = {},
+  const Q extends OnTainted | undefined = OnTainted | undefined,
+  UR = never,
+  VR = never
+>(
+  name: string,
+  options:
+    & ForCallsOptions<Tools, D, BR, PS>
+    & Compensating<UR, VR>
+    & { readonly onTainted?: Q }
+    & OnlyOwnTools<Types.NoInfer<PS>, undefined, ToolNames<Tools[number]>>
+    & Keys<O>
+    & OnlyKnown<O, OptionName>
+):
+  & Agent<
+    GivenCall,
+    CallAnswer,
+    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["error" | "pause"],
+    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["services"] | BR | Types.NoInfer<UR | Exclude<VR, ToolCall>>
+  >
+  & Resumable<
+    GivenCall,
+    CallAnswer,
+    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["error"],
+    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["services"] | BR | Types.NoInfer<UR | Exclude<VR, ToolCall>>
+  > =>
+{
+  const { tools } = options
+  uniqueNames(name, namesOf(tools))
+  ownToolsOnly(name, options, namesOf(tools))
+  const gate = gateOf(name, tools, options)
+  const policy = options.defaults?.onError as (Erased & AnyPolicy) | undefined
+  const program: Program = {
+    name,
+    instructions: undefined,
+    input: inputWriter(name, Schema.Unknown),
+    prompt: undefined,
+    output: outputReader(Schema.String),
+    tools: toolSet(tools.flatMap((tool) => agentTools(tool, undefined, policy))),
+    given: { run: (state, calls, input) => answerCall(state, calls, input as GivenCall), answer: answerOf },
+    skills: [],
+    chooseSkill: undefined,
+    prepareTurn: undefined,
+    compaction: undefined,
+    onModelError: undefined,
+    concurrency: 1,
+    repeatedFailures: Number.POSITIVE_INFINITY,
+    repeatedCalls: Number.POSITIVE_INFINITY,
+    maxTools: Number.POSITIVE_INFINITY,
+    ...gate
+  }
+  const compensates = compensatesOf(name, options.compensation, ownOf(name, tools))
+  return ofProgram(program, { ...options as object, compensates }) as never
+}

@@ -1,0 +1,483 @@
+/** Steps of an agent that is made of agents: what each came to, so that the whole can stop at one and go on there. */
+/* oxlint-disable max-lines -- what a program has done is kept, found again and repeated by one class */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import type * as Schema from "effect/Schema"
+import * as Prompt from "effect/ai/Prompt"
+import { ConfigurationError } from "../../../ConfigurationError.ts"
+import type { Decision } from "../../approval/decision.ts"
+import type { Completed, Paused } from "../../approval/outcome.ts"
+import {
+  type Checkpoint,
+  type NestedRun,
+  type PendingCall,
+  type Steps as Kept,
+  version
+} from "../../approval/snapshot.ts"
+import { withDefects } from "../../foundation/failureWithDefect.ts"
+import { encodePrompt } from "../../foundation/json/promptJson.ts"
+import { endIn, withAnswer } from "../../history/continuation.ts"
+import { Pause } from "../../loop/pause.ts"
+import { type Presentation, presentationOf } from "../../result/delivery.ts"
+import { decisionsWithin } from "../../round/resume/nestedPauses.ts"
+import { withdrawQuestionsWithin } from "../../round/resume/withdrawQuestions.ts"
+import { idWithin, separator } from "../../foundation/idsWithin.ts"
+import { ToolCall } from "../../call/call.ts"
+import { hasStartedWithin } from "../../run/writes/recordedWrites.ts"
+import { isCancelledReplay } from "../../run/cancelledReplay.ts"
+import { emptyTranscript, noRunMessages, type RunRecord, type Said } from "../../run/runEntries.ts"
+import { runCleanups } from "../../run/writes/cleanups.ts"
+import { CurrentRun, type Run } from "../../run/run.ts"
+import type { Agent, Any } from "../agent.ts"
+import type { Form } from "../resume/valueCodec.ts"
+import { type Mode, plain as plainMode, type Step } from "../runMode.ts"
+import { formsOf } from "../resume/storedValue.ts"
+import { scopeWithin } from "../nestedRun.ts"
+import { isResumable } from "../services/provideLayer.ts"
+import { stoppedWithin } from "../resume/pausedConversation.ts"
+import type { From, Resumable } from "../resume/resumableRun.ts"
+
+/** What a step came to. */
+type Entry =
+  | { readonly _tag: "Answered"; readonly value: unknown; readonly form: Form }
+  /** In an earlier life; read when it is met. */
+  | { readonly _tag: "Kept"; readonly json: Schema.Json }
+  | { readonly _tag: "Failed" }
+  | {
+    readonly _tag: "Waiting"
+    readonly nested: NestedRun
+    readonly pending: ReadonlyArray<PendingCall>
+    /** Calls the questions off; left out where an earlier life has asked them. */
+    readonly withdraw: Effect.Effect<void> | undefined
+  }
+
+/** What a step that waits fails with; within the agents made of it only. */
+export class Waits {
+  readonly _tag = "Waits"
+}
+const waits = new Waits()
+
+/** What a step fails with that failed before the pause. Its error is not known any more. */
+export class FailedBefore {
+  readonly _tag = "FailedBefore"
+}
+const failedBefore = new FailedBefore()
+
+const isWaits = (error: unknown): error is Waits => error instanceof Waits
+
+/** What a reason holds. Where several steps have ended, one of them by a defect, effect makes defects of the failures beside it. */
+const heldBy = (reason: Cause.Reason<unknown>): unknown =>
+  Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined
+
+const doesWait = (cause: Cause.Cause<unknown>): boolean => cause.reasons.some((reason) => isWaits(heldBy(reason)))
+
+/** The failures of several steps without those that are not known any more: at least one is. */
+const known = <E>(cause: Cause.Cause<E>): Cause.Cause<E> =>
+  Cause.fromReasons(
+    cause.reasons.filter((reason) => !(heldBy(reason) instanceof FailedBefore))
+  )
+
+/** What waits is an agent of agents itself, so that its snapshot has steps, and those that wait. */
+const entriesOf = ({ round, steps }: Checkpoint): Map<string, Entry> =>
+  new Map([
+    ...Object.entries(steps!.done).map(([id, { answer }]): readonly [string, Entry] => [
+      id,
+      answer === undefined ? { _tag: "Failed" } : { _tag: "Kept", json: answer }
+    ]),
+    ...round!.nested!.map((nested): readonly [string, Entry] => [nested.callId, {
+      _tag: "Waiting",
+      nested,
+      pending: round!.pending.filter(({ callId }) => callId.startsWith(idWithin(nested.callId, ""))),
+      withdraw: undefined
+    }])
+  ])
+
+/** The steps of one run. What comes first has the first place: the same program takes the same places whenever it goes on. */
+export class Steps {
+  private readonly run: Run
+  private readonly input: unknown
+  private readonly inputForm: Form
+  private readonly decisions: ReadonlyArray<Decision>
+  private readonly entries: Map<string, Entry>
+  /** What calls off the questions of steps that have begun, until it is known here what they came to. */
+  private readonly asking = new Map<string, Effect.Effect<void>>()
+  /** The agents that the body has come by, with their places. */
+  private readonly agents = new Map<string, { readonly agent: Any; readonly step: Step; readonly input: unknown }>()
+  /** Those that have begun, or gone on. */
+  private readonly begun = new Set<string>()
+  /** Those that waited in an earlier life, and failed before they went on: their snapshots could not be claimed. */
+  private readonly lost = new Set<string>()
+  private readonly counts = new Map<string, number>()
+  private positions = 0
+  /** What was said, where the whole is a conversation. */
+  said: () => Said = () => this.conversation()
+  /** What steps have said; those that wait, until they have gone on: what they had said. */
+  private readonly heard: Map<string, () => Said>
+  /** The steps of this life that are to be given what the whole was given. */
+  private readonly taking = new Set<string>()
+  /** The steps that were given what the whole was given, those of earlier lives included. */
+  private readonly asGiven: Set<string>
+  private answer: { readonly value: unknown } | undefined
+
+  constructor(
+    run: Run,
+    given: { readonly input: unknown; readonly form: Form },
+    from?: {
+      readonly checkpoint: Checkpoint
+      readonly decisions: ReadonlyArray<Decision>
+      readonly shown: Pick<Presentation, "user">
+    }
+  ) {
+    this.run = run
+    this.input = given.input
+    this.inputForm = given.form
+    this.decisions = from?.decisions ?? []
+    this.entries = from === undefined ? new Map() : entriesOf(from.checkpoint)
+    this.asGiven = new Set(from?.checkpoint.steps!.asGiven)
+    this.heard = new Map((from?.checkpoint.round!.nested ?? []).map(({ callId, snapshot }) => [
+      callId,
+      () => stoppedWithin(snapshot as unknown as Checkpoint, run, from!.shown)
+    ]))
+  }
+
+  /** Notes what the whole answers. */
+  answered(value: unknown): void {
+    this.answer = { value }
+  }
+
+  /**
+   * What was said, where the whole is given a conversation: what that step has said whose answer it is, or the last one that was given the
+   * conversation; and the answer, if it is another one. Where the whole has no answer, a step that has none is what it has come to.
+   */
+  private conversation(): Said {
+    const { answer, input, run } = this
+    if (!Prompt.isPrompt(input)) return noRunMessages
+    const all = [...this.heard].flatMap(([id, heard]) => {
+      const said = heard()
+      const entry = this.entries.get(id)
+      return this.asGiven.has(id) || endIn(said.transcript, input) !== undefined
+        ? [{ said, answer: entry?._tag === "Answered" ? { value: entry.value } : undefined }]
+        : []
+    })
+    // What was cut off before it began has said nothing.
+    const begun = all.filter(({ said }) => said.transcript.content.length > 0)
+    const heard = begun.length > 0 ? begun : all
+    const answers = heard.filter((one) => one.answer !== undefined)
+    const one = answer === undefined
+      ? heard.findLast((one) => one.answer === undefined) ?? heard.at(-1)
+      : answers.findLast((one) => one.answer?.value === answer.value) ?? answers.at(-1) ?? heard.at(-1)
+    const isSaid = answer === undefined || (one?.answer !== undefined && one.answer.value === answer.value)
+    const said = one?.said ?? { transcript: input }
+    return isSaid ? said : { ...said, transcript: withAnswer(said.transcript, answer.value, run.reading.taintedBy) }
+  }
+
+  private next(name: string): Step {
+    const base = name.replaceAll(separator, "_")
+    const nth = (this.counts.get(base) ?? 0) + 1
+    this.counts.set(base, nth)
+    return { id: nth === 1 ? base : `${base}#${nth}`, position: this.positions++ }
+  }
+
+  /**
+   * Runs an agent as the next step, or answers what it answered before. Fails with {@link Waits} where it waits. `takes`: the conversation of the
+   * whole is its own from here on, whatever came to stand in it.
+   */
+  agent<In, Out, E, R>(
+    agent: Agent<In, Out, E, R>,
+    input: In,
+    onRecord?: (record: () => RunRecord) => void,
+    takes = input === this.input
+  ): Effect.Effect<Out, E, R> {
+    const step = this.next(agent.name)
+    if (takes) this.taking.add(step.id)
+    this.agents.set(step.id, { agent, step, input })
+    return Effect.suspend(() => {
+      const entry = this.entries.get(step.id)
+      switch (entry?._tag) {
+        case "Answered":
+          return Effect.succeed(entry.value)
+        case "Kept":
+          return this.read(step.id, entry.json, formsOf(agent).output)
+        case "Failed":
+          return Effect.fail(failedBefore)
+        case "Waiting": {
+          if (this.run.start.isOver) return Effect.andThen(this.endOf(step.id, entry.nested), Effect.fail(waits))
+          const decisions = decisionsWithin(step.id, this.decisions)
+          return decisions.length === 0 && !isCancelledReplay(this.run.journal)
+            ? Effect.fail(waits)
+            : this.proceed(agent, { snapshot: entry.nested.snapshot, decisions }, step, onRecord)
+        }
+        default:
+          return this.proceed(agent, { input }, step, onRecord)
+      }
+    }) as Effect.Effect<Out, E, R>
+  }
+
+  /** Does something that is no agent as the next step, or answers what it answered before. */
+  value<A, E, R>(name: string, effect: Effect.Effect<A, E, R>, form: Form): Effect.Effect<A, E, R> {
+    const { id } = this.next(`${name}()`)
+    return Effect.suspend((): Effect.Effect<unknown, unknown, unknown> => {
+      const entry = this.entries.get(id)
+      return entry?._tag === "Kept"
+        ? this.read(id, entry.json, form)
+        : Effect.tap(effect, (value) => Effect.sync(() => this.entries.set(id, { _tag: "Answered", value, form })))
+    }) as Effect.Effect<A, E, R>
+  }
+
+  /** Does several steps at once. Where one waits, the others are done before the whole waits. */
+  together<A, E, R>(steps: ReadonlyArray<Effect.Effect<A, E, R>>): Effect.Effect<Array<A>, E, R> {
+    const patient = steps.map((step): Effect.Effect<A | Waits, E, R> =>
+      Effect.catchIf(step, isWaits, (error) => Effect.succeed<Waits>(error as unknown as Waits)) as never
+    )
+    return Effect.flatMap(
+      Effect.forEach(patient, (step) => step, { concurrency: "unbounded" }),
+      (answers) => answers.some(isWaits) ? this.waiting() : Effect.succeed(answers as Array<A>)
+    )
+  }
+
+  /** Does several steps at once, and leaves out those that fail. Fails if all do. */
+  succeeding<A, E, R>(
+    steps: ReadonlyArray<Effect.Effect<A, E, R>>
+  ): Effect.Effect<readonly [A, ...ReadonlyArray<A>], E, R> {
+    return Effect.flatMap(
+      Effect.forEach(steps, (step) => Effect.exit(step), { concurrency: "unbounded" }),
+      (exits) => {
+        const failed = exits.filter(Exit.isFailure)
+        if (failed.some(({ cause }) => doesWait(cause))) return this.waiting()
+        const [first, ...others] = exits.filter(Exit.isSuccess).map(({ value }) => value)
+        return failed.length < exits.length
+          ? Effect.as(this.settled(this.withdrawLost), [first as A, ...others] as const)
+          : Effect.failCause(known(withDefects(failed.map(({ cause }) => cause).reduce(Cause.combine))))
+      }
+    )
+  }
+
+  /** Does several steps at once, and answers with the first that succeeds. Where none does, those that wait may still. */
+  race<A, E, R>(steps: ReadonlyArray<Effect.Effect<A, E, R>>): Effect.Effect<A, E, R> {
+    return Effect.matchCauseEffect(Effect.raceAll(steps), {
+      onFailure: (cause) => doesWait(cause) ? this.waiting() : Effect.failCause(known(cause)),
+      // What waited is not gone on with.
+      onSuccess: (answer) => Effect.as(this.settled(Effect.andThen(this.withdraw, this.unmet)), answer)
+    })
+  }
+
+  private settled(withdrawn: Effect.Effect<void>): Effect.Effect<void> {
+    return Effect.uninterruptible(Effect.andThen(withdrawn, Effect.suspend(() => runCleanups(this.run))))
+  }
+
+  private waiting(): Effect.Effect<never> {
+    return Effect.fail(waits) as unknown as Effect.Effect<never>
+  }
+
+  private read(id: string, json: Schema.Json, form: Form): Effect.Effect<unknown, never, unknown> {
+    return Effect.tap(
+      form.read(json),
+      (value) => Effect.sync(() => this.entries.set(id, { _tag: "Answered", value, form }))
+    )
+  }
+
+  private proceed<In, Out, E, R>(
+    agent: Agent<In, Out, E, R>,
+    from: From<In>,
+    step: Step,
+    onRecord: ((record: () => RunRecord) => void) | undefined
+  ): Effect.Effect<unknown, unknown, unknown> {
+    const { id } = step
+    this.begun.add(id)
+    let withdraw: Effect.Effect<void> = Effect.void
+    if ("input" in from && this.taking.has(id)) this.asGiven.add(id)
+    const mode: Mode = {
+      ...plainMode,
+      step,
+      mayPause: this.run.start.mayPause,
+      onRecord: (record) => {
+        this.heard.set(id, record)
+        onRecord?.(record)
+      },
+      onQuestions: (effect) => {
+        withdraw = effect
+        this.asking.set(id, effect)
+      },
+      // From here on it calls its questions off itself.
+      onBegun: () => void this.entries.delete(id)
+    }
+    const outcome: Effect.Effect<Completed<unknown> | Paused | { readonly output: unknown }, unknown, unknown> =
+      isResumable<In>(agent)
+        ? (agent as Resumable<In, unknown, unknown, unknown>).proceed(from, mode)
+        : "input" in from
+        ? Effect.map(agent.runIn(from.input, mode), (output) => ({ output }))
+        : Effect.fail(waits)
+    return Effect.matchCauseEffect(outcome, {
+      onFailure: (cause) => {
+        if (this.entries.get(id)?._tag === "Waiting") this.lost.add(id)
+        // Beside others that wait, one that dies has failed too, and does not run again.
+        if (!this.entries.has(id) && !cause.reasons.every(Cause.isInterruptReason)) {
+          this.entries.set(id, { _tag: "Failed" })
+        }
+        return Effect.failCause(cause)
+      },
+      onSuccess: (ended) => {
+        this.asking.delete(id)
+        if ("output" in ended) {
+          this.entries.set(id, { _tag: "Answered", value: ended.output, form: formsOf(agent).output })
+          return Effect.succeed(ended.output)
+        }
+        const { pending, snapshot } = ended
+        this.entries.set(id, {
+          _tag: "Waiting",
+          nested: { callId: id, arguments: {}, snapshot: snapshot as unknown as Schema.Json },
+          pending: pending.map((call) => ({ ...call, callId: idWithin(id, call.callId) })),
+          withdraw
+        })
+        return Effect.fail(waits)
+      }
+    })
+  }
+
+  /** Steps that an earlier life had begun, and that this one goes on or ends without before it comes to them, are owed their ends. */
+  get unmet(): Effect.Effect<void> {
+    const { run } = this
+    const { journal } = run
+    if (journal?.isResumed !== true || run.start.isOver) return Effect.void
+    return Effect.contextWith((context: Context.Context<never>) => {
+      const call = Context.getOrUndefined(context, ToolCall)
+      for (const [id, { agent, input, step }] of this.agents) {
+        if (this.begun.has(id) || this.entries.has(id)) continue
+        if (
+          !hasStartedWithin(
+            journal,
+            scopeWithin({ parent: run, call, name: agent.name, position: step.position, input: undefined })
+          )
+        ) continue
+        this.begun.add(id)
+        const mode: Mode = { ...plainMode, step, mayPause: true, over: {} }
+        const ended: Effect.Effect<unknown, unknown, unknown> = isResumable(agent)
+          ? agent.proceed({ input }, mode)
+          : (agent as Agent<unknown, unknown, unknown, unknown>).runIn(input, mode)
+        const end = Effect.provideService(Effect.exit(ended), CurrentRun, run)
+        run.nested.registerCleanup({ end: Effect.asVoid(end), context })
+      }
+      return Effect.void
+    })
+  }
+
+  /** Calls off what is asked: once it has begun, all of it, as nobody else knows of the rest. */
+  get withdraw(): Effect.Effect<void> {
+    return Effect.uninterruptible(
+      Effect.suspend(() =>
+        Effect.andThen(
+          this.withdrawWaiting(() => true),
+          Effect.suspend(() => Effect.forEach(this.asking.values(), (withdraw) => withdraw, { discard: true }))
+        )
+      )
+    )
+  }
+
+  /** Calls off what is asked by steps that waited, and could not go on. They have failed, also where the whole waits for another step. */
+  private get withdrawLost(): Effect.Effect<void> {
+    return this.lost.size === 0 ? Effect.void : Effect.andThen(
+      this.withdrawWaiting((id) => this.lost.has(id)),
+      Effect.sync(() => {
+        for (const id of this.lost) this.entries.set(id, { _tag: "Failed" })
+      })
+    )
+  }
+
+  private withdrawWaiting(isCalledOff: (id: string) => boolean): Effect.Effect<void> {
+    return Effect.contextWith((context: Context.Context<never>) => {
+      const asked = [...this.entries].flatMap(([id, entry]) =>
+        entry._tag === "Waiting" && isCalledOff(id) ? [[id, entry] as const] : []
+      )
+      for (const [id] of asked) this.entries.delete(id)
+      return Effect.forEach(asked, ([id, { nested, withdraw }]) =>
+        withdraw ?? Effect.andThen(
+          withdrawQuestionsWithin(this.run, presentationOf(context), nested, false),
+          Effect.sync(() => {
+            if (this.run.start.isOver) return
+            this.run.nested.registerCleanup({ end: this.endOf(id, nested), context })
+          })
+        ), { discard: true })
+    })
+  }
+
+  /** Ends a step that waited in an earlier life, and that nobody goes on with. */
+  private endOf(id: string, { snapshot }: NestedRun): Effect.Effect<void, never, unknown> {
+    const found = this.agents.get(id)
+    return found !== undefined && isResumable(found.agent)
+      ? Effect.provideService(
+        found.agent.end(snapshot, {}, {
+          step: found.step,
+          onRecord: (record) => void this.heard.set(id, record)
+        }),
+        CurrentRun,
+        this.run
+      )
+      : Effect.void
+  }
+
+  /** The pause of the whole, where a step waits. Dies where JSON does not hold what the steps before it have answered. */
+  pause(agents: ReadonlyArray<string>): Effect.Effect<Pause, never, unknown> {
+    // As the steps are written, and not as they came to wait: a person is asked in the same order each time.
+    const waiting = [...new Set([...this.agents.keys(), ...this.entries.keys()])].flatMap((id) => {
+      const entry = this.entries.get(id)
+      return entry?._tag === "Waiting" ? [entry] : []
+    })
+    const pending = waiting.flatMap(({ pending }) => pending)
+    return Effect.map(Steps.kept(this), (steps) => {
+      const { run } = this
+      const checkpoint = (): Checkpoint => ({
+        version,
+        runId: run.id,
+        agent: run.path.at(-1) ?? "",
+        ...(run.parent === undefined ? undefined : { scope: run.scope }),
+        transcript: encodePrompt(emptyTranscript),
+        turn: 0,
+        usage: { ...run.counts.usage },
+        budget: run.account.state(),
+        executed: run.counts.executed.map((call) => ({ ...call })),
+        ...(run.writes.done === undefined || run.writes.done.size === 0
+          ? undefined
+          : { done: run.writes.done.state() }),
+        failures: {},
+        callIds: [],
+        taintedBy: [...run.reading.taintedBy],
+        hidden: {},
+        steps,
+        round: {
+          calls: [],
+          results: encodePrompt(emptyTranscript),
+          pending,
+          nested: waiting.map(({ nested }) => nested)
+        }
+      })
+      return new Pause(pending, checkpoint, () => ({ tools: [], agents }))
+    })
+  }
+
+  private keep(what: string, value: unknown, form: Form) {
+    return Effect.map(form.keep(value), (kept) => {
+      if (Option.isSome(kept)) return kept.value
+      throw new ConfigurationError({
+        subject: `Agent "${this.run.path.at(-1)}"`,
+        problem: `it cannot wait: ${what} has no JSON form. Make it JSON, or let an agent with a schema answer it`
+      })
+    })
+  }
+
+  private static readonly kept = Effect.fnUntraced(function*(self: Steps): Effect.fn.Return<Kept, never, unknown> {
+    const done: Record<string, { readonly answer?: Schema.Json }> = {}
+    for (const [id, entry] of self.entries) {
+      if (entry._tag === "Answered") {
+        done[id] = { answer: yield* self.keep(`what "${id}" answers`, entry.value, entry.form) }
+      }
+      if (entry._tag === "Kept") done[id] = { answer: entry.json }
+      if (entry._tag === "Failed") done[id] = {}
+    }
+    const input = yield* self.keep("its input", self.input, self.inputForm)
+    const nested = self.run.nested.state()
+    return { input, done, nested, ...(Prompt.isPrompt(self.input) ? { asGiven: [...self.asGiven] } : undefined) }
+  })
+}

@@ -1,0 +1,279 @@
+/** Turns of a chat: an agent answers a message in a thread, or resumes there with decisions. */
+import * as Cause from "effect/Cause"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
+import type * as Prompt from "effect/ai/Prompt"
+import type { AgentEvent } from "../../../AgentEventSchema.ts"
+import type { Decision } from "../../approval/decision.ts"
+import {
+  ApprovalRequired,
+  type DecisionRefused,
+  type Outcome,
+  Paused,
+  SnapshotRefused
+} from "../../approval/outcome.ts"
+import type { Snapshot } from "../../approval/snapshot.ts"
+import type { ConversationError, ThreadBusy, ThreadNotFound } from "../../conversation/conversationErrors.ts"
+import type { Conversations, ThreadKey } from "../../conversation/conversationService.ts"
+import type { Thread } from "../../conversation/thread.ts"
+import { begin, type BeginError, type BeginOptions, type Turn } from "../../conversation/turn.ts"
+import type { EndOptions } from "../../conversation/turnEvents.ts"
+import type { RunRecord } from "../../run/runEntries.ts"
+import { WriteNotStored } from "../../run/writes/writeLog.ts"
+import type { Agent } from "../agent.ts"
+import { eventStream, type StreamOptions as AgentStreamOptions } from "../eventStream.ts"
+import { type Mode, plain } from "../runMode.ts"
+import type { Resumable } from "./resumableRun.ts"
+
+/** The start of a write could not be stored, or another turn has claimed the thread: the write did not start, and the run has ended. */
+export type WriteError = ThreadNotFound | ThreadBusy | ConversationError
+
+/** How a turn of an agent ended. */
+export interface Sent<out Out, out E> {
+  /** How the run ended. */
+  readonly exit: Exit.Exit<Out, E | WriteError>
+  /** What the run did; left out if it did not begin. */
+  readonly record: RunRecord | undefined
+  /** The thread as it was stored then. A failure: what was said is in the record, and not in the thread. */
+  readonly stored: Exit.Exit<Thread, ThreadNotFound | ConversationError>
+  /** The turn as it began. */
+  readonly turn: Turn
+}
+
+/** The snapshot of a run that waits. */
+const waiting = (exit: Exit.Exit<unknown, unknown>): Snapshot | undefined => {
+  if (Exit.isSuccess(exit)) return exit.value instanceof Paused ? exit.value.snapshot : undefined
+  const error = exit.cause.reasons.find(Cause.isFailReason)?.error
+  return error instanceof ApprovalRequired ? error.snapshot : undefined
+}
+
+/** The exit of a run; of one that ended because a write could not be stored, the store's error. */
+const exitOf = <Out, E>(exit: Exit.Exit<Out, E>): Exit.Exit<Out, E | WriteError> => {
+  if (Exit.isSuccess(exit)) return exit
+  const notStored = exit.cause.reasons.flatMap((reason) =>
+    Cause.isDieReason(reason) && reason.defect instanceof WriteNotStored ? [reason.defect.reason as WriteError] : []
+  )
+  return notStored.length === 0 ? exit : Exit.fail(notStored[0]!)
+}
+
+/** Runs a turn, and stores what was said however it ends: also where it is interrupted, as something may have been done. */
+const inTurn = Effect.fnUntraced(function*<Out, E, R>(
+  begun: BeginOptions,
+  { compaction, failedCalls }: Pick<SendOptions, "compaction" | "failedCalls">,
+  run: (turn: Turn, mode: Mode) => Effect.Effect<Out, E, R>
+): Effect.fn.Return<Sent<Out, E>, BeginError, R | Conversations | Scope.Scope> {
+  const turn = yield* begin(begun)
+  let ended: (() => RunRecord) | undefined
+  let stored: Sent<Out, E>["stored"] = Exit.succeed(turn.thread)
+  const store = (exit: Exit.Exit<Out, E>) =>
+    Effect.suspend(() => {
+      if (ended === undefined) return Effect.void
+      const { compacted: made, replacedInput, runId, transcript } = ended()
+      const snapshot = waiting(exit)
+      const compacted = compaction === "forget" ? undefined : made
+      const end = Effect.catchTag(
+        turn.end({ transcript, runId, snapshot, failedCalls, compacted, replacedInput }),
+        // It ends here alone.
+        "TurnOver",
+        Effect.die
+      )
+      return Effect.flatMap(Effect.exit(end), (exit) => {
+        stored = exit
+        return Exit.isSuccess(exit)
+          ? Effect.void
+          : Effect.logError("What was said in a turn of a chat could not be stored", exit.cause)
+      })
+    })
+  const mode: Mode = { ...plain, onRecord: (record) => ended = record }
+  const exit = yield* Effect.exit(Effect.onExit(turn.recorded(run(turn, mode)), store))
+  return { exit: exitOf(exit), record: ended?.(), stored, turn }
+}, Effect.scoped)
+
+/** How a turn of an agent is run. */
+export interface SendOptions extends Omit<BeginOptions, "regenerate" | "takeOver"> {
+  /** What the user says. */
+  readonly message: Prompt.RawInput
+  readonly failedCalls?: EndOptions["failedCalls"]
+  /**
+   * Whether the model of the next turn reads what the run has compacted the conversation to (`compact` of the agent). Default: `"keep"`; with `"forget"`
+   * it begins with all that was said.
+   */
+  readonly compaction?: "keep" | "forget" | undefined
+}
+
+/**
+ * One turn of a chat: appends what the user says, runs the agent on the conversation, and appends what was said. It fails only
+ * if the turn could not begin; how the run ended is in `exit`. What was said is stored however the run ends.
+ *
+ * A run that waits for a person has `ApprovalRequired` in its `exit`: go on with {@link resume}.
+ *
+ * **Example** (A chat that remembers)
+ *
+ * ```ts
+ * import { Effect, Exit } from "effect"
+ * import { Prompt } from "effect/ai"
+ * import { Agent, Conversation } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const support = Agent.make("support", { input: Prompt.Prompt, prompt: (conversation) => conversation })
+ * const say = (message: string) => Conversation.send(support, { owner: "ada", thread: "t1", message })
+ *
+ * const program = Effect.gen(function*() {
+ *   yield* say("My name is Ada.")
+ *   const { exit } = yield* say("What is my name?")
+ *   const { prompt } = yield* (yield* ScriptedModel.ScriptedModel).lastRequest
+ *   return [Exit.isSuccess(exit) && exit.value, prompt.content.length]
+ * }).pipe(Effect.provide([
+ *   Conversation.layerMemory,
+ *   ScriptedModel.layer([ScriptedModel.text("Hello Ada."), ScriptedModel.text("Ada.")])
+ * ]))
+ *
+ * await Effect.runPromise(program) // => ["Ada.", 3]
+ * ```
+ */
+export const send = <Out, E, R>(
+  agent: Agent<Prompt.Prompt, Out, E, R>,
+  options: SendOptions
+): Effect.Effect<Sent<Out, E>, BeginError, R | Conversations> =>
+  inTurn(
+    options,
+    options,
+    ({ prompt }, mode) => agent.runIn(prompt, { ...mode, runId: options.runId })
+  )
+
+/** How a run of a chat goes on. */
+export interface ResumeOptions extends ThreadKey {
+  readonly decisions: ReadonlyArray<Decision>
+  readonly lease?: Duration.Input | undefined
+  readonly failedCalls?: EndOptions["failedCalls"]
+  readonly compaction?: SendOptions["compaction"]
+}
+
+/**
+ * Goes on with the run of a thread that waits for a person: `agent.resume` with the snapshot that the thread holds. Where no run
+ * waits, and where the decisions are refused, nothing is run and the thread stays as it is.
+ */
+export const resume = <Out, E, R, Resume>(
+  agent: Resumable<Prompt.Prompt, Out, E, R, Resume> & { readonly name: string },
+  options: ResumeOptions
+): Effect.Effect<
+  Sent<Outcome<Out>, E | SnapshotRefused | DecisionRefused>,
+  BeginError,
+  R | Resume | Conversations
+> =>
+  inTurn(
+    { owner: options.owner, thread: options.thread, lease: options.lease },
+    options,
+    (turn, mode) => proceed(agent, turn, options.decisions, mode)
+  )
+
+/** Resumes the run of a turn's snapshot, if an earlier resumption has started none of its calls. */
+const proceed = <Out, E, R, Resume>(
+  agent: Resumable<Prompt.Prompt, Out, E, R, Resume> & { readonly name: string },
+  { snapshot, started }: Turn,
+  decisions: ReadonlyArray<Decision>,
+  mode: Mode
+): Effect.Effect<Outcome<Out>, E | SnapshotRefused | DecisionRefused, R | Resume> => {
+  const refused = (reason: SnapshotRefused["reason"]) => Effect.fail(new SnapshotRefused({ agent: agent.name, reason }))
+  if (snapshot === undefined) return refused("used")
+  const { runId } = snapshot as unknown as Snapshot
+  // Its process died: the thread has what it did, and the next message reads that.
+  if (started.some((call) => call.runId === runId)) return refused("abandoned")
+  return agent.proceed({ snapshot, decisions }, { ...mode, mayPause: true })
+}
+
+/**
+ * One turn of a chat as a stream of events, with streamed model calls: {@link send} with a `message`, {@link resume} with `decisions`. The last
+ * event comes when the thread has what was said. A consumer that goes away interrupts the run, and what was said until then is stored.
+ *
+ * The stream fails as the run fails. A run that waits for a person fails with `ApprovalRequired` behind its last event (`outcome: "paused"`): show its
+ * `pending` calls, and stream with the `decisions`. It fails with `ThreadNotFound` or `ConversationError` if what was said could not be stored.
+ *
+ * **Example** (A streamed answer)
+ *
+ * ```ts
+ * import { Effect, Stream } from "effect"
+ * import { Prompt } from "effect/ai"
+ * import { Agent, Conversation } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const poet = Agent.make("poet", { input: Prompt.Prompt, prompt: (conversation) => conversation })
+ * const events = Conversation.stream(poet, { owner: "ada", thread: "poems", message: "A line about the sea" })
+ *
+ * const text = Stream.runFold(events, () => "", (text, event) => event._tag === "TextDelta" ? text + event.delta : text)
+ * await Effect.runPromise(Effect.provide(text, [
+ *   Conversation.layerMemory,
+ *   ScriptedModel.layer([ScriptedModel.text("Wine-dark it rolls.")])
+ * ])) // => "Wine-dark it rolls."
+ * ```
+ */
+export const stream: {
+  <Out, E, R>(
+    agent: Agent<Prompt.Prompt, Out, E, R>,
+    options: AgentStreamOptions & SendOptions
+  ): Stream.Stream<AgentEvent, Streamed<E, never>, R | Conversations>
+  <Out, E, R, Resume>(
+    agent: Resumable<Prompt.Prompt, Out, E, R, Resume> & { readonly name: string },
+    options: AgentStreamOptions & ResumeOptions
+  ): Stream.Stream<AgentEvent, Streamed<E, Refusals>, R | Resume | Conversations>
+} = <Out, E, R, Resume>(
+  agent: Agent<Prompt.Prompt, Out, E, R> | (Resumable<Prompt.Prompt, Out, E, R, Resume> & { readonly name: string }),
+  options: AgentStreamOptions & (SendOptions | ResumeOptions)
+): Stream.Stream<AgentEvent, Streamed<E, Refusals>, R | Resume | Conversations> =>
+  "decisions" in options
+    ? streamed<E, R | Resume>(options, options, (turn, mode) => {
+      const waits = agent as Resumable<Prompt.Prompt, Out, E, R, Resume> & { readonly name: string }
+      return failWaiting(agent.name, proceed(waits, turn, options.decisions, mode))
+    })
+    : streamed<E, R | Resume>(
+      options,
+      options,
+      ({ prompt }, mode) => (agent as Agent<Prompt.Prompt, Out, E, R>).runIn(prompt, { ...mode, runId: options.runId })
+    )
+
+type Streamed<E, Resumed> = E | WriteError | BeginError | Resumed
+
+type Refusals = ApprovalRequired | SnapshotRefused | DecisionRefused
+
+/** The events of a turn. The last one is held back until what was said is stored. */
+const streamed = <E, R>(
+  { owner, thread, lease, ...options }: AgentStreamOptions & (SendOptions | ResumeOptions),
+  how: Pick<SendOptions, "compaction" | "failedCalls">,
+  run: (turn: Turn, mode: Mode) => Effect.Effect<unknown, E | Refusals, R>
+): Stream.Stream<AgentEvent, Streamed<E, Refusals>, R | Conversations> =>
+  eventStream((mode) => {
+    let last: Effect.Effect<void> = Effect.void
+    const ear: Mode["ear"] = {
+      tell: (event, fiber) => {
+        const told = Effect.suspend(() => mode.ear?.tell(event, fiber) ?? Effect.void)
+        if (event._tag !== "RunFinished") return told
+        last = told
+        return Effect.void
+      }
+    }
+    const begun = "decisions" in options ? { owner, thread, lease } : { ...options, owner, thread, lease }
+    const turn = inTurn<unknown, E | Refusals, R>(
+      begun,
+      how,
+      (turn, own) => run(turn, { ...own, streaming: true, ear })
+    )
+    return Effect.flatMap(turn, ({ exit, stored }) =>
+      Effect.andThen(
+        Effect.suspend(() => last),
+        (): Effect.Effect<unknown, Streamed<E, Refusals>> =>
+          Exit.isSuccess(exit) && Exit.isFailure(stored) ? stored : exit
+      ))
+  }, options)
+
+/** A run that waits again fails, as the first run of a stream does. */
+const failWaiting = <Out, E, R>(agent: string, run: Effect.Effect<Outcome<Out>, E, R>) =>
+  Effect.flatMap(
+    run,
+    (outcome): Effect.Effect<Outcome<Out>, ApprovalRequired> =>
+      outcome instanceof Paused
+        ? Effect.fail(new ApprovalRequired({ agent, snapshot: outcome.snapshot }))
+        : Effect.succeed(outcome)
+  )

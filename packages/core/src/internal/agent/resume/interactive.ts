@@ -1,0 +1,180 @@
+/** `Approval.interactive`: agents that ask a person about a waiting call while they run. */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import type { Decision } from "../../approval/decision.ts"
+import { type ApprovalRequired, type DecisionRefused, type Paused, SnapshotRefused } from "../../approval/outcome.ts"
+import { isRefusalOf } from "../../approval/refusals.ts"
+import type { PendingCall, Snapshot } from "../../approval/snapshot.ts"
+import { SnapshotKey } from "../../approval/snapshotKey.ts"
+import { ConfigurationError } from "../../../ConfigurationError.ts"
+import { CurrentJournal } from "../../../Journal.ts"
+import { withDefects } from "../../foundation/failureWithDefect.ts"
+import { randomIdIn } from "../../foundation/digest.ts"
+import { type Agent, fromExecute } from "../agent.ts"
+import type { Mode } from "../runMode.ts"
+import type { StartError } from "../compose/composedAgent.ts"
+import { type DescriptionOf, descriptionOf } from "../modelAgent.ts"
+import { isResumable } from "../services/provideLayer.ts"
+import type { From, Resumable } from "./resumableRun.ts"
+import { runCleanups } from "../../run/writes/cleanups.ts"
+import { CurrentRun, type Run } from "../../run/run.ts"
+
+/** Only an agent that stops and goes on can be interactive: of another one, a sentence. */
+type CanWait<Self> = Self extends { readonly resume: unknown } ? unknown
+  : "This agent cannot wait: give Approval.interactive to those that its function runs."
+
+/** What is left of the errors of an agent that asks: what waits within a function that it is made of, nobody is asked about. */
+type Left<E, Self> =
+  | Exclude<E, ApprovalRequired>
+  | (Self extends { readonly start: unknown } ? Extract<StartError<Self>, ApprovalRequired> : never)
+
+/** A key for snapshots that nobody gets: two random ids, for 32 bytes and more. */
+const ownKey = Effect.contextWith((context: Context.Context<never>) =>
+  Effect.sync(() => Redacted.make(`${randomIdIn(context)}${randomIdIn(context)}`))
+)
+
+/** A run within another one, whose question nobody answers: what is owed its end is done. */
+const left = (withdraw: Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const around = Context.get(context, CurrentRun)
+    return around === undefined
+      ? Effect.void
+      : Effect.andThen(withdraw, Effect.suspend(() => runCleanups(around)))
+  })
+
+/** Ends an outermost run that waits, and that nobody goes on with. Where one with a journal is interrupted, it is its engine's to end. */
+const ended = (
+  { end }: Resumable<never, unknown, unknown, unknown>,
+  sealed: Effect.Effect<Snapshot, never, SnapshotKey>,
+  { ear, onRecord, runId, streaming }: Mode,
+  cause: Cause.Cause<unknown>
+): Effect.Effect<void, never, unknown> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const hasEngine = runId !== undefined && Context.get(context, CurrentJournal)?.runId === runId
+    return Context.get(context, CurrentRun) !== undefined || (hasEngine && Cause.hasInterruptsOnly(cause))
+      ? Effect.void
+      : Effect.flatMap(sealed, (snapshot) => end(snapshot, {}, { ear, onRecord, streaming }))
+  })
+
+/**
+ * Asks about each call that waits while the agent runs, and goes on with what was decided. `run`, `stream` and `report` of the
+ * agent do not fail with `ApprovalRequired`, and need no `SnapshotKey`: the run stays in this process. To wait for longer, or in
+ * another process, use `agent.start` and `agent.resume`.
+ *
+ * `ask` is given one call after the other. What it fails with ends the run. A decision that does not fit (made for other
+ * arguments, a result that the tool cannot have) ends it with `DecisionRefused`. A stream has the events of the whole run: a
+ * `RunFinished` with the outcome `"paused"` before each question, and a `RunStarted` with `resumed` behind it.
+ *
+ * **Example** (A person who approves small refunds)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Agent, Approval, Recovery, Tool } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Refund = Tool.make("refund", {
+ *   parameters: Schema.Struct({ euros: Schema.Number }),
+ *   success: Schema.String,
+ *   effects: "write",
+ *   needsApproval: true,
+ *   execute: ({ euros }) => Effect.succeed(`${euros} euros are on their way`)
+ * })
+ *
+ * const clerk = Agent.make("clerk", { tools: [Refund], defaults: { onError: Recovery.standard } }).pipe(
+ *   Approval.interactive((call) =>
+ *     Effect.succeed(Number(call.arguments["euros"]) < 100 ? Approval.approve(call) : Approval.reject(call, "Too much."))
+ *   )
+ * )
+ *
+ * await Effect.runPromise(
+ *   clerk.run("The cup is broken").pipe(
+ *     Effect.provide(ScriptedModel.layer([ScriptedModel.call("refund", { euros: 20 }), ScriptedModel.text("Done.")]))
+ *   )
+ * ) // => "Done."
+ * ```
+ */
+export const interactive =
+  <E2 = never, R2 = never>(ask: (call: PendingCall) => Effect.Effect<Decision, E2, R2>) =>
+  <In, Out, E, R, Self>(
+    self: Self & Agent<In, Out, E, R> & CanWait<Self>
+  ):
+    & Agent<In, Out, Left<E, Self> | DecisionRefused | E2, Exclude<R, SnapshotKey> | R2>
+    & DescriptionOf<Self> =>
+  {
+    const agent: Agent<In, Out, E, R> = self
+    const { name } = agent
+    if (!isResumable<In>(self)) {
+      throw new ConfigurationError({
+        subject: `Agent "${name}"`,
+        problem: "it cannot wait: make the agents within it interactive"
+      })
+    }
+    const waitable: Resumable<In, unknown, unknown, unknown> = self
+    /** Its snapshots leave this function as they came, so that it has no error for one that is refused; of others its agent may have. */
+    const proceeded = (from: From<In>, mode: Mode) => {
+      const outcome = waitable.proceed(from, mode)
+      if ("input" in from) return outcome
+      const { snapshot } = from
+      const isOwn = (error: unknown) => error instanceof SnapshotRefused && isRefusalOf(error, snapshot as Snapshot)
+      return Effect.catchCause(outcome, (cause) => Effect.failCause(withDefects(cause, isOwn)))
+    }
+    const proceed = (from: From<In>, mode: Mode): Effect.Effect<unknown, unknown, unknown> => {
+      let withdraw: Effect.Effect<void> = Effect.void
+      const waiting: Mode = {
+        ...mode,
+        mayPause: true,
+        // The person answers here: no other listener has to hear that the question is over.
+        onQuestions: (effect) => withdraw = effect
+      }
+      let isHeard = false
+      const outcome = Effect.flatMap(proceeded(from, waiting), (outcome) => {
+        if (outcome._tag === "Completed") return Effect.succeed(outcome.output)
+        return goesOn(outcome, withdraw, mode, () => isHeard = true)
+      })
+      // Where it is interrupted before it asks.
+      return Effect.onError(outcome, () => isHeard ? Effect.void : withdraw)
+    }
+    const goesOn = (
+      waits: Paused,
+      withdraw: Effect.Effect<void>,
+      mode: Mode,
+      onHeard: () => void
+    ): Effect.Effect<unknown, unknown, unknown> => {
+      const { pending, snapshot } = waits
+      let goesOn = false
+      const onBegun = (run: Run) => {
+        goesOn = true
+        mode.onBegun?.(run)
+      }
+      return Effect.onError(
+        Effect.suspend(() => {
+          // From here on this calls the questions off.
+          onHeard()
+          return Effect.flatMap(
+            Effect.forEach(pending, ask),
+            (decisions) => proceed({ snapshot, decisions }, { ...mode, onBegun })
+          )
+        }),
+        () => goesOn ? Effect.void : left(withdraw)
+      )
+    }
+    const asking = fromExecute<In, unknown, unknown, unknown>(
+      name,
+      (input, mode) =>
+        Effect.flatMap(ownKey, (current) => {
+          // As the run stands was told last, whoever is interrupted meanwhile.
+          let sealed: Effect.Effect<Snapshot, never, SnapshotKey> | undefined
+          const onStands: Mode["onStands"] = (stands) => void (sealed = stands)
+          return Effect.onError(
+            proceed({ input }, { ...mode, onStands }),
+            (cause) => sealed === undefined ? Effect.void : ended(waitable, sealed, mode, cause)
+          ).pipe(
+            Effect.provideService(SnapshotKey, { current, earlier: [] })
+          )
+        }),
+      agent.declared
+    )
+    return Object.assign(asking, descriptionOf(self)) as never
+  }

@@ -1,0 +1,143 @@
+/** Going on: runs that waited go on with their snapshots, or, where nobody goes on with them, only so far that they are undone. */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { CurrentJournal } from "../../../Journal.ts"
+import type { Decision } from "../../approval/decision.ts"
+import { SnapshotRefused } from "../../approval/outcome.ts"
+import { noteRefused } from "../../approval/refusals.ts"
+import { match, open, wasClaimedHere, whileClaimed } from "../../approval/seal.ts"
+import type { Snapshot } from "../../approval/snapshot.ts"
+import type { SnapshotKey } from "../../approval/snapshotKey.ts"
+import { after } from "../../foundation/effect/sequence.ts"
+import { isCancelledReplay } from "../../run/cancelledReplay.ts"
+import { isLeftIn } from "../../run/writes/noteWrite.ts"
+import type { RunRecord } from "../../run/runEntries.ts"
+import { CurrentRun, type Over, type Run } from "../../run/run.ts"
+import type { Compensates } from "../compensation/compensationOptions.ts"
+import { checkParts } from "./explainSnapshot.ts"
+import type { Driven, Kind } from "./agentKind.ts"
+import { type EndMode, type Mode, plain } from "../runMode.ts"
+import { uncompensatedIn } from "../newRun.ts"
+import { isGivenBack } from "../compensation/compensationScope.ts"
+
+const check = Effect.fnUntraced(function*(
+  kind: Kind,
+  value: unknown,
+  decisions: ReadonlyArray<Decision>,
+  over: Over | undefined
+) {
+  // What is cancelled calls no tool but to undo, and that is asked of each.
+  const isOver = over !== undefined || isCancelledReplay(yield* CurrentJournal) ||
+    isCancelledReplay((yield* CurrentRun)?.journal)
+  const snapshot = yield* open(kind.name, value)
+  if (!isOver) yield* checkParts(kind, snapshot)
+  const byCall = yield* Effect.fromResult(match(snapshot, decisions))
+  yield* kind.fits(snapshot, byCall, decisions)
+  return { snapshot, byCall }
+})
+
+/** Whether a run can be gone on with so; runs nothing. */
+export const checked = (kind: Kind, value: unknown, decisions: ReadonlyArray<Decision>, over: Over | undefined) =>
+  Effect.tapError(check(kind, value, decisions, over), (error) => Effect.sync(() => noteRefused(error, value)))
+
+/** Goes on with a run. */
+export const resumed = Effect.fnUntraced(function*(
+  kind: Kind,
+  value: unknown,
+  decisions: ReadonlyArray<Decision>,
+  mode: Mode
+): Effect.fn.Return<Driven, unknown, unknown> {
+  const { byCall, snapshot } = yield* checked(kind, value, decisions, mode.over)
+  let record: (() => RunRecord) | undefined
+  let begun: Run | undefined
+  const onRecord = (ended: () => RunRecord) => {
+    record = ended
+    mode.onRecord?.(ended)
+  }
+  const onBegun = (run: Run) => {
+    begun = run
+    mode.onBegun?.(run)
+  }
+  const going = whileClaimed(
+    snapshot,
+    {
+      hasRun: () => record !== undefined && record().executed.length > snapshot.executed.length,
+      isRepeatable: () => kind.isRepeatable(snapshot, byCall),
+      isOver: () => begun?.writes.hasWritten === true || record?.().compensations !== undefined
+    },
+    kind.drive(
+      { checkpoint: snapshot, decisions: byCall },
+      { ...mode, resumed: snapshot, onRecord, onBegun },
+      undefined
+    )
+  )
+  const context = yield* Effect.context<SnapshotKey>()
+  return yield* after(going, (exit) => {
+    if (Exit.isSuccess(exit) || mode.over !== undefined || !Cause.hasInterruptsOnly(exit.cause)) return Effect.void
+    if (begun !== undefined && !isGivenBack(begun, snapshot)) return Effect.void
+    // Its snapshot is given back; whether the run around it comes back to that is known there.
+    mode.onStands?.(Effect.succeed(snapshot))
+    if (begun !== undefined) registerCleanup(kind, begun, mode, Effect.succeed(snapshot), context)
+    return Effect.void
+  })
+})
+
+/** Whether somebody else goes on with what was to be ended: who takes over what was cut off undoes it here. */
+const isElsewhere = (error: unknown): boolean =>
+  error instanceof SnapshotRefused && (error.reason === "used" || error.reason === "claimed")
+
+const notHere = (agent: string) =>
+  `What agent "${agent}" has done before it waited is not undone here: its snapshot is claimed already. Whoever has resumed it undoes it; if nobody has, as a claim was lost, it stays done`
+
+/** Ends a run that waits, where nobody goes on with it: one more leg, which begins nothing, undoes what it has done. Who has used the snapshot ends it. */
+export const endOver = (
+  kind: Kind,
+  snapshot: Snapshot,
+  over: Over,
+  mode: EndMode | undefined
+): Effect.Effect<void, never, unknown> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const parent = Context.get(context, CurrentRun)
+    if (!kind.undoes(snapshot, (id) => isLeftIn(parent, id))) return Effect.void
+    const ended = resumed(kind, snapshot, [], { ...plain, ...mode, over })
+    const orElsewhere = Effect.catchIf(
+      ended,
+      isElsewhere,
+      () => wasClaimedHere(snapshot) ? Effect.void : Effect.logWarning(notHere(kind.name))
+    )
+    return Effect.uninterruptible(Effect.catchCause(Effect.asVoid(orElsewhere), (cause) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.void
+        : Effect.logError(`What agent "${kind.name}" has done before it waited could not be undone`, cause)))
+  })
+
+/** What a run has done itself, and has to undo if it is interrupted where it waits. */
+export const compensatesOwn = (
+  compensates: Compensates | undefined,
+  snapshot: Snapshot,
+  isLeft: (id: string) => boolean
+): boolean => {
+  if (compensates === undefined) return false
+  const { after } = compensates
+  return uncompensatedIn(undefined, snapshot).some(({ id, revoked }) =>
+    isLeft(id) && (after.has("interruption") || (after.has("rejection") && revoked === true))
+  )
+}
+
+/** A run that waited is owed its end by the run around it: what waits within it ends with it. */
+export const registerCleanup = (
+  kind: Kind,
+  { agentRunId, nested, parent, start: { outerCall } }: Run,
+  { onRecord, provided, step }: Mode,
+  sealed: Effect.Effect<Snapshot, never, SnapshotKey>,
+  context: Context.Context<SnapshotKey>
+): void => {
+  nested.takeOwed()
+  const end = Effect.flatMap(
+    sealed,
+    (snapshot) => endOver(kind, snapshot, { agentRunId, outerCall }, { step, onRecord })
+  )
+  parent?.nested.registerCleanup({ end: provided?.(end) ?? end, context: context as Context.Context<never> })
+}

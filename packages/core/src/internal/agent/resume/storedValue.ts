@@ -1,0 +1,88 @@
+/** Kept values: what agents take and answer, as it stands in a snapshot. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Prompt from "effect/ai/Prompt"
+import { decodePrompt, encodePrompt } from "../../foundation/json/promptJson.ts"
+import type { Any } from "../agent.ts"
+import type { Form, Forms } from "./valueCodec.ts"
+import { descriptionOf } from "../modelAgent.ts"
+
+/** Whether JSON text and back gives the same value. */
+const isJson = (value: unknown, depth = 100): boolean => {
+  if (typeof value === "string" || typeof value === "boolean" || value === null) return true
+  if (typeof value === "number") return Number.isFinite(value)
+  if (typeof value !== "object" || depth === 0) return false
+  if (Array.isArray(value)) return value.every((item) => isJson(item, depth - 1))
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return (prototype === Object.prototype || prototype === null) &&
+    Object.values(value).every((item) => item === undefined || isJson(item, depth - 1))
+}
+
+/** Values that are JSON as they are, conversations, and nothing at all. */
+export const plain: Form = {
+  keep: (value) =>
+    Effect.sync(() =>
+      value === undefined
+        ? Option.some({})
+        : Prompt.isPrompt(value)
+        ? Option.some({ prompt: encodePrompt(value) })
+        : isJson(value)
+        ? Option.some({ value: value as Schema.Json })
+        : Option.none()
+    ),
+  read: (json) =>
+    Effect.sync(() => {
+      const kept = json as { readonly prompt?: Schema.Json; readonly value?: Schema.Json }
+      return kept.prompt === undefined ? kept.value : decodePrompt(kept.prompt)
+    })
+}
+
+const ofSchema = (schema: Schema.Top): Form => {
+  const codec = Schema.toCodecJson(schema)
+  return {
+    keep: (value) => Effect.option(Schema.encodeUnknownEffect(codec)(value) as Effect.Effect<Schema.Json, unknown>),
+    read: (json) => Effect.orDie(Schema.decodeUnknownEffect(codec)(json) as Effect.Effect<unknown, unknown>)
+  }
+}
+
+/** Keeps a value by the first of several forms that can. */
+export const anyOf = (forms: ReadonlyArray<Form>): Form => {
+  const all = [...new Set(forms)]
+  const keep = (value: unknown, from: number): Effect.Effect<Option.Option<Schema.Json>, never, unknown> => {
+    const form = all[from]
+    return form === undefined ?
+      Effect.succeedNone :
+      Effect.flatMap(
+        form.keep(value),
+        (kept) => Option.isSome(kept) ? Effect.succeedSome([from, kept.value]) : keep(value, from + 1)
+      )
+  }
+  return {
+    keep: (value) => keep(value, 0),
+    read: (json) => {
+      const [form, kept] = json as readonly [number, Schema.Json]
+      return all[form]!.read(kept)
+    }
+  }
+}
+
+/** Keeps each item of a list by a form of its own. */
+export const tuple = (forms: ReadonlyArray<Form>): Form => ({
+  keep: (value) =>
+    Effect.map(
+      Effect.forEach(value as ReadonlyArray<unknown>, (item, index) => forms[index]!.keep(item)),
+      (kept) => Option.all(kept) as Option.Option<ReadonlyArray<Schema.Json>>
+    ),
+  read: (json) => Effect.forEach(json as ReadonlyArray<Schema.Json>, (item, index) => forms[index]!.read(item))
+})
+
+/** How what an agent takes and answers is kept: by its schemas where it has some. */
+export const formsOf = (agent: Any): Forms => {
+  const forms = agent.declared?.forms
+  if (forms !== undefined) return forms
+  const schemas = descriptionOf(agent)
+  return schemas === undefined
+    ? { input: plain, output: plain }
+    : { input: anyOf([ofSchema(schemas.input), plain]), output: anyOf([ofSchema(schemas.output), plain]) }
+}

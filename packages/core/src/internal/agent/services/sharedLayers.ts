@@ -1,0 +1,158 @@
+/**
+ * Shared layers: a memo map that keeps services without resources. A layer that has registered no finalizer has nothing to release, so that its
+ * services serve each later build that gives it the same services. Other layers are shared by builds that overlap, and released with the last.
+ */
+import * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import { isOfRun } from "../runKeys.ts"
+
+type Services = Context.Context<never>
+type AnyLayer = Layer.Layer<never, unknown, unknown>
+type Build = (memoMap: Layer.MemoMap, scope: Scope.Scope) => Effect.Effect<Services, unknown, unknown>
+
+/** A layer that is being built, or has been, with some services. */
+interface Entry {
+  readonly given: ReadonlyMap<string, unknown>
+  readonly scope: Scope.Closeable
+  /** Its services; `undefined` if the run that built it was interrupted. */
+  readonly built: Deferred.Deferred<Services | undefined, unknown>
+  services: Services | undefined
+  users: number
+  isKept: boolean
+}
+
+/** The layers that several builds share: of each the newest entries first. */
+export type Entries = Map<AnyLayer, ReadonlyArray<Entry>>
+
+/** So many entries of a layer are kept: a build with services that were not given for longer builds it again. */
+const mostEntries = 100
+
+/** The services that a layer may have been built with: those of the program, and none of a run. */
+export const programServices = ({ mapUnsafe }: Services): ReadonlyMap<string, unknown> =>
+  new Map([...mapUnsafe].filter(([key]) => !isOfRun(key)))
+
+const isSame = (one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>): boolean =>
+  one.size === other.size && [...one].every(([key, value]) => other.has(key) && Object.is(value, other.get(key)))
+
+const isScope = (key: object): key is Scope.Scope => "state" in key && "strategy" in key
+
+/** Returns whether a finalizer is registered in a scope, or in one that was forked from it: a fork is registered under itself. */
+const hasFinalizer = ({ state }: Scope.Scope): boolean => {
+  if (state._tag !== "Open") return false
+  const keys = state.finalizers === undefined ? [state.finalizerKey] : [...state.finalizers.keys()]
+  return keys.some((key) => key !== undefined && (!isScope(key) || hasFinalizer(key)))
+}
+
+/** The memo map of one build over shared entries. A layer that `parent` has built comes from there, as with Effect's own memo map. */
+export class SharedLayers implements Layer.MemoMap {
+  readonly "~effect/Layer/MemoMap" = "~effect/Layer/MemoMap"
+  private readonly entries: Entries
+  private readonly parent: Layer.MemoMap | undefined
+  /** The entries of this build. */
+  private readonly own = new Map<AnyLayer, Entry>()
+
+  constructor(entries: Entries, parent: Layer.MemoMap | undefined) {
+    this.entries = entries
+    this.parent = parent
+  }
+
+  get<RIn, E, ROut>(layer: Layer.Layer<ROut, E, RIn>, scope: Scope.Scope) {
+    const entry = this.own.get(layer as AnyLayer)
+    if (entry?.services === undefined) return this.parent?.get(layer, scope)
+    entry.users++
+    return Effect.as(this.observe(layer as AnyLayer, entry, scope), entry.services as Context.Context<ROut>)
+  }
+
+  getOrElseMemoize<RIn, E, ROut>(
+    layer: Layer.Layer<ROut, E, RIn>,
+    scope: Scope.Scope,
+    build: (memoMap: Layer.MemoMap, scope: Scope.Scope) => Effect.Effect<Context.Context<ROut>, E, RIn>
+  ): Effect.Effect<Context.Context<ROut>, E, RIn> {
+    return this.found(layer as AnyLayer, scope, build as never as Build) as Effect.Effect<Context.Context<ROut>, E, RIn>
+  }
+
+  private found(layer: AnyLayer, scope: Scope.Scope, build: Build): Effect.Effect<Services, unknown, unknown> {
+    return Effect.contextWith((context: Services) => {
+      const known = this.get(layer, scope)
+      if (known !== undefined) return known
+      const given = programServices(context)
+      const entry = this.own.get(layer) ?? this.entries.get(layer)?.find((one) => isSame(one.given, given))
+      if (entry === undefined) return this.make(layer, given, scope, build)
+      this.own.set(layer, entry)
+      return Effect.flatMap(
+        this.join(layer, entry, scope),
+        (services) => services === undefined ? this.found(layer, scope, build) : Effect.succeed(services)
+      )
+    })
+  }
+
+  private make(
+    layer: AnyLayer,
+    given: ReadonlyMap<string, unknown>,
+    scope: Scope.Scope,
+    build: Build
+  ): Effect.Effect<Services, unknown, unknown> {
+    const entry: Entry = {
+      given,
+      scope: Scope.makeUnsafe(),
+      built: Deferred.makeUnsafe(),
+      services: undefined,
+      users: 1,
+      isKept: false
+    }
+    const built = Effect.suspend(() => {
+      this.own.set(layer, entry)
+      this.entries.set(layer, [entry, ...this.entries.get(layer) ?? []].slice(0, mostEntries))
+      return build(this, entry.scope)
+    })
+    return Effect.onExit(built, (exit) => {
+      if (Exit.isSuccess(exit)) {
+        entry.services = exit.value
+        entry.isKept = !hasFinalizer(entry.scope)
+        Deferred.doneUnsafe(entry.built, exit)
+        return this.observe(layer, entry, scope)
+      }
+      this.forget(layer, entry)
+      const isInterrupted = Cause.hasInterruptsOnly(exit.cause)
+      Deferred.doneUnsafe(entry.built, isInterrupted ? Exit.succeed(undefined) : exit)
+      return Scope.close(entry.scope, exit)
+    })
+  }
+
+  /** Waits for the run that builds the layer. Returns nothing if that was interrupted. */
+  private join(layer: AnyLayer, entry: Entry, scope: Scope.Scope): Effect.Effect<Services | undefined, unknown> {
+    return Effect.uninterruptibleMask((restore) => {
+      entry.users++
+      return Effect.onExit(restore(Deferred.await(entry.built)), (exit) => {
+        if (Exit.isSuccess(exit) && exit.value !== undefined) return this.observe(layer, entry, scope)
+        this.own.delete(layer)
+        return this.leave(layer, entry, exit)
+      })
+    })
+  }
+
+  /** Releases the layer with a scope, unless it is kept. */
+  private observe(layer: AnyLayer, entry: Entry, scope: Scope.Scope): Effect.Effect<void> {
+    return entry.isKept ? Effect.void : Scope.addFinalizerExit(scope, (exit) => this.leave(layer, entry, exit))
+  }
+
+  private leave(layer: AnyLayer, entry: Entry, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (--entry.users > 0 || entry.isKept) return Effect.void
+      this.forget(layer, entry)
+      return Scope.close(entry.scope, exit)
+    })
+  }
+
+  private forget(layer: AnyLayer, entry: Entry): void {
+    if (this.own.get(layer) === entry) this.own.delete(layer)
+    const others = (this.entries.get(layer) ?? []).filter((one) => one !== entry)
+    if (others.length === 0) this.entries.delete(layer)
+    else this.entries.set(layer, others)
+  }
+}

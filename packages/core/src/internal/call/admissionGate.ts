@@ -1,0 +1,206 @@
+/** Admission gate: the verdict of policies and tool on a call, between valid arguments and the executor. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Any as Policy, Request, Verdict } from "../../Policy.ts"
+import type { Call } from "./call.ts"
+import { doneCall, isDone, startedWithin, triedCall } from "./replay/pausedWrites.ts"
+import { CurrentRun } from "../run/run.ts"
+import { happenedItself } from "./execute/effects.ts"
+import { rootOf } from "./children/outerCalls.ts"
+import { quietSiblings } from "./children/blockedQuestion.ts"
+import { noteAdmitted, noteSubstitute } from "./record/admission.ts"
+import type { CallRecord, Stop } from "./record/record.ts"
+import type { ToolInfo } from "./tool/toolInfo.ts"
+import type { CallBeforePause } from "../approval/snapshot.ts"
+import { DecisionRefused } from "../approval/outcome.ts"
+import { canonicalJson } from "../foundation/json/canonicalJson.ts"
+import { isStopped, repeatStop, stopNow, stopped } from "./stop.ts"
+
+/** Whether an execution can be repeated when the run goes on: neither a write nor under a key. */
+const isRepeatable = ({ claiming: { claim }, attempts: { tool } }: CallRecord, level: Call["level"]): boolean =>
+  claim === undefined && !tool!.passesKey &&
+  (tool!.effects === "read" || tool!.effects === "idempotent" || (tool!.effects === undefined && level === "tool"))
+
+/** Whether a call that a tool makes can wait: the run goes on by making the calls again that it is made in. */
+const canWait = (record: CallRecord): boolean => {
+  for (let made = record; made.parent !== undefined; made = made.parent) {
+    const { parent } = made
+    if (happenedItself(parent) !== "no" && !isRepeatable(parent, made.level) && !isDone(parent)) return false
+  }
+  return rootOf(record).waitsFor !== undefined
+}
+
+/** What waits would have to be made again, with something in it that nobody knows enough of. */
+export const cannotWait: Stop = {
+  _tag: "Denied",
+  policy: "approval",
+  reason: "It needs an approval, and what it is made in cannot be made again"
+}
+
+/** Makes a call wait, with what has begun beside it, or within it. The last look and the stop are one step. */
+const waitWithin = (
+  call: Call,
+  stop: Omit<Stop & { readonly _tag: "Waiting" }, "begun">,
+  read: ReadonlyMap<CallRecord, CallBeforePause | undefined> = new Map()
+): Effect.Effect<never, never, unknown> =>
+  Effect.suspend(() => {
+    const within = canWait(call.record) ? startedWithin(call.record) : undefined
+    if (within === undefined) return stopNow(call, cannotWait)
+    const writes = [...within.values()]
+    const unread = writes.filter((write) => write.outcome.happened === "yes" && !read.has(write))
+    if (unread.length > 0) {
+      return Effect.flatMap(
+        Effect.forEach(unread, (write) => Effect.map(doneCall(write), (done) => [write, done] as const)),
+        (more) => waitWithin(call, stop, new Map([...read, ...more]))
+      )
+    }
+    const begun = writes.flatMap((write) =>
+      write.outcome.happened === "yes" ? read.get(write) ?? [] : [triedCall(write)]
+    )
+    return stopNow(call, begun.length === writes.length ? { ...stop, begun } : cannotWait)
+  })
+
+const asked = (info: ToolInfo, call: Call, params: unknown): Effect.Effect<boolean, never, unknown> =>
+  info.needsApproval === undefined ? Effect.succeed(false) : info.needsApproval(params as never, call.id)
+
+/** Untrusted tools whose words the arguments of a call may hold: read by its run, or within the call of the model. */
+const taintOf = ({ marks: { argumentsTaintedBy }, gate }: CallRecord): ReadonlyArray<string> => {
+  const ofRun = gate!.taintedBy()
+  return argumentsTaintedBy === undefined ? ofRun : [...new Set([...ofRun, ...argumentsTaintedBy])]
+}
+
+const policiesOf = ({ record }: Call): ReadonlyArray<Policy> => record.gate?.policies(taintOf(record)) ?? []
+
+/** Whether a call may run without anybody being asked. */
+export const isOpen = (info: ToolInfo, call: Call): boolean =>
+  !isStopped(call.record) && info.needsApproval === undefined && policiesOf(call).length === 0
+
+/** What a person answers in a tool's place. */
+const responded = (
+  call: Call,
+  result: unknown,
+  success: Schema.Top
+): Effect.Effect<Option.Option<unknown>, never, unknown> => {
+  const decode = Schema.decodeUnknownEffect(Schema.toCodecJson(success))
+  return decode(result).pipe(
+    Effect.map(Option.some),
+    Effect.catch(() =>
+      stopped(call, {
+        _tag: "Refused",
+        error: new DecisionRefused({ callId: call.id, reason: "invalid_result" })
+      })
+    )
+  )
+}
+
+/** What a policy said, and whether it looked at the calls of the run for it. */
+interface Said {
+  readonly policy: Policy
+  readonly verdict: Verdict
+  readonly hasLooked: boolean
+}
+
+const decided = (policy: Policy, info: ToolInfo, call: Call, params: unknown): Effect.Effect<Said, never, unknown> => {
+  const { log, path, runId } = call.record.gate!
+  const page = info.client?.page
+  let hasLooked = false
+  const request: Request = {
+    runId,
+    path,
+    tool: info.name,
+    callId: call.id,
+    effects: info.effects,
+    arguments: params,
+    // What a page says may lead to calls of its own tools.
+    taintedBy: page === undefined ? taintOf(call.record) : taintOf(call.record).filter((source) => !page.has(source)),
+    get calls() {
+      hasLooked = true
+      return log.before(call.record)
+    }
+  }
+  return Effect.map(policy.decide(request), (verdict) => ({ policy, verdict, hasLooked }))
+}
+
+/**
+ * The verdicts of all policies and of the tool. Each is given once, but for policies that look at the calls of the run: where another call
+ * was let on since they looked, they decide again. That ends, as each time a call of the run has been let on.
+ */
+const consult = Effect.fnUntraced(function*(
+  policies: ReadonlyArray<Policy>,
+  info: ToolInfo,
+  call: Call,
+  params: unknown
+): Effect.fn.Return<ReadonlyArray<Said> & { readonly byTool: boolean }, never, unknown> {
+  const log = call.record.gate?.log
+  let version = log?.version
+  const verdicts: Array<Said> = []
+  for (const policy of policies) verdicts.push(yield* decided(policy, info, call, params))
+  const byTool = yield* asked(info, call, params)
+  while (log?.version !== version && verdicts.some(({ hasLooked }) => hasLooked)) {
+    version = log!.version
+    for (const [index, said] of verdicts.entries()) {
+      if (said.hasLooked) verdicts[index] = yield* decided(said.policy, info, call, params)
+    }
+  }
+  return Object.assign(verdicts, { byTool })
+})
+
+/**
+ * Admits a call, answers in its place, or stops it. All policies and the tool decide once about the same
+ * arguments, unless one answers in the place of the call.
+ */
+export const admit = Effect.fnUntraced(function*(
+  info: ToolInfo,
+  call: Call,
+  object: Record<string, unknown>,
+  params: unknown,
+  success: Schema.Top
+): Effect.fn.Return<Option.Option<unknown>, never, unknown> {
+  const { record } = call
+  const { admission: { admitted, approved, clientFailure, response }, recovering: { fixedBy }, gate, parent } = record
+  if (isStopped(record)) return yield* repeatStop
+  const key = canonicalJson(object)
+  if (admitted.includes(key)) return Option.none()
+
+  const verdicts = yield* consult(policiesOf(call), info, call, params)
+  // A policy has swallowed that a call of its own waits, or was denied.
+  if (isStopped(record)) return yield* repeatStop
+  const denied = verdicts.find((said) => said.verdict._tag === "Deny")
+  if (denied?.verdict._tag === "Deny") {
+    return yield* stopped(call, { _tag: "Denied", policy: denied.policy.name, reason: denied.verdict.reason })
+  }
+  const approvals = verdicts.map(({ verdict }) => verdict).filter((verdict) => verdict._tag === "RequireApproval")
+  const { client } = info
+  const needsPerson = (approvals.length > 0 || (client === undefined && verdicts.byTool)) && approved !== key
+  // The page is asked behind the people.
+  const needsPage = client !== undefined && response === undefined && clientFailure === undefined
+  if (needsPerson || needsPage) {
+    const reasons = needsPerson ? approvals.flatMap(({ reason }) => reason === undefined ? [] : [reason]) : []
+    const waiting = {
+      _tag: "Waiting",
+      arguments: object,
+      reasons,
+      fixedBy,
+      client: needsPerson ? undefined : client
+    } as const
+    if (gate === undefined) return yield* stopped(call, { ...waiting, begun: [] })
+    if (parent === undefined || gate.canKeep) {
+      yield* quietSiblings(yield* CurrentRun, record)
+      if (isStopped(record)) return yield* repeatStop
+      return yield* waitWithin(call, waiting)
+    }
+    const reason =
+      "It needs an approval within a call of a run that may not wait: its tool declares no `asks`, or there is no SnapshotKey"
+    return yield* stopped(call, { _tag: "Denied", policy: "approval", reason })
+  }
+  if (response !== undefined) return yield* responded(call, response.result, success)
+  const substitute = verdicts.find((said) => said.verdict._tag === "Substitute")
+  if (substitute?.verdict._tag === "Substitute") {
+    noteSubstitute(call.record, substitute.policy.name)
+    return Option.some(substitute.verdict.result)
+  }
+  noteAdmitted(record, key)
+  gate?.log.admit(record, object)
+  return Option.none()
+})

@@ -1,0 +1,21 @@
+/** End of an attempt whose arguments do not fit the schema of its tool. */
+import type * as Effect from "effect/Effect"
+import { InvalidArgs } from "../../../ToolError.ts"
+import { before } from "../../foundation/effect/sequence.ts"
+import { announceAttempt, failAttempt } from "../attemptLog.ts"
+import type { AttemptError } from "../attemptError.ts"
+import type { ErrorFields } from "../callSubject.ts"
+import { noteUntrusted } from "../children/untrustedReads.ts"
+import type { AttemptState } from "../attempt/attemptState.ts"
+
+/** Announces the attempt and fails it with `InvalidArgs`. A reader of the issues reads the schema, and a fixer reads the description. */
+export const invalidArguments = (
+  attempt: AttemptState,
+  issues: InvalidArgs["issues"]
+): Effect.Effect<never, AttemptError> => {
+  const { effects, foreignDescription, name } = attempt.tool.info
+  if (foreignDescription) noteUntrusted(attempt, name)
+  const isRead = effects === "read" ? { isRead: true } as const : undefined
+  const make = (fields: ErrorFields) => new InvalidArgs({ ...fields, issues, ...isRead })
+  return before(announceAttempt(attempt), () => failAttempt(attempt, { error: "InvalidArgs" }, make))
+}

@@ -1,0 +1,37 @@
+/** Suspension of a call that a tool makes: a call that waits for a person blocks until no write runs beside it in the call of the agent. */
+import * as Effect from "effect/Effect"
+import type { Changes } from "../../run/changes.ts"
+import { changesOf } from "../../run/state/counts.ts"
+import type { Run } from "../../run/run.ts"
+import { outerOf, rootOf } from "./outerCalls.ts"
+import type { CallRecord } from "../record/record.ts"
+import { writesWithin } from "./writesWithin.ts"
+
+/** Whether a call is another one, or is made in it. */
+const isIn = (record: CallRecord, outer: CallRecord): boolean => {
+  for (let call: CallRecord | undefined = record; call !== undefined; call = outerOf(call)) {
+    if (call === outer) return true
+  }
+  return false
+}
+
+/** Whether a write runs beside a call. One that contains a blocked call is not waited for: it may wait for this one. */
+const isWriteRunning = (record: CallRecord, { blocked }: Changes): boolean =>
+  writesWithin(rootOf(record)).some((write) =>
+    write.outcome.running > 0 && !isIn(record, write) &&
+    ![...blocked].some((other) => isIn(other as CallRecord, write))
+  )
+
+/** Succeeds once no write runs beside a call: then its run can pause, and the outcome of each write is known. */
+export const quietSiblings = (run: Run | undefined, record: CallRecord): Effect.Effect<void> => {
+  if (run === undefined || record.parent === undefined) return Effect.void
+  const changes = changesOf(run)
+  const wait: Effect.Effect<void> = Effect.suspend(() =>
+    isWriteRunning(record, changes) ? Effect.andThen(changes.next, wait) : Effect.void
+  )
+  return Effect.suspend(() => {
+    changes.blocked.add(record)
+    changes.note()
+    return Effect.onExit(wait, () => Effect.sync(() => changes.blocked.delete(record)))
+  })
+}

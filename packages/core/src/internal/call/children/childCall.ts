@@ -1,0 +1,237 @@
+/**
+ * Child calls: one tool calls another, in its executor, as a fallback or in a race. A child call has its own record
+ * below that of its parent.
+ */
+import * as Context from "effect/Context"
+import { canonicalJson } from "../../foundation/json/canonicalJson.ts"
+import * as Path from "../../path/path.ts"
+import type { Call } from "../call.ts"
+import { idWithin, separator } from "../../foundation/idsWithin.ts"
+import { approve } from "../approvedCall.ts"
+import { forEachAround, outerOf, rootOf } from "./outerCalls.ts"
+import { noteRead } from "./untrustedContent.ts"
+import { type Approval, setStopWithin } from "../record/admission.ts"
+import { setTool } from "../record/attempts.ts"
+import {
+  addChild,
+  addChildId,
+  addWrite,
+  adopt,
+  adoptedIn,
+  type Children,
+  hasChildren,
+  type MadeCalls,
+  madeInAttempt,
+  noteMetIn,
+  noteWithin,
+  takeNumber
+} from "../record/children.ts"
+import { type CallRecord, newRecord } from "../record/record.ts"
+import type { ToolInfo } from "../tool/toolInfo.ts"
+
+/** The call of an agent that is running, also where a `ToolCall` that was made by hand stands before it. */
+export const EnclosingCall: Context.Reference<Call | undefined> = Context.Reference<Call | undefined>(
+  "@recourse/core/EnclosingCall",
+  { defaultValue: () => undefined }
+)
+
+/** Arguments as one text for equal ones, whether they came as text or as an object. */
+const argumentsKey = (raw: unknown): string => {
+  try {
+    const text = typeof raw === "string"
+      ? raw
+      : JSON.stringify(raw, (_, value) => typeof value === "bigint" ? `${value}n` : value)
+    return canonicalJson(JSON.parse(text))
+  } catch {
+    return String(raw)
+  }
+}
+
+/** Whether an attempt that repeats a call is the call's own. A read that is made anew is a call of its own. */
+const staysOne = ({ effects, passesKey }: ToolInfo): boolean => effects === "write" || passesKey
+
+/** A write is met again that a call has made in whose place this one is made: what is known of it holds for this one too. */
+const meet = (write: CallRecord, within: CallRecord): void => {
+  if (write.parent === within) return
+  noteMetIn(write, within)
+  for (const begun of [...write.outcome.happened === "no" ? [] : [write], ...write.children.within ?? []]) {
+    forEachAround(write, (around) => noteWithin(around, begun), outerOf)
+  }
+  noteRead(within, write.marks.read ?? [])
+  if (write.admission.stop !== undefined && write.gate !== undefined) {
+    setStopWithin(within, { ...write.admission.stop, of: write.admission.stop.of ?? write })
+  }
+}
+
+/**
+ * The child's record, by its tool, its arguments, and which of such calls it is in an attempt of the parent. One that
+ * follows a call that failed is that call once more: so a retry finds what it repeats. So is one that an attempt of the
+ * parent makes in the place of the attempt before.
+ */
+const recordOf = (tool: ToolInfo, asked: Call, parent: Call): CallRecord => {
+  const within = parent.record
+  const place = Path.sibling(tool.name, argumentsKey(asked.arguments))
+  const { isRepetition: repeats, nth } = callNumber(within.children, madeBy(parent), place, tool)
+  const identity = Path.identityWithin(within.identity ?? within.callId, place, nth)
+  const root = rootOf(within)
+  const isOne = staysOne(tool)
+  const there = (isOne ? root.children.writes?.get(identity) : undefined) ??
+    within.children.byPlace.get(Path.ofEqual(place, nth))
+  if (there?.attempts.tool === tool && (repeats || isOne || there.claiming.claim !== undefined)) {
+    meet(there, within)
+    return there
+  }
+  const named = asked.record === within ? asked.id === within.callId ? undefined : asked.id : asked.id
+  const approval = within.admission.approvals?.find((approval) => approval.identity === identity)
+  const record = newRecord(idOf(within, tool.name, named, identity), {
+    gate: within.gate,
+    parent: within,
+    identity,
+    level: parent.level,
+    approvals: within.admission.approvals
+  })
+  setTool(record, tool)
+  addChild(within, Path.ofEqual(place, nth), record)
+  if (isOne) addWrite(root, identity, record)
+  if (approval !== undefined) approve(record, approval)
+  return record
+}
+
+/** Returns the numbers of the equal calls that an attempt has made, or the recovery around the attempts of a call. */
+const madeBy = ({ attempt, made: own, record }: Call): MadeCalls =>
+  attempt === 1 && own !== undefined ? own : madeInAttempt(record, attempt)
+
+/** Returns the records of the calls that an attempt has made. */
+export const callsOfAttempt = (
+  record: CallRecord,
+  attempt: number
+): ReadonlySet<CallRecord> =>
+  new Set(
+    [...madeInAttempt(record, attempt)].flatMap(([place, numbers]) =>
+      numbers.flatMap((nth) => record.children.byPlace.get(Path.ofEqual(place, nth)) ?? [])
+    )
+  )
+
+/**
+ * Returns the number of a call among those of one name with equal arguments. A call after a failed one repeats that call. A tool that an
+ * earlier attempt has called keeps its number, so that two tools of one name do not take each other's. A tool object that is new may be the
+ * tool of the earlier attempt, made again: it gets the next number of this attempt.
+ */
+const callNumber = (
+  { byPlace }: Children<CallRecord>,
+  made: MadeCalls,
+  place: string,
+  tool: ToolInfo
+): { readonly nth: number; readonly isRepetition: boolean } => {
+  const numbers = made.get(place)
+  const last = numbers?.at(-1)
+  const before = last === undefined ? undefined : byPlace.get(Path.ofEqual(place, last))
+  if (
+    before?.outcome.ended === "failed" &&
+    (before.attempts.tool === tool || ownNumber(byPlace, numbers, place, tool) === undefined)
+  ) {
+    return { nth: last!, isRepetition: true }
+  }
+  let nth = ownNumber(byPlace, numbers, place, tool) ?? 1
+  while (numbers?.includes(nth) === true) nth++
+  if (numbers === undefined) made.set(place, [nth])
+  else numbers.push(nth)
+  return { nth, isRepetition: false }
+}
+
+/** Returns the number of the first call of a tool that this attempt has not made yet. */
+const ownNumber = (
+  byPlace: Children<CallRecord>["byPlace"],
+  numbers: ReadonlyArray<number> | undefined,
+  place: string,
+  tool: ToolInfo
+): number | undefined => {
+  for (let nth = 1;; nth++) {
+    const record = byPlace.get(Path.ofEqual(place, nth))
+    if (record === undefined) return undefined
+    if (record.attempts.tool === tool && numbers?.includes(nth) !== true) return nth
+  }
+}
+
+/**
+ * Forgets the calls that the attempts of a call have made: the next ones take their numbers. Not while another attempt of the call is executed,
+ * because that one has its numbers.
+ */
+export const forgetMadeCalls = (call: Call): void => {
+  const { record } = call
+  if (hasChildren(record) && record.outcome.running === 0) madeBy(call).clear()
+}
+
+/** The id below a call's under which it was made, or a call in it, when a person was asked. */
+const askedUnder = (callId: string, approval: Approval): string | undefined =>
+  approval.callId?.startsWith(`${callId}${separator}`) === true
+    ? idWithin(callId, approval.callId.slice(callId.length + separator.length).split(separator)[0]!)
+    : undefined
+
+/** An id below the parent's: under which a person was asked, or that the program gave the call, or the tool's name with a number. */
+const idOf = (
+  record: CallRecord,
+  tool: string,
+  named: string | undefined,
+  identity: string
+): string => {
+  const { admission: { approvals = [] }, callId } = record
+  const { ids } = record.children
+  for (const approval of approvals) {
+    if (approval.identity !== identity && !Path.isBelow(approval.identity, identity)) continue
+    const before = askedUnder(callId, approval)
+    if (before === undefined || ids.has(before)) continue
+    addChildId(record, before)
+    return before
+  }
+  const base = (named ?? tool).replaceAll(separator, "_")
+  const numbered = (n: number) => idWithin(callId, named !== undefined && n === 1 ? base : `${base}_${n}`)
+  const isTaken = (n: number) => {
+    const id = numbered(n)
+    return ids.has(id) || approvals.some((approval) => askedUnder(callId, approval) === id)
+  }
+  // Of an id that the program gave, the first has no number.
+  const id = numbered(takeNumber(record, `${named === undefined ? "_" : "="}${base}`, isTaken))
+  addChildId(record, id)
+  return id
+}
+
+/** Whether a call was made by hand within the call of an agent: it is not that call, and no agent has made it. */
+export const isByHandWithin = ({ record }: Call, enclosing: Call | undefined): boolean =>
+  enclosing !== undefined && enclosing.record !== record && record.gate === undefined && record.parent === undefined
+
+/**
+ * The call in which a tool is to run where it is run for `asked`: `asked` itself, or a call below it, if that is another
+ * tool's, or has other arguments; or one below the call of an agent, if `asked` was made by hand within it.
+ */
+export const callOf = (tool: ToolInfo, asked: Call, enclosing: Call | undefined): Call => {
+  const { record } = asked
+  // A call that was made by hand may stand in a program for good: in each call of an agent it is another one.
+  const isRoot = record.gate === undefined && record.parent === undefined
+  const byHand = isRoot && (record.attempts.tool === undefined || enclosing !== undefined)
+  const parent = !byHand ? asked : enclosing === undefined || enclosing.record === record ? undefined : enclosing
+  if (parent === undefined) return asked
+  if (!byHand && record.attempts.tool === tool && isSame(record, asked)) return asked
+  const adopted = adoptedIn(record, parent.record)
+  const child = adopted?.attempts.tool === tool && isSame(adopted, asked) ? adopted : recordOf(tool, asked, parent)
+  if (byHand) adopt(record, parent.record, child)
+  const { lookupOnly, scope } = parent
+  return {
+    id: child.callId,
+    arguments: child.admission.arguments ?? asked.arguments,
+    attempt: 1,
+    level: "tool",
+    scope,
+    identity: child.identity,
+    lookupOnly,
+    // A key that was asked for around the parent is the parent's.
+    idempotency: asked.idempotency === parent.record.attempts.requested?.idempotency ? undefined : asked.idempotency,
+    made: new Map(),
+    record: child
+  }
+}
+
+/** Whether a call has the arguments that its record's last attempt had. */
+const isSame = ({ attempts: { requested } }: CallRecord, asked: Call): boolean =>
+  requested === undefined || requested.arguments === asked.arguments ||
+  argumentsKey(requested.arguments) === argumentsKey(asked.arguments)

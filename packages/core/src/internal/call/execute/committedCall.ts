@@ -1,0 +1,52 @@
+/** Committed calls: what the executor of a tool with `transaction` writes, and the record of its outcome, are there together or not at all. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { Journal, TransactionFailed } from "../../../Journal.ts"
+import type { Run } from "../../run/run.ts"
+import { type AttemptedCall, pathOfCall } from "../replay/attemptedCall.ts"
+
+/** One execution in a transaction of the journal's database. */
+export class Committing<A> {
+  private readonly transaction: NonNullable<Journal["transaction"]>
+  private readonly run: Run
+  private readonly attempted: AttemptedCall
+  private answer: { readonly value: A } | undefined = undefined
+  /** What is known of it. */
+  fate: "done" | "undone" | "unknown" = "undone"
+
+  constructor(transaction: NonNullable<Journal["transaction"]>, run: Run, attempted: AttemptedCall) {
+    this.transaction = transaction
+    this.run = run
+    this.attempted = attempted
+  }
+
+  around<E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | TransactionFailed, R> {
+    const { attempted, run } = this
+    const encode = Schema.encodeUnknownEffect(Schema.toCodecJson(attempted.success))
+    return this.transaction(effect, {
+      recordOf: (value) => {
+        this.answer = { value }
+        return Effect.map(encode(value) as Effect.Effect<unknown, Schema.SchemaError>, (encoded) => ({
+          kind: "child",
+          key: pathOfCall(run, attempted),
+          value: (encoded ?? null) as Schema.Json
+        }))
+      },
+      onFate: (fate) => {
+        this.fate = fate
+      }
+    })
+  }
+
+  /** What the executor answered, if it is there for good. */
+  get committed(): { readonly value: A } | undefined {
+    return this.fate === "done" ? this.answer : undefined
+  }
+}
+
+/** The transaction that a call of a tool with `transaction` runs in; nothing where the journal is in no database. */
+export const committing = <A>(attempted: AttemptedCall): Committing<A> | undefined => {
+  const { run } = attempted.attempt
+  const transaction = run?.journal?.transaction
+  return transaction && new Committing<A>(transaction, run!, attempted)
+}

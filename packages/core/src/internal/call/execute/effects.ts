@@ -1,0 +1,153 @@
+/** Knowledge of a call's effects, kept from the moment that its executor begins. No later refusal can take it back. */
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { Escalation, OutcomeUnknown, PartialSuccess, Pending } from "../../../ToolError.ts"
+import { after } from "../../foundation/effect/sequence.ts"
+import { stackless } from "../../foundation/stacklessError.ts"
+import { recallCall } from "../../run/writes/recordedWrites.ts"
+import type { Run } from "../../run/run.ts"
+import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./passThrough.ts"
+import { forEachAround, outerOf, rootOf } from "../children/outerCalls.ts"
+import { noteWithin } from "../record/children.ts"
+import {
+  endExecution,
+  endInPlace,
+  type Happened,
+  noteError,
+  noteStartedAt,
+  startExecution,
+  startInPlace
+} from "../record/outcome.ts"
+import type { CallRecord } from "../record/record.ts"
+import { closeCall } from "../record/recovering.ts"
+import { isStop } from "../stop.ts"
+import { errorFields } from "../callSubject.ts"
+import { noteStartedWrite } from "../../run/state/writes.ts"
+
+/** Writes down that an executor begins. */
+export const begin = (record: CallRecord, now: () => number): void => {
+  const isFirst = startExecution(record)
+  if (
+    record.attempts.tool !== undefined && mayBeRepeated(record.attempts.tool) && record.children.within === undefined
+  ) return
+  if (isFirst) noteStartedAt(record, now())
+  forEachAround(record, (outer) => noteWithin(outer, record), outerOf)
+}
+
+/** What is known of what a call itself did, whatever runs in its place. Where nothing runs, both are the same. */
+export const happenedItself = ({ outcome: { happened, known, running, runningInPlace } }: CallRecord): Happened =>
+  running === runningInPlace ? known : happened
+
+/** Whether an answer in a call's place ended with an error of its own, or because a policy denied one of its calls. */
+const isRefusal = ({ admission: { stop } }: CallRecord, cause: Cause.Cause<unknown>): boolean =>
+  Cause.hasFails(cause) || (stop?._tag === "Denied" && cause.reasons.every(isStop))
+
+/** Runs what answers in the place of a call: nobody knows what it did before it ends. `by` is the declaration that it is of. */
+export const inPlace = <A, E, R>(
+  record: CallRecord,
+  by: unknown,
+  answer: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => {
+    startInPlace(record)
+    return after(answer, (exit) => {
+      if (Exit.isSuccess(exit)) endInPlace(record, "yes", { by, value: exit.value })
+      else endInPlace(record, isRefusal(record, exit.cause) ? record.outcome.known : "unknown", undefined)
+      return Effect.void
+    })
+  })
+
+/** The error of a call of which nothing is known that it ended with. */
+export const unknownOutcome = (record: CallRecord): OutcomeUnknown =>
+  stackless(() => new OutcomeUnknown({ ...errorFields(record), after: Duration.zero }))
+
+/**
+ * Nothing runs for a call any more, whatever its tool is today: an earlier life of the run has begun it as another tool, or under
+ * another key, and nobody knows what came of that.
+ */
+export const close = (record: CallRecord): void => {
+  const error = unknownOutcome(record)
+  noteError(record, error)
+  closeCall(record, error, undefined)
+}
+
+/**
+ * How what would answer in a write's place ends without being run: another attempt of the write, or another answer, has begun since
+ * the write failed, as where a call is raced with itself. Nothing where it may be run. Calls of writes fail with `OutcomeUnknown` by
+ * their types.
+ */
+export const overtaken = (record: CallRecord, by: unknown): Exit.Exit<never> | undefined => {
+  const { outcome: { answered, answeredInPlace, happened }, attempts: { tool } } = record
+  if (tool === undefined || !isWrite(tool)) return undefined
+  const same = answered ?? (answeredInPlace?.by === by ? answeredInPlace : undefined)
+  if (same !== undefined && happened !== "unknown") return Exit.succeed(same.value as never)
+  return happened === "unknown" || answeredInPlace !== undefined
+    ? Exit.fail(unknownOutcome(record) as never)
+    : undefined
+}
+
+const isUnknownWithin = ({ children: { within } }: CallRecord): boolean =>
+  within !== undefined && [...within].some((call) => call.outcome.happened === "unknown")
+
+/** Whether an escalation is of a call itself, or of the agent that is its tool; and not of a call that its executor made. */
+const isOwnWord = (
+  { callId, attempts: { tool } }: CallRecord,
+  error: PassThrough
+): boolean => tool?.isAgent === true || !(error instanceof Escalation) || error.callId === callId
+
+/** What is known once an execution has ended. `saysNotDone`: whether the tool declares that of its error. */
+export const afterExecution = (
+  record: CallRecord,
+  exit: Exit.Exit<unknown, unknown>,
+  isKeyed: boolean,
+  saysNotDone: (error: unknown) => boolean
+): Happened => {
+  if (Exit.isSuccess(exit)) return "yes"
+  // What an agent has done that waited, and does not, is known of its own calls.
+  if (record.admission.stop?._tag === "Nested" && exit.cause.reasons.some(isStop)) return record.outcome.known
+  const fail = exit.cause.reasons.length === 1 ? exit.cause.reasons.find(Cause.isFailReason) : undefined
+  if (fail === undefined) return "unknown"
+  const { error } = fail
+  if (error instanceof Pending || error instanceof PartialSuccess) return "yes"
+  // The executor's own word to the model, or to the caller of the agent. It says nothing of a call that it made.
+  if (isPassThrough(error) && isOwnWord(record, error)) {
+    return isUnknownWithin(record)
+      ? "unknown"
+      : record.outcome.known
+  }
+  if (error instanceof OutcomeUnknown) return "unknown"
+  return saysNotDone(error) || !(isKeyed || isWrite(record.attempts.tool!) || record.children.within !== undefined)
+    ? record.outcome.known
+    : "unknown"
+}
+
+/** Whether something was done, or may have been, by the calls that a call made. */
+export const isDoneWithin = ({ children: { within } }: CallRecord): boolean =>
+  within !== undefined && [...within].some(({ outcome: { happened } }) => happened !== "no")
+
+/**
+ * Records an attempt that did not start here: an earlier execution of the run started it, or another holder of its key. Nothing that contains
+ * the call is repeated as if it had not started, and a write that is unknown is in the log of its run. `startedAt` is in milliseconds since the epoch; it is read for the first attempt of a call.
+ */
+export const recordStart = (
+  run: Run | undefined,
+  record: CallRecord,
+  known: Happened,
+  startedAt: () => number
+): void => {
+  begin(record, startedAt)
+  endExecution(record, known)
+  noteStartedWrite(run, record.outcome)
+  if (run !== undefined && known === "unknown") recallCall(run, rootOf(record).callId)
+}
+
+/** What is known of a call and of the calls that it made. Whether a read has run says nothing. */
+export const happened = (record: CallRecord): Happened => {
+  const { attempts: { tool }, children: { within } } = record
+  const own = tool?.effects === "read" && within === undefined ? "no" : record.outcome.happened
+  if (within === undefined) return own
+  const all = new Set([...within].map((call) => call.outcome.happened)).add(own)
+  return all.has("unknown") ? "unknown" : all.has("yes") ? "yes" : "no"
+}

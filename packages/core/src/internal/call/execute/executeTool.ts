@@ -1,0 +1,257 @@
+/** Runs a tool's executor once: within its timeout, with what is known of the call since, and with what it fails with. */
+import { noteChange } from "../../run/state/counts.ts"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Schema from "effect/Schema"
+import { Locale } from "../../../Catalogue.ts"
+import { type Declared, OutcomeUnknown } from "../../../ToolError.ts"
+import { type Interceptor, ToolInterceptor } from "../../../ToolInterceptor.ts"
+import { isTagged } from "../../foundation/errorTags.ts"
+import { provide } from "../../foundation/effect/provideService.ts"
+import type { Idempotency } from "../../idempotency/idempotencyOptions.ts"
+import { declaredBy } from "../../projection/declaration.ts"
+import { type Attempt, attemptOutcome, entriesOf, openEntry } from "../attemptLog.ts"
+import { type Call, mayRunAgain, ToolCall } from "../call.ts"
+import { type Committing, committing } from "./committedCall.ts"
+import { refuseDetached } from "../children/detachedCall.ts"
+import { encodedResult, noteDone } from "../compensableWrite.ts"
+import { executionFailed, ofUnknownOutcome, timedOut } from "./executionErrors.ts"
+import { namingDefects } from "./executorDefect.ts"
+import { isPassThrough, mayBeRepeated, type PassThrough } from "./passThrough.ts"
+import { isStopped, repeatStop, waitsInAgent } from "../stop.ts"
+import { withIdleTimeout } from "./idleTimeout.ts"
+import { afterExecution, begin } from "./effects.ts"
+import type { AttemptError } from "../attemptError.ts"
+import { rootOf } from "../children/outerCalls.ts"
+import { forgetDegraded } from "../record/marks.ts"
+import { endExecution, forgetEnd, noteAnswer, noteError, noteExecuted, notePosition } from "../record/outcome.ts"
+import type { CallRecord } from "../record/record.ts"
+import type { ToolInfo } from "../tool/toolInfo.ts"
+import { refuse } from "../refusal.ts"
+import { use } from "../../run/state/counts.ts"
+import { noteStartedWrite, noteWritten } from "../../run/state/writes.ts"
+
+/** A write of which neither a ledger nor a person knows. An agent that is a tool says so of its own. */
+const isUnguarded = (info: ToolInfo, record: CallRecord): boolean =>
+  !mayBeRepeated(info) && !info.passesKey && info.isAgent !== true && rootOf(record).admission.approved === undefined
+
+/** What is executed. */
+export interface Executable<Params, A, D, R> {
+  readonly info: ToolInfo
+  readonly success: Schema.Top
+  /** How calls are made idempotent; nothing for those that only ask for a task's state. */
+  readonly idempotency: Idempotency | undefined | "never"
+  readonly timeout: Duration.Duration | undefined
+  /** How long progress can extend the timeout; nothing if it cannot. */
+  readonly maxTimeout?: Duration.Duration | undefined
+  readonly execute: (params: Params) => Effect.Effect<A, D, R>
+}
+
+/** How a call is made idempotent, if it is. */
+export const idempotencyOf = (
+  { idempotency }: { readonly idempotency: Idempotency | undefined | "never" },
+  call: Call
+): Idempotency | undefined => idempotency === "never" ? undefined : call.idempotency ?? idempotency
+
+const fates = { done: "yes", unknown: "unknown", undone: undefined } as const
+
+/** The executor gave no answer within its timeout. */
+const noAnswer = { _tag: "NoAnswer" } as const
+
+/** What runs: the executor, or what stands before it. */
+const intercepted = <Params, A, D, R>(
+  executable: Executable<Params, A, D, R>,
+  attempt: Attempt,
+  params: Params
+): Effect.Effect<A, D, R> => {
+  const intercept = Context.get(attempt.context, ToolInterceptor)
+  return intercept === undefined
+    ? executable.execute(params)
+    : standingBefore(intercept, executable, attempt, params)
+}
+
+const standingBefore = <Params, A, D, R>(
+  intercept: Interceptor,
+  executable: Executable<Params, A, D, R>,
+  attempt: Attempt,
+  params: Params
+): Effect.Effect<A, D, R> => {
+  const { info, timeout } = executable
+  const { call, number } = attempt
+  const { effects, failure, name: tool, passesKey, success } = info
+  const about = { tool, callId: call.id, attempt: number, effects, passesKey, timeout, params, failure, success }
+  // Defects of the interceptor are not those of the tool.
+  const named = Effect.catchCause(
+    Effect.suspend(() => executable.execute(params)),
+    (cause) => Effect.failCause(namingDefects(call.record, number, cause))
+  )
+  return intercept(about, named) as Effect.Effect<A, D, R>
+}
+
+/** One execution. Until the executor is called nothing of it has happened. */
+class Execution<Params, A, D, R> {
+  private readonly executable: Executable<Params, A, D, R>
+  private readonly attempt: Attempt
+  private readonly params: Params
+  private readonly isCharged: boolean
+  private readonly commit: Committing<A> | undefined
+  private hasBegun = false
+  private hadExecuted = false
+  private entries: ReturnType<typeof entriesOf> = []
+  private declared: Declared | undefined = undefined
+  private encoded: Schema.Json | undefined = undefined
+  private position: number | undefined = undefined
+  /** The time that ran out. */
+  private after: Duration.Duration | undefined = undefined
+
+  constructor(executable: Executable<Params, A, D, R>, attempt: Attempt, params: Params, isCharged: boolean) {
+    this.executable = executable
+    this.attempt = attempt
+    this.params = params
+    this.isCharged = isCharged
+    this.commit = executable.info.isTransaction ? committing<A>({ attempt, ...executable }) : undefined
+  }
+
+  /** The check and the beginning are one step: another attempt, or call, may have begun or stopped while this one waited. */
+  begin(): Effect.Effect<A, unknown, R> {
+    const { call, context, run } = this.attempt
+    const { record } = call
+    if (isStopped(record)) return repeatStop
+    const detached = refuseDetached(record)
+    if (detached !== undefined) return detached
+    if (!mayRunAgain(call)) return refuse(call, run)
+    forgetEnd(record)
+    if (record.outcome.running === 0) forgetDegraded(record)
+    if (record.admission.continuation === undefined) use(run, "toolCalls", 1)
+    this.hasBegun = true
+    this.hadExecuted = record.outcome.executed
+    begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
+    this.entries = record.admission.continuation === undefined
+      ? [openEntry(this.attempt)]
+      : entriesOf(this.attempt.run, this.attempt.call.id)
+    const { info } = this.executable
+    if (info.effects === "write" || info.passesKey) noteStartedWrite(run, record.outcome)
+    if (isUnguarded(info, record)) noteWritten(run)
+    if (info.compensation !== undefined) this.position = notePosition(record, this.startWrite())
+    const executed = intercepted(this.executable, this.attempt, this.params)
+    return this.commit === undefined ? executed : this.commit.around(executed)
+  }
+
+  /** What is committed is the answer, though the time ran out meanwhile. */
+  late(after: Duration.Duration): Effect.Effect<A, typeof noAnswer> {
+    this.after = after
+    const { committed } = this.commit ?? {}
+    return committed === undefined ? Effect.fail(noAnswer) : Effect.succeed(committed.value)
+  }
+
+  end(exit: Exit.Exit<unknown, unknown>): void {
+    const { call: { record }, run } = this.attempt
+    if (Exit.isSuccess(exit)) noteAnswer(record, exit)
+    else forgetDegraded(record)
+    if (!this.hasBegun) {
+      if (this.isCharged) run!.account.refund("toolCalls")
+      return
+    }
+    if (this.position !== undefined) run!.writes.done!.ended(this.position)
+    // It goes on when the agent does that is the tool.
+    if (waitsInAgent(record, this.attempt.number)) return endExecution(record, record.outcome.known)
+    const isKeyed = idempotencyOf(this.executable, this.attempt.call) !== undefined
+    const known = afterExecution(record, exit, isKeyed, (error) => this.saysNotDone(error))
+    endExecution(record, this.commit === undefined ? known : fates[this.commit.fate] ?? record.outcome.known)
+    if (this.isRolledBack && record.outcome.running === 0) noteExecuted(record, this.hadExecuted)
+    for (const entry of this.entries) entry.outcome = attemptOutcome(exit, record)
+    if (this.executable.info.compensation !== undefined) this.noteDone(exit, isKeyed)
+    noteChange(run)
+  }
+
+  /** Whether it ran in a transaction that is not committed: it is as if it had not begun. */
+  private get isRolledBack(): boolean {
+    return this.commit?.fate === "undone"
+  }
+
+  /** What a tool answers whose writes can be undone, kept as JSON. */
+  keep(answer: A): Effect.Effect<A> {
+    return Effect.map(encodedResult(this.executable.success, answer), (encoded) => {
+      this.encoded = encoded
+      return answer
+    })
+  }
+
+  private startWrite(): number | undefined {
+    const { attempt: { call, run }, executable, executable: { info } } = this
+    const isKeyed = idempotencyOf(executable, call) !== undefined
+    return run?.writes.done?.start((position) =>
+      noteDone({ call, encoded: undefined, info, isKeyed, live: undefined, position, run }, Exit.fail(undefined))
+    )
+  }
+
+  private noteDone(exit: Exit.Exit<unknown, unknown>, isKeyed: boolean): void {
+    const { attempt: { call, context, run }, encoded, executable: { info }, params, position } = this
+    noteDone({ call, encoded, info, isKeyed, live: { params, context }, position, run }, exit)
+  }
+
+  private saysNotDone(error: unknown): boolean {
+    if (error === noAnswer) return false
+    const { attempt: { call, context }, executable: { idempotency, info } } = this
+    const rejected = typeof idempotency === "object" ? idempotency.rejected : undefined
+    this.declared = declaredBy(info.failure, error, Context.get(context, Locale), mayBeRepeated(info))
+    return this.declared?.outcome === "not_done" || isTagged(error, rejected ?? []) ||
+      (call.idempotency !== undefined && isTagged(error, call.idempotency.rejected))
+  }
+
+  stopped(cause: Cause.Cause<unknown>): Effect.Effect<never, AttemptError | PassThrough> {
+    const { attempt } = this
+    // `Effect.catch` makes defects of the errors beside a defect.
+    const isNamed = !Cause.hasDies(cause) || Context.get(attempt.context, ToolInterceptor) !== undefined
+    const named = isNamed ? cause : namingDefects(attempt.call.record, attempt.number, cause)
+    return Effect.catch(Effect.failCause(named), (error) => this.failed(error))
+  }
+
+  private failed(error: unknown): Effect.Effect<never, AttemptError | PassThrough> {
+    const { attempt, executable: { info } } = this
+    // It was refused.
+    if (!this.hasBegun && error !== noAnswer) return Effect.fail(error as AttemptError | PassThrough)
+    if (isPassThrough(error)) {
+      noteError(attempt.call.record, error)
+      return Effect.fail(error)
+    }
+    const ofUnknown = ofUnknownOutcome(info, idempotencyOf(this.executable, attempt.call))
+    return error === noAnswer
+      ? timedOut(info, attempt, this.after!, ofUnknown, this.isRolledBack)
+      : executionFailed(attempt, error, this.declared, error instanceof OutcomeUnknown ? {} : ofUnknown)
+  }
+}
+
+/** Begins an execution: the effect runs it, once. */
+export const execute = <Params, A, D, R>(
+  executable: Executable<Params, A, D, R>,
+  attempt: Attempt,
+  params: Params,
+  idempotencyKey: string | undefined,
+  isCharged: boolean
+): Effect.Effect<A, AttemptError | PassThrough, R> => {
+  const { maxTimeout, timeout } = executable
+  const { call, number } = attempt
+  const execution = new Execution(executable, attempt, params, isCharged)
+  const begun = Effect.suspend(() => execution.begin())
+  const timed = timeout === undefined
+    ? begun
+    : maxTimeout === undefined
+    ? Effect.timeoutOrElse(begun, { duration: timeout, orElse: () => execution.late(timeout) })
+    : withIdleTimeout(begun, { idle: timeout, max: maxTimeout }, (after) => execution.late(after))
+  const kept = executable.info.compensation === undefined
+    ? timed
+    : Effect.flatMap(timed, (answer) => execution.keep(answer))
+  const ended = Effect.onExitPrimitive(kept, (exit) => {
+    execution.end(exit)
+    return undefined
+  })
+  const typed = Effect.catchCause(ended, (cause) => execution.stopped(cause))
+  return number === call.attempt && idempotencyKey === call.idempotencyKey
+    ? typed
+    : provide(typed, ToolCall, { ...call, attempt: number, idempotencyKey })
+}

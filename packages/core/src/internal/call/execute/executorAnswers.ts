@@ -1,0 +1,137 @@
+/** Answers of an executor besides a result: escalate, partial, pending. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { Escalation, type FailedItem, PartialSuccess, Pending, type Severity } from "../../../ToolError.ts"
+import { stackless } from "../../foundation/stacklessError.ts"
+import { type Call, ToolCall } from "../call.ts"
+import { errorFields } from "../callSubject.ts"
+
+/**
+ * Fails softly from within a tool: the model is given the reason and the run goes on.
+ *
+ * **Example** (A tool that tells the model what to do instead)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool, ToolCall } from "@recourse/core"
+ *
+ * const Price = Tool.make("price", {
+ *   parameters: Schema.Struct({ sku: Schema.String }),
+ *   success: Schema.Number,
+ *   execute: ({ sku }) =>
+ *     sku.startsWith("A-") ? Effect.succeed(3) : ToolCall.escalate({ reason: "Article numbers start with A-" })
+ * })
+ *
+ * await Effect.runPromise(
+ *   Price.call.pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { sku: "17" } })),
+ *     Effect.catchTag("Escalation", (escalation) => Effect.succeed(escalation.reason))
+ *   )
+ * ) // => "Article numbers start with A-"
+ * ```
+ */
+export const escalate = (options: {
+  readonly reason: string
+  readonly code?: string | undefined
+  readonly severity?: Severity | undefined
+}): Effect.Effect<never, Escalation, ToolCall> =>
+  Effect.flatMap(ToolCall, (call) => Effect.fail(escalation(call, options)))
+
+/**
+ * Answers from within a tool that a part of the work was done: which parts, and which not and why. The model is given
+ * both, as they are; the codes and reasons are written for it. The call is not retried.
+ *
+ * **Example** (Two of three mails)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool, ToolCall } from "@recourse/core"
+ *
+ * const Send = Tool.make("send", {
+ *   parameters: Schema.Struct({ to: Schema.Array(Schema.String) }),
+ *   effects: "write",
+ *   execute: ({ to }) =>
+ *     ToolCall.partial({
+ *       succeeded: to.filter((address) => address.includes("@")),
+ *       failed: to
+ *         .filter((address) => !address.includes("@"))
+ *         .map((item) => ({ item, code: "not_an_address", reason: "There is no @ in it" }))
+ *     })
+ * })
+ *
+ * await Effect.runPromise(
+ *   Send.call.pipe(
+ *     Effect.provideService(
+ *       ToolCall.ToolCall,
+ *       ToolCall.make({ id: "c1", arguments: { to: ["a@x.org", "b", "c@x.org"] } })
+ *     ),
+ *     Effect.catchTag("PartialSuccess", ({ failed }) => Effect.succeed(failed.map(({ item }) => item)))
+ *   )
+ * ) // => ["b"]
+ * ```
+ */
+export const partial = <A, Item>(parts: {
+  readonly succeeded: ReadonlyArray<A>
+  readonly failed: ReadonlyArray<FailedItem<Item>>
+}): Effect.Effect<never, PartialSuccess<A, Item>, ToolCall> =>
+  Effect.flatMap(
+    ToolCall,
+    (call) => Effect.fail(new PartialSuccess<A, Item>({ ...errorFields(call.record), ...parts }))
+  )
+
+/**
+ * Answers from within a tool that a task was begun which goes on after the call. The model is given the id and, where the
+ * tool declares a `status`, a tool to ask for the task's state with.
+ *
+ * **Example** (A job that takes its time)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool, ToolCall } from "@recourse/core"
+ *
+ * const Render = Tool.make("render", {
+ *   success: Schema.String,
+ *   effects: "write",
+ *   execute: () => ToolCall.pending("job-7", { retryAfter: "30 seconds" }),
+ *   status: (taskId) => Effect.succeed(`https://example.org/${taskId}.png`)
+ * })
+ *
+ * await Effect.runPromise(
+ *   Render.call.pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })),
+ *     Effect.catchTag("Pending", (pending) => Effect.succeed(pending.taskId))
+ *   )
+ * ) // => "job-7"
+ * ```
+ */
+export const pending = (
+  taskId: string,
+  options?: { readonly retryAfter?: Duration.Input | undefined }
+): Effect.Effect<never, Pending, ToolCall> =>
+  Effect.flatMap(ToolCall, (call) =>
+    Effect.fail(
+      new Pending({
+        ...errorFields(call.record),
+        taskId,
+        ...(options?.retryAfter === undefined
+          ? undefined
+          : { retryAfter: Duration.fromInputUnsafe(options.retryAfter) })
+      })
+    ))
+
+/** The escalation of a call. */
+export const escalation = (call: Call, options: {
+  readonly reason: string
+  readonly code?: string | undefined
+  readonly severity?: Severity | undefined
+  readonly error?: unknown
+}): Escalation =>
+  stackless(() =>
+    new Escalation({
+      ...errorFields(call.record),
+      code: options.code ?? "escalated",
+      reason: options.reason,
+      severity: options.severity ?? "medium",
+      ...(options.error === undefined ? undefined : { error: options.error })
+    })
+  )

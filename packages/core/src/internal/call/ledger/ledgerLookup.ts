@@ -1,0 +1,32 @@
+/** Calls that only the ledger may answer: they are not executed. */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { signal, signalIn } from "../../foundation/effect/signal.ts"
+import { type Call, ToolCall } from "../call.ts"
+import { forgetAttempts } from "../record/attempts.ts"
+
+const missing = { _tag: "NotOnRecord" } as const
+
+const isMissing = (value: object): value is typeof missing => value === missing
+
+/** Ends such a call where the ledger has no answer. Recovery does not see it. */
+export const notInLedger: Effect.Effect<never> = signal(missing)
+
+/** Whether a ledger may answer the attempts of a call. */
+export const isKeyed = ({ idempotency, record }: Call): boolean =>
+  idempotency !== undefined || record.attempts.tool?.passesKey === true
+
+/** What the ledger lets a call come to that has not been tried; nothing where it would have been executed. */
+export const askLedgerOnly = <A, E, R>(
+  current: Call,
+  call: Effect.Effect<A, E, R>
+): Effect.Effect<Exit.Exit<A, E> | undefined, never, Exclude<R, ToolCall>> =>
+  Effect.map(
+    Effect.exit(Effect.provideService(call, ToolCall, { ...current, lookupOnly: true })),
+    (exit) => {
+      if (Exit.isSuccess(exit) || signalIn(exit.cause, isMissing) === undefined) return exit
+      // Nothing was tried: the next attempt is the first.
+      forgetAttempts(current.record)
+      return undefined
+    }
+  )

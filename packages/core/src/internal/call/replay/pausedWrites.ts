@@ -1,0 +1,96 @@
+/** Writes that have begun within a call that is to wait, in a form that can be stored. */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Schema from "effect/Schema"
+import { PartialSuccess, Pending } from "../../../ToolError.ts"
+import type { CallBeforePause } from "../../approval/snapshot.ts"
+import { happenedItself } from "../execute/effects.ts"
+import { identityOf, toolName } from "../callSubject.ts"
+import { outerOf, rootOf } from "../children/outerCalls.ts"
+import type { CallRecord } from "../record/record.ts"
+import { writesWithin } from "../children/writesWithin.ts"
+import { storedOutcome } from "../ledger/storedOutcome.ts"
+
+/** What a call came to that was done, if that is known. */
+const endOf = (
+  { outcome: { answered, answeredInPlace, happened, lastError, running } }: CallRecord
+): Exit.Exit<unknown, unknown> | undefined =>
+  happened !== "yes" || running > 0
+    ? undefined
+    : answered !== undefined || answeredInPlace !== undefined
+    ? Exit.succeed((answered ?? answeredInPlace)!.value)
+    : lastError instanceof PartialSuccess || lastError instanceof Pending
+    ? Exit.fail(lastError)
+    : undefined
+
+/** Whether a call was done, and it is known what it came to. */
+export const isDone = (record: CallRecord): boolean => endOf(record) !== undefined
+
+/** Whether a call was done before the run paused the last time. */
+const wasDone = (call: CallRecord, root: CallRecord): boolean =>
+  root.replay.callsBeforePause?.get(identityOf(call))?.call.outcome !== undefined
+
+/** The call that was done as a write was: itself, or one around it up to the call of the agent. */
+const doneWith = (write: CallRecord, root: CallRecord): CallRecord | undefined => {
+  for (let call: CallRecord | undefined = write; call !== undefined; call = outerOf(call)) {
+    if (rootOf(call) === root && (isDone(call) || wasDone(call, root))) return call
+  }
+  return undefined
+}
+
+/**
+ * The writes that have begun in the call that a call is made in, or within itself, by their identities: where that is made again, those
+ * that were done are not. Nothing where of one of them that is not known.
+ */
+export const startedWithin = (record: CallRecord): ReadonlyMap<string, CallRecord> | undefined => {
+  const root = rootOf(record)
+  const begun = new Map<string, CallRecord>()
+  for (const write of writesWithin(root)) {
+    // Fixers are not asked again about a call that goes on with what they answered.
+    if (root === record && root.children.byFixers?.has(write) === true) continue
+    const happened = happenedItself(write)
+    // An earlier attempt of the call that waits may have written.
+    if (write === record && (root === record || happened === "no")) continue
+    const call = happened === "no" ? write : happened === "yes" ? doneWith(write, root) : undefined
+    if (call === undefined) return undefined
+    if (rootOf(call) === root) begun.set(identityOf(call), call)
+  }
+  return begun
+}
+
+/**
+ * The writes that have begun within the call of an agent that waits, besides those of agents, in a form that can be stored. Nothing where of
+ * one of them nobody knows what it came to.
+ */
+export const startedBeside = (
+  root: CallRecord
+): Effect.Effect<ReadonlyArray<CallBeforePause> | undefined, never, unknown> => {
+  const isBeside = (write: CallRecord): boolean =>
+    write !== root && rootOf(write) === root && (write.attempts.tool !== undefined || wasDone(write, root))
+  const stored = (write: CallRecord) => {
+    if (happenedItself(write) === "no") return Effect.succeed(triedCall(write))
+    const call = doneWith(write, root)
+    return call === undefined ? Effect.undefined : doneCall(call)
+  }
+  return Effect.map(
+    Effect.forEach(writesWithin(root).filter(isBeside), stored),
+    (begun) => begun.includes(undefined) ? undefined : begun as ReadonlyArray<CallBeforePause>
+  )
+}
+
+/** A call that did nothing, in a form that can be stored. */
+export const triedCall = (record: CallRecord): CallBeforePause => ({
+  identity: identityOf(record),
+  tool: toolName(record)
+})
+
+/** A call that was done, in a form that can be stored; nothing where its result has none. */
+export const doneCall = (record: CallRecord): Effect.Effect<CallBeforePause | undefined, never, unknown> => {
+  const earlier = rootOf(record).replay.callsBeforePause?.get(identityOf(record))?.call
+  if (earlier?.outcome !== undefined) return Effect.succeed(earlier)
+  const end = endOf(record)
+  return end === undefined ? Effect.undefined : storedOutcome(record.attempts.tool!.success, end, record).pipe(
+    Effect.map((outcome) => outcome && { ...triedCall(record), outcome: outcome as unknown as Schema.Json }),
+    Effect.catchTag("SchemaError", () => Effect.undefined)
+  )
+}

@@ -1,0 +1,245 @@
+/**
+ * Earlier attempts of a call: those that failed in an earlier life of its run, before a wait of recovery, and when the wait ends.
+ * They stand in the journal of the run, and are not made again.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Journal } from "../../../Journal.ts"
+import { ExecutionError, OutcomeUnknown, Timeout } from "../../../ToolError.ts"
+import { toJson } from "../../foundation/json/jsonValue.ts"
+import { stackless } from "../../foundation/stacklessError.ts"
+import { callWithin, waitKey } from "../../path/entryKeys.ts"
+import * as Path from "../../path/path.ts"
+import type { Run } from "../../run/run.ts"
+import { countReplayed, type Used, usedBy } from "../../run/tally.ts"
+import { attemptOutcome, numberOf, openEntry } from "../attemptLog.ts"
+import type { Call } from "../call.ts"
+import { type Earlier, type EarlierWait, Failed, Wait } from "./storedWait.ts"
+import type { AttemptError } from "../attemptError.ts"
+import { errorFields, toolName } from "../callSubject.ts"
+import { noteRead } from "../children/untrustedContent.ts"
+import { noteRequested, startAttempt } from "../record/attempts.ts"
+import { noteFailure, useMarks } from "../record/recovering.ts"
+import { noteError, replayOutcome } from "../record/outcome.ts"
+import type { CallRecord } from "../record/record.ts"
+import { type FailedBefore, keepEarlier, startWait, takeFailedNow } from "../record/replay.ts"
+import type { AttemptedCall } from "./attemptedCall.ts"
+import type { ToolInfo } from "../tool/toolInfo.ts"
+import { noteExhausted, noteRepetition } from "../repetition.ts"
+import { use } from "../../run/state/counts.ts"
+
+const decodeWait = Schema.decodeUnknownOption(Wait)
+
+/** Below the place of its run, and for a call that a tool makes of the attempt that makes it. */
+const placeOf = (record: CallRecord): string =>
+  record.parent === undefined
+    ? record.callId
+    : callWithin(placeOf(record.parent), record.parent.attempts.count, record.identity ?? record.callId)
+
+const keyOf = (run: Run, record: CallRecord, ordinal: number): string =>
+  waitKey(run.start.place, placeOf(record), ordinal)
+
+const decodeFailed = Schema.decodeUnknownOption(Schema.Array(Failed))
+
+const earlierOf = (journal: Journal, run: Run, call: Call): Earlier => {
+  const { record } = call
+  if (record.replay.earlier !== undefined) return record.replay.earlier
+  const failed = new Map<number, Failed>()
+  const waits = new Map<number, EarlierWait>()
+  const { tool } = record.attempts
+  const path = tool && Path.ofCall(run.scope, tool.name, call.identity ?? call.id)
+  for (const start of path === undefined ? [] : run.replay?.startsOf(path) ?? []) {
+    for (const one of Option.getOrElse(decodeFailed(start.failed), () => [])) failed.set(one.attempt, one)
+  }
+  let used: Used | undefined
+  let talliedUpTo = 0
+  let count = 0
+  for (;;) {
+    const stored = journal.find("wait", keyOf(run, record, count + 1))
+    if (stored === undefined) break
+    count++
+    const read = decodeWait(stored)
+    // Another version's has its place all the same: what failed before it is made again.
+    if (Option.isNone(read)) continue
+    const wait = read.value
+    for (const one of wait.failed) failed.set(one.attempt, one)
+    waits.set(wait.behind, wait)
+    if (wait.used === undefined) continue
+    used = wait.used
+    talliedUpTo = wait.behind
+  }
+  const earlier = { failed, waits, used, talliedUpTo, count }
+  // The tool of a call by hand is known with its first attempt.
+  return path === undefined ? earlier : keepEarlier(record, earlier)
+}
+
+/** Whether the next attempt of a call has failed in an earlier life, and is not made again. */
+export const hasFailedBefore = (run: Run | undefined, call: Call): boolean =>
+  run?.journal !== undefined && earlierOf(run.journal, run, call).failed.has(call.record.attempts.count + 1)
+
+/** The wait behind the last attempt that an earlier life began, if it did. A short one, which was not recorded, is over. */
+export const waitBefore = (run: Run | undefined, call: Call): EarlierWait | undefined => {
+  if (run?.journal === undefined) return undefined
+  const { attempts: { count }, recovering: { lastFailureAt } } = call.record
+  const { failed, waits } = earlierOf(run.journal, run, call)
+  return waits.get(count) ?? (failed.has(count + 1) ? { at: lastFailureAt, until: 0 } : undefined)
+}
+
+/** A value that is JSON, and nothing else: a class instance is more than its fields. */
+const plain = (value: unknown): Option.Option<Schema.Json> => Option.filter(toJson(value), (json) => json === value)
+
+const encodeReason = (info: ToolInfo, reason: unknown): Effect.Effect<Option.Option<Schema.Json>, never, unknown> =>
+  info.failure === undefined
+    ? Effect.succeed(plain(reason))
+    : Effect.option(
+      Schema.encodeUnknownEffect(Schema.toCodecJson(info.failure))(reason) as Effect.Effect<Schema.Json, unknown>
+    )
+
+const decodeReason = (info: ToolInfo, reason: Schema.Json): Effect.Effect<unknown, unknown, unknown> =>
+  info.failure === undefined
+    ? Effect.succeed(reason)
+    : Schema.decodeUnknownEffect(Schema.toCodecJson(info.failure))(reason)
+
+const encodeFailed = (
+  info: ToolInfo,
+  { error, ...failed }: FailedBefore
+): Effect.Effect<ReadonlyArray<Failed>, never, unknown> => {
+  const { after, declared, reason, repeatable, underKey } = error as Partial<OutcomeUnknown>
+  const stored: Failed = {
+    ...failed,
+    error: error._tag as Failed["error"],
+    ...(declared === undefined ? undefined : { declared }),
+    ...(after === undefined ? undefined : { after: Duration.toMillis(after) }),
+    ...(underKey === undefined ? undefined : { underKey }),
+    ...(repeatable === undefined ? undefined : { repeatable })
+  }
+  if (!("reason" in error) || reason === undefined) return Effect.succeed([stored])
+  return Effect.map(
+    encodeReason(info, reason),
+    Option.match({ onNone: () => [], onSome: (reason) => [{ ...stored, reason }] })
+  )
+}
+
+/** Returns the attempts that failed since the last entry of the call, as the next entry stores them. */
+export const storedFailures = (record: CallRecord): Effect.Effect<ReadonlyArray<Failed>, never, unknown> => {
+  const noted = takeFailedNow(record)
+  return noted === undefined
+    ? Effect.succeed([])
+    : Effect.map(
+      Effect.forEach(noted, (failed) => encodeFailed(record.attempts.tool!, failed)),
+      (failed) => failed.flat()
+    )
+}
+
+/**
+ * Records a wait, and the attempts that failed before it. An attempt whose error is no JSON and has no schema is left out: it is
+ * made again where the process is killed in the wait.
+ */
+export const recordWait = (
+  run: Run,
+  journal: Journal,
+  call: Call,
+  at: number,
+  until: number
+): Effect.Effect<void, never, unknown> => {
+  const { record } = call
+  const ordinal = earlierOf(journal, run, call).count + startWait(record)
+  return Effect.flatMap(
+    storedFailures(record),
+    (failed) =>
+      journal.record("wait", keyOf(run, record, ordinal), {
+        tool: toolName(record),
+        behind: record.attempts.count,
+        at,
+        until,
+        failed,
+        ...(record.parent === undefined && run.counts.tally !== undefined ? { used: usedBy(run) } : undefined)
+      } as unknown as Schema.Json)
+  )
+}
+
+const errorOf = (fields: ReturnType<typeof errorFields>, failed: Failed, reason: unknown): AttemptError => {
+  const { after = 0, declared, repeatable, underKey } = failed
+  const said = declared === undefined ? undefined : { declared }
+  const mayRepeat = repeatable === undefined ? undefined : { repeatable }
+  switch (failed.error) {
+    case "ExecutionError":
+      return new ExecutionError({ ...fields, reason, ...said })
+    case "Timeout":
+      return new Timeout({ ...fields, after: Duration.millis(after), ...mayRepeat })
+    case "OutcomeUnknown":
+      return new OutcomeUnknown({
+        ...fields,
+        after: Duration.millis(after),
+        ...("reason" in failed ? { reason } : undefined),
+        ...said,
+        ...mayRepeat,
+        ...(underKey === undefined ? undefined : { underKey })
+      })
+  }
+}
+
+/**
+ * The next attempt of a call, where an earlier life made it and it failed: it fails as it did, and nothing is run, charged or told.
+ * Nothing where there is none. Comes back where the tool of today cannot read its error: it is made again.
+ */
+export const failedBefore = (
+  run: Run | undefined,
+  { attempt: { call }, info }: AttemptedCall
+): Effect.Effect<void, AttemptError, unknown> | undefined => {
+  const { record } = call
+  if (run?.journal === undefined || record.admission.continuation !== undefined) return undefined
+  const earlier = earlierOf(run.journal, run, call)
+  const failed = earlier.failed.get(record.attempts.count + 1)
+  if (failed === undefined) return undefined
+  const read = "reason" in failed ? decodeReason(info, failed.reason!) : Effect.undefined
+  return Effect.matchEffect(read, {
+    onFailure: () => Effect.sync(() => void earlier.failed.delete(failed.attempt)),
+    onSuccess: (reason) => {
+      const { used } = earlier
+      if (used !== undefined) countReplayed(run, used)
+      earlier.used = undefined
+      const isRetry = record.attempts.count > 0 && !record.recovering.isFix
+      const failure = fails(call, info, failed, reason)
+      if (failed.attempt > earlier.talliedUpTo && failed.executed) countAttempt(run, call, isRetry, failure)
+      return failure
+    }
+  })
+}
+
+/** Counts an attempt of a call that no tally counts, as a program or a tool has made it. */
+const countAttempt = (run: Run, call: Call, isRetry: boolean, failure: Exit.Exit<never, AttemptError>): void => {
+  const { record } = call
+  use(run, "toolCalls", 1)
+  if (isRetry) use(run, "retries", 1)
+  run.account.countReplayed({
+    used: { toolCalls: 1 },
+    retries: isRetry ? { [toolName(record)]: 1 } : {},
+    extended: {}
+  })
+  openEntry({ call, number: numberOf(record), run }).outcome = attemptOutcome(failure, record)
+}
+
+/** Writes an earlier attempt into the record of its call, as that attempt did. */
+const fails = (call: Call, info: ToolInfo, failed: Failed, reason: unknown): Exit.Exit<never, AttemptError> => {
+  const { record } = call
+  if (record.attempts.count > 0) noteRepetition(record, record.attempts.count + 1)
+  startAttempt(record)
+  const attempt = numberOf(record)
+  noteRequested(record, call)
+  useMarks(record)
+  replayOutcome(record, failed)
+  noteFailure(
+    record,
+    { attempt, error: failed.cause, ...("reason" in failed ? { reason } : undefined) },
+    failed.at
+  )
+  if (info.untrusted) noteRead(record, [info.name])
+  const error = stackless(() => errorOf({ ...errorFields(record), attempt }, failed, reason))
+  noteError(record, error)
+  if (record.recovering.repetitions !== undefined) noteExhausted(record, error)
+  return Exit.fail(error)
+}

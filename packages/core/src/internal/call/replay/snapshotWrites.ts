@@ -1,0 +1,86 @@
+/**
+ * Calls that had begun before a pause: when the call that they were made in is made again, those that were done answer what they
+ * answered, and are not done again.
+ */
+import { noteChange } from "../../run/state/counts.ts"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { CallBeforePause } from "../../approval/snapshot.ts"
+import { Outcome } from "../../idempotency/ledgerStore.ts"
+import type { Run } from "../../run/run.ts"
+import type { Call } from "../call.ts"
+import { isPassThrough, type PassThrough } from "../execute/passThrough.ts"
+import { recordStart } from "../execute/effects.ts"
+import type { AttemptError } from "../attemptError.ts"
+import { errorFields, identityOf } from "../callSubject.ts"
+import { rootOf } from "../children/outerCalls.ts"
+import { noteRequested, startAttempt } from "../record/attempts.ts"
+import { noteWithin } from "../record/children.ts"
+import { noteAnswer, noteEffects, noteError } from "../record/outcome.ts"
+import { type CallRecord, newRecord } from "../record/record.ts"
+import { noteMatched, setStartedBefore } from "../record/replay.ts"
+import type { ToolInfo } from "../tool/toolInfo.ts"
+import { refuse } from "../refusal.ts"
+import { replay } from "../ledger/storedOutcome.ts"
+
+/** Remembers what had begun within a call of an agent. What was done stands among what has begun, also before it is met again. */
+export const remember = (root: CallRecord, calls: ReadonlyArray<CallBeforePause>): void => {
+  setStartedBefore(root, calls)
+  for (const { identity, outcome } of calls) {
+    if (outcome === undefined) continue
+    const placeholder = identity === identityOf(root) ? root : newRecord(identity, { identity, parent: root })
+    noteEffects(placeholder, "yes")
+    if (placeholder !== root) noteWithin(root, placeholder)
+  }
+}
+
+/** Remembers that something was done within a call before its agent came to wait. */
+export const rememberPart = (record: CallRecord): void => {
+  const placeholder = newRecord(record.callId, { identity: record.identity, parent: record })
+  noteEffects(placeholder, "yes")
+  noteWithin(record, placeholder)
+}
+
+const decode = Schema.decodeUnknownOption(Outcome)
+
+/** What a call came to before the pause; nothing where today's schema cannot read it. */
+const endOf = (
+  record: CallRecord,
+  { success }: ToolInfo,
+  outcome: Schema.Json
+): Effect.Effect<Exit.Exit<unknown, unknown> | undefined, never, unknown> =>
+  Option.match(decode(outcome), {
+    onNone: () => Effect.undefined,
+    onSome: (outcome) =>
+      Effect.matchEager(replay(record, { ...errorFields(record), attempt: 1 }, success, outcome), {
+        onFailure: (error) => isPassThrough(error) ? Exit.fail(error) : undefined,
+        onSuccess: Exit.succeed
+      })
+  })
+
+/** Ends an attempt of a call that was done before the pause as the call did; nothing for other calls. */
+export const doneBefore = <A>(
+  info: ToolInfo,
+  call: Call,
+  run: Run | undefined
+): Effect.Effect<A, AttemptError | PassThrough, unknown> | undefined => {
+  const { record } = call
+  const root = rootOf(record)
+  const earlier = root.replay.callsBeforePause?.get(identityOf(record))
+  if (earlier?.call.outcome === undefined) return undefined
+  if (record.outcome.executed) return refuse(call, run)
+  return Effect.flatMapEager(endOf(record, info, earlier.call.outcome), (exit) => {
+    if (record.outcome.executed) return refuse(call, run)
+    noteMatched(root, earlier.call)
+    noteChange(run)
+    noteRequested(record, call)
+    startAttempt(record)
+    recordStart(run, record, exit === undefined ? "unknown" : "yes", () => 0)
+    if (exit === undefined) return refuse(call, run)
+    if (Exit.isSuccess(exit)) noteAnswer(record, exit)
+    else noteError(record, Option.getOrUndefined(Exit.findErrorOption(exit)))
+    return refuse(call, run)
+  })
+}

@@ -1,0 +1,94 @@
+/** The service that keeps conversations. */
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type { ConversationError, ThreadBusy, ThreadNotFound, VersionConflict } from "./conversationErrors.ts"
+import type { Entry, Event, Thread } from "./thread.ts"
+
+/** Names a thread. There is no way to a thread that does not name its owner. */
+export interface ThreadKey {
+  /** Who the thread belongs to: take it from your authentication, never from what a page sends. */
+  readonly owner: string
+  readonly thread: string
+}
+
+/** Which threads are listed. */
+export interface ListOptions {
+  readonly owner: string
+  /** Only threads whose title, or whose messages, hold this text; capitals do not matter. */
+  readonly search?: string | undefined
+  /** Default: 50; 200 at most. */
+  readonly limit?: number | undefined
+  /** `next` of the page before. */
+  readonly after?: string | undefined
+}
+
+/** Some threads of an owner, those that were updated last first. */
+export interface ThreadList {
+  readonly threads: ReadonlyArray<Thread>
+  /** Where the next page begins; left out on the last one. */
+  readonly next?: string
+}
+
+/** A thread with its entries. */
+export interface ThreadContent {
+  readonly thread: Thread
+  readonly entries: ReadonlyArray<Entry>
+  /** The snapshot of the run that waits, if one does: see `Approval`. It must not leave the server. */
+  readonly snapshot?: Schema.Json
+  /** The claim of the run that has the thread, with the end of its lease in milliseconds since the epoch. */
+  readonly claim?: { readonly id: string; readonly until: number }
+}
+
+/** What is appended, all of it or nothing. */
+export interface AppendOptions extends ThreadKey {
+  readonly events: ReadonlyArray<Event>
+  readonly runId?: string | undefined
+  /** The version that the thread must have. Left out: whatever it has. */
+  readonly version?: number | undefined
+  /** Holds the thread for a run: fails with `ThreadBusy` while another one holds it. */
+  readonly claim?: { readonly id: string; readonly lease: Duration.Duration } | undefined
+  /** Appends only while this claim has the thread, also behind its lease if no other run took it: else fails with `ThreadBusy`. */
+  readonly holds?: string | undefined
+  /** Releases the thread if this claim has it. With `claim`, that one replaces it. */
+  readonly release?: string | undefined
+  /** The snapshot of a run that waits; `null`: none waits any more. Left out: as before. */
+  readonly snapshot?: Schema.Json | undefined
+}
+
+/** Keeps conversations: threads and their entries, by owner. */
+export class Conversations extends Context.Service<Conversations, {
+  /** Makes a thread, unless the owner has one of this id: then that is answered, as it is. */
+  readonly create: (options: ThreadKey & { readonly title?: string | undefined }) => Effect.Effect<
+    Thread,
+    ConversationError
+  >
+  readonly list: (options: ListOptions) => Effect.Effect<ThreadList, ConversationError>
+  /** A thread with its entries, or with those behind a position. */
+  readonly read: (options: ThreadKey & { readonly after?: number | undefined }) => Effect.Effect<
+    ThreadContent,
+    ThreadNotFound | ConversationError
+  >
+  readonly rename: (options: ThreadKey & { readonly title: string }) => Effect.Effect<
+    Thread,
+    ThreadNotFound | ConversationError
+  >
+  /** Deletes a thread with all its entries. */
+  readonly delete: (key: ThreadKey) => Effect.Effect<void, ThreadNotFound | ConversationError>
+  /** Appends to a thread, and answers what it is then. */
+  readonly append: (options: AppendOptions) => Effect.Effect<
+    Thread,
+    ThreadNotFound | VersionConflict | ThreadBusy | ConversationError
+  >
+  /**
+   * Deletes some threads that were not changed for so many milliseconds, with all that is of them, whoever they belong to; answers
+   * how many: 0 when there are none left. A thread that a run holds stays.
+   */
+  readonly purge: (olderThanMillis: number) => Effect.Effect<number, ConversationError>
+  /** Holds a thread for longer; answers whether the claim still holds it. */
+  readonly renew: (key: ThreadKey, claim: { readonly id: string; readonly lease: Duration.Duration }) => Effect.Effect<
+    boolean,
+    ConversationError
+  >
+}>()("@recourse/core/Conversation") {}

@@ -1,0 +1,196 @@
+/** What of a thread the model reads, and what people are shown. */
+import * as Prompt from "effect/ai/Prompt"
+import type * as Schema from "effect/Schema"
+import { withoutCalls, withTaintOf } from "../history/keptCalls.ts"
+import { decodePrompt, encodePrompt } from "../foundation/json/promptJson.ts"
+import { freeId, type Mending, renamed } from "../history/mendHistory.ts"
+import { messagesOfCall, openCalls } from "./pendingCalls.ts"
+import type { Audience, Entry, Event } from "./thread.ts"
+
+interface EncodedPrompt {
+  readonly content: ReadonlyArray<Schema.Json>
+}
+
+const messagesOf = (content: ReadonlyArray<Schema.Json>): ReadonlyArray<Prompt.Message> =>
+  decodePrompt({ content }).content
+
+/** The JSON of messages, one by one. */
+export const encodeMessages = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<Schema.Json> =>
+  (encodePrompt(Prompt.fromMessages(messages)) as unknown as EncodedPrompt).content
+
+/**
+ * Messages as what is appended to a thread.
+ *
+ * **Example** (A note that only people read)
+ *
+ * ```ts
+ * import { Prompt } from "effect/ai"
+ * import { Conversation } from "@recourse/core"
+ *
+ * const note = Prompt.make("A colleague takes over.").content
+ * Conversation.said(note, "people").map(({ audience }) => audience) // => ["people"]
+ * ```
+ */
+export const said = (
+  messages: ReadonlyArray<Prompt.Message>,
+  audience: Audience = "everyone"
+): ReadonlyArray<Extract<Event, { readonly _tag: "Said" }>> =>
+  encodeMessages(messages).map((message) => ({ _tag: "Said", audience, message }))
+
+/** A message of what the model reads, and the position of the entry that it is of. */
+interface Placed {
+  readonly position: number
+  readonly message: Prompt.Message
+}
+
+const promptOf = (placed: ReadonlyArray<Placed>): Prompt.Prompt =>
+  Prompt.fromMessages(placed.map(({ message }) => message))
+
+/** The messages before a change, put in their places again: what is left of each stands where it stood. */
+const replace = (placed: Array<Placed>, left: Prompt.Prompt): Array<Placed> => {
+  const positions = new Map(placed.map(({ message, position }) => [message, position]))
+  let last = 0
+  return left.content.map((message) => ({ message, position: last = positions.get(message) ?? last }))
+}
+
+const userMessageOf = ({ event }: Entry): string | undefined =>
+  event._tag === "Said" && (event.message as { readonly role?: unknown } | null)?.role === "user"
+    ? JSON.stringify(event.message)
+    : undefined
+
+const isWrite = ({ event: { _tag } }: Entry): boolean => _tag === "WriteStarted" || _tag === "WriteEnded"
+
+/** The entry before a message, without the writes of the same run. */
+const entryBefore = (entries: ReadonlyArray<Entry>, n: number, runId: string): Entry | undefined => {
+  let before = n - 1
+  while (before >= 0 && entries[before]!.runId === runId && isWrite(entries[before]!)) before--
+  return entries[before]
+}
+
+/** Without messages that a user sends again for the same run: the run did not start the first time, or its process died. */
+const saidOnce = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
+  entries.filter((entry, n) => {
+    const message = entry.runId === undefined ? undefined : userMessageOf(entry)
+    if (message === undefined) return true
+    const before = entryBefore(entries, n, entry.runId!)
+    return before === undefined || before.runId !== entry.runId || message !== userMessageOf(before)
+  })
+
+/** Gives each call an id of its own: of two calls with one id, a forgotten one would take the other with it. */
+class CallIds {
+  readonly repaired: Array<Mending> = []
+  private readonly ids = new Set<string>()
+  /** The ids that the calls of the last message with an id have now; the results take them in order. */
+  private readonly current = new Map<string, Array<string>>()
+
+  /** The id of the last call that was said under an id. */
+  readonly last = (id: string): string => this.current.get(id)?.at(-1) ?? id
+
+  private readonly call = (part: Prompt.AssistantMessagePart, earlier: Set<string>): Prompt.AssistantMessagePart => {
+    if (part.type !== "tool-call" || part.providerExecuted) return part
+    const id = freeId(this.ids, part.id)
+    this.ids.add(id)
+    this.current.set(part.id, earlier.has(part.id) ? [...this.current.get(part.id)!, id] : [id])
+    earlier.add(part.id)
+    if (id === part.id) return part
+    this.repaired.push({ problem: "repeated_id", callId: id, tool: part.name })
+    return renamed(part, id)
+  }
+
+  private readonly result = (part: Prompt.ToolMessagePart): Prompt.ToolMessagePart => {
+    if (part.type !== "tool-result") return part
+    const ids = this.current.get(part.id) ?? [part.id]
+    const id = ids.length > 1 ? ids.shift()! : ids[0]!
+    return id === part.id ? part : renamed(part, id)
+  }
+
+  readonly of = (message: Prompt.Message): Prompt.Message => {
+    if (message.role !== "assistant" && message.role !== "tool") return message
+    const earlier = new Set<string>()
+    const content = message.role === "assistant"
+      ? message.content.map((part) => this.call(part, earlier))
+      : message.content.map(this.result)
+    return content.every((part, n) => part === message.content[n]) ? message : { ...message, content } as Prompt.Message
+  }
+}
+
+/** What the model reads of a thread, and the ids that were given anew. */
+export const readThread = (
+  entries: ReadonlyArray<Entry>
+): { readonly prompt: Prompt.Prompt; readonly repaired: ReadonlyArray<Mending> } => {
+  let placed: Array<Placed> = []
+  const ids = new CallIds()
+  const open = new Map(openCalls(entries).map((call) => [call.position, call]))
+  const add = (position: number, messages: ReadonlyArray<Prompt.Message>) => {
+    for (const message of messages) placed.push({ position, message: ids.of(message) })
+  }
+  for (const { event, position } of saidOnce(entries)) {
+    switch (event._tag) {
+      case "Said":
+        if (event.audience !== "people") add(position, messagesOf([event.message]))
+        break
+      case "WriteStarted": {
+        const call = open.get(position)
+        if (call !== undefined) add(position, messagesOfCall(call))
+        break
+      }
+      case "CallsForgotten":
+        placed = replace(placed, withoutCalls(promptOf(placed), new Set(event.calls.map(ids.last))))
+        break
+      case "Replaced": {
+        const by = messagesOf(event.by).map((message) => ({ position: event.through, message }))
+        const behind = placed.filter(({ position }) => position > event.through)
+        placed = replace([...by, ...behind], withTaintOf(promptOf(placed), promptOf([...by, ...behind])))
+      }
+    }
+  }
+  return { prompt: promptOf(placed), repaired: ids.repaired }
+}
+
+/**
+ * What the model reads of a thread: also the writes of turns that did not end, each with its result, or with the failure `outcome_unknown`. It is
+ * not mended but for ids that two calls have: an agent mends what its `prompt` gives.
+ *
+ * Throws for entries that hold no messages: only what a store has answered is read.
+ */
+export const sent = (entries: ReadonlyArray<Entry>): Prompt.Prompt => readThread(entries).prompt
+
+/** A message that people are shown. */
+export interface ShownMessage {
+  readonly position: number
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly runId?: string
+  readonly message: Exclude<Prompt.Message, Prompt.SystemMessage>
+}
+
+/**
+ * What people are shown of a thread: all that was said, but for system messages and what is for the model alone. Of a turn that has not ended, the
+ * writes that have started; such a call has no result while its run may be at work.
+ */
+export const shown = (entries: ReadonlyArray<Entry>): ReadonlyArray<ShownMessage> => {
+  const open = new Map(
+    openCalls(entries).flatMap((call) => [
+      [call.position, call.message] as const,
+      ...(call.result === undefined ? [] : [[call.result.position, call.result.message] as const])
+    ])
+  )
+  return saidOnce(entries).flatMap(({ at, event, position, runId }) => {
+    const message = event._tag === "Said" && event.audience !== "model" ? event.message : open.get(position)
+    return message === undefined ? [] : messagesOf([message]).flatMap((message) =>
+      message.role === "system"
+        ? []
+        : [{ position, at, ...(runId === undefined ? undefined : { runId }), message }]
+    )
+  })
+}
+
+/** The text of a message that a search finds: what people and models have said, not what tools have. */
+export const searchText = (event: Event): string => {
+  if (event._tag !== "Said" || event.audience === "model") return ""
+  return messagesOf([event.message]).flatMap((message) =>
+    message.role !== "user" && message.role !== "assistant" ?
+      [] :
+      message.content.flatMap((part) => part.type === "text" ? [part.text] : [])
+  ).join("\n").toLowerCase()
+}

@@ -1,0 +1,166 @@
+/** Which calls of a conversation are kept: a call goes with its result, and with what cannot stand without it. */
+import * as Predicate from "effect/Predicate"
+import * as Prompt from "effect/ai/Prompt"
+import { taint, taintedBy } from "../../Quarantine.ts"
+import { compensatedMarks } from "../projection/compensatedMark.ts"
+
+/** A part of a prompt, by the number of its message and its own. */
+type Place = readonly [message: number, part: number]
+
+/** Which calls are kept: by their results, and whether calls without results, and results without calls, are kept too. */
+interface Keeping {
+  readonly keeps: (result: Prompt.ToolResultPart) => boolean
+  readonly halves: boolean
+}
+
+/** The places of the calls that are kept, of their results, and of their approvals. */
+const places = (
+  messages: ReadonlyArray<Prompt.Message>,
+  { halves, keeps }: Keeping
+): ReadonlyArray<ReadonlySet<number>> => {
+  const kept = messages.map(() => new Set<number>())
+  const open = new Map<string, Array<Place>>()
+  const approvals = new Map<string, Array<Place>>()
+  for (const [m, message] of messages.entries()) {
+    if (message.role !== "assistant" && message.role !== "tool") continue
+    for (const [p, part] of message.content.entries()) {
+      if (part.type === "tool-call") {
+        open.set(part.id, [[m, p]])
+      } else if (part.type === "tool-approval-request") {
+        const call = open.get(part.toolCallId)
+        call?.push([m, p])
+        if (call !== undefined) approvals.set(part.approvalId, call)
+      } else if (part.type === "tool-approval-response") {
+        approvals.get(part.approvalId)?.push([m, p])
+      } else if (part.type === "tool-result") {
+        const call = open.get(part.id)
+        open.delete(part.id)
+        if (call === undefined ? !halves : !keeps(part)) continue
+        for (const [message, part] of [...call ?? [], [m, p] as const]) kept[message]!.add(part)
+      }
+    }
+  }
+  if (halves) { for (const call of open.values()) for (const [message, part] of call) kept[message]!.add(part) }
+  return kept
+}
+
+const isOfCall = (part: Prompt.AssistantMessagePart | Prompt.ToolMessagePart): boolean =>
+  part.type === "tool-call" || part.type === "tool-result" || part.type === "tool-approval-request" ||
+  part.type === "tool-approval-response"
+
+const isBlank = (part: Prompt.AssistantMessagePart): boolean => part.type === "text" && part.text.trim() === ""
+
+/** What is left of an answer that lost calls. Reasoning goes with what it led to, if nothing of that is left. */
+const remaining = (
+  parts: ReadonlyArray<Prompt.AssistantMessagePart>,
+  kept: ReadonlySet<number>
+): ReadonlyArray<Prompt.AssistantMessagePart> => {
+  const left: Array<Prompt.AssistantMessagePart> = []
+  let thoughts: Array<Prompt.ReasoningPart> = []
+  for (const [p, part] of parts.entries()) {
+    if (part.type === "reasoning") {
+      if (parts[p - 1]?.type !== "reasoning") thoughts = []
+      thoughts.push(part)
+    } else if (isOfCall(part) ? kept.has(p) : !isBlank(part)) {
+      left.push(...thoughts, part)
+      thoughts = []
+    }
+  }
+  return left
+}
+
+/** A message without the calls and results that are not kept; `undefined` if nothing is left of it. */
+const pruned = (message: Prompt.Message, kept: ReadonlySet<number>): Prompt.Message | undefined => {
+  if (message.role !== "assistant" && message.role !== "tool") return message
+  const { content, role } = message
+  if (content.every((part, p) => !isOfCall(part) || kept.has(p))) return message
+  if (role === "tool") {
+    const results = content.filter((_, p) => kept.has(p))
+    return results.length === 0 ? undefined : Prompt.toolMessage({ content: results, options: message.options })
+  }
+  const left = remaining(content, kept)
+  return left.length === 0 ? undefined : Prompt.assistantMessage({ content: left, options: message.options })
+}
+
+/** A conversation whose calls are those that are kept. The mark of what goes moves to the last message. */
+const keepCalls = (prompt: Prompt.Prompt, keeping: Keeping): Prompt.Prompt => {
+  const kept = places(prompt.content, keeping)
+  const messages: Array<Prompt.Message> = []
+  let isGap = false
+  for (const [m, message] of prompt.content.entries()) {
+    const left = pruned(message, kept[m]!)
+    const last = messages.at(-1)
+    if (left !== undefined && isGap && left.role === "assistant" && last?.role === "assistant") {
+      messages[messages.length - 1] = Prompt.assistantMessage({
+        content: [...last.content, ...left.content],
+        options: { ...last.options, ...left.options }
+      })
+    } else if (left !== undefined) messages.push(left)
+    isGap = left === undefined
+  }
+  return withTaintOf(prompt, Prompt.fromMessages(messages))
+}
+
+/** What is left of a conversation, with the marks of what went on its last message. */
+export const withTaintOf = (before: Prompt.Prompt, left: Prompt.Prompt): Prompt.Prompt => {
+  const marked = taintedBy(left)
+  return taint(left, taintedBy(before).filter((tool) => !marked.includes(tool)))
+}
+
+/**
+ * A conversation without the tool calls that failed: each goes with its result, so that the next turn of a chat starts from
+ * what is known, and no model learns from calls that did not work.
+ *
+ * What is left is well formed: each call has exactly one result and each result its call, in the order they had. So calls
+ * without a result go too. Calls that succeeded stay, also beside one that failed; so does what was said beside it. Reasoning
+ * goes if everything that it led to went, as providers refuse it alone; a message that holds nothing more goes; answers that
+ * stood on both sides of what went become one. Calls that the provider executed are calls like others. Messages of users and
+ * of the system are not touched.
+ *
+ * A failure may say that something was done all the same (`outcome_unknown`, `partial_success`): it goes too. Let the
+ * conversation hear of it in another way, or keep it whole.
+ *
+ * A tainted conversation stays tainted (`Quarantine.taintedBy`): the mark of what goes moves to the last message.
+ *
+ * **Example** (One of two calls failed)
+ *
+ * ```ts
+ * import { Prompt } from "effect/ai"
+ * import { History } from "@recourse/core"
+ *
+ * const call = (id: string) => Prompt.toolCallPart({ id, name: "find", params: {}, providerExecuted: false })
+ * const result = (id: string, isFailure: boolean) =>
+ *   Prompt.toolResultPart({ id, name: "find", isFailure, result: "…", providerExecuted: false })
+ *
+ * const history = History.withoutFailedCalls(Prompt.fromMessages([
+ *   Prompt.userMessage({ content: [Prompt.textPart({ text: "Where are they?" })] }),
+ *   Prompt.assistantMessage({ content: [call("c1"), call("c2")] }),
+ *   Prompt.toolMessage({ content: [result("c1", true), result("c2", false)] }),
+ *   Prompt.assistantMessage({ content: [call("c3")] }),
+ *   Prompt.toolMessage({ content: [result("c3", true)] }),
+ *   Prompt.assistantMessage({ content: [Prompt.textPart({ text: "I found one." })] })
+ * ]))
+ *
+ * history.content.map(({ role }) => role) // => ["user", "assistant", "tool", "assistant"]
+ * history.content.flatMap(({ content }) => typeof content === "string" ? [] : content.map((part) => "id" in part ? part.id : part.type))
+ * // => ["text", "c2", "c2", "text"]
+ * ```
+ */
+export const withoutFailedCalls = (prompt: Prompt.Prompt): Prompt.Prompt =>
+  keepCalls(prompt, { keeps: ({ isFailure }) => !isFailure, halves: false })
+
+/** A conversation without the calls of some ids, and all else as in {@link withoutFailedCalls}. Halves of other calls stay. */
+export const withoutCalls = (prompt: Prompt.Prompt, ids: ReadonlySet<string>): Prompt.Prompt =>
+  ids.size === 0 ? prompt : keepCalls(prompt, { keeps: ({ id }) => !ids.has(id), halves: true })
+
+/** The results in messages, those of a provider's own tools included. */
+export const resultsIn = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<Prompt.ToolResultPart> =>
+  messages.flatMap((message) =>
+    message.role !== "tool" && message.role !== "assistant" ?
+      [] :
+      message.content.filter((part) => part.type === "tool-result")
+  )
+
+/** Whether a result says that what its call has done is undone, or may be. */
+export const isMarkedCompensated = ({ result }: Prompt.ToolResultPart): boolean =>
+  compensatedMarks.some((mark) => Predicate.hasProperty(result, mark))

@@ -1,0 +1,25 @@
+/** The ledger's service key, apart from its stores: an agent loads neither HTTP nor SQL. */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { ClaimKey, Reopen } from "./claims.ts"
+import type { Intent, LedgerError } from "./ledgerStore.ts"
+
+/** The ledger of idempotent calls. Made of a store by one of the layers. */
+export class IdempotencyLedger extends Context.Service<IdempotencyLedger, {
+  /** Asks to run: records the intent, or tells what is known of the key. Waits for a call that has the key and runs. */
+  readonly claim: ClaimKey
+  /** Forgets what a call has done, as it is undone: its key is free again, unless another call has it. */
+  readonly forget: (intent: Intent) => Effect.Effect<void, LedgerError>
+  /** Takes the outcome of a write away while it is compensated. Left out by a ledger that cannot. */
+  readonly reopen?: Reopen | undefined
+  /** Whether its entries outlive the process. Default: `false`. */
+  readonly isPersistent?: boolean | undefined
+  /** Deletes what has expired, and answers how much that was. */
+  readonly purge: Effect.Effect<number, LedgerError>
+}>()("@recourse/core/IdempotencyLedger") {}
+
+/** Whose keys a ledger has: entries of one namespace are unknown in every other. None: one ledger, one namespace. */
+export const LedgerNamespace: Context.Reference<string | undefined> = Context.Reference<string | undefined>(
+  "@recourse/core/IdempotencyLedger/Namespace",
+  { defaultValue: () => undefined }
+)

@@ -1,0 +1,86 @@
+/** Calls of one answer, within an agent's run: what they share, and whether the run waits for some of them. */
+import * as Effect from "effect/Effect"
+import { before } from "../foundation/effect/sequence.ts"
+import { callLog, type RoundContext } from "../round/roundContext.ts"
+import { runAll } from "../round/round.ts"
+import type { Resumed } from "../round/roundCalls.ts"
+import type { CallResult, RequestedCall } from "../run/callResult.ts"
+import { Pause } from "./pause.ts"
+import type { Conversation } from "./program.ts"
+import type { ToolSet } from "./tools/toolSet.ts"
+
+/** What the calls of a run share. */
+export const callsOf = (
+  { canPause, program, run, session, shown, within }: Conversation,
+  tools: ToolSet
+): RoundContext => {
+  session.tools = tools.byName
+  const { approvalTimeToLive, concurrency, policies, quarantine, repeatedCalls, repeatedFailures } = program
+  return {
+    run,
+    session,
+    shown,
+    tools: tools.byName,
+    told: undefined,
+    offered: tools.names,
+    gate: {
+      policies: (taintedBy) => taintedBy.length === 0 ? policies : [quarantine(canPause), ...policies],
+      runId: run.id,
+      path: run.path,
+      canKeep: canPause,
+      taintedBy: () => run.reading.taintedBy,
+      messages: () => session.transcript.snapshot().content,
+      log: callLog(run)
+    },
+    within,
+    records: new Map(),
+    readWithin: undefined,
+    approvalTimeToLive,
+    concurrency,
+    repeatedCalls,
+    repeatedFailures
+  }
+}
+
+/**
+ * Begins the calls of an answer: the effect runs them, once. Answers their results, or how the run ends if some of them wait. `note`
+ * writes them into the transcript: from that step on each of them has a result, however the run ends.
+ */
+export const runCalls = (
+  { run, session, transcript }: Conversation,
+  calls: RoundContext,
+  raws: ReadonlyArray<RequestedCall>,
+  note: () => void,
+  resumed?: Resumed
+): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> =>
+  // An interruption that comes with the first step takes effect behind it.
+  Effect.uninterruptibleMask((restore) =>
+    Effect.suspend(() => {
+      note()
+      const asked = transcript.length
+      return Effect.flatMap(
+        runAll(calls, raws, resumed, restore),
+        (outcome): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> => {
+          const { waiting } = outcome
+          return waiting.length > 0
+            ? Effect.succeed(
+              new Pause(
+                waiting.flatMap(({ pending }) => pending),
+                () =>
+                  session.checkpoint(run, {
+                    transcript: transcript.snapshot(asked),
+                    calls: raws,
+                    results: outcome.results,
+                    waiting
+                  }),
+                () => ({ tools: [...calls.tools.values()].map(({ tool }) => tool) })
+              )
+            )
+            : before(
+              run.account.round(outcome.allFailed),
+              () => before(run.account.require("allFailureRounds"), () => Effect.succeed(outcome.results))
+            )
+        }
+      )
+    })
+  )

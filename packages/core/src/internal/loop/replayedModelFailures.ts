@@ -1,0 +1,75 @@
+/** Earlier failures of a model turn: those that stand in the journal of the run, each with the wait behind it. */
+import * as AiError from "effect/ai/AiError"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Journal } from "../../Journal.ts"
+import { atFirstUse } from "../foundation/lazyValue.ts"
+import type { ModelFailure } from "../model/modelDecision.ts"
+import { countReplayed, Used } from "../run/tally.ts"
+import { failureKey } from "../path/entryKeys.ts"
+import type { Run } from "../run/run.ts"
+
+const codec = atFirstUse(() => {
+  const Wait = Schema.toCodecJson(Schema.Struct({
+    error: AiError.AiError,
+    at: Schema.Number,
+    until: Schema.Number,
+    /** Whether a listener has received a part of the answer. */
+    isHeard: Schema.Boolean,
+    /** Usage of the turn at that time. */
+    used: Used
+  }))
+  return { decode: Schema.decodeUnknownOption(Wait), encode: Schema.encodeUnknownEffect(Wait) }
+})
+
+/** A failure that an earlier life met. */
+export interface EarlierFailure extends ModelFailure {
+  readonly until: number
+  readonly isHeard: boolean
+}
+
+/** What the journal has of the failures of a turn. */
+export interface FailuresBefore {
+  readonly failures: Array<EarlierFailure>
+  /** How many places are taken. */
+  places: number
+}
+
+/**
+ * The failures of a turn in earlier lives, counted as they were then. One that cannot be read, as another version has recorded it, is
+ * met again, and has its place all the same.
+ */
+export const failuresBefore = (journal: Journal, run: Run, turn: number): FailuresBefore => {
+  const failures: Array<EarlierFailure> = []
+  let used: Used | undefined
+  let places = 0
+  for (;;) {
+    const stored = journal.find("wait", failureKey(run.start.place, turn, places + 1))
+    if (stored === undefined) break
+    places++
+    const read = codec().decode(stored)
+    if (Option.isNone(read)) continue
+    failures.push(read.value)
+    used = read.value.used
+  }
+  if (used !== undefined) countReplayed(run, used)
+  return { failures, places }
+}
+
+/** Records a failure of a turn, and when the wait behind it ends. */
+export const recordFailure = (
+  journal: Journal,
+  run: Run,
+  turn: number,
+  before: FailuresBefore,
+  failure: EarlierFailure & { readonly used: Used }
+): Effect.Effect<void> =>
+  Effect.flatMap(
+    Effect.option(codec().encode(failure)),
+    Option.match({
+      // It is met again, where the process is killed in the wait.
+      onNone: () => Effect.void,
+      onSome: (json) => journal.record("wait", failureKey(run.start.place, turn, ++before.places), json as Schema.Json)
+    })
+  )

@@ -1,0 +1,74 @@
+/** Given call: a run without a model, which is given one call and answers with its result. */
+import * as Effect from "effect/Effect"
+import type * as Prompt from "effect/ai/Prompt"
+import * as Response from "effect/ai/Response"
+import type { RoundContext } from "../round/roundContext.ts"
+import type { Envelope } from "../../Quarantine.ts"
+import type { CallResult } from "../run/callResult.ts"
+import { withUniqueIds } from "./callIds.ts"
+import { runCalls } from "./answerCalls.ts"
+import { Pause } from "./pause.ts"
+import type { Conversation } from "./program.ts"
+
+/** A call of a tool that does not come from a model of the agent. */
+export interface GivenCall {
+  readonly id: string
+  /** The tool's name. */
+  readonly name: string
+  /** The arguments as they came: the text of a JSON object, or the object. Not checked yet. */
+  readonly arguments: unknown
+}
+
+/** The result of a call that was given, as a model would be given it. */
+export interface CallAnswer {
+  readonly id: string
+  readonly name: string
+  readonly isFailure: boolean
+  /** What a model would read: the result as JSON, a `ToolFailure`, an envelope around untrusted text, the beginning of a long result. */
+  readonly result: unknown
+  /** What a model would read in place of `result`, where the tool has a form of its own for it. */
+  readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
+  /**
+   * The whole result as JSON of the tool's `success` schema, for programs: without an envelope, a mark or a limit. Missing of a
+   * failure, and of a task that goes on.
+   */
+  readonly structured?: unknown
+  /** Where the result came from, if not from the tool. */
+  readonly degraded?: CallResult["degraded"]
+  /** The untrusted tools whose words the result may hold. */
+  readonly untrusted: ReadonlyArray<string>
+}
+
+/** The answer of a run whose one call has ended. */
+export const answerOf = ([result]: ReadonlyArray<CallResult>): CallAnswer => {
+  const { call: { id, name }, degraded, encoded, isFailure, modelOutput, pendingOf, taints = [], whole } = result!
+  const marked = whole ?? encoded
+  const wrapped = degraded === undefined ? marked : (marked as { readonly result: unknown }).result
+  return {
+    id,
+    name,
+    isFailure,
+    result: encoded,
+    modelOutput,
+    untrusted: taints,
+    ...(degraded === undefined ? undefined : { degraded }),
+    ...(isFailure || pendingOf !== undefined
+      ? undefined
+      : { structured: taints.length === 0 ? wrapped : (wrapped as Envelope).content })
+  }
+}
+
+/** Runs a call that was given. */
+export const answerCall = (
+  state: Conversation,
+  calls: RoundContext,
+  { arguments: params, id, name }: GivenCall
+): Effect.Effect<Pause | CallAnswer, unknown, unknown> =>
+  Effect.suspend(() => {
+    const { session, transcript } = state
+    const part = Response.makePart("tool-call", { id, name, params, providerExecuted: false })
+    const { calls: raws, content } = withUniqueIds([part], session.callIds)
+    session.begun = true
+    const ran = runCalls(state, calls, raws, () => transcript.assistant(content))
+    return Effect.map(ran, (ran) => ran instanceof Pause ? ran : answerOf(ran))
+  })

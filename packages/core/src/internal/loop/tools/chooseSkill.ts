@@ -1,0 +1,73 @@
+/** Skill choice: the only skill, the one that the program names, or the one that the model chooses. */
+import * as Prompt from "effect/ai/Prompt"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { SkillNotChosen } from "../../../AgentError.ts"
+import { objectCodec } from "../../model/answerRecord.ts"
+import { isSubstitute, type RespondWith } from "../../model/modelDecision.ts"
+import { askObject } from "../../model/callModel.ts"
+import type { Conversation, ProgramSkill } from "../program.ts"
+import type { InputText } from "../inputText.ts"
+import { emit } from "../../run/run.ts"
+import { turn } from "../turn.ts"
+
+const Choice = Schema.Struct({ skills: Schema.Array(Schema.String) })
+const choiceCodec = objectCodec(Choice)
+
+const chooseByModel = (
+  state: Conversation,
+  input: string
+): Effect.Effect<ProgramSkill | RespondWith<unknown>, unknown, unknown> => {
+  const { name, skills } = state.program
+  const prompt = Prompt.make([
+    {
+      role: "system",
+      content: [
+        "Choose the one skill that fits the request. The skills are:",
+        ...skills.map(({ skill }) => `- ${skill.name}: ${skill.description}`)
+      ].join("\n")
+    },
+    { role: "user", content: [{ type: "text", text: input }] }
+  ])
+  return Effect.flatMap(
+    turn(state, choiceCodec, (events) => askObject(events, prompt, `${name}_skill`, Choice)),
+    (answer): Effect.Effect<ProgramSkill | RespondWith<unknown>, SkillNotChosen> =>
+      isSubstitute(answer)
+        ? Effect.succeed(answer)
+        : pick(state, Result.match(answer.value, { onFailure: () => [], onSuccess: ({ skills }) => skills }))
+  )
+}
+
+const pick = (state: Conversation, chosen: ReadonlyArray<string>): Effect.Effect<ProgramSkill, SkillNotChosen> => {
+  const { name: agent, skills } = state.program
+  const available = skills.map(({ skill }) => skill.name)
+  const found = skills.find(({ skill }) => skill.name === chosen[0])
+  if (found === undefined || chosen.length > 1) {
+    const reason = chosen.length === 0 ? "none" : chosen.length > 1 ? "ambiguous" : "unknown"
+    return Effect.fail(new SkillNotChosen({ agent, reason, chosen, available }))
+  }
+  return Effect.as(emit(state.run, () => ({ _tag: "SkillChosen", skill: found.skill.name })), found)
+}
+
+/** Chooses; nothing where there are no skills. */
+export const choose = (
+  state: Conversation,
+  input: unknown,
+  text: InputText
+): Effect.Effect<ProgramSkill | RespondWith<unknown> | undefined, unknown, unknown> => {
+  const { chooseSkill, skills } = state.program
+  if (chooseSkill !== undefined) {
+    return Effect.suspend(() => {
+      const chosen = chooseSkill(input)
+      return Effect.flatMap(
+        Effect.isEffect(chosen) ? chosen : Effect.succeed(chosen),
+        (name) => pick(state, [name])
+      )
+    })
+  }
+  if (skills.length === 0) return Effect.undefined
+  return skills.length === 1
+    ? pick(state, [skills[0]!.skill.name])
+    : chooseByModel(state, text())
+}

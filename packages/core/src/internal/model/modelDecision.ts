@@ -1,0 +1,204 @@
+/** Decisions about a failed model call: Retry, RespondWith, Rethrow. */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Pull from "effect/Pull"
+import * as Schedule from "effect/Schedule"
+import type * as AiError from "effect/ai/AiError"
+import { backOff, checkTimes } from "../foundation/backOff.ts"
+import { noteRetried } from "../foundation/effect/retriedFailures.ts"
+
+/** The error goes on as it is. The default. */
+export interface Rethrow {
+  readonly _tag: "Rethrow"
+}
+
+/** An answer takes the model's place and ends the run; the transcript marks it as synthetic. */
+export interface RespondWith<out O> {
+  readonly _tag: "RespondWith"
+  readonly output: O
+}
+
+/** The model is called again. */
+export interface Retry {
+  readonly _tag: "Retry"
+  readonly times: number
+  readonly schedule: Schedule.Schedule<unknown, AiError.AiError>
+  readonly maxRetryAfter: Duration.Duration
+  /** Whether an answer of which listeners have heard a part is begun again. */
+  readonly restart: boolean
+  /** Whether an error is retried that a layer below has retried. */
+  readonly evenIfRetried: boolean
+}
+
+/** What to do about a failed model call. */
+export type Decision<O> = Rethrow | RespondWith<O> | Retry
+
+/** @internal Whether the program answers in the model's place. */
+export const isSubstitute = <A extends object>(answer: A | RespondWith<unknown>): answer is RespondWith<unknown> =>
+  "_tag" in answer && answer._tag === "RespondWith"
+
+/** The error goes on as it is. */
+export const rethrow: Rethrow = { _tag: "Rethrow" }
+
+/**
+ * An answer takes the model's place and ends the run.
+ *
+ * **Example** (Zero when the model is down)
+ *
+ * ```ts
+ * import { ModelError } from "@recourse/core"
+ *
+ * ModelError.respondWith(0).output // => 0
+ * ```
+ */
+export const respondWith = <const O>(output: O): RespondWith<O> => ({ _tag: "RespondWith", output })
+
+/**
+ * The model is called again: up to `times` more in this turn, as in `Effect.retry`; after that the error goes on.
+ *
+ * The wait is the schedule's (default: 500 milliseconds, twice as long each time, at most 30 seconds, with jitter), and never
+ * shorter than the error's own `retryAfter`. A `retryAfter` above `maxRetryAfter` (default: 60 seconds) is not waited for, and
+ * neither is what is longer than the time that is left of the run: the error goes on at once. A streamed answer is retried
+ * only before its first content part, unless `restart` is set: then listeners are told to forget what they have heard of it
+ * (`AnswerRestarted`), and the answer begins again. Default: no. Set it where all that shows the stream knows that event.
+ *
+ * An error that a layer below has retried is not retried: by the `TransportRetry` that the request was sent with, or by
+ * `ModelError.layer` around the model. `evenIfRetried: true` (default: `false`) retries it all the same. Each call of the model
+ * then has all the attempts of the transport: 3 times 4 requests by default and with `times: 3`.
+ *
+ * The handler decides at each failure; the k-th retry waits the schedule's k-th
+ * delay, whose time begins with the first failure. Throws `ConfigurationError` for `times` that are no count.
+ *
+ * **Example** (Three more calls)
+ *
+ * ```ts
+ * import { Schedule } from "effect"
+ * import { ModelError } from "@recourse/core"
+ *
+ * ModelError.retry({ times: 3, schedule: Schedule.exponential("500 millis") }).times // => 3
+ * ```
+ */
+export const retry = (options: {
+  readonly times: number
+  readonly schedule?: Schedule.Schedule<unknown, AiError.AiError> | undefined
+  readonly maxRetryAfter?: Duration.Input | undefined
+  readonly restart?: boolean | undefined
+  readonly evenIfRetried?: boolean | undefined
+}): Retry => {
+  checkTimes("ModelError.retry", options.times)
+  return {
+    _tag: "Retry",
+    times: options.times,
+    schedule: options.schedule ?? backOff("500 millis"),
+    maxRetryAfter: Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds"),
+    restart: options.restart === true,
+    evenIfRetried: options.evenIfRetried === true
+  }
+}
+
+/** What a handler knows besides the error: the number of failures of this turn, 1 at the first. */
+export interface Consultation {
+  readonly attempt: number
+}
+
+/** Decides about a failed model call. */
+export type Handler<O, E, R> = (
+  error: AiError.AiError,
+  consultation: Consultation
+) => Decision<O> | Effect.Effect<Decision<O>, E, R>
+
+/** A wait before a model call is made again. */
+export interface RetryNotice {
+  readonly error: AiError.AiError
+  /** 1 for the first retry of the turn. */
+  readonly retry: number
+  readonly delay: Duration.Duration
+  /** When it ends, in milliseconds since the epoch. */
+  readonly until: number
+}
+
+/** A failure of a model call, and when it was. */
+export interface ModelFailure {
+  readonly error: AiError.AiError
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** Whether a layer below has retried the error: the transport, or a layer of the model. */
+  readonly isRetried?: boolean
+}
+
+/** Whether an error was retried for its reason: by a layer below, or after an earlier failure of the turn. */
+const wasRetried = (failures: ReadonlyArray<ModelFailure>): boolean => {
+  const { error, isRetried } = failures.at(-1)!
+  return isRetried === true || failures.slice(0, -1).some((before) => before.error.reason._tag === error.reason._tag)
+}
+
+/** The delay after the last of some failures, each of which is a step of the schedule at its time. */
+const delayOf = (
+  decision: Retry,
+  failures: ReadonlyArray<ModelFailure>
+): Effect.Effect<Duration.Duration | undefined> =>
+  Effect.flatMap(Schedule.toStep(decision.schedule), (step) =>
+    Pull.catchDone(
+      Effect.map(
+        Effect.reduce(
+          failures,
+          () => Duration.zero,
+          (_, { at, error }) => Effect.map(step(at, error), ([, delay]) => delay)
+        ),
+        (delay): Duration.Duration | undefined => delay
+      ),
+      () => Effect.undefined
+    ))
+
+/**
+ * @internal What a handler decides about the newest of a turn's failures: waits and says `"again"`, answers, or fails
+ * with the error.
+ */
+export const consult = <O, E, R>(
+  handler: Handler<O, E, R>,
+  failures: ReadonlyArray<ModelFailure>,
+  options: {
+    /** Whether nobody has heard a part of the answer. */
+    readonly mayRetry: boolean
+    /** Whether those who have can be told to forget it. */
+    readonly mayRestart?: boolean
+    /** When the wait ends that an earlier life of the run began. */
+    readonly until?: number | undefined
+    /** Whether a wait of so many milliseconds is not too long. */
+    readonly hasTime: (now: number, millis: number) => boolean
+    readonly onRetry: (notice: RetryNotice) => Effect.Effect<void>
+  }
+): Effect.Effect<"again" | RespondWith<O>, AiError.AiError | E, R> => {
+  const { error, isRetried } = failures.at(-1)!
+  const asked = Effect.suspend(() => {
+    const decision = handler(error, { attempt: failures.length })
+    return Effect.isEffect(decision) ? decision : Effect.succeed(decision)
+  })
+  const decided = Effect.flatMap(asked, (decision): Effect.Effect<"again" | RespondWith<O>, AiError.AiError> => {
+    if (decision._tag === "RespondWith") return Effect.succeed(decision)
+    if (decision._tag === "Rethrow" || failures.length > decision.times) return Effect.fail(error)
+    if (isRetried === true && !decision.evenIfRetried && options.until === undefined) return Effect.fail(error)
+    if (!options.mayRetry && !(decision.restart && options.mayRestart === true)) return Effect.fail(error)
+    const retryAfter = error.retryAfter ?? Duration.zero
+    if (Duration.isGreaterThan(retryAfter, decision.maxRetryAfter)) return Effect.fail(error)
+    return Effect.flatMap(delayOf(decision, failures), (scheduled) => {
+      if (scheduled === undefined) return Effect.fail(error)
+      return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const { until } = options
+        const delay = until === undefined
+          ? Duration.max(scheduled, retryAfter)
+          : Duration.millis(Math.max(0, until - now))
+        if (!options.hasTime(now, Duration.toMillis(delay))) return Effect.fail(error)
+        const told = until === undefined
+          ? options.onRetry({ error, retry: failures.length, delay, until: now + Duration.toMillis(delay) })
+          : Effect.void
+        return told.pipe(
+          Effect.andThen(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay)),
+          Effect.as("again" as const)
+        )
+      })
+    })
+  })
+  return wasRetried(failures) ? Effect.tapError(decided, () => Effect.sync(() => noteRetried(error))) : decided
+}

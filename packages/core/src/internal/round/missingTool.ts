@@ -1,0 +1,49 @@
+/**
+ * Changed tool: a call that an earlier life of the run may have begun, of a tool that this version of the agent does not have, or
+ * has otherwise. It is not run again, and never told as not done.
+ */
+import { recordStart } from "../call/execute/effects.ts"
+import { setTool } from "../call/record/attempts.ts"
+import { newRecord } from "../call/record/record.ts"
+import type { ToolInfo } from "../call/tool/toolInfo.ts"
+import * as Arguments from "../call/arguments/rawArguments.ts"
+import type { ToolFailure } from "../projection/toolFailure.ts"
+import { outcomeUnknown } from "../result/failureOf.ts"
+import type { CallResult, RequestedCall } from "../run/callResult.ts"
+import * as Path from "../path/path.ts"
+import type { RoundContext } from "./roundContext.ts"
+import { counted } from "./repeatedFailures.ts"
+import { addExecuted, use } from "../run/state/counts.ts"
+
+/** Whether an earlier execution has started a call, or something within it, of a tool that this version of the agent does not have. */
+export const isOfMissingTool = (
+  { run: { replay, scope } }: RoundContext,
+  call: RequestedCall,
+  info: ToolInfo | undefined
+): boolean =>
+  replay !== undefined && info === undefined &&
+  (replay.has(Path.ofCall(scope, call.name, call.id)) || replay.hasUnmatchedWithin(scope, call.id))
+
+/** Writes down that an earlier life may have executed a call, and answers what is said of it. */
+export const unknownSince = (
+  { run, shown: { user }, tools, within }: RoundContext,
+  call: RequestedCall
+): ToolFailure => {
+  const record = newRecord(call.id, { around: within })
+  setTool(record, tools.get(call.name)?.tool.info)
+  recordStart(run, record, "unknown", () => run.clock.currentTimeMillisUnsafe())
+  addExecuted(run, {
+    tool: call.name,
+    callId: call.id,
+    attempt: 1,
+    arguments: Arguments.toText(call.params),
+    outcome: "unknown"
+  })
+  return outcomeUnknown(record, run.id, user)
+}
+
+/** The result of such a call. */
+export const resultOfMissingTool = (calls: RoundContext, call: RequestedCall): CallResult => {
+  use(calls.run, "toolCalls", 1)
+  return counted(calls, call, unknownSince(calls, call))
+}

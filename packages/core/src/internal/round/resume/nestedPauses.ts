@@ -1,0 +1,57 @@
+/** Nested waiting calls: calls of agent tools that wait. People decide about them at the outermost agent. */
+import { idWithin } from "../../foundation/idsWithin.ts"
+import type { Decision } from "../../approval/decision.ts"
+import type { CallBeforePause, NestedRun, PendingCall, WaitingWithin } from "../../approval/snapshot.ts"
+import type { RequestedCall, Waiting } from "../../run/callResult.ts"
+import { isDoneWithin } from "../../call/execute/effects.ts"
+import type { CallRecord, Stop } from "../../call/record/record.ts"
+import { decidedWithin } from "./pausedWithin.ts"
+
+/** A call whose agent waits. `begun`: what the recovery around the agent has written by tools. */
+export const waiting = (
+  { id }: RequestedCall,
+  record: CallRecord,
+  { arguments: args, paused: { pending, snapshot }, withdraw }: Stop & { readonly _tag: "Nested" },
+  begun: ReadonlyArray<CallBeforePause>
+): Waiting => ({
+  _tag: "Waiting",
+  pending: pending.map((call) => ({ ...call, callId: idWithin(id, call.callId) })),
+  withdraw,
+  nested: {
+    callId: id,
+    arguments: args as NestedRun["arguments"],
+    ...(record.recovering.fixedBy === undefined ? undefined : { fixedBy: record.recovering.fixedBy }),
+    snapshot,
+    ...(isDoneWithin(record) ? { doneInPart: true } : undefined),
+    ...(record.admission.approvals === undefined ? undefined : { approvals: decidedWithin(record) }),
+    ...(begun.length === 0 ? undefined : { begun })
+  }
+})
+
+/** The decisions about what waits within a call, as its agent is given them. */
+export const decisionsWithin = (callId: string, decisions: Iterable<Decision>): ReadonlyArray<Decision> => {
+  const prefix = idWithin(callId, "")
+  return Array.from(decisions).flatMap((decision) =>
+    decision.callId.startsWith(prefix) ? [{ ...decision, callId: decision.callId.slice(prefix.length) }] : []
+  )
+}
+
+/** What a round that is resumed knows of the calls that waited, by their ids. */
+export const waitingCalls = (
+  pending: ReadonlyArray<PendingCall>,
+  nested: ReadonlyArray<NestedRun>,
+  within: ReadonlyArray<WaitingWithin>
+): ReadonlyMap<string, Waiting> =>
+  new Map([
+    ...pending.map((call): readonly [string, Waiting] => [call.callId, { _tag: "Waiting", pending: [call] }]),
+    ...nested.map((run): readonly [string, Waiting] => [run.callId, {
+      _tag: "Waiting",
+      pending: pending.filter(({ callId }) => callId.startsWith(idWithin(run.callId, ""))),
+      nested: run
+    }]),
+    ...within.map((one): readonly [string, Waiting] => [one.callId, {
+      _tag: "Waiting",
+      pending: pending.filter(({ callId }) => callId === one.callId || callId.startsWith(idWithin(one.callId, ""))),
+      within: one
+    }])
+  ])

@@ -1,0 +1,79 @@
+/**
+ * Waiting calls within a tool's executor: resuming makes the outer call again and finds the decision for the inner one.
+ */
+import type * as Schema from "effect/Schema"
+import type { Decision } from "../../approval/decision.ts"
+import type { CallBeforePause, PendingCall, WaitingWithin } from "../../approval/snapshot.ts"
+import * as Arguments from "../../call/arguments/rawArguments.ts"
+import type { Approval } from "../../call/record/admission.ts"
+import type { CallRecord, Stop } from "../../call/record/record.ts"
+import { canonicalJson } from "../../foundation/json/canonicalJson.ts"
+
+/** What was decided about calls within a call. */
+export const decidedWithin = ({ admission: { approvals = [] } }: CallRecord): WaitingWithin["approvals"] =>
+  approvals.map(({ callId: _, ...approval }) => approval) as WaitingWithin["approvals"]
+
+/** What is needed to make a call again within which `of` waits. `given`: with what the call was made, where it has not been attempted. */
+const waitingWithin = (
+  root: CallRecord,
+  of: CallRecord,
+  begun: ReadonlyArray<CallBeforePause>,
+  given: unknown
+): WaitingWithin => {
+  const args = root.attempts.requested === undefined ? given : root.attempts.requested.arguments
+  const read = Arguments.read(args)
+  return {
+    callId: root.callId,
+    arguments: args as Schema.Json,
+    admitted: read._tag === "Success" && root.admission.admitted.includes(canonicalJson(read.success)),
+    ...(root.recovering.fixedBy === undefined ? undefined : { fixedBy: root.recovering.fixedBy }),
+    identity: of.identity ?? of.callId,
+    approvals: decidedWithin(root),
+    ...(begun.length === 0 ? undefined : { begun })
+  }
+}
+
+/** What is to be kept of a call that waits: for a call that its tool makes, or itself, behind what its recovery has done by tools. */
+export const waitsWithin = (
+  root: CallRecord,
+  { begun, of = root }: Stop & { readonly _tag: "Waiting" },
+  given: unknown
+): { readonly within?: WaitingWithin } =>
+  of === root && begun.length === 0 && root.admission.approvals === undefined
+    ? {}
+    : { within: waitingWithin(root, of, begun, given) }
+
+/** Whether it is the call itself that waits. */
+export const isItself = ({ callId, identity }: WaitingWithin): boolean => identity === callId
+
+/** With what a call that waits itself is made again: it may begin, as a person has decided, whatever is not met again. */
+export const goingOn = (within: WaitingWithin | undefined, args: WaitingWithin["approvals"][number]["arguments"]) =>
+  within === undefined ? undefined : {
+    approvals: [...within.approvals, { identity: within.identity, arguments: args }],
+    begun: within.begun
+  }
+
+/** The arguments that a call may be made with again without anybody being asked. */
+export const admittedBefore = ({ admitted, arguments: args }: WaitingWithin): string | undefined => {
+  const read = Arguments.read(args)
+  return admitted && read._tag === "Success" ? canonicalJson(read.success) : undefined
+}
+
+/** What is decided about the calls within a call, with what is decided about the one that waits. */
+export const approvalsWith = (
+  { approvals, identity }: WaitingWithin,
+  pending: PendingCall,
+  decision: Exclude<Decision, { readonly _tag: "Reject" }>,
+  isLate = false
+): ReadonlyArray<Approval> => {
+  const isEdited = decision._tag === "Edit"
+  const fixedBy = isEdited ? decision.by ?? "approval" : pending.fixedBy
+  return [...approvals, {
+    identity,
+    callId: pending.callId,
+    arguments: isEdited ? decision.arguments : pending.arguments,
+    ...(fixedBy === undefined ? undefined : { fixedBy }),
+    ...(decision._tag === "Respond" ? { response: { result: decision.result } } : undefined),
+    ...(decision._tag === "Fail" ? { failed: { error: decision.error, isLate } } : undefined)
+  }]
+}

@@ -1,0 +1,258 @@
+/** Resumes calls that waited for a person. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { Decision } from "../../approval/decision.ts"
+import { DecisionRefused } from "../../approval/outcome.ts"
+import { approvalExpiry, type NestedRun, type PendingCall, type WaitingWithin } from "../../approval/snapshot.ts"
+import * as Failures from "../../projection/failures.ts"
+import type * as Tool from "../../tool/tool.ts"
+import { announceDecided } from "../../result/announce.ts"
+import { audit } from "../../result/writeAudit.ts"
+import { delivered, type RoundContext } from "../roundContext.ts"
+import { counted } from "../repeatedFailures.ts"
+import { isCancelledReplay } from "../../run/cancelledReplay.ts"
+import { revokeDone } from "../../run/writes/noteWrite.ts"
+import type { CallOutcome, CallResult, RequestedCall } from "../../run/callResult.ts"
+import { endOf, type Resumption } from "./withdrawQuestions.ts"
+import type { Continuation } from "../../call/record/admission.ts"
+import * as Arguments from "../../call/arguments/rawArguments.ts"
+import { canonicalJson } from "../../foundation/json/canonicalJson.ts"
+import { failClientCall, failureGiven } from "./failClientCall.ts"
+import { runCall } from "../runCall.ts"
+import { before } from "../../foundation/effect/sequence.ts"
+import { isInTime, recordInTime } from "./approvalDeadline.ts"
+import { decisionsWithin } from "./nestedPauses.ts"
+import { isDoneInPart } from "../../approval/waitsWithin.ts"
+import { admittedBefore, approvalsWith, goingOn, isItself } from "./pausedWithin.ts"
+import { inCallSpan } from "../callSpan.ts"
+import { modelOutputOf } from "../../tool/modelOutput.ts"
+import type { AgentTool } from "../../tool/agentTool.ts"
+
+/** The arguments that a person was shown, or that the call around was made with, where they were not the model's own. */
+const shownAs = ({ arguments: args, fixedBy }: PendingCall | WaitingWithin): CallResult["repaired"] =>
+  fixedBy === undefined ? undefined : { arguments: Arguments.toText(args), by: fixedBy }
+
+const rejectedAs = (within: WaitingWithin | undefined) =>
+  isDoneInPart({ within }) ? Failures.rejectedInPart : Failures.rejected
+
+/** `within`: what was rejected within the call, if that is not the call itself. */
+const reject = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  { by, reason }: Extract<Decision, { readonly _tag: "Reject" }>,
+  of: PendingCall,
+  within: WaitingWithin | undefined
+): Effect.Effect<CallOutcome, unknown, unknown> =>
+  inCallSpan(
+    calls,
+    raw,
+    Effect.suspend(() => {
+      revokeDone(calls.run)
+      const { writes: { done } } = calls.run
+      const undoes = done !== undefined && done.compensatesWhenRejected && done.size > 0
+      return delivered(calls, {
+        ...counted(calls, raw, rejectedAs(within)(reason, calls.run.id, calls.shown.user, undoes)),
+        repaired: shownAs(within === undefined || isItself(within) ? of : within),
+        verdict: {
+          decision: "rejected",
+          by,
+          reason,
+          of: { id: of.callId, tool: of.tool, args: of.arguments }
+        }
+      })
+    }),
+    { resumedWith: raw.params }
+  )
+
+/** Reads the result that a person gave in a tool's place, as JSON of its schema. */
+export const readResult = (
+  { success }: Tool.Any,
+  { callId, result }: Extract<Decision, { readonly _tag: "Respond" }>
+): Effect.Effect<unknown, DecisionRefused, unknown> =>
+  Effect.mapError(
+    Schema.decodeUnknownEffect(Schema.toCodecJson(success))(result),
+    () => new DecisionRefused({ callId, reason: "invalid_result" })
+  )
+
+const respond = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  { tool }: AgentTool,
+  pending: PendingCall,
+  decision: Extract<Decision, { readonly _tag: "Respond" }>
+): Effect.Effect<CallOutcome, unknown, unknown> =>
+  inCallSpan(
+    calls,
+    raw,
+    Effect.flatMap(readResult(tool, decision), (value) =>
+      delivered(calls, {
+        call: raw,
+        isFailure: false,
+        encoded: decision.result,
+        modelOutput: modelOutputOf(tool.definition, value),
+        repaired: shownAs(pending),
+        verdict: { decision: "responded", by: decision.by }
+      }, tool.info.client === undefined ? undefined : tool.info)),
+    { resumedWith: raw.params }
+  )
+
+/** Runs a call as a person has approved it, with the arguments that it was approved for. */
+const run = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  tool: AgentTool,
+  pending: PendingCall,
+  decision: Extract<Decision, { readonly _tag: "Approve" | "Edit" }>,
+  within: WaitingWithin | undefined
+): Effect.Effect<CallOutcome, unknown, unknown> => {
+  const isEdited = decision._tag === "Edit"
+  const args = isEdited ? decision.arguments : pending.arguments
+  const fixedBy = isEdited ? decision.by ?? "approval" : pending.fixedBy
+  return Effect.andThen(
+    audit(
+      calls.run,
+      { id: raw.id, tool: raw.name, args },
+      { decision: isEdited ? "edited" : "approved", by: decision.by }
+    ),
+    runCall(calls, tool, raw, {
+      arguments: args,
+      approved: canonicalJson(args),
+      fixedBy,
+      ...goingOn(within, args as WaitingWithin["approvals"][number]["arguments"])
+    })
+  )
+}
+
+/** Goes on with a call of a client tool by what the page gave. */
+const resumeClientCall = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  tool: AgentTool,
+  pending: PendingCall,
+  decision: Exclude<Decision, { readonly _tag: "Reject" }>,
+  { isLate, other, within }: {
+    readonly isLate: boolean
+    readonly within: WaitingWithin | undefined
+    readonly other: WaitingWithin | undefined
+  }
+): Effect.Effect<CallOutcome, unknown, unknown> => {
+  const given = isLate || decision._tag !== "Respond" ? failureGiven(decision, isLate) : decision
+  if (other !== undefined) return resumeWithin(calls, raw, tool, other, pending, given, isLate)
+  return given._tag === "Fail"
+    ? failClientCall(calls, raw, tool, pending, { error: given.error, isLate }, within)
+    : respond(calls, raw, tool, pending, given)
+}
+
+/** Runs a call of an agent again, which goes on where it waited. The call itself has been let on before. */
+const resumeNested = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  tool: AgentTool,
+  { approvals, arguments: args, begun, doneInPart, fixedBy }: NestedRun,
+  continuation: Continuation
+): Effect.Effect<CallOutcome, unknown, unknown> =>
+  runCall(calls, tool, raw, {
+    arguments: args,
+    approved: canonicalJson(args),
+    fixedBy,
+    doneInPart,
+    approvals,
+    begun,
+    continuation
+  })
+
+/** Makes a call again within which another tool's call waited, which now runs as was decided. */
+const resumeWithin = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  tool: AgentTool,
+  within: WaitingWithin,
+  pending: PendingCall,
+  decision: Exclude<Decision, { readonly _tag: "Reject" }>,
+  isLate = false
+): Effect.Effect<CallOutcome, unknown, unknown> => {
+  const { arguments: args, fixedBy } = within
+  const verdicts = { Approve: "approved", Edit: "edited", Respond: "responded", Fail: "responded" } as const
+  return Effect.andThen(
+    audit(
+      calls.run,
+      {
+        id: pending.callId,
+        tool: pending.tool,
+        args: decision._tag === "Edit" ? decision.arguments : pending.arguments
+      },
+      { decision: verdicts[decision._tag], by: decision.by }
+    ),
+    runCall(calls, tool, raw, {
+      arguments: args,
+      approved: admittedBefore(within),
+      fixedBy,
+      approvals: approvalsWith(within, pending, decision, isLate),
+      begun: within.begun
+    })
+  )
+}
+
+/** Goes on with a call that waited, as was decided. Without a decision, or with one that came too late, it waits on. */
+export const resumeCall = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  resumption: Resumption,
+  decisions: ReadonlyMap<string, Decision>
+): Effect.Effect<CallOutcome, unknown, unknown> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const { waiting } = resumption
+    const tool = calls.tools.get(raw.name)
+    if (tool === undefined) return Effect.succeed<CallOutcome>(waiting)
+    if (waiting.nested !== undefined) {
+      // Nothing around the call has a say in that.
+      if (calls.run.start.isOver) return Effect.as(endOf(calls.run, tool.tool.ends, waiting.nested), waiting)
+      const within = decisionsWithin(raw.id, decisions.values())
+      // Where the run is cancelled, it goes on so far that it undoes what it has done itself.
+      if (within.length === 0 && !isCancelledReplay(calls.run.journal)) return Effect.succeed<CallOutcome>(waiting)
+      resumption.continuation = { snapshot: waiting.nested.snapshot, decisions: within, begun: false }
+      return resumeNested(calls, raw, tool, waiting.nested, resumption.continuation)
+    }
+    const pending = waiting.pending[0]
+    const decision = pending && decisions.get(pending.callId)
+    if (decision === undefined) return Effect.succeed<CallOutcome>(waiting)
+    const { within } = waiting
+    const other = within !== undefined && isItself(within) ? undefined : within
+    if (decision._tag === "Reject") {
+      resumption.rejection = decision.reason
+      return before(announceDecided(calls.run, pending, decision), () => reject(calls, raw, decision, pending, within))
+    }
+    if (pending.code === "client_tool") {
+      const isLate = !isInTime(calls.run, pending, now)
+      return before(isLate ? Effect.void : recordInTime(calls.run, pending), () =>
+        resumeClientCall(calls, raw, tool, pending, decision, { isLate, other, within }))
+    }
+    // A failure is of a call that the page executes.
+    if (decision._tag === "Fail") {
+      return Effect.succeed<CallOutcome>(waiting)
+    }
+    if (decision._tag === "Respond") {
+      return before(announceDecided(calls.run, pending, decision), () =>
+        other === undefined
+          ? respond(calls, raw, tool, pending, decision)
+          : resumeWithin(calls, raw, tool, other, pending, decision))
+    }
+    if (isInTime(calls.run, pending, now)) {
+      const decided = before(recordInTime(calls.run, pending), () =>
+        announceDecided(calls.run, pending, decision))
+      return before(decided, () =>
+        other === undefined
+          ? run(calls, raw, tool, pending, decision, within)
+          : resumeWithin(calls, raw, tool, other, pending, decision))
+    }
+    return Effect.succeed<CallOutcome>({
+      ...waiting,
+      pending: [{
+        ...pending,
+        code: "approval_expired",
+        requestedAt: now,
+        expiresAt: approvalExpiry(now, calls.approvalTimeToLive)
+      }]
+    })
+  })

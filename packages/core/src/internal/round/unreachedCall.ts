@@ -1,0 +1,22 @@
+/**
+ * Not come by: a call of an answer of an earlier life, which this life has not executed as far, as the run ended before. What the earlier life may have begun of it is
+ * never told as not done.
+ */
+import { outcomeUnknown } from "../result/failureOf.ts"
+import * as Path from "../path/path.ts"
+import type { ToolFailure } from "../projection/toolFailure.ts"
+import type { RequestedCall } from "../run/callResult.ts"
+import { unknownSince } from "./missingTool.ts"
+import type { RoundContext } from "./roundContext.ts"
+
+/** Returns the failure of a call that an earlier execution has started, and that this one has not executed, or not as far as that one. */
+export const failureOfUnreached = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
+  const { run, run: { replay, scope }, shown } = calls
+  if (replay === undefined) return undefined
+  const record = calls.records.get(call.id)
+  const isUnmatched = replay.hasUnmatchedWithin(scope, call.id)
+  if (record?.outcome.executed === true) return isUnmatched ? outcomeUnknown(record, run.id, shown.user) : undefined
+  return isUnmatched || replay.isUnmatched(Path.ofCall(scope, call.name, call.id))
+    ? unknownSince(calls, call)
+    : undefined
+}

@@ -1,0 +1,38 @@
+/**
+ * Error names in events and spans: the tag, redacted and cut. A tag may come from outside (a failure that was read from
+ * JSON, a status line).
+ */
+import * as Cause from "effect/Cause"
+import type { Redactor } from "../../../Redaction.ts"
+import { cutText } from "../../foundation/cutText.ts"
+import { tagOf } from "../../foundation/errorTags.ts"
+
+const maxTag = 128
+const maxKept = 1_000
+
+/** Tags are few and told often: what a redactor makes of each is kept. */
+const kept = new WeakMap<Redactor, Map<string, string>>()
+
+const shownTag = (tag: string, redactor: Redactor): string => {
+  let tags = kept.get(redactor)
+  if (tags === undefined) kept.set(redactor, tags = new Map())
+  let shown = tags.get(tag)
+  if (shown === undefined) {
+    shown = cutText(redactor.text(tag), maxTag)
+    if (tag.length <= maxTag && tags.size < maxKept) tags.set(tag, shown)
+  }
+  return shown
+}
+
+/** The tag of an error, as events and spans may show it; nothing where it has none. */
+export const errorTag = (error: unknown, redactor: Redactor): string | undefined => {
+  const tag = tagOf(error)
+  return tag === undefined ? undefined : shownTag(tag, redactor)
+}
+
+/** The name of what a cause holds. */
+export const errorName = (cause: Cause.Cause<unknown>, redactor: Redactor): string => {
+  const fail = cause.reasons.find(Cause.isFailReason)
+  if (fail === undefined) return Cause.hasInterruptsOnly(cause) ? "Interrupted" : "Defect"
+  return errorTag(fail.error, redactor) ?? "Error"
+}

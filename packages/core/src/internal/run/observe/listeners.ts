@@ -1,0 +1,233 @@
+/**
+ * Event listeners: each hears every event, one at a time and in order, in its own fiber. A failure of that fiber does
+ * not reach the run. The run waits for a listener, at most as long as the listener's limit.
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import {
+  CurrentHearer,
+  Deaf,
+  defaultTimeLimit,
+  Details,
+  type Hearer,
+  type Listener,
+  listenersOf
+} from "../../../AgentEventListener.ts"
+import type { AgentEvent } from "../../../AgentEventSchema.ts"
+import { Redaction } from "../../../Redaction.ts"
+import { isInterrupted } from "../../foundation/effect/annotateInterruption.ts"
+import { forOperator } from "../../projection/audiences.ts"
+
+type AnyContext = Context.Context<never>
+
+/** The longest wait of an interruption for a listener. */
+const interruptionWait = Duration.seconds(1)
+
+/** Hears every event of a run. Answers what the run waits for before it goes on. */
+export interface Ear {
+  readonly tell: (event: AgentEvent, fiber: Fiber.Fiber<unknown, unknown>) => Effect.Effect<void>
+}
+
+interface Told {
+  readonly event: AgentEvent
+  readonly fiber: Fiber.Fiber<unknown, unknown>
+  readonly context: AnyContext
+  /** Resumes the sender. */
+  resume: (() => void) | undefined
+  isHeard: boolean
+}
+
+/** A listener of the program, for one run and everything nested in it. */
+export class ContainedListener implements Ear {
+  readonly listener: Listener
+  private readonly timeLimit: Duration.Input
+  private readonly outOfRun: (context: AnyContext) => AnyContext
+  private readonly waiting: Array<Told> = []
+  private isBusy = false
+  private isLogged = false
+  private isGivenUp = false
+  /** The context of the event before, and what was made of it: most events of a run are told in the same one. */
+  private before: AnyContext | undefined
+  private outsideBefore: AnyContext | undefined
+
+  constructor(listener: Listener, timeLimit: Duration.Input, outOfRun: (context: AnyContext) => AnyContext) {
+    this.listener = listener
+    this.timeLimit = timeLimit
+    this.outOfRun = outOfRun
+  }
+
+  /** What a listener runs in its fiber is no part of the run, and it does not hear it. */
+  private outside(context: AnyContext): AnyContext {
+    if (context !== this.before) {
+      this.before = context
+      this.outsideBefore = Context.add(
+        this.outOfRun(context),
+        Deaf,
+        new Set([...Context.get(context, Deaf), this.listener])
+      )
+    }
+    return this.outsideBefore!
+  }
+
+  tell(event: AgentEvent, fiber: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
+    if (this.isGivenUp) return Effect.void
+    const told: Told = { event, fiber, context: fiber.context, resume: undefined, isHeard: false }
+    this.waiting.push(told)
+    this.next()
+    if (told.isHeard) return Effect.void
+    return Effect.callback((resume) => {
+      if (told.isHeard) return resume(Effect.void)
+      told.resume = () => resume(Effect.void)
+    })
+  }
+
+  private next(): void {
+    while (!this.isBusy) {
+      const told = this.waiting.shift()
+      if (told === undefined) return
+      this.isBusy = true
+      this.hear(told)
+    }
+  }
+
+  private hear(told: Told): void {
+    const run = Effect.runForkWith(this.outside(told.context))
+    const hearing = run(Effect.suspend(() => this.listener(told.event)))
+    const exit = hearing.pollUnsafe()
+    if (exit !== undefined) return this.heard(told, exit)
+    const timer = run(this.patience(told, Duration.fromInputUnsafe(this.timeLimit)))
+    timer.addObserver((exit) => {
+      if (Exit.isFailure(exit) || told.isHeard) return
+      this.giveUp(told)
+      hearing.interruptUnsafe()
+    })
+    hearing.addObserver((exit) => {
+      timer.interruptUnsafe()
+      this.heard(told, exit)
+      this.next()
+    })
+  }
+
+  /** Ends when a listener is waited for no longer: its limit is over, or an interruption waits for it. */
+  private patience(told: Told, limit: Duration.Duration): Effect.Effect<void> {
+    const part = Duration.min(limit, interruptionWait)
+    return Effect.flatMap(Effect.sleep(part), () => {
+      const left = Duration.subtract(limit, part)
+      return Duration.isZero(left) || [told, ...this.waiting].some(({ fiber }) => isInterrupted(fiber))
+        ? Effect.void
+        : this.patience(told, left)
+    })
+  }
+
+  private heard(told: Told, exit: Exit.Exit<unknown, unknown>): void {
+    if (Exit.isFailure(exit)) this.log(told, "A listener failed: the run goes on", exit.cause)
+    this.isBusy = false
+    told.isHeard = true
+    told.resume?.()
+  }
+
+  /** A listener that does not answer hears nothing more of this run. */
+  private giveUp(told: Told): void {
+    this.isGivenUp = true
+    this.log(told, "A listener did not answer within its time limit: it hears nothing more of this run")
+    for (const one of [told, ...this.waiting.splice(0)]) {
+      one.isHeard = true
+      one.resume?.()
+    }
+  }
+
+  private log({ context, event }: Told, problem: string, cause?: Cause.Cause<unknown>): void {
+    if (this.isLogged) return
+    this.isLogged = true
+    log(event, context, problem, cause)
+  }
+}
+
+const log = (event: AgentEvent, context: AnyContext, problem: string, cause?: Cause.Cause<unknown>): void => {
+  const redactor = Context.get(context, Redaction)
+  const said = cause && forOperator(cause, event.runId)
+  Effect.runForkWith(context)(
+    Effect.annotateLogs(Effect.logWarning(problem), {
+      event: event._tag,
+      trace_id: event.runId,
+      ...(said === undefined ? undefined : { error: said.error, cause: redactor.text(said.text, event.runId) })
+    })
+  )
+}
+
+/** A plain function of the program: told at once, and waited for by nobody. */
+class ContainedHearer implements Ear {
+  readonly hearer: Hearer
+  private isLogged = false
+
+  constructor(hearer: Hearer) {
+    this.hearer = hearer
+  }
+
+  tell(event: AgentEvent, { context }: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
+    try {
+      this.hearer(event)
+    } catch (error) {
+      if (!this.isLogged) log(event, context, "A listener failed: the run goes on", Cause.die(error))
+      this.isLogged = true
+    }
+    return Effect.void
+  }
+}
+
+const whoHears = (ear: Ear): Listener | Hearer | undefined =>
+  ear instanceof ContainedListener ? ear.listener : ear instanceof ContainedHearer ? ear.hearer : undefined
+
+/** Who listens to a run and everything nested in it, and how many events there were. */
+export interface Audience {
+  readonly ears: ReadonlyArray<Ear>
+  /** One for the run and everything nested in it. */
+  readonly told: { events: number; isOver: boolean }
+  /** Whether events hold what only operators may read. */
+  readonly details: boolean
+}
+
+/** Listeners of a run: those of the run around it, those of the context, and the one that started it. */
+export const audienceOf = (
+  around: Audience | undefined,
+  context: AnyContext,
+  own: Ear | undefined,
+  outOfRun: (context: AnyContext) => AnyContext
+): Audience | undefined => {
+  const listening = listenersOf(context)
+  const hearer = Context.get(context, CurrentHearer)
+  const known = new Set(around?.ears.map(whoHears))
+  const ears: Array<Ear> = []
+  if (hearer !== undefined && !known.has(hearer)) ears.push(new ContainedHearer(hearer))
+  for (const { listener, timeLimit = defaultTimeLimit } of listening) {
+    if (known.has(listener)) continue
+    known.add(listener)
+    ears.push(new ContainedListener(listener, timeLimit, outOfRun))
+  }
+  if (own !== undefined) ears.push(own)
+  if (ears.length === 0) return around
+  return {
+    ears: [...around?.ears ?? [], ...ears],
+    told: around?.told ?? { events: 0, isOver: false },
+    details: Context.get(context, Details)
+  }
+}
+
+/** Tells an event to everybody, and answers what the run waits for. */
+export const tell = (
+  { ears }: Audience,
+  event: AgentEvent,
+  fiber: Fiber.Fiber<unknown, unknown>
+): Effect.Effect<void> => {
+  let waits: Effect.Effect<void> = Effect.void
+  for (const ear of ears) {
+    const answered = ear.tell(event, fiber)
+    if (answered === Effect.void) continue
+    waits = waits === Effect.void ? answered : Effect.andThen(waits, answered)
+  }
+  return waits
+}

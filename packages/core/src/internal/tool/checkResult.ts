@@ -1,0 +1,127 @@
+/** Result check: decodes the result of a call, behind all recovery. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { pipeArguments } from "effect/Pipeable"
+import { InvalidResult, NotApproved } from "../../ToolError.ts"
+import { type Call, ToolCall } from "../call/call.ts"
+import { callOf, EnclosingCall, isByHandWithin } from "../call/children/childCall.ts"
+import { noteForeignDefects } from "../call/execute/executorDefect.ts"
+import { repeatStop } from "../call/stop.ts"
+import { leave } from "../call/ledger/settleCall.ts"
+import { errorFields, toolName } from "../call/callSubject.ts"
+import { setTool } from "../call/record/attempts.ts"
+import { startMaking } from "../call/record/claiming.ts"
+import { provide } from "../foundation/effect/provideService.ts"
+import { after, valueOf } from "../foundation/effect/sequence.ts"
+import { childSpan } from "./childSpan.ts"
+import { modelOutputOf, noParts } from "./modelOutput.ts"
+import { resultEncoder } from "./resultJson.ts"
+import { type Any, type Check, TypeId } from "./tool.ts"
+
+const Proto = {
+  [TypeId]: TypeId,
+  pipe() {
+    return pipeArguments(this, arguments)
+  }
+}
+
+/**
+ * @internal Checks what calls answer against the tool's `success` schema, and writes it as JSON, and as parts where the tool says
+ * how.
+ */
+export const resultCheck = ({ definition, name, success }: Pick<Any, "definition" | "name" | "success">): Check => {
+  const encode = resultEncoder(success)
+  const invalid = ({ record }: Call, issues: InvalidResult["issues"]) =>
+    new InvalidResult({ ...errorFields(record), tool: name, issues })
+  const check: Check = (call, value) => {
+    const encoded = encode(value)
+    const known = valueOf(encoded)
+    return known === undefined
+      ? Effect.mapBothEager(encoded, {
+        onFailure: (issues) => invalid(call, issues),
+        onSuccess: (encoded) => ({ value, encoded })
+      })
+      : Effect.succeed({ value, encoded: known.value })
+  }
+  if (definition.toModelOutput === undefined) return check
+  return (call, value) =>
+    Effect.flatMapEager(check(call, value), (checked) => {
+      const modelOutput = modelOutputOf(definition, value)
+      return modelOutput === undefined
+        ? Effect.fail(invalid(call, noParts))
+        : Effect.succeed({ ...checked, modelOutput })
+    })
+}
+
+/** @internal A tool with its recovery, and what stands behind that. */
+export interface Completable {
+  readonly tool: Pick<Any, "info">
+  /** A call with all its recovery. */
+  readonly recovered: Any["recovered"]
+  readonly check: Check
+}
+
+/** @internal Runs a call, recovered, and checks what it answers: behind all recovery, so it causes no further attempt. */
+export const runAndCheck = (
+  { check, recovered, tool }: Completable,
+  call: Call
+): ReturnType<Check> => {
+  const { record } = call
+  setTool(record, tool.info)
+  let isMade = false
+  const made = Effect.suspend(() => {
+    isMade = true
+    startMaking(record)
+    return recovered
+  })
+  const checked = Effect.flatMap(
+    after(made, () => isMade ? leave(call) : Effect.void),
+    (value) => check(call, value)
+  )
+  return record.gate === undefined
+    ? provide(checked, ToolCall, call)
+    : Effect.updateContext(
+      checked,
+      (context: Context.Context<unknown>) =>
+        context.pipe(Context.add(ToolCall, call), Context.add(EnclosingCall, call)) as Context.Context<unknown>
+    )
+}
+
+/**
+ * A call that may not run, whatever recovery made of it: by hand a failure, as there is no run that could wait; within a
+ * call of an agent, a stop of that call.
+ */
+const unlessStopped = ({ id, record }: Call, call: ReturnType<Check>): ReturnType<Check> =>
+  Effect.flatMap(Effect.exit(call), (exit): ReturnType<Check> => {
+    if (Exit.isFailure(exit)) noteForeignDefects(exit.cause)
+    if (record.admission.stop === undefined) return exit
+    return record.gate === undefined
+      ? Effect.fail(new NotApproved({ tool: toolName(record), callId: id }))
+      : repeatStop
+  })
+
+export const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>): Any => {
+  const { info, recovered } = self
+  const completable = { tool: self, recovered, check: resultCheck(self) }
+  const tool: Any = Object.assign(Object.create(Proto), self, {
+    call: Effect.contextWith((context: Context.Context<ToolCall>) => {
+      const asked = Context.get(context, ToolCall)
+      const ambient = context as Context.Context<never>
+      const call = callOf(info, asked, Context.get(ambient, EnclosingCall))
+      const ran = unlessStopped(call, runAndCheck(completable, call))
+      return Effect.map(call === asked ? ran : childSpan(ambient, tool, call, ran), ({ value }) => value)
+    })
+  })
+  return tool
+}
+
+/**
+ * The call of a tool as a recovery gets it. A call that a program makes by hand within a recovery is a call of its own below the
+ * call of the agent, as within an executor: its arguments pass the gate.
+ */
+export const insideRecovery = (tool: Any, call: Any["recovered"] = tool.recovered): Any["recovered"] =>
+  Effect.contextWith((context: Context.Context<ToolCall>) => {
+    const enclosing = Context.get(context as Context.Context<never>, EnclosingCall)
+    return isByHandWithin(Context.get(context, ToolCall), enclosing) ? tool.call : call
+  })

@@ -1,0 +1,149 @@
+/** Definition of `effect/ai` as a tool: what it says of effects, approvals and its JSON Schema is the tool's. */
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type * as Prompt from "effect/ai/Prompt"
+import * as AiTool from "effect/ai/Tool"
+import type { Effects } from "../../../Policy.ts"
+import type { InvalidArgs, InvalidResult, NotApproved } from "../../../ToolError.ts"
+import { type Call, ToolCall } from "../../call/call.ts"
+import type { OnUnknownKeys } from "../../call/tool/toolInfo.ts"
+import type { Listed } from "../../call/tool/toolList.ts"
+import type { JsonSchemaOptions } from "../../foundation/schema/jsonSchemaImport.ts"
+import { fromOptions, type IdempotencyOptions } from "../../idempotency/idempotencyOptions.ts"
+import type {
+  ApprovalServices,
+  Approves,
+  ExecuteError,
+  IdempotencyError,
+  IdempotencyServices,
+  NeedsApproval,
+  TimeoutError,
+  WriteError
+} from "../callTypes.ts"
+import { schemaFromJsonSchema } from "./jsonSchemaParameters.ts"
+import { define as defineTool } from "../makeTool.ts"
+import { modelDefinition } from "../modelDefinition.ts"
+import type * as Tool from "../tool.ts"
+
+/** What is said about a tool beyond its definition. */
+export interface Options<Params = any> extends JsonSchemaOptions {
+  /** Default: what the annotations `Readonly` and `Idempotent` say; unspecified if they say nothing. */
+  readonly effects?: Effects | undefined
+  /** For one attempt. */
+  readonly timeout?: Duration.Input | undefined
+  /**
+   * Makes `timeout` an idle timeout: progress that the handler reports (`ToolCall.progress`) starts it again, until the attempt has
+   * taken this long. Not shorter than `timeout`. Default: progress does not extend it.
+   */
+  readonly maxTimeout?: Duration.Input | undefined
+  /** Default: `"untrusted"` for dynamic tools, such as those of MCP servers, and for a provider's; `"trusted"` for the others. */
+  readonly trust?: Tool.Trust | undefined
+  /** The list that the tool is from, if it can change while agents run: they are given its changes between turns. */
+  readonly listed?: Listed<Tool.Any> | undefined
+  /** What the handler fails with, annotated with what may be said of it: see `ErrorProjection.declare`. */
+  readonly failure?: Schema.Top | undefined
+  /** What becomes of a key that the parameters do not have. Default: as for `Tool.make`. */
+  readonly onUnknownKeys?: OnUnknownKeys | undefined
+  /** How many characters of a result the model reads. Default: the agent's. */
+  readonly resultLimit?: number | undefined
+  /** Says that identical calls are meant, as for `Tool.make`. Default: `false`. */
+  readonly polls?: boolean | undefined
+  /** Calls are done once for each key, as for `Tool.make`. Needs an `IdempotencyLedger`. */
+  readonly idempotency?: true | IdempotencyOptions<Params, unknown, string> | undefined
+  /** Whether a person has to approve a call, in place of what the definition says. */
+  readonly needsApproval?: NeedsApproval<Params, Approves> | undefined
+}
+
+/**
+ * A tool that was made from one of `effect/ai`; `D` is what its handler fails with. Whether it needs approvals, as its
+ * definition may say, is not in the definition's type: an agent with it may pause.
+ */
+export type From<T extends AiTool.Any, D, R, O = {}> = Tool.Tool<
+  T["name"],
+  AiTool.ParametersSchema<T>,
+  AiTool.SuccessSchema<T>,
+  | InvalidArgs
+  | InvalidResult
+  | ExecuteError<D>
+  | TimeoutOf<O>
+  | WriteError<OptionOf<O, "effects">>
+  | IdempotencyError<OptionOf<O, "idempotency">>
+  | NotApproved,
+  | Exclude<R | ApprovalServices<Asks<OptionOf<O, "needsApproval">>>, ToolCall>
+  | IdempotencyServices<OptionOf<O, "idempotency">>
+  | AiTool.HandlerServices<T>
+>
+
+/** What a question for an approval is answered by. */
+type Asks<N> = N extends (...args: never) => infer Answer ? Answer : N
+
+/** What `timeout` adds. A tool is a write where the options say so, and not by its definition's annotations. */
+type TimeoutOf<O> = [OptionOf<O, "timeout">] extends [undefined] ? never
+  : TimeoutError<OptionOf<O, "effects">, OptionOf<O, "timeout">, OptionOf<O, "idempotency">>
+
+/** What an option may be; `undefined`, too, where it may be left out. */
+type OptionOf<O, Name extends keyof Options> = O extends { readonly [_ in Name]: infer Value } ? Value
+  : Name extends keyof O ? O[Name] | undefined
+  : undefined
+
+const effectsOf = (definition: AiTool.Any): Effects | undefined =>
+  Context.get(definition.annotations, AiTool.Readonly)
+    ? "read"
+    : Context.get(definition.annotations, AiTool.Idempotent)
+    ? "idempotent"
+    : undefined
+
+/** The conversation that led to a call; nothing is known of one where a call is made by hand. */
+const leadingTo = ({ id, record: { gate } }: Call): ReadonlyArray<Prompt.Message> => {
+  const messages = gate?.messages() ?? []
+  const answer = messages.findLastIndex(({ content, role }) =>
+    role === "assistant" && content.some((part) => part.type === "tool-call" && part.id === id)
+  )
+  return answer < 0 ? messages : messages.slice(0, answer)
+}
+
+const approvalOf = ({ needsApproval }: AiTool.Any) =>
+  typeof needsApproval === "function"
+    ? (params: never, { toolCallId }: { readonly toolCallId: string }) =>
+      Effect.flatMap(ToolCall, (call) => {
+        const needed = needsApproval(params, { toolCallId, messages: leadingTo(call) })
+        return Effect.isEffect(needed) ? needed : Effect.succeed(needed)
+      })
+    : needsApproval
+
+/** Whether a tool's answers come from outside the program: from a server, or from the model's provider. */
+const isForeign = (definition: AiTool.Any): boolean =>
+  AiTool.isDynamic(definition) || AiTool.isProviderDefined(definition)
+
+/** A dynamic tool's own JSON Schema, by which nobody else checks arguments. */
+export const jsonSchemaOf = (definition: AiTool.Any) => AiTool.isDynamic(definition) ? definition.jsonSchema : undefined
+
+/** A tool of a definition and what executes its calls. */
+export const define = (
+  definition: AiTool.Any,
+  options: Options | undefined,
+  execute: (params: never) => Effect.Effect<unknown, unknown, unknown>
+): Tool.Any => {
+  const jsonSchema = jsonSchemaOf(definition)
+  const checked = jsonSchema && schemaFromJsonSchema(`Tool "${definition.name}"`, jsonSchema, options)
+  const asks = options?.needsApproval
+  return defineTool({
+    definition: modelDefinition(asks === undefined ? definition : definition.setNeedsApproval(undefined as never)),
+    parameters: checked?.schema,
+    unchecked: checked?.unchecked,
+    effects: options?.effects ?? effectsOf(definition),
+    timeout: options?.timeout,
+    maxTimeout: options?.maxTimeout,
+    listed: options?.listed,
+    trust: options?.trust ?? (isForeign(definition) ? "untrusted" : "trusted"),
+    failure: options?.failure,
+    onUnknownKeys: options?.onUnknownKeys,
+    resultLimit: options?.resultLimit,
+    polls: options?.polls,
+    idempotency: options?.idempotency && fromOptions(options.idempotency),
+    needsApproval: asks ?? approvalOf(definition),
+    execute
+  })
+}

@@ -1,0 +1,147 @@
+/** Tools from a JSON Schema of their parameters. */
+import type * as Duration from "effect/Duration"
+import type * as JsonSchema from "effect/JsonSchema"
+import * as Schema from "effect/Schema"
+import type * as Types from "effect/Types"
+import * as AiTool from "effect/ai/Tool"
+import type { Effects } from "../../../Policy.ts"
+import type { JsonSchemaOptions } from "../../foundation/schema/jsonSchemaImport.ts"
+import type { Keys, OnlyKnown } from "../../foundation/options/misspeltName.ts"
+import type { Kind } from "../../foundation/options/optionCheck.ts"
+import type { otherToolNames } from "../../foundation/options/foreignOptionNames.ts"
+import { fromOptions, type IdempotencyOptions } from "../../idempotency/idempotencyOptions.ts"
+import { ToolFailure } from "../../projection/toolFailure.ts"
+import type { ToolCall } from "../../call/call.ts"
+import type { InvalidArgs, InvalidResult } from "../../../ToolError.ts"
+import type {
+  AnyIdempotency,
+  ApprovalError,
+  ApprovalServices,
+  Approves,
+  AsksError,
+  DeclaresAsks,
+  ExecuteError,
+  Given,
+  HasExecute,
+  IdempotencyError,
+  IdempotencyServices,
+  SchemaServices,
+  StatusError,
+  StatusOf,
+  StatusServices,
+  TimeoutError,
+  TransactionError,
+  UndoesWrites,
+  WriteError
+} from "../callTypes.ts"
+import { type JsonObject, type JsonParameters, schemaFromJsonSchema } from "./jsonSchemaParameters.ts"
+import { type BaseOptions, define } from "../makeTool.ts"
+import { modelDefinition } from "../modelDefinition.ts"
+import { checkToolOptions, jsonSchemaKinds } from "../toolOptionKinds.ts"
+import type { Tool, Trust } from "../tool.ts"
+
+/** How a tool is declared whose parameters are described by a JSON Schema. */
+export interface JsonSchemaToolOptions<SuccessSchema extends Schema.Top, D, R, Eff, T, A, Tr, Id, St, CR = never>
+  extends BaseOptions<JsonObject, SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>, JsonSchemaOptions
+{
+  /** The JSON Schema of an object, of draft 7 or 2020-12. The model is sent it as it is. */
+  readonly parameters: JsonSchema.JsonSchema
+}
+
+type JsonSchemaOptionName = keyof JsonSchemaToolOptions<never, 0, 0, 0, 0, 0, 0, 0, 0>
+
+const kinds: Readonly<Record<JsonSchemaOptionName, Kind>> = jsonSchemaKinds
+
+/**
+ * Defines a tool by a JSON Schema, where there is no Effect Schema: documents of other people, of an OpenAPI, of a database.
+ *
+ * Arguments are checked by the schema before `execute`, and fail as `InvalidArgs` like those of {@link make}, whose other options
+ * these are. Throws `ConfigurationError` for a keyword that cannot be checked, unless `unchecked` names it; `tool.unchecked` lists
+ * what is not checked. Regular expressions are not applied unless `patterns` is `"apply"`. A closed object
+ * (`additionalProperties: false`) refuses unknown keys where `onUnknownKeys` is `"refuse"`, and drops them otherwise; one
+ * without any properties always refuses them.
+ *
+ * **Example** (A tool from a JSON Schema)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool, ToolCall } from "@recourse/core"
+ *
+ * const Double = Tool.fromJsonSchema("double", {
+ *   parameters: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
+ *   success: Schema.Number,
+ *   execute: ({ n }) => Effect.succeed(Number(n) * 2)
+ * })
+ *
+ * const call = (args: unknown) =>
+ *   Double.call.pipe(
+ *     Effect.catchTag("InvalidArgs", () => Effect.succeed(0)),
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: args }))
+ *   )
+ *
+ * await Effect.runPromise(call({ n: 21 })) // => 42
+ * await Effect.runPromise(call({ n: "21" })) // => 0
+ * ```
+ */
+export const fromJsonSchema = <
+  const Name extends string,
+  SuccessSchema extends Schema.Top = typeof Schema.Void,
+  D = never,
+  R = never,
+  const Eff extends Effects | undefined = undefined,
+  const T extends Duration.Input | undefined = undefined,
+  const A extends Approves | undefined = undefined,
+  const Tr extends Trust = "trusted",
+  const Id extends AnyIdempotency<JsonParameters, SuccessSchema, D> = AnyIdempotency<JsonParameters, SuccessSchema, D>,
+  St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined,
+  CR = never,
+  O = { readonly [_ in JsonSchemaOptionName]?: unknown }
+>(
+  name: Name,
+  options:
+    & HasExecute<O>
+    & JsonSchemaToolOptions<SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>
+    & Keys<O>
+    & OnlyKnown<O, JsonSchemaOptionName, typeof otherToolNames>
+    & DeclaresAsks<Types.NoInfer<D>, O>
+    & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
+): Tool<
+  Name,
+  JsonParameters,
+  Types.NoInfer<SuccessSchema>,
+  | InvalidArgs
+  | InvalidResult
+  | ExecuteError<D>
+  | TimeoutError<Given<O, "effects", Eff>, T, Given<O, "idempotency", Id>>
+  | WriteError<Given<O, "effects", Eff>>
+  | IdempotencyError<Given<O, "idempotency", Id>>
+  | TransactionError<O, T>
+  | StatusError<Given<O, "status", St>, T>
+  | ApprovalError<A, Tr>
+  | AsksError<O>,
+  | Exclude<R | Types.NoInfer<CR> | StatusServices<Given<O, "status", St>> | ApprovalServices<A>, ToolCall>
+  | SchemaServices<JsonParameters, SuccessSchema>
+  | IdempotencyServices<Given<O, "idempotency", Id>>
+> => {
+  checkToolOptions("fromJsonSchema", name, options, kinds)
+  const given: JsonSchemaToolOptions<SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR> = options
+  const success = given.success ?? Schema.Void
+  const { schema, unchecked } = schemaFromJsonSchema(`Tool "${name}"`, given.parameters, given)
+  return define({
+    ...given,
+    definition: modelDefinition(
+      AiTool.dynamic(name, {
+        description: given.description,
+        parameters: given.parameters,
+        success,
+        failure: ToolFailure,
+        failureMode: "return",
+        toModelOutput: given.toModelOutput
+      }).annotate(AiTool.Strict, false)
+    ),
+    parameters: schema,
+    unchecked,
+    idempotency: given.idempotency &&
+      fromOptions(given.idempotency as true | IdempotencyOptions<never, unknown, string>)
+  } as never) as never
+}

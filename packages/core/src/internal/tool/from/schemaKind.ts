@@ -1,0 +1,33 @@
+/** The kind of values that are schemas of effect, and a sentence for each other thing that a program gives in place of one. */
+import * as Schema from "effect/Schema"
+import type { Kind } from "../../foundation/options/optionCheck.ts"
+import { kindOf } from "../../foundation/options/valueKind.ts"
+
+const vendorOf = (value: object): string | undefined => {
+  const standard: unknown = Reflect.get(value, "~standard")
+  if (typeof standard !== "object" || standard === null) return undefined
+  const vendor: unknown = Reflect.get(standard, "vendor")
+  return typeof vendor === "string" && /^[a-zA-Z0-9_-]{1,32}$/.test(vendor) ? vendor : "Standard Schema"
+}
+
+const isJsonSchema = (value: object): boolean =>
+  typeof Reflect.get(value, "type") === "string" || "$schema" in value || "properties" in value
+
+const about = (value: unknown): string | undefined => {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return undefined
+  const vendor = vendorOf(value)
+  if (vendor !== undefined) {
+    return `is a schema of ${vendor}. Use a Schema of effect, such as Schema.Struct({ city: Schema.String }), or pass its JSON Schema ` +
+      "to Tool.fromJsonSchema"
+  }
+  if (typeof value === "function" || Array.isArray(value)) return undefined
+  return isJsonSchema(value)
+    ? "is a JSON Schema. Use Tool.fromJsonSchema, or a Schema of effect, such as Schema.Struct({ city: Schema.String })"
+    : "is a plain object. Wrap it in Schema.Struct, such as Schema.Struct({ city: Schema.String })"
+}
+
+export const aSchema: Kind = {
+  is: Schema.isSchema,
+  called: "a Schema of effect",
+  about: (value) => about(value) ?? `is ${kindOf(value)} and has to be a Schema of effect`
+}

@@ -1,0 +1,438 @@
+/** `Tool.make`: defines tools. */
+/* oxlint-disable max-lines -- one declaration and its types, with an overload for each kind of tool */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
+import type * as Types from "effect/Types"
+import type * as Prompt from "effect/ai/Prompt"
+import * as AiTool from "effect/ai/Tool"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import type { Effects } from "../../Policy.ts"
+import type { InvalidArgs, InvalidResult } from "../../ToolError.ts"
+import { make as makeAttempt } from "../call/attempt/attempt.ts"
+import type { ToolCall } from "../call/call.ts"
+import type { Compensation } from "../call/tool/toolCompensation.ts"
+import type { OnUnknownKeys, ToolInfo } from "../call/tool/toolInfo.ts"
+import type { Listed } from "../call/tool/toolList.ts"
+import type { Keys, OnlyKnown } from "../foundation/options/misspeltName.ts"
+import type { Kind } from "../foundation/options/optionCheck.ts"
+import type { otherToolNames } from "../foundation/options/foreignOptionNames.ts"
+import { fromOptions, type Idempotency, type IdempotencyOptions } from "../idempotency/idempotencyOptions.ts"
+import { ToolFailure } from "../projection/toolFailure.ts"
+import type {
+  AnyIdempotency,
+  ApprovalError,
+  ApprovalServices,
+  Approves,
+  AsksError,
+  DeclaresAsks,
+  ExecuteError,
+  Given,
+  HasExecute,
+  IdempotencyError,
+  IdempotencyServices,
+  NeedsApproval,
+  SchemaServices,
+  StatusError,
+  StatusOf,
+  StatusServices,
+  TimeoutError,
+  TransactionError,
+  UndoesWrites,
+  WriteError
+} from "./callTypes.ts"
+import { fromRecovered } from "./checkResult.ts"
+import { parametersOf } from "../foundation/schema/sentSchema.ts"
+import { asEffect, type Execute } from "./preliminaryResults.ts"
+import { checkToolOptions, makeKinds } from "./toolOptionKinds.ts"
+import type { Any, Tool, Trust } from "./tool.ts"
+
+/** The parameters of a tool that tells the state of another one's tasks. */
+const StatusParameters = Schema.Struct({
+  task_id: Schema.String.annotate({ description: "The task_id that the tool answered" })
+})
+
+const namePattern = /^[a-zA-Z0-9_-]{1,64}$/
+
+/** How a tool is declared, its parameters apart. */
+export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff, T, A, Tr, Id, St, CR> {
+  readonly description?: string | undefined
+  readonly success?: SuccessSchema | undefined
+  readonly effects?: Eff
+  readonly timeout?: T
+  /**
+   * What becomes of a key in the arguments that `parameters` does not have: the call is refused, or it runs without the key.
+   * Default: `"refuse"` for `effects: "write"`, as a dropped `dry_run: true` is another call than the one that was meant;
+   * `"drop"` for all others.
+   */
+  readonly onUnknownKeys?: OnUnknownKeys | undefined
+  /**
+   * How many characters of a result the model reads: of a longer one it is given the beginning, as an
+   * `ErrorProjection.TruncatedResult`. Code and events have the whole. `Infinity` is no limit. Default: the agent's, 32,768.
+   */
+  readonly resultLimit?: number | undefined
+  /**
+   * What the model is given of a result: texts, pictures and files, made with `Prompt.textPart` and `Prompt.filePart`. Code, events
+   * and the ledger have the result itself. The parts are guarded, redacted and marked like it; `resultLimit` holds for their texts.
+   * What is no part fails as `InvalidResult`. A provider that takes text only is told that a file was left out. Default: the result.
+   */
+  readonly toModelOutput?: ((result: SuccessSchema["Type"]) => ReadonlyArray<Prompt.ToolModelOutputPart>) | undefined
+  /** Whether a person has to approve a call: always, or by its arguments. The run pauses. Default: no. */
+  readonly needsApproval?: NeedsApproval<Params, A>
+  /**
+   * Says that `execute` calls tools that may need an approval: the run waits for them, and the agent's type says so. Without it, such a call
+   * is denied in `run` and `stream`, unless the agent may wait anyway. Required where `execute` fails with `NotApproved`.
+   */
+  readonly asks?: true | undefined
+  /** `"untrusted"`: the results hold text from outside (web pages, mail, other people's tools). */
+  readonly trust?: Tr
+  /** The errors of `execute`, annotated with what may be said of them: see `ErrorProjection.declare`. */
+  readonly failure?: Schema.Top | undefined
+  /**
+   * Says that identical calls are meant: the tool returns a state that changes by itself, or takes a step each time. Then the agent's
+   * `repeatedCalls` does not count them, and all equal calls of one answer are executed. Default: `false`: of equal calls of one answer the
+   * first is executed and the others fail as `duplicate_call`, unless `effects` is `"read"` or `"idempotent"`, or `idempotency` has a `key`, by
+   * which they are one. A tool's `status` always polls.
+   */
+  readonly polls?: boolean | undefined
+  /**
+   * Says that calls of one answer with the same arguments are one: the tool is executed once, and each call has its result. For
+   * `effects: "read"`. Default: `false`.
+   */
+  readonly coalesce?: (Eff extends "read" ? boolean : never) | undefined
+  /**
+   * Runs the tool. Of a Stream the last element is the result; listeners are told each element as it comes
+   * (`ToolPreliminaryResult`), and the model reads the result only. The last type is a sentence: no value has it, and the compiler
+   * says it of an executor that answers a promise.
+   */
+  readonly execute: (
+    params: Params
+  ) =>
+    | Effect.Effect<SuccessSchema["Type"], D, R>
+    | Stream.Stream<SuccessSchema["Type"], D, R>
+    | { readonly "execute has to answer an Effect: wrap a promise in Effect.tryPromise": never }
+  /**
+   * Calls are done once for each key, across retries and restarts. It says that `execute` passes `ToolCall.idempotencyKey`
+   * on to a service that honours it: so a write whose outcome is unknown may be repeated under its key. Needs an
+   * `IdempotencyLedger`.
+   */
+  readonly idempotency?: Id
+  /**
+   * Says that `execute` writes to the database that durable runs are kept in, by the same `SqlClient`, and does nothing else: what it writes is
+   * committed with the outcome of the call, so that each call is done once, whenever its process is killed. A failure rolls it back, and the call may
+   * be made again. For `effects: "write"` without `idempotency`. In a run that is not durable it changes nothing. Default: `false`.
+   */
+  readonly transaction?: (Eff extends "write" ? boolean : never) | undefined
+  /**
+   * Undoes what a call has done, where the run of an agent with `compensation` ends badly. It is given the arguments and the result;
+   * `ToolCall.idempotencyKey` is a key for the undoing, the same whenever it is tried. It has the tool's `timeout`, or the
+   * agent's. For tools that do something, and not for `effects: "read"`. A failure of it is reported as `NotCompensated`.
+   */
+  readonly compensate?:
+    | ((params: Params, result: Types.NoInfer<SuccessSchema>["Type"]) => Effect.Effect<unknown, unknown, CR>)
+    | undefined
+  /**
+   * Tells the state of a task that `execute` has begun and answered `ToolCall.pending` for: its result, or
+   * `ToolCall.pending` again. The model is offered it as the tool `{name}_status` once a task is pending. It is a read, under
+   * the same recovery as the tool.
+   */
+  readonly status?: St
+}
+
+/** How a tool is declared. */
+export interface Options<
+  Parameters extends Schema.Top,
+  SuccessSchema extends Schema.Top,
+  D,
+  R,
+  Eff,
+  T,
+  A,
+  Tr,
+  Id,
+  St,
+  CR = never
+> extends BaseOptions<Parameters["Type"], SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR> {
+  /**
+   * The arguments. The last type is a sentence: no value has it, and the compiler reports it for a zod schema or a plain object. For a
+   * JSON Schema there is {@link fromJsonSchema}.
+   */
+  readonly parameters?:
+    | Parameters
+    | { readonly "parameters is a Schema of effect: Schema.Struct({ city: Schema.String })": never }
+    | undefined
+}
+
+/** The names of options. */
+type OptionName = keyof Options<never, never, 0, 0, 0, 0, 0, 0, 0, 0>
+
+const kinds: Readonly<Record<OptionName, Kind>> = makeKinds
+
+/**
+ * Defines a tool.
+ *
+ * `execute` gets arguments that fit `parameters` and may fail with errors of its own, which stand in the call's error
+ * type as `ExecutionError<D>`. `timeout` holds for one attempt, which is interrupted; it stands in the error type as `Timeout`.
+ * A write that began and neither succeeds nor fails with an error that `failure` declares as `not_done` is `OutcomeUnknown`.
+ * Throws `ConfigurationError` for a name that models cannot call (letters,
+ * digits, `_` and `-`, at most 64: the common rule of OpenAI's and Anthropic's tool APIs).
+ *
+ * **Example** (A tool that cannot fail in a way that ends a run)
+ *
+ * ```ts
+ * import { Data, Effect, Schema } from "effect"
+ * import { Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * class NotJson extends Data.TaggedError("NotJson") {}
+ *
+ * const CountKeys = Tool.make("count_keys", {
+ *   description: "Counts the top-level keys of a JSON object",
+ *   parameters: Schema.Struct({ json: Schema.String }),
+ *   success: Schema.Int,
+ *   effects: "read",
+ *   execute: ({ json }) =>
+ *     Effect.try({ try: () => Object.keys(JSON.parse(json)).length, catch: () => new NotJson() })
+ * }).pipe(
+ *   Tool.onError((call) =>
+ *     call.pipe(
+ *       Recovery.escalate("InvalidArgs"),
+ *       Effect.catchTag("ExecutionError", () => Effect.succeed(0))
+ *     )
+ *   )
+ * )
+ *
+ * const call = (json: string) => ToolCall.make({ id: "c1", arguments: { json } })
+ *
+ * await Effect.runPromise(CountKeys.call.pipe(Effect.provideService(ToolCall.ToolCall, call("{\"a\":1}")))) // => 1
+ * await Effect.runPromise(CountKeys.call.pipe(Effect.provideService(ToolCall.ToolCall, call("{a:1}")))) // => 0
+ * ```
+ */
+export const make = <
+  const Name extends string,
+  Parameters extends Schema.Top = typeof AiTool.EmptyParams,
+  SuccessSchema extends Schema.Top = typeof Schema.Void,
+  D = never,
+  R = never,
+  const Eff extends Effects | undefined = undefined,
+  const T extends Duration.Input | undefined = undefined,
+  const A extends Approves | undefined = undefined,
+  const Tr extends Trust = "trusted",
+  const Id extends AnyIdempotency<Parameters, SuccessSchema, D> = AnyIdempotency<Parameters, SuccessSchema, D>,
+  St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined,
+  CR = never,
+  O = { readonly [_ in OptionName]?: unknown }
+>(
+  name: Name,
+  options:
+    & HasExecute<O>
+    & Options<Parameters, SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>
+    & Keys<O>
+    & OnlyKnown<O, OptionName, typeof otherToolNames>
+    & DeclaresAsks<Types.NoInfer<D>, O>
+    & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
+): Tool<
+  Name,
+  // Where a tool is made in place, what it is for says nothing about what is left out.
+  Types.NoInfer<Parameters>,
+  Types.NoInfer<SuccessSchema>,
+  | InvalidArgs
+  | InvalidResult
+  | ExecuteError<D>
+  | TimeoutError<Given<O, "effects", Eff>, T, Given<O, "idempotency", Id>>
+  | WriteError<Given<O, "effects", Eff>>
+  | IdempotencyError<Given<O, "idempotency", Id>>
+  | TransactionError<O, T>
+  | StatusError<Given<O, "status", St>, T>
+  | ApprovalError<A, Tr>
+  | AsksError<O>,
+  | Exclude<R | Types.NoInfer<CR> | StatusServices<Given<O, "status", St>> | ApprovalServices<A>, ToolCall>
+  | SchemaServices<Parameters, SuccessSchema>
+  | IdempotencyServices<Given<O, "idempotency", Id>>
+> => {
+  checkToolOptions("make", name, options, kinds)
+  const parameters = (options.parameters as Parameters | undefined) ?? AiTool.EmptyParams
+  const success = options.success ?? Schema.Void
+  return define({
+    definition: AiTool.make(name, {
+      description: options.description,
+      parameters,
+      success,
+      failure: ToolFailure,
+      failureMode: "return",
+      toModelOutput: options.toModelOutput as never
+    }),
+    effects: options.effects,
+    timeout: options.timeout,
+    needsApproval: options.needsApproval,
+    asks: options.asks,
+    trust: options.trust,
+    failure: options.failure,
+    onUnknownKeys: options.onUnknownKeys,
+    resultLimit: options.resultLimit,
+    polls: options.polls,
+    coalesce: options.coalesce as boolean | undefined,
+    transaction: options.transaction as boolean | undefined,
+    execute: options.execute as Execute,
+    idempotency: options.idempotency &&
+      fromOptions(options.idempotency as true | IdempotencyOptions<never, unknown, string>),
+    status: options.status,
+    compensate: options.compensate
+  }) as never
+}
+
+const approvalOf = (needs: NeedsApproval<never, Approves | undefined> | undefined): ToolInfo["needsApproval"] => {
+  if (needs === undefined || needs === false) return undefined
+  return (params, toolCallId) =>
+    Effect.suspend(() => {
+      const answer = typeof needs === "function" ? needs(params, { toolCallId }) : needs
+      return Effect.isEffect(answer) ? answer : Effect.succeed(answer === true)
+    })
+}
+
+/** @internal Makes a tool from a definition of `effect/ai`. */
+// oxlint-disable-next-line max-lines-per-function -- one declaration is checked and completed
+export const define = (options: {
+  /** A dynamic one has the JSON Schema that models are sent (`modelDefinition`). */
+  readonly definition: AiTool.Any
+  /** What arguments are checked by. Default: the definition's. */
+  readonly parameters?: Schema.Top | undefined
+  /** What of the arguments is not checked, as the tool says. */
+  readonly unchecked?: ReadonlyArray<string> | undefined
+  readonly effects: Effects | undefined
+  readonly timeout: Duration.Input | undefined
+  readonly maxTimeout?: Duration.Input | undefined
+  readonly listed?: Listed | undefined
+  readonly needsApproval?: NeedsApproval<never, Approves | undefined> | undefined
+  readonly asks?: boolean | undefined
+  readonly trust?: Trust | undefined
+  readonly failure?: Schema.Top | undefined
+  readonly onUnknownKeys?: OnUnknownKeys | undefined
+  readonly resultLimit?: number | undefined
+  readonly polls?: boolean | undefined
+  readonly coalesce?: boolean | undefined
+  readonly transaction?: boolean | undefined
+  readonly client?: ToolInfo["client"]
+  readonly execute: Execute
+  readonly idempotency?: Idempotency | "never" | undefined
+  readonly status?: StatusOf<unknown> | undefined
+  readonly compensate?: Compensation["undo"] | undefined
+}): Any => {
+  const { effects } = options
+  const parameters = options.parameters ?? options.definition.parametersSchema as Schema.Top
+  const name: string = options.definition.name
+  if (!namePattern.test(name)) {
+    throw new ConfigurationError({
+      subject: `Tool "${name}"`,
+      problem: "a name is 1 to 64 letters, digits, underscores and hyphens"
+    })
+  }
+  const timeout = options.timeout === undefined ? undefined : Duration.fromInputUnsafe(options.timeout)
+  if (timeout !== undefined && !(Duration.toMillis(timeout) > 0)) {
+    throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "timeout must be longer than 0" })
+  }
+  const maxTimeout = options.maxTimeout === undefined ? undefined : Duration.fromInputUnsafe(options.maxTimeout)
+  if (maxTimeout !== undefined && (timeout === undefined || Duration.isLessThan(maxTimeout, timeout))) {
+    throw new ConfigurationError({
+      subject: `Tool "${name}"`,
+      problem: "maxTimeout needs a timeout, and is not shorter than it"
+    })
+  }
+  if (options.resultLimit !== undefined && !(options.resultLimit > 0)) {
+    throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "resultLimit must be more than 0" })
+  }
+  if (options.coalesce === true && effects !== "read") {
+    throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "coalesce is for tools with effects: \"read\"" })
+  }
+  if (options.transaction === true && (effects !== "write" || options.idempotency !== undefined)) {
+    throw new ConfigurationError({
+      subject: `Tool "${name}"`,
+      problem: "transaction is for tools with effects: \"write\" and without idempotency"
+    })
+  }
+  if (options.compensate !== undefined && effects === "read") {
+    throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "compensate is for tools that do something" })
+  }
+  const { definition: sent } = options
+  const asked = options.needsApproval === undefined || sent.needsApproval !== undefined
+    ? sent
+    : sent.setNeedsApproval(
+      (params, { toolCallId }) => (approvalOf(options.needsApproval)?.(params as never, toolCallId) ?? false) as never
+    )
+  const definition: AiTool.Any = effects === undefined ? asked : asked
+    .annotate(AiTool.Readonly, effects === "read")
+    .annotate(AiTool.Destructive, effects === "write")
+    .annotate(AiTool.Idempotent, effects !== "write")
+  let jsonSchema: unknown
+  const info: ToolInfo = {
+    name,
+    description: definition.description,
+    effects,
+    onUnknownKeys: options.onUnknownKeys ?? (effects === "write" ? "refuse" : "drop"),
+    resultLimit: options.resultLimit,
+    jsonSchema: () => jsonSchema ??= parametersOf(definition),
+    needsApproval: approvalOf(options.needsApproval),
+    asks: options.asks === true,
+    failure: options.failure,
+    success: definition.successSchema,
+    untrusted: options.trust === "untrusted",
+    polls: options.polls,
+    coalesce: options.coalesce,
+    isTransaction: options.transaction,
+    client: options.client,
+    foreignDescription: options.trust === "untrusted" && AiTool.isDynamic(definition),
+    listed: options.listed,
+    passesKey: options.idempotency !== undefined && options.idempotency !== "never",
+    hasKeyFunction: typeof options.idempotency === "object" && options.idempotency.key !== undefined
+  }
+  const { compensate, status } = options
+  const attempt = makeAttempt({
+    info,
+    parameters: parameters as Schema.Decoder<never, unknown>,
+    success: definition.successSchema,
+    idempotency: options.idempotency,
+    timeout,
+    maxTimeout,
+    execute: asEffect(info, definition.successSchema, options.execute)
+  })
+  if (compensate !== undefined) {
+    const compensation: Compensation = {
+      undo: compensate,
+      attempt: attempt as Compensation["attempt"],
+      parameters,
+      success: definition.successSchema,
+      timeout,
+      canReconcile: typeof options.idempotency === "object" && options.idempotency.reconcile !== undefined
+    }
+    Object.assign(info, { compensation })
+  }
+  return fromRecovered({
+    name,
+    info,
+    status: status && define({
+      definition: AiTool.make(`${name}_status`, {
+        description: `The state of a task that ${name} has begun`,
+        parameters: StatusParameters,
+        success: definition.successSchema,
+        failure: ToolFailure,
+        failureMode: "return"
+      }),
+      effects: "read",
+      timeout: options.timeout,
+      trust: options.trust,
+      failure: options.failure,
+      resultLimit: options.resultLimit,
+      polls: true,
+      execute: ({ task_id }: typeof StatusParameters.Type) => status(task_id),
+      idempotency: "never"
+    }),
+    description: definition.description,
+    parameters,
+    unchecked: options.unchecked ?? [],
+    success: definition.successSchema,
+    effects,
+    trust: options.trust ?? "trusted",
+    definition,
+    recovered: attempt
+  })
+}

@@ -1,0 +1,105 @@
+/** `Tool.onError`: a tool's own recovery. */
+import type * as Effect from "effect/Effect"
+import * as Function from "effect/Function"
+import type * as Schema from "effect/Schema"
+import type * as Types from "effect/Types"
+import type { ToolCall } from "../call/call.ts"
+import { parametersOf } from "../call/execute/lastParameters.ts"
+import type { Among } from "../foundation/errorTags.ts"
+import type { ResultServices } from "./callTypes.ts"
+import { fromRecovered, insideRecovery } from "./checkResult.ts"
+import type { Any, BehindRecovery, Params, Tool } from "./tool.ts"
+
+/**
+ * Declares a tool's own recovery: any function from the call to an Effect.
+ *
+ * The call may be run again (by `Effect.retry`, by a fixer); each run is another attempt of the same call and is charged
+ * to the run's budget. `InvalidResult` is not visible here: results are checked behind all recovery, so that a write
+ * that succeeded with a badly shaped result is not run again.
+ *
+ * `params` are the arguments that were used last, the model's own or a fixer's, decoded: for a fallback that depends on them. They fail
+ * with `InvalidArgs` where none fitted, and of a call of the tool's `status`. `Recovery.fallback`, `catchReason` and `catchReasons` give
+ * them to their functions.
+ *
+ * **Example** (The price of yesterday, for the same article)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * const yesterday = new Map([["tea", 3]])
+ * const Price = Tool.make("price", {
+ *   parameters: Schema.Struct({ article: Schema.String }),
+ *   success: Schema.Number,
+ *   effects: "read",
+ *   execute: () => Effect.fail("down" as const)
+ * }).pipe(
+ *   Tool.onError(
+ *     Recovery.fallback("ExecutionError", (error, params) =>
+ *       Effect.map(params, ({ article }) => yesterday.get(article) ?? error.causes.length))
+ *   )
+ * )
+ *
+ * await Effect.runPromise(
+ *   Price.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { article: "tea" } })))
+ * ) // => 3
+ * ```
+ *
+ * **Example** (Retrying a timeout, and answering 0 after that)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool, ToolCall } from "@recourse/core"
+ *
+ * const Slow = Tool.make("slow", {
+ *   success: Schema.Int,
+ *   effects: "read",
+ *   timeout: "5 millis",
+ *   execute: () => Effect.never
+ * }).pipe(
+ *   Tool.onError((call) =>
+ *     call.pipe(
+ *       Effect.retry({ times: 2, while: (error) => error._tag === "Timeout" }),
+ *       Effect.catchTag("Timeout", (error) => Effect.succeed(error.causes.length))
+ *     )
+ *   )
+ * )
+ *
+ * await Effect.runPromise(
+ *   Slow.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })))
+ * ) // => 3
+ * ```
+ */
+export const onError: {
+  <Name extends string, Parameters extends Schema.Top, S extends Schema.Top, E, R, E2, R2>(
+    recover: (
+      call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>,
+      params: Params<Parameters>
+    ) => Effect.Effect<S["Type"], E2, R2> | { readonly "a recovery answers what its tool answers": never }
+  ): (
+    self: Tool<Name, Parameters, S, E, R>
+  ) => Tool<
+    Name,
+    Parameters,
+    S,
+    Types.NoInfer<E2 | Among<E, BehindRecovery>>,
+    Exclude<R2, ToolCall> | ResultServices<S>
+  >
+  <Name extends string, Parameters extends Schema.Top, S extends Schema.Top, E, R, E2, R2>(
+    self: Tool<Name, Parameters, S, E, R>,
+    recover: (
+      call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>,
+      params: Params<Parameters>
+    ) => Effect.Effect<S["Type"], E2, R2> | { readonly "a recovery answers what its tool answers": never }
+  ): Tool<Name, Parameters, S, Types.NoInfer<E2 | Among<E, BehindRecovery>>, Exclude<R2, ToolCall> | ResultServices<S>>
+} = Function.dual(
+  2,
+  (self: Any, recover: (call: Any["recovered"], params: Any["recovered"]) => Any["recovered"]): Any => {
+    const params = parametersOf(self.parameters)
+    return fromRecovered({
+      ...self,
+      recovered: recover(insideRecovery(self), params),
+      status: self.status && fromRecovered({ ...self.status, recovered: recover(insideRecovery(self.status), params) })
+    })
+  }
+)

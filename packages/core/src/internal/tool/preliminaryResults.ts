@@ -1,0 +1,192 @@
+/** Preliminary results and progress: what listeners are told of a call while its executor runs. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import { Redaction } from "../../Redaction.ts"
+import { cutText } from "../foundation/cutText.ts"
+import { isPromiseLike, kindOf } from "../foundation/options/valueKind.ts"
+import { CurrentActivity } from "../call/execute/idleTimeout.ts"
+import { type Call, ToolCall } from "../call/call.ts"
+import type { ToolInfo } from "../call/tool/toolInfo.ts"
+import { deliver, presentationOf } from "../result/delivery.ts"
+import type { CallResult } from "../run/callResult.ts"
+import { CurrentRun, emit, type Run } from "../run/run.ts"
+import { type ResultEncoder, resultEncoder } from "./resultJson.ts"
+import { subjectOf } from "../call/callSubject.ts"
+
+/** What a tool runs: an Effect of the result, or a Stream whose last element is the result. */
+export type Execute = (
+  params: never
+) => Effect.Effect<unknown, unknown, unknown> | Stream.Stream<unknown, unknown, unknown>
+
+/** What is said of a call that is not over yet, as a result of it would be told; nothing where it would be blocked. */
+const deliveredSoFar = (
+  context: Context.Context<never>,
+  run: Run,
+  info: ToolInfo,
+  { arguments: params, record }: Call,
+  encoded: unknown
+): Effect.Effect<CallResult | undefined> => {
+  const call = { id: record.callId, name: info.name, params }
+  const result: CallResult = { call, isFailure: false, encoded, modelOutput: undefined, repaired: undefined }
+  return Effect.map(
+    deliver(presentationOf(context), run, info, result, record.marks.read),
+    (delivered) => delivered.isFailure ? undefined : delivered
+  )
+}
+
+/** Throws a sentence about an executor that returned no Effect. A promise has started its work: its rejection has no other reader. */
+const notAnEffect = ({ name }: ToolInfo, value: unknown): never => {
+  if (isPromiseLike(value)) value.then(undefined, () => {})
+  throw new ConfigurationError({
+    subject: `Tool "${name}"`,
+    problem: isPromiseLike(value)
+      ? "execute returned a promise. It has to return an Effect: wrap the promise in Effect.tryPromise"
+      : `execute returned ${kindOf(value)}. It has to return an Effect: wrap a value in Effect.succeed`
+  })
+}
+
+/** Whether a listener hears of a call. */
+const isHeard = (run: Run | undefined): run is Run => run?.audience !== undefined
+
+/** Emits a preliminary result of the call that the executor runs for, if a listener receives it. */
+type Preliminary = (info: ToolInfo, result: unknown) => Effect.Effect<void, never, ToolCall>
+
+const preliminaryOf = (success: Schema.Top): Preliminary => {
+  let encoder: ResultEncoder | undefined
+  const encode: ResultEncoder = (element) => (encoder ??= resultEncoder(success))(element)
+  return (info, result) =>
+    Effect.contextWith((context: Context.Context<ToolCall>) => {
+      const ambient = context as Context.Context<never>
+      const run = Context.get(ambient, CurrentRun)
+      if (!isHeard(run)) return Effect.void
+      const call = Context.get(context, ToolCall)
+      // A result that does not fit is reported as the call's failure, if it is the last.
+      return Effect.matchEffect(encode(result) as Effect.Effect<Schema.Json, unknown>, {
+        onFailure: () => Effect.void,
+        onSuccess: (encoded) =>
+          Effect.flatMap(deliveredSoFar(ambient, run, info, call, encoded), (delivered) =>
+            delivered === undefined ? Effect.void : emit(run, () => ({
+              _tag: "ToolPreliminaryResult",
+              ...subjectOf(call.record),
+              attempt: call.attempt,
+              result: delivered.whole ?? delivered.encoded
+            })))
+      })
+    })
+}
+
+/** Emits preliminary results of a tool, for a handler that is given a function for them. */
+export const preliminaryResult = (
+  success: Schema.Top
+): (result: unknown) => Effect.Effect<void, never, ToolCall> => {
+  const emitted = preliminaryOf(success)
+  return (result) =>
+    Effect.flatMap(
+      ToolCall,
+      ({ record }) => record.attempts.tool === undefined ? Effect.void : emitted(record.attempts.tool, result)
+    )
+}
+
+/** The executor as an Effect of its result. Listeners receive each element of a Stream. */
+export const asEffect = (
+  info: ToolInfo,
+  success: Schema.Top,
+  execute: Execute
+): (params: never) => Effect.Effect<unknown, unknown, unknown> => {
+  const preliminary = preliminaryOf(success)
+  const last = (stream: Stream.Stream<unknown, unknown, unknown>) =>
+    Effect.contextWith((context: Context.Context<never>) => {
+      const told = isHeard(Context.get(context, CurrentRun))
+        ? Stream.tap(stream, (element) => preliminary(info, element))
+        : stream
+      return Effect.map(Stream.runLast(told), Option.getOrUndefined)
+    })
+  return (params) => {
+    const executed = execute(params)
+    return Stream.isStream(executed)
+      ? last(executed)
+      : Effect.isEffect(executed)
+      ? executed
+      : notAnEffect(info, executed)
+  }
+}
+
+/** How far a call has come. */
+export interface Progress {
+  /** How much is done, in whatever the tool counts: it grows. */
+  readonly progress: number
+  /** How much there is to do, if that is known. */
+  readonly total?: number | undefined
+  /** What is being done. */
+  readonly message?: string | undefined
+}
+
+/**
+ * Tells listeners how far the call has come that the executor runs for, as the event `ToolProgress`. The model is told nothing.
+ * The message is redacted, guarded like a result, and told up to 1,000 characters. Without a listener no event is made. A tool with a
+ * `maxTimeout` is given its `timeout` again.
+ *
+ * **Example** (An import that says how far it is)
+ *
+ * ```ts
+ * import { Effect, Layer } from "effect"
+ * import { Agent, AgentEvent, Recovery, Tool, ToolCall } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Import = Tool.make("import_orders", {
+ *   effects: "idempotent",
+ *   execute: () =>
+ *     Effect.forEach([1, 2], (page) => ToolCall.progress({ progress: page, total: 2, message: `Page ${page}` }), {
+ *       discard: true
+ *     })
+ * })
+ * const agent = Agent.make("importer", { tools: [Import], defaults: { onError: Recovery.standard } })
+ * const told: Array<string> = []
+ * const listener = AgentEvent.listen((event) =>
+ *   Effect.sync(() => event._tag === "ToolProgress" && told.push(`${event.progress} of ${event.total}: ${event.message}`))
+ * )
+ *
+ * await Effect.runPromise(
+ *   agent.run("Import them").pipe(
+ *     Effect.provide(Layer.merge(listener, ScriptedModel.layer([ScriptedModel.call("import_orders", {}), ScriptedModel.text("Done")])))
+ *   )
+ * ) // => "Done"
+ * told // => ["1 of 2: Page 1", "2 of 2: Page 2"]
+ * ```
+ */
+export const progress = ({ message, progress, total }: Progress): Effect.Effect<void, never, ToolCall> =>
+  Effect.contextWith((context: Context.Context<ToolCall>) => {
+    const ambient = context as Context.Context<never>
+    const run = Context.get(ambient, CurrentRun)
+    const call = Context.get(context, ToolCall)
+    const { record } = call
+    const info = record.attempts.tool
+    Context.get(ambient, CurrentActivity)?.extend()
+    if (!isHeard(run) || info === undefined || !Number.isFinite(progress)) return Effect.void
+    const tell = (said: CallResult | undefined) =>
+      emit(run, () => ({
+        _tag: "ToolProgress",
+        ...subjectOf(record),
+        attempt: call.attempt,
+        progress,
+        ...(Number.isFinite(total) ? { total: total as number } : undefined),
+        ...said === undefined ? undefined : {
+          message: messageOf(said),
+          ...(said.taints === undefined ? undefined : { untrusted: said.taints.join(", ") })
+        }
+      }))
+    if (message === undefined) return tell(undefined)
+    const shown = cutText(Context.get(ambient, Redaction).text(message), longestMessage)
+    return Effect.flatMap(deliveredSoFar(ambient, run, info, call, shown), tell)
+  })
+
+/** How long a message is told, in characters. */
+const longestMessage = 1_000
+
+/** The message within the envelope of one from outside. */
+const messageOf = ({ encoded, taints, whole = encoded }: CallResult): string =>
+  String(taints === undefined ? whole : (whole as { readonly content: unknown }).content)

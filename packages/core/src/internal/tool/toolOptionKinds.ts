@@ -1,0 +1,98 @@
+/** The options of `Tool.make` and `Tool.fromJsonSchema` for the run-time check, and the sentences about executors that return no Effect. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import {
+  aBoolean,
+  aFunction,
+  anArray,
+  anObject,
+  aNumber,
+  aString,
+  checkOptions,
+  either,
+  type Kind,
+  oneOf
+} from "../foundation/options/optionCheck.ts"
+import { otherToolNames } from "../foundation/options/foreignOptionNames.ts"
+import { kindOf } from "../foundation/options/valueKind.ts"
+import { aSchema } from "./from/schemaKind.ts"
+
+/** A duration as effect reads it. */
+export const aDuration: Kind = {
+  is: (value) => Option.isSome(Duration.fromInput(value as Duration.Input)),
+  called: "a duration such as \"5 seconds\""
+}
+
+const functionKinds: Readonly<Record<string, string>> = {
+  "[object AsyncFunction]":
+    "is an async function. It has to return an Effect: Effect.tryPromise(() => ...), or Effect.gen in its place",
+  "[object GeneratorFunction]": "is a generator function. Wrap it: () => Effect.gen(function*() { ... })",
+  "[object AsyncGeneratorFunction]": "is an async generator function. It has to return an Effect or a Stream"
+}
+
+const tagOf = (value: unknown): string => Object.prototype.toString.call(value)
+
+const anEffect: Kind = { is: Effect.isEffect, called: "an Effect" }
+
+/** A function that returns an Effect, as far as its kind says. */
+const anExecutor: Kind = {
+  is: (value) => typeof value === "function" && !Object.hasOwn(functionKinds, tagOf(value)),
+  called: "a function that returns an Effect",
+  about: (value) => functionKinds[tagOf(value)]
+}
+
+const base = {
+  description: aString,
+  success: aSchema,
+  effects: oneOf("read", "idempotent", "write"),
+  timeout: aDuration,
+  onUnknownKeys: oneOf("refuse", "drop"),
+  resultLimit: aNumber,
+  toModelOutput: aFunction,
+  needsApproval: either(aBoolean, aFunction, anEffect),
+  asks: aBoolean,
+  trust: oneOf("trusted", "untrusted"),
+  failure: aSchema,
+  polls: aBoolean,
+  coalesce: aBoolean,
+  execute: anExecutor,
+  idempotency: either(aBoolean, anObject),
+  transaction: aBoolean,
+  compensate: aFunction,
+  status: aFunction
+} as const
+
+/** The kinds of the options of `Tool.make`. */
+export const makeKinds = { ...base, parameters: aSchema } as const
+
+/** The kinds of the options of `Tool.fromJsonSchema`. */
+export const jsonSchemaKinds = {
+  ...base,
+  parameters: anObject,
+  unchecked: either(anArray, oneOf("any")),
+  patterns: oneOf("apply", "ignore"),
+  draft: oneOf("draft-07", "draft-2020-12")
+} as const
+
+/** Throws `ConfigurationError` for options that the compiler refuses. */
+export const checkToolOptions = (
+  form: "make" | "fromJsonSchema",
+  name: unknown,
+  options: unknown,
+  kinds: Readonly<Record<string, Kind>>
+): void => {
+  if (typeof name !== "string") {
+    throw new ConfigurationError({
+      subject: `Tool.${form}`,
+      problem: `its first argument is ${kindOf(name)} and has to be the tool's name: Tool.${form}("weather", { ... })`
+    })
+  }
+  const subject = `Tool "${name}"`
+  checkOptions(subject, options, { kinds, otherNames: otherToolNames })
+  const { execute } = options as { readonly execute?: unknown }
+  if (execute === undefined) {
+    throw new ConfigurationError({ subject, problem: "it needs execute: the function that runs it" })
+  }
+}
