@@ -8,8 +8,6 @@ import { ApprovalsRequest, ChecksRequest, ListRequest, OutcomesRequest, Overview
 import { always, eventStream, lastEventId, nothing, ofBody } from "./routeParts.ts"
 import { Counted, OperatorRun, Outcome, problems, Timeline, Waiting } from "./schemas.ts"
 
-const { badRequest, conflict, refused, unavailable, unknown, unsupported } = problems
-
 const run = { run: Schema.String }
 const decisions = Schema.Struct({ decisions: Schema.Array(Decision) })
 const next = Schema.optional(Schema.String)
@@ -30,65 +28,65 @@ export const operator = HttpApiGroup.make("operator").add(
   HttpApiEndpoint.get("runs", "/operator/runs", {
     query: ListRequest,
     success: Schema.Struct({ runs: Schema.Array(OperatorRun), next }),
-    error: [...always, badRequest, unavailable]
+    error: [...always, problems.badRequest, problems.unavailable]
   }),
   HttpApiEndpoint.get("run", "/operator/runs/:run", {
     params: run,
     success: OperatorRun,
-    error: [...always, unknown, unavailable]
+    error: [...always, problems.unknown, problems.unavailable]
   }),
   HttpApiEndpoint.get("events", "/operator/runs/:run/events", {
     params: run,
     headers: lastEventId,
     success: eventStream,
-    error: [...always, badRequest, unknown, unavailable]
+    error: [...always, problems.badRequest, problems.unknown, problems.unavailable]
   }),
   HttpApiEndpoint.get("log", "/operator/runs/:run/log", {
     params: run,
     success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "application/x-ndjson" })),
-    error: [...always, unknown, unavailable]
+    error: [...always, problems.unknown, problems.unavailable]
   }),
   HttpApiEndpoint.get("timeline", "/operator/runs/:run/timeline", {
     params: run,
     success: Schema.Struct({ run: OperatorRun, timeline: Timeline }),
-    error: [...always, unknown, unavailable]
+    error: [...always, problems.unknown, problems.unavailable]
   }),
   HttpApiEndpoint.get("overview", "/operator/overview", {
     query: OverviewRequest,
     success: Counted,
-    error: [...always, badRequest, unavailable]
+    error: [...always, problems.badRequest, problems.unavailable]
   }),
   HttpApiEndpoint.get("outcomes", "/operator/outcomes", {
     query: OutcomesRequest,
     success: Schema.Struct({ outcomes: Schema.Array(Outcome) }),
-    error: [...always, badRequest, unavailable]
+    error: [...always, problems.badRequest, problems.unavailable]
   }),
   HttpApiEndpoint.get("outcomesOfRun", "/operator/runs/:run/outcomes", {
     params: run,
     success: Schema.Struct({ outcomes: Schema.Array(Outcome) }),
-    error: [...always, unknown, unavailable]
+    error: [...always, problems.unknown, problems.unavailable]
   }),
   HttpApiEndpoint.post("check", "/operator/runs/:run/outcomes", {
     params: run,
     payload: ChecksRequest,
     success: Schema.Struct({ outcomes: Schema.Array(Outcome) }),
-    error: [...always, ...ofBody, unknown, refused, unavailable]
+    error: [...always, ...ofBody, problems.unknown, problems.refused, problems.unavailable]
   }),
   HttpApiEndpoint.get("approvals", "/operator/approvals", {
     query: ApprovalsRequest,
     success: Schema.Struct({ approvals: Schema.Array(Waiting), next }),
-    error: [...always, badRequest, unavailable]
+    error: [...always, problems.badRequest, problems.unavailable]
   }),
   HttpApiEndpoint.post("decide", "/operator/runs/:run/decisions", {
     params: run,
     payload: decisions,
     success: OperatorRun.pipe(HttpApiSchema.status(202)),
-    error: [...always, ...ofBody, unknown, conflict, refused, unavailable]
+    error: [...always, ...ofBody, problems.unknown, problems.conflict, problems.refused, problems.unavailable]
   }),
   HttpApiEndpoint.post("stop", "/operator/runs/:run/stop", {
     params: run,
     payload: nothing,
     success: OperatorRun.pipe(HttpApiSchema.status(202)),
-    error: [...always, unsupported, unknown, conflict, unavailable]
+    error: [...always, problems.unsupported, problems.unknown, problems.conflict, problems.unavailable]
   })
 )

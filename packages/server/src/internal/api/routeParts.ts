@@ -3,12 +3,10 @@ import * as Schema from "effect/Schema"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { problems } from "./schemas.ts"
 
-const { badRequest, tooLarge, unsupported } = problems
-
 /** What every route that asks for a principal may answer. */
 export const always = [problems.unauthorized, problems.forbidden, problems.tooMany, problems.unexpected] as const
 /** What a route with a body may answer. */
-export const ofBody = [badRequest, tooLarge, unsupported] as const
+export const ofBody = [problems.badRequest, problems.tooLarge, problems.unsupported] as const
 
 /** A body without fields. */
 export const nothing = Schema.Struct({})
