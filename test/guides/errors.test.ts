@@ -32,7 +32,7 @@ const exported = new Set(errorsOf([Core, Durable, OpenAi, Testing].flatMap((barr
 
 /** The sentence of each code of the table, as the source has it. */
 const sentences = new Map(
-  [...readFileSync(join(root, projection, "sentences.ts"), "utf8").matchAll(/^ {2}(\w+): \{\s*model: "([^"]*)"/gm)]
+  [...readFileSync(join(root, projection, "codeTexts.ts"), "utf8").matchAll(/^ {2}(\w+): \{\s*model: "([^"]*)"/gm)]
     .map(([, code, model]) => [code!, model!] as const)
 )
 

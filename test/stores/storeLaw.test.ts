@@ -14,14 +14,14 @@ type Store = IdempotencyLedger.Store
 /** A store as it is, without the ledger around it: no program can import it. */
 const internal = (file: string): Promise<unknown> =>
   import(new URL(`../../packages/core/src/internal/idempotency/${file}.ts`, import.meta.url).href)
-const { keyValueStore } = await internal("keyValueStore") as {
+const { keyValueStore } = await internal("ledgerKeyValueStore") as {
   readonly keyValueStore: (store: KeyValueStore.KeyValueStore) => Store
 }
-const { memoryStore } = await internal("memoryStore") as { readonly memoryStore: () => Store }
-const { redisStore } = await internal("redisStore") as {
+const { memoryStore } = await internal("ledgerMemoryStore") as { readonly memoryStore: () => Store }
+const { redisStore } = await internal("ledgerRedisStore") as {
   readonly redisStore: (redis: Redis.Redis["Service"], prefix: string) => Store
 }
-const { sqlStore } = await internal("sqlStore") as {
+const { sqlStore } = await internal("ledgerSqlStore") as {
   readonly sqlStore: (sql: SqlClient.SqlClient, table: string) => Store
 }
 

@@ -5,7 +5,9 @@ export const header = `
 import { Agent, AiToolkit, Approval, Conversation, ErrorProjection, Guardrail, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Recovery, RequestInput, RunRecord, Skill, Tool, ToolCall, TransportRetry, Catalogue } from "@recourse/core"
 import { Approver, Drive, Evaluation, Experiment, FaultSuite, Laws, Replay, Scorer, ScriptedModel, Simulation, Subject, VirtualTime, World } from "@recourse/testing"
 import { AiSdk } from "@recourse/ai-sdk"
-import { Durable, Signal } from "@recourse/durable"
+import { Durable, RunStore, Signal } from "@recourse/durable"
+import * as Cluster from "@recourse/durable/Cluster"
+import * as Certify from "@recourse/testing/Certify"
 import { Mcp } from "@recourse/mcp"
 import { Authentication, MemoryRuns, Server, ServerApi } from "@recourse/server"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
@@ -147,6 +149,10 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/testing/FaultSuite.test":
     "FaultSuite.test(some<Parameters<typeof FaultSuite.test>[0]>(), subject, some<FaultSuite.FaultSuite>())",
   "@recourse/testing/Laws.check": "Laws.check(subject)",
+  "@recourse/testing/Certify.host": "Certify.host(some<Layer.Layer<RunStore.RunStore, Down>>())",
+  "@recourse/testing/Certify.runLog": "Certify.runLog(some<Layer.Layer<RunStore.RunStore, Down>>())",
+  "@recourse/durable/Cluster.layerCron":
+    "Cluster.layerCron(some<Durable.Durable<string, string, Down, never>>(), { name: \"daily\", cron: some<Cron.Cron>(), input: () => \"go\" })",
   "@recourse/testing/Laws.test": "Laws.test(some<Parameters<typeof Laws.test>[0]>(), subject)",
   "@recourse/testing/Scorer.judge": "Scorer.judge(Scorer.model(\"It is short.\"))",
   "@recourse/testing/Scorer.make":

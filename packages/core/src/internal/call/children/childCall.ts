@@ -18,6 +18,7 @@ import {
   addWrite,
   adopt,
   adoptedIn,
+  CallNumbers,
   type Children,
   hasChildren,
   type MadeCalls,
@@ -108,7 +109,7 @@ export const callsOfAttempt = (
 ): ReadonlySet<CallRecord> =>
   new Set(
     [...madeInAttempt(record, attempt)].flatMap(([place, numbers]) =>
-      numbers.flatMap((nth) => record.children.byPlace.get(Path.ofEqual(place, nth)) ?? [])
+      [...numbers.all].flatMap((nth) => record.children.byPlace.get(Path.ofEqual(place, nth)) ?? [])
     )
   )
 
@@ -124,7 +125,7 @@ const callNumber = (
   tool: ToolInfo
 ): { readonly nth: number; readonly isRepetition: boolean } => {
   const numbers = made.get(place)
-  const last = numbers?.at(-1)
+  const last = numbers?.last
   const before = last === undefined ? undefined : byPlace.get(Path.ofEqual(place, last))
   if (
     before?.outcome.ended === "failed" &&
@@ -132,24 +133,25 @@ const callNumber = (
   ) {
     return { nth: last!, isRepetition: true }
   }
-  let nth = ownNumber(byPlace, numbers, place, tool) ?? 1
-  while (numbers?.includes(nth) === true) nth++
-  if (numbers === undefined) made.set(place, [nth])
-  else numbers.push(nth)
+  let nth = ownNumber(byPlace, numbers, place, tool) ?? numbers?.free ?? 1
+  while (numbers?.has(nth) === true) nth++
+  const now = numbers ?? new CallNumbers()
+  now.add(nth)
+  if (numbers === undefined) made.set(place, now)
   return { nth, isRepetition: false }
 }
 
 /** Returns the number of the first call of a tool that this attempt has not made yet. */
 const ownNumber = (
   byPlace: Children<CallRecord>["byPlace"],
-  numbers: ReadonlyArray<number> | undefined,
+  numbers: CallNumbers | undefined,
   place: string,
   tool: ToolInfo
 ): number | undefined => {
-  for (let nth = 1;; nth++) {
+  for (let nth = numbers?.free ?? 1;; nth++) {
     const record = byPlace.get(Path.ofEqual(place, nth))
     if (record === undefined) return undefined
-    if (record.attempts.tool === tool && numbers?.includes(nth) !== true) return nth
+    if (record.attempts.tool === tool && numbers?.has(nth) !== true) return nth
   }
 }
 

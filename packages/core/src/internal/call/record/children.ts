@@ -1,7 +1,31 @@
 /** Calls within a call: those that its tool makes, and the writes among them. A call whose tool makes none has no such state. */
 
-/** Numbers of equal calls, in the order in which they were made, by their tool and arguments. */
-export type MadeCalls = Map<string, Array<number>>
+/** Numbers of the equal calls that an attempt has made. */
+export class CallNumbers {
+  private readonly made = new Set<number>()
+  /** The number of the last one. */
+  last = 0
+  /** The lowest number that is free. */
+  free = 1
+
+  /** All of them, in the order in which the calls were made. */
+  get all(): Iterable<number> {
+    return this.made
+  }
+
+  has(nth: number): boolean {
+    return this.made.has(nth)
+  }
+
+  add(nth: number): void {
+    this.made.add(nth)
+    this.last = nth
+    while (this.made.has(this.free)) this.free++
+  }
+}
+
+/** Numbers of equal calls, by their tool and arguments. */
+export type MadeCalls = Map<string, CallNumbers>
 
 export interface Children<Call> {
   /** The calls that the tool has made, by their tools, arguments and numbers. */
