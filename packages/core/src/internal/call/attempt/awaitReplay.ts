@@ -25,8 +25,8 @@ const matched = ({ attempted }: Pick<AttemptState, "attempted">, changes: Change
   )
 
 export const awaitReplay: Step = (attempt, next) => {
-  const { call, run } = attempt
-  if (!isDivergent(attempt.attempted)) return next(attempt)
+  const { call, run, tool: { info } } = attempt
+  if (info.effects !== "write" || !isDivergent(attempt.attempted)) return next(attempt)
   if (run === undefined) return stopped(call, divergent)
   const wait = matched(attempt, changesOf(run))
   return Effect.flatMap(

@@ -7,12 +7,13 @@ import type { Step } from "./attemptState.ts"
 
 export const replayFailure: Step = (attempt, next) => {
   const { call, run } = attempt
+  if (run?.journal === undefined) return next(attempt)
   const replayed = failedBefore(run, attempt.attempted)
   return replayed === undefined ? next(attempt) : Effect.matchEffect(replayed, {
     onFailure: (error) => {
       // The earlier execution may have started one more attempt, which the recovery of today may not make.
       attempt.number = numberOf(call.record) + 1
-      if (startsOf(run, attempt.attempted).length === 0) matchAttempt(run!, attempt.attempted)
+      if (startsOf(run, attempt.attempted).length === 0) matchAttempt(run, attempt.attempted)
       return Effect.fail(error)
     },
     // The tool of today cannot decode the error: the attempt is made again.

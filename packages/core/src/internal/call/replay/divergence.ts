@@ -47,10 +47,9 @@ const divergesFromLog = (run: Run, record: CallRecord): boolean => {
   return false
 }
 
-/** Whether a call is a write that would diverge if it started now. */
+/** Whether a write would diverge if it started now. */
 export const isDivergent = (attempted: AttemptedCall): boolean => {
-  const { attempt: { call: { record }, run }, info } = attempted
-  if (info.effects !== "write") return false
+  const { call: { record }, run } = attempted.attempt
   return divergesFromSnapshot(record) || divergesFromAttempts(record) ||
     (run?.replay !== undefined && startsOf(run, attempted).length === 0 && divergesFromLog(run, record))
 }
