@@ -4,7 +4,7 @@ import { forgetMadeCalls } from "../children/childCall.ts"
 import type { Step } from "./attemptState.ts"
 
 export const restartChildren: Step = (attempt, next) => {
-  // A write that waits for this call to be made may go on.
+  // A write may wait until this call is made.
   noteChange(attempt.run)
   forgetMadeCalls(attempt.call)
   return next(attempt)

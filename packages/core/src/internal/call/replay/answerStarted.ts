@@ -7,14 +7,13 @@ import { writeIn } from "../../run/writes/recordedWrites.ts"
 import type { Run } from "../../run/run.ts"
 import { openEntry } from "../attemptLog.ts"
 import { isWrite, type PassThrough } from "../execute/passThrough.ts"
-import { begin, close, recordStart } from "../execute/effects.ts"
+import { close, recordStart } from "../execute/effects.ts"
 import { noteDone } from "../compensableWrite.ts"
 import type { AttemptError } from "../attemptError.ts"
-import { endExecution, noteAnswer } from "../record/outcome.ts"
+import { noteAnswer } from "../record/outcome.ts"
 import { refuse } from "../refusal.ts"
 import { type AttemptedCall, matchAttempt, pathOfCall, startsOf } from "./attemptedCall.ts"
 import { use } from "../../run/state/counts.ts"
-import { noteStartedWrite } from "../../run/state/writes.ts"
 
 /** Adds the write of an earlier execution to the log of its run, if it can be compensated. */
 const noteWrite = (
@@ -58,11 +57,8 @@ const answer = <A>(
       Effect.sync(() => {
         const { attempt, attempt: { call: { record } } } = attempted
         use(run, "toolCalls", 1)
-        begin(record, () => run.clock.currentTimeMillisUnsafe())
-        noteStartedWrite(run, record.outcome)
-        const entry = openEntry(attempt)
-        endExecution(record, "yes")
-        entry.outcome = "success"
+        recordStart(run, record, "yes", () => run.clock.currentTimeMillisUnsafe())
+        openEntry(attempt).outcome = "success"
         noteAnswer(record, { value })
         noteWrite(attempted, run, start, Exit.succeed(value), outcome)
         matchAttempt(run, attempted)
