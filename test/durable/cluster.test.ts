@@ -1,33 +1,16 @@
 /** Durable runs over effect's cluster: in one process, and in several over HTTP with their messages in PostgreSQL. */
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, Approval, Recovery, Runs, Tool } from "@recourse/core"
+import { Agent, Approval, Runs } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import * as Cluster from "@recourse/durable/Cluster"
-import { ScriptedModel } from "@recourse/testing"
 import * as Certify from "@recourse/testing/Certify"
-import { Context, Cron, Effect, Layer, Schema } from "effect"
+import { Context, Cron, Effect, Layer } from "effect"
 import { TestRunner } from "effect/cluster"
 import { type SqlAddress, sqlLayer } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
 import { clusterPlace } from "./clusterPlace.ts"
+import { model, Payer, Sleeper } from "./twoAgents.ts"
 
-const Pay = Tool.make("pay", {
-  success: Schema.String,
-  effects: "write",
-  needsApproval: true,
-  execute: () => Effect.succeed("paid")
-})
-const Sleep = Tool.make("sleep", {
-  success: Schema.String,
-  effects: "read",
-  execute: () => Effect.as(Effect.sleep("1 minute"), "slept")
-})
-const defaults = { onError: Recovery.keepGoing }
-const Payer = Durable.make(Agent.make("payer", { tools: [Pay], defaults }))
-const Sleeper = Durable.make(Agent.make("sleeper", { tools: [Sleep], defaults }))
-const model = ScriptedModel.layer(({ prompt, tools }) =>
-  prompt.content.at(-1)?.role === "tool" ? ScriptedModel.text("done") : ScriptedModel.call(tools[0]!, {})
-)
 const poll = "200 millis"
 
 describe("a cluster of one process", () => {

@@ -1,14 +1,14 @@
 /** Wake-ups: processes that poll once in a minute hear at once what another one has done. */
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, Approval, Recovery, Runs, Tool } from "@recourse/core"
+import { Approval, Runs } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
-import { ScriptedModel } from "@recourse/testing"
-import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { type SqlAddress, sqlLayer } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
+import { model, Payer, Sleeper } from "./twoAgents.ts"
 
 const servers = sqlDatabases.filter(({ isShared, name }) => isShared && name.startsWith("PostgreSQL"))
 const files = sqlDatabases.filter(({ name }) => name.startsWith("SQLite"))
@@ -16,25 +16,7 @@ const files = sqlDatabases.filter(({ name }) => name.startsWith("SQLite"))
 const times = [1, 2, 3, 4, 5]
 const poll = "1 minute"
 
-const Pay = Tool.make("pay", {
-  success: Schema.String,
-  effects: "write",
-  needsApproval: true,
-  execute: () => Effect.succeed("paid")
-})
-const Sleep = Tool.make("sleep", {
-  success: Schema.String,
-  effects: "read",
-  execute: () => Effect.as(Effect.sleep("1 minute"), "slept")
-})
-const defaults = { onError: Recovery.keepGoing }
-const Payer = Durable.make(Agent.make("payer", { tools: [Pay], defaults }))
-const Sleeper = Durable.make(Agent.make("sleeper", { tools: [Sleep], defaults }))
 const agents = [Payer, Sleeper] as const
-
-const model = ScriptedModel.layer(({ prompt, tools }) =>
-  prompt.content.at(-1)?.role === "tool" ? ScriptedModel.text("done") : ScriptedModel.call(tools[0]!, {})
-)
 
 const storeOf = (address: SqlAddress) => Layer.fresh(RunStore.layerSql().pipe(Layer.provide(sqlLayer(address))))
 const runner = Durable.layer(agents, { poll, grace: 1 }).pipe(Layer.provide(model))
