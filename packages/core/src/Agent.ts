@@ -1,8 +1,8 @@
 /**
- * Agents: a model, its tools, and what to do when they fail, as one Effect with typed input, output and errors.
+ * Agents: a model with tools and declared recovery, as one Effect with typed input, output and errors.
  *
- * `agent.run` is an ordinary Effect: whatever Effect's operators do, they do to agents. An agent that is run within
- * another one's run (as a fixer, as a tool, or by hand) shares its budget, its events and its trace.
+ * `agent.run` is an ordinary Effect, and Effect's operators apply to it. An agent that runs within another run (as a
+ * fixer, as a tool, or by hand) shares that run's budget, events and trace.
  */
 export {
   type Agent,

@@ -4,7 +4,7 @@ import type * as AiError from "effect/ai/AiError"
 import type { BudgetExceeded } from "./Budget.ts"
 import { Issue } from "./ToolError.ts"
 
-/** Where a value does not fit, and what was expected there: the first three places. */
+/** Paths at which a value does not fit, with the expectations there: the first three. */
 const places = (issues: ReadonlyArray<Issue>): string => {
   const named = issues.slice(0, 3).map(({ expected, path }) =>
     path.length === 0 ? expected : `${path.join(".")}: ${expected}`
@@ -13,13 +13,13 @@ const places = (issues: ReadonlyArray<Issue>): string => {
 }
 
 /**
- * The input does not fit the agent's `input` schema. The model was not called. With an `operation` it is something else that was asked of
- * runs, such as an id or a limit: nothing was written.
+ * The input does not fit the agent's `input` schema. The model was not called. With an `operation`, another argument
+ * does not fit, such as an id or a limit: no record was written.
  */
 export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
-  /** Empty where runs of no single agent were asked for. */
+  /** Empty if the operation is not about one agent. */
   agent: Schema.String,
-  /** What was asked, where it is not the input that does not fit: `start`, `list`, `events`, `send`. */
+  /** The operation, if the refused value is not the input: `start`, `list`, `events`, `send`. */
   operation: Schema.optionalKey(Schema.String),
   issues: Schema.Array(Issue)
 }) {
@@ -54,7 +54,8 @@ export class SkillNotChosen extends Schema.TaggedError<SkillNotChosen>()("SkillN
 }
 
 /**
- * What can end an agent's run: the model, a budget, or input and output that do not fit. The type of an agent names those that
- * can: one without `input`, `output` and `skills` fails with `AiError` and `BudgetExceeded`.
+ * Errors that end an agent's run: of the model, of a budget, or of input and output that do not fit. The type of an
+ * agent names only the possible ones. Without `input`, `output` and `skills` it fails with `AiError` and
+ * `BudgetExceeded`.
  */
 export type AgentError = AiError.AiError | BudgetExceeded | InvalidInput | InvalidOutput | SkillNotChosen

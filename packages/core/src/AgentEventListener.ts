@@ -11,16 +11,19 @@ import type { AgentEvent } from "./AgentEventSchema.ts"
  */
 export type Listener = (event: AgentEvent) => Effect.Effect<unknown>
 
-/** How long a run waits for a listener, unless the listener says otherwise. */
+/** Default time that a run waits for a listener. */
 export const defaultTimeLimit: Duration.Input = "5 seconds"
 
-/** How a listener is heard. */
+/** Options of a listener. */
 export interface ListenOptions {
-  /** How long a run waits for it, for each event. A listener that takes longer hears no more of that run. Default: 5 seconds. */
+  /**
+   * Time that a run waits for the listener at each event. A listener that takes longer receives no more events of that
+   * run. Default: 5 seconds.
+   */
   readonly timeLimit?: Duration.Input | undefined
 }
 
-/** Another listener of the context, besides those of `listen`. Nobody by default; without listeners no event is built. */
+/** A listener of the context, in addition to those of `listen`. Default: none. Without listeners no event is built. */
 export const CurrentListener: Context.Reference<Listener | undefined> = Context.Reference<Listener | undefined>(
   "@recourse/core/AgentEvent/CurrentListener",
   { defaultValue: () => undefined }
@@ -30,9 +33,9 @@ export const CurrentListener: Context.Reference<Listener | undefined> = Context.
 export type Hearer = (event: AgentEvent) => void
 
 /**
- * A plain function of the context that hears each event of the runs below it, in order, at once: a run neither waits for it nor fails
- * by it. What it throws is logged, once for each run. A listener costs a run a fiber for each event, this a call: it is for what
- * keeps or counts events. Nobody by default.
+ * A plain function of the context that receives each event of the runs below it, synchronously and in order. A run
+ * neither waits for it nor fails by it. Its exceptions are logged, once for each run. A listener costs a fiber for each
+ * event, this function a call: use it to store or count events. Default: none.
  *
  * **Example** (Counting events)
  *
@@ -58,18 +61,20 @@ export interface Listening extends ListenOptions {
 }
 
 /**
- * Whether events hold what only operators may read: the requests to the model (`ModelRequested`), what failures are caused by, with
- * secrets taken out (`operatorMessage`), and the caps of agents (`limits`). Default: no. Whoever passes events on to users names the
- * fields that leave.
+ * True if events contain details for operators: model requests (`ModelRequested`), redacted causes of failures
+ * (`operatorMessage`), and caps of agents (`limits`). Default: false. A program that passes events on to users names
+ * the fields that leave.
  */
 export const Details: Context.Reference<boolean> = Context.Reference<boolean>("@recourse/core/AgentEvent/Details", {
   defaultValue: () => false
 })
 
-/** Whether the context has listeners of `listen`: they are looked for only then. */
+/** True if the context has listeners of `listen`. They are looked up only then. */
 const HasListeners = Context.Reference<boolean>("@recourse/core/AgentEvent/HasListeners", { defaultValue: () => false })
 
-/** @internal Listeners that hear nothing of what runs here: a listener does not hear what it does itself. */
+/**
+ * @internal Listeners that receive no events of this context: a listener does not receive the events of its own work.
+ */
 export const Deaf: Context.Reference<ReadonlySet<Listener>> = Context.Reference<ReadonlySet<Listener>>(
   "@recourse/core/AgentEvent/Deaf",
   { defaultValue: () => new Set() }

@@ -1,7 +1,7 @@
 /**
- * Schemas of the events of a run. `AgentEvent` has them too, beside what hears events. One list, and so a long file.
+ * Schemas of the events of a run. `AgentEvent` exports them too. One list, and so a long file.
  */
-/* oxlint-disable max-lines -- one schema for each event, in the order in which a run tells them */
+/* oxlint-disable max-lines -- one schema for each event, in the order in which a run emits them */
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import { NotCompensated, Severity } from "./ToolError.ts"
@@ -35,10 +35,10 @@ const call = {
   parentCallId: Schema.optionalKey(Schema.String)
 }
 
-/** How a run, or the run of a nested agent, ended. `"paused"`: it waits for an approval. */
+/** Outcome of a run or of a nested agent's run. `"paused"`: it waits for an approval. */
 export const Outcome = Schema.Literals(["success", "failure", "interrupted", "paused"])
 
-/** What a run and everything nested in it has used. Token counts are as the provider reported them. */
+/** Usage of a run and of everything nested in it. Token counts are those that the provider reported. */
 export const Usage = Schema.Struct({
   turns: Schema.Int,
   toolCalls: Schema.Int,
@@ -52,7 +52,7 @@ export const Usage = Schema.Struct({
   totalTokens: Schema.Int,
   /** Tokens among the others that no provider reported, and that were estimated; left out if there are none. */
   estimatedTokens: Schema.optionalKey(Schema.Int),
-  /** What the tokens cost by the program's `Budget.Prices`; 0 where there are none. */
+  /** Cost of the tokens by the program's `Budget.Prices`; 0 without prices. */
   cost: Schema.Finite
 })
 
@@ -61,11 +61,11 @@ export const Pending = Schema.Struct({
   /** Of a call within an agent that is a tool: the id of the tool's call, a slash, and the call's own. */
   callId: Schema.String,
   tool: Schema.String,
-  /** Exactly what the tool would be called with. */
+  /** The exact arguments of the tool. */
   arguments: Schema.Record(Schema.String, Schema.Json),
   /** SHA-256 of the arguments as JSON with sorted keys, in hex. */
   argumentsHash: Schema.String,
-  /** Why the call needs a person, as the policies say. */
+  /** Reasons of the policies for the approval. */
   reasons: Schema.Array(Schema.String),
   /** `approval_expired`: there was an approval, and it came too late. `client_tool`: the page executes it. */
   code: Schema.Literals(["approval_required", "approval_expired", "client_tool"]),
@@ -80,9 +80,9 @@ export const Pending = Schema.Struct({
 
 const start = {
   ...common,
-  /** Whether it goes on with what it was before a pause or a failure: it has no input then. */
+  /** True if the run continues after a pause or a failure. It has no input then. */
   resumed: Schema.Boolean,
-  /** With `AgentEvent.Details`: the agent's caps by kind, as `Budget` has them. */
+  /** With `AgentEvent.Details`: the agent's caps by kind, named as in `Budget`. */
   limits: Schema.optionalKey(Schema.Record(Schema.String, Schema.Finite)),
   input: Schema.optionalKey(Schema.Unknown)
 }
@@ -90,19 +90,19 @@ const start = {
 const end = {
   ...common,
   outcome: Outcome,
-  /** What it answered, if it succeeded. */
+  /** The answer, if the run succeeded. */
   output: Schema.optionalKey(Schema.Unknown),
   /** Tag of the error, or `"Defect"`, if it failed. */
   error: Schema.optionalKey(Schema.String),
   /** Code of the failure: `rate_limited`, `authentication`, `budget_exceeded` and the like. */
   code: Schema.optionalKey(Schema.String),
-  /** What the user may read of the failure, in the user's language. */
+  /** The failure's text for the user, in the user's language. */
   userMessage: Schema.optionalKey(Schema.String),
-  /** With `AgentEvent.Details`: what an operator may read of the failure. */
+  /** With `AgentEvent.Details`: the failure's text for operators. */
   operatorMessage: Schema.optionalKey(Schema.String),
   /** After how many milliseconds it may be tried again, if the failure says so. */
   retryAfter: Schema.optionalKey(Schema.Finite),
-  /** What it waits for, if it paused. */
+  /** The pending approvals, if the run paused. */
   pending: Schema.optionalKey(Schema.Array(Pending)),
   usage: Usage
 }
@@ -110,13 +110,13 @@ const end = {
 /** The run of the outermost agent began. */
 export const RunStarted = Schema.TaggedStruct("RunStarted", { ...start, version: Schema.Literal(version) })
 
-/** The one terminal event of a run, with its conversation: the prompt that the next run of a chat goes on with. */
+/** The one terminal event of a run. Its conversation is the prompt with which the next run of a chat continues. */
 export const RunFinished = Schema.TaggedStruct("RunFinished", {
   ...end,
   transcript: Prompt.Prompt,
-  /** What the model read in place of the first `count` messages of the transcript, where the run was compacted. */
+  /** Replacement of the first `count` messages of the transcript in the model's prompt, if the run was compacted. */
   compacted: Schema.optionalKey(Schema.Struct({ count: Schema.Int, prompt: Prompt.Prompt })),
-  /** The conversation that the guard of the input has put in the place of the one that the run was given, where it has. */
+  /** The conversation by which the input guard replaced the run's own, if it did. */
   replacedInput: Schema.optionalKey(Prompt.Prompt)
 })
 
@@ -138,8 +138,8 @@ export const ModelTurnStarted = Schema.TaggedStruct("ModelTurnStarted", { ...com
 const turn = { ...common, turn: Schema.Int }
 
 /**
- * With `AgentEvent.Details`: the request that the model is sent. `messages` are those that stand behind the first `kept` messages of
- * the agent's request before, which it begins with. `toolChoice` is left out where it is `"auto"`.
+ * With `AgentEvent.Details`: the request to the model. `messages` follow the first `kept` messages of the agent's
+ * previous request, with which this one begins. `toolChoice` is absent if it is `"auto"`.
  */
 export const ModelRequested = Schema.TaggedStruct("ModelRequested", {
   ...turn,
@@ -166,9 +166,9 @@ export const ReasoningDelta = Schema.TaggedStruct("ReasoningDelta", { ...part, d
 export const ReasoningFinished = Schema.TaggedStruct("ReasoningFinished", part)
 
 /**
- * A piece of the arguments of a call, as the model writes them, in streamed runs. The call has begun with
- * `ToolCallStarted`, which holds the whole; it never does if the answer is cut. No pieces are told of a call whose id the
- * run has to change.
+ * A piece of the arguments of a call, as the model writes them, in streamed runs. The call starts with
+ * `ToolCallStarted`, which contains all arguments. It does not start if the answer is cut. A call whose id the run has
+ * to change emits no pieces.
  */
 export const ToolCallDelta = Schema.TaggedStruct("ToolCallDelta", {
   ...turn,
@@ -202,7 +202,7 @@ export const ProviderToolCall = Schema.TaggedStruct("ProviderToolCall", {
   arguments: Schema.String
 })
 
-/** What a tool of the provider answered the model, as the provider gives it: text from outside. */
+/** Result of a tool that the provider executed, as the provider gives it: untrusted text. */
 export const ProviderToolResult = Schema.TaggedStruct("ProviderToolResult", {
   ...turn,
   callId: Schema.String,
@@ -211,7 +211,7 @@ export const ProviderToolResult = Schema.TaggedStruct("ProviderToolResult", {
   result: Schema.Unknown
 })
 
-/** The model answered. Token counts are what the provider reported, 0 where it reported none. */
+/** The model answered. Token counts are those that the provider reported, or 0. */
 export const ModelTurnFinished = Schema.TaggedStruct("ModelTurnFinished", {
   ...common,
   turn: Schema.Int,
@@ -229,7 +229,7 @@ export const ModelTurnFinished = Schema.TaggedStruct("ModelTurnFinished", {
 export const ModelTurnFailed = Schema.TaggedStruct("ModelTurnFailed", {
   ...turn,
   error: Schema.String,
-  /** With `AgentEvent.Details`: what an operator may read of the failure. */
+  /** With `AgentEvent.Details`: the failure's text for operators. */
   operatorMessage: Schema.optionalKey(Schema.String)
 })
 
@@ -266,8 +266,8 @@ export const ModelSubstituted = Schema.TaggedStruct("ModelSubstituted", {
 })
 
 /**
- * The conversation that the run began with was not well formed, as one that was cut elsewhere may be: calls without results were
- * given ones that say that they may have happened, results without calls were taken out. See `History.mend`.
+ * The run's first conversation was not well formed, for example because another program truncated it. Calls without
+ * results received results of unknown outcome, and results without calls were removed. See `History.mend`.
  */
 export const HistoryMended = Schema.TaggedStruct("HistoryMended", {
   ...common,
@@ -279,8 +279,9 @@ export const HistoryMended = Schema.TaggedStruct("HistoryMended", {
 })
 
 /**
- * What the model reads was made shorter before the given turn, because it had more tokens than the agent's `compact` allows, or
- * because the provider refused it as too long. Tokens are counted as `History.countTokens` does. The transcript keeps all of it.
+ * The model's prompt was shortened before the given turn, because it exceeded the tokens of the agent's `compact`, or
+ * because the provider refused it as too long. Tokens are counted by `History.countTokens`. The transcript keeps all of
+ * it.
  */
 export const ContextCompacted = Schema.TaggedStruct("ContextCompacted", {
   ...turn,
@@ -290,8 +291,8 @@ export const ContextCompacted = Schema.TaggedStruct("ContextCompacted", {
 })
 
 /**
- * The answer of the turn was cut off and begins again (`ModelError.retry({ restart: true })`): forget what was told of it, all parts
- * with this `turn`. `text` is the text that was told.
+ * The answer of the turn broke off and starts again (`ModelError.retry({ restart: true })`): discard all its parts with
+ * this `turn`. `text` is the text that was emitted.
  */
 export const AnswerRestarted = Schema.TaggedStruct("AnswerRestarted", {
   ...turn,
@@ -306,8 +307,8 @@ export const OutputCorrection = Schema.TaggedStruct("OutputCorrection", {
 })
 
 /**
- * The model, or a tool (`parentCallId`), called a tool. `arguments` are as they came, before any repair. `resumed`: the call was told of before the
- * run paused; `arguments` are then those that it goes on with, as a person may have edited them.
+ * The model, or a tool (`parentCallId`), called a tool. `arguments` are those before any repair. `resumed`: the call
+ * was already emitted before the pause. `arguments` are then the resumed ones, which a person may have edited.
  */
 export const ToolCallStarted = Schema.TaggedStruct("ToolCallStarted", {
   ...call,
@@ -316,8 +317,8 @@ export const ToolCallStarted = Schema.TaggedStruct("ToolCallStarted", {
 })
 
 /**
- * An attempt of a call begins, once nothing stands in its way; `delay` is the time since the last failed attempt ended.
- * Each has one of `ToolAttemptSucceeded` and `ToolAttemptFailed`, behind the pause if an agent that is the tool waits.
+ * An attempt of a call starts; `delay` is the time since the last failed attempt ended. Each has one
+ * `ToolAttemptSucceeded` or `ToolAttemptFailed`. It follows the pause if the tool is an agent that waits.
  */
 export const ToolAttempt = Schema.TaggedStruct("ToolAttempt", {
   ...call,
@@ -326,25 +327,26 @@ export const ToolAttempt = Schema.TaggedStruct("ToolAttempt", {
   arguments: Schema.String
 })
 
-/** An attempt answered. The call may still fail: by a result that does not fit, by what stands around the attempt. */
+/** An attempt answered. The call may still fail: by an invalid result, or by the operators around the attempt. */
 export const ToolAttemptSucceeded = Schema.TaggedStruct("ToolAttemptSucceeded", { ...call, attempt: Schema.Int })
 
 /**
- * An attempt failed. `error` is the tag of its error, `"Interrupted"` or `"Defect"`, `reason` the tag of the executor's own
- * error, where it has one.
+ * An attempt failed. `error` is the tag of its error, `"Interrupted"` or `"Defect"`. `reason` is the tag of the
+ * executor's own error, if it has one.
  */
 export const ToolAttemptFailed = Schema.TaggedStruct("ToolAttemptFailed", {
   ...call,
   attempt: Schema.Int,
   error: Schema.String,
   reason: Schema.optionalKey(Schema.String),
-  /** With `AgentEvent.Details`: what an operator may read of the failure. */
+  /** With `AgentEvent.Details`: the failure's text for operators. */
   operatorMessage: Schema.optionalKey(Schema.String)
 })
 
 /**
  * An attempt was refused because the tool has run and may not run again, or, with `because`, because the process-wide
- * retry budget is used up. It ends as the last attempt did: with `error`, or, where that is `"none"`, with its answer.
+ * retry budget is used up. The call ends as the last attempt did: with `error`, or, if that is `"none"`, with its
+ * answer.
  */
 export const ToolAttemptRefused = Schema.TaggedStruct("ToolAttemptRefused", {
   ...call,
@@ -367,8 +369,8 @@ export const ToolCircuitOpen = Schema.TaggedStruct("ToolCircuitOpen", {
 })
 
 /**
- * How far a call has come, as its executor says with `ToolCall.progress`. Without `total` there is no end that is known.
- * `message` is the tool's words: `untrusted` names the tools that are not to be trusted with them.
+ * Progress of a call, reported by its executor with `ToolCall.progress`. Without `total` the end is unknown. `message`
+ * is the tool's text; `untrusted` names the untrusted tools that wrote it.
  */
 export const ToolProgress = Schema.TaggedStruct("ToolProgress", {
   ...call,
@@ -380,8 +382,8 @@ export const ToolProgress = Schema.TaggedStruct("ToolProgress", {
 })
 
 /**
- * What a call has so far: an element of the Stream that its executor answers. The next one takes its place, and `ToolResult` that
- * of the last. Guarded, redacted and marked like a result. The model reads none of them.
+ * Preliminary result of a call: an element of the Stream that its executor returns. The next element replaces it, and
+ * `ToolResult` replaces the last. It is guarded, redacted and marked like a result. The model does not read it.
  */
 export const ToolPreliminaryResult = Schema.TaggedStruct("ToolPreliminaryResult", {
   ...call,
@@ -390,8 +392,9 @@ export const ToolPreliminaryResult = Schema.TaggedStruct("ToolPreliminaryResult"
 })
 
 /**
- * A call that was done was to be undone, as the run ends badly: what became of that. `because` is that of `NotCompensated`, `error` the
- * tag of what the tool's `compensate` failed with. Of a nested agent's call `callId` has the calls around it: `call_1/pay_1`.
+ * Outcome of the compensation of a completed call, because the run fails. `because` is that of `NotCompensated`,
+ * `error` the tag of the error of the tool's `compensate`. For a nested agent's call, `callId` contains the calls
+ * around it: `call_1/pay_1`.
  */
 export const ToolCompensated = Schema.TaggedStruct("ToolCompensated", {
   ...call,
@@ -400,7 +403,7 @@ export const ToolCompensated = Schema.TaggedStruct("ToolCompensated", {
   error: Schema.optionalKey(Schema.String)
 })
 
-/** The tool has begun a task that goes on; the model is given its id. */
+/** The tool has started a task that continues after the call. The model receives the task's id. */
 export const ToolPending = Schema.TaggedStruct("ToolPending", { ...call, taskId: Schema.String })
 
 /** `Recovery.retry` waits before the next attempt. */
@@ -476,18 +479,19 @@ export const ApprovalDecided = Schema.TaggedStruct("ApprovalDecided", {
 })
 
 /**
- * The one result of a call, as the model is given it; `null` for a call that a tool made, whose result no model is given. `code` and `userMessage` are present for failures, `degraded` where
- * another source than the tool answered and said so.
+ * The one result of a call, as the model receives it; `null` for a call made by a tool, whose result no model receives.
+ * `code` and `userMessage` are present for failures, `degraded` if another source than the tool answered and declared
+ * it.
  */
 export const ToolResult = Schema.TaggedStruct("ToolResult", {
   ...call,
   isFailure: Schema.Boolean,
   code: Schema.optionalKey(Schema.String),
-  /** What the user may read of a failure, in the user's language. `result` holds what is for the model besides. */
+  /** The failure's text for the user, in the user's language. `result` contains the text for the model. */
   userMessage: Schema.optionalKey(Schema.String),
   /** After how many milliseconds a failed call may be made again, if the failure says so. */
   retryAfter: Schema.optionalKey(Schema.Finite),
-  /** Who denied a call that is `permission_denied`. */
+  /** Source of the denial of a `permission_denied` call. */
   deniedBy: Schema.optionalKey(Schema.Literals(["person", "policy"])),
   degraded: Schema.optionalKey(degraded),
   /** Of an unknown outcome: the ledger's entry of the call's idempotency key. */

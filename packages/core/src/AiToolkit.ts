@@ -31,8 +31,8 @@ export type { Listed, ToolList } from "./internal/call/tool/toolList.ts"
 export type { From, Options } from "./internal/tool/from/fromEffectTool.ts"
 
 /**
- * Makes a tool of one of `effect/ai` and its handler. What the handler fails with is the `reason` of `ExecutionError`.
- * Results that it gives to `context.preliminary` are `ToolPreliminaryResult` events.
+ * Makes a tool of one of `effect/ai` and its handler. A handler's error is the `reason` of `ExecutionError`. Results
+ * passed to `context.preliminary` are `ToolPreliminaryResult` events.
  *
  * Arguments of a dynamic tool are checked by its JSON Schema. Throws `ConfigurationError` for a keyword that cannot be checked
  * and that `unchecked` does not name: see `Tool.fromJsonSchema`.
@@ -76,7 +76,7 @@ export const fromTool = <
   ) as never
 }
 
-/** What is said about tools of a toolkit: by name, or by a function of each definition. */
+/** Options of a toolkit's tools: by name, or by a function of each definition. */
 type AnyToolkitOptions = { readonly [name: string]: Options } | ((definition: AiTool.Any) => Options | undefined)
 
 /** The tools that a toolkit's are made to, `O` having the options of each. */
@@ -92,7 +92,7 @@ export type FromToolkit<Tools extends Record<string, AiTool.Any>, O> = ReadonlyA
 >
 
 /**
- * Makes tools of a whole toolkit with its handlers: what `yield* toolkit` gives, and what `McpClient` makes.
+ * Makes tools of a whole toolkit with its handlers: the result of `yield* toolkit`, or a toolkit of `McpClient`.
  *
  * `options` are those of single tools by their names, or a function that gives each tool's. Throws `ConfigurationError` for a
  * name that the toolkit does not have, and as {@link fromTool}.
@@ -159,8 +159,9 @@ export const fromToolkit: {
 }
 
 /**
- * The parameters that the handler of a toolkit reads once more. Arguments in JSON form, such as null for an absent field, are encoded again: the
- * handler knows the schema's own form only. Of a tool with a JSON Schema, nothing is read again.
+ * The parameters that the toolkit's handler decodes once more. Arguments in JSON form, such as null for an absent
+ * field, are encoded again, because the handler accepts only the schema's own form. For a tool with a JSON Schema they
+ * are passed as they are.
  */
 const handlerParams = (definition: AiTool.Any, given: unknown, decoded: unknown): Effect.Effect<unknown> => {
   if (jsonSchemaOf(definition) !== undefined) return Effect.succeed(decoded)
@@ -172,14 +173,17 @@ const handlerParams = (definition: AiTool.Any, given: unknown, decoded: unknown)
   )
 }
 
-/** A definition whose parameters `effect/ai` checks in JSON form, as the model is sent them. */
+/** A definition whose parameters `effect/ai` checks in JSON form, the form that the model receives. */
 const readingJson = (definition: AiTool.Any): AiTool.Any => {
   if (AiTool.isDynamic(definition) || !Schema.isSchema(definition.parametersSchema)) return definition
   const parameters = inJsonForm(definition.parametersSchema as Schema.Top)
   return parameters === definition.parametersSchema ? definition : definition.setParameters(parameters as never)
 }
 
-/** A tool of `effect/ai` that was made from one with recovery, which leaves `E` and needs `R`. What it leaves is its failure. */
+/**
+ * A tool of `effect/ai` made from one with recovery, which leaves `E` and needs `R`. Its failure is the error that
+ * recovery leaves.
+ */
 export type To<T extends Tool.Any, E, R> = AiTool.Tool<
   T["name"],
   {
@@ -197,13 +201,14 @@ export type To<T extends Tool.Any, E, R> = AiTool.Tool<
 /**
  * Makes a toolkit with handlers of tools with recovery, for `LanguageModel.generateText({ toolkit })` and `Chat`.
  *
- * Applied: recovery, `OutputGuard`, redaction, the envelope around what is untrusted, each tool's `needsApproval`, and the
- * quarantine (`onTainted`): in a conversation that holds an envelope, a tool that is no read needs an approval. Both are asked by
- * `effect/ai`, where it resolves calls itself: with `disableToolCallResolution` there is nothing to ask. Where a fixer has written the
- * arguments, an approval cannot be asked for, and the call is denied once the toolkit has answered with untrusted text. So is a
- * call that needs an approval where the caller gives no id, as `McpServer.toolkit` does: serve tools by `Mcp.layerServer`.
+ * Applied: recovery, `OutputGuard`, redaction, envelopes around untrusted output, each tool's `needsApproval`, and the
+ * quarantine (`onTainted`). In a conversation with an envelope, a tool that is no read needs an approval. `effect/ai`
+ * evaluates both when it resolves calls itself, so not with `disableToolCallResolution`. A call with arguments of a
+ * fixer cannot request an approval. It is denied once the toolkit has answered with untrusted text. So is a call that
+ * needs an approval if the caller gives no id, as `McpServer.toolkit` does: serve tools by `Mcp.layerServer`.
  *
- * Not applied, as there is no run: policies, budgets, the audit, events, pausing, and what holds for calls that follow each other.
+ * Not applied, because there is no run: policies, budgets, the audit, events, pausing, and rules about sequences of
+ * calls.
  *
  * Escalations become failed results that the model reads; every other error that is left fails the call. A tool with a
  * `status` brings `{name}_status` with it, which is not in the toolkit's type. Throws `ConfigurationError` for two tools with
@@ -243,7 +248,7 @@ export const toToolkit = <
   options?:
     & {
       readonly defaults?: D
-      /** What may be called once the conversation holds what an untrusted tool answered. Default: `"approve"`. */
+      /** Rule for calls once the conversation contains the answer of an untrusted tool. Default: `"approve"`. */
       readonly onTainted?: OnTainted | undefined
     }
     & Keys<O>

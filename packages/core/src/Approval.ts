@@ -1,9 +1,9 @@
 /**
- * Approval: a run that waits for a person, as a value.
+ * Approvals: a paused run as a value.
  *
- * A call that needs an approval is not executed; when the other calls of the same answer are done, the run stops and what
- * is needed to go on is a {@link Snapshot}: plain JSON, to be kept anywhere and resumed in any process that has the same
- * agent and the same key. Decisions are about the exact arguments that were shown, and expire.
+ * A call that needs an approval is not executed. When the other calls of the same answer are completed, the run pauses
+ * with a {@link Snapshot}: plain JSON, which any process with the same agent and the same key can resume. Decisions are
+ * about the exact arguments that were shown, and expire.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -82,16 +82,16 @@ export const createTableSql = (dialect: Dialect, options?: { readonly table?: st
  * does, the snapshot can be resumed again after the lease: calls with an idempotency key run at most once, by the ledger; an
  * approved write without one is not run again (`SnapshotRefused`, `abandoned`).
  *
- * A database that cannot be written ends the run before anything is executed, and so does a transaction of the same client, as
- * a rollback would forget that the snapshot was used.
+ * A database that cannot be written ends the run before any execution. So does a transaction of the same client,
+ * because a rollback would lose the record that the snapshot was used.
  */
 export const layerResumptionsSql = (
   options?: {
     /** Default: `"recourse_resumptions"`. */
     readonly table?: string | undefined
-    /** Whether the table is created where it is missing. Default: yes. */
+    /** True if the layer creates a missing table. Default: true. */
     readonly create?: boolean | undefined
-    /** How long a snapshot is held after the last renewal. Default: 30 seconds. */
+    /** Lease of a claimed snapshot after the last renewal. Default: 30 seconds. */
     readonly lease?: Duration.Input | undefined
   }
 ): Layer.Layer<never, SqlError.SqlError | ConfigurationError, SqlClient.SqlClient> =>
@@ -120,7 +120,9 @@ export const purgeResumptionsSql = (
     return deleteExpired(sql, options?.table ?? defaultTable, "snapshot_id", "claimed_at", until)
   })
 
-/** A layer that runs {@link purgeResumptionsSql} at once and then again and again (default: each hour). What fails is logged. */
+/**
+ * A layer that runs {@link purgeResumptionsSql} at start and then repeatedly (default: each hour). Failures are logged.
+ */
 export const layerPurgeResumptionsSql = (
   options?: Parameters<typeof purgeResumptionsSql>[0] & { readonly every?: Duration.Input | undefined }
 ): Layer.Layer<never, never, SqlClient.SqlClient> =>

@@ -61,7 +61,7 @@ export const layerLog: Layer.Layer<never> = layer((record) =>
 const appender = (file: FileSystem.File, sync: boolean): Writer => {
   // One at a time, so that lines do not mix.
   const lock = Semaphore.makeUnsafe(1)
-  /** Whether the file may end within a line: a disk that was full, a process that died. */
+  /** True if the file may end within a line, after a full disk or a crash. */
   let isTorn = true
   const endsWithinLine = Effect.gen(function*() {
     const { size } = yield* file.stat
@@ -72,7 +72,7 @@ const appender = (file: FileSystem.File, sync: boolean): Writer => {
   })
   const append = Effect.fnUntraced(function*(record: AuditRecord) {
     const isWithin = isTorn && (yield* endsWithinLine)
-    // Nothing is taken for written that was written in part.
+    // A partial write does not count as written.
     isTorn = true
     const line = new TextEncoder().encode(`${isWithin ? "\n" : ""}${JSON.stringify(record)}\n`)
     yield* file.writeAll(line)
@@ -85,17 +85,17 @@ const appender = (file: FileSystem.File, sync: boolean): Writer => {
 const newline = 10
 
 /**
- * A layer that appends records to a file, one JSON object a line. A file that cannot be opened ends the program's start, and a
- * record that cannot be written whole ends its run. A line that was torn, by a full disk for example, is left as it is, and the
- * next record begins a line of its own: readers skip what is no JSON.
+ * A layer that appends records to a file, one JSON object a line. A file that cannot be opened ends the program's
+ * start. A record that cannot be written whole ends its run. A torn line, for example after a full disk, stays as it
+ * is, and the next record starts a new line. Readers skip lines that are no JSON.
  *
- * The operating system writes to the disk when it likes. With `sync` a record has reached the disk before the run goes on, which
- * takes milliseconds each.
+ * The operating system writes to the disk at its own time. With `sync` the run continues after the record has reached
+ * the disk, which takes milliseconds each.
  */
 export const layerJsonLines = (
   path: string,
   options?: {
-    /** Whether to wait for the disk after each record. Default: no. */
+    /** True if each record waits for the disk. Default: false. */
     readonly sync?: boolean | undefined
   }
 ): Layer.Layer<never, PlatformError.PlatformError, FileSystem.FileSystem> =>
@@ -130,15 +130,15 @@ export const createTableSql = (dialect: Dialect, options?: { readonly table?: st
   createSql(options?.table ?? defaultTable, columns, dialect)
 
 /**
- * A layer that inserts records into a table, which is created if it is missing and checked at start. For PostgreSQL, SQLite,
- * MySQL and MariaDB. It refuses to write within a transaction of the same client, as a rollback would take back the record of
- * what was done: the run ends.
+ * A layer that inserts records into a table. The table is created if it is missing, and checked at start. For
+ * PostgreSQL, SQLite, MySQL and MariaDB. It refuses to write within a transaction of the same client, because a
+ * rollback would remove the record: the run ends.
  */
 export const layerSql = (
   options?: {
     /** Default: `"recourse_audit"`. */
     readonly table?: string | undefined
-    /** Whether the table is created where it is missing. Default: yes. */
+    /** True if the layer creates a missing table. Default: true. */
     readonly create?: boolean | undefined
   }
 ): Layer.Layer<never, SqlError.SqlError | ConfigurationError, SqlClient.SqlClient> =>

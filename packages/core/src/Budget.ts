@@ -2,7 +2,7 @@
  * Budgets: how much a run may use. An agent's caps hold for the agent and everything nested in it (fixers, agents used
  * as tools). A nested agent's own caps hold below those of its parents, never instead of them.
  *
- * An agent that says nothing has the caps of {@link Defaults}: its run ends.
+ * An agent without a budget has the caps of {@link Defaults}: its run ends at them.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -30,8 +30,8 @@ export const Kind = Schema.Literals([
 export type Kind = typeof Kind.Type
 
 /**
- * The caps of an agent. What is left out is as {@link Defaults} says: 50 turns, 8 levels, 262,144 characters of arguments, and
- * nothing else is capped. `Infinity` lifts a cap; {@link unlimited} lifts all that have a default.
+ * The caps of an agent. Absent caps are those of {@link Defaults}: 50 turns, 8 levels, 262,144 characters of arguments,
+ * and no other cap. `Infinity` lifts a cap; {@link unlimited} lifts all default ones.
  *
  * - `turns`: model calls, all of them: repeated ones, a skill's choice, an output's correction, nested agents'.
  * - `toolCalls`: executions of tools; each attempt that reaches the executor is one.
@@ -40,15 +40,15 @@ export type Kind = typeof Kind.Type
  * - `transportRetries`: HTTP requests of model calls that are sent again by `TransportRetry`.
  * - `allFailureRounds`: rounds in a row in which every call failed; a success starts the count again.
  * - `duration`: wall clock from the start of the agent; at the deadline whatever runs is interrupted.
- * - `tokens`: total tokens as the provider reports them, looked at before each model call. Tokens that it does not report are
- *   estimated, by the `Tokenizer` of `effect/ai` if one is provided, and stand in `estimatedTokens` of the usage.
- * - `cost`: what the tokens cost by the program's {@link Prices}, in their currency, looked at before each model call.
+ * - `tokens`: total tokens that the provider reports, checked before each model call. Unreported tokens are estimated,
+ *   by the `Tokenizer` of `effect/ai` if one is provided, and counted in `estimatedTokens` of the usage.
+ * - `cost`: the cost of the tokens by the program's {@link Prices}, in their currency, checked before each model call.
  * - `levels`: agents within agents, below this one: 0 lets it run none. Agents that are functions are not counted.
  * - `argumentSize`: characters of one call's arguments as JSON text: the model's own, and a fixer's.
  * - `sameToolInARow`: calls of one tool that the model makes in a row, over all its answers; a call of another tool starts
  *   the count again. It counts in the agent's own conversation only.
- * - `thresholds`: shares of a cap, from 0 to 1, at which a `BudgetThreshold` event is sent: 0 at the first use, 1 when nothing
- *   is left. Default: `[0.8]`. `levels` and `argumentSize` have none.
+ * - `thresholds`: shares of a cap, from 0 to 1, at which a `BudgetThreshold` event is emitted: 0 at the first use, 1 at
+ *   exhaustion. Default: `[0.8]`. `levels` and `argumentSize` have none.
  */
 export interface Budget {
   readonly turns?: number | undefined
@@ -83,11 +83,11 @@ export class BudgetExceeded extends Schema.TaggedError<BudgetExceeded>()("Budget
   }
 }
 
-/** More of the caps that are named; what {@link extend} makes. */
+/** Additional amounts of the named caps; made by {@link extend}. */
 export type Extension = Partial<Record<Kind, number>>
 
 /**
- * Adds to caps. The answer of an agent's `onBudgetExceeded` that lets a run go on; answering nothing lets it end.
+ * Adds to caps. With this answer of an agent's `onBudgetExceeded` the run continues; with `undefined` it ends.
  *
  * **Example** (Five more turns, once)
  *
@@ -133,7 +133,7 @@ const refuse = (subject: string, problem: string): never => {
 
 const fractional: ReadonlySet<Kind> = new Set<Kind>(["cost"])
 
-/** @internal Reads caps once; throws `ConfigurationError` for what cannot be one. */
+/** @internal Validates caps; throws `ConfigurationError` for an invalid one. */
 export const caps = (subject: string, budget: Budget): Caps => {
   const read: Partial<Record<Kind, number>> = {}
   for (const kind of Kind.literals) {
@@ -170,8 +170,8 @@ export const Defaults: Context.Reference<InheritedBudget> = Context.Reference<In
 )
 
 /**
- * Other defaults for a program: for each agent below that does not say its own. What is left out stays as it is without the
- * layer; {@link unlimited} lifts it.
+ * Default caps of a program: for each agent below without its own. Absent caps stay as they are without the layer;
+ * {@link unlimited} lifts them.
  *
  * **Example** (Two turns, unless an agent says more)
  *
@@ -196,7 +196,7 @@ export const layerDefaults = (budget: Budget): Layer.Layer<never> =>
     thresholds: budget.thresholds ?? [0.8]
   })
 
-/** What a million tokens cost. Left out: `cached` and `cacheWrite` cost what `input` does. */
+/** Price of a million tokens. By default `cached` and `cacheWrite` cost as much as `input`. */
 export interface Price {
   readonly input: number
   readonly output: number
@@ -206,10 +206,13 @@ export interface Price {
   readonly cacheWrite?: number | undefined
 }
 
-/** Prices by the model's name, as the provider's answer or the layer of the model says it; all in one currency. */
+/** Prices by model name, as reported by the provider's answer or by the layer of the model; all in one currency. */
 export type PriceTable = Readonly<Record<string, Price>>
 
-/** The prices of the program's models. None by default: nothing has a cost then, and an agent with a cap of `cost` does not run. */
+/**
+ * Prices of the program's models. Default: none. Usage then has no cost, and an agent with a cap of `cost` does not
+ * run.
+ */
 export const Prices: Context.Reference<PriceTable | undefined> = Context.Reference<PriceTable | undefined>(
   "@recourse/core/Budget/Prices",
   { defaultValue: () => undefined }
@@ -218,8 +221,8 @@ export const Prices: Context.Reference<PriceTable | undefined> = Context.Referen
 /**
  * A layer of prices for a million tokens, by the model's name.
  *
- * An agent with a cap of `cost` dies with a `ConfigurationError` if its model has no price: before the first request where the
- * model's name is known, else with its answer.
+ * An agent with a cap of `cost` dies with a `ConfigurationError` if its model has no price: before the first request if
+ * the model's name is known, else at its answer.
  *
  * **Example** (No more than 50 cents)
  *

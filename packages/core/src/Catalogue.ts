@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 
-/** Sentences by code. `execution_error` stands in for codes that are not there. */
+/** Sentences by code. `execution_error` is the sentence of missing codes. */
 export interface Texts {
   readonly execution_error: string
   readonly [code: string]: string
@@ -75,7 +75,7 @@ export const Locale: Context.Reference<string> = Context.Reference<string>("@rec
 /** A layer that sets the user's language. */
 export const layerLocale = (locale: string): Layer.Layer<never> => Layer.succeed(Locale, locale)
 
-/** What a record itself has by a name: codes and languages come from outside. */
+/** Own property of a record by name: codes and languages are untrusted input. */
 const own = <A>(entries: Readonly<Record<string, A>>, name: string): A | undefined =>
   Object.hasOwn(entries, name) ? entries[name] : undefined
 

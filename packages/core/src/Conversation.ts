@@ -1,9 +1,9 @@
 /**
  * Conversations: chats that remember, by owner and thread.
  *
- * A thread is a list of entries that only grows. What the model reads and what people are shown are two readings of it:
- * {@link sent} leaves failed calls out, and what a summary stands for; {@link shown} has all that was said. Marks of untrusted
- * text are stored with the messages. Every operation names the owner.
+ * A thread is an append-only list of entries with two projections. {@link sent} is the model's: it omits failed calls
+ * and summarised messages. {@link shown} is the people's: it has all messages. Marks of untrusted text are stored with
+ * the messages. Every operation names the owner.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -63,8 +63,8 @@ export type { EndOptions } from "./internal/conversation/turnEvents.ts"
 export { WriteNotStored } from "./internal/run/writes/writeLog.ts"
 
 /**
- * Conversations in a key/value store of `effect/persistence`. For one process at a time, as key/value stores cannot compare and
- * set: use {@link layerSql} where several processes serve one owner.
+ * Conversations in a key/value store of `effect/persistence`. For one process at a time, because key/value stores
+ * cannot compare and set: use {@link layerSql} if several processes serve one owner.
  */
 export const layerKeyValueStore = (
   options?: {
@@ -106,7 +106,7 @@ export const createTablesSql = (dialect: Dialect, options?: { readonly tables?: 
 export const layerSql = (
   options?: {
     readonly tables?: Tables | undefined
-    /** Whether the tables are created where they are missing. Default: yes. */
+    /** True if the layer creates missing tables. Default: true. */
     readonly create?: boolean | undefined
   }
 ): Layer.Layer<Conversations, SqlError.SqlError | ConfigurationError, SqlClient.SqlClient> =>
@@ -123,7 +123,7 @@ export const layerSql = (
     })
   )
 
-/** How long threads are kept. */
+/** Retention of threads. */
 export interface PurgeOptions {
   /** Threads that were changed within this time stay. Default: 90 days. */
   readonly keepFor?: Duration.Input | undefined
@@ -156,7 +156,7 @@ export const purge = (options?: PurgeOptions): Effect.Effect<number, Conversatio
     return next(0)
   })
 
-/** A layer that runs {@link purge} at once and then again and again (default: each hour). What fails is logged. */
+/** A layer that runs {@link purge} at start and then repeatedly (default: each hour). Failures are logged. */
 export const layerPurge = (
   options?: PurgeOptions & { readonly every?: Duration.Input | undefined }
 ): Layer.Layer<never, never, Conversations> => layerRepeatedly("Conversations", purge(options), options?.every)

@@ -1,9 +1,9 @@
 /**
- * Error projections: the one place where a failure becomes text for a model, a user and an operator.
+ * Error projections: the only conversion of a failure to text for a model, a user and an operator.
  *
- * Opaque by default: an executor's own error, a defect or a cause gives a code, a fixed sentence and the id of the run.
- * What a model or a user reads beyond that is what the program declared for it: field paths and expectations of schemas,
- * escalations, and the texts of a tool's `failure` schema. Declared text goes through the `Redaction` as well.
+ * Opaque by default: an executor's own error, a defect or a cause becomes a code, a fixed sentence and the id of the
+ * run. A model or a user reads more only if the program declares it: field paths and expectations of schemas,
+ * escalations, and the texts of a tool's `failure` schema. Declared text is redacted as well.
  */
 export {
   forModel,

@@ -1,18 +1,19 @@
 /**
- * Guardrails: effects that look at an agent's input and at its final answer. A guard passes, changes what it looks at, or fails with an error of
- * its own, which ends the run and stands in the agent's error type.
+ * Guardrails: effects that check an agent's input and its final answer. A guard passes, replaces the value, or fails
+ * with an error of its own. The error ends the run and is in the agent's error type.
  *
- * The guard of the input runs beside the first model request, so that a slow one costs no time: until it has passed, nothing of the model's answer
- * is told, and none of its calls runs. When it fails or changes the input, the request is interrupted. The guard of the output looks at the final
- * answer before anybody is told of it; streamed text of the agent is told when its turn is over.
+ * The input guard runs in parallel to the first model request, so that a slow guard costs no time. Until it has passed,
+ * no part of the model's answer is emitted and no call runs. If it fails or replaces the input, the request is
+ * interrupted. The output guard checks the final answer before it is emitted; streamed text of the agent is emitted at
+ * the end of its turn.
  *
- * Outputs of tools are looked at by `OutputGuard`, with the same vocabulary: an effect that succeeds with nothing lets pass.
+ * `OutputGuard` checks outputs of tools with the same vocabulary: an effect that succeeds with `undefined` passes.
  */
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-/** What is looked at is replaced. */
+/** The checked value is replaced. */
 export class Change<out A> {
   readonly _tag = "Change"
   readonly value: A
@@ -21,11 +22,12 @@ export class Change<out A> {
   }
 }
 
-/** Replaces what a guard looks at: the input before the model reads it, the answer before the caller does. */
+/** Replaces the checked value: the input before the model reads it, the answer before the caller does. */
 export const change = <A>(value: A): Change<A> => new Change(value)
 
 /**
- * Looks at an input or an answer: succeeds with nothing to let it pass, with {@link change} to replace it, or fails to end the run.
+ * Checks an input or an answer: succeeds with `undefined` to pass, with {@link change} to replace it, or fails to end
+ * the run.
  *
  * **Example** (An input that is refused, and an answer that is changed)
  *
@@ -49,11 +51,14 @@ export type Guard<A, E = never, R = never> = (value: A) => Effect.Effect<void | 
 
 /** The run that a final answer is of. */
 export interface Answered {
-  /** All that was said, the answer and the conversation that the run began with included. `History.claims` says what is known of its calls. */
+  /**
+   * All messages, including the answer and the run's first conversation. `History.claims` reports the known state of
+   * its calls.
+   */
   readonly transcript: Prompt.Prompt
 }
 
-/** Looks at a final answer, as a {@link Guard} does, beside what was said and done before it. */
+/** Checks a final answer, as a {@link Guard} does, together with the transcript of the run. */
 export type AnswerGuard<A, E = never, R = never> = (
   answer: A,
   run: Answered
@@ -65,7 +70,9 @@ export type AnyGuard = Guard<unknown, unknown, unknown>
 /** @internal Any guard of a final answer. */
 export type AnyAnswerGuard = AnswerGuard<unknown, unknown, unknown>
 
-/** An input that must not reach the model, for guards to fail with. `category` names what was found, in the guard's own words. */
+/**
+ * An input that must not reach the model; guards fail with it. `category` names the finding, in the guard's own words.
+ */
 export class UnsafeInput extends Schema.TaggedError<UnsafeInput>()("UnsafeInput", {
   category: Schema.String
 }) {

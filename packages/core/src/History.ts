@@ -1,5 +1,6 @@
 /**
- * Conversation history: what of a conversation the next turn still sees, what is known of its calls, and histories that were cut elsewhere.
+ * Conversation history: the messages that the next turn sees, the known state of its calls, and repair of truncated
+ * histories.
  *
  * A call and its result are never torn apart, and a mark of untrusted text stays in the conversation. The functions that
  * shorten fit the `compact` option of agents.

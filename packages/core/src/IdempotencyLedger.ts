@@ -1,9 +1,9 @@
 /**
  * Idempotency ledger: records each call before it runs, and its outcome afterwards.
  *
- * A call whose key has a result is answered with that result. A call whose key is at work in another process waits for
- * that process. A key that was begun and not finished, because its process ended, gives `OutcomeUnknown` (or asks the
- * declared `reconcile`); the call is not run again.
+ * A call whose key has a result is answered with that result. A call whose key another process executes waits for that
+ * process. A key that was started and not finished, because its process ended, gives `OutcomeUnknown` (or runs the
+ * declared `reconcile`). The call does not run again.
  *
  * A call holds its key by a lease and renews the lease while it runs. An entry is taken over only when its lease has
  * run out by the clock of the store. `StoreTimeout` limits each operation of a store.
@@ -37,15 +37,16 @@ export { IdempotencyLedger } from "./internal/idempotency/ledgerService.ts"
 export { Entry, Intent, LedgerError, Marks, Outcome } from "./internal/idempotency/ledgerStore.ts"
 export type { Found, Recorded, Store } from "./internal/idempotency/ledgerStore.ts"
 
-/** How long a call holds its key, and how long others wait for it. */
+/** Lease of a call's key, and how long other calls wait for it. */
 export interface LeaseOptions {
   /**
-   * How long a key is held after the last renewal; it is renewed after each third of it. A process that ends holds its keys
-   * that long. One that sleeps longer loses them, and learns so before it executes. At least 100 ms. Default: 30 seconds.
+   * Lease of a key after the last renewal; it is renewed after each third of it. The keys of a process that ended stay
+   * claimed that long. A process that sleeps longer loses them, and detects it before it executes. At least 100 ms.
+   * Default: 30 seconds.
    */
   readonly lease?: Duration.Input | undefined
   /**
-   * How long a call waits for one of another process with its key, before it is `OutcomeUnknown`. Longer than the lease, so
+   * How long a call waits for another process with its key before it is `OutcomeUnknown`. Longer than the lease, so
    * that a call after a crash finds its key abandoned. Default: twice the lease.
    */
   readonly waitFor?: Duration.Input | undefined
@@ -108,8 +109,7 @@ export const layer = (store: Store, options?: LeaseOptions): Layer.Layer<Idempot
 export const layerNamespace = (namespace: string): Layer.Layer<never> => Layer.succeed(LedgerNamespace, namespace)
 
 /**
- * A ledger in the memory of the process: the same key runs once while the process lives. It cannot tell after a restart
- * what was done before.
+ * A ledger in memory: a key runs once while the process exists. It knows no completed calls after a restart.
  *
  * **Example** (The same key, the first result)
  *
@@ -140,9 +140,9 @@ export const layerMemory: Layer.Layer<IdempotencyLedger> = Layer.sync(
 )
 
 /**
- * A ledger in a key/value store of `effect/persistence`: the browser's storage, or what else has one. Survives a
- * restart as the store does. For one process at a time, as key/value stores cannot compare and set: use {@link layerSql} or
- * {@link layerRedis} where several processes may use one key.
+ * A ledger in a key/value store of `effect/persistence`, such as the browser's storage. It is as durable as the store.
+ * For one process at a time, because key/value stores cannot compare and set: use {@link layerSql} or {@link
+ * layerRedis} if several processes may use one key.
  */
 export const layerKeyValueStore = (
   options?: LeaseOptions & {
@@ -159,9 +159,9 @@ export const layerKeyValueStore = (
   )
 
 /**
- * A ledger in files of a directory, which is made where there is none: for one process at a time. Each entry is written whole or
- * not at all, and has reached the disk before the call goes on: a full disk or a loss of power leaves what was there before.
- * (`KeyValueStore.layerFileSystem` may leave an empty file, and a key that cannot be used any more.)
+ * A ledger in files of a directory, which is created if missing: for one process at a time. Each entry is written whole
+ * or not at all, and has reached the disk before the call continues: a full disk or a loss of power keeps the earlier
+ * entries. (`KeyValueStore.layerFileSystem` may leave an empty file, and an unusable key.)
  */
 export const layerFiles = (
   directory: string,
@@ -182,15 +182,16 @@ export const createTableSql = (dialect: Dialect, options?: { readonly table?: st
  * A ledger in an SQL table, for any number of processes: a key is claimed by a unique column. For PostgreSQL, SQLite, MySQL
  * and MariaDB.
  *
- * The table is created if it is missing, by one process if many start at once, and is checked at start: one that cannot be
- * used is a `ConfigurationError` that says how it is made. It refuses to record within a transaction of the same client, as a
- * rollback would forget what was done. Expired entries stay until {@link purge} or {@link layerPurge} deletes them.
+ * The table is created if it is missing, by one process if many start at once. It is checked at start: an unusable one
+ * is a `ConfigurationError` with the statement to create it. The ledger refuses to record within a transaction of the
+ * same client, because a rollback would lose completed calls. Expired entries stay until {@link purge} or {@link
+ * layerPurge} deletes them.
  */
 export const layerSql = (
   options?: LeaseOptions & {
     /** Default: `"recourse_idempotency"`. May have a schema: `"agents.ledger"`. */
     readonly table?: string | undefined
-    /** Whether the table is created where it is missing. Default: yes. */
+    /** True if the layer creates a missing table. Default: true. */
     readonly create?: boolean | undefined
   }
 ): Layer.Layer<IdempotencyLedger, SqlError.SqlError | ConfigurationError, SqlClient.SqlClient> =>
@@ -208,13 +209,13 @@ export const layerSql = (
     })
   )
 
-/** Deletes what has expired, and answers how many entries that were. Redis forgets by itself. */
+/** Deletes expired entries and returns their number. Redis expires them itself. */
 export const purge: Effect.Effect<number, LedgerError, IdempotencyLedger> = Effect.flatMap(
   IdempotencyLedger,
   (ledger) => ledger.purge
 )
 
-/** A layer that runs {@link purge} at once and then again and again, while it lives. What fails is logged. */
+/** A layer that runs {@link purge} at start and then repeatedly, as long as the layer exists. Failures are logged. */
 export const layerPurge = (
   options?: {
     /** Default: 1 hour. */
@@ -227,10 +228,11 @@ export const layerPurge = (
  * `effect/persistence`, such as `NodeRedis.layer` of `@effect/platform-node` makes. A result expires by Redis' own clock; an
  * entry that cannot be read is a `LedgerError`, and the tool does not run.
  *
- * What is recorded is as durable as Redis is set up to be. For writes that must not be done twice: `appendfsync always`, no
- * reads from replicas, and `maxmemory-policy noeviction`. Any other policy lets Redis forget results when its memory is full,
- * and their calls run again (`volatile-*` evicts exactly those): the layer reads it at start and refuses it with a
- * `ConfigurationError`. Where the server does not tell its policy, as some managed ones do not, that is logged.
+ * Records are as durable as Redis is configured to be. For writes that must not be repeated: `appendfsync always`, no
+ * reads from replicas, and `maxmemory-policy noeviction`. With any other policy Redis evicts results when its memory is
+ * full, and their calls run again (`volatile-*` evicts exactly those). The layer reads the policy at start and refuses
+ * it with a `ConfigurationError`. If the server does not report its policy, as some managed ones do not, the layer logs
+ * that.
  *
  * **Example** (A ledger for all instances of a service)
  *
@@ -267,7 +269,7 @@ export const layerRedis = (
   options?: LeaseOptions & {
     /** Put before every key. Default: `"recourse:idempotency:"`. */
     readonly prefix?: string | undefined
-    /** Accepts a server that evicts: what was done may be forgotten and done again. Default: no. */
+    /** Accepts a server that evicts entries: completed calls may run again. Default: false. */
     readonly allowEviction?: boolean | undefined
   }
 ): Layer.Layer<IdempotencyLedger, ConfigurationError, Redis.Redis> =>

@@ -1,9 +1,9 @@
 /**
  * Idle timeouts of a model's answer, for providers: how long a server may be silent before its answer counts as broken.
  *
- * Two limits, because a server can keep a dead answer alive with pings: `idleTimeout` bounds the wait for the next bytes
- * of an answer that has begun, `contentTimeout` the waits for content, whatever pings come in between. Only waiting counts:
- * a reader that takes its time is not a silent server.
+ * Two limits, because a server can keep a dead answer alive with pings. `idleTimeout` bounds the wait for the next
+ * bytes of a started answer. `contentTimeout` bounds the waits for content, regardless of pings. Only waiting counts: a
+ * slow reader is not a silent server.
  */
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
@@ -13,18 +13,18 @@ import { limitTime } from "./internal/foundation/effect/limitTime.ts"
 
 /** The limits; `"Infinity"` lifts one. */
 export interface Options {
-  /** The longest wait for the next bytes of an answer that has begun, pings included. Default: 60 seconds. */
+  /** The longest wait for the next bytes of a started answer, pings included. Default: 60 seconds. */
   readonly idleTimeout?: Duration.Input | undefined
   /**
-   * The longest wait for content: from the request to the first of it, and from one piece to the next. Pings do not count.
-   * Default: 10 minutes, as models may think for long before they answer.
+   * The longest wait for content: from the request to the first piece, and from one piece to the next. Pings do not
+   * count. Default: 10 minutes, because models may think for long before they answer.
    */
   readonly contentTimeout?: Duration.Input | undefined
 }
 
 /** The server was silent for longer than a limit allows. */
 export class Silence extends Data.TaggedError("Silence")<{
-  /** Which limit was reached. */
+  /** The limit that was reached. */
   readonly of: "bytes" | "content"
   readonly duration: Duration.Duration
 }> {
@@ -40,8 +40,8 @@ export interface IdleTimeout {
   /** Runs one wait for the server within the limits; the wait is interrupted at the end of them. */
   readonly wait: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Silence, R>
   /**
-   * Tells what a wait ended with. `content` starts both limits anew, `ping` the one of bytes alone. After a `pause`, which is
-   * what a model begins to think with, `contentTimeout` alone bounds the next wait, as it does before anything was heard.
+   * Records the end of a wait. `content` restarts both limits, `ping` only the one of bytes. After a `pause`, with
+   * which a model begins to think, only `contentTimeout` bounds the next wait, as it does before the first bytes.
    */
   readonly heard: (what: "content" | "ping" | "pause") => void
 }

@@ -1,6 +1,6 @@
 /**
- * Journal of a run: what its model answered, which writes it began and what its calls came to, each recorded once. A run that
- * begins again with its journal takes what is there from it, and goes on behind it.
+ * Journal of a run: its model answers, its started writes and the outcomes of its calls, each recorded once. A run that
+ * restarts with its journal replays those entries and continues behind them.
  *
  * `@recourse/durable` keeps journals in a database. Another engine can, too: it provides {@link CurrentJournal} around
  * `agent.run` or `agent.start` with the same `runId` each time.
@@ -10,9 +10,10 @@ import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 /**
- * The kind of a record: `model` is an answer of a model, `call` the outcome of a tool call, `write` the start of an attempt
- * that is not a read, `child` what a write came to that another tool's executor made, or that was committed with its record, `wait` a wait of recovery: what failed
- * before it, and when it ends, or that a wait is over: of an approval that was in time, of an answer that a guard let pass, `compensation` the beginning of a compensation and what it came to.
+ * The kind of an entry. `model`: an answer of a model. `call`: the outcome of a tool call. `write`: the start of an
+ * attempt that is not a read. `child`: the outcome of a write made by another tool's executor, or committed with its
+ * entry. `wait`: a wait of recovery, with the failure before it and its end, or the end of a wait: an approval in time,
+ * an answer that a guard passed. `compensation`: the start of a compensation and its outcome.
  */
 export type Kind = "model" | "call" | "write" | "child" | "wait" | "compensation"
 
@@ -26,36 +27,38 @@ export const startsWrite = (kind: string): boolean => kind === "write"
 export interface Journal {
   /** The run whose journal it is: other runs in the same context do not use it. */
   readonly runId: string
-  /** Whether an earlier life of the run has begun. */
+  /** True if an earlier execution of the run has started. */
   readonly isResumed: boolean
   /**
-   * Whether an interruption cancels the run, as far as is known when it comes: then what the run has done is undone. Other interruptions
-   * end a life, and not the run. Left out: none cancels it.
+   * True if an interruption cancels the run, as far as is known when it arrives. The run's completed writes are
+   * compensated then. Other interruptions end an execution, not the run. Default: none cancels it.
    *
-   * A life of a resumed run in which this is so begins nothing: it takes from the journal what is there, and waits behind it to be interrupted, so
-   * that what earlier lives have done is known when it is undone.
+   * A resumed execution that is cancelled starts no work. It replays the entries of the journal, and then waits to be
+   * interrupted, so that all completed writes are known at compensation.
    */
   readonly isCancelled?: (() => boolean) | undefined
-  /** Milliseconds that the run has run in earlier lives. */
+  /** Milliseconds that earlier executions of the run took. */
   readonly elapsedBefore: number
-  /** What an earlier life recorded; nothing of what this one did. Keys are the same in each life. */
+  /** Returns the entry of an earlier execution, never one of this execution. Keys are the same in each execution. */
   readonly find: (kind: Kind, key: string) => Schema.Json | undefined
   /** Returns all entries of a kind that earlier executions have recorded, in order. */
   readonly entries: (kind: Kind) => Iterable<readonly [key: string, value: Schema.Json]>
   /**
-   * Records a step before the run goes on. It comes back when the record is durable. Where it cannot be recorded, it interrupts
-   * the run or dies: what a run has not recorded it must not go on from. A key that this life has recorded is not recorded again.
+   * Records a step before the run continues. It returns when the entry is durable. If it cannot record, it interrupts
+   * the run or dies, because a run must not continue from an unrecorded step. A key that this execution has recorded is
+   * not recorded again.
    */
   readonly record: (kind: Kind, key: string, value: Schema.Json) => Effect.Effect<void>
   /**
-   * Records a step with the next one, or soon: the run goes on before it is durable. Asked of steps that lead to reads only: where such a step is lost,
-   * it is made again. Left out: each step is recorded by `record`.
+   * Records a step with the next one, or soon: the run continues before it is durable. Used only for steps that lead to
+   * reads: a lost one is repeated. Default: each step is recorded by `record`.
    */
   readonly note?: Journal["record"] | undefined
   /**
-   * Runs an effect in a transaction of the journal's database, with a record of what it came to: both are there afterwards, or neither.
-   * `onFate` is called with what is known of it as soon as it is, also where the effect is interrupted then: nothing is there before, and
-   * `unknown` is a commit without an answer. Where the effect itself fails, nothing of it is there. Left out where the journal stands in no database that tools write to.
+   * Runs an effect in a transaction of the journal's database, together with an entry of its outcome: both are stored,
+   * or neither. `onFate` is called with the known outcome as soon as possible, also if the effect is interrupted then.
+   * Before that neither is stored; `unknown` is a commit without an answer. If the effect itself fails, neither is
+   * stored. Absent if tools do not write to the journal's database.
    */
   readonly transaction?:
     | (<A, E, R>(
@@ -68,17 +71,20 @@ export interface Journal {
       }
     ) => Effect.Effect<A, E | TransactionFailed, R>)
     | undefined
-  /** The name under which this run holds an entry of an idempotency ledger: the same in each life, as it is one holder. */
+  /**
+   * The name under which this run claims an entry of an idempotency ledger: the same in each execution, because the run
+   * is one claimant.
+   */
   readonly claim: (entry: string) => string
 }
 
-/** The journal of the run that begins here. None by default: a run costs nothing more then. */
+/** The journal of the run that starts here. Default: none, at no cost to the run. */
 export const CurrentJournal: Context.Reference<Journal | undefined> = Context.Reference<Journal | undefined>(
   "@recourse/core/CurrentJournal",
   { defaultValue: () => undefined }
 )
 
-/** The transaction of a call could not be committed: nothing of the call is done. */
+/** The transaction of a call could not be committed: no part of the call is stored. */
 export class TransactionFailed extends Schema.TaggedError<TransactionFailed>()("TransactionFailed", {
   reason: Schema.Defect()
 }) {
@@ -88,8 +94,8 @@ export class TransactionFailed extends Schema.TaggedError<TransactionFailed>()("
 }
 
 /**
- * The program has done something else than in an earlier life of the run at the same place, so that what is recorded there does
- * not belong to it: a `prompt` that reads the clock, for example. A defect, as no recovery may see it.
+ * The program requests something else than an earlier execution of the run did at the same path, so the entry there
+ * does not belong to it. An example is a `prompt` that reads the clock. A defect, because no recovery may catch it.
  */
 export class Diverged extends Schema.TaggedError<Diverged>()("Diverged", {
   runId: Schema.String,

@@ -1,13 +1,16 @@
-/** JSON texts that a model writes piece by piece, for providers: what arguments of a call hold, and whether a text has come to its end. */
+/**
+ * JSON texts that a model writes piece by piece, for providers: the arguments of a call, and the completeness of a
+ * text.
+ */
 import * as AiTool from "effect/ai/Tool"
 import { lossyNumbers } from "./internal/foundation/json/lossyNumbers.ts"
 import { jsonPart } from "./internal/foundation/json/jsonPart.ts"
 import { maxDepth, shapeOf, textShapeOf } from "./internal/foundation/json/jsonShape.ts"
 
 /**
- * The value of a call's arguments, or the text where the value would lose something: what is not JSON, a string, a key that
- * stands twice, a number with more digits than a double holds, `__proto__`, and what lies deeper than 200 levels. The tool's own check
- * names it. Blank text and `null` are how servers spell a call without arguments: `{}`.
+ * Returns the value of a call's arguments, or the text if the value would lose something: no JSON, a string, a
+ * duplicate key, a number with more digits than a double has, `__proto__`, or more than 200 levels. The tool's own
+ * check names it. Servers spell a call without arguments as blank text or `null`: `{}`.
  *
  * ```ts
  * import { JsonText } from "@recourse/core"
@@ -31,7 +34,7 @@ export const argumentsOf = (text: string): unknown => {
   }
 }
 
-/** The text of the value at a path; nothing if the whole text is no JSON. */
+/** Returns the text of the value at a path; `undefined` if the whole text is no JSON. */
 const partAt = (text: string, path: ReadonlyArray<string | number>): string | undefined => {
   try {
     JSON.parse(text)
@@ -57,7 +60,7 @@ export const argumentsAt = (text: string, path: ReadonlyArray<string | number>):
   return part === undefined ? undefined : argumentsOf(part)
 }
 
-/** A whole number: a fraction may be rounded, and stands for the same amount. */
+/** True for a whole number: a fraction may be rounded and still be the same amount. */
 const isWhole = (literal: string): boolean => /^-?\d+$/.test(literal)
 
 const replaced = (value: unknown, [key, ...rest]: ReadonlyArray<string | number>, literal: string): unknown => {
@@ -88,7 +91,7 @@ export const exactAt = (text: string, path: ReadonlyArray<string | number>): unk
   }, JSON.parse(part) as unknown)
 }
 
-/** How far a text has come: `open` within an array, an object or a string, `ended` behind one, `bare` otherwise. */
+/** Progress of a text: `open` within an array, an object or a string, `ended` behind one, `bare` otherwise. */
 export type Progress = "bare" | "open" | "ended"
 
 /** Follows a text as it grows; the work is that of the new piece. */
@@ -126,7 +129,7 @@ export const follow = (): Follower => {
   }
 }
 
-/** Whether a text is the beginning of a JSON array or object, or nothing, that breaks off before its end. */
+/** True if a text is empty, or starts a JSON array or object and breaks off before its end. */
 export const isCutOff = (text: string): boolean => {
   const begun = text.trimStart()
   if (begun === "") return true

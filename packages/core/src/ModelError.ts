@@ -1,8 +1,8 @@
 /**
  * Decisions about failed model calls: rethrow, respond with an answer of your own, or retry.
  *
- * A decision stands above the transport and below tool resolution: repeating a model call never repeats a tool. The
- * handler decides about each failure of a turn, and never about budgets, interruption or defects.
+ * The handler is above the transport and below tool resolution: a repeated model call never repeats a tool. It decides
+ * about each failure of a turn, and never about budgets, interruption or defects.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,5 +1,5 @@
 /**
- * Model fallback: an `ExecutionPlan` around each model call asks the next model or provider when one fails. It stands
+ * Model fallback: an `ExecutionPlan` around each model call calls the next model or provider when one fails. It is
  * below tool resolution, so no tool runs twice because a model failed. Each model can have a circuit breaker.
  */
 import * as Cause from "effect/Cause"
@@ -18,9 +18,11 @@ import { wrapModel, type Wrapper } from "./internal/model/wrapModel.ts"
 import { CurrentRun, emit } from "./internal/run/run.ts"
 import * as ModelRequest from "./internal/model/sendRequest.ts"
 
-/** How to fall over. */
+/** Options of the fallback. */
 export interface Options {
-  /** Which failures are worth asking the next model about. Default: all but refused requests and refused content. */
+  /**
+   * True for failures after which the next model is called. Default: all except refused requests and refused content.
+   */
   readonly while?: ((error: AiError.AiError) => boolean) | undefined
   /** Calls of each model before the next model is called. Default: 1. */
   readonly attempts?: number | undefined
@@ -58,7 +60,10 @@ const open = (index: number): AiError.AiError =>
     reason: new AiError.InternalProviderError({ description: `Model ${index + 1} is left out: its circuit is open` })
   })
 
-/** Counts failed calls of a model, and fails at once while its circuit is open. What the model refused is no failure of it. */
+/**
+ * Counts failed calls of a model, and fails at once while its circuit is open. A refusal by the model is no failure of
+ * it.
+ */
 const guardOf = (breaker: CircuitBreaker.CircuitBreaker, index: number): Guard => (call) =>
   Effect.catchIf(
     breaker.execute(call, {
@@ -74,7 +79,7 @@ const guardOf = (breaker: CircuitBreaker.CircuitBreaker, index: number): Guard =
     () => Effect.fail(open(index))
   ) as never
 
-/** A stream that has begun: the guard is around the pull of its first parts. */
+/** A started stream: the guard is around the pull of its first parts. */
 const begunStream = Effect.fnUntraced(function*<A, E>(guard: Guard, stream: Stream.Stream<A, E>) {
   const pull = yield* Stream.toPull(stream)
   const first = yield* guard(pull)

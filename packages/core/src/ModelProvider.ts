@@ -1,10 +1,10 @@
 /**
  * Language models made of their provider's hooks.
  *
- * `LanguageModel.make` of effect decodes every part of every answer with a schema, looks through the whole prompt for
- * approvals, and opens a span: right for a model that anybody may use in any way. An agent needs none of it when the hooks
- * are known to answer well-formed parts. A model that is made here is an ordinary `LanguageModel`, and remembers its hooks,
- * so that agents can call them directly.
+ * `LanguageModel.make` of effect decodes every part of every answer with a schema, searches the whole prompt for
+ * approvals, and opens a span: right for a model with arbitrary users. An agent needs none of it if the hooks answer
+ * well-formed parts. A model made here is an ordinary `LanguageModel` that also exposes its hooks, so that agents can
+ * call them directly.
  */
 import * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
@@ -19,7 +19,7 @@ export interface ModelIdentity {
   readonly name: string
 }
 
-/** How a provider answers; the same hooks that `LanguageModel.make` takes. */
+/** Hooks of a provider; the same that `LanguageModel.make` takes. */
 export interface Hooks {
   readonly generateText: (
     options: LanguageModel.ProviderOptions
@@ -29,8 +29,8 @@ export interface Hooks {
   ) => Stream.Stream<Response.StreamPartEncoded, AiError.AiError, IdGenerator.IdGenerator>
   readonly codecTransformer?: LanguageModel.CodecTransformer | undefined
   /**
-   * Whether one request may have a JSON format and tools. Default: no, as servers that force the format call no tools, or refuse:
-   * an agent with tools is then asked for a format only where its answer is to be corrected.
+   * Set if one request may have a JSON format and tools. Default: absent, because servers that force the format call no
+   * tools, or refuse. An agent with tools then requests a format only to correct an answer.
    */
   readonly structuredOutput?: "with-tools" | undefined
   /** The model that is asked, for spans, metrics and prices. Default: as `Model.ModelName` of `effect/ai` says, if it is provided. */
@@ -86,7 +86,10 @@ export const withTransformerOf = (
     [identity]: { value: identityOf(inner) }
   })
 
-/** @internal How the provider of a model changes schemas, where that is known: what it answers fits the changed ones. */
+/**
+ * @internal Returns the schema transformer of a model's provider, if known: the model's answers fit the transformed
+ * schemas.
+ */
 export const transformerOf = (model: LanguageModel.LanguageModel): LanguageModel.CodecTransformer | undefined =>
   hooksOf(model)?.codecTransformer ??
     (model as { readonly [transformer]?: LanguageModel.CodecTransformer })[transformer]

@@ -2,7 +2,7 @@
  * Output guard: a detector between tools and models. It looks at each output of a tool and may block it. The model then
  * reads a fixed notice and a reference id, never the text; the audit holds the same id.
  *
- * It adds to quarantine and does not replace it: what a detector does not find is still in its envelope.
+ * It complements quarantine: undetected content is still in its envelope.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -10,8 +10,8 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
 /**
- * What a guard looks at: all that a model is given of a call, before it is wrapped, redacted or cut. Failures in this library's own
- * words are not shown to it, nor what a provider executed, which the model has read by then.
+ * Input of a guard: the model's whole view of a call, before it is wrapped, redacted or cut. Guards do not see failures
+ * in this library's own words, nor results that a provider executed, which the model has read by then.
  */
 export interface Output {
   readonly tool: string
@@ -19,13 +19,13 @@ export interface Output {
   /** `"untrusted"` also for a trusted tool that has read an untrusted one within the call. */
   readonly trust: "trusted" | "untrusted"
   /**
-   * The result as JSON; `{ result, modelOutput }` where the tool gives the model parts in its place; of a failure the whole
-   * `ToolFailure`: code, texts for model and user, and the parts where it was done in part.
+   * The result as JSON; `{ result, modelOutput }` if the tool gives the model parts instead. For a failure, the whole
+   * `ToolFailure`: code, texts for model and user, and the parts of a partial success.
    */
   readonly content: unknown
 }
 
-/** The output must not reach a model. `category` names what was found, in the guard's own words; it goes to the audit. */
+/** The output must not reach a model. `category` names the finding, in the guard's own words; the audit records it. */
 export class UnsafeOutput extends Schema.TaggedError<UnsafeOutput>()("UnsafeOutput", {
   category: Schema.String
 }) {
@@ -46,7 +46,7 @@ export const OutputGuard: Context.Reference<Guard | undefined> = Context.Referen
 /**
  * A layer of a guard.
  *
- * **Example** (Blocking what a detector finds)
+ * **Example** (Blocking detected content)
  *
  * ```ts
  * import { Effect } from "effect"

@@ -15,7 +15,7 @@ export interface Allow {
   readonly _tag: "Allow"
 }
 
-/** The call must not run. `reason` is for the audit: the model and the user are not told it. */
+/** The call must not run. `reason` is for the audit: the model and the user do not read it. */
 export interface Deny {
   readonly _tag: "Deny"
   readonly reason: string
@@ -33,16 +33,16 @@ export interface Substitute {
   readonly result: unknown
 }
 
-/** What a policy says about a call. */
+/** Verdict of a policy on a call. */
 export type Verdict = Allow | Deny | RequireApproval | Substitute
 
-/** A call of the run that was let on before, and what became of it. */
+/** An earlier admitted call of the run, with its outcome. */
 export interface EarlierCall {
   readonly tool: string
   readonly callId: string
-  /** The arguments that it was made with, as JSON: the model's own, or a fixer's. */
+  /** The arguments of the call, as JSON: the model's own, or a fixer's. */
   readonly arguments: unknown
-  /** How its last attempt ended; `"running"` as long as it runs. */
+  /** Outcome of its last attempt; `"running"` while it runs. */
   readonly outcome: "running" | "success" | "failure" | "unknown" | "interrupted"
 }
 
@@ -62,14 +62,15 @@ export interface Request {
    */
   readonly taintedBy: ReadonlyArray<string>
   /**
-   * The calls of the run that have reached an executor or are on their way to it, in their order: those of nested agents and those that
-   * tools make as well, and those from before a pause. Not this call itself, and none that were denied, wait, or were answered without
-   * being run. A policy that reads them decides again where another call was let on while it decided.
+   * The calls of the run that have reached an executor or are about to, in their order, including those of nested
+   * agents, those made by tools, and those before a pause. Excluded: this call, and calls that were denied, are
+   * pending, or were answered without execution. A policy that reads them decides again if another call was admitted
+   * meanwhile.
    */
   readonly calls: ReadonlyArray<EarlierCall>
 }
 
-/** What a policy can say of whether it may ask a person, by its verdicts. */
+/** Permissions of a policy to request an approval, by its verdicts. */
 interface AsksBy {
   readonly Allow: false
   readonly Deny: false
@@ -85,7 +86,7 @@ export interface Policy<out V extends Verdict, out R, out N extends string = nev
   readonly name: string
   /** Names of tools that it is about. */
   readonly tools: ReadonlyArray<N>
-  /** Whether it may require an approval: says to the run what `V` says to the compiler. */
+  /** True if it may require an approval: informs the run as `V` informs the compiler. */
   readonly asks: AsksBy[V["_tag"]]
   readonly decide: (request: Request) => Effect.Effect<V, never, R>
 }
@@ -93,13 +94,13 @@ export interface Policy<out V extends Verdict, out R, out N extends string = nev
 /** Any policy. */
 export interface Any extends Policy<Verdict, unknown, string> {}
 
-/** The verdicts that a type stands for, by tag: `{ _tag: "Allow" | "Deny", ... }` is `Allow | Deny`. */
+/** The verdicts of a type, by tag: `{ _tag: "Allow" | "Deny", ... }` is `Allow | Deny`. */
 type Verdicts<V> = V extends { readonly _tag: infer Tag } ? Extract<Verdict, { readonly _tag: Tag }> : never
 
 /** The verdicts that a policy can return. */
 export type VerdictOf<P> = P extends Policy<infer V, infer _R, infer _N> ? Verdicts<V> : never
 
-/** What a policy needs. */
+/** Services of a policy. */
 export type Services<P> = P extends Policy<infer _V, infer R, infer _N> ? R : never
 
 /** The names of tools that a policy is about. */
@@ -114,7 +115,7 @@ export const deny = (reason: string): Deny => ({ _tag: "Deny", reason })
 /** The call waits for a person. The reason is for that person. */
 export const requireApproval = (reason?: string): RequireApproval => ({ _tag: "RequireApproval", reason })
 
-/** The call does not run; this is its answer, as the tool's `success` schema types it. */
+/** The call does not run; its answer is `result`, typed by the tool's `success` schema. */
 export const substitute = (result: unknown): Substitute => ({ _tag: "Substitute", result })
 
 const of = <V extends Verdict, R, N extends string = never>(
@@ -132,7 +133,7 @@ const of = <V extends Verdict, R, N extends string = never>(
   }
 })
 
-/** An answer that no function gives: it tells an answer that does not fit from one that may be any verdict. */
+/** An answer that no function gives: it separates an answer that does not fit from one that may be any verdict. */
 interface Unfit {
   readonly _tag: unique symbol
 }
@@ -152,11 +153,11 @@ type Declares<A, Asks> = [Asks] extends [true] ? unknown
   : "A policy that may require an approval has to declare it: Policy.make(name, decide, { asks: true })"
 
 /**
- * Makes a policy of a function. It cannot fail: say what a policy that cannot decide means, most often `deny`. One that may
- * answer `requireApproval` declares `asks: true`. An agent with such a policy can wait for a person, so that its rule for tainted runs
- * asks, too, and does not deny.
+ * Makes a policy of a function. The function cannot fail: a policy that cannot decide has to choose a verdict, most
+ * often `deny`. One that may answer `requireApproval` declares `asks: true`. An agent with such a policy can wait for a
+ * person, so that its rule for tainted runs asks too, instead of denying.
  *
- * **Example** (Nothing above a limit without a person)
+ * **Example** (Requiring a person above a limit)
  *
  * ```ts
  * import { Effect } from "effect"
@@ -190,8 +191,8 @@ export const make = <const A extends Answer, const Asks extends boolean = false>
   )
 
 /**
- * A tool that a policy is about: by its name, or by itself. An agent refuses a policy about a name that none of its tools has, so that a typo
- * switches nothing off. A tool that only other tools call is named by itself.
+ * A tool that a policy is about: by its name, or by itself. An agent refuses a policy about an unknown tool name, so
+ * that a typo disables no policy. A tool that only other tools call is named by itself.
  */
 export type Named = string | { readonly name: string }
 
@@ -254,7 +255,7 @@ export const maxCalls = <const T extends Named>(tool: T, times: number): Policy<
   )
 }
 
-/** A tool may be called only where a call of each of the others has succeeded in the run before; its calls are denied until then. */
+/** Denies calls of a tool until a call of each of the others has succeeded in the run. */
 export const onlyAfter = <const T extends Named, const B extends readonly [Named, ...ReadonlyArray<Named>]>(
   tool: T,
   ...before: B
@@ -276,10 +277,10 @@ export const onlyAfter = <const T extends Named, const B extends readonly [Named
 }
 
 /**
- * How repeatable a tool is.
+ * Repeatability of a tool.
  *
  * - `"read"`: has no side effects. May be retried.
- * - `"idempotent"`: running it twice does what running it once does. May be retried.
+ * - `"idempotent"`: two executions have the effect of one. May be retried.
  * - `"write"`: an attempt that reached the executor is never followed by another one, whatever recovery asks for, unless
  *   the tool declares `idempotency`.
  *

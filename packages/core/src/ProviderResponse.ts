@@ -1,9 +1,9 @@
 /**
- * What a model's server answered with an error, for operators: its headers and its body.
+ * Error response of a model's server, for operators: its headers and its body.
  *
- * Bodies hold whatever the server puts there, prompts and keys among it. So the body stands beside the error and not in it:
- * nothing that prints an error (`Effect.logError`, `console.error`, `JSON.stringify`, `util.inspect`) shows it, and storing
- * an error does not store it. Headers that nobody vouches for are `Redacted`.
+ * Bodies may contain prompts and keys. So the body is stored outside the error: no printer of errors
+ * (`Effect.logError`, `console.error`, `JSON.stringify`, `util.inspect`) shows it, and storing an error does not store
+ * it. Headers that are not known to be safe are `Redacted`.
  */
 import type * as AiError from "effect/ai/AiError"
 import type * as Headers from "effect/http/Headers"
@@ -15,7 +15,7 @@ const key = Symbol.for("@recourse/core/ProviderResponse/body")
 const maxLength = 16_384
 
 /**
- * The body that the server sent with an error, cut at 16,384 characters, without what the `Redaction` of the request knows.
+ * Returns the body of an error response, cut at 16,384 characters, without the secrets of the request's `Redaction`.
  *
  * ```ts
  * import { Redacted } from "effect"
@@ -34,7 +34,7 @@ const maxLength = 16_384
 export const bodyOf = (error: AiError.AiError): Redacted.Redacted<string> | undefined =>
   (error.reason as { readonly [key]?: Redacted.Redacted<string> })[key]
 
-/** Keeps a body beside the reason of an error; one that is kept already stays. For providers. */
+/** Attaches a body to the reason of an error; an attached one is not replaced. For providers. */
 export const keep = <Reason extends AiError.AiErrorReason>(
   reason: Reason,
   body: string | undefined,
@@ -43,11 +43,11 @@ export const keep = <Reason extends AiError.AiErrorReason>(
   body === undefined || body === "" || key in reason
     ? reason
     : Object.defineProperty(reason, key, {
-      // What stands across the cut is whole when it is looked for.
+      // Text across the cut is whole when secrets are searched.
       value: Redacted.make(scrub(body.slice(0, 2 * maxLength)).slice(0, maxLength), { label: "body" })
     })
 
-/** Headers that say what an operator looks for first, and hold nothing of a request. */
+/** Diagnostic headers that contain no part of a request. */
 const shown: ReadonlySet<string> = new Set([
   "cf-ray",
   "content-length",

@@ -1,6 +1,6 @@
 /**
  * Recovery of tool calls: functions from Effect to Effect. Each changes the error type exactly as it changes the
- * behaviour. They add what Effect's own operators lack; `Effect.retry`, `Effect.catchTag` and the others work as ever.
+ * behaviour. They add to Effect's own operators; `Effect.retry`, `Effect.catchTag` and the others work as ever.
  */
 export type { HasTags, NoSuchTag, Tagged, TagOf } from "./internal/foundation/errorTags.ts"
 export {

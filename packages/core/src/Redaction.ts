@@ -1,6 +1,6 @@
 /**
- * Redaction: the second line behind projections. It takes secrets out of text that a tool declared for others and, if
- * switched on, out of tool results. The first line is that nothing undeclared is shown at all.
+ * Redaction: the second line of defence behind projections. It removes secrets from text that a tool declared for
+ * others and, if enabled, from tool results. The first line of defence: undeclared text is not shown at all.
  *
  * The rules know formats, not meanings: they cannot find a secret without a format, such as a short password in a
  * sentence.
@@ -21,20 +21,20 @@ export {
   stackTraces
 } from "./RedactionRules.ts"
 
-/** Takes out of texts what must not be shown. */
+/** Removes secrets from texts. */
 export interface Redactor {
   /** `known` is an id that every reader of the text has: a match that is this id and no more is left in. */
   readonly text: (text: string, known?: string) => string
-  /** Whether results of tools are gone through as well. */
+  /** True if results of tools are redacted as well. */
   readonly results: boolean
-  /** The rules that it is made of, where it is made of rules. */
+  /** The rules of the redactor, if it is made of rules. */
   readonly rules?: ReadonlyArray<Rule> | undefined
 }
 
 /**
  * Makes a redactor of rules.
  *
- * **Example** (What is taken out)
+ * **Example** (Redacted values)
  *
  * ```ts
  * import { Redaction } from "@recourse/core"
@@ -72,10 +72,10 @@ export const Redaction: Context.Reference<Redactor> = Context.Reference<Redactor
 /** A layer of another redactor. */
 export const layer = (redactor: Redactor): Layer.Layer<never> => Layer.succeed(Redaction, redactor)
 
-/** How deep a value is gone through: what lies deeper is taken out whole. */
+/** Depth limit of a redacted value: deeper parts are removed whole. */
 const maxDepth = 500
 
-/** A name and its value are looked at together where both are short: `password` says of any text that it is secret. */
+/** A name and its value are checked together if both are short: `password` marks any text as secret. */
 const textOf = (redactor: Redactor, text: string, name: string | undefined): string => {
   const shown = redactor.text(text)
   if (shown !== text || name === undefined || name.length > 64 || text.length > 512) return shown
@@ -84,8 +84,8 @@ const textOf = (redactor: Redactor, text: string, name: string | undefined): str
 }
 
 /**
- * Goes through all texts of a value: those of arrays, maps, sets and objects, with the names that they stand under. What holds
- * nothing to take out stays the value that it is; what does is copied, with its prototype.
+ * Redacts all texts of a value: those of arrays, maps, sets and objects, with their names. A value without secrets is
+ * returned itself; one with secrets is copied, with its prototype.
  */
 export const json = (redactor: Redactor, value: unknown): unknown => {
   const done = new Map<object, unknown>()
@@ -119,7 +119,7 @@ export const json = (redactor: Redactor, value: unknown): unknown => {
     if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value
     if (depth > maxDepth) return "[redacted: nested too deep]"
     if (!done.has(value)) {
-      // A value that lies within itself is what it is.
+      // A circular value is returned as it is.
       done.set(value, value)
       done.set(value, copyOf(value, depth, name))
     }
@@ -131,10 +131,10 @@ export const json = (redactor: Redactor, value: unknown): unknown => {
 /** Rules for operators: stack traces and paths are left in. */
 const forOperators = make({ rules: secrets })
 
-/** How many causes of causes are shown. */
+/** Number of nested causes that are shown. */
 const maxCauses = 8
 
-/** A place in code, as V8 writes it. */
+/** A stack frame, as V8 writes it. */
 const frame = /^\s+at .+(?::\d+:\d+\)?|<anonymous>\)|native\))$/
 
 /** Paths of modules look like secrets: behind the message, places in code are left as they are. */
@@ -171,7 +171,7 @@ const shownToOperators = (value: unknown, depth: number): unknown =>
   value instanceof Error ? withoutSecrets(value, depth) : json(forOperators, value)
 
 /**
- * @internal What an error was caused by, for operators: the value itself, or a copy without secrets, where it holds some. It is not
- * looked at before a reader asks.
+ * @internal Cause of an error, for operators: the value itself, or a redacted copy if it contains secrets. It is not
+ * examined before a reader accesses it.
  */
 export const operatorCause = (value: unknown): unknown => shownToOperators(value, 0)

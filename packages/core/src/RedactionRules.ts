@@ -1,19 +1,20 @@
 /**
  * The rules of `Redaction`: formats of secrets, private addresses, SQL, stack traces, private paths.
  *
- * A rule takes time in proportion to the text: a part of a pattern that repeats without a bound either ends the pattern or is
- * followed by what it cannot match itself, and begins where no part before it could have begun. One table, and so a long file.
+ * A rule takes time in proportion to the text: a part of a pattern that repeats without a bound either ends the pattern
+ * or is followed by text that it cannot match itself. It starts at a position that no part before it could match. One
+ * table, and so a long file.
  */
 
-/** What is taken out: everything that `pattern` (with the flag `g`) matches, if `when` agrees. */
+/** A redaction rule: matches of `pattern` (with the flag `g`) are removed, if `when` agrees. */
 export interface Rule {
-  /** Stands in the text in place of what was taken out. */
+  /** The replacement in the text. */
   readonly kind: string
   readonly pattern: RegExp
   readonly when?: (match: string) => boolean
 }
 
-// --- what looks random ----------------------------------------------------------------------------------------------
+// --- values that look random ----------------------------------------------------------------------------------------
 
 /** Bits of entropy for each character of a text (Shannon). */
 export const entropy = (text: string): number => {
@@ -29,8 +30,8 @@ const hasLetterAndDigit = (text: string): boolean => /\d/.test(text) && /[a-z]/i
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
 
 /**
- * Whether letters and digits stand together as nobody names things: not words with numbers (`utf8ToBase64`), a number with
- * a unit (`10px`), a date with a time, a commit (40 hexadecimal digits, or the first 12 of them).
+ * True if letters and digits are mixed as in no usual name: not words with numbers (`utf8ToBase64`), a number with a
+ * unit (`10px`), a date with a time, a commit (40 hexadecimal digits, or the first 12 of them).
  */
 const isMixed = (part: string): boolean =>
   hasLetterAndDigit(part) &&
@@ -38,8 +39,8 @@ const isMixed = (part: string): boolean =>
   !/^(?:[a-z]+\d{1,4}|\d+[a-z]{1,3}|\d+T\d+Z?|[0-9a-f]{1,12}|[0-9a-f]{40})$/i.test(part)
 
 /**
- * Whether a run of characters looks like a key: long, with a digit, random as keys are, and not made of names and numbers.
- * 16 characters and 3.3 bits are the thresholds that hide the most for what they destroy.
+ * True if a run of characters looks like a key: long, with a digit, random, and not made of names and numbers. 16
+ * characters and 3.3 bits are the thresholds that redact the most keys with the least harm to other text.
  */
 const looksRandom = (run: string): boolean => {
   const text = run.replace(uuid, "").replace(/%[0-9a-f]{2}/gi, "-")
@@ -49,7 +50,7 @@ const looksRandom = (run: string): boolean => {
     entropy(text) > (/^[0-9a-f]+$/i.test(text) ? 3 : 3.3)
 }
 
-// --- what names call secret -----------------------------------------------------------------------------------------
+// --- values with secret names ---------------------------------------------------------------------------------------
 
 /** Names whose values are secret, whatever they look like. */
 const secretNames =
@@ -73,7 +74,7 @@ const otherKeys =
 /** A name that ends in key, and is more than that word. */
 const keyName = `(?<=[a-z0-9_-])key(?<!(?:${otherKeys})[_-]?key)`
 
-/** A quote as it stands in text, in JSON, and in JSON within a string. */
+/** A quote in text, in JSON, and in JSON within a string. */
 const quote = String.raw`\\{0,3}["'\x60]`
 
 const assignment = String.raw`(?:${quote})?\s{0,5}(?::=|=>|[:=：]|%3[AD])\s{0,5}`
@@ -82,7 +83,7 @@ const value = String.raw`(?:${quote})?(?:[^\s"'\x60,;&<>\\]|\\(?!["']))+`
 
 const quoted = String.raw`"[^"\\\n]{1,500}"|'[^'\\\n]{1,500}'`
 
-/** What stands for a value and is none. */
+/** A placeholder of a value. */
 const placeholder =
   /^(?:\[redacted|[*x.•…]+$|[$%]?[{<(]|(?:process|import|config|env|os|self|this|args|params)\.|(?:null|none|nil|true|false|undefined|required|optional|missing|invalid|expired|incorrect|wrong|empty|unknown|must|should|is|are|was|the|a|an|not|no|your|any|string|number|boolean|text|hidden|redacted|enabled|disabled|changed|reset)\b)/i
 
@@ -107,11 +108,11 @@ const looksLikeKey = (text: string): boolean =>
   (/^[0-9a-f]{16,}$|^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^[a-z]{24,}$/i.test(text) ||
     text.split(/[^a-z0-9]/i).some((part) => part.length >= 8 && isMixed(part)))
 
-/** In the place of a token: what a guide or a message calls it. */
+/** Usual placeholders of tokens in guides and messages. */
 const tokenPlaceholder =
   /^(?:your|my|the|some|this)?[_-]?(?:access|auth|api|jwt|id|bearer)?[_-]?(?:tokens?|keys?|auth\w*|credentials?|scheme|header|realm)(?![a-z0-9])/i
 
-/** Behind `Authorization` and a scheme: what is no placeholder. */
+/** True for a text behind `Authorization` and a scheme that is no placeholder. */
 const isAuthorization = (match: string): boolean => {
   const text = match.replace(/^[a-z-]+(?:\s|%20|\+)+/i, "")
   return !placeholder.test(text) && !tokenPlaceholder.test(text)
@@ -119,7 +120,7 @@ const isAuthorization = (match: string): boolean => {
 
 const lastWord = (match: string): string => match.slice(match.search(/\S+$/)).replace(/^["']/, "")
 
-/** Behind a scheme of authentication: what is no word. */
+/** True for a text behind a scheme of authentication that is no word. */
 const isCredential = (match: string): boolean => {
   const text = match.slice(match.search(/\s/))
   return hasLetterAndDigit(text) || /[a-z][A-Z]|=/.test(text)
@@ -272,7 +273,7 @@ const table = String.raw`(?!(?:the|a|an|your|my|our|this|that|these|those|it|the
 const alias = String.raw`(?:\s{1,5}(?:as\s{1,5})?(?!as\b)\w{1,60})?`
 const clause =
   "where|join|inner|left|right|full|cross|natural|order|group|having|limit|union|from|set|values|on|and|or|when|then|using|returning|select"
-/** To the end of the statement: its line, and the lines that go on with it. */
+/** To the end of the statement: its line and its continuation lines. */
 const rest = String.raw`[^\n;]*(?:\n[ \t]*(?:(?:${clause})\b|[(),])[^\n;]*)*`
 
 const statement = (start: string): Rule => ({
@@ -319,7 +320,7 @@ export const privatePaths: ReadonlyArray<Rule> = [
   { kind: "path", pattern: /\b[a-z]:\\{1,2}Users\\[^\s"'<>|]+/gi }
 ]
 
-/** All absolute paths of files. Not among {@link rules}, as a path is often the answer. */
+/** All absolute paths of files. Not among {@link rules}, because a path is often the answer. */
 export const filePaths: ReadonlyArray<Rule> = [
   { kind: "path", pattern: /\bfile:\/\/[^\s"')]+/gi },
   { kind: "path", pattern: /(?<![\w/:.])\/(?:[\w.@~+-]+\/)+[\w.@~+-]*/g },

@@ -1,6 +1,7 @@
 /**
- * Request input: what a page adds to a user's message, for servers. Tools that the page executes, and context that the model reads as data
- * from outside. Both stand in the options of the message, so that they are kept where the conversation is.
+ * Request input: additions of a page to a user's message, for servers. They are tools that the page executes, and
+ * context that the model reads as untrusted data. Both are in the options of the message, so that they are stored with
+ * the conversation.
  */
 export { addRequestContext as addContext, isAdded, type RequestContext } from "./internal/loop/requestContext.ts"
 export { addRequestTools as addTools, withTools } from "./internal/loop/tools/addRequestTools.ts"

@@ -2,8 +2,8 @@
  * Retry budget for the whole process, as in tower's `TpsBudget`: retries stay below a share of the calls of a window,
  * so that many runs at once do not bury a service that is down.
  *
- * It stands beside the caps of a run (`Budget.retriesPerTool`): an attempt needs both. Where the budget does not pay
- * for a retry, the call goes on with its last error.
+ * It adds to the caps of a run (`Budget.retriesPerTool`): an attempt needs both. If the budget does not pay for a
+ * retry, the call ends with its last error.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -20,7 +20,7 @@ export interface RetryBudget {
   readonly withdraw: Effect.Effect<boolean>
 }
 
-/** How many retries there are. */
+/** Size of the retry budget. */
 export interface Options {
   /** Retries for each call, between 0 and 1000: 0.2 is one retry for five calls. Default: 0.2. */
   readonly share?: number | undefined
@@ -36,7 +36,7 @@ const slotCount = 10
 const now: Effect.Effect<number> = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 
 interface Slot {
-  /** The number of the slot since the clock began: tells whether what it counts is still within the window. */
+  /** The slot's number since the clock's start: decides if its count is still within the window. */
   number: number
   calls: number
   retries: number

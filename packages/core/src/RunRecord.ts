@@ -1,4 +1,4 @@
-/** Run records: the transcript of a run, what it used, what it executed. Runs that fail have one too. */
+/** Run records: the transcript, usage and executed calls of a run. Failed runs have one too. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -22,8 +22,8 @@ export {
 } from "./internal/run/runEntries.ts"
 
 /**
- * The snapshot of a run that ended, for `agent.resume`: after a failure of the model, for example, the run goes on behind
- * the calls that were executed. Nothing for agents that hold no conversation, and before the model was first asked.
+ * Returns the snapshot of an ended run, for `agent.resume`: after a failure of the model, for example, the run
+ * continues behind the executed calls. `None` for agents without a conversation, and before the first model call.
  */
 export const snapshot = (record: RunRecord): Effect.Effect<Option.Option<Snapshot>, never, SnapshotKey> =>
   record.resumable === undefined

@@ -1,6 +1,6 @@
-/** Run usage: what a run and everything nested in it has used. */
+/** Run usage: the usage of a run and everything nested in it. */
 
-/** What a run used, nested agents included. Token counts are as the provider reported them. */
+/** Usage of a run, nested agents included. Token counts are those that the provider reported. */
 export interface RunUsage {
   /** Model calls. */
   readonly turns: number
@@ -18,14 +18,15 @@ export interface RunUsage {
   readonly outputTokens: number
   readonly totalTokens: number
   /**
-   * Tokens among the others that no provider reported: estimates, made where a budget caps tokens or cost. Left out if there are none.
+   * Tokens among the others that no provider reported: estimates, made if a budget caps tokens or cost. Absent if there
+   * are none.
    */
   readonly estimatedTokens?: number
-  /** What the tokens cost by the program's `Budget.Prices`; 0 where there are none. */
+  /** Cost of the tokens by the program's `Budget.Prices`; 0 without prices. */
   readonly cost: number
 }
 
-/** Nothing was used. */
+/** Zero usage. */
 export const none: RunUsage = {
   turns: 0,
   toolCalls: 0,

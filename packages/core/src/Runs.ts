@@ -42,7 +42,7 @@ export class RunConflict extends Schema.TaggedError<RunConflict>()("RunConflict"
   }
 }
 
-/** The store of the runs cannot be read or written. Nothing is known to be done: ask again with the same run id. */
+/** The store of the runs cannot be read or written. The outcome is unknown: repeat the request with the same run id. */
 export class RunsUnavailable extends Schema.TaggedError<RunsUnavailable>()("RunsUnavailable", {
   operation: Schema.String,
   reason: Schema.Defect()
@@ -52,50 +52,51 @@ export class RunsUnavailable extends Schema.TaggedError<RunsUnavailable>()("Runs
   }
 }
 
-/** Where a run stands. `waiting`: for the decisions of people. */
+/** State of a run. `waiting`: for the decisions of people. */
 export const Status = Schema.Literals(["queued", "running", "waiting", "completed", "failed", "cancelled"])
 
-/** Where a run stands. */
+/** State of a run. */
 export type Status = typeof Status.Type
 
-/** How a run failed, as its last event says it. */
+/** Failure of a run, as its last event reports it. */
 export const Failure = Schema.Struct({
   error: Schema.String,
   code: Schema.String,
   userMessage: Schema.String,
-  /** The error as JSON, where the program has declared a schema of it. */
+  /** The error as JSON, if the program has declared a schema of it. */
   value: Schema.optionalKey(Schema.Json)
 })
 
-/** How a run failed, as its last event says it. */
+/** Failure of a run, as its last event reports it. */
 export type Failure = typeof Failure.Type
 
-/** What is known of a run. Times are milliseconds since the epoch. */
+/** Known facts of a run. Times are milliseconds since the epoch. */
 export const RunInfo = Schema.Struct({
   runId: Schema.String,
   agent: Schema.String,
-  /** The version of the agent that runs it, where the engine tells versions apart. */
+  /** The version of the agent that runs it, if the engine distinguishes versions. */
   version: Schema.optionalKey(Schema.String),
   status: Status,
   /**
-   * It is cancelled and has not ended. Where it is `queued`, it waits for a runner that has its agent, in its version: only that can undo what it has done.
+   * It is cancelled and has not ended. If it is `queued`, it waits for a runner with its agent, in its version: only
+   * that runner can compensate its writes.
    */
   cancelling: Schema.optionalKey(Schema.Literal(true)),
-  /** Whom the run belongs to, as the program that started it said. */
+  /** Owner of the run, as given by the program that started it. */
   owner: Schema.optionalKey(Schema.String),
   startedAt: Schema.Finite,
   updatedAt: Schema.Finite,
   /** The calls that wait for decisions. */
   pending: Schema.Array(Pending),
-  /** Who was asked to decide last, where the engine asks people. */
+  /** The last person who was asked to decide, if the engine asks people. */
   askedOf: Schema.optionalKey(Schema.String),
-  /** Of a completed run: its output, as JSON. */
+  /** Output of a completed run, as JSON. */
   output: Schema.optionalKey(Schema.Json),
   /** Of a failed run. */
   failure: Schema.optionalKey(Failure)
 })
 
-/** What is known of a run. */
+/** Known facts of a run. */
 export type RunInfo = typeof RunInfo.Type
 
 /** An event with its number in the run, over all processes that the run was in. 0 is the first, and none is left out. */
@@ -104,7 +105,7 @@ export const NumberedEvent = Schema.Struct({ number: Schema.Int, event: AgentEve
 /** An event with its number in the run. */
 export type NumberedEvent = typeof NumberedEvent.Type
 
-/** What a run is started with. */
+/** Request to start a run. */
 export interface StartRequest {
   readonly agent: string
   /** JSON that the agent's `input` schema reads. */
@@ -112,11 +113,11 @@ export interface StartRequest {
   /** Starting the same run again answers that run. At most 255 characters. Default: random. */
   readonly runId?: string | undefined
   readonly owner?: string | undefined
-  /** How long it is left alone before it begins. Default: it begins at once. An engine without a database does not know it. */
+  /** Delay before the start. Default: none. An engine without a database does not support it. */
   readonly delay?: Duration.Input | undefined
 }
 
-/** Which runs are listed. The newest come first; of those that were started at the same time, the one with the greater id. */
+/** Filter of listed runs. The newest come first; of runs with the same start, the one with the greater id. */
 export interface Query {
   readonly status?: Status | undefined
   readonly agent?: string | undefined
@@ -129,7 +130,7 @@ export interface Query {
   readonly startedBefore?: number | undefined
   /** Only runs that were started at this time or later. */
   readonly startedAfter?: number | undefined
-  /** Only runs that stand behind this one in the list: the last one of the page before. */
+  /** Only runs behind this one in the list: the last one of the page before. */
   readonly behind?: Pick<RunInfo, "runId" | "startedAt"> | undefined
   /** Default: 100. */
   readonly limit?: number | undefined
@@ -141,7 +142,7 @@ type Listed = Pick<RunInfo, "runId" | "startedAt">
 export const newestFirst = (a: Listed, b: Listed): number =>
   b.startedAt - a.startedAt || (a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0)
 
-/** Whether a run is one of a query's, whatever its limit: for a store that looks at each run. */
+/** True if a run matches a query, regardless of its limit: for a store that scans all runs. */
 export const isOf = (
   run: Listed & {
     readonly agent: string
@@ -179,17 +180,20 @@ export interface RunsService {
     runId: string,
     from?: number
   ) => Stream.Stream<NumberedEvent, UnknownRun | InvalidInput | RunsUnavailable>
-  /** Decides about calls that wait. A decision about a call that does not wait is refused, as is a second one. */
+  /** Decides about pending calls. A decision about a call that is not pending is refused, and so is a second one. */
   readonly decide: (
     runId: string,
     decisions: ReadonlyArray<Decision>
   ) => Effect.Effect<void, UnknownRun | DecisionRefused | RunsUnavailable>
-  /** Cancels a run; `false` where it has ended before. What runs is interrupted; a write that may have happened is told as that. */
+  /**
+   * Cancels a run; `false` if it has already ended. Running calls are interrupted; a started write is reported as
+   * outcome unknown.
+   */
   readonly cancel: (runId: string) => Effect.Effect<boolean, UnknownRun | RunsUnavailable>
   readonly list: (query?: Query) => Effect.Effect<ReadonlyArray<RunInfo>, InvalidInput | RunsUnavailable>
   /**
-   * Takes no more runs, lets those that go on end within the time, and interrupts the others lawfully. An engine whose runs go on in
-   * another process has none.
+   * Accepts no more runs, lets running ones end within the time, and interrupts the others lawfully. Absent if the
+   * engine's runs continue in another process.
    */
   readonly drain?: (within: Duration.Duration) => Effect.Effect<void>
 }
@@ -198,8 +202,8 @@ export interface RunsService {
 export class Runs extends Context.Service<Runs, RunsService>()("@recourse/core/Runs") {}
 
 /**
- * Whom the run belongs to that a tool is called in, as the program that started it said: what the tool may touch is the tool's
- * to check. Nothing outside of `Runs`.
+ * Owner of the run that calls a tool, as given by the program that started the run. The tool checks the owner's rights
+ * itself. `undefined` outside of `Runs`.
  */
 export const Owner: Context.Reference<string | undefined> = Context.Reference<string | undefined>(
   "@recourse/core/Runs/Owner",

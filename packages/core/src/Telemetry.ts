@@ -48,17 +48,17 @@ export const tokenUsageBy = (attributes: Readonly<Record<string, string>>): Metr
   })
 
 /**
- * How long model calls took, in seconds, by `gen_ai.operation.name`, `gen_ai.request.model`, `gen_ai.provider.name` where it is known, and
- * `error.type` where they failed: as OpenTelemetry's conventions have it.
+ * Duration of model calls, in seconds, by `gen_ai.operation.name`, `gen_ai.request.model`, `gen_ai.provider.name` if it
+ * is known, and `error.type` if they failed: the conventions of OpenTelemetry.
  */
 export const operationDuration: Metric.Histogram<number> = operationDurationBy({})
 
-/** How many tokens model calls used, by `gen_ai.token.type` and what {@link operationDuration} is by. */
+/** Tokens of model calls, by `gen_ai.token.type` and the attributes of {@link operationDuration}. */
 export const tokenUsage: Metric.Histogram<number> = tokenUsageBy({})
 
 /**
- * Whether model calls are measured: {@link operationDuration} and {@link tokenUsage}. Off by default, as it costs each call a microsecond;
- * `Observability.layer` of `@recourse/server` switches it on.
+ * True if model calls are measured: {@link operationDuration} and {@link tokenUsage}. Off by default, because it costs
+ * each call a microsecond; `Observability.layer` of `@recourse/server` enables it.
  *
  * **Example** (Measuring the calls of a program)
  *
@@ -83,8 +83,8 @@ export const MeasureModelCalls: Context.Reference<boolean> = Context.Reference<b
 )
 
 /**
- * Whether tool arguments and results are written into spans (`gen_ai.tool.call.arguments`, `gen_ai.tool.call.result`).
- * Off by default, as they may hold personal data.
+ * True if spans contain tool arguments and results (`gen_ai.tool.call.arguments`, `gen_ai.tool.call.result`). Off by
+ * default, because they may contain personal data.
  *
  * **Example** (Switching it on)
  *

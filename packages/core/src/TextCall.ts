@@ -3,7 +3,10 @@
  * spelling, or one that failed. Such a text is no answer. The spellings are data.
  */
 
-/** How models spell a call before a server parses it. Each must match a beginning of a call, and nothing that prose holds outside code. */
+/**
+ * Spellings of a call by models, before a server parses it. Each must match the beginning of a call, and no prose
+ * outside code.
+ */
 export const spellings: ReadonlyArray<RegExp> = [
   // Hermes, Qwen, GLM, Granite
   /<tool_call>\s*(?:[[{]|<(?:function|name|arg_key)\b|[\w.-]+\s*(?:\n|<arg_key>|\{|<\/tool_call>))/,
@@ -31,14 +34,14 @@ export const spellings: ReadonlyArray<RegExp> = [
   /<\|START_ACTION\|>/
 ]
 
-/** Text without what is quoted as code: an answer may show how calls are spelled. */
+/** Returns the text without quoted code: an answer may show how calls are spelled. */
 const withoutCode = (text: string): string =>
   text.replaceAll(/```(?!tool_code)[\s\S]*?(?:```|$)/g, "").replaceAll(/(?<!`)`[^`\n]+`(?!`)/g, "")
 
 const ownText = (value: object, key: string): unknown =>
   Object.hasOwn(value, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined
 
-/** Whether a value is a call of one of the tools: its name and its arguments, and nothing else. */
+/** True if a value is a call of one of the tools: its name and its arguments, and no other field. */
 const isCall = (value: unknown, tools: ReadonlyArray<string>): boolean => {
   if (typeof value !== "object" || value === null) return false
   const inner = ownText(value, "function")
@@ -48,7 +51,7 @@ const isCall = (value: unknown, tools: ReadonlyArray<string>): boolean => {
     Object.keys(value).every((key) => ["id", "type", "name", "arguments", "parameters"].includes(key))
 }
 
-/** Whether the whole text is the JSON of a call of one of the tools, or of several. */
+/** True if the whole text is the JSON of one or several calls of the tools. */
 const isJsonCall = (text: string, tools: ReadonlyArray<string>): boolean => {
   const json = /^\s*(?:```(?:json)?\s*)?([[{][\s\S]*[\]}])\s*(?:```)?\s*$/.exec(text)?.[1]
   if (json === undefined) return false
@@ -63,8 +66,8 @@ const isJsonCall = (text: string, tools: ReadonlyArray<string>): boolean => {
 }
 
 /**
- * Whether a text holds a tool call that its server did not parse: one of the spellings outside of code, or nothing but the JSON of a
- * call of an offered tool. Never without tools.
+ * True if a text contains a tool call that its server did not parse: one of the spellings outside of code, or only the
+ * JSON of a call of an offered tool. False without tools.
  *
  * **Example** (A call that is no answer)
  *

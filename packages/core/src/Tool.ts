@@ -2,7 +2,7 @@
  * Tools: Effects that read their call from context.
  *
  * `tool.call` is an ordinary Effect that needs a `ToolCall`. Recovery is declared next to the tool with ordinary Effect
- * operators, by {@link onError}; what is left in its error type is what can still end a run.
+ * operators, by {@link onError}. Errors that remain in its type can still end a run.
  */
 export type { OnUnknownKeys } from "./internal/call/tool/toolInfo.ts"
 export type { ImportedJsonSchema, JsonSchemaOptions } from "./internal/foundation/schema/jsonSchemaImport.ts"

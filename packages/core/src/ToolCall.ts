@@ -1,6 +1,6 @@
 /**
- * Tool call: the call that a tool is running for, as a service. A tool that runs again with another `ToolCall` runs
- * with other arguments.
+ * Tool call: the current call of a tool, as a service. A tool that runs again with another `ToolCall` runs with other
+ * arguments.
  */
 export { argumentsText, type Call, make, mayRunAgain, ToolCall } from "./internal/call/call.ts"
 export { place } from "./internal/call/callPlace.ts"

@@ -2,7 +2,7 @@
  * Errors of tool calls, as tagged values.
  *
  * Every error names its call and its attempt, and lists all failed attempts of that call so far, so that a retry loses
- * nothing. No error message holds argument or result values.
+ * no error. No error message contains argument or result values.
  */
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
@@ -11,11 +11,11 @@ import { operatorCause } from "./Redaction.ts"
 /** Severity of an escalation. It is carried to its readers and changes no behaviour. */
 export const Severity = Schema.Literals(["low", "medium", "high", "critical"])
 
-/** How urgent an escalation is. */
+/** Urgency of an escalation. */
 export type Severity = typeof Severity.Type
 
 /**
- * One place where a value does not fit its schema: where, what was expected there, and never what was there instead.
+ * Path at which a value does not fit its schema, with the expectation there, and never with the value.
  *
  * `problem` is `"syntax"` only for arguments that are not one complete JSON object; `path` is empty then.
  */
@@ -25,7 +25,7 @@ export const Issue = Schema.Struct({
   problem: Schema.Literals(["syntax", "missing", "unexpected", "invalid"])
 })
 
-/** One place where a value does not fit its schema. */
+/** Path at which a value does not fit its schema. */
 export type Issue = typeof Issue.Type
 
 /** A failed attempt of a call: its number (1 is the first), the tag of its error, and the executor's own error if any. */
@@ -53,7 +53,7 @@ export const callFields = {
 const where = (error: { readonly tool: string; readonly callId: string; readonly attempt: number }): string =>
   `tool "${error.tool}" (call ${error.callId}, attempt ${error.attempt})`
 
-/** `whole` names what has the issues, where one is about all of it. */
+/** `whole` names the value with the issues, if an issue is about all of it. */
 const renderIssues = (whole: "arguments" | "result", issues: ReadonlyArray<Issue>): string =>
   issues.map(({ expected, path }) => `${path.length === 0 ? whole : path.join(".")}: ${expected}`).join("; ")
 
@@ -61,7 +61,7 @@ const renderIssues = (whole: "arguments" | "result", issues: ReadonlyArray<Issue
 export class InvalidArgs extends Schema.TaggedError<InvalidArgs>()("InvalidArgs", {
   ...callFields,
   issues: Schema.Array(Issue),
-  /** Set where the tool declares `effects: "read"`: a wrong guess of the model does no harm. */
+  /** Set if the tool declares `effects: "read"`: a wrong guess of the model does no harm. */
   isRead: Schema.optionalKey(Schema.Literal(true))
 }) {
   override get message(): string {
@@ -70,8 +70,8 @@ export class InvalidArgs extends Schema.TaggedError<InvalidArgs>()("InvalidArgs"
 }
 
 /**
- * What an executor's error may say to others: what the tool's `failure` schema declares, and nothing else of the error.
- * See `ErrorProjection.declare`.
+ * Declared projection of an executor's error: the fields of the tool's `failure` schema, and no other part of the
+ * error. See `ErrorProjection.declare`.
  */
 export const Declared = Schema.Struct({
   code: Schema.String,
@@ -81,23 +81,23 @@ export const Declared = Schema.Struct({
   user: Schema.optionalKey(Schema.String),
   /** Milliseconds. */
   retryAfter: Schema.optionalKey(Schema.Number),
-  /** Whether the same call may succeed later, where the declaration says so. */
+  /** True if the same call may succeed later, as declared. */
   transient: Schema.optionalKey(Schema.Boolean),
-  /** Whether the tool may be called again without doing anything twice. */
+  /** True if the tool may be called again without a repeated effect. */
   repeatable: Schema.Boolean,
-  /** What the error says about a write: nothing was done, or nobody knows. Left out: nobody knows. */
+  /** Effect of a failed write: not done, or unknown. Default: unknown. */
   outcome: Schema.optionalKey(Schema.Literals(["not_done", "unknown"]))
 })
 
-/** What an executor's error may say to others. */
+/** Declared projection of an executor's error. */
 export type Declared = typeof Declared.Type
 
 /**
- * The tool's executor failed with its own typed error, which stands in `reason`. For a write it says besides that nothing
- * was done: the tool declares that of the error, by `ErrorProjection.declare({ outcome: "not_done" })` or by `rejected`. Any
- * other failure of a write is {@link OutcomeUnknown}.
+ * The tool's executor failed with its own typed error, which is in `reason`. For a write it also means that it was not
+ * done: the tool declares that of the error, by `ErrorProjection.declare({ outcome: "not_done" })` or by `rejected`.
+ * Any other failure of a write is {@link OutcomeUnknown}.
  *
- * **Example** (Telling the executor's errors apart)
+ * **Example** (Distinguishing the executor's errors)
  *
  * ```ts
  * import { Data, Effect } from "effect"
@@ -120,7 +120,7 @@ export class ExecutionError<out D = unknown> extends Schema.TaggedError<Executio
   declared: Schema.optionalKey(Declared)
 }) {
   declare readonly reason: D
-  /** The executor's own error for operators, as loggers print it: secrets are taken out. For programs there is `reason`. */
+  /** The executor's own error for operators, as loggers print it, without secrets. Programs use `reason`. */
   override get cause(): unknown {
     return operatorCause(this.reason)
   }
@@ -130,13 +130,13 @@ export class ExecutionError<out D = unknown> extends Schema.TaggedError<Executio
 }
 
 /**
- * One attempt took longer than the tool's `timeout`; it was interrupted. Only for tools that do nothing twice, or that do not
- * declare their `effects`: a write without an answer is {@link OutcomeUnknown}.
+ * One attempt took longer than the tool's `timeout`; it was interrupted. Only for repeatable tools, or tools that do
+ * not declare their `effects`: a write without an answer is {@link OutcomeUnknown}.
  */
 export class Timeout extends Schema.TaggedError<Timeout>()("Timeout", {
   ...callFields,
   after: Schema.Duration,
-  /** Set where a new call with the same arguments does nothing twice: the tool says so by its `effects`. */
+  /** Set if a new call with the same arguments repeats no effect: the tool declares it by its `effects`. */
   repeatable: Schema.optionalKey(Schema.Literal(true))
 }) {
   override get message(): string {
@@ -145,26 +145,26 @@ export class Timeout extends Schema.TaggedError<Timeout>()("Timeout", {
 }
 
 /**
- * A write may have happened. Its executor began, and there is no answer that says what it did: it took longer than its
- * `timeout`, it failed with an error that the tool does not declare as `not_done`, it was interrupted, or it failed with this
- * error itself. Also when a later attempt of the call was refused, and when the ledger has an earlier call with the same
- * idempotency key of which nobody knows what came. `after` is the timeout, or the time since that call began.
+ * A write may have happened. Its executor started, and no answer reports its effect. It took longer than its `timeout`,
+ * failed with an error not declared as `not_done`, was interrupted, or failed with this error itself. Also if a later
+ * attempt of the call was refused, or if the ledger has an earlier call with the same idempotency key and an unknown
+ * outcome. `after` is the timeout, or the time since that call started.
  *
  * A tag of its own, so that recovery written for `Timeout` and `ExecutionError` cannot be applied to it.
  */
 export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("OutcomeUnknown", {
   ...callFields,
   after: Schema.Duration,
-  /** The executor's own error, or what a later attempt was refused for. */
+  /** The executor's own error, or the reason of the refusal of a later attempt. */
   reason: Schema.optionalKey(Schema.Unknown),
-  /** What the tool declares of `reason`. */
+  /** Declared projection of `reason`. */
   declared: Schema.optionalKey(Declared),
-  /** Set where the tool passes an idempotency key on: `Recovery.retry` may run the attempt again under it. */
+  /** Set if the tool passes an idempotency key on: `Recovery.retry` may run the attempt again under it. */
   underKey: Schema.optionalKey(Schema.Literal(true)),
-  /** Set where a new call with the same arguments does nothing twice: its key is made of the arguments. */
+  /** Set if a new call with the same arguments repeats no effect: its key is made of the arguments. */
   repeatable: Schema.optionalKey(Schema.Literal(true))
 }) {
-  /** The executor's own error for operators, or what a later attempt was refused for: secrets are taken out. */
+  /** The executor's own error for operators, or the refusal of a later attempt, without secrets. */
   override get cause(): unknown {
     return operatorCause(this.reason)
   }
@@ -174,23 +174,25 @@ export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("Outcom
 }
 
 /**
- * A write of a run that was to be undone, and is not: a person has to look at it. The agent's `compensation.report` is given it, as
- * is the audit; no run fails with it.
+ * A write of a run whose compensation was due and is missing: a person has to look at it. The agent's
+ * `compensation.report` and the audit receive it; no run fails with it.
  *
- * - `unknown`: nobody knows whether it happened, and the tool has no `reconcile` that could find out, or it could not.
- * - `partial`, `pending`: it was done in part, or has begun a task, so that there is no result to undo.
- * - `failed`, `timeout`: its `compensate` failed, with `reason`, or gave no answer: nobody knows whether it is undone.
- * - `unreadable`: its arguments or its result cannot be read from where they were stored.
- * - `no_tool`: the run has gone on in another process, and the agent has no tool of this name, or several that may have done it: see `compensation.tools`.
+ * - `unknown`: it is unknown if the write happened, and the tool has no `reconcile`, or `reconcile` could not find out.
+ * - `partial`, `pending`: it was done in part, or has started a task, so that there is no result to compensate.
+ * - `failed`, `timeout`: its `compensate` failed, with `reason`, or did not answer: it is unknown if the write is
+ *   compensated.
+ * - `unreadable`: its stored arguments or result cannot be decoded.
+ * - `no_tool`: the run continued in another process, and the agent has no tool of this name, or several that may have
+ *   done it: see `compensation.tools`.
  */
 export class NotCompensated extends Schema.TaggedError<NotCompensated>()("NotCompensated", {
   tool: Schema.String,
   callId: Schema.String,
   because: Schema.Literals(["unknown", "partial", "pending", "failed", "timeout", "unreadable", "no_tool"]),
   arguments: Schema.Json,
-  /** The tag of what its `compensate` or `reconcile` failed with, or `"Defect"`; also where that was in another process. */
+  /** The tag of the error of its `compensate` or `reconcile`, or `"Defect"`; also if that was in another process. */
   error: Schema.optionalKey(Schema.String),
-  /** What it failed with, in the process in which it did: it stands in no type, and is for operators. */
+  /** The error itself, in the process in which it occurred: it is in no type, and is for operators. */
   reason: Schema.optionalKey(Schema.Unknown)
 }) {
   override get message(): string {
@@ -200,8 +202,8 @@ export class NotCompensated extends Schema.TaggedError<NotCompensated>()("NotCom
 }
 
 /**
- * The key of an idempotent call was used before, with other arguments or by another tool: nobody can say which of the two
- * was meant. Nothing was run. Ends the run unless a handler decides otherwise.
+ * The key of an idempotent call was used before, with other arguments or by another tool, so the intended call is
+ * ambiguous. No call was executed. Ends the run unless a handler decides otherwise.
  */
 export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {
   ...callFields,
@@ -213,7 +215,10 @@ export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>
   }
 }
 
-/** The ledger could not record what was about to be done, so it was not done. `reason` is the ledger's own error. */
+/**
+ * The ledger could not record the call before its execution, so it was not executed. `reason` is the ledger's own
+ * error.
+ */
 export class LedgerUnavailable extends Schema.TaggedError<LedgerUnavailable>()("LedgerUnavailable", {
   ...callFields,
   reason: Schema.Unknown
@@ -230,7 +235,7 @@ export class LedgerUnavailable extends Schema.TaggedError<LedgerUnavailable>()("
 /** The circuit of the tool is open after too many failures: the tool was not run, and will not be before `until`. */
 export class CircuitOpen extends Schema.TaggedError<CircuitOpen>()("CircuitOpen", {
   ...callFields,
-  /** Which circuit. */
+  /** Name of the circuit. */
   circuit: Schema.String,
   retryAfter: Schema.Duration,
   /** When the next call may be tried, in milliseconds since the epoch. */
@@ -249,8 +254,8 @@ export interface FailedItem<out Item = unknown> {
 }
 
 /**
- * The executor did a part of the work: `succeeded` is what it did, `failed` what it did not do and why. Both are shown to
- * the model as they are. `Recovery.retry` does not repeat it. Made by `ToolCall.partial`.
+ * The executor did a part of the work: `succeeded` is the completed part, `failed` the other part with reasons. Both
+ * are shown to the model as they are. `Recovery.retry` does not repeat it. Made by `ToolCall.partial`.
  */
 export class PartialSuccess<out A = unknown, out Item = unknown>
   extends Schema.TaggedError<PartialSuccess>()("PartialSuccess", {
@@ -267,8 +272,8 @@ export class PartialSuccess<out A = unknown, out Item = unknown>
 }
 
 /**
- * The tool has begun a task that goes on after the call: not a failure, and not yet the result. The model is given the
- * task's id and the tool's status tool, and the run goes on. Made by `ToolCall.pending`.
+ * The tool has started a task that continues after the call: neither a failure nor yet the result. The model receives
+ * the task's id and the tool's status tool, and the run continues. Made by `ToolCall.pending`.
  */
 export class Pending extends Schema.TaggedError<Pending>()("Pending", {
   ...callFields,
@@ -281,7 +286,7 @@ export class Pending extends Schema.TaggedError<Pending>()("Pending", {
   }
 }
 
-/** What the tool (or its recovery) answered does not fit the tool's `success` schema. Never retried. */
+/** The answer of the tool (or of its recovery) does not fit the tool's `success` schema. Never retried. */
 export class InvalidResult extends Schema.TaggedError<InvalidResult>()("InvalidResult", {
   ...callFields,
   issues: Schema.Array(Issue)
@@ -292,9 +297,10 @@ export class InvalidResult extends Schema.TaggedError<InvalidResult>()("InvalidR
 }
 
 /**
- * The soft failure: the model of the agent that owns the tool is given `reason` as a failed result and the run goes on.
+ * The soft failure: the model of the agent that owns the tool receives `reason` as a failed result and the run
+ * continues.
  *
- * `error` is the failure that was escalated, where there was one; it is for the operator and never reaches the model.
+ * `error` is the escalated failure, if there was one; it is for the operator and never reaches the model.
  */
 export class Escalation extends Schema.TaggedError<Escalation>()("Escalation", {
   ...callFields,
@@ -326,7 +332,7 @@ export class NotApproved extends Schema.TaggedError<NotApproved>()("NotApproved"
 }
 
 /**
- * Stands in the type of an untrusted tool: what is called after it may need an approval, unless the agent says `onTainted: "deny"`.
+ * In the type of an untrusted tool: a later call may need an approval, unless the agent declares `onTainted: "deny"`.
  * No call fails with it.
  */
 export interface NotApprovedOnceTainted extends NotApproved {
@@ -388,7 +394,7 @@ export type ToolError<D = unknown> =
   | PartialSuccess
   | Pending
 
-/** Whether a value is one of the errors of {@link ToolError}. */
+/** True if a value is one of the errors of {@link ToolError}. */
 export const isToolError = (u: unknown): u is ToolError =>
   u instanceof InvalidArgs || u instanceof ExecutionError || u instanceof Timeout || u instanceof OutcomeUnknown ||
   u instanceof InvalidResult || u instanceof Escalation || u instanceof IdempotencyConflict ||

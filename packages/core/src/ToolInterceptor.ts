@@ -1,8 +1,9 @@
 /**
- * Tool interceptor: stands between an attempt of a tool call and the tool's executor, between a run that undoes what it has done and the
- * tool's `compensate`, or between a call under a key and the tool's `reconcile`. Empty, unless a test sets one.
+ * Tool interceptor: wraps the executor in an attempt of a tool call, the tool's `compensate` in a compensation, and the
+ * tool's `reconcile` in a call under a key. Empty, unless a test sets one.
  *
- * It is inside the attempt's timeout, budget, record and error typing, so recovery cannot tell it from the executor.
+ * It is inside the attempt's timeout, budget, record and error typing, so recovery cannot distinguish it from the
+ * executor.
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -17,7 +18,7 @@ export interface Execution {
   /** Number of the attempt; 1 is the first. */
   readonly attempt: number
   readonly effects: Effects | undefined
-  /** Whether the executor hands an idempotency key on, so that it may be asked again. */
+  /** True if the executor passes an idempotency key on, so that it may be called again. */
   readonly passesKey: boolean
   /** The timeout of one attempt, if the tool has one. */
   readonly timeout: Duration.Duration | undefined
@@ -25,7 +26,7 @@ export interface Execution {
   readonly params: unknown
   /** The errors that the tool declares, if it does. */
   readonly failure: Schema.Top | undefined
-  /** What the executor answers. `Schema.Never` of one that only ends the run, or gives it to another agent. */
+  /** Schema of the executor's answer. `Schema.Never` of one that only ends the run, or gives it to another agent. */
   readonly success: Schema.Top
 }
 
@@ -64,7 +65,7 @@ export const ToolInterceptor: Context.Reference<Interceptor | undefined> = Conte
   { defaultValue: () => undefined }
 )
 
-/** A write that is about to be undone. */
+/** A write that is about to be compensated. */
 export interface Compensation {
   readonly tool: string
   readonly callId: string
@@ -82,7 +83,7 @@ export type CompensationIntercept = (
 /**
  * Wraps every run of a tool's `compensate`. None by default.
  *
- * **Example** (Nothing is undone in earnest)
+ * **Example** (Compensating without effect)
  *
  * ```ts
  * import { Effect, Schema } from "effect"
@@ -127,7 +128,8 @@ export type ReconciliationIntercept = (
 ) => Effect.Effect<unknown, unknown, unknown>
 
 /**
- * Wraps every run of a tool's `reconcile`. None by default. What it fails with is that of `reconcile`: the outcome stays unknown.
+ * Wraps every run of a tool's `reconcile`. Default: none. Its failure counts as one of `reconcile`: the outcome stays
+ * unknown.
  *
  * **Example** (The service does not answer)
  *

@@ -4,9 +4,9 @@ import type * as AiTool from "effect/ai/Tool"
 import * as SentSchema from "./internal/foundation/schema/sentSchema.ts"
 
 /**
- * Returns the JSON Schema of a tool's parameters that a provider sends: a dynamic tool's own, else that of the JSON form of its schema, by which
- * arguments are read. Objects are closed, null stands for an absent `Schema.optional`, and numbers are finite. Throws an `Error` for a
- * schema that has no JSON form, such as one with symbols as keys.
+ * Returns the JSON Schema of a tool's parameters that a provider sends: a dynamic tool's own, else that of the JSON
+ * form of its schema, by which arguments are decoded. Objects are closed, null represents an absent `Schema.optional`,
+ * and numbers are finite. Throws an `Error` for a schema without a JSON form, such as one with symbols as keys.
  *
  * **Example** (null is allowed for an optional field)
  *

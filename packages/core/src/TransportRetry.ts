@@ -1,13 +1,15 @@
 /**
  * Retry of one HTTP request, below every decision about models and tools.
  *
- * It wraps any `effect/http` HttpClient (`transform`, `layer`) or any effect that ends with a response (`retry`). What is repeated, and when:
+ * It wraps any `effect/http` HttpClient (`transform`, `layer`) or any effect that ends with a response (`retry`).
+ * Repeated:
  *
- * - connection errors, and the statuses 408, 409, 429 and 5xx, as the official clients of OpenAI and Anthropic do
+ * - connection errors, and the statuses 408, 409, 429 and 5xx, like the official clients of OpenAI and Anthropic
  * - `x-should-retry: true | false` outranks the status; 2xx and 3xx are never repeated
  * - three attempts in all, waiting 250 ms, then 500 ms, each ±20 %
- * - `retry-after-ms`, else `Retry-After` (seconds, fractions of seconds, an HTTP date): the wait is never shorter than asked. If it is longer than
- *   `maxRetryAfter` (60 s), nothing is waited for and the answer surfaces at once, its headers intact
+ * - `retry-after-ms`, else `Retry-After` (seconds, fractions of seconds, an HTTP date): the wait is never shorter than
+ *   requested. If it is longer than `maxRetryAfter` (60 s), there is no wait and the answer surfaces at once, its
+ *   headers intact
  * - without these headers the wait that the error's body or the reset of a rate limit names, see `serverWait`
  * - a timeout is the caller's whole budget, so it is not repeated
  * - within an agent's run, a wait that ends behind the run's deadline is not waited for: the answer surfaces at once
@@ -39,7 +41,7 @@ import { type Failure, Observer } from "./internal/model/transportObserver.ts"
 
 export { type Failure, Observer, type Retry } from "./internal/model/transportObserver.ts"
 
-/** What `retry` must see of an answer; every `HttpClientResponse` is one. */
+/** Part of an answer that `retry` reads; every `HttpClientResponse` is one. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers.Headers
@@ -60,7 +62,7 @@ export interface Options<in A = Answer> {
   readonly shouldRetry?: ((answer: A) => boolean | undefined) | undefined
 }
 
-/** Whether this layer repeats a request that was answered with the status, if no header says otherwise. */
+/** True if this layer repeats a request with this answer status, unless a header decides otherwise. */
 export const isRetryableStatus = (status: number): boolean =>
   status === 408 || status === 409 || status === 429 || (status >= 500 && status < 600)
 
@@ -68,8 +70,9 @@ export const isRetryableStatus = (status: number): boolean =>
 export const defaultSchedule: Schedule.Schedule<unknown> = Schedule.exponential("250 millis").pipe(Schedule.jittered)
 
 /**
- * How long the server asks to wait: `retry-after-ms` first, then `Retry-After` in seconds, fractions of seconds or as an HTTP date (RFC 9110, 10.2.3).
- * Rounded up to whole milliseconds; a date in the past is zero; more than a year is a year; what cannot be read counts as absent.
+ * Returns the wait that the server requests: `retry-after-ms` first, then `Retry-After` in seconds, fractions of
+ * seconds or as an HTTP date (RFC 9110, 10.2.3). Rounded up to whole milliseconds; a date in the past is zero; more
+ * than a year is a year; an unreadable value counts as absent.
  *
  * ```ts
  * import { Duration } from "effect"
@@ -84,10 +87,11 @@ export const retryAfter = (headers: Headers.Headers, nowMillis: number): Duratio
   ServerWait.retryAfter(headers, nowMillis)
 
 /**
- * How long an answer asks to wait, wherever it says so: as {@link retryAfter}, else in the error of its body (`google.rpc.RetryInfo`,
- * `retry_after`, headers that a gateway passes on), else, for status 429, in the reset of a rate limit that is used up
- * (`x-ratelimit-reset-requests`, `ratelimit-reset`, `anthropic-ratelimit-tokens-reset`, …). Dates are measured against the server's
- * `Date`. `nowMillis`: our time since the epoch, for servers without one. No prose is read.
+ * Returns the wait that an answer requests, by any of its parts: as {@link retryAfter}, else in the error of its body
+ * (`google.rpc.RetryInfo`, `retry_after`, headers that a gateway passes on), else, for status 429, in the reset of a
+ * used-up rate limit (`x-ratelimit-reset-requests`, `ratelimit-reset`, `anthropic-ratelimit-tokens-reset`, …). Dates
+ * are measured against the server's `Date`. `nowMillis`: our time since the epoch, for servers without one. No prose is
+ * parsed.
  *
  * ```ts
  * import { Duration } from "effect"
@@ -188,7 +192,7 @@ const onlyError = <E>(cause: Cause.Cause<E>): Option.Option<E> => {
 const hostOf = (request: HttpClientRequest.HttpClientRequest): string =>
   URL.canParse(request.url) ? new URL(request.url).host : ""
 
-/** Marks what surfaces after another attempt: no layer above sends the request again for the same reason. */
+/** Marks an exit that surfaces after another attempt: no layer above sends the request again for the same reason. */
 const givenUp = <A, E>(exit: Exit.Exit<A, E>, exchange: Exchange | undefined): Exit.Exit<A, E> => {
   if (exchange !== undefined) exchange.hasGivenUp = true
   noteRetried(Exit.isSuccess(exit) ? exit.value : Option.getOrUndefined(onlyError(exit.cause)))
@@ -253,7 +257,7 @@ const retryWith = <A extends Answer, E, R>(
     return Effect.flatMap(
       Effect.exit(attemptOnce),
       (exit) =>
-        // Most answers are good: nothing of a schedule is made for them.
+        // Most answers are good: no schedule is created for them.
         Exit.isSuccess(exit) && exit.value.status < 400
           ? exit
           : retryAfterFirst(exit, attemptOnce, options, discard, exchange)

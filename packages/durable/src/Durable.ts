@@ -61,7 +61,7 @@ export interface Durable<in In, out Out, out E, out R> {
   readonly await: (runId: string) => Effect.Effect<Out, E | EndError, Runs>
   /** Starts a run, or joins the one with the id, and waits for its output. Interrupting it does not cancel the run. */
   readonly run: (runId: string, input: In) => Effect.Effect<Out, E | EndError | StartError, Runs>
-  /** Where a run stands. */
+  /** State of a run. */
   readonly poll: (runId: string) => Effect.Effect<RunInfo, UnknownRun | RunsUnavailable, Runs>
   /** Decides about calls that wait, in any process. */
   readonly decide: (

@@ -96,7 +96,7 @@ export const purge = (
     return next(0)
   })
 
-/** A layer that runs {@link purge} at once and then again and again (default: each hour). What fails is logged. */
+/** A layer that runs {@link purge} at start and then repeatedly (default: each hour). Failures are logged. */
 export const layerPurge = (
   options?: { readonly keepFor?: Duration.Input | undefined; readonly every?: Duration.Input | undefined }
 ): Layer.Layer<never, never, RunStore> => {

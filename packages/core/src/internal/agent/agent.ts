@@ -19,7 +19,7 @@ import { emptyTranscript, noRunMessages, type RunRecord, type RunReport } from "
 /** The brand of agents. */
 export const TypeId = "~@recourse/core/Agent" as const
 
-/** How a run is begun. */
+/** Start options of a run. */
 export interface RunOptions {
   /**
    * The id of the run: of its events, its record and its spans, and a part of the default idempotency keys of its calls. A
@@ -28,8 +28,9 @@ export interface RunOptions {
    */
   readonly runId?: string | undefined
   /**
-   * Whether the agent asks the model for a stream, so that listeners hear an answer while it is written. An answer that is cut behind its
-   * first part is then begun again only by `ModelError.retry({ restart: true })`. Default: no; `stream` always does.
+   * True if the agent requests a stream of the model, so that listeners receive an answer while it is written. An
+   * answer that breaks off behind its first part is then restarted only by `ModelError.retry({ restart: true })`.
+   * Default: false; `stream` always does.
    */
   readonly streaming?: boolean | undefined
 }
@@ -45,22 +46,22 @@ export interface Agent<in In, out Out, out E = never, out R = never> extends Pip
    * slows the run down, one that goes away interrupts it.
    */
   readonly stream: (input: In, options?: StreamOptions & RunOptions) => Stream.Stream<AgentEvent, E, R>
-  /** Runs the agent and tells how it ended and what it did until then. Does not fail. */
+  /** Runs the agent and returns its exit and its record. Does not fail. */
   readonly report: (input: In, options?: RunOptions) => Effect.Effect<RunReport<Out, E>, never, R>
   /** @internal */
   readonly runIn: (input: In, mode: Mode) => Effect.Effect<Out, E, R>
-  /** @internal What an agent of `Agent.make` or `Agent.forCalls` is made of. */
+  /** @internal Parts of an agent of `Agent.make` or `Agent.forCalls`. */
   readonly declared?: Declared | undefined
 }
 
-/** @internal What an agent is made of, as far as others may take it from there. */
+/** @internal Parts of an agent that other agents may take from it. */
 export interface Declared {
-  /** Its tools, those of its skills with them; left out where they are not known. */
+  /** Its tools, including those of its skills; absent if they are unknown. */
   readonly tools: ReadonlyArray<Tool.Any> | undefined
-  /** The tools of it, and of the agents that it is made of, as far as they are known. */
+  /** Its own tools and those of its inner agents, as far as they are known. */
   readonly ownTools: () => ReadonlyArray<Tool.Own>
   readonly budget: Budget
-  /** How what it takes and what it answers is kept, where it is made of agents. */
+  /** Codecs of its input and its output, if it is made of agents. */
   readonly forms?: Forms | undefined
 }
 
@@ -70,16 +71,16 @@ export interface Any extends Agent<never, unknown, unknown, unknown> {}
 /** The tools of an agent, and of those that it is made of, with whose they are. */
 export const ownToolsOf = ({ declared }: Any): ReadonlyArray<Tool.Own> => declared?.ownTools() ?? []
 
-/** What an agent takes. */
+/** Input type of an agent. */
 export type Input<A> = A extends Agent<infer In, infer _Out, infer _E, infer _R> ? In : never
 
-/** What an agent answers. */
+/** Output type of an agent. */
 export type Output<A> = A extends Agent<infer _In, infer Out, infer _E, infer _R> ? Out : never
 
-/** What an agent fails with. */
+/** Error type of an agent. */
 export type Error<A> = A extends Agent<infer _In, infer _Out, infer E, infer _R> ? E : never
 
-/** What an agent needs. */
+/** Services of an agent. */
 export type Services<A> = A extends Agent<infer _In, infer _Out, infer _E, infer R> ? R : never
 
 const Proto = {
@@ -89,7 +90,7 @@ const Proto = {
   }
 }
 
-/** The record of a run that was not begun: what the agent needs could not be made. */
+/** The record of a run that did not start: the agent's services could not be built. */
 const notStarted = (agent: string): RunRecord => ({
   runId: "",
   agent,
@@ -116,7 +117,7 @@ const report = <In, Out, E, R>(
     }))
   })
 
-/** @internal A mode with what a program says of the run. */
+/** @internal A mode with the program's options of the run. */
 export const withOptions = (mode: Mode, options: RunOptions | undefined): Mode =>
   options?.runId === undefined && options?.streaming !== true
     ? mode
@@ -153,7 +154,7 @@ export const unbounded = (name: string): Limits<never> => ({
   onExceeded: undefined
 })
 
-/** What answers a conversation without a model: the conversation goes on with the answer. */
+/** Answers a conversation without a model: the conversation continues with the answer. */
 const answering = <Out, E, R>(prompt: Prompt.Prompt, effect: Effect.Effect<Out, E, R>): Body<Out, E, R> => {
   let said = prompt
   return {

@@ -35,7 +35,7 @@ type Turned<E, Resume, Start> =
   | Extract<E, Escalated>
   | (unknown extends Resume ? never : Exclude<Extract<E, ApprovalRequired>, StartErrorOf<never, Start>>)
 
-/** What the tool that an agent is can fail with. A member of a type, as such types are shown by what they are. */
+/** Errors of an agent as a tool. A member of a type, because such types are displayed expanded. */
 type ToolError<E, Resume, Eff, Start> = {
   readonly error:
     | WriteError<Eff>
@@ -56,14 +56,14 @@ type Wrapped<Input extends Schema.Top> = Schema.Codec<
 
 type NoObject = string | number | boolean | bigint | null | undefined | ReadonlyArray<unknown>
 
-/** What a model gives an agent that says what it takes. */
+/** The parameters that a model gives an agent with a described input. */
 type OwnParameters<Known> = Known extends Described<infer Input, infer _Output>
   ? [Single<Input["Encoded"]>] extends [never] ? Wrapped<Input>
   : [Input["Encoded"]] extends [NoObject] ? Wrapped<Input>
   : Input
   : never
 
-/** What an agent answers that says it. */
+/** The answer of an agent with a described output. */
 type OwnSuccess<Known> = Known extends Described<infer _Input, infer Output> ? Output : never
 
 /** Asks for the schemas that an agent does not say itself. */
@@ -104,14 +104,14 @@ type SuccessFits<Known, Answer> = IsStored<Known> extends true ? unknown
   : unknown
 
 /**
- * Makes a tool of an agent. What the agent fails with is the tool's `ExecutionError`, except that an `escalate` of the
- * agent is an `Escalation` of the call: the reason goes to the model of the agent that has the tool. Where the agent waits
- * for an approval, the run of the agent that has the tool pauses, and what waits is among its pending calls.
+ * Makes a tool of an agent. The agent's error is the tool's `ExecutionError`. An `escalate` of the agent is an
+ * `Escalation` of the call: the model of the agent with the tool receives the reason. If the agent waits for an
+ * approval, the outer run pauses, and the agent's pending calls are among its own.
  *
- * `parameters` and `success` are by default what an agent of `Agent.make` takes and answers. An input that is no object, such as
- * a text, is the parameter `input`. Throws `ConfigurationError` for another agent without both.
+ * `parameters` and `success` are by default the input and output of an agent of `Agent.make`. An input that is no
+ * object, such as a text, is the parameter `input`. Throws `ConfigurationError` for another agent without both.
  *
- * **Example** (An agent with a model, as it is)
+ * **Example** (An agent with a model, unchanged)
  *
  * ```ts
  * import { Effect } from "effect"
@@ -165,9 +165,9 @@ export const asTool = <
     & SaysBoth<Known, O>
     & {
       readonly description: string
-      /** Default: what the agent takes; what is no object stands in `input`. */
+      /** Default: the agent's input; an input that is no object is in `input`. */
       readonly parameters?: Parameters & ParametersFit<Known, Parameters["Type"]>
-      /** Default: what the agent answers. */
+      /** Default: the agent's output. */
       readonly success?: Success & SuccessFits<Known, Success["Type"]>
       readonly effects?: Eff
     }
@@ -181,7 +181,7 @@ export const asTool = <
     & Known
 ): Tool.Tool<
   Name,
-  // Where a tool is made in place, what it is for says nothing about what is left out.
+  // The inline type of a tool's parameters does not infer absent options.
   Types.NoInfer<Parameters>,
   Types.NoInfer<Success>,
   ToolError<E, Resume, Eff, Start>,
@@ -224,7 +224,7 @@ export const asTool = <
   ) as never
 }
 
-/** Runs an agent for a call of its tool, which waits if the agent does, and goes on when the agent does. */
+/** Runs an agent for a call of its tool. The call waits if the agent does, and resumes with it. */
 const waiting = <In>(
   agent: Resumable<In, unknown, unknown, unknown>,
   tool: ToolInfo,
@@ -234,7 +234,7 @@ const waiting = <In>(
     const { record } = call
     const canWait = record.waitsFor === tool
     const continuation = canWait ? record.admission.continuation : undefined
-    // A further attempt of the call begins anew.
+    // A further attempt of the call starts from the beginning.
     endContinuation(record)
     let withdraw: Effect.Effect<void> = Effect.void
     const outcome = Effect.flatMap(CurrentRun, (run) => {
@@ -257,16 +257,16 @@ const waiting = <In>(
     return Effect.flatMap(outcome, (ended) => {
       if (ended._tag === "Completed") return Effect.succeed(ended.output)
       if (!canWait) return cannotWait(call, agent.end(ended.snapshot, {}))
-      // Another attempt waits, where the call is raced with itself: nobody is asked twice about one call.
+      // Another attempt waits, if the call is raced with itself: one call asks a person only once.
       if (record.admission.stop?._tag === "Nested") return Effect.andThen(withdraw, repeatStop)
-      // It is not done, so that a key which it is done under is free until the agent goes on; unless another attempt has done something.
+      // It is not done, so its key is free until the agent resumes; unless another attempt has executed something.
       if (record.outcome.running === 1 && record.outcome.known === "no") noteExecuted(record, false)
       const args = Result.getOrThrow(Arguments.read(call.arguments))
       return stopped(call, { _tag: "Nested", attempt: call.attempt, arguments: args, paused: ended, withdraw })
     })
   })
 
-/** Of a tool that is run by hand, by another tool, or in a toolkit, nobody can go on with the call. */
+/** A call of a tool that is run by hand, by another tool, or in a toolkit cannot be resumed. */
 const cannotWait = (
   call: Call,
   end: Effect.Effect<void, never, unknown>

@@ -35,7 +35,7 @@ import { compensateWrites } from "./compensation/compensateRun.ts"
 const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }
 
-/** How a run ended, for its last event. */
+/** Outcome of a run, for its last event. */
 const runOutcome = (exit: Exit.Exit<unknown, unknown>, runId: string, context: Context.Context<never>) =>
   Exit.isSuccess(exit)
     ? exit.value instanceof Pause
@@ -45,21 +45,21 @@ const runOutcome = (exit: Exit.Exit<unknown, unknown>, runId: string, context: C
     ? { outcome: "interrupted" as const }
     : { outcome: "failure" as const, ...summaryOf(exit.cause, runId, context) }
 
-/** What runs within a boundary. */
+/** Body of a run within a boundary. */
 export interface Body<Out, E, R> {
   readonly run: (run: Run) => Effect.Effect<Out, E, R>
-  /** Called at the end, where the record is needed. */
+  /** Called at the end, if the record is needed. */
   readonly said: () => Said
   readonly resumable?: (run: Run) => SnapshotSource | undefined
-  /** Called for each write of the run that is undone when it ends, or may be. */
+  /** Called for each write of the run that is compensated at its end, or may be. */
   readonly onCompensated?: ToCompensate["onCompensated"]
-  /** Adds what the body needs in its context besides the run. */
+  /** Adds the body's other services to its context. */
   readonly services?: (context: Context.Context<never>, run: Run) => Context.Context<never>
-  /** Is told how to get the record when the run ends, however it ends. */
+  /** Receives the function that returns the record, when the run ends in any way. */
   readonly onRecord?: (record: () => RunRecord) => void
-  /** Is told that the run waits, before anybody can interrupt it. */
+  /** Receives the pause before an interruption is possible. */
   readonly onPaused?: (pause: Pause) => void
-  /** Done before the end of a run that failed, or was interrupted, is told. */
+  /** Runs before the end of a failed or interrupted run is emitted. */
   readonly onFailed?: () => Effect.Effect<void>
 }
 
@@ -71,9 +71,9 @@ class Boundary<Out, E, R, R2> {
   readonly input: unknown
   private readonly body: Body<Out, E, R>
   readonly context: Context.Context<never>
-  /** Milliseconds since the epoch: when the run would have begun, had it run in one go. */
+  /** Milliseconds since the epoch: the start of the run, had it run without pauses. */
   private readonly start: number
-  /** Whether its first event was told, so that its last one is too. */
+  /** True if its first event was emitted, so that its last one is too. */
   private isTold = false
 
   constructor(
@@ -103,7 +103,7 @@ class Boundary<Out, E, R, R2> {
   /** Runs the body in the span of the run. */
   effect(): Effect.Effect<Out, E | BudgetExceeded, R> {
     const { body: { services }, declaration: { name }, run } = this
-    // An interruption that comes while the run ends does not hide what ended it.
+    // An interruption that arrives while the run ends does not hide the reason of its end.
     const reported = Effect.uninterruptibleMask((restore) =>
       Effect.matchCauseEffect(restore(this.begin()), {
         onFailure: (cause) => this.unwindAndEnd(Exit.failCause(cause)),
@@ -145,7 +145,7 @@ class Boundary<Out, E, R, R2> {
     )
   }
 
-  /** Undoes what the run has done, where it ends so that this is to be; then ends it. */
+  /** Compensates the run's writes, if its end demands it; then ends it. */
   private unwindAndEnd(ended: Exit.Exit<Out, E | BudgetExceeded>): Effect.Effect<Out, E | BudgetExceeded> {
     const { declaration: { compensates }, run: { writes: { done } } } = this
     const isOutermost = this.run.parent === undefined || this.mode.over !== undefined
@@ -164,7 +164,7 @@ class Boundary<Out, E, R, R2> {
     exit: Exit.Exit<Out, E | BudgetExceeded>
   ): Effect.Effect<Out, E | BudgetExceeded> {
     const { body, context, mode, run } = this
-    // One within that waits lets those beside it come to their ends: it is undone, and the run around it is what ends.
+    // An inner run that waits lets its siblings end: it is compensated, and the run around it ends.
     const over = waitsForNobody(run, exit) ? Exit.interrupt() : exit
     const which = writesToCompensate(compensates, run, mode.resumed, over)
     const onCompensated: ToCompensate["onCompensated"] = (write, mark) => body.onCompensated?.(write, mark)
@@ -173,7 +173,7 @@ class Boundary<Out, E, R, R2> {
       if (isCutOff(run, mode.resumed, exit)) registerRunCleanup(unwinds, done, mode)
       return this.end(exit)
     }
-    // Nothing that runs within is at work any more.
+    // No inner run is active any more.
     const undone = before(endNested(run), () => compensateWrites(unwinds, done, which === "revoked"))
     return Effect.flatMap(
       undone,
@@ -223,7 +223,7 @@ class Boundary<Out, E, R, R2> {
       : Effect.void
   }
 
-  /** Nobody gets the snapshots of agents within that ask, where the run is interrupted or dies. */
+  /** No caller receives the snapshots of waiting inner agents if the run is interrupted or dies. */
   private unheard({ cause }: Exit.Failure<never, unknown>): Effect.Effect<void> {
     return cause.reasons.some(Cause.isFailReason)
       ? Effect.void
@@ -253,7 +253,7 @@ class Boundary<Out, E, R, R2> {
     })
   }
 
-  /** The conversation at the end, and what was read in place of it. */
+  /** The conversation at the end, and its compacted replacement. */
   private said() {
     const { compacted, replacedInput, transcript } = this.body.said()
     return { transcript, ...optionally("compacted", compacted), ...optionally("replacedInput", replacedInput) }

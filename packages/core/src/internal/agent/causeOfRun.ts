@@ -1,4 +1,4 @@
-/** Cause of a run: names the run in the stack of what ended it. */
+/** Cause of a run: names the run in the stack of the error that ended it. */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 

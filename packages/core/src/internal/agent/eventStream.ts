@@ -8,11 +8,11 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { Ear } from "../run/observe/listeners.ts"
 import type { Mode } from "./runMode.ts"
 
-/** How events are streamed. */
+/** Options of an event stream. */
 export interface StreamOptions {
   /**
-   * How many events wait for the consumer before the run waits too. What a run tells while it ends is not held
-   * back, so that neither a deadline nor an interruption waits for a slow consumer. Default: 64.
+   * Number of events that wait for the consumer before the run waits too. Events at the run's end do not wait, so that
+   * neither a deadline nor an interruption waits for a slow consumer. Default: 64.
    */
   readonly bufferSize?: number | undefined
 }
@@ -23,7 +23,7 @@ const bufferSizeOf = (options: StreamOptions | undefined): number => {
   throw new ConfigurationError({ subject: "agent.stream", problem: "bufferSize must be an integer >= 1, or Infinity" })
 }
 
-/** What a run waits for while its events are not taken; nothing where it could not be interrupted. */
+/** Wait of a run whose events are not consumed; absent if the run is uninterruptible. */
 class Taken {
   private readonly waiting = new Set<() => void>()
 
@@ -44,7 +44,7 @@ class Taken {
   }
 }
 
-/** The events of a run, as they come. Ends or fails as the run does; a consumer that goes away interrupts the run. */
+/** The events of a run as a stream. It ends or fails as the run does; a consumer that stops interrupts the run. */
 export const eventStream = <E, R>(
   run: (mode: Mode) => Effect.Effect<unknown, E, R>,
   options?: StreamOptions

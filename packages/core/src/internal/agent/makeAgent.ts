@@ -37,10 +37,11 @@ import type { TurnOptions } from "./turnOptions.ts"
 /**
  * Makes an agent that is a model with tools.
  *
- * Its error type is exact: the model's `AiError`, `BudgetExceeded`, the errors of the options that are set (`InvalidInput`
- * of `input`, `InvalidOutput` of `output`, `SkillNotChosen` of `skills`), and every error that a tool's own recovery,
- * `onToolError` and `defaults` leave. What is there only sometimes handles nothing. Throws `ConfigurationError` for what types cannot catch: two tools of one
- * name, a recovery or a policy for a tool that is not there, a negative budget.
+ * Its error type is exact: the model's `AiError`, `BudgetExceeded`, the errors of the options that are set
+ * (`InvalidInput` of `input`, `InvalidOutput` of `output`, `SkillNotChosen` of `skills`), and every error that a tool's
+ * own recovery, `onToolError` and `defaults` leave. An optional handler handles no error in the type. Throws
+ * `ConfigurationError` for faults that types cannot catch: two tools of one name, a recovery or a policy for a missing
+ * tool, a negative budget.
  *
  * **Example** (An agent with one tool)
  *
@@ -198,7 +199,7 @@ export const make = <
   return ofProgram(program, { ...options as object, compensates }, described(input, output)) as never
 }
 
-/** How a conversation that is too long is made shorter. Throws for a limit that is none. */
+/** Compaction of a long conversation. Throws for an invalid limit. */
 const compactionOf = (
   name: string,
   compact: Pick<Program["compaction"] & {}, "by"> & { readonly maxTokens?: number | undefined } | undefined

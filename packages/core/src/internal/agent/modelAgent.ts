@@ -1,4 +1,4 @@
-/** Model agent: what `Agent.make` answers, by a name that readers are shown. */
+/** Model agent: the type of agents of `Agent.make`, with a readable name. */
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
@@ -6,9 +6,9 @@ import type { Agent } from "./agent.ts"
 import type { Resumable } from "./resume/resumableRun.ts"
 
 /**
- * An agent that is a model with tools: it can wait for approvals, and go on where it stopped. `Input` and `Output` are the schemas of
- * what it takes and answers. `E` is what it can fail with, besides `Pause`: `ApprovalRequired` where `run` may have to wait. It needs
- * `R`, and `Key` where it is resumed.
+ * An agent that is a model with tools: it can wait for approvals, and resume. `Input` and `Output` are the schemas of
+ * its input and output. `E` is its error type without `Pause`, which is `ApprovalRequired` if `run` may have to wait.
+ * It needs `R`, and `Key` when it is resumed.
  */
 export interface ModelAgent<
   in out Input extends Schema.Top,
@@ -23,23 +23,23 @@ export interface ModelAgent<
   Described<Input, Output>
 {}
 
-/** What an agent says of what it takes and answers. */
+/** Described input and output of an agent. */
 export interface Described<out Input extends Schema.Top, out Output extends Schema.Top> {
-  /** The schema of what it takes. */
+  /** The schema of its input. */
   readonly input: Input
-  /** The schema of what it answers. */
+  /** The schema of its output. */
   readonly output: Output
   /** @internal Whether it can be asked by text. */
   readonly takesText: TakesText<Input["Type"]>
 }
 
-/** Whether an agent takes text, so that it can be asked by text. */
+/** True if an agent takes text, so that a text is its input. */
 type TakesText<In> = [In] extends [string] ? true : false
 
-/** What an agent says of what it takes and answers, if it does. */
+/** Described input and output of an agent, if it has them. */
 export type DescriptionOf<Self> = Self extends Described<infer Input, infer Output> ? Described<Input, Output> : unknown
 
-/** Says what an agent takes and answers. */
+/** Describes the input and output of an agent. */
 export const described = <Input extends Schema.Top, Output extends Schema.Top>(
   input: Input,
   output: Output
@@ -49,7 +49,7 @@ export const described = <Input extends Schema.Top, Output extends Schema.Top>(
   takesText: SchemaAST.isString(Schema.toType(input).ast) as TakesText<Input["Type"]>
 })
 
-/** What an agent says of what it takes and answers: for one that is made of it and takes and answers the same. */
+/** Returns the described input and output of an agent: for one made of it with the same types. */
 export const descriptionOf = (agent: object): Described<Schema.Top, Schema.Top> | undefined => {
   if (!("takesText" in agent)) return undefined
   const { input, output, takesText } = agent as Described<Schema.Top, Schema.Top>

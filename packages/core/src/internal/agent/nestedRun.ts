@@ -25,8 +25,9 @@ export interface Nested {
 }
 
 /**
- * Returns what tells a run of an agent from other runs of the same agent in the same call. An agent that a program runs by hand is told by its
- * input, so that the order in which its runs start does not matter. `isCounted`: by its number alone, as in runs of older versions.
+ * Returns the text that identifies a run of an agent among runs of the same agent in the same call. A run that a
+ * program starts by hand is identified by its input, so that the order of such runs does not matter. `isCounted`: by
+ * its number alone, as in runs of older versions.
  */
 const contentOf = ({ call, input }: Nested, isCounted: boolean): string =>
   isCounted || call?.record.attempts.tool?.isAgent === true ? "" : `(${contentHash(input)})`
@@ -39,9 +40,9 @@ const numbered = (nested: Nested, agent: string, counted: (path: string) => stri
 }
 
 /**
- * Tells the calls of a nested run from those of every other one: the runs and calls that it is nested in, its agent, its input, and
- * its number among equal runs. The same when the run is resumed, and in each attempt of the call that it is nested in:
- * an attempt stands in the place of the one before, so that a write of theirs with a default key is one write.
+ * Returns the scope that separates the calls of a nested run from those of every other one: the outer runs and calls,
+ * its agent, its input, and its number among equal runs. The same after a resumption, and in each attempt of the outer
+ * call: an attempt has the path of the one before, so that a write of theirs with a default key is one write.
  */
 export const scopeWithin = (nested: Nested): string => {
   const { call, name, parent, position } = nested
@@ -52,8 +53,8 @@ export const scopeWithin = (nested: Nested): string => {
 }
 
 /**
- * Where a nested run stands in the journal of the outermost one. An attempt has places of its own, other than its scope: what
- * the model answered in one attempt is no answer in the next.
+ * Returns the path of a nested run in the journal of the outermost one. Unlike the scope, it differs for each attempt:
+ * a model answer of one attempt is no answer in the next.
  */
 export const placeWithin = (nested: Nested): string => {
   const { call, name, parent, position } = nested
@@ -64,7 +65,7 @@ export const placeWithin = (nested: Nested): string => {
   return position === undefined ? numbered(nested, agent, (own) => `journal/${own}`) : Path.ofStep(agent, position)
 }
 
-/** The call of a run in which an agent begins, if it is one: not one that the run itself stands in. */
+/** Returns the outer call in which an agent starts, if there is one: not one that the run itself is in. */
 export const callAround = (call: Call | undefined, parent: Run | undefined): RunStart["outerCall"] => {
   if (call === undefined || parent === undefined) return undefined
   for (let run: Run | undefined = parent; run !== undefined; run = run.parent) {
@@ -82,7 +83,7 @@ export const nestedId = (parent: Run, name: string, call: RunStart["outerCall"])
   return times === 1 ? within : `${within}#${times}`
 }
 
-/** Whether a run, or one that it is nested in, has ended. */
+/** True if a run, or an outer run of it, has ended. */
 const hasEnded = (run: Run | undefined): boolean => run !== undefined && (run.nested.hasEnded || hasEnded(run.parent))
 
 /** Runs an agent as a part of the run around it, which waits for it when it ends. */
@@ -93,7 +94,7 @@ export const partOf = <A, E, R>(
   isOver: boolean
 ): Effect.Effect<A, E, R> =>
   parent === undefined ? effect : Effect.withFiber((fiber) => {
-    // What is over is undone while the runs around it end.
+    // Abandoned runs are compensated while the outer runs end.
     if (!isOver && hasEnded(parent)) {
       return Effect.die(
         new ConfigurationError({
@@ -115,7 +116,7 @@ export const partOf = <A, E, R>(
     )
   })
 
-/** Ends a run: what was begun within it and goes on is interrupted, and waited for. */
+/** Ends a run: interrupts and awaits the work that it has started and that still runs. */
 export const endNested = (run: Run): Effect.Effect<void> => {
   run.nested.end()
   return !run.nested.areRunning ? Effect.void : Effect.callback((resume) => {

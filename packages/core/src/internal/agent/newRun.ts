@@ -1,4 +1,4 @@
-/** New run: the state that a run begins with, also where it goes on from a snapshot. */
+/** New run: the first state of a run, also of one that resumes from a snapshot. */
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -69,7 +69,7 @@ const writesOf = (
 ): WriteLog | undefined =>
   journal !== undefined ? undefined : parent === undefined ? Context.get(context, CurrentWriteLog) : parent.writes.log
 
-/** What a run is tainted by that begins. A list of its own: what it reads, the runs around it read with its answer. */
+/** Returns the taints of a new run. A list of its own: outer runs become tainted by its reads with its answer. */
 const taintOf = (parent: Run | undefined, call: Call | undefined, resumed: Checkpoint | undefined): Array<string> => {
   const taintedBy: Array<string> = []
   if (parent !== undefined) addTaint(taintedBy, parent.reading.taintedBy)
@@ -78,13 +78,13 @@ const taintOf = (parent: Run | undefined, call: Call | undefined, resumed: Check
   return taintedBy
 }
 
-/** The id of a run that nobody gave one. Not of `Random`, whose seed may be another run's too. */
+/** Returns the id of a run without a given one. Not of `Random`, whose seed may be another run's too. */
 export const identifier = (agent: string, { runId }: Mode, context: Context.Context<never>): string => {
   if (runId === "") throw new ConfigurationError({ subject: `Agent "${agent}"`, problem: "a run id is not empty" })
   return runId ?? `run_${randomIdIn(context)}`
 }
 
-/** The log of what a run does that can be undone, if it, or a run around it, undoes anything. */
+/** The log of the run's compensable writes, if it, or an outer run, compensates. */
 const doneWritesOf = (
   compensates: Compensates | undefined,
   parent: Run | undefined,
@@ -99,7 +99,7 @@ const doneWritesOf = (
       : (resumed?.done ?? []) as ReadonlyArray<unknown> as ReadonlyArray<DoneWrite>
   )
 
-/** What a run that is over has left to undo: the run around it may have undone that. */
+/** Returns the uncompensated writes of an ended run: the outer run may have compensated them. */
 export const uncompensatedIn = (
   parent: Run | undefined,
   over: Pick<Checkpoint, "done"> | undefined
@@ -108,7 +108,7 @@ export const uncompensatedIn = (
   return done.filter(({ id }) => isLeftIn(parent, id))
 }
 
-/** The account of a run that is over: it begins nothing, and what is used up does not keep it from being undone. */
+/** The account of an ended run: it starts no work, and exhausted budgets do not prevent its compensation. */
 const accountOver = (name: string): Account => new Account(name, {}, [], undefined, undefined)
 
 /** Makes the run of an agent. */

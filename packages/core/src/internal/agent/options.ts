@@ -38,7 +38,7 @@ type Always<O, TE, Name extends string> = O extends { readonly onToolError: unkn
   ? [TE] extends [{ readonly [_ in Name]: {} }] ? true : false
   : false
 
-/** What a tool leaves to the agent. A tool whose name is not known may be any that is named, and none. */
+/** Errors that a tool leaves to the agent. A tool of unknown name may be any named one, or none. */
 type AfterAgent<T extends Tool.Any, H, TE, O> = T extends Tool.Any ?
   T["name"] extends infer Name extends string ? Name extends keyof H ?
         | ErrorOf<H[Name]>
@@ -47,16 +47,16 @@ type AfterAgent<T extends Tool.Any, H, TE, O> = T extends Tool.Any ?
   : never
   : never
 
-/** What a tool needs within the agent. Recovery may provide what it needs, except for its results. */
+/** Services of a tool within the agent. Recovery may provide them, except for those of its results. */
 type NeededBy<T extends Tool.Any, H, TE, O> = T extends Tool.Any
   ? T["name"] extends keyof H ? Always<O, TE, T["name"]> extends true ? ResultServices<T["success"]> : Tool.Services<T>
   : Tool.Services<T>
   : never
 
-/** Whether tainted runs only deny, whatever a condition says. */
+/** True if tainted runs only deny, regardless of a condition. */
 type Denies<Q, O> = O extends { readonly onTainted: unknown } ? [Q] extends ["deny"] ? true : false : false
 
-/** Whether the agent says itself that tainted runs ask. */
+/** True if the agent itself declares that tainted runs ask. */
 type SaysAsk<Q, O> = "onTainted" extends keyof O ? Exclude<Q, "deny" | undefined> : never
 
 type Asks<T extends Tool.Any, PS extends ReadonlyArray<Policy.Any>, Q, O> =
@@ -64,20 +64,20 @@ type Asks<T extends Tool.Any, PS extends ReadonlyArray<Policy.Any>, Q, O> =
   | SaysAsk<Q, O>
   | Extract<Policy.VerdictOf<PS[number]>, Policy.RequireApproval>
 
-/** What a policy answers in a tool's place is checked like the tool's own result. */
+/** A policy's substitute answer is checked like the tool's own result. */
 type Substituted<PS extends ReadonlyArray<Policy.Any>> = [
   Extract<Policy.VerdictOf<PS[number]>, Policy.Substitute>
 ] extends [never] ? never : InvalidResult
 
-/** What the calls of tools fail with and need within an agent, its model apart. */
+/** Errors and services of tool calls within an agent, without its model. */
 export interface CallTypes<T extends Tool.Any, H, TE, D, PS extends ReadonlyArray<Policy.Any>, Q, O> {
-  /** What its tools' recoveries leave, and its budget. Escalations and tasks that go on are results. */
+  /** Errors that its tools' recoveries leave, and its budget. Escalations and pending tasks are results. */
   readonly error:
     | BudgetExceeded
     | Exclude<AfterDefaults<AfterAgent<T, H, TE, O> | Substituted<PS>, D, O>, Escalation | Pending | NotApproved>
-  /** What `run` fails with when the run waits: nothing, unless a tool or a policy may ask for an approval. */
+  /** Error of `run` when the run waits: none, unless a tool or a policy may request an approval. */
   readonly pause: [Asks<T, PS, Q, O>] extends [never] ? never : ApprovalRequired
-  /** What its tools, their recoveries and its policies need. */
+  /** Services of its tools, their recoveries and its policies. */
   readonly services:
     | NeededBy<T, H, TE, O>
     | Exclude<ServicesOf<H[keyof H]>, ToolCall>
@@ -87,34 +87,37 @@ export interface CallTypes<T extends Tool.Any, H, TE, D, PS extends ReadonlyArra
 }
 
 /**
- * What an agent fails with and needs: what follows of its tools, their recoveries and its policies. An interface, as its
- * members are shown by what they are, and not by the name of a type that computes them.
+ * Errors and services of an agent, derived from its tools, their recoveries and its policies. An interface, because its
+ * members are displayed expanded, and not by the name of a computing type.
  */
 export interface RunTypes<T extends Tool.Any, H, TE, D, PS extends ReadonlyArray<Policy.Any>, Q, O> {
-  /** Errors of the model, of budgets and of the options that are set, and those that its tools' recoveries leave. Escalations and tasks that go on are for its model. */
+  /**
+   * Errors of the model, of budgets and of the options that are set, and those that its tools' recoveries leave.
+   * Escalations and pending tasks are for its model.
+   */
   readonly error:
     | AiError.AiError
     | ("input" extends keyof O ? InvalidInput : never)
     | ("output" extends keyof O ? InvalidOutput : never)
     | (Extract<keyof O, "skill" | "skills"> extends never ? never : SkillNotChosen)
     | CallTypes<T, H, TE, D, PS, Q, O>["error"]
-  /** What `run` fails with when the run waits: nothing, unless a tool or a policy may ask for an approval. */
+  /** Error of `run` when the run waits: none, unless a tool or a policy may request an approval. */
   readonly pause: CallTypes<T, H, TE, D, PS, Q, O>["pause"]
-  /** Its model, and what its tools, their recoveries and its policies need. */
+  /** Its model, and the services of its tools, their recoveries and its policies. */
   readonly services: LanguageModel.LanguageModel | CallTypes<T, H, TE, D, PS, Q, O>["services"]
 }
 
-/** What the schemas of an agent's input and output need. */
+/** Services of the schemas of an agent's input and output. */
 export type SchemaServices<Input extends Schema.Top, Output extends Schema.Top> =
   | Input["EncodingServices"]
   | Output["DecodingServices"]
 
-/** Recoveries by tool name; `H` holds what each makes of its call. */
+/** Recoveries by tool name; `H` has the recovered call of each. */
 export type ToolRecoveries<T extends Tool.Any, H> = {
   readonly [N in keyof H]?: ((call: Tool.CallOf<Named<T, N>>, params: Tool.ParamsOf<Named<T, N>>) => H[N]) | undefined
 }
 
-/** Asks that each recovery answers what its tool answers. */
+/** Requires that each recovery has the answer type of its tool. */
 export type Answering<T extends Tool.Any, H> = {
   readonly [N in keyof H]?: H[N] extends Effect.Effect<Tool.Success<Named<T, N>>, unknown, unknown> ? unknown
     : `The recovery of "${N & string}" has to answer what the tool answers.`
@@ -209,7 +212,7 @@ export interface Options<
   readonly policies?: PS | undefined
   /** What a run may do once it has read what an untrusted tool answered. Default: `"approve"`. */
   readonly onTainted?: OnTainted | undefined
-  /** How long a call may wait: an approval that comes later asks again. Default: 24 hours. */
+  /** How long a call may wait: a later approval asks again. Default: 24 hours. */
   readonly approval?: { readonly timeToLive: Duration.Input } | undefined
   /** Called when a cap is reached: `Budget.extend` lets the run go on, `undefined` ends it. */
   readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, BR>) | undefined

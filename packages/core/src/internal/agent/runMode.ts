@@ -16,7 +16,7 @@ export interface Mode {
   readonly runId?: string | undefined
   /** Hears every event, besides the listeners of the context. */
   readonly ear?: Ear | undefined
-  /** Is told how to get the record when the run ends, however it ends. */
+  /** Receives the function that returns the record, when the run ends in any way. */
   readonly onRecord?: ((record: () => RunRecord) => void) | undefined
   /** Called when the run has begun: from then on the run itself announces the outcome of its calls. */
   readonly onBegun?: ((run: Run) => void) | undefined

@@ -51,9 +51,9 @@ export interface RunRecord {
   readonly agent: string
   /** Everything that was said, each tool call with exactly one result; a prompt that can be continued. */
   readonly transcript: Prompt.Prompt
-  /** What the model read in place of the first `count` messages of the transcript, where the run was compacted. */
+  /** Replacement of the first `count` messages of the transcript in the model's prompt, if the run was compacted. */
   readonly compacted?: Compacted
-  /** The conversation that the guard of the input has put in the place of the one that the run was given, where it has. */
+  /** The conversation by which the input guard replaced the run's own, if it did. */
   readonly replacedInput?: Prompt.Prompt
   /** Names of the untrusted tools whose words the run has read. Empty: the conversation is not tainted. */
   readonly taintedBy: ReadonlyArray<string>

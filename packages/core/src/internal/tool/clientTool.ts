@@ -162,7 +162,7 @@ export const client = <
   options: ClientOptions<Parameters, SuccessSchema, F, Eff, Tr> = {}
 ): Tool<
   Name,
-  // Where a tool is made in place, what it is for says nothing about what is left out.
+  // The inline type of a tool's parameters does not infer absent options.
   Types.NoInfer<Parameters>,
   Types.NoInfer<SuccessSchema>,
   | InvalidArgs

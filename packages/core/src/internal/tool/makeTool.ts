@@ -233,7 +233,7 @@ export const make = <
     & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
 ): Tool<
   Name,
-  // Where a tool is made in place, what it is for says nothing about what is left out.
+  // The inline type of a tool's parameters does not infer absent options.
   Types.NoInfer<Parameters>,
   Types.NoInfer<SuccessSchema>,
   | InvalidArgs

@@ -45,7 +45,7 @@ export const mapTexts = (value: unknown, text: (text: string, name?: string) => 
       return value instanceof Map ? new Map(others as ReadonlyArray<[unknown, unknown]>) : new Set(others)
     }
     if (!done.has(value)) {
-      // A value that lies within itself is what it is.
+      // A circular value is returned as it is.
       done.set(value, value)
       done.set(
         value,

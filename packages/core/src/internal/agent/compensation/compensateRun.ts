@@ -23,7 +23,7 @@ import { type Fate, markOf, notUndone, readFate, toldOf } from "./compensationOu
 const unaudited = (callId: string, tool: string): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logError("A compensation has no audit record"), { call_id: callId, tool })
 
-/** Undoes the writes of one run. */
+/** Compensates the writes of one run. */
 class Unwinding {
   private readonly run: Run
   private readonly compensates: Compensates
@@ -32,7 +32,7 @@ class Unwinding {
   private readonly onCompensated: ToCompensate["onCompensated"]
   readonly left: Array<NotCompensated> = []
   private readonly leftIds: Array<string> = []
-  /** What an audit failed with that could not be written. The other writes are undone all the same. */
+  /** Cause of an audit that could not be written. The other writes are compensated anyway. */
   broken: Cause.Cause<never> | undefined
 
   constructor(over: ToCompensate) {
@@ -44,7 +44,7 @@ class Unwinding {
     this.onCompensated = onCompensated
   }
 
-  /** Undoes one write, tells it, and forgets it. A write that a live call outside of the run was told of stands. */
+  /** Compensates one write, emits it, and removes it. A write reported to a live call outside of the run stays. */
   undo(done: Done): Effect.Effect<void> {
     const { run } = this
     const { live, position, write } = done
@@ -78,7 +78,7 @@ class Unwinding {
         this.left.push(new NotCompensated({ tool, callId, arguments: write.arguments, ...why }))
         this.leftIds.push(write.id)
       }
-      // What an earlier life has told is not told again. It may have been killed in between.
+      // An entry that an earlier execution has reported is not reported again. The process may have crashed in between.
       const key = auditedKey(write.id)
       return journal?.find("compensation", key) !== undefined
         ? Effect.void
@@ -89,7 +89,7 @@ class Unwinding {
     })
   }
 
-  /** Undoes a write of a run that has a journal: at most once, unless it does nothing twice. */
+  /** Compensates a write of a run with a journal: at most once, unless the compensation is repeatable. */
   private recorded(done: Done): Effect.Effect<Fate> {
     const { id } = done.write
     const journal = this.run.journal!
@@ -144,7 +144,7 @@ class Unwinding {
     )
   }
 
-  /** Tells a person what is left. */
+  /** Reports the remaining writes to a person. */
   report(): Effect.Effect<void> {
     return Effect.andThen(this.reportToPeople(), Effect.suspend(() => this.recordReported()))
   }
@@ -169,8 +169,8 @@ class Unwinding {
 }
 
 /**
- * Undoes writes of a run that is over, the newest first, and reports what is left. Answers what ends the run besides: an audit that
- * cannot be written.
+ * Compensates the writes of an ended run, the newest first, and reports the remaining ones. Returns the cause that ends
+ * the run as well: an audit that cannot be written.
  */
 export const compensateWrites = (
   over: ToCompensate,

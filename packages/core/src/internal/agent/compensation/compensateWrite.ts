@@ -28,7 +28,7 @@ import { Redaction } from "../../../Redaction.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import { type Because, type Fate, notUndone } from "./compensationOutcome.ts"
 
-/** What a write is undone with. */
+/** Services and state of a compensation. */
 interface Undoing {
   readonly compensation: Compensation
   readonly params: unknown
@@ -45,9 +45,9 @@ export interface ToCompensate {
   readonly run: Run
   readonly compensates: Compensates
   readonly ambient: Context.Context<never>
-  /** Whether the run has ended already: what its calls were given may be closed since, and `ambient` has it anew. */
+  /** True if the run has ended already: its calls' resources may be closed since, and `ambient` has new ones. */
   readonly isBehind?: boolean | undefined
-  /** Called for each write that is undone, or may be: whoever reads the conversation on learns so. */
+  /** Called for each write that is compensated, or may be: later readers of the conversation learn of it. */
   readonly onCompensated: (write: DoneWrite, mark: CompensatedMark) => void
 }
 
@@ -80,7 +80,7 @@ export class WriteCompensation {
     if (write.known === "partial" || write.known === "pending") return Effect.succeed(notUndone(write.known))
     const compensation = this.infoOf(done)?.compensation
     if (compensation === undefined) return Effect.succeed(notUndone("no_tool"))
-    // The ledger knows nothing of a write that had no key when it started.
+    // The ledger has no entry of a write that had no key at its start.
     if (write.known === "unknown" && (!compensation.canReconcile || write.intent === undefined)) {
       return Effect.succeed(notUndone("unknown"))
     }
@@ -121,7 +121,7 @@ export class WriteCompensation {
     )
   }
 
-  /** Finds out whether a write happened that gave no answer. Nothing is executed. */
+  /** Determines if a write without an answer happened. Does not execute it. */
   private reconciled(write: DoneWrite, undoing: Undoing): Effect.Effect<Fate> {
     const { compensation } = undoing
     const { identity, scope } = write
@@ -134,7 +134,7 @@ export class WriteCompensation {
       identity,
       record: newRecord(write.callId, { approved: canonicalJson(write.arguments) })
     }
-    // By hand, as a look at the ledger needs no policy; under the scope of the run, whose key it is.
+    // By hand, because a look at the ledger needs no policy; under the scope of the run that owns the key.
     const asked = Effect.provideService(
       // A look-up that took the claim of the write gives it up, also without an answer.
       Effect.ensuring(

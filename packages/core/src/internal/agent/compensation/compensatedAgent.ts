@@ -1,4 +1,4 @@
-/** `Agent.compensated`: agents that undo what they have done when they end badly, whatever they are made of. */
+/** `Agent.compensated`: agents of any kind that compensate their writes when they fail. */
 import type { ToolCall } from "../../call/call.ts"
 import { type Agent, ownToolsOf } from "../agent.ts"
 import { compensatesOf, type CompensationOptions } from "./compensationOptions.ts"
@@ -6,9 +6,9 @@ import { compose, type Composed, type StartErrorOf } from "../compose/composedAg
 import { formsOf } from "../resume/storedValue.ts"
 
 /**
- * Undoes the writes of an agent that ends badly, as the option `compensation` of `Agent.make` does: for agents that are made of agents, such
- * as those of `Agent.andThen`, where a later step fails behind one that has booked; and for functions that run agents. Each write is undone
- * once; what an agent within has undone itself is not undone again.
+ * Compensates the writes of an agent that fails, as the option `compensation` of `Agent.make` does. For agents made of
+ * agents, such as those of `Agent.andThen`, in which a later step fails behind a booking; and for functions that run
+ * agents. Each write is compensated once, also if an inner agent has compensated it itself.
  *
  * **Example** (The second step fails)
  *

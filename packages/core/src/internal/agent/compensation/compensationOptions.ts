@@ -1,4 +1,4 @@
-/** Options of agents that say when what a run has done is undone. */
+/** Options of agents for the compensation of a run's writes. */
 import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import { ConfigurationError } from "../../../ConfigurationError.ts"
@@ -6,39 +6,43 @@ import type { NotCompensated } from "../../../ToolError.ts"
 import type * as Tool from "../../tool/tool.ts"
 
 /**
- * After what the writes of a run are undone:
+ * Events after which the writes of a run are compensated:
  *
- * - `"failure"`: the run ends with an error or a defect. A handoff, and a pause that nobody can go on with, are no failures.
+ * - `"failure"`: the run ends with an error or a defect. A handoff, and a pause that cannot be resumed, are no
+ *   failures.
  * - `"interruption"`: the run is cancelled.
- * - `"rejection"`: a person refuses a call. What was done before it is undone when the run ends, however it ends; the model is told so.
+ * - `"rejection"`: a person rejects a call. Earlier writes are compensated at any end of the run; the model is
+ *   informed.
  */
 export type CompensateAfter = "failure" | "interruption" | "rejection"
 
-/** When and how the writes of a run are undone. */
+/** Conditions and options of a run's compensation. */
 export interface CompensationOptions<R, TR = R> {
   /** Default: all three. */
   readonly after?: ReadonlyArray<CompensateAfter> | undefined
-  /** How long one compensation may take whose tool has no `timeout`. Default: 30 seconds. */
+  /** Time limit of one compensation whose tool has no `timeout`. Default: 30 seconds. */
   readonly timeout?: Duration.Input | undefined
   /**
-   * Tools that only other tools or nested agents call: so that what they did can be undone where the run goes on in another process. The
-   * agent's own are known. What they need is needed by the agent, as nothing that a caller has provided outlives its process.
+   * Tools that only other tools or nested agents call, so that their writes can be compensated if the run continues in
+   * another process. The agent's own are known. The agent needs their services, because services of a caller do not
+   * outlive its process.
    */
   readonly tools?: ReadonlyArray<Tool.Needing<TR>> | undefined
-  /** Is given the writes that are not undone, for a person: after a run, and only if there are some. */
+  /** Receives the uncompensated writes, for a person: after a run, and only if there are some. */
   readonly report?: ((left: ReadonlyArray<NotCompensated>) => Effect.Effect<unknown, never, R>) | undefined
 }
 
-/** The option of an agent that undoes. */
+/** The compensation option of an agent. */
 export interface Compensating<R, TR = R> {
   /**
-   * Undoes the writes of a run that ends badly, the newest first, by the `compensate` of their tools: those of nested agents and of calls
-   * that tools make as well. Nothing is undone that may not have happened. Left out: nothing is.
+   * Compensates the writes of a failed run, the newest first, by the `compensate` of their tools, including those of
+   * nested agents and of calls made by tools. A write that may not have happened is not compensated. Default: no
+   * compensation.
    */
   readonly compensation?: CompensationOptions<R, TR> | undefined
 }
 
-/** When and how, as it is used. */
+/** Resolved compensation options. */
 export interface Compensates {
   readonly after: ReadonlySet<CompensateAfter>
   readonly timeout: Duration.Duration

@@ -5,7 +5,7 @@ import type { CompensatedMark } from "../../run/transcript.ts"
 
 export type Because = NotCompensated["because"]
 
-/** What became of a write that was to be undone. */
+/** Outcome of a write's compensation. */
 export type Fate =
   | { readonly outcome: "undone" | "not_happened" }
   | {
@@ -18,20 +18,20 @@ export type Fate =
 
 export const notUndone = (because: Because): Fate => ({ outcome: "not_undone", because })
 
-/** What is known of a write whose undoing has begun. One that failed, or gave no answer, may have done its work. */
+/** State of a write whose compensation has started. A failed or unanswered one may have done its work. */
 export const markOf = (fate: Fate): CompensatedMark | undefined => {
   if (fate.outcome !== "not_undone") return fate.outcome === "undone" ? "undone" : undefined
   return fate.because === "failed" || fate.because === "timeout" ? "may_be_undone" : undefined
 }
 
-/** What is said of a fate: its reason is for who is given the report alone. */
+/** Public part of an outcome: its reason is only for the receiver of the report. */
 export const toldOf = (fate: Fate) => ({
   outcome: fate.outcome,
   ...("because" in fate ? { because: fate.because } : undefined),
   ...("error" in fate ? { error: fate.error } : undefined)
 })
 
-/** A fate as it stands in the journal of a run. */
+/** An outcome in the journal of a run. */
 const Recorded = Schema.Struct({
   outcome: Schema.Literals(["undone", "not_happened", "not_undone"]),
   because: Schema.optionalKey(NotCompensated.fields.because),

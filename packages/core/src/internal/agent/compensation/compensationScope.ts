@@ -1,4 +1,4 @@
-/** Which writes of a run are undone when it ends: all of them, those whose approvals were revoked, or none. */
+/** Selects the writes of a run that are compensated at its end: all of them, those with revoked approvals, or none. */
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import { ExecutionError } from "../../../ToolError.ts"
@@ -12,29 +12,29 @@ import type { Run } from "../../run/run.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import { HandedOff } from "../compose/handoffSignal.ts"
 
-/** What a run has failed with: what a tool failed with, where that ends it. */
+/** Error of a run: the error of a tool, if that ends it. */
 const errorIn = (cause: Cause.Cause<unknown>): unknown => {
   const error = cause.reasons.find(Cause.isFailReason)?.error
   return error instanceof ExecutionError ? error.reason : error
 }
 
-/** Whether a run that fails so has failed for good: nobody goes on with it, and it has given nothing away. */
+/** True if a run with this error has failed for good: it cannot be resumed, and it has handed nothing over. */
 const isForGood = (error: unknown): boolean =>
   error instanceof HandedOff
     ? error.isRefused === true
     : ![ApprovalRequired, SnapshotRefused, DecisionRefused].some((one) => error instanceof one)
 
-/** Whether a run was interrupted, and nothing else ended it: a call of it may have come to wait meanwhile. */
+/** True if a run was interrupted, and no other reason ended it: a call of it may wait meanwhile. */
 export const wasInterrupted = ({ reasons }: Cause.Cause<unknown>): boolean =>
   reasons.every((reason) => isInterruption(reason) || isStop(reason)) && !(reasons.length > 0 && reasons.every(isStop))
 
-/** Whether a run that waits is cancelled: nobody goes on with it. */
+/** True if a waiting run is cancelled: it will not be resumed. */
 export const waitsForNobody = ({ journal }: Run, exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isSuccess(exit) && exit.value instanceof Pause && journal?.isCancelled?.() === true
 
 /**
- * Whether an interruption gives a run back that was resumed: it has run nothing since, and another resumption goes on with its snapshot. As it is
- * decided where snapshots are claimed.
+ * True if an interruption gives a resumed run back: it has executed no call since, and another resumption continues
+ * with its snapshot. Decided at the claim of snapshots.
  */
 export const isGivenBack = (
   { counts: { executed }, writes: { compensations, hasWritten } }: Pick<Run, "counts" | "writes">,
@@ -42,13 +42,13 @@ export const isGivenBack = (
 ): boolean =>
   resumed !== undefined && executed.length === resumed.executed.length && !hasWritten && compensations.length === 0
 
-/** Whether a run that is interrupted goes on in another life, or another resumption: what waits within it is not over. */
+/** True if an interrupted run continues in another execution or resumption: its pending calls are not abandoned. */
 export const isResumedLater = (run: Run, resumed: Checkpoint | undefined): boolean =>
   isGivenBack(run, resumed) || (run.journal !== undefined && run.journal.isCancelled?.() !== true)
 
 /**
- * Whether a run whose journal goes on was cut off: by the run around it, which goes on or ends without it, or as a life ends. Who is around it knows. One that is
- * cancelled, or over, is undone already.
+ * True if a run with a continuing journal was interrupted: by the run around it, which continues or ends without it, or
+ * at the end of an execution. Only the outer run knows which. A cancelled or ended run is compensated already.
  */
 export const isCutOff = (run: Run, resumed: Checkpoint | undefined, exit: Exit.Exit<unknown, unknown>): boolean =>
   run.journal !== undefined && Exit.isFailure(exit) && wasInterrupted(exit.cause) && !isGivenBack(run, resumed)
@@ -56,7 +56,7 @@ export const isCutOff = (run: Run, resumed: Checkpoint | undefined, exit: Exit.E
 const isSpentIn = (run: Run | undefined, cause: Cause.Cause<unknown>): boolean =>
   run !== undefined && (stopOf(cause, run.account) !== undefined || isSpentIn(run.parent, cause))
 
-/** Which writes of a run that ends so are to be undone. */
+/** Returns the writes of a run with this exit that are to be compensated. */
 export const writesToCompensate = (
   { after }: Compensates,
   run: Run,
@@ -65,19 +65,19 @@ export const writesToCompensate = (
 ): "all" | "revoked" | undefined => {
   if (Exit.isSuccess(exit)) return exit.value instanceof Pause || !after.has("rejection") ? undefined : "revoked"
   const { reasons } = exit.cause
-  // A budget ends it, its own or that of a run around it, whatever was stopped beside.
+  // A budget ends it, its own or that of an outer run, regardless of other interruptions.
   const isSpent = isSpentIn(run, exit.cause)
-  // A call around it waits, or may not run: the run is made again, or that call says what it came to.
+  // An outer call waits, or may not run: the run is repeated, or that call reports its outcome.
   const isInterrupted = wasInterrupted(exit.cause)
   const isStopped = run.parent !== undefined && !isInterrupted && reasons.some(isStop)
   if (isStopped && !isSpent) return undefined
   const isCancelled = run.journal?.isCancelled?.() === true
   if (isInterrupted && run.journal !== undefined && !isCancelled) return undefined
-  // Its snapshot is given back: another resumption goes on with it.
+  // Its snapshot is given back: another resumption continues with it.
   if (isInterrupted && run.journal === undefined && isGivenBack(run, resumed)) return undefined
   const error = errorIn(exit.cause)
   const hasFailed = isForGood(error)
-  // What waits within a run that is cancelled is gone on with by nobody.
+  // Pending calls within a cancelled run will not be resumed.
   const isOver = isInterrupted || (isCancelled && (hasFailed || error instanceof ApprovalRequired))
   if (isOver && after.has("interruption")) return "all"
   if (!isInterrupted && hasFailed && after.has("failure")) return "all"

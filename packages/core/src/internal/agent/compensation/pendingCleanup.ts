@@ -1,4 +1,7 @@
-/** Cut off: a run at work within another one that goes on or ends without it. Where a journal goes on, only who is around it knows that. */
+/**
+ * Interrupted: a running inner run whose outer run continues or ends without it. If a journal continues, only the outer
+ * run knows that.
+ */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -14,7 +17,10 @@ import type { ToCompensate } from "./compensateWrite.ts"
 import { compensateWrites } from "./compensateRun.ts"
 import { noteCompensated } from "../../call/record/outcome.ts"
 
-/** A run that was cut off is owed its end by the run around it: what it has done is undone, if that is to be, and nobody else has undone it. */
+/**
+ * Registers the compensation of an interrupted run with the outer run: its writes are compensated, if due, and if no
+ * other component has done it.
+ */
 export const registerRunCleanup = (unwinds: ToCompensate, done: DoneWrites, { provided }: Mode): void => {
   const { compensates: { after }, run } = unwinds
   const { parent, scope } = run
@@ -43,12 +49,15 @@ export const registerRunCleanup = (unwinds: ToCompensate, done: DoneWrites, { pr
   parent?.nested.registerCleanup({ end: provided?.(end) ?? end, context: unwinds.ambient, scope })
 }
 
-/** Undoes what waited within, or was cut off, and is over. Where an interruption ends the run, who is around it knows whether it comes back. */
+/**
+ * Compensates abandoned inner runs that were paused or interrupted. If an interruption ends the run, the outer run
+ * knows if it continues.
+ */
 export const runCleanupsAtEnd = (run: Run, mode: Mode, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> => {
   if (!run.nested.owes) return Effect.void
   const isInterrupted = Exit.isFailure(exit) && wasInterrupted(exit.cause)
   if (!isInterrupted || mode.over !== undefined) return runCleanups(run)
-  // It is gone on with as a whole, or undone as a whole.
+  // It is resumed as a whole, or compensated as a whole.
   const isBack = run.parent === undefined ? isResumedLater(run, mode.resumed) : isGivenBack(run, mode.resumed)
   if (run.parent === undefined && !isBack) return runCleanups(run)
   for (const one of run.nested.takeOwed()) {
@@ -57,7 +66,7 @@ export const runCleanupsAtEnd = (run: Run, mode: Mode, exit: Exit.Exit<unknown, 
   return Effect.void
 }
 
-/** What an earlier life has undone, this one does not go on with. */
+/** This execution does not continue runs that an earlier execution has compensated. */
 export const refuseCompensated = <A, E>(run: Run, exit: Exit.Exit<A, E>): Exit.Exit<A, E> => {
   if (Exit.isFailure(exit) || waitsForNobody(run, exit)) return exit
   const write = compensatedButContinued(run)

@@ -1,4 +1,4 @@
-/** Whose tool did a write that stands in a log alone: tools of several agents may have one name. */
+/** Finds the tool of a write that is only in a log: tools of several agents may have one name. */
 import type { ToolInfo } from "../../call/tool/toolInfo.ts"
 import { separator } from "../../foundation/idsWithin.ts"
 import type { DoneWrite } from "../../run/writes/completedWrites.ts"
@@ -9,8 +9,9 @@ const all = (tools: ReadonlyArray<Tool.Own>): ReadonlyArray<Tool.Own> =>
   tools.flatMap((own) => [own, ...all(own.tool.ownTools?.() ?? [])])
 
 /**
- * The tool that a write is undone with. What the model of an agent called is a tool of that agent, and of no skill but the one that was chosen. What was called otherwise is a tool of the agent, or
- * one that is listed; where there is none, a tool of another agent. Nothing where several could be meant: the compensation of another tool undoes something else.
+ * Returns the tool that compensates a write. A call of an agent's model is one of a tool of that agent, or of its
+ * chosen skill. Any other call is one of a tool of the agent, or of a listed one; else of a tool of another agent.
+ * `undefined` if several are possible: the compensation of another tool would compensate something else.
  */
 export const toolOf = (
   tools: ReadonlyArray<Tool.Own>,

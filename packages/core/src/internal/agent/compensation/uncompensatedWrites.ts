@@ -1,4 +1,4 @@
-/** Left to undo: the writes of a run that can be undone, as they stand in its snapshot and its journal. */
+/** Uncompensated writes: the compensable writes of a run in its snapshot and its journal. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -6,7 +6,7 @@ import type { Journal } from "../../../Journal.ts"
 import { hasFate, startedUnsettled } from "../../run/writes/recordedWrites.ts"
 import { idWithin } from "../../foundation/idsWithin.ts"
 
-/** A write that was begun, and that is not known to be undone, or not to have happened. */
+/** A started write that is not known to be compensated, or not to have happened. */
 export interface LeftToUndo {
   readonly tool: string
   /** The call, and the calls of agents around it. */
@@ -32,7 +32,7 @@ const Snapshot = Schema.Struct({
 
 const decode = Schema.decodeUnknownOption(Snapshot)
 
-/** What a run has done, and the agents that wait within it. Those that are steps of an agent wait within no call. */
+/** Returns the writes of a run, and its waiting inner agents. Those that are steps of an agent wait within no call. */
 const doneIn = (snapshot: unknown): ReadonlyArray<typeof Done.Type> =>
   Option.match(decode(snapshot), {
     onNone: () => [],
@@ -48,8 +48,9 @@ const doneIn = (snapshot: unknown): ReadonlyArray<typeof Done.Type> =>
   })
 
 /**
- * The writes of a run that its tools can undo and that nobody is known to have undone: of the snapshot that it goes on from, and of the journal that it has written
- * since. For engines of durable runs, which have to know whether a run that nobody goes on with is to be undone, and what is left of one that cannot be.
+ * Returns the writes of a run that its tools can compensate and that are not known to be compensated: those of its
+ * snapshot, and those of the journal since. Engines of durable runs use it to decide if an abandoned run has to be
+ * compensated, and to report the remaining writes.
  */
 export const leftToUndo = (
   { journal, snapshot }: { readonly snapshot?: unknown; readonly journal?: Journal | undefined }

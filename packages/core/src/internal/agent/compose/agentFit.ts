@@ -1,9 +1,9 @@
-/** Fitting agents: an agent where it fits what a combinator gives it, and a sentence where not, which the compiler says. */
+/** Fitting agents: an agent if it fits the combinator's input, and otherwise a sentence that the compiler shows. */
 import type * as Prompt from "effect/ai/Prompt"
 import type { IsStored } from "../../foundation/errorTags.ts"
 import type { Any, Input, Output } from "../agent.ts"
 
-/** What a value is, in a sentence. */
+/** A value in a sentence. */
 type Named<T> = [T] extends [string] ? "a string"
   : [T] extends [number] ? "a number"
   : [T] extends [boolean] ? "a boolean"
@@ -15,13 +15,13 @@ type Takes<Taken, Given> = Named<Taken> extends Named<Given> ?
   `This agent takes ${Named<Taken>} of another type than it is given.`
   : `This agent takes ${Named<Taken>}, and is given ${Named<Given>}.`
 
-/** What is said of what is no agent. */
+/** Sentence for a value that is no agent. */
 export type NoAgent = "This is no agent: see Agent.make and Agent.fromFunction."
 
-/** An agent that takes what it is given. */
+/** An agent that takes the given input. */
 export type Taking<A, Given> = [A] extends [Any] ? [Given] extends [Input<A>] ? A : Takes<Input<A>, Given> : NoAgent
 
-/** Agents, each of which takes what they are given. */
+/** Agents, each of which takes the given input. */
 export type AllTaking<Agents, Given> = { readonly [K in keyof Agents]: Taking<Agents[K], Given> }
 
 /** An agent that takes a conversation. */
@@ -29,16 +29,16 @@ export type TakesConversation<A> = [A] extends [Any]
   ? [Prompt.Prompt] extends [Input<A>] ? A : "This agent has to take a conversation: give it `input: Prompt.Prompt`."
   : NoAgent
 
-/** Asks that an agent takes what it answers, as it is given it again. */
+/** Requires that an agent takes its own output, which is its next input. */
 export type Repeatable<Known> = IsStored<Known> extends true ? unknown
   : [Known] extends [Any] ?
     [Output<Known>] extends [Input<Known>] ? unknown : "This agent does not take what it answers."
   : NoAgent
 
-/** What is not {@link Repeatable}. It is taken, as the compiler says what is wrong at the other arguments. */
+/** Not {@link Repeatable}. It is accepted, because the compiler reports the error at the other arguments. */
 export type Unrepeatable<Known> = unknown extends Repeatable<Known> ? never : { readonly name: string }
 
-/** Agents. No value has the property: it is a sentence, and the compiler says it of what is no agent. */
+/** Agents. No value has the property: it is a sentence, which the compiler shows for a value that is no agent. */
 export type AgentList = ReadonlyArray<Any & { readonly "An agent is made by Agent.make or Agent.fromFunction"?: never }>
 
 /** Asks that a list has something in it. */
@@ -46,7 +46,7 @@ export type NotEmpty<Agents extends AgentList> = AgentList extends Agents ? unkn
   : 0 extends Agents["length"] ? "There has to be one agent at least, in a list whose length is known."
   : unknown
 
-/** What several agents take that are given the same input. Of agents that nothing fits, a sentence: no value has it. */
+/** Common input of several agents. A sentence if no input fits all: no value has it. */
 export type InputOfAll<Agents extends ReadonlyArray<unknown>> =
   (Agents[number] extends infer A ? A extends Any ? (input: Input<A>) => void : never : never) extends
     (input: infer In) => void ?

@@ -23,7 +23,7 @@ import type { ToolCall } from "../../call/call.ts"
 import { ownToolsOnly } from "../ownTools.ts"
 import type { Resumable } from "../resume/resumableRun.ts"
 
-/** How an agent without a model is declared: as the options of `Agent.make` that have these names. */
+/** Options of an agent without a model: as the options of `Agent.make` with these names. */
 export interface ForCallsOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, PS> {
   readonly tools: Tools
   /** Recovery of all tools, around their own. */
@@ -32,25 +32,25 @@ export interface ForCallsOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, P
   readonly budget?: Budget | undefined
   /** Policies about each call before it runs. Each gives a verdict; the strictest wins. */
   readonly policies?: PS | undefined
-  /** What a call may do once it has read, within itself, what an untrusted tool answered. Default: `"approve"`. */
+  /** Rule for a call once it has read, within itself, the answer of an untrusted tool. Default: `"approve"`. */
   readonly onTainted?: OnTainted | undefined
-  /** How long a call may wait: an approval that comes later asks again. Default: 24 hours. */
+  /** How long a call may wait: a later approval asks again. Default: 24 hours. */
   readonly approval?: { readonly timeToLive: Duration.Input } | undefined
-  /** Called when a cap is reached: `Budget.extend` lets the call go on, `undefined` ends it. */
+  /** Called when a cap is reached: with `Budget.extend` the call continues, with `undefined` it ends. */
   readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, BR>) | undefined
-  /** How many characters of a result are shown; the whole is in `structured`. Default: 32,768. */
+  /** Number of characters of a result that are shown; the whole is in `structured`. Default: 32,768. */
   readonly resultLimit?: number | undefined
 }
 
 type OptionName = keyof ForCallsOptions<[], undefined, 0, 0> | keyof Compensating<0>
 
 /**
- * Makes an agent without a model: each run is given one call of a tool and answers with its result, as a model would read it.
- * For calls that come from elsewhere: from a client of a server, from the loop of another library. A call has all that a run
- * has: recovery, budget, policies, approvals, events, spans, audit, redaction, quarantine.
+ * Makes an agent without a model: each run receives one call of a tool and answers with its result, as a model would
+ * read it. For calls of other callers: of a client of a server, or of the loop of another library. A call has all
+ * features of a run: recovery, budget, policies, approvals, events, spans, audit, redaction, quarantine.
  *
- * What a tool's recovery leaves is the error of the run, as of `Agent.make`; the run's record holds what a model would have read.
- * Throws `ConfigurationError` for two tools of one name.
+ * Errors that a tool's recovery leaves are errors of the run, as for `Agent.make`. The run's record contains the text
+ * for a model. Throws `ConfigurationError` for two tools of one name.
  *
  * **Example** (A call that does not come from a model)
  *

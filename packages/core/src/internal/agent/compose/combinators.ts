@@ -1,6 +1,6 @@
 /**
  * Agent combinators: agents made of agents. Thin, because `agent.run` is an Effect and Effect's own operators stay the
- * first choice. Where an agent within waits for an approval, the whole waits and goes on there.
+ * first choice. If an inner agent waits for an approval, the whole waits and resumes there.
  */
 import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
@@ -13,7 +13,7 @@ import { anyOf, formsOf, plain, tuple } from "../resume/storedValue.ts"
 import type { Steps } from "./steps.ts"
 import type { AgentList, AllTaking, InputOfAll, NotEmpty, Repeatable, Taking, Unrepeatable } from "./agentFit.ts"
 
-/** How what one of several agents takes and answers is kept. */
+/** Codecs of the input and output of one of several agents. */
 const oneOf = (agents: ReadonlyArray<Any>): Forms => {
   const forms = agents.map(formsOf)
   return { input: anyOf(forms.map(({ input }) => input)), output: anyOf(forms.map(({ output }) => output)) }
@@ -23,12 +23,12 @@ const oneOf = (agents: ReadonlyArray<Any>): Forms => {
 const asked = <A, E, R>(answer: A | Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.isEffect(answer) ? answer : Effect.succeed(answer)
 
-/** What decides: a function, whose answer may be an Effect, or an agent, which may wait as the others may. */
+/** A decider: a function that may return an Effect, or an agent, which may wait like the others. */
 export type Decides<In, Answer, E, R, Start> =
   | ((input: In) => Answer | Effect.Effect<Answer, E, R>)
   | (Agent<In, Answer, E, R> & { readonly start?: Start })
 
-/** What is decided, as a step of its own: it is asked once, however often the run goes on. */
+/** A decision as a step of its own: it runs once, however often the run is resumed. */
 export const decided = <In, A, E, R>(
   steps: Steps,
   name: string,
@@ -40,7 +40,7 @@ export const decided = <In, A, E, R>(
     ? steps.value(name, Effect.suspend(() => asked(decide(input))), form)
     : steps.agent<In, A, E, R>(decide, input)
 
-/** The agents of a combinator, with what decides among them if it is one. */
+/** The agents of a combinator, with its decider if that is one. */
 export const withDecider = (parts: ReadonlyArray<Any>, decide: object): ReadonlyArray<Any> =>
   typeof decide === "function" ? parts : [...parts, decide as Any]
 
@@ -181,7 +181,8 @@ export const speculative = (n: number) =>
 
 /**
  * Runs an agent again on its own output until that satisfies a predicate, at most `times` times; then answers with the
- * last output, satisfying or not. The predicate may be an Effect, or an agent. To tell the agent what is wrong, use `revise`.
+ * last output, satisfying or not. The predicate may be an Effect, or an agent. To give the agent feedback, use
+ * `revise`.
  *
  * **Example** (Until it is short enough)
  *
@@ -217,7 +218,7 @@ export const loopUntil = <InOut, Known, E2 = never, R2 = never, Judge = unknown>
 }
 
 /**
- * Runs one of two agents, as the input decides.
+ * Runs one of two agents, depending on the input.
  *
  * **Example** (Short and long)
  *

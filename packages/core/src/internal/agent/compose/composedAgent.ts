@@ -1,4 +1,4 @@
-/** Composed agents: agents made of agents, which stop where one of them waits and go on there. */
+/** Composed agents: agents made of agents, which pause if one of them waits and resume there. */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { describeTools } from "../../approval/compareParts.ts"
@@ -27,18 +27,18 @@ import { about, driven, failIfPaused, type Resumable, resumable } from "../resum
 import { Steps, Waits } from "./steps.ts"
 import { stoppedWithin } from "../resume/pausedConversation.ts"
 
-/** What an agent fails with that can wait, where it is started: as it answers that it waits. */
+/** Error of `start` of an agent that can wait: its answer may be that it waits. */
 export type StartError<A> = A extends { readonly start: (...args: never) => Effect.Effect<unknown, infer E, unknown> } ?
   E
   : Error<A>
 
-/** What an agent with these errors fails with where it is started, by its `start`, if it has one. */
+/** Error of an agent with these errors at its start, by its `start`, if it has one. */
 export type StartErrorOf<E, Start> = Start extends (...args: never) => Effect.Effect<unknown, infer SE, unknown> ? SE
   : E
 
 /**
- * An agent that is made of agents. Where one of them waits for an approval, the whole waits: `start` answers `Paused`, and `resume` goes on
- * there. `SE` is what its agents fail with that waits for nobody.
+ * An agent made of agents. If one of them waits for an approval, the whole waits: `start` answers `Paused`, and
+ * `resume` continues there. `SE` is the error type of its agents without waits.
  */
 export interface Composed<in In, out Out, out E, out R, out SE = Exclude<E, ApprovalRequired>>
   extends Agent<In, Out, E, R>, Resumable<In, Out, SE, R, R | SnapshotKey>
@@ -48,11 +48,11 @@ type Checked = Effect.Effect<unknown, SnapshotRefused | DecisionRefused, unknown
 
 type Body = (steps: Steps, input: never) => Effect.Effect<unknown, unknown, unknown>
 
-/** Tells the steps what the whole answers. */
+/** Passes the answer of the whole to the steps. */
 const told = (steps: Steps, answering: Effect.Effect<unknown, unknown, unknown>) =>
   Effect.tap(answering, (answer) => Effect.sync(() => steps.answered(answer)))
 
-/** How a body ends: it waits where a step does, and owes steps of earlier lives their ends where it fails. */
+/** End of a body: it waits if a step does. If it fails, it compensates abandoned steps of earlier executions. */
 const ended = (
   begun: Effect.Effect<unknown, unknown, unknown>,
   steps: () => Steps | undefined,
@@ -63,12 +63,12 @@ const ended = (
     () => steps()?.unmet ?? Effect.void
   )
 
-/** The tools of all, as far as they are known. */
+/** The tools of all agents, as far as they are known. */
 const toolsOf = (parts: ReadonlyArray<Any>): ReadonlyArray<Tool.Any> => [
   ...new Set(parts.flatMap(ownToolsOf).map(({ tool }) => tool))
 ]
 
-/** The tools of all, if they are known of all: what a function runs, it alone knows. */
+/** The tools of all agents, if all are known: the tools of a function are not. */
 const declaredTools = (parts: ReadonlyArray<Any>): ReadonlyArray<Tool.Any> | undefined =>
   parts.every(({ declared }) => declared?.tools !== undefined) ? toolsOf(parts) : undefined
 
@@ -195,7 +195,7 @@ export const compose = (
     explainWithin: (_snapshot, nested) => explainedBy(name, parts, nested),
     // An agent made of agents waits for those within it alone.
     fits: (snapshot, _byCall, decisions) => fits(name, parts, snapshot, decisions),
-    // Whether what was approved within has run, only its own agent knows.
+    // Only the inner agent knows if an approved inner call has run.
     isRepeatable: (_snapshot, byCall) =>
       [...byCall.values()].every(({ _tag }) => _tag !== "Approve" && _tag !== "Edit"),
     undoes: (snapshot, isLeft) =>

@@ -1,4 +1,4 @@
-/** Handoff: an agent gives a conversation away, and another agent goes on with it. */
+/** Handoff: an agent passes a conversation to another agent. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
@@ -18,9 +18,9 @@ import { anyOf, formsOf, plain } from "../resume/storedValue.ts"
 import { FailedBefore, type Steps } from "./steps.ts"
 
 /**
- * A tool by which a model gives the conversation to another agent: `transfer_to_<name>`. Give it to an agent that {@link handoff}
- * runs. Its error `HandedOff` has to reach the end of the run: recovery that tells the model of every failure
- * (`Recovery.keepGoing`) would keep the conversation where it is, so leave this tool out of it.
+ * A tool by which a model passes the conversation to another agent: `transfer_to_<name>`. Give it to an agent that
+ * {@link handoff} runs. Its error `HandedOff` has to reach the end of the run. Recovery that reports every failure to
+ * the model (`Recovery.keepGoing`) would prevent the handoff, so leave this tool out of it.
  */
 export const handoffTo = <const Name extends string>(name: Name, options: { readonly description: string }) =>
   makeTool(`transfer_to_${name}`, {
@@ -46,7 +46,10 @@ const handedOff = (error: unknown): (ExecutionError<HandedOff> & { readonly reas
     ? error as ExecutionError<HandedOff> & { readonly reason: HandedOff }
     : undefined
 
-/** What the next agent reads: all that was said, without the instructions of the agent before and without the transfer. */
+/**
+ * Returns the next agent's conversation: all messages, without the instructions of the agent before and without the
+ * transfer.
+ */
 const conversationFor = (
   before: Prompt.Prompt,
   { transcript }: RunRecord,
@@ -129,7 +132,7 @@ export const handoff = <const Agents>(
   }
   find(start)
   const names = Object.keys(agents)
-  /** An agent that is none is found nowhere, and that ends the run. What is refused was refused within. */
+  /** A handoff to an unknown agent ends the run. A refusal was one of an inner agent. */
   const isFor = (given: HandedOff | undefined) =>
     given !== undefined && (given.isRefused !== true || !names.includes(given.to))
   const step = (
@@ -146,7 +149,8 @@ export const handoff = <const Agents>(
         steps.said = () => {
           const said = ended()
           const { replacedInput = replaced } = said
-          // One that was cut off before it began has said nothing: what was said before stands. The first one's guard may not have passed.
+          // An agent that was interrupted before its start has no messages: the earlier conversation stays. The first
+          // one's guard may not have passed.
           return said.transcript.content.length === 0 && left < times
             ? { transcript: prompt, replacedInput }
             : { ...said, replacedInput }
@@ -186,11 +190,11 @@ export const handoff = <const Agents>(
   ) as never
 }
 
-/** To whom a conversation is given, and what they read. */
+/** Receiver of a conversation, and its messages. */
 interface Transfer {
   readonly to: string
   readonly prompt: Prompt.Prompt
-  /** What the guard of an agent before has put in the place of the conversation. */
+  /** The replacement of the conversation by an earlier agent's guard. */
   readonly replaced: Prompt.Prompt | undefined
 }
 

@@ -5,9 +5,12 @@ import * as Schema from "effect/Schema"
 /** The model gave the conversation to another agent. The error of the tools that {@link handoffTo} makes. */
 export class HandedOff extends Schema.TaggedError<HandedOff>()("HandedOff", {
   to: Schema.String,
-  /** What the model says that the other agent has to know. */
+  /** The model's note for the other agent. */
   note: Schema.optionalKey(Schema.String),
-  /** Nobody takes the conversation: it has changed hands too often, or no agent has that name. Then the run of the agent has failed. */
+  /**
+   * No agent takes the conversation: it was handed over too often, or no agent has that name. The run of the agent has
+   * failed then.
+   */
   isRefused: Schema.optionalKey(Schema.Literal(true))
 }) {
   override get message(): string {
@@ -17,7 +20,7 @@ export class HandedOff extends Schema.TaggedError<HandedOff>()("HandedOff", {
   }
 }
 
-/** The names of the agents that take the conversation of the run around; nothing where only the program knows. */
+/** The names of the agents that take the conversation of the outer run; `undefined` if only the program knows. */
 export const Takers: Context.Reference<ReadonlyArray<string> | undefined> = Context.Reference<
   ReadonlyArray<string> | undefined
 >("@recourse/core/Agent/Takers", { defaultValue: () => undefined })

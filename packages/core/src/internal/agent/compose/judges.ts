@@ -25,16 +25,16 @@ const answersOf = <In, Out, E, R>(
 ): Effect.Effect<readonly [Out, ...ReadonlyArray<Out>], E, R> =>
   steps.succeeding(Array.from({ length: n }, () => steps.agent(agent, input)))
 
-/** What a judge is given: what was asked, and the answers that it chooses among. */
+/** Input of a judge: the input of the agents, and the candidate answers. */
 export interface Candidates<out In, out Out> {
   readonly input: In
   readonly answers: ReadonlyArray<Out>
 }
 
 /**
- * Runs an agent `n` times in parallel, and answers with what a judge chooses. The judge is an agent: it is given the input and the
- * answers, and answers with the number of the best, from 0. Runs that fail are left out; it fails if all do. A single answer is
- * not judged. A number that is none of an answer is `InvalidOutput`.
+ * Runs an agent `n` times in parallel, and answers with the choice of a judge. The judge is an agent: it receives the
+ * input and the answers, and answers with the number of the best, from 0. Failed runs are left out; it fails if all
+ * fail. A single answer is not judged. A number without an answer is `InvalidOutput`.
  *
  * **Example** (The longest)
  *
@@ -89,8 +89,8 @@ export const bestOf = <In, Out, E, R, Judge, Self>(
 }
 
 /**
- * Runs an agent `n` times in parallel, and answers with what most runs answered: equal answers have equal JSON. Of answers that are
- * equally frequent the first counts. Runs that fail are left out; it fails if all do.
+ * Runs an agent `n` times in parallel, and answers with the most frequent answer: equal answers have equal JSON. Of
+ * equally frequent answers the first counts. Failed runs are left out; it fails if all fail.
  *
  * **Example** (Two of three)
  *
@@ -128,16 +128,16 @@ export const vote = (n: number) =>
   ) as never
 }
 
-/** What a judge of {@link revise} is given that is an agent. */
+/** Input of a {@link revise} judge that is an agent. */
 export interface Judged<out In, out Out> {
   readonly input: In
   readonly output: Out
 }
 
 /**
- * Runs an agent until a judge is satisfied, at most `times` times; then answers with the last output, satisfying or not. The judge
- * answers `undefined` for what will do, and otherwise the next input, with its feedback in it. It may be an Effect, or an agent that is
- * given `{ input, output }`; its errors and services are those of the whole.
+ * Runs an agent until a judge is satisfied, at most `times` times; then answers with the last output, satisfying or
+ * not. The judge answers `undefined` to accept, and otherwise the next input, with its feedback in it. It may be an
+ * Effect, or an agent with the input `{ input, output }`; its errors and services are those of the whole.
  *
  * **Example** (A critic)
  *
@@ -171,7 +171,7 @@ export const revise = <In, Out, E, R, Start, E2 = never, R2 = never, Judge = unk
   const decide: Decides<Judged<In, Out>, In | undefined, E2, R2, unknown> = typeof judge === "function"
     ? ({ input, output }) => judge(output, input)
     : judge
-  /** The next input, or nothing. */
+  /** The next input, or `undefined`. */
   const next = anyOf([plain, forms.input])
   const step = (steps: Steps, input: In, left: number): Effect.Effect<Out, E | E2, R | R2> =>
     Effect.flatMap(steps.agent(agent, input), (output) =>

@@ -15,7 +15,7 @@ interface Starting {
   readonly context: Context.Context<never>
 }
 
-/** A nested run, by its agent, its call and its input; none if its place tells it from every other run. */
+/** A nested run, by its agent, its call and its input; `undefined` if its path already identifies it. */
 const nestedRunOf = (
   { context, declaration, input, mode: { over, resumed, step } }: Starting
 ): NestedRun | undefined =>

@@ -1,5 +1,7 @@
-/** Steps of an agent that is made of agents: what each came to, so that the whole can stop at one and go on there. */
-/* oxlint-disable max-lines -- what a program has done is kept, found again and repeated by one class */
+/**
+ * Steps of an agent that is made of agents: the outcome of each, so that the whole can pause at one and resume there.
+ */
+/* oxlint-disable max-lines -- one class records, replays and repeats the steps of a program */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -40,27 +42,27 @@ import { isResumable } from "../services/provideLayer.ts"
 import { stoppedWithin } from "../resume/pausedConversation.ts"
 import type { From, Resumable } from "../resume/resumableRun.ts"
 
-/** What a step came to. */
+/** Outcome of a step. */
 type Entry =
   | { readonly _tag: "Answered"; readonly value: unknown; readonly form: Form }
-  /** In an earlier life; read when it is met. */
+  /** Of an earlier execution; decoded at replay. */
   | { readonly _tag: "Kept"; readonly json: Schema.Json }
   | { readonly _tag: "Failed" }
   | {
     readonly _tag: "Waiting"
     readonly nested: NestedRun
     readonly pending: ReadonlyArray<PendingCall>
-    /** Calls the questions off; left out where an earlier life has asked them. */
+    /** Withdraws the questions; absent if an earlier execution has asked them. */
     readonly withdraw: Effect.Effect<void> | undefined
   }
 
-/** What a step that waits fails with; within the agents made of it only. */
+/** Error of a waiting step; only within composed agents. */
 export class Waits {
   readonly _tag = "Waits"
 }
 const waits = new Waits()
 
-/** What a step fails with that failed before the pause. Its error is not known any more. */
+/** Error of a step that failed before the pause. Its original error is not known any more. */
 export class FailedBefore {
   readonly _tag = "FailedBefore"
 }
@@ -68,7 +70,10 @@ const failedBefore = new FailedBefore()
 
 const isWaits = (error: unknown): error is Waits => error instanceof Waits
 
-/** What a reason holds. Where several steps have ended, one of them by a defect, effect makes defects of the failures beside it. */
+/**
+ * Value of a reason. If several steps have ended, one of them by a defect, effect makes defects of the parallel
+ * failures.
+ */
 const heldBy = (reason: Cause.Reason<unknown>): unknown =>
   Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined
 
@@ -80,7 +85,7 @@ const known = <E>(cause: Cause.Cause<E>): Cause.Cause<E> =>
     cause.reasons.filter((reason) => !(heldBy(reason) instanceof FailedBefore))
   )
 
-/** What waits is an agent of agents itself, so that its snapshot has steps, and those that wait. */
+/** The waiting agent is composed itself, so that its snapshot has steps, and waiting ones. */
 const entriesOf = ({ round, steps }: Checkpoint): Map<string, Entry> =>
   new Map([
     ...Object.entries(steps!.done).map(([id, { answer }]): readonly [string, Entry] => [
@@ -95,30 +100,32 @@ const entriesOf = ({ round, steps }: Checkpoint): Map<string, Entry> =>
     }])
   ])
 
-/** The steps of one run. What comes first has the first place: the same program takes the same places whenever it goes on. */
+/** The steps of one run. They are numbered by their order: the same program has the same numbers at each resumption. */
 export class Steps {
   private readonly run: Run
   private readonly input: unknown
   private readonly inputForm: Form
   private readonly decisions: ReadonlyArray<Decision>
   private readonly entries: Map<string, Entry>
-  /** What calls off the questions of steps that have begun, until it is known here what they came to. */
+  /** Withdraws the questions of started steps, until their outcome is known here. */
   private readonly asking = new Map<string, Effect.Effect<void>>()
-  /** The agents that the body has come by, with their places. */
+  /** The agents that the body has replayed or started, with their paths. */
   private readonly agents = new Map<string, { readonly agent: Any; readonly step: Step; readonly input: unknown }>()
-  /** Those that have begun, or gone on. */
+  /** Started or resumed steps. */
   private readonly begun = new Set<string>()
-  /** Those that waited in an earlier life, and failed before they went on: their snapshots could not be claimed. */
+  /**
+   * Steps that waited in an earlier execution, and failed before they resumed: their snapshots could not be claimed.
+   */
   private readonly lost = new Set<string>()
   private readonly counts = new Map<string, number>()
   private positions = 0
-  /** What was said, where the whole is a conversation. */
+  /** Messages of the whole, if it is a conversation. */
   said: () => Said = () => this.conversation()
-  /** What steps have said; those that wait, until they have gone on: what they had said. */
+  /** Messages of steps; those of a waiting step are its earlier ones until it resumes. */
   private readonly heard: Map<string, () => Said>
-  /** The steps of this life that are to be given what the whole was given. */
+  /** The steps of this execution that are to receive the input of the whole. */
   private readonly taking = new Set<string>()
-  /** The steps that were given what the whole was given, those of earlier lives included. */
+  /** The steps that received the input of the whole, including those of earlier executions. */
   private readonly asGiven: Set<string>
   private answer: { readonly value: unknown } | undefined
 
@@ -143,14 +150,15 @@ export class Steps {
     ]))
   }
 
-  /** Notes what the whole answers. */
+  /** Records the answer of the whole. */
   answered(value: unknown): void {
     this.answer = { value }
   }
 
   /**
-   * What was said, where the whole is given a conversation: what that step has said whose answer it is, or the last one that was given the
-   * conversation; and the answer, if it is another one. Where the whole has no answer, a step that has none is what it has come to.
+   * Returns the conversation of a whole that received one: that of the step with the final answer, or of the last step
+   * that received the conversation. Another final answer is appended. Without an answer of the whole, a step without
+   * one has the final state.
    */
   private conversation(): Said {
     const { answer, input, run } = this
@@ -162,7 +170,7 @@ export class Steps {
         ? [{ said, answer: entry?._tag === "Answered" ? { value: entry.value } : undefined }]
         : []
     })
-    // What was cut off before it began has said nothing.
+    // A step that was interrupted before its start has no messages.
     const begun = all.filter(({ said }) => said.transcript.content.length > 0)
     const heard = begun.length > 0 ? begun : all
     const answers = heard.filter((one) => one.answer !== undefined)
@@ -182,8 +190,8 @@ export class Steps {
   }
 
   /**
-   * Runs an agent as the next step, or answers what it answered before. Fails with {@link Waits} where it waits. `takes`: the conversation of the
-   * whole is its own from here on, whatever came to stand in it.
+   * Runs an agent as the next step, or replays its earlier answer. Fails with {@link Waits} if it waits. `takes`: it
+   * owns the conversation of the whole from here on, regardless of its content.
    */
   agent<In, Out, E, R>(
     agent: Agent<In, Out, E, R>,
@@ -216,7 +224,7 @@ export class Steps {
     }) as Effect.Effect<Out, E, R>
   }
 
-  /** Does something that is no agent as the next step, or answers what it answered before. */
+  /** Runs an effect that is no agent as the next step, or replays its earlier answer. */
   value<A, E, R>(name: string, effect: Effect.Effect<A, E, R>, form: Form): Effect.Effect<A, E, R> {
     const { id } = this.next(`${name}()`)
     return Effect.suspend((): Effect.Effect<unknown, unknown, unknown> => {
@@ -227,7 +235,7 @@ export class Steps {
     }) as Effect.Effect<A, E, R>
   }
 
-  /** Does several steps at once. Where one waits, the others are done before the whole waits. */
+  /** Runs several steps in parallel. If one waits, the others complete before the whole waits. */
   together<A, E, R>(steps: ReadonlyArray<Effect.Effect<A, E, R>>): Effect.Effect<Array<A>, E, R> {
     const patient = steps.map((step): Effect.Effect<A | Waits, E, R> =>
       Effect.catchIf(step, isWaits, (error) => Effect.succeed<Waits>(error as unknown as Waits)) as never
@@ -255,11 +263,13 @@ export class Steps {
     )
   }
 
-  /** Does several steps at once, and answers with the first that succeeds. Where none does, those that wait may still. */
+  /**
+   * Runs several steps in parallel, and answers with the first success. If none succeeds, those that wait may still.
+   */
   race<A, E, R>(steps: ReadonlyArray<Effect.Effect<A, E, R>>): Effect.Effect<A, E, R> {
     return Effect.matchCauseEffect(Effect.raceAll(steps), {
       onFailure: (cause) => doesWait(cause) ? this.waiting() : Effect.failCause(known(cause)),
-      // What waited is not gone on with.
+      // Waiting steps are not resumed.
       onSuccess: (answer) => Effect.as(this.settled(Effect.andThen(this.withdraw, this.unmet)), answer)
     })
   }
@@ -313,7 +323,7 @@ export class Steps {
     return Effect.matchCauseEffect(outcome, {
       onFailure: (cause) => {
         if (this.entries.get(id)?._tag === "Waiting") this.lost.add(id)
-        // Beside others that wait, one that dies has failed too, and does not run again.
+        // In parallel to waiting steps, one that dies has failed too, and does not run again.
         if (!this.entries.has(id) && !cause.reasons.every(Cause.isInterruptReason)) {
           this.entries.set(id, { _tag: "Failed" })
         }
@@ -337,7 +347,7 @@ export class Steps {
     })
   }
 
-  /** Steps that an earlier life had begun, and that this one goes on or ends without before it comes to them, are owed their ends. */
+  /** Compensates started steps of an earlier execution that this one resumes or ends without reaching them. */
   get unmet(): Effect.Effect<void> {
     const { run } = this
     const { journal } = run
@@ -364,7 +374,7 @@ export class Steps {
     })
   }
 
-  /** Calls off what is asked: once it has begun, all of it, as nobody else knows of the rest. */
+  /** Withdraws the questions: once started, all of them, because no other component knows of the rest. */
   get withdraw(): Effect.Effect<void> {
     return Effect.uninterruptible(
       Effect.suspend(() =>
@@ -376,7 +386,10 @@ export class Steps {
     )
   }
 
-  /** Calls off what is asked by steps that waited, and could not go on. They have failed, also where the whole waits for another step. */
+  /**
+   * Withdraws the questions of steps that waited, and could not resume. They have failed, also if the whole waits for
+   * another step.
+   */
   private get withdrawLost(): Effect.Effect<void> {
     return this.lost.size === 0 ? Effect.void : Effect.andThen(
       this.withdrawWaiting((id) => this.lost.has(id)),
@@ -403,7 +416,7 @@ export class Steps {
     })
   }
 
-  /** Ends a step that waited in an earlier life, and that nobody goes on with. */
+  /** Ends a step that waited in an earlier execution, and that will not be resumed. */
   private endOf(id: string, { snapshot }: NestedRun): Effect.Effect<void, never, unknown> {
     const found = this.agents.get(id)
     return found !== undefined && isResumable(found.agent)
@@ -418,7 +431,7 @@ export class Steps {
       : Effect.void
   }
 
-  /** The pause of the whole, where a step waits. Dies where JSON does not hold what the steps before it have answered. */
+  /** Returns the pause of the whole if a step waits. Dies if JSON cannot represent the answers of earlier steps. */
   pause(agents: ReadonlyArray<string>): Effect.Effect<Pause, never, unknown> {
     // As the steps are written, and not as they came to wait: a person is asked in the same order each time.
     const waiting = [...new Set([...this.agents.keys(), ...this.entries.keys()])].flatMap((id) => {
