@@ -123,12 +123,12 @@ export type Answering<T extends Tool.Any, H> = {
     : `The recovery of "${N & string}" has to answer what the tool answers.`
 }
 
-/** The names of the tools of an agent, and of those that tell the states of their tasks. */
+/** The names of the tools of an agent, and of the status tools of their tasks. */
 export type ToolNames<T extends Tool.Any> = T["name"] | `${T["name"]}_status`
 
 type UnknownNames<Names, Known> = Names extends string ? string extends Names ? never : Exclude<Names, Known> : never
 
-/** Asks that policies and the rule for tainted runs name tools of the agent: what is misspelt would hold for nothing. */
+/** Requires that policies and the rule for tainted runs name tools of the agent: a misspelt name would disable them. */
 export type OnlyOwnTools<PS extends ReadonlyArray<Policy.Any>, Q, Known> =
   & ([UnknownNames<Policy.NamesOf<PS[number]>, Known>] extends [never] ? unknown
     : { readonly policies: Misspelt<UnknownNames<Policy.NamesOf<PS[number]>, Known>, Known> })
@@ -136,8 +136,8 @@ export type OnlyOwnTools<PS extends ReadonlyArray<Policy.Any>, Q, Known> =
     : { readonly onTainted: Misspelt<UnknownNames<AllowedBy<Q>, Known>, Known> })
 
 /**
- * Where `onToolError` spreads a recovery that takes any call, TypeScript decides about it before it knows the tools. No tool is a
- * sentence, and the compiler says it.
+ * If `onToolError` spreads a recovery for any call, TypeScript checks it before it knows the tools. Without tools the
+ * type is a sentence, which the compiler shows.
  */
 type Untold<Tools extends ReadonlyArray<Tool.Any>> = [Tools[number]] extends [never]
   ? ReadonlyArray<"onToolError cannot spread a recovery: write `name: condition ? recovery : undefined`">
@@ -145,13 +145,13 @@ type Untold<Tools extends ReadonlyArray<Tool.Any>> = [Tools[number]] extends [ne
 
 type KeysOfAny<T> = T extends unknown ? keyof T : never
 
-/** Asks that recoveries by tool name are one table. Of several, TypeScript would infer what the first of them does. */
+/** Requires that recoveries by tool name are one table. Of several, TypeScript would infer the result of the first. */
 export type OneTable<TE, H> = [Exclude<KeysOfAny<TE>, keyof H>] extends [never] ? unknown
   : {
     readonly onToolError: "onToolError cannot be one of several tables: write `name: condition ? recovery : undefined`"
   }
 
-/** How an agent is declared. */
+/** Options of an agent. */
 export interface Options<
   Input extends Schema.Top,
   Output extends Schema.Top,
@@ -170,16 +170,16 @@ export interface Options<
   OE = never,
   OR = never
 > {
-  /** What the agent takes. Default: a string, which is the user's message; anything else becomes JSON. */
+  /** The agent's input. Default: a string, which is the user's message; any other value becomes JSON. */
   readonly input?: Input | undefined
   /** The conversation that the input becomes, in place of one user message. */
   readonly prompt?: ((input: Input["Type"]) => Prompt.RawInput) | undefined
-  /** What the agent answers. Default: the text of the model's answer. */
+  /** The agent's output. Default: the text of the model's answer. */
   readonly output?: Output | undefined
   readonly tools?: Tools | Untold<Tools> | { readonly "tools is a list: [First, Second]": never } | undefined
   /** Groups of instructions and tools, of which one is chosen for a run: by the model, unless `skill` says otherwise. */
   readonly skills?: Skills | undefined
-  /** The skill's name, or what names it. */
+  /** The skill's name, or a function that returns it. */
   readonly skill?:
     | Skills[number]["name"]
     | ((input: Input["Type"]) => Skills[number]["name"] | Effect.Effect<string, CE, CR>)
@@ -195,35 +195,38 @@ export interface Options<
   /** Recovery of all tools, around everything else. */
   readonly defaults?: D
   /**
-   * Looks at the input beside the first model request: lets it pass, changes it by `Guardrail.change`, or ends the run with an error of
-   * its own. Until it has passed nothing of the model's answer is told, and no call runs.
+   * Checks the input in parallel to the first model request: passes it, changes it by `Guardrail.change`, or ends the
+   * run with an error of its own. Until it has passed, no part of the model's answer is emitted, and no call runs.
    */
   readonly guardInput?: Guard<Input["Type"], GE, GR> | undefined
   /**
-   * Looks at the final answer before anybody is told of it: lets it pass, changes it by `Guardrail.change`, or ends the run. It is given
-   * the transcript besides, of which `History.claims` says what was done.
+   * Checks the final answer before it is emitted: passes it, changes it by `Guardrail.change`, or ends the run. It also
+   * receives the transcript; `History.claims` reports the completed calls of it.
    */
   readonly guardOutput?: AnswerGuard<NoInfer<Output>["Type"], OE, OR> | undefined
-  /** What to do when a model call fails. Default: `ModelError.rethrow`. */
+  /** Handler of failed model calls. Default: `ModelError.rethrow`. */
   readonly onModelError?: ModelError.Handler<NoInfer<Output>["Type"], ME, MR> | undefined
   /** Caps of the run. Default: 50 turns, 8 levels, 262,144 characters of arguments; see `Budget.unlimited`. */
   readonly budget?: Budget | undefined
   /** Policies about each call before it runs. Each gives a verdict; the strictest wins. */
   readonly policies?: PS | undefined
-  /** What a run may do once it has read what an untrusted tool answered. Default: `"approve"`. */
+  /** Rights of a run once it has read the answer of an untrusted tool. Default: `"approve"`. */
   readonly onTainted?: OnTainted | undefined
   /** How long a call may wait: a later approval asks again. Default: 24 hours. */
   readonly approval?: { readonly timeToLive: Duration.Input } | undefined
-  /** Called when a cap is reached: `Budget.extend` lets the run go on, `undefined` ends it. */
+  /** Called when a cap is reached: with `Budget.extend` the run continues, with `undefined` it ends. */
   readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, BR>) | undefined
-  /** How many calls of one answer run at the same time. Default: 8. */
+  /** Number of calls of one answer that run at the same time. Default: 8. */
   readonly concurrency?: number | "unbounded" | undefined
-  /** How often the same call may fail in the same way before the model is told to stop; a success of it starts the count again. Default: 3. */
+  /**
+   * Number of equal failures of the same call after which the model is instructed to stop; a success of the call resets
+   * the count. Default: 3.
+   */
   readonly repeatedFailures?: number | undefined
   /**
-   * How often the same call may give the same result while no other call gives a new one: after that it is not made, and the model
-   * is told so. It notices a call that is repeated, and calls that take turns. Not counted for tools with `polls`. `Infinity` is no limit.
-   * Default: 4.
+   * Number of equal results of the same call while no other call gives a new one: after that the call is not made, and
+   * the model is informed. It detects a repeated call, and alternating calls. Not counted for tools with `polls`.
+   * `Infinity` is no limit. Default: 4.
    */
   readonly repeatedCalls?: number | undefined
   /**
@@ -233,8 +236,8 @@ export interface Options<
    */
   readonly maxTools?: number | undefined
   /**
-   * How many characters of a tool's result the model reads: of a longer one it is given the beginning, and told how to ask for
-   * less. A tool's own `resultLimit` goes first; `Infinity` is no limit. Default: 32,768.
+   * Number of characters of a tool's result that the model reads: of a longer one it receives the beginning, and advice
+   * to request less. A tool's own `resultLimit` has precedence; `Infinity` is no limit. Default: 32,768.
    */
   readonly resultLimit?: number | undefined
 }

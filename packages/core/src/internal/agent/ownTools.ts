@@ -3,7 +3,7 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import type * as Policy from "../../Policy.ts"
 import type { OnTainted } from "../../Quarantine.ts"
 
-/** A policy about a tool that there is not would hold for nothing. */
+/** A policy about a missing tool would have no effect. */
 export const ownToolsOnly = (
   agent: string,
   { onTainted, policies }: {

@@ -1,4 +1,4 @@
-/** Partial outputs: what is known of a structured answer while the model writes it. */
+/** Partial outputs: the known part of a structured answer while the model writes it. */
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import * as Stream from "effect/Stream"
@@ -10,7 +10,7 @@ export type PartialOutput<T> = T extends ReadonlyArray<infer Item> ? ReadonlyArr
   : T extends object ? { readonly [K in keyof T]?: PartialOutput<T[K]> }
   : T
 
-/** The value that a text begins to be; `undefined` as long as nothing is known. */
+/** Returns the value that a text starts; `undefined` while none is known. */
 const valueOf = (text: string, isObject: boolean): unknown => {
   const start = text.indexOf("{")
   if (start < 0) return undefined
@@ -20,11 +20,11 @@ const valueOf = (text: string, isObject: boolean): unknown => {
 }
 
 /**
- * The values that an agent's answer grows through, for an agent with this `output` schema, from the events of its `stream`. Each
- * is the encoded form as far as it is known: fields may be missing, texts may be cut, nothing is checked. An answer that is begun
- * again begins again here. The whole and checked value is the agent's output.
+ * Returns the growing values of an agent's answer, for an agent with this `output` schema, from the events of its
+ * `stream`. Each is the known part in encoded form: fields may be missing, texts may be cut, and no value is checked.
+ * An answer that restarts restarts here too. The whole and checked value is the agent's output.
  *
- * Of a schema that is no object only answers in the form of the provider's structured output are told.
+ * If the schema is no object, only answers in the provider's structured output are emitted.
  *
  * **Example** (A ticket as it is written)
  *

@@ -1,4 +1,4 @@
-/** Agents of programs: what agents that run calls of tools share, with a model or without one. */
+/** Agents of programs: common parts of agents that run tool calls, with a model or without one. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
@@ -39,7 +39,7 @@ export const ownOf = (
   ...skills.flatMap(({ name: skill, tools }) => tools.map((tool) => ({ agent, skill, tool })))
 ]
 
-/** Stands for a time without an end, which JSON cannot say: half of what a `Date` holds, in milliseconds. */
+/** A time without an end, which JSON cannot represent: half of the greatest `Date`, in milliseconds. */
 const forever = 8.64e15 / 2
 
 interface GateOptions {
@@ -49,7 +49,7 @@ interface GateOptions {
   readonly resultLimit?: number | undefined
 }
 
-/** Whether an agent's type says that it may pause, because of a policy, a tool, or its rule for tainted runs. */
+/** True if an agent's type includes a pause, because of a policy, a tool, or its rule for tainted runs. */
 const mayAsk = (tools: ReadonlyArray<Tool.Any>, { onTainted, policies = [] }: GateOptions): boolean =>
   policies.some(({ asks }) => asks) ||
   tools.some(({ info, runsAgentThatAsks }) =>
@@ -57,7 +57,10 @@ const mayAsk = (tools: ReadonlyArray<Tool.Any>, { onTainted, policies = [] }: Ga
   ) ||
   (onTainted === undefined ? tools.some(({ info }) => info.untrusted) : onTainted !== "deny")
 
-/** What stands between a call and its executor, and between its result and who reads it. Throws for a limit that is none. */
+/**
+ * Returns the steps between a call and its executor, and between its result and its reader. Throws for an invalid
+ * limit.
+ */
 export const gateOf = (
   name: string,
   tools: ReadonlyArray<Tool.Any>,

@@ -1,4 +1,4 @@
-/** Runs of programs: an agent with tools as something that can be started, and gone on with where it stopped. */
+/** Runs of programs: an agent with tools as a program that can be started, paused and resumed. */
 import * as Effect from "effect/Effect"
 import type { Decision } from "../approval/decision.ts"
 import { describeTools, type Parts } from "../approval/compareParts.ts"
@@ -31,7 +31,7 @@ export const toolsOf = ({ skills, tools }: Program): ReadonlyArray<Tool.Any> => 
   )
 ]
 
-/** The tools of a run, as it uses them now. */
+/** Returns the tools of a run, in their present state. */
 const partsOf = ({ tools }: Session): Parts => ({ tools: [...tools.values()].map(({ tool }) => tool) })
 
 /** Runs a program within its boundary. */
@@ -46,7 +46,7 @@ const runProgram = (
   Effect.suspend(() => {
     const session = new Session()
     const checkpoint = "checkpoint" in from ? from.checkpoint : undefined
-    /** The conversation where the run stopped: it is the run's own until that has gone on. */
+    /** The conversation at the pause: it is the run's own until the run resumes. */
     let stopped: (() => Said) | undefined
     return driven(
       {
@@ -60,7 +60,7 @@ const runProgram = (
           run: (run) => loop(program, from, run, session),
           said: () => session.begun || stopped === undefined ? session.said() : stopped(),
           resumable: (run) =>
-            // What is undone is not gone on with.
+            // Compensated calls are not resumed.
             session.begun && run.writes.done?.isCompensating !== true
               ? { checkpoint: () => session.checkpoint(run, undefined), parts: () => partsOf(session) }
               : undefined,
@@ -102,11 +102,11 @@ const explainedWithin = (
     : explains(snapshot)
 }
 
-/** A program as something that can be started, and gone on with. */
+/** A program that can be started and resumed. */
 export const programKind = (program: Program, declaration: Limits<unknown>): Kind => {
   const { name } = program
   const skills = program.skills.map(({ skill }) => skill.name)
-  /** Whether the result that was decided fits. */
+  /** True if the result of a decision fits. */
   const resultFits = (
     snapshot: Snapshot,
     tool: string,
@@ -118,7 +118,7 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
         const found = byName.get(tool)?.tool
         return found === undefined ? Effect.void : readResult(found, decision)
       })
-  /** Whether an agent that is a tool goes on as was decided. */
+  /** True if an agent that is a tool can resume with the decision. */
   const goesOn = (
     around: Snapshot,
     tool: string | undefined,

@@ -1,4 +1,4 @@
-/** Mode of a run: what its caller says of it, and what its agent declares for all of its runs. */
+/** Mode of a run: options of its caller, and its agent's declarations for all runs. */
 import type * as Effect from "effect/Effect"
 import type { BudgetExceeded, Caps, Extension } from "../../Budget.ts"
 import type { Checkpoint, Snapshot } from "../approval/snapshot.ts"
@@ -9,7 +9,7 @@ import type { Over, Run } from "../run/run.ts"
 import type { Compensates } from "./compensation/compensationOptions.ts"
 import type { Cleanup } from "../run/nestedRuns.ts"
 
-/** How an agent is run. */
+/** Options of a run. */
 export interface Mode {
   readonly streaming: boolean
   /** The id of the run, if the program has one for it. */
@@ -18,31 +18,31 @@ export interface Mode {
   readonly ear?: Ear | undefined
   /** Receives the function that returns the record, when the run ends in any way. */
   readonly onRecord?: ((record: () => RunRecord) => void) | undefined
-  /** Called when the run has begun: from then on the run itself announces the outcome of its calls. */
+  /** Called when the run has started: from then on the run itself emits the outcome of its calls. */
   readonly onBegun?: ((run: Run) => void) | undefined
-  /** Is given, when the run begins, what calls off the questions that it may be waiting for by then. */
+  /** Receives, when the run starts, the effect that withdraws its questions. */
   readonly onQuestions?: ((withdraw: Effect.Effect<void>) => void) | undefined
   /**
-   * Is told each time it is settled how the outermost run stands, before anybody can interrupt that: its snapshot where it waits, or waits as
-   * before; nothing where it has ended. A run within another one is owed its end by that.
+   * Called each time the state of the outermost run is settled, before an interruption is possible: with its snapshot
+   * if it waits, with `undefined` if it has ended. The outer run ends an inner one.
    */
   readonly onStands?: ((snapshot: Effect.Effect<Snapshot, never, SnapshotKey> | undefined) => void) | undefined
-  /** Whether it can be answered that the run waits: as a value of `start` and `resume`, and to a run around it that can wait. */
+  /** True if a wait can be answered: as a value of `start` and `resume`, and to an outer run that can wait. */
   readonly mayPause?: boolean | undefined
-  /** The run that this one goes on with. */
+  /** The run that this one resumes. */
   readonly resumed?: Checkpoint | undefined
-  /** Where the run stands in the agent that runs it, if that says so. Left out: runs are told apart as they begin. */
+  /** Path of the run in its agent, if the agent declares it. Default: runs are distinguished when they start. */
   readonly step?: Step | undefined
-  /** Set where nobody goes on with the run, which waited: it begins nothing, is undone, and ends as if it had been interrupted. */
+  /** Set if the paused run is abandoned: it starts no call, is compensated, and ends as if interrupted. */
   readonly over?: Over | undefined
-  /** Gives an effect what the agent brings along, behind the end of the run. */
+  /** Provides an effect with the agent's own services, behind the end of the run. */
   readonly provided?: ((effect: Cleanup["end"]) => Cleanup["end"]) | undefined
 }
 
-/** What hears of the leg in which a run ends that waited, and where that stands. */
+/** Listener of the segment in which a paused run ends, and its path. */
 export type EndMode = Partial<Pick<Mode, "ear" | "onRecord" | "step" | "streaming">>
 
-/** The place of a run in the agent that it is a step of: the same whenever that agent goes on. */
+/** The path of a run in the agent that it is a step of: the same at each resumption of that agent. */
 export interface Step {
   /** The name of the agent, with a number from the second run of a name on: `clerk`, `clerk#2`. */
   readonly id: string
@@ -51,16 +51,16 @@ export interface Step {
 
 export const plain: Mode = { streaming: false }
 
-/** What the boundary has to know about an agent. */
+/** Facts of an agent for the boundary. */
 export interface Limits<R> {
   readonly name: string
   readonly caps: Caps
   readonly thresholds: ReadonlyArray<number> | undefined
-  /** Whether the agent has a model: then it is a level, and has the caps of the program that it does not say itself. */
+  /** True if the agent has a model: then it is a level, and has the program's caps unless it declares its own. */
   readonly isLevel: boolean
   readonly onExceeded: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, R>) | undefined
-  /** Whether the agent is made of agents, which are its steps. */
+  /** True if the agent is made of agents, which are its steps. */
   readonly hasSteps?: boolean | undefined
-  /** When and how what the run has done is undone, if it is. */
+  /** Conditions and options of the run's compensation, if it has one. */
   readonly compensates?: Compensates | undefined
 }

@@ -6,7 +6,7 @@ import { idWithin, isStepOf } from "../foundation/idsWithin.ts"
 import type { Definition, Definitions, PartState } from "./definitions.ts"
 import type { Checkpoint, Snapshot } from "./snapshot.ts"
 
-/** What of a tool an approval of its calls relies on. */
+/** Parts of a tool that an approval of its calls relies on. */
 export interface DescribedTool {
   readonly name: string
   readonly effects: string | undefined
@@ -24,10 +24,10 @@ const describeTool = ({ definition, effects, info, name, trust }: DescribedTool)
   parameters: AiTool.getJsonSchema(definition)
 })
 
-/** Exactly what snapshots before version 4 have one hash of. */
+/** The exact hashed value of snapshots before version 4. */
 export const describeTools = (tools: ReadonlyArray<DescribedTool>): unknown => tools.map(describeTool)
 
-/** What an agent has that its snapshots are bound to. */
+/** Parts of an agent that its snapshots are bound to. */
 export interface Parts {
   /** The tools of a run. */
   readonly tools: ReadonlyArray<DescribedTool>
@@ -39,7 +39,7 @@ export interface Parts {
 
 type Role = PartState["role"]
 
-/** How the tools of an agent concern a snapshot, by name. Tools of agents within it concern their own snapshots. */
+/** Roles of an agent's tools in a snapshot, by name. Tools of inner agents have roles in their own snapshots. */
 export const rolesOf = ({ round }: Pick<Checkpoint, "round">): ReadonlyMap<string, Role> => {
   const roles = new Map<string, Role>()
   if (round === undefined) return roles
@@ -48,7 +48,7 @@ export const rolesOf = ({ round }: Pick<Checkpoint, "round">): ReadonlyMap<strin
   const note = (name: string | undefined, role: Role) => {
     if (name !== undefined) roles.set(name, role)
   }
-  // The last one counts: what waits, before what its agent waits for, before what has started.
+  // The last one counts: pending calls, before those of inner agents, before started ones.
   for (const { begun = [], callId } of [...within, ...nested]) {
     note(own.get(callId), "started")
     for (const { tool } of begun) note(tool, "started")
@@ -154,7 +154,7 @@ const compareAgents = (
   })
 }
 
-/** How the parts of an agent differ from those that a snapshot was made with. */
+/** Compares the parts of an agent with those of a snapshot. */
 export const compareParts = Effect.fnUntraced(
   function*(snapshot: Snapshot, now: Parts): Effect.fn.Return<ReadonlyArray<Found>> {
     const { skill, tools: definitions } = snapshot
@@ -176,6 +176,6 @@ export const compareParts = Effect.fnUntraced(
   }
 )
 
-/** Whether a part keeps a snapshot from being resumed. */
+/** True if a part prevents the resumption of a snapshot. */
 export const isLost = ({ role, state }: Pick<PartState, "role" | "state">): boolean =>
   role !== "irrelevant" && (state === "changed" || state === "missing")

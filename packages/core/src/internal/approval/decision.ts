@@ -11,7 +11,7 @@ export const about = {
   callId: Schema.String,
   /** Hash of the arguments that the decision was made about. */
   argumentsHash: Schema.String,
-  /** Who decided, for the audit. */
+  /** Name of the person who decided, for the audit. */
   by: Schema.optionalKey(Schema.String)
 }
 
@@ -22,10 +22,10 @@ const Respond = Schema.TaggedStruct("Respond", { ...about, result: Schema.Json }
 
 const Fail = Schema.TaggedStruct("Fail", { ...about, error: Schema.Json })
 
-/** What a person decided about a call that waits, or what a page gave for a call of a client tool. JSON, to come from anywhere. */
+/** A person's decision about a pending call, or a page's result of a client tool's call. JSON of any source. */
 export const Decision = Schema.Union([Approve, Edit, Reject, Respond, Fail])
 
-/** What a person decided about a call that waits. Named by hand, so that messages of the compiler name it. */
+/** A person's decision about a pending call. Named by hand, so that messages of the compiler name it. */
 export type Decision =
   | typeof Approve.Type
   | typeof Edit.Type
@@ -46,9 +46,9 @@ const read = (value: unknown): Result.Result<Decision, Schema.SchemaError> =>
   decode(Option.getOrUndefined(toJson(value)), { errors: "all", onExcessProperty: "error" })
 
 /**
- * Reads decisions that came from outside, such as the body of a request. `agent.resume` does the same with what it is given.
- * Fails with `DecisionRefused` (`malformed`) for the first element that is not a decision: another `_tag`, a field that is
- * missing, wrong or unknown; and for what is not a list.
+ * Decodes untrusted decisions, such as the body of a request. `agent.resume` does the same with its argument. Fails
+ * with `DecisionRefused` (`malformed`) for the first element that is not a decision: another `_tag`, or a missing,
+ * wrong or unknown field. Also fails for a value that is not a list.
  *
  * **Example** (A tag that there is not)
  *
@@ -98,7 +98,7 @@ export const edit = (
   options?: By
 ): Decision => ({ _tag: "Edit", ...subject(call, options), arguments: args })
 
-/** Does not run the call. The model is told the reason. */
+/** Does not run the call. The model receives the reason. */
 export const reject = (call: PendingCall, reason: string, options?: By): Decision => ({
   _tag: "Reject",
   ...subject(call, options),
@@ -115,7 +115,7 @@ export const fail = (call: PendingCall, error: Schema.Json, options?: By): Decis
   error
 })
 
-/** Does not run the call: this is its result, as JSON of the tool's `success` schema. */
+/** Does not run the call. Its result is `result`, as JSON of the tool's `success` schema. */
 export const respond = (call: PendingCall, result: Schema.Json, options?: By): Decision => ({
   _tag: "Respond",
   ...subject(call, options),

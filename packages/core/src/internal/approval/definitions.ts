@@ -1,10 +1,11 @@
 /**
- * Tool definitions in a snapshot: what an approval relies on. A snapshot is bound to the tools that it is about: those that wait, that
- * have started, and whose agents wait. Other tools may change; their prints serve explanations only.
+ * Tool definitions in a snapshot: the facts that an approval relies on. A snapshot is bound to the tools that it is
+ * about: those with pending calls, started calls, or waiting agents. Other tools may change; their hashes serve
+ * explanations only.
  */
 import * as Schema from "effect/Schema"
 
-/** What of a tool a snapshot is bound to. Descriptions and schemas are SHA-256 hashes. */
+/** Facts of a tool that a snapshot is bound to. Descriptions and schemas are SHA-256 hashes. */
 export const Definition = Schema.Struct({
   name: Schema.String,
   effects: Schema.optionalKey(Schema.String),
@@ -13,7 +14,7 @@ export const Definition = Schema.Struct({
   parameters: Schema.String
 })
 
-/** What of a tool a snapshot is bound to. */
+/** Facts of a tool that a snapshot is bound to. */
 export type Definition = typeof Definition.Type
 
 /** The tools of a run at its pause. */
@@ -29,7 +30,7 @@ export const Definitions = Schema.Struct({
 /** The tools of a run at its pause. */
 export type Definitions = typeof Definitions.Type
 
-/** What may differ of a tool. `agent`: it is not an agent that can wait, as it was. */
+/** Possible differences of a tool. `agent`: it is no longer an agent that can wait. */
 const Aspect = Schema.Literals(["description", "parameters", "effects", "trust", "agent"])
 
 /** A part of an agent as a snapshot finds it: a tool, a skill, or an agent that it is made of. */
@@ -47,17 +48,19 @@ export const PartState = Schema.Struct({
   role: Schema.Literals(["waiting", "nested", "started", "irrelevant"]),
   /** `unknown`: the snapshot is of an earlier version, which has one hash of all tools. */
   state: Schema.Literals(["equal", "changed", "missing", "added", "unknown"]),
-  /** What differs of a tool that the snapshot is about; empty for others. */
+  /** Differences of a tool that the snapshot is about; empty for others. */
   differs: Schema.Array(Aspect)
 })
 
 /** A part of an agent as a snapshot finds it. */
 export interface PartState extends Schema.Schema.Type<typeof PartState> {}
 
-/** Whether an agent can resume a snapshot, and what differs. */
+/** Whether an agent can resume a snapshot, and the differences. */
 export const Explanation = Schema.Struct({
   agent: Schema.String,
-  /** Whether each of its calls can be decided about and goes on. Whether the snapshot was resumed before is not looked up. */
+  /**
+   * True if each of its calls can be decided about and resumed. An earlier resumption of the snapshot is not checked.
+   */
   canResume: Schema.Boolean,
   /** Why it cannot be resumed: a reason of `SnapshotRefused`, and its message. */
   refused: Schema.optionalKey(Schema.Struct({ reason: Schema.String, message: Schema.String })),
@@ -65,5 +68,5 @@ export const Explanation = Schema.Struct({
   parts: Schema.Array(PartState)
 })
 
-/** Whether an agent can resume a snapshot, and what differs. */
+/** Whether an agent can resume a snapshot, and the differences. */
 export interface Explanation extends Schema.Schema.Type<typeof Explanation> {}

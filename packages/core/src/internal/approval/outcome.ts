@@ -17,10 +17,10 @@ export class Paused extends Data.TaggedClass("Paused")<{
   readonly pending: ReadonlyArray<PendingCall>
 }> {}
 
-/** How a run that can pause ended. */
+/** End of a run that can pause. */
 export type Outcome<Out> = Completed<Out> | Paused
 
-/** What `agent.run` fails with when the run waits; `agent.start` answers `Paused` in its place. */
+/** Error of `agent.run` when the run waits; `agent.start` answers `Paused` instead. */
 export class ApprovalRequired extends Schema.TaggedError<ApprovalRequired>()("ApprovalRequired", {
   agent: Schema.String,
   snapshot: Snapshot
@@ -41,7 +41,7 @@ export class ApprovalRequired extends Schema.TaggedError<ApprovalRequired>()("Ap
   }
 }
 
-/** Why a snapshot is refused, and what to do about it. */
+/** Reasons of refused snapshots, with advice. */
 const refusals = {
   tampered:
     "it is not what was signed, or was signed with another key. Resume with the key that `Approval.layerKey` had " +
@@ -57,13 +57,13 @@ const refusals = {
     "Find out, and decide with `Approval.reject` or `Approval.respond`"
 }
 
-/** The text for a part of an agent that a snapshot is about, and that is not what it was. */
+/** Text for a changed part of an agent that a snapshot is about. */
 const differenceText = ({ differs, name, part, role, state }: PartState): string =>
   `${part} "${name}" (${role}) ${
     state === "missing" ? "is missing" : part === "agent" ? "has another place" : `differs in: ${differs.join(", ")}`
   }`
 
-/** Why a decision is refused, and what to do about it. */
+/** Reasons of refused decisions, with advice. */
 const misfits = {
   malformed: "it is not a decision. Make it with `Approval.approve`, `edit`, `reject`, `respond` or `fail`",
   unknown_call: "no such call waits. Decide about the `pending` calls of this snapshot",
@@ -76,21 +76,21 @@ const misfits = {
 }
 
 /**
- * A snapshot cannot be resumed; nothing was run.
+ * A snapshot cannot be resumed; no call was run.
  *
- * `tampered`: it is not a snapshot, not what was signed, or signed with another key. `version`: another version of the library wrote it.
- * `agent`: another agent's. `tools_changed`: a tool that waits, has started, or whose agent waits, is not what it was, or a skill or agent
- * of the run is missing; `differences` has them. For a snapshot before version 4: any tool. `used`: it was resumed before.
- * `claimed`: another process resumes it, or died while it did; in that case it can be resumed from `freeAt` on.
- * `abandoned`: it was resumed before by a process that was cut off, and a call that is to be approved is a write without an
- * idempotency key, which may have been done: find out, and decide with `reject` or `respond`.
+ * `tampered`: it is not a snapshot, not the signed one, or signed with another key. `version`: another version of the
+ * library wrote it. `agent`: another agent's. `tools_changed`: a tool with pending or started calls, or with a waiting
+ * agent, has changed, or a skill or agent of the run is missing; `differences` has them. For a snapshot before version
+ * 4: any tool. `used`: it was resumed before. `claimed`: another process resumes it, or died while it did; in that case
+ * it can be resumed from `freeAt` on. `abandoned`: an interrupted process has resumed it, and an approved call is a
+ * write without an idempotency key, which may have been done: find out, and decide with `reject` or `respond`.
  */
 export class SnapshotRefused extends Schema.TaggedError<SnapshotRefused>()("SnapshotRefused", {
   agent: Schema.String,
   reason: Schema.Literals(["tampered", "version", "agent", "tools_changed", "claimed", "used", "abandoned"]),
   /** End of the other process's claim unless it is renewed, in milliseconds since the epoch: for `claimed`. */
   freeAt: Schema.optionalKey(Schema.Finite),
-  /** What differs, as far as it is known: for `tools_changed`. */
+  /** Known differences: for `tools_changed`. */
   differences: Schema.optionalKey(Schema.Array(PartState))
 }) {
   override get message(): string {
@@ -106,15 +106,17 @@ export class SnapshotRefused extends Schema.TaggedError<SnapshotRefused>()("Snap
 }
 
 /**
- * A decision does not fit the snapshot; nothing was run, but for what stands before the answer (`invalid_result`) to a call that a tool makes.
+ * A decision does not fit the snapshot. No call was run, except those before the answer (`invalid_result`) to a call
+ * made by a tool.
  *
- * `malformed`: it is not a decision, or what holds it is not a list; `issues` says where and what was expected, never what was
- * sent. `unknown_call`: no such call waits. `other_arguments`: it was made for other arguments than those that wait. `twice`:
- * there are two decisions about the call. `invalid_result`: what it answers does not fit the tool's `success` schema.
- * `client_tool`: it approves or edits a call that the page executes. `no_client_tool`: it is the failure of another call.
+ * `malformed`: it is not a decision, or its container is not a list; `issues` has the path and the expectation, never
+ * the value. `unknown_call`: no such call is pending. `other_arguments`: it was made for other arguments than the
+ * pending ones. `twice`: there are two decisions about the call. `invalid_result`: its answer does not fit the tool's
+ * `success` schema. `client_tool`: it approves or edits a call that the page executes. `no_client_tool`: it is the
+ * failure of another call.
  */
 export class DecisionRefused extends Schema.TaggedError<DecisionRefused>()("DecisionRefused", {
-  /** The call that it is about, as far as it names one. */
+  /** The call of the decision, if it names one. */
   callId: Schema.optionalKey(Schema.String),
   reason: Schema.Literals([
     "malformed",

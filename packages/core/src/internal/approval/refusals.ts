@@ -1,4 +1,4 @@
-/** Which snapshot a refusal is of: others may fail with refusals of theirs, as errors of their own. */
+/** Snapshots of refusals: other components may fail with such refusals, as errors of their own. */
 import * as Predicate from "effect/Predicate"
 import type { DecisionRefused, SnapshotRefused } from "./outcome.ts"
 import type { Snapshot } from "./snapshot.ts"
@@ -7,11 +7,11 @@ const refused = new WeakMap<SnapshotRefused | DecisionRefused, unknown>()
 
 const idOf = (snapshot: unknown): unknown => Predicate.hasProperty(snapshot, "id") ? snapshot.id : undefined
 
-/** Notes what was refused: a snapshot, or one within it. */
+/** Records a refused snapshot, or one within it. */
 export const noteRefused = (error: SnapshotRefused | DecisionRefused, snapshot: unknown): void =>
   void refused.set(error, idOf(snapshot))
 
-/** Whether an error refuses a snapshot, or one of those within it. */
+/** True if an error refuses a snapshot, or one of those within it. */
 export const isRefusalOf = (error: SnapshotRefused, snapshot: Snapshot): boolean => {
   const of = refused.get(error)
   const isOf = (one: Snapshot): boolean =>

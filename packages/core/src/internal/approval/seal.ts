@@ -27,13 +27,13 @@ import {
 } from "./snapshot.ts"
 import { keysOf, SnapshotKey } from "./snapshotKey.ts"
 
-/** Makes a snapshot of what a run is. */
+/** Makes a snapshot of the state of a run. */
 export const seal = Effect.fnUntraced(
   function*(checkpoint: Checkpoint, parts: Parts): Effect.fn.Return<Snapshot, never, SnapshotKey> {
     const [current] = keysOf(yield* SnapshotKey)
     const id = `snapshot_${yield* randomId}`
     const unsigned = { ...checkpoint, id, tools: yield* definitionsOf(checkpoint, parts) }
-    // What is signed is what JSON keeps of it.
+    // The signature covers the value after a round trip through JSON.
     const kept = JSON.parse(JSON.stringify(unsigned)) as typeof unsigned
     return { ...kept, mac: yield* sign(current, kept) }
   }
@@ -50,7 +50,7 @@ const isOtherVersion = (u: unknown): boolean =>
   typeof u === "object" && u !== null && "version" in u && typeof u.version === "number" &&
   !versions.some((version) => version === u.version)
 
-/** Reads a snapshot: what was signed, by this library, for this agent, whatever its tools are. */
+/** Opens a snapshot: one signed by this library, for this agent, regardless of its tools. */
 export const open = Effect.fnUntraced(function*(
   agent: string,
   value: unknown
@@ -67,14 +67,16 @@ export const open = Effect.fnUntraced(function*(
   return snapshot
 })
 
-/** What is known of resumptions must be known before anything runs: a store that does not answer ends the run. */
+/** Earlier resumptions must be known before any call runs: a store that does not answer ends the run. */
 const inTime = <A>(context: Context.Context<never>, asked: Effect.Effect<A>): Effect.Effect<A> => {
   const limit = Context.get(context, CurrentStoreTimeout)
   const late = new Error(`The store of resumptions did not answer within ${Duration.format(limit)}`)
   return answerWithin(asked, limit, () => Effect.die(late))
 }
 
-/** What becomes of a snapshot is told its store when the run is over: that goes on whether the store answers or not. */
+/**
+ * Reports the end of a snapshot to its store when the run has ended: the run continues without waiting for an answer.
+ */
 const told = (context: Context.Context<never>, end: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.catchCause(
     inTime(context, end),
@@ -82,37 +84,37 @@ const told = (context: Context.Context<never>, end: Effect.Effect<void>): Effect
       Effect.logWarning("The end of a resumed run could not be recorded: its snapshot may be resumed again", cause)
   )
 
-/** How to free what the resumption around has claimed: itself, and the nested ones that have ended. */
+/** Effects that release the claims of this resumption: its own, and those of ended nested ones. */
 const Claimed: Context.Reference<Array<Effect.Effect<void>> | undefined> = Context.Reference<
   Array<Effect.Effect<void>> | undefined
 >("@recourse/core/Approval/Claimed", { defaultValue: () => undefined })
 
-/** The last snapshots that this process has gone on with, or goes on with: it ends them where it does. */
+/** The last snapshots that this process has resumed: it ends them itself. */
 const claimedHere = new Recent<string, true>(1_000)
 
-/** Whether this process has gone on with a snapshot. */
+/** True if this process has resumed a snapshot. */
 export const wasClaimedHere = ({ id }: Snapshot): boolean => claimedHere.has(id)
 
 const isRefused = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof SnapshotRefused)
 
-/** Whether a resumption ended with a defect alone: a store or an audit that failed, for example. */
+/** True if a resumption ended with only a defect: a store or an audit that failed, for example. */
 const hasDied = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isFailure(exit) && Cause.hasDies(exit.cause) && !Cause.hasFails(exit.cause)
 
 /**
- * Resumes a snapshot, once. If it is interrupted or dies before a tool has run, the snapshot is released, with those of nested
- * agents that were claimed meanwhile: nothing of it has happened. A resumption that was cut off is taken over, where what was
- * approved may run again.
+ * Resumes a snapshot, once. If it is interrupted or dies before a tool has run, the snapshot is released, with claimed
+ * ones of nested agents: no part of it has happened. A resumption that was interrupted is taken over, if the approved
+ * calls may run again.
  */
 export const whileClaimed = <A, E, R>(
   snapshot: Snapshot,
   run: {
-    /** Whether this resumption has run a tool. */
+    /** True if this resumption has run a tool. */
     readonly hasRun: () => boolean
-    /** Whether all that was approved may run, though an earlier resumption may have run it. */
+    /** True if all approved calls may run, though an earlier resumption may have run them. */
     readonly isRepeatable: () => boolean
-    /** Whether something was undone, or written that would be written again: then nobody goes on with the snapshot. */
+    /** True if a write was compensated, or would be repeated: then the snapshot is not resumed. */
     readonly isOver: () => boolean
   },
   resumption: Effect.Effect<A, E, R>

@@ -12,7 +12,9 @@ export const PendingCall = Pending
 /** A call that waits. */
 export interface PendingCall extends Schema.Schema.Type<typeof PendingCall> {}
 
-/** The time at which an approval that is requested now expires. Never is a number, too, as JSON has no infinity. */
+/**
+ * The time at which an approval that is requested now expires. "Never" is a number too, because JSON has no infinity.
+ */
 export const approvalExpiry = (now: number, timeToLive: number): number => Math.min(now + timeToLive, 8.64e15)
 
 /** The version of snapshots that this library writes. It reads earlier ones, too. */
@@ -26,7 +28,7 @@ const Count = Schema.Record(Schema.String, Schema.Number)
 /** A call as the model made it. */
 const ModelCall = Schema.Struct({ id: Schema.String, name: Schema.String, params: Schema.Json })
 
-/** What was decided about a call within another one. */
+/** A decision about a call within another one. */
 const DecidedWithin = Schema.Struct({
   identity: Schema.String,
   arguments: Schema.Record(Schema.String, Schema.Json),
@@ -36,22 +38,22 @@ const DecidedWithin = Schema.Struct({
   failed: Schema.optionalKey(Schema.Struct({ error: Schema.Json, isLate: Schema.Boolean }))
 })
 
-/** A write that has begun within a call that waits. */
+/** A started write within a pending call. */
 export const CallBeforePause = Schema.Struct({
-  /** Tells it from every other call within. */
+  /** Identifies it among all inner calls. */
   identity: Schema.String,
   tool: Schema.String,
-  /** What it came to, which is not done again. Left out: nothing was done, as its tool says; it is made anew. */
+  /** Its outcome, which is not repeated. Absent: the tool declares that it was not done; it is made again. */
   outcome: Schema.optionalKey(Schema.Json)
 })
 
-/** A write that has begun within a call that waits. */
+/** A started write within a pending call. */
 export type CallBeforePause = typeof CallBeforePause.Type
 
-/** A call of a tool that is an agent, which waits. What it waits for stands among the pending calls. */
+/** A waiting call of a tool that is an agent. Its pending calls are among those of the run. */
 export const NestedRun = Schema.Struct({
   callId: Schema.String,
-  /** Exactly what the tool was called with. */
+  /** The exact arguments of the tool. */
   arguments: Schema.Record(Schema.String, Schema.Json),
   /** The fixer whose arguments they are, if they are not the model's own. */
   fixedBy: Schema.optionalKey(Schema.String),
@@ -59,57 +61,60 @@ export const NestedRun = Schema.Struct({
   snapshot: Schema.Json,
   /** The agent has done something, or may have, before it came to wait. */
   doneInPart: Schema.optionalKey(Schema.Literal(true)),
-  /** What was decided about calls that the recovery around the agent makes. */
+  /** Decisions about calls that the recovery around the agent makes. */
   approvals: Schema.optionalKey(Schema.Array(DecidedWithin)),
-  /** The writes of that recovery that have begun. */
+  /** Started writes of that recovery. */
   begun: Schema.optionalKey(Schema.Array(CallBeforePause))
 })
 
 /** A call of a tool that is an agent, which waits. */
 export type NestedRun = typeof NestedRun.Type
 
-/** A call within which a tool's call of another tool waits, or that waits itself behind what was done within it. What waits stands among the pending calls. */
+/**
+ * A call within which a tool's call of another tool waits, or that waits itself behind inner writes. The waiting calls
+ * are among the pending calls.
+ */
 export const WaitingWithin = Schema.Struct({
   callId: Schema.String,
-  /** What the tool was called with, as it came. */
+  /** The original arguments of the tool. */
   arguments: Schema.Json,
-  /** Whether the call was let on with them. */
+  /** True if the call was admitted with them. */
   admitted: Schema.Boolean,
   /** The fixer whose arguments they are, if they are not the model's own. */
   fixedBy: Schema.optionalKey(Schema.String),
-  /** Tells the call that waits from every other one within it. */
+  /** Identifies the waiting call among all inner calls. */
   identity: Schema.String,
-  /** What was decided before about calls within it. */
+  /** Earlier decisions about inner calls. */
   approvals: Schema.Array(DecidedWithin),
-  /** The writes that have begun within it. */
+  /** Started inner writes. */
   begun: Schema.optionalKey(Schema.Array(CallBeforePause))
 })
 
 /** A call within which a tool's call of another tool waits. */
 export type WaitingWithin = typeof WaitingWithin.Type
 
-/** What an agent that is made of agents has done so far. What waits stands among the nested runs of the round. */
+/** State of an agent made of agents. Its waiting steps are among the nested runs of the round. */
 export const Steps = Schema.Struct({
-  /** What it was given. */
+  /** Its input. */
   input: Schema.Json,
-  /** What its steps came to, by their ids. Without an answer: the step has failed. */
+  /** Outcomes of its steps, by their ids. Without an answer: the step has failed. */
   done: Schema.Record(Schema.String, Schema.Struct({ answer: Schema.optionalKey(Schema.Json) })),
-  /** The steps that were given what the whole was given: where that is a conversation, it is theirs, whatever a guard has made of it. */
+  /** Steps that received the input of the whole: a conversation is theirs, also after a guard has changed it. */
   asGiven: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** How many runs have begun that are no steps, by name. */
+  /** Number of started runs that are no steps, by name. */
   nested: Count
 })
 
-/** What an agent that is made of agents has done so far. */
+/** State of an agent made of agents. */
 export type Steps = typeof Steps.Type
 
-/** What a model reads in place of the first messages of a conversation. */
+/** Replacement of the first messages of a conversation in the model's prompt. */
 export interface Compacted {
   readonly count: number
   readonly prompt: Prompt.Prompt
 }
 
-/** What a run is, without the name of who may resume it. */
+/** State of a run, without the agent that may resume it. */
 export const Checkpoint = Schema.Struct({
   /**
    * 4 has the definitions of the tools that it is about. Earlier ones have one hash of all tools: 1, or 2 if something was done within a
@@ -118,20 +123,20 @@ export const Checkpoint = Schema.Struct({
   version: Schema.Literals(versions),
   runId: Schema.String,
   agent: Schema.String,
-  /** What tells the calls of a nested run from other calls with their ids. */
+  /** Separates the calls of a nested run from other calls with their ids. */
   scope: Schema.optionalKey(Schema.String),
   skill: Schema.optionalKey(Schema.String),
-  /** The conversation, as `Schema.toCodecJson(Prompt.Prompt)` encodes it. */
+  /** The conversation, encoded by `Schema.toCodecJson(Prompt.Prompt)`. */
   transcript: Schema.Json,
-  /** What the model reads in place of the first messages, if the conversation was compacted. */
+  /** Replacement of the first messages in the model's prompt, if the conversation was compacted. */
   replaced: Schema.optionalKey(Schema.Struct({ count: Schema.Int, prompt: Schema.Json })),
-  /** What the guard of the input has put in the place of the conversation. */
+  /** Replacement of the conversation by the input guard. */
   replacedInput: Schema.optionalKey(Schema.Json),
-  /** The model was asked for another answer, as one did not fit. */
+  /** The model was asked for another answer, because one did not fit. */
   corrected: Schema.optionalKey(Schema.Literal(true)),
   turn: Schema.Int,
   usage: Count,
-  /** What the agent's own budget has used, and what was added to its caps. */
+  /** Usage of the agent's own budget, and additions to its caps. */
   budget: Schema.Struct({
     used: Count,
     retries: Count,
@@ -139,13 +144,13 @@ export const Checkpoint = Schema.Struct({
     lastTool: Schema.optionalKey(Schema.String)
   }),
   executed: Schema.Array(Schema.Json),
-  /** What was done that tools can undo, as `DoneWrite`. */
+  /** Completed writes that tools can compensate, as `DoneWrite`. */
   done: Schema.optionalKey(Schema.Array(Schema.Json)),
   /** Calls that the idempotency ledger answered with another call's write, by the ids of the entries. */
   ledgerAnswers: Schema.optionalKey(Schema.Record(Schema.String, Schema.Array(Schema.String))),
-  /** How often which call failed in which way. */
+  /** Number of failures by call and kind. */
   failures: Schema.Record(Schema.String, Count),
-  /** What calls have answered, and how often in a row: by tool, as prints of arguments and results. */
+  /** Results of calls, and their repetitions in a row: by tool, as hashes of arguments and results. */
   answers: Schema.optionalKey(
     Schema.Record(
       Schema.String,
@@ -160,7 +165,7 @@ export const Checkpoint = Schema.Struct({
   hidden: Count,
   /** Client tools that only the request of the run has declared. */
   requestTools: Schema.optionalKey(Schema.Json),
-  /** Where the agent is made of agents: what these have done. */
+  /** States of the agents that the agent is made of. */
   steps: Schema.optionalKey(Steps),
   /** The answer whose calls are not all done: its calls, the results there are, the calls that wait. */
   round: Schema.optionalKey(Schema.Struct({
@@ -172,7 +177,7 @@ export const Checkpoint = Schema.Struct({
   }))
 })
 
-/** What a run is, without the name of who may resume it. */
+/** State of a run, without the agent that may resume it. */
 export type Checkpoint = typeof Checkpoint.Type
 
 /**
@@ -186,7 +191,7 @@ export const Snapshot = Schema.Struct({
   id: Schema.String,
   /** The tools of the run at its pause. Before version 4: SHA-256 over names, descriptions, schemas, effects and trust of all. */
   tools: Schema.Union([Schema.String, Definitions]),
-  /** HMAC-SHA-256 over everything else, as JSON with sorted keys, in hex. */
+  /** HMAC-SHA-256 over all other fields, as JSON with sorted keys, in hex. */
   mac: Schema.String
 })
 
@@ -194,7 +199,7 @@ export const Snapshot = Schema.Struct({
 export type Snapshot = typeof Snapshot.Type
 
 /**
- * What becomes of a snapshot whose resumption is over.
+ * End of a resumed snapshot.
  *
  * - `used`: the run has ended, or waits again.
  * - `abandoned`: it was interrupted. A process that resumes the snapshot again does not know which calls it has run.
@@ -205,11 +210,14 @@ export type ResumptionFate = "used" | "abandoned" | "free"
 /** The hold of a resumed run on its snapshot. */
 export interface Resumption {
   /**
-   * Whether an earlier resumption of the snapshot was cut off: its process ended, or stood still for longer than its lease.
-   * Nobody knows which calls it has run.
+   * True if an earlier resumption of the snapshot was interrupted: its process ended, or hung for longer than its
+   * lease. The calls that it has run are unknown.
    */
   readonly isTakenOver: boolean
-  /** Is told what becomes of the snapshot. Where that fails or takes longer than `StoreTimeout`, it is logged, and the run ends as it did. */
+  /**
+   * Receives the end of the snapshot. If that fails or takes longer than `StoreTimeout`, it is logged, and the run's
+   * end does not change.
+   */
   readonly end: (fate: ResumptionFate) => Effect.Effect<void>
 }
 
@@ -219,7 +227,7 @@ export interface ClaimedSnapshot {
   readonly freeAt: number
 }
 
-/** Where it is kept which snapshots were resumed. */
+/** Store of resumed snapshots. */
 export interface ResumptionStore {
   /**
    * Claims a snapshot: `false` if it was resumed. A store with leases returns the {@link Resumption}, or the time at which the claim of

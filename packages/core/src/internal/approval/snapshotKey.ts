@@ -24,7 +24,8 @@ export const keysOf = (
   "current" in service ? [service.current, ...service.earlier] : [service]
 
 /**
- * The key as a layer. Each key has at least 32 bytes, as RFC 2104 asks for with SHA-256; throws `ConfigurationError` for less.
+ * The key as a layer. Each key has at least 32 bytes, as RFC 2104 requires with SHA-256; throws `ConfigurationError`
+ * for less.
  *
  * To rotate keys, give the new key and list the old one under `earlier`: snapshots of the old key can be resumed, and
  * whatever waits on is signed with the new one. Drop the old key once no snapshot of it is to be resumed. A key that became

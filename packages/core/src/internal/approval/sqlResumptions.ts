@@ -11,13 +11,13 @@ import { Recent } from "../foundation/recentMap.ts"
 import type { ClaimedSnapshot, ResumptionFate } from "./snapshot.ts"
 import { durable, hasReturning, nowMillis } from "../foundation/sqlTable.ts"
 
-/** Claims that may hold a snapshot without anybody knowing: their statements failed, or gave no answer in time. */
+/** Claims that may be stored without a known owner: their statements failed, or did not answer in time. */
 interface Lost {
   readonly claims: ReadonlyArray<string>
   readonly isTakenOver: boolean
 }
 
-/** What is asked of the table. A claim is `duration` long. */
+/** Statements on the table. `duration` is the lease of a claim. */
 const statementsOf = (sql: SqlClient.SqlClient, name: string, duration: Duration.Duration) => {
   const table = sql(name)
   const now = nowMillis(sql)
@@ -72,7 +72,7 @@ const statementsOf = (sql: SqlClient.SqlClient, name: string, duration: Duration
       ([row], millis) => row && { freeAt: millis + Math.max(0, Number(row.remains)) }
     )
 
-  /** Takes what one of these claims holds. */
+  /** Takes the snapshot over from one of these claims. */
   const adopt = (snapshotId: string, claim: string, from: ReadonlyArray<string>) =>
     Effect.andThen(
       sql`UPDATE ${table} SET claim = ${claim}, leased_until = ${now} + ${lease}
@@ -85,7 +85,10 @@ const statementsOf = (sql: SqlClient.SqlClient, name: string, duration: Duration
 /** Claims snapshots in a table that is there. */
 export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration: Duration.Duration) => {
   const { adopt, claimedUntil, insert, record, renew, take } = statementsOf(sql, name, duration)
-  /** The claims of this process that were lost. Nothing has run under them, so that whoever claims next in this process takes what they hold. */
+  /**
+   * Lost claims of this process. No call has run under them, so the next claim of this process takes their snapshots
+   * over.
+   */
   const lost = new Recent<string, Lost>(1_000)
 
   return Effect.fnUntraced(
@@ -106,7 +109,7 @@ export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration:
         if (Exit.isSuccess(exit)) return Effect.sync(() => void lost.delete(snapshotId))
         const { claims, isTakenOver } = lost.get(snapshotId) ?? { claims: [], isTakenOver: false }
         lost.set(snapshotId, { claims: [...claims, claim], isTakenOver: isTakenOver || isTaken })
-        // Nothing has run under it: others need not wait for its lease.
+        // No call has run under it: others need not wait for its lease.
         const given = Effect.ignore(record(snapshotId, claim, isTaken ? "abandoned" : "free"))
         return Effect.forkDetach(Effect.interruptible(given))
       })

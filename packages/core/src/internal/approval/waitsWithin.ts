@@ -1,17 +1,17 @@
-/** What waits within a call, as data: and whether something was done there before. */
+/** Waiting parts of a call, as data, and whether it has completed inner writes. */
 import type { NestedRun, PendingCall, WaitingWithin } from "./snapshot.ts"
 
-/** What waits within a call: an agent that is its tool, or a call that its tool makes. */
+/** Waiting parts of a call: an agent that is its tool, or a call made by its tool. */
 export interface WaitsWithin {
   readonly nested?: NestedRun | undefined
   readonly within?: WaitingWithin | undefined
 }
 
-/** Whether something was done within a call that waits: by the tool, or by the agent that is the tool. */
+/** True if a waiting call has completed inner writes: of the tool, or of the agent that is the tool. */
 export const isDoneInPart = ({ nested, within }: WaitsWithin): boolean =>
   nested?.doneInPart === true || within?.begun?.some(({ outcome }) => outcome !== undefined) === true
 
-/** A call that waits, by itself or by what waits within it. */
+/** A call that waits, by itself or by an inner call. */
 export interface WaitingCall extends WaitsWithin {
   /** The pending calls at or within it. */
   readonly pending?: ReadonlyArray<PendingCall> | undefined
@@ -19,13 +19,13 @@ export interface WaitingCall extends WaitsWithin {
 
 const isAtPage = ({ code }: PendingCall): boolean => code === "client_tool"
 
-/** Whether a page may have executed a pending call that changes something. A page does not tell when it starts. */
+/** True if a page may have executed a pending call with an effect. A page does not report its start. */
 export const mayHaveStarted = (call: PendingCall): boolean =>
   isAtPage(call) && call.effects !== "read" && call.effects !== "idempotent"
 
 /**
- * The outcome of a pending call that gets no decision. `unknown`: something was done within it, or the page may have executed it. `unanswered`:
- * the page has it, and it changes nothing that counts. `not_made`: it waits for an approval.
+ * Returns the outcome of a pending call without a decision. `unknown`: it has inner writes, or the page may have
+ * executed it. `unanswered`: the page has it, and it has no lasting effect. `not_made`: it waits for an approval.
  */
 export const outcomeUndecided = (waiting: WaitingCall): "unknown" | "unanswered" | "not_made" => {
   const { pending = [] } = waiting

@@ -17,12 +17,12 @@ import { DecisionRefused } from "../approval/outcome.ts"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
 import { isStopped, repeatStop, stopNow, stopped } from "./stop.ts"
 
-/** Whether an execution can be repeated when the run goes on: neither a write nor under a key. */
+/** True if an execution can be repeated at a resumption: neither a write nor under a key. */
 const isRepeatable = ({ claiming: { claim }, attempts: { tool } }: CallRecord, level: Call["level"]): boolean =>
   claim === undefined && !tool!.passesKey &&
   (tool!.effects === "read" || tool!.effects === "idempotent" || (tool!.effects === undefined && level === "tool"))
 
-/** Whether a call that a tool makes can wait: the run goes on by making the calls again that it is made in. */
+/** True if a call made by a tool can wait: at the resumption its outer calls are made again. */
 const canWait = (record: CallRecord): boolean => {
   for (let made = record; made.parent !== undefined; made = made.parent) {
     const { parent } = made
@@ -31,14 +31,16 @@ const canWait = (record: CallRecord): boolean => {
   return rootOf(record).waitsFor !== undefined
 }
 
-/** What waits would have to be made again, with something in it that nobody knows enough of. */
+/** The waiting call would be made again, with an inner call of unknown outcome. */
 export const cannotWait: Stop = {
   _tag: "Denied",
   policy: "approval",
   reason: "It needs an approval, and what it is made in cannot be made again"
 }
 
-/** Makes a call wait, with what has begun beside it, or within it. The last look and the stop are one step. */
+/**
+ * Makes a call wait, with the started calls in parallel to it or within it. The last check and the stop are one step.
+ */
 const waitWithin = (
   call: Call,
   stop: Omit<Stop & { readonly _tag: "Waiting" }, "begun">,
@@ -72,11 +74,11 @@ const taintOf = ({ marks: { argumentsTaintedBy }, gate }: CallRecord): ReadonlyA
 
 const policiesOf = ({ record }: Call): ReadonlyArray<Policy> => record.gate?.policies(taintOf(record)) ?? []
 
-/** Whether a call may run without anybody being asked. */
+/** True if a call may run without a question to a person. */
 export const isOpen = (info: ToolInfo, call: Call): boolean =>
   !isStopped(call.record) && info.needsApproval === undefined && policiesOf(call).length === 0
 
-/** What a person answers in a tool's place. */
+/** A person's answer instead of a tool's. */
 const responded = (
   call: Call,
   result: unknown,
@@ -94,7 +96,7 @@ const responded = (
   )
 }
 
-/** What a policy said, and whether it looked at the calls of the run for it. */
+/** Verdict of a policy, and whether it read the calls of the run. */
 interface Said {
   readonly policy: Policy
   readonly verdict: Verdict
@@ -112,7 +114,7 @@ const decided = (policy: Policy, info: ToolInfo, call: Call, params: unknown): E
     callId: call.id,
     effects: info.effects,
     arguments: params,
-    // What a page says may lead to calls of its own tools.
+    // A page's text may lead to calls of its own tools.
     taintedBy: page === undefined ? taintOf(call.record) : taintOf(call.record).filter((source) => !page.has(source)),
     get calls() {
       hasLooked = true
@@ -123,8 +125,9 @@ const decided = (policy: Policy, info: ToolInfo, call: Call, params: unknown): E
 }
 
 /**
- * The verdicts of all policies and of the tool. Each is given once, but for policies that look at the calls of the run: where another call
- * was let on since they looked, they decide again. That ends, as each time a call of the run has been let on.
+ * Returns the verdicts of all policies and of the tool. Each is evaluated once, except for policies that read the calls
+ * of the run: if another call was admitted since, they decide again. That ends, because each time a call of the run has
+ * been admitted.
  */
 const consult = Effect.fnUntraced(function*(
   policies: ReadonlyArray<Policy>,

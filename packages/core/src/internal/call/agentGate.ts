@@ -1,20 +1,20 @@
-/** Gate of an agent: what the agent says of its calls before they run. */
+/** Gate of an agent: the agent's rules for its calls before they run. */
 import type * as Prompt from "effect/ai/Prompt"
 import type { Any as Policy, EarlierCall } from "../../Policy.ts"
 
-/** What the policies of an agent see of the calls of its run. */
+/** View of the policies of an agent on the calls of its run. */
 export interface CallLogOf<Call> {
   /** Grows with each call that is let on. */
   readonly version: number
   /** The calls of the run besides this one. */
   readonly before: (record: Call) => ReadonlyArray<EarlierCall>
-  /** Notes a call that is let on, until its execution stands in the record of the run. */
+  /** Adds an admitted call, until its execution is in the record of the run. */
   readonly admit: (record: Call, args: unknown) => void
-  /** Forgets what was let on within a call that has ended. */
+  /** Removes the admitted calls within a call that has ended. */
   readonly end: (root: Call) => void
 }
 
-/** What an agent says about its calls before they run. */
+/** An agent's rules for its calls before they run. */
 export interface GateOf<Call> {
   /** Policies for a call whose arguments may hold the words of these untrusted tools. */
   readonly policies: (taintedBy: ReadonlyArray<string>) => ReadonlyArray<Policy>
@@ -22,7 +22,7 @@ export interface GateOf<Call> {
   readonly path: ReadonlyArray<string>
   /** Untrusted tools that the run has read. */
   readonly taintedBy: () => ReadonlyArray<string>
-  /** Whether a call that waits can be kept: the run may wait, and there is a key for its snapshot. */
+  /** True if a waiting call can be stored: the run may wait, and there is a key for its snapshot. */
   readonly canKeep: boolean
   /** The conversation so far, the answer with the call included. */
   readonly messages: () => ReadonlyArray<Prompt.Message>

@@ -34,14 +34,14 @@ export interface Attempt {
   readonly run: Run | undefined
   /** 1 is the first. */
   readonly number: number
-  /** The same, since the run went on: as its journal has it. */
+  /** The same, since the resumption: its number in the journal. */
   readonly nth: number
   readonly context: Context.Context<never>
   /** The last of its events that was emitted. */
   announced: "nothing" | "start" | "end"
 }
 
-/** Tells that an attempt begins. */
+/** Emits the start of an attempt. */
 export const announceAttempt = (attempt: Attempt): Effect.Effect<void> => {
   const { call, context, number, run } = attempt
   if (run?.audience === undefined && number === 1) return Effect.void
@@ -66,10 +66,10 @@ export const announceAttempt = (attempt: Attempt): Effect.Effect<void> => {
   })
 }
 
-/** Tells that an attempt has ended, if that it began has been told and its end has not. */
+/** Emits the end of an attempt, if its start was emitted and its end was not. */
 export const announceEnd = (attempt: Attempt, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> => {
   const { call, context, number, run } = attempt
-  // An attempt of an agent that waits goes on when the agent does.
+  // An attempt of a waiting agent resumes with the agent.
   if (attempt.announced !== "start" || waitsInAgent(call.record, number)) return Effect.void
   attempt.announced = "end"
   const subject = { ...subjectOf(call.record), attempt: number }
@@ -84,7 +84,7 @@ export const announceEnd = (attempt: Attempt, exit: Exit.Exit<unknown, unknown>)
       : { _tag: "ToolAttemptSucceeded", ...subject })
 }
 
-/** The run of a nested agent, as entries name it. */
+/** The run of a nested agent, named as in entries. */
 const nestedRunOf = (run: Run | undefined): string | undefined => run?.parent === undefined ? undefined : run.agentRunId
 
 type Entry = { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] }
@@ -106,12 +106,14 @@ export const openEntry = ({ call, number, run }: Pick<Attempt, "call" | "number"
   return entry
 }
 
-/** What stands of the executions of a call, in the record of its run. */
+/** Returns the entries of the executions of a call, in the record of its run. */
 const executedBy = (run: Run, records: Run, id: string): ReadonlyArray<Entry> =>
   // An agent within may have made a call with the same id.
   records.counts.executed.filter(({ agentRunId, callId }) => callId === id && agentRunId === nestedRunOf(run))
 
-/** What stands of an execution of a call that goes on, or waits: in the records of its run and of all that it is nested in. */
+/**
+ * Returns the entries of an execution that continues or waits: those in the records of its run and of all outer runs.
+ */
 export const entriesOf = (run: Run | undefined, id: string): ReadonlyArray<Entry> => {
   const entries: Array<Entry> = []
   for (let current = run; current !== undefined; current = current.parent) {
@@ -121,7 +123,7 @@ export const entriesOf = (run: Run | undefined, id: string): ReadonlyArray<Entry
   return entries
 }
 
-/** How many attempts of a call were told before the run paused. */
+/** Number of attempts of a call that were emitted before the pause. */
 export const announcedAttempts = (run: Run, id: string): number =>
   executedBy(run, run, id).reduce((most, { attempt }) => Math.max(most, attempt), 0)
 
@@ -129,11 +131,11 @@ export const announcedAttempts = (run: Run, id: string): number =>
 export const numberOf = ({ attempts: { count: attempts, countBefore: attemptsBefore } }: CallRecord): number =>
   attemptsBefore + attempts
 
-/** The number of an attempt that begins: where an agent goes on, the one that it has begun in. */
+/** Returns the number of a starting attempt: for a resumed agent, that of the attempt in which it started. */
 export const numberFor = (run: Run | undefined, { id, record }: Call): number =>
   record.admission.continuation === undefined ? numberOf(record) : entriesOf(run, id)[0]?.attempt ?? numberOf(record)
 
-/** How an execution ended. A task that has begun is a success of the call that began it. */
+/** Returns the outcome of an execution. A started task is a success of the call that started it. */
 export const attemptOutcome = (
   exit: Exit.Exit<unknown, unknown>,
   { outcome: { happened }, attempts: { tool } }: Call["record"]
@@ -147,10 +149,12 @@ export const attemptOutcome = (
     ? "unknown"
     : "failure"
 
-/** What an `OutcomeUnknown` says beyond what every error says. */
+/** Fields of an `OutcomeUnknown` beyond those of every error. */
 export type OfUnknown = Partial<Pick<OutcomeUnknown, "after" | "declared" | "underKey" | "repeatable">>
 
-/** The error of an attempt: unknown, where an attempt that began may have done something, whatever this one failed with. */
+/**
+ * Returns the error of an attempt: unknown if a started attempt may have had an effect, regardless of this one's error.
+ */
 const errorOf = (
   { call: { record }, context, number }: Attempt,
   cause: Omit<FailedAttempt, "attempt">,
@@ -168,7 +172,7 @@ const errorOf = (
   })
 }
 
-/** What is left to be recorded of an attempt that fails; nothing of one that is not known as a whole. */
+/** Records the remaining facts of a failed attempt; none of one that is not known as a whole. */
 const noteFailed = (record: CallRecord, at: number, attempt: number, cause: string, error: AttemptError): void => {
   // Writes that it made below are known by their own records only.
   if (record.children.within !== undefined) return

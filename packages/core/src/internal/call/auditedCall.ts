@@ -1,4 +1,4 @@
-/** What an audit is to know of a call besides its result. */
+/** Facts of a call for an audit, besides its result. */
 import type { Verdict } from "../run/callResult.ts"
 import { toolName } from "./callSubject.ts"
 import { rootOf } from "./children/outerCalls.ts"
@@ -11,10 +11,10 @@ const audited = (call: CallRecord) => ({
   args: call.attempts.requested?.arguments
 })
 
-/** What an audit says of a call that a tool makes; nothing of one that a model made. */
+/** Returns an audit's facts of a call made by a tool; `undefined` for a call made by a model. */
 export const auditedAs = (record: CallRecord) => record.parent === undefined ? undefined : audited(record)
 
-/** Notes what the audit is to know of a call besides its result, or of one that is made in it. */
+/** Records the audit's facts of a call, besides its result, or of an inner call. */
 export const noteAudited = (record: CallRecord, verdict: Verdict): void => {
   addAudited(rootOf(record), `${verdict.decision} ${record.callId}`, { ...audited(record), verdict })
 }

@@ -10,32 +10,35 @@ import type { ToolInfo } from "./tool/toolInfo.ts"
 import { ExecutionError } from "../../ToolError.ts"
 import { isTransient } from "../projection/declaration.ts"
 
-/** What is known about a tool call. */
+/** A tool call. */
 export interface Call {
   /** Id of the call, as the model gave it. */
   readonly id: string
   /** The arguments as they came: the text of a JSON object, or the object. Not checked yet. */
   readonly arguments: unknown
-  /** Number of the attempt that is running; 1 is the first, and what recovery around the attempts sees. */
+  /** Number of the running attempt, from 1; recovery around the attempts sees 1. */
   readonly attempt: number
   /** Whose recovery is running: the tool's own, or the agent's. Tools with undeclared `effects` are repeated by their own only. */
   readonly level: "tool" | "agent"
   /**
-   * The key of an idempotent call, the same for every attempt of it: to be passed on to the service that is called, as the
-   * `Idempotency-Key` header for example. Present while the executor runs.
+   * The key of an idempotent call, the same for every attempt of it. Pass it on to the called service, for example as
+   * the `Idempotency-Key` header. Present while the executor runs.
    */
   readonly idempotencyKey?: string | undefined
-  /** @internal Tells calls with the same id apart where there is no run. */
+  /** @internal Separates calls with the same id outside of runs. */
   readonly scope?: string | undefined
-  /** @internal Tells a call that a tool makes from every other call, where its id does not. */
+  /** @internal Identifies a call made by a tool among all others, if its id does not. */
   readonly identity?: string | undefined
   /** @internal Set by `Recovery.idempotent`. */
   readonly idempotency?: Idempotency | undefined
-  /** @internal Set where no attempt may run: each ends as the last one did. */
+  /** @internal Set if no attempt may run: each ends like the last one. */
   readonly closed?: boolean | undefined
-  /** @internal Set where the circuit is open: the ledger may answer, and nothing is executed. */
+  /** @internal Set if the circuit is open: the ledger may answer, and no call is executed. */
   readonly lookupOnly?: boolean | undefined
-  /** @internal Calls that its first attempt makes, and the recovery around its attempts. Those of a call beside it are others. */
+  /**
+   * @internal Calls made by its first attempt, and by the recovery around its attempts. Those of a parallel call are
+   * separate.
+   */
   readonly made?: MadeCalls | undefined
   /** @internal */
   readonly record: CallRecord
@@ -92,11 +95,11 @@ export const forAgent = (options: {
   record: newRecord(options.id, options)
 })
 
-/** Whether a call is a write that has started, may have happened, and was not compensated. */
+/** True if a call is a write that has started, may have happened, and was not compensated. */
 export const hasWritten = ({ outcome: { happened, isCompensated }, attempts: { tool } }: CallRecord): boolean =>
   happened !== "no" && !isCompensated && (tool === undefined || tool.effects === "write" || tool.passesKey)
 
-/** Whether an agent that ran within a call has written: another attempt would start that agent from its first request. */
+/** True if an inner agent has written: another attempt would start that agent from its first request. */
 const hasWrittenInAgent = (record: CallRecord): boolean => {
   const { children: { within } } = record
   if (within === undefined) return false
@@ -104,15 +107,15 @@ const hasWrittenInAgent = (record: CallRecord): boolean => {
   return [...within].some((call) => rootOf(call) !== root && hasWritten(call))
 }
 
-/** Whether all that has run is known to have done nothing, and the tool declares that the last failure passes. */
+/** True if all executions are known to have had no effect, and the tool declares the last failure as transient. */
 const hasPassingFailure = ({ outcome: { happened, lastError } }: CallRecord): boolean =>
   happened === "no" && lastError instanceof ExecutionError && lastError.declared?.outcome === "not_done" &&
   isTransient(lastError.declared)
 
 /**
- * Whether the executor may run again after it has run. No, if an agent within the call has written. Yes, if the tool passes an
- * idempotency key on, or declares of its failure that nothing was done and that it passes. Otherwise as the tool's `effects` say,
- * and whose recovery repeats it.
+ * Returns whether the executor may run again after it has run. False if an agent within the call has written. True if
+ * the tool passes an idempotency key on, or declares that the failure had no effect and is transient. Otherwise it
+ * depends on the tool's `effects`, and on the level of the recovery that repeats it.
  */
 export const mayRunAgain = (call: Call): boolean => {
   if (!call.record.outcome.executed) return true

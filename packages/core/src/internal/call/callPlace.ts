@@ -1,14 +1,16 @@
-/** Place of a call: tells it from all other calls of its run, and of the agents within. */
+/** Path of a call: identifies it among all calls of its run, and of inner agents. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { CurrentRun } from "../run/run.ts"
 import { ToolCall } from "./call.ts"
 
 /**
- * Returns the path of the call that a tool runs for: the id of the run, of each call and agent around it, and its own id. It is the same in
- * each attempt, in each execution of a durable run, and in the `compensate` of the write. The id alone is not: models number their calls anew in each conversation, so agents within a run have calls of one id.
+ * Returns the path of the call that a tool runs for: the id of the run, of each outer call and agent, and its own id.
+ * It is the same in each attempt, in each execution of a durable run, and in the `compensate` of the write. The id
+ * alone is not unique: models number their calls from the start in each conversation, so agents within a run have calls
+ * of one id.
  *
- * **Example** (Where a call stands)
+ * **Example** (The path of a call)
  *
  * ```ts
  * import { Effect, Schema } from "effect"

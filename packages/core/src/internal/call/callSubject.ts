@@ -2,20 +2,20 @@
 import type { FailedAttempt } from "../../ToolError.ts"
 import type { CallRecord } from "./record/record.ts"
 
-/** Tells a call from all others within the call of an agent. */
+/** Identifies a call among all others within the call of an agent. */
 export const identityOf = ({ callId, identity }: CallRecord): string => identity ?? callId
 
 /** The name of a call's tool; no name before any attempt. */
 export const toolName = ({ attempts: { tool } }: CallRecord): string => tool?.name ?? ""
 
-/** What events say of a call. */
+/** Fields of a call in events. */
 export const subjectOf = (record: CallRecord) => ({
   callId: record.callId,
   tool: toolName(record),
   ...(record.parent === undefined ? undefined : { parentCallId: record.parent.callId })
 })
 
-/** What an error says of its call. */
+/** Fields of a call in its errors. */
 export interface ErrorFields {
   readonly tool: string
   readonly callId: string
@@ -23,7 +23,7 @@ export interface ErrorFields {
   readonly causes: ReadonlyArray<FailedAttempt>
 }
 
-/** What an error says of its call, as far as that has got. */
+/** Returns the fields of a call in its errors, in its present state. */
 export const errorFields = (record: CallRecord): ErrorFields => ({
   tool: toolName(record),
   callId: record.callId,

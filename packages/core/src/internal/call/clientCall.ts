@@ -1,11 +1,11 @@
-/** Client calls: what a tool that the page executes declares, and what the page gives in place of a result. */
+/** Client calls: declaration of a tool that the page executes, and the page's answer instead of a result. */
 
 /** A tool that the page executes. */
 export interface ClientInfo {
   readonly effects: "read" | "idempotent" | "write" | undefined
-  /** How long the page may take, in milliseconds. */
+  /** Time limit of the page, in milliseconds. */
   readonly timeout: number | undefined
-  /** Of a tool that the request of the run has declared: the sources of what the same page has said. */
+  /** For a tool declared by the run's request: the sources of the same page's texts. */
   readonly page?: ReadonlySet<string> | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Done calls: notes what an execution has done, for the runs that may have to undo it. */
+/** Completed calls: records the effect of an execution, for the runs that may have to compensate it. */
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -20,8 +20,8 @@ import type { CallRecord } from "./record/record.ts"
 import type { ToolInfo } from "./tool/toolInfo.ts"
 
 /**
- * Names a write: the same in each life of a run. A call that is made again under its key is one write. Without a key each call is one:
- * attempts that run side by side make calls of the same identity.
+ * Returns the id of a write: the same in each execution of a run. A call that is repeated under its key is one write.
+ * Without a key each call is one: parallel attempts make calls of the same identity.
  */
 const idOf = ({ call: { id, identity = id, record }, info, isKeyed }: Executed, { scope }: Run): string =>
   Path.ofWrite(Path.ofCall(scope, info.name, identity), isKeyed ? undefined : record.callId)
@@ -36,20 +36,20 @@ const knownOf = (
   return error instanceof Pending ? "pending" : error instanceof PartialSuccess ? "partial" : "unknown"
 }
 
-/** What is noted of an execution. */
+/** Recorded facts of an execution. */
 export interface Executed {
   readonly info: ToolInfo
   readonly call: Call
   readonly run: Run | undefined
-  /** Whether it ran under an idempotency key. */
+  /** True if it ran under an idempotency key. */
   readonly isKeyed: boolean
-  /** The arguments, decoded, and the services of the execution; none where it ran in another life. */
+  /** The decoded arguments and the services of the execution; `undefined` if it ran in another execution of the run. */
   readonly live: { readonly params: unknown; readonly context: Context.Context<never> } | undefined
   /** Its place among the executions; left out: it begins now. */
   readonly position?: number | undefined
   /** The result as JSON, if it has been written so. */
   readonly encoded: Schema.Json | undefined
-  /** What the ledger knows it by; left out: what the call holds. */
+  /** Its identification in the ledger; default: the fields of the call. */
   readonly intent?: Intent | undefined
 }
 
@@ -75,14 +75,14 @@ const writeOf = (executed: Executed, run: Run, known: DoneWrite["known"]): DoneW
   }
 }
 
-/** Notes what an execution has done, for the runs that may have to undo it. */
+/** Records the effect of an execution, for the runs that may have to compensate it. */
 export const noteDone = (executed: Executed, exit: Exit.Exit<unknown, unknown>): void => {
   const { call, info, live, position, run } = executed
   if (info.compensation === undefined || run?.writes.done === undefined) return
   const known = knownOf(exit, call.record)
   if (known === undefined) return removeDone(run, idOf(executed, run))
   const write = writeOf(executed, run, known)
-  // What this process has done it knows better than what is stored of it.
+  // This process knows its own completed writes better than the stored entries do.
   if (live === undefined && run.writes.done.get(write.id)?.write.known === "done") return
   addDone(
     run,
@@ -92,13 +92,13 @@ export const noteDone = (executed: Executed, exit: Exit.Exit<unknown, unknown>):
   )
 }
 
-/** Whether an earlier life of the run has begun an execution under a claim of its key. */
+/** True if an earlier execution of the run has started it under a claim of its key. */
 export const hasBegun = (executed: Executed, claim: string): boolean => {
   const { run } = executed
   return run?.journal !== undefined && hasStartedUnder(run.journal, idOf(executed, run), claim)
 }
 
-/** Whether the run, or one around it, has noted another call that an entry of the ledger is about: one entry is one write. */
+/** True if the run, or an outer one, has recorded another call under an entry of the ledger: one entry is one write. */
 export const isNotedByAnother = (executed: Executed, entry: string): boolean => {
   if (executed.run === undefined) return false
   const id = idOf(executed, executed.run)
@@ -109,7 +109,7 @@ export const isNotedByAnother = (executed: Executed, entry: string): boolean => 
   return false
 }
 
-/** What is recorded of an execution before it begins, where a run may have to undo it; nothing where none has. */
+/** Returns the entry before an execution, if a run may have to compensate it; otherwise `undefined`. */
 export const writeOfStart = (executed: Executed): DoneWrite | undefined => {
   const { info, run } = executed
   return info.compensation === undefined || run?.writes.done === undefined
@@ -117,7 +117,7 @@ export const writeOfStart = (executed: Executed): DoneWrite | undefined => {
     : writeOf(executed, run, "unknown")
 }
 
-/** The result of a tool whose writes can be undone as JSON; nothing where JSON does not hold it. */
+/** Returns the result of a tool with compensable writes as JSON; `undefined` if JSON cannot represent it. */
 export const encodedResult = (success: Schema.Top, value: unknown): Effect.Effect<Schema.Json | undefined> =>
   Effect.map(
     Effect.option(Schema.encodeUnknownEffect(Schema.toCodecJson(success))(value)) as Effect.Effect<

@@ -1,4 +1,4 @@
-/** Refuses an attempt: runs nothing, and ends as the last attempt did. */
+/** Refuses an attempt: runs no executor, and ends like the last attempt. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -15,14 +15,14 @@ import { isWrite, type PassThrough } from "./execute/passThrough.ts"
 import type { AttemptError } from "./attemptError.ts"
 import { subjectOf } from "./callSubject.ts"
 
-/** Whether the process-wide budget, if there is one, pays for one more retry. */
+/** Returns whether the process-wide budget, if there is one, pays for one more retry. */
 export const withdraw = (context: Context.Context<never>): Effect.Effect<boolean> =>
   Context.get(context, CurrentRetryBudget)?.withdraw ?? Effect.succeed(true)
 
 /**
- * How an attempt ends that may not run while another one runs, or of whose predecessor nobody knows how it ended. Only a write
- * has an unknown outcome. Any other call is over, and its agent's model learns that it has no result; by hand it is
- * interrupted, as what it would repeat was.
+ * Returns the exit of an attempt that may not run while another one runs, or whose predecessor ended in an unknown way.
+ * Only a write has an unknown outcome. Any other call ends without a result for its agent's model; by hand it is
+ * interrupted, like the call that it would repeat.
  */
 const cutOff = (call: Call): Exit.Exit<never, OutcomeUnknown> | Effect.Effect<never> => {
   const { gate, attempts: { tool } } = call.record
@@ -32,7 +32,7 @@ const cutOff = (call: Call): Exit.Exit<never, OutcomeUnknown> | Effect.Effect<ne
   return gate === undefined ? Effect.interrupt : stopped(call, { _tag: "CutOff" })
 }
 
-/** Tells that something is not run again, which ends as `ended` says. */
+/** Emits that a call is not run again and ends with `ended`. */
 export const refused = (
   call: Call,
   run: Run | undefined,
@@ -48,8 +48,8 @@ export const refused = (
     })))
 
 /**
- * Ends an attempt without running anything: with the last attempt's answer, which its caller gets again; with its error; or
- * with what is true of a call that was cut off, died, or is still running.
+ * Ends an attempt without an execution: with the last attempt's answer, which its caller gets again; with its error; or
+ * with the state of a call that was interrupted, died, or is still running.
  */
 export const refuse = (
   call: Call,

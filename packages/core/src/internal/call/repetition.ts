@@ -13,7 +13,7 @@ const code = /^[\w.-]{1,40}$/
 const kindOf = ({ error, reason }: Omit<FailedAttempt, "attempt">): string =>
   `${error}/${tagOf(reason) ?? (typeof reason === "string" && code.test(reason) ? reason : "")}`
 
-/** The failure that an attempt's error tells of; nothing for errors that others made. */
+/** Returns the failure behind an attempt's error; `undefined` for errors of other components. */
 const failureOf = (error: unknown): string | undefined => {
   if (
     !(error instanceof ExecutionError || error instanceof Timeout || error instanceof OutcomeUnknown ||
@@ -30,7 +30,7 @@ export const noteRepetition = (record: CallRecord, attempt: number): void => {
   addRepetition(record, { failure, attempt, isFix: record.recovering.isFix })
 }
 
-/** Whether a level that began after `from` attempts has itself met an error by another attempt. */
+/** True if a level that started after `from` attempts has itself retried an error. */
 const isRepeatedSince = (
   { recovering: { repetitions } }: CallRecord,
   from: number,
@@ -50,12 +50,12 @@ export const noteExhausted = (record: CallRecord, error: object): void => {
   if (isRepeatedSince(record, 0, error)) exhausted.add(error)
 }
 
-/** Whether a failure is one of a call within that was made again in vain. */
+/** True if a failure is one of an inner call that was retried in vain. */
 const isExhaustedWithin = (error: unknown): boolean =>
   (error instanceof ExecutionError || error instanceof OutcomeUnknown) &&
   (exhausted.has(error.reason as object) || isExhaustedWithin(error.reason))
 
-/** Whether a layer within the last attempt has given its error up: a call that the executor made, or a request of it. */
+/** True if a layer within the last attempt has given its error up: a call made by the executor, or a request of it. */
 const isGivenUpWithin = (record: CallRecord, error: unknown): boolean =>
   isExhaustedWithin(error) || isRetried(error, record.attempts.moment)
 
@@ -65,7 +65,7 @@ export const noteStart = (record: CallRecord): void => {
   noteMoment(record, moment())
 }
 
-/** Whether the last attempt was made with these arguments, and its error was given up. */
+/** True if the last attempt was made with these arguments, and its error was given up. */
 export const isGivenUp = (record: CallRecord, args: unknown): boolean =>
   record.attempts.requested?.arguments === args && isGivenUpWithin(record, record.outcome.lastError)
 
@@ -76,11 +76,11 @@ export const isGivenUp = (record: CallRecord, args: unknown): boolean =>
 export const isRetriedWithin = (record: CallRecord, from: number, error: unknown): boolean =>
   isGivenUpWithin(record, error) || isRepeatedSince(record, from, error, ({ isFix }) => !isFix)
 
-/** Whether a level within has decided about an error. */
+/** True if an inner level has decided about an error. */
 export const isDecided = ({ recovering: { decided } }: CallRecord, error: unknown): boolean =>
   decided?.has(error) === true
 
-/** Whether a level within rethrows an error by name. */
+/** True if an inner level rethrows an error by name. */
 export const isRethrown = ({ recovering: { decided } }: CallRecord, error: unknown): boolean =>
   decided?.get(error) === "rethrown"
 

@@ -2,7 +2,7 @@
 import type * as Effect from "effect/Effect"
 import type * as Schedule from "effect/Schedule"
 
-/** How far a retry has come in a call, over all the times that the call reached it. */
+/** Progress of a retry in a call, over all passes of the call. */
 export interface RetryProgress {
   times: number
   /** Attempts of the call before the one that follows its last repetition. */

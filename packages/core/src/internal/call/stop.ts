@@ -12,14 +12,17 @@ export class CallStopped {
   readonly _tag = "CallStopped"
 }
 
-/** Whether a reason is that a call was stopped. */
+/** True if a reason is the stop of a call. */
 export const isStop = (reason: Cause.Reason<unknown>): boolean => signalOf(reason) instanceof CallStopped
 
-/** Whether a call may not run, or the one that it is made in. */
+/** True if a call, or its outer call, may not run. */
 export const isStopped = ({ gate, parent, admission: { stop } }: CallRecord): boolean =>
   stop !== undefined || (parent !== undefined && gate !== undefined && isStopped(parent))
 
-/** Whether an attempt waits in the agent that is its tool: it goes on when the agent does. Of several that wait it is the first. */
+/**
+ * True if an attempt waits in the agent that is its tool: it resumes with the agent. Of several waiting ones it is the
+ * first.
+ */
 export const waitsInAgent = ({ admission: { stop } }: CallRecord, attempt: number): boolean =>
   stop?._tag === "Nested" && stop.attempt === attempt
 

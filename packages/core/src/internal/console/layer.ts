@@ -12,20 +12,23 @@ import { cutText } from "../foundation/cutText.ts"
 import { breakText, coloured, columnsOf, harmless } from "./layout.ts"
 import { lineOf } from "./line.ts"
 
-/** How events are printed. */
+/** Options of printed events. */
 export interface ConsoleOptions {
   /**
-   * Whether lines have colours. Default: as effect's `TerminalCapabilities` says: where standard output is a terminal, unless
-   * `NO_COLOR` is set, and where `FORCE_COLOR` is.
+   * True if lines have colours. Default: effect's `TerminalCapabilities`: on a terminal, unless `NO_COLOR` is set, and
+   * if `FORCE_COLOR` is set.
    */
   readonly colors?: boolean | undefined
-  /** How many columns a line may take. Longer ones go on below, indented. Default: the terminal's; without one, lines are not broken. */
+  /**
+   * Number of columns of a line. Longer ones continue below, indented. Default: the terminal's; without one, lines are
+   * not broken.
+   */
   readonly width?: number | undefined
-  /** How many characters of a text are printed: of an input, of arguments, of a result, of an answer. Default: 300. */
+  /** Number of printed characters of a text: of an input, of arguments, of a result, of an answer. Default: 300. */
   readonly maxLength?: number | undefined
 }
 
-/** What is looked through for secrets, however long a text is. */
+/** Number of characters that are searched for secrets, for texts of any length. */
 const maxRead = 20_000
 
 const redactor = makeRedactor({ rules: secrets })
@@ -36,12 +39,12 @@ interface Process {
 
 const terminalWidth = (): number => (globalThis as { readonly process?: Process }).process?.stdout?.columns ?? Infinity
 
-/** What is known of a run while it lasts. */
+/** State of a run during its execution. */
 class Watched {
   private readonly names = new Map<string, string>()
   private readonly calls = new Map<string, number>()
   readonly start: number
-  /** Tells runs apart that run at the same time. */
+  /** Distinguishes simultaneous runs. */
   readonly number: number
 
   constructor(start: number, number: number) {
@@ -49,7 +52,7 @@ class Watched {
     this.number = number
   }
 
-  /** A tool's name, numbered from its second call on: ids of calls are long, and say nothing. */
+  /** A tool's name, numbered from its second call on: ids of calls are long, and have no meaning. */
   nameOf(agentRunId: string, callId: string, tool: string): string {
     const id = JSON.stringify([agentRunId, callId, tool])
     const known = this.names.get(id)
@@ -107,12 +110,12 @@ const makeWriter = (options: ConsoleOptions | undefined) => {
 }
 
 /**
- * A layer that prints the events of the runs below it, one line each, as they happen: what the model asked for, which attempt
- * failed and why, what was decided, what the model was told. For people who watch a program; what a program reads is `listen`.
+ * A layer that prints the events of the runs below it, one line each, when they happen: requests of the model, failed
+ * attempts with reasons, decisions, results for the model. For people who watch a program; programs use `listen`.
  *
- * Lines go to effect's `Console`, on standard error where `References.LogToStderr` is set. Times are milliseconds since the run
- * began. Agents within agents are indented. Runs at the same time are numbered. Secrets are taken out, and what a terminal would
- * obey is spelled.
+ * Lines are written to effect's `Console`, on standard error if `References.LogToStderr` is set. Times are milliseconds
+ * since the start of the run. Inner agents are indented. Simultaneous runs are numbered. Secrets are redacted, and
+ * control characters are escaped.
  *
  * **Example** (Watching a run)
  *

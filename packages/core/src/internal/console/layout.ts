@@ -1,4 +1,4 @@
-/** Lines on a terminal: their colours, their breaks, and nothing in them that a terminal would obey. */
+/** Lines on a terminal: their colours and breaks, without control characters. */
 import type { Tone } from "./line.ts"
 
 const colours: { readonly [T in Tone]: number } = {
@@ -20,7 +20,7 @@ export const coloured = (text: string, colour: Tone): string => `${escape}${colo
 // oxlint-disable-next-line no-control-regex
 const obeyed = /[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 
-/** A text of which a terminal obeys nothing but line breaks. */
+/** Returns a text in which line breaks are the only control characters. */
 export const harmless = (text: string): string =>
   text.replaceAll("\r\n", "\n").replaceAll("\t", "  ").replace(
     obeyed,
@@ -29,14 +29,14 @@ export const harmless = (text: string): string =>
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" })
 
-/** What takes two columns: letters of East Asia, and emoji. */
+/** Characters of two columns: letters of East Asia, and emoji. */
 const wide =
   /^[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Emoji_Presentation}\u3000-\u303E\uFF01-\uFF60\uFFE0-\uFFE6]/u
 
 // oxlint-disable-next-line no-control-regex
 const ascii = /^[\u0020-\u007E]*$/
 
-/** How many columns a text takes. */
+/** Returns the number of columns of a text. */
 export const columnsOf = (text: string): number => {
   if (ascii.test(text)) return text.length
   let columns = 0
@@ -67,7 +67,7 @@ const breakParagraph = (text: string, first: number, others: number): ReadonlyAr
       line = next
       continue
     }
-    // A word that is longer than a line begins where the line is.
+    // A word that is longer than a line starts at the current column.
     let left = line !== "" && columnsOf(word) > others ? next : word
     if (left === word && line !== "") lines.push(line)
     while (columnsOf(left) > room()) {
@@ -80,7 +80,7 @@ const breakParagraph = (text: string, first: number, others: number): ReadonlyAr
   return line === "" && lines.length > 0 ? lines : [...lines, line]
 }
 
-/** The lines of a text: the first one has fewer columns, as something stands before it. */
+/** Returns the lines of a text: the first one has fewer columns, because of a prefix. */
 export const breakText = (text: string, first: number, others: number): ReadonlyArray<string> =>
   text.trimEnd().split("\n").flatMap((paragraph, index) =>
     breakParagraph(paragraph, index === 0 ? first : others, others)

@@ -1,14 +1,14 @@
-/** Event lines: what each event of a run says to whoever watches it, in a few words. */
+/** Event lines: a short text of each event of a run for a person who watches it. */
 import * as Formatter from "effect/Formatter"
 import * as Predicate from "effect/Predicate"
 import * as Prompt from "effect/ai/Prompt"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import { cutText } from "../foundation/cutText.ts"
 
-/** What kind of thing happened, for its colour. */
+/** Kind of an event, for its colour. */
 export type Tone = "begin" | "quiet" | "call" | "failure" | "warning" | "decision" | "success"
 
-/** One event as text. `subject` is what it happened to: empty for the agent itself. */
+/** One event as text. `subject` is empty for the agent itself. */
 export interface Line {
   readonly tone: Tone
   readonly subject: string
@@ -27,14 +27,14 @@ type Lines = {
 const textOf = (value: unknown): string =>
   typeof value === "string" ? value : value === undefined ? "nothing" : Formatter.formatJson(value)
 
-/** Of a conversation, what the user said last. */
+/** The user's last message of a conversation. */
 const inputText = (input: unknown): string => {
   if (!Prompt.isPrompt(input)) return textOf(input)
   const said = input.content.findLast((message) => message.role === "user")?.content ?? []
   return said.map((part) => part.type === "text" ? part.text : `(${part.type})`).join("\n")
 }
 
-/** What a result is, without the notice that it is from outside. */
+/** A result without the notice that it is untrusted. */
 const resultText = (result: unknown): string => {
   const { untrusted: isUntrusted, content } = Predicate.isObject(result) ? result as Record<string, unknown> : {}
   return isUntrusted === true ? `(untrusted) ${textOf(content)}` : textOf(result)
@@ -75,13 +75,13 @@ const ended = (event: Extract<AgentEvent, { readonly _tag: "RunFinished" | "Agen
 
 const ofTurn = (tone: Tone, turn: number, text: string): Line => ({ tone, subject: `turn ${turn}`, text })
 
-/** One for each event. Those without a line say no more than their neighbours, or are pieces of what is told whole. */
+/** One for each event. Events without a line repeat their neighbours, or are pieces of a whole event. */
 const lines: Lines = {
   RunStarted: began,
   RunFinished: ended,
   AgentStarted: (event) => {
     const line = began(event)
-    // What one agent asks another is long, and begins with what it is about.
+    // A request from one agent to another is long, and starts with its topic.
     const [first = "", ...others] = line.text.split("\n")
     return { ...line, text: cutText(others.length === 0 ? first : `${first} …`, 100) }
   },
@@ -242,8 +242,8 @@ export const lineOf = (event: AgentEvent, nameOf: CallName): Line | undefined =>
   (lines[event._tag] as ((event: AgentEvent, nameOf: CallName) => Line | undefined) | undefined)?.(event, nameOf)
 
 /**
- * Says what happened in one line: `search call_1 attempt 1 failed: Timeout`. Nothing for events that say no more than others do,
- * such as pieces of a text. The text may hold arguments and results; see `layerConsole` for lines that fit a terminal.
+ * Describes an event in one line: `search call_1 attempt 1 failed: Timeout`. `undefined` for redundant events, such as
+ * pieces of a text. The text may contain arguments and results; see `layerConsole` for lines that fit a terminal.
  *
  * **Example** (Two events in words)
  *

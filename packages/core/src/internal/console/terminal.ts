@@ -35,9 +35,9 @@ const explained = <E extends Error>(error: E, tool: string): E =>
     : error
 
 /**
- * Asks about a call at the terminal: yes, no with a reason for the model, or with other arguments. For `Approval.interactive`. All of
- * the arguments are shown; what a terminal would obey is spelled. Whoever quits (Ctrl-C, Ctrl-D) ends the run with `QuitError`.
- * `Terminal` is a service of the platform: `NodeServices.layer` and `NodeTerminal.layer` have it.
+ * Asks about a call at the terminal: yes, no with a reason for the model, or with other arguments. For
+ * `Approval.interactive`. All of the arguments are shown; control characters are escaped. Ctrl-C and Ctrl-D end the run
+ * with `QuitError`. `Terminal` is a service of the platform: `NodeServices.layer` and `NodeTerminal.layer` have it.
  *
  * `by` says who decided, for the audit.
  *

@@ -1,8 +1,14 @@
-/** Undone since: results that a thread has, and that its run has undone, or may have, after they were told: over a pause, or when it ends. */
+/**
+ * Compensated results: results of a thread whose writes its run has compensated, or may have, after they were emitted:
+ * over a pause, or at its end.
+ */
 import type * as Prompt from "effect/ai/Prompt"
 import { isMarkedCompensated, resultsIn } from "../history/keptCalls.ts"
 
-/** The messages of a thread with the results that say in the transcript that they are undone, or may be. Nothing where there are none. */
+/**
+ * Returns the messages of a thread with the results that the transcript marks as compensated, or as possibly
+ * compensated. `undefined` if there are none.
+ */
 export const resultsCompensatedSince = (
   thread: ReadonlyArray<Prompt.Message>,
   transcript: Prompt.Prompt

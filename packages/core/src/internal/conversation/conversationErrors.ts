@@ -10,7 +10,7 @@ export class ThreadNotFound extends Schema.TaggedError<ThreadNotFound>()("Thread
   }
 }
 
-/** Something was appended to the thread since it was read. Nothing was appended now: read it again. */
+/** Another entry was appended to the thread since it was read. No entry was appended now: read it again. */
 export class VersionConflict extends Schema.TaggedError<VersionConflict>()("VersionConflict", {
   thread: Schema.String,
   expected: Schema.Int,
@@ -22,7 +22,8 @@ export class VersionConflict extends Schema.TaggedError<VersionConflict>()("Vers
 }
 
 /**
- * Another run has claimed the thread. Nothing was appended: try again when that run has ended, or at `freeAt` if its process has died.
+ * Another run has claimed the thread. No entry was appended: try again when that run has ended, or at `freeAt` if its
+ * process has died.
  */
 export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", {
   thread: Schema.String,
@@ -37,7 +38,7 @@ export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", {
   }
 }
 
-/** The turn has ended before: `end` appends what was said once. Nothing was appended now. */
+/** The turn has already ended: `end` appends its messages once. No entry was appended now. */
 export class TurnOver extends Schema.TaggedError<TurnOver>()("TurnOver", {
   thread: Schema.String
 }) {
@@ -50,7 +51,7 @@ export class TurnOver extends Schema.TaggedError<TurnOver>()("TurnOver", {
 export class ConversationError extends Schema.TaggedError<ConversationError>()("ConversationError", {
   operation: Schema.Literals(["create", "read", "list", "rename", "delete", "append", "renew", "purge"]),
   reason: Schema.Defect(),
-  /** Whether the same operation may succeed later: a connection was lost, for example. */
+  /** True if the same operation may succeed later: a connection was lost, for example. */
   isTransient: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message(): string {

@@ -1,12 +1,13 @@
-/** Conversations as JSON for programs: what an agent that reads a conversation is started with by `Runs`. */
+/** Conversations as JSON for programs: the input of an agent of `Runs` that reads a conversation. */
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import type * as Prompt from "effect/ai/Prompt"
 import { decodePrompt, encodePrompt } from "../foundation/json/promptJson.ts"
 
 /**
- * The JSON of a conversation, which {@link decode} and the schema `Prompt.Prompt` read. It is the `input` with which `Runs` start an
- * agent that reads a conversation. Of values that a program brought and that JSON cannot hold, it has what JSON text keeps.
+ * Encodes a conversation as JSON, which {@link decode} and the schema `Prompt.Prompt` decode. `Runs` start an agent
+ * that reads a conversation with this `input`. Values of a program that JSON cannot represent are reduced to their JSON
+ * text.
  *
  * **Example** (There and back)
  *
@@ -22,7 +23,7 @@ import { decodePrompt, encodePrompt } from "../foundation/json/promptJson.ts"
  */
 export const encode = (prompt: Prompt.Prompt): Schema.Json => encodePrompt(prompt)
 
-/** The conversation that JSON says; nothing where it says none. */
+/** Decodes a conversation; `None` if the JSON is none. */
 export const decode = (json: unknown): Option.Option<Prompt.Prompt> => {
   try {
     return Option.some(decodePrompt(json))

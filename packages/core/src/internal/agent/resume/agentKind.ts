@@ -1,4 +1,4 @@
-/** Kinds of agents that wait: what each says of its runs, so that they can be started, gone on with, and ended. */
+/** Kinds of agents that wait: the functions that start, resume and end their runs. */
 import type * as Effect from "effect/Effect"
 import type { Decision } from "../../approval/decision.ts"
 import type { DecisionRefused, Paused, SnapshotRefused } from "../../approval/outcome.ts"
@@ -10,28 +10,28 @@ import type * as Tool from "../../tool/tool.ts"
 import type { Explanation } from "../../approval/definitions.ts"
 import type { Mode } from "../runMode.ts"
 
-/** What a run that ended is: an output, or a pause with its record. */
+/** End of a run: an output, or a pause with its record. */
 export type Driven = { readonly output: unknown } | { readonly paused: Paused; readonly record: RunRecord }
 
-/** What can be started, and gone on with. */
+/** An agent that can be started and resumed. */
 export interface Kind {
   readonly name: string
   readonly mayAsk: boolean
-  /** What snapshots before version 4 have a hash of. */
+  /** Hashed value of snapshots before version 4. */
   readonly fingerprint: () => unknown
-  /** What a snapshot is compared with, as it is now. */
+  /** The present parts, which a snapshot is compared with. */
   readonly parts: (snapshot: Checkpoint) => Effect.Effect<Parts>
   /** Explains the snapshot of an agent that waits within. */
   readonly explainWithin: (snapshot: Checkpoint, nested: NestedRun) => Effect.Effect<Explanation, never, unknown>
-  /** Whether what waits can go on as was decided, before anything runs. */
+  /** True if the pending calls can resume with the decisions; evaluated before any call runs. */
   readonly fits: (
     snapshot: Snapshot,
     byCall: ReadonlyMap<string, Decision>,
     decisions: ReadonlyArray<Decision>
   ) => Effect.Effect<unknown, SnapshotRefused | DecisionRefused, unknown>
-  /** Whether all that was approved may run again: it reads, or the ledger knows whether it has run. */
+  /** True if all approved calls may run again: they read, or the ledger records their execution. */
   readonly isRepeatable: (snapshot: Snapshot, byCall: ReadonlyMap<string, Decision>) => boolean
-  /** Whether a run that stands so is undone, or one within it, if nobody goes on with it. */
+  /** True if a run in this state, or an inner one, is compensated when it is abandoned. */
   readonly undoes: Tool.Undoes
   readonly drive: (from: Start, mode: Mode, input: unknown) => Effect.Effect<Driven, unknown, unknown>
 }

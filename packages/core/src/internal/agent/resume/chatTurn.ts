@@ -31,13 +31,13 @@ import type { Resumable } from "./resumableRun.ts"
 /** The start of a write could not be stored, or another turn has claimed the thread: the write did not start, and the run has ended. */
 export type WriteError = ThreadNotFound | ThreadBusy | ConversationError
 
-/** How a turn of an agent ended. */
+/** End of a turn of an agent. */
 export interface Sent<out Out, out E> {
-  /** How the run ended. */
+  /** Exit of the run. */
   readonly exit: Exit.Exit<Out, E | WriteError>
-  /** What the run did; left out if it did not begin. */
+  /** Record of the run; absent if it did not start. */
   readonly record: RunRecord | undefined
-  /** The thread as it was stored then. A failure: what was said is in the record, and not in the thread. */
+  /** The stored thread. After a failure the messages are in the record, and not in the thread. */
   readonly stored: Exit.Exit<Thread, ThreadNotFound | ConversationError>
   /** The turn as it began. */
   readonly turn: Turn
@@ -59,7 +59,7 @@ const exitOf = <Out, E>(exit: Exit.Exit<Out, E>): Exit.Exit<Out, E | WriteError>
   return notStored.length === 0 ? exit : Exit.fail(notStored[0]!)
 }
 
-/** Runs a turn, and stores what was said however it ends: also where it is interrupted, as something may have been done. */
+/** Runs a turn, and stores its messages at any end, also at an interruption, because calls may have completed. */
 const inTurn = Effect.fnUntraced(function*<Out, E, R>(
   begun: BeginOptions,
   { compaction, failedCalls }: Pick<SendOptions, "compaction" | "failedCalls">,
@@ -92,23 +92,23 @@ const inTurn = Effect.fnUntraced(function*<Out, E, R>(
   return { exit: exitOf(exit), record: ended?.(), stored, turn }
 }, Effect.scoped)
 
-/** How a turn of an agent is run. */
+/** Options of a turn. */
 export interface SendOptions extends Omit<BeginOptions, "regenerate" | "takeOver"> {
-  /** What the user says. */
+  /** The user's message. */
   readonly message: Prompt.RawInput
   readonly failedCalls?: EndOptions["failedCalls"]
   /**
-   * Whether the model of the next turn reads what the run has compacted the conversation to (`compact` of the agent). Default: `"keep"`; with `"forget"`
-   * it begins with all that was said.
+   * Conversation of the next turn's model, if the run was compacted (`compact` of the agent). Default: `"keep"`, the
+   * compacted one. With `"forget"` it has all messages.
    */
   readonly compaction?: "keep" | "forget" | undefined
 }
 
 /**
- * One turn of a chat: appends what the user says, runs the agent on the conversation, and appends what was said. It fails only
- * if the turn could not begin; how the run ended is in `exit`. What was said is stored however the run ends.
+ * One turn of a chat: appends the user's message, runs the agent on the conversation, and appends the new messages. It
+ * fails only if the turn could not start; `exit` has the run's end. The messages are stored at any end.
  *
- * A run that waits for a person has `ApprovalRequired` in its `exit`: go on with {@link resume}.
+ * A run that waits for a person has `ApprovalRequired` in its `exit`: continue with {@link resume}.
  *
  * **Example** (A chat that remembers)
  *
@@ -144,7 +144,7 @@ export const send = <Out, E, R>(
     ({ prompt }, mode) => agent.runIn(prompt, { ...mode, runId: options.runId })
   )
 
-/** How a run of a chat goes on. */
+/** Options to resume a run of a chat. */
 export interface ResumeOptions extends ThreadKey {
   readonly decisions: ReadonlyArray<Decision>
   readonly lease?: Duration.Input | undefined
@@ -153,8 +153,8 @@ export interface ResumeOptions extends ThreadKey {
 }
 
 /**
- * Goes on with the run of a thread that waits for a person: `agent.resume` with the snapshot that the thread holds. Where no run
- * waits, and where the decisions are refused, nothing is run and the thread stays as it is.
+ * Resumes the run of a thread that waits for a person: `agent.resume` with the snapshot of the thread. If no run waits,
+ * or if the decisions are refused, no call runs and the thread does not change.
  */
 export const resume = <Out, E, R, Resume>(
   agent: Resumable<Prompt.Prompt, Out, E, R, Resume> & { readonly name: string },
@@ -180,17 +180,19 @@ const proceed = <Out, E, R, Resume>(
   const refused = (reason: SnapshotRefused["reason"]) => Effect.fail(new SnapshotRefused({ agent: agent.name, reason }))
   if (snapshot === undefined) return refused("used")
   const { runId } = snapshot as unknown as Snapshot
-  // Its process died: the thread has what it did, and the next message reads that.
+  // Its process died: the thread has its completed calls, and the next message reads them.
   if (started.some((call) => call.runId === runId)) return refused("abandoned")
   return agent.proceed({ snapshot, decisions }, { ...mode, mayPause: true })
 }
 
 /**
- * One turn of a chat as a stream of events, with streamed model calls: {@link send} with a `message`, {@link resume} with `decisions`. The last
- * event comes when the thread has what was said. A consumer that goes away interrupts the run, and what was said until then is stored.
+ * One turn of a chat as a stream of events, with streamed model calls: {@link send} with a `message`, {@link resume}
+ * with `decisions`. The last event follows the storage of the messages. A consumer that stops interrupts the run, and
+ * the messages until then are stored.
  *
- * The stream fails as the run fails. A run that waits for a person fails with `ApprovalRequired` behind its last event (`outcome: "paused"`): show its
- * `pending` calls, and stream with the `decisions`. It fails with `ThreadNotFound` or `ConversationError` if what was said could not be stored.
+ * The stream fails when the run fails. A run that waits for a person fails with `ApprovalRequired` behind its last
+ * event (`outcome: "paused"`): show its `pending` calls, and stream with the `decisions`. It fails with
+ * `ThreadNotFound` or `ConversationError` if the messages could not be stored.
  *
  * **Example** (A streamed answer)
  *
@@ -238,7 +240,7 @@ type Streamed<E, Resumed> = E | WriteError | BeginError | Resumed
 
 type Refusals = ApprovalRequired | SnapshotRefused | DecisionRefused
 
-/** The events of a turn. The last one is held back until what was said is stored. */
+/** The events of a turn. The last one waits until the messages are stored. */
 const streamed = <E, R>(
   { owner, thread, lease, ...options }: AgentStreamOptions & (SendOptions | ResumeOptions),
   how: Pick<SendOptions, "compaction" | "failedCalls">,
@@ -268,7 +270,7 @@ const streamed = <E, R>(
       ))
   }, options)
 
-/** A run that waits again fails, as the first run of a stream does. */
+/** A run that waits again fails like the first run of a stream. */
 const failWaiting = <Out, E, R>(agent: string, run: Effect.Effect<Outcome<Out>, E, R>) =>
   Effect.flatMap(
     run,

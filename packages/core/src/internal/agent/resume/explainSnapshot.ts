@@ -1,4 +1,6 @@
-/** Explanations of snapshots: whether an agent, as it is now, can resume one, and what differs. Nothing runs. */
+/**
+ * Explanations of snapshots: whether an agent in its present state can resume one, and the differences. No call runs.
+ */
 import * as Effect from "effect/Effect"
 import { compareParts, isLost } from "../../approval/compareParts.ts"
 import type { Explanation, PartState } from "../../approval/definitions.ts"
@@ -9,7 +11,7 @@ import { hashOf } from "../../foundation/digest.ts"
 import { idWithin } from "../../foundation/idsWithin.ts"
 import type { Kind } from "./agentKind.ts"
 
-/** How the parts of an agent differ from those that a snapshot was made with. Fails if the snapshot is about one that does. */
+/** Compares the parts of an agent with those of a snapshot. Fails if a part that the snapshot is about differs. */
 const compared = Effect.fnUntraced(function*(kind: Kind, snapshot: Snapshot) {
   const { name: agent } = kind
   const parts = (yield* compareParts(snapshot, yield* kind.parts(snapshot))).map((part): PartState => ({
@@ -31,7 +33,7 @@ const compared = Effect.fnUntraced(function*(kind: Kind, snapshot: Snapshot) {
   }
 })
 
-/** Fails if a part that the snapshot is about is not what it was. */
+/** Fails if a part that the snapshot is about has changed. */
 export const checkParts = (kind: Kind, snapshot: Snapshot): Effect.Effect<void, SnapshotRefused> =>
   Effect.flatMap(
     compared(kind, snapshot),

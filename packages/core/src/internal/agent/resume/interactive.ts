@@ -21,21 +21,21 @@ import type { From, Resumable } from "./resumableRun.ts"
 import { runCleanups } from "../../run/writes/cleanups.ts"
 import { CurrentRun, type Run } from "../../run/run.ts"
 
-/** Only an agent that stops and goes on can be interactive: of another one, a sentence. */
+/** Only an agent that can pause and resume can be interactive: for any other one, a sentence. */
 type CanWait<Self> = Self extends { readonly resume: unknown } ? unknown
   : "This agent cannot wait: give Approval.interactive to those that its function runs."
 
-/** What is left of the errors of an agent that asks: what waits within a function that it is made of, nobody is asked about. */
+/** Remaining errors of an interactive agent: waits within a function that it is made of cannot ask a person. */
 type Left<E, Self> =
   | Exclude<E, ApprovalRequired>
   | (Self extends { readonly start: unknown } ? Extract<StartError<Self>, ApprovalRequired> : never)
 
-/** A key for snapshots that nobody gets: two random ids, for 32 bytes and more. */
+/** A key for snapshots that stay in the process: two random ids, for 32 bytes and more. */
 const ownKey = Effect.contextWith((context: Context.Context<never>) =>
   Effect.sync(() => Redacted.make(`${randomIdIn(context)}${randomIdIn(context)}`))
 )
 
-/** A run within another one, whose question nobody answers: what is owed its end is done. */
+/** A run within another one, with an unanswered question: its cleanup has run. */
 const left = (withdraw: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const around = Context.get(context, CurrentRun)
@@ -44,7 +44,7 @@ const left = (withdraw: Effect.Effect<void>): Effect.Effect<void> =>
       : Effect.andThen(withdraw, Effect.suspend(() => runCleanups(around)))
   })
 
-/** Ends an outermost run that waits, and that nobody goes on with. Where one with a journal is interrupted, it is its engine's to end. */
+/** Ends an outermost run that waits and is abandoned. If one with a journal is interrupted, its engine ends it. */
 const ended = (
   { end }: Resumable<never, unknown, unknown, unknown>,
   sealed: Effect.Effect<Snapshot, never, SnapshotKey>,
@@ -59,13 +59,14 @@ const ended = (
   })
 
 /**
- * Asks about each call that waits while the agent runs, and goes on with what was decided. `run`, `stream` and `report` of the
- * agent do not fail with `ApprovalRequired`, and need no `SnapshotKey`: the run stays in this process. To wait for longer, or in
- * another process, use `agent.start` and `agent.resume`.
+ * Asks about each pending call while the agent runs, and resumes with the decision. `run`, `stream` and `report` of the
+ * agent do not fail with `ApprovalRequired`, and need no `SnapshotKey`: the run stays in this process. To wait for
+ * longer, or in another process, use `agent.start` and `agent.resume`.
  *
- * `ask` is given one call after the other. What it fails with ends the run. A decision that does not fit (made for other
- * arguments, a result that the tool cannot have) ends it with `DecisionRefused`. A stream has the events of the whole run: a
- * `RunFinished` with the outcome `"paused"` before each question, and a `RunStarted` with `resumed` behind it.
+ * `ask` receives one call after the other. Its failure ends the run. A decision that does not fit (made for other
+ * arguments, a result that the tool cannot have) ends the run with `DecisionRefused`. A stream has the events of the
+ * whole run: a `RunFinished` with the outcome `"paused"` before each question, and a `RunStarted` with `resumed` behind
+ * it.
  *
  * **Example** (A person who approves small refunds)
  *
@@ -133,7 +134,7 @@ export const interactive =
         if (outcome._tag === "Completed") return Effect.succeed(outcome.output)
         return goesOn(outcome, withdraw, mode, () => isHeard = true)
       })
-      // Where it is interrupted before it asks.
+      // Interrupted before it asks.
       return Effect.onError(outcome, () => isHeard ? Effect.void : withdraw)
     }
     const goesOn = (
@@ -164,7 +165,7 @@ export const interactive =
       name,
       (input, mode) =>
         Effect.flatMap(ownKey, (current) => {
-          // As the run stands was told last, whoever is interrupted meanwhile.
+          // The last reported state of the run, regardless of later interruptions.
           let sealed: Effect.Effect<Snapshot, never, SnapshotKey> | undefined
           const onStands: Mode["onStands"] = (stands) => void (sealed = stands)
           return Effect.onError(

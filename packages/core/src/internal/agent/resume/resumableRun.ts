@@ -1,4 +1,4 @@
-/** Resumable runs: pause for a person or end with a failure, and go on where they stopped. */
+/** Resumable runs: they pause for a person or end with a failure, and resume there. */
 import { type RunOptions, withOptions } from "../agent.ts"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -32,44 +32,45 @@ import type { Over, Run } from "../../run/run.ts"
 import type * as Tool from "../../tool/tool.ts"
 import { eventStream, type StreamOptions } from "../eventStream.ts"
 
-/** What agents can do besides that run calls of tools, or agents that do: wait for approvals, and go on where it stopped. */
+/** Further methods of agents that run tool calls, or that run such agents: wait for approvals, and resume. */
 export interface Resumable<in In, out Out, out E, out R, out Resume = R | SnapshotKey> {
   /** Runs the agent; a run that waits for an approval is an answer, not a failure. */
   readonly start: (input: In, options?: RunOptions) => Effect.Effect<Outcome<Out>, E, R>
   /**
-   * Goes on with a run that waits, or that a failure ended: see `RunRecord.snapshot`. `snapshot` is a `Snapshot` or JSON
-   * that was one. Calls that have a result do not run again; calls without a decision wait on. Budgets go on counting.
+   * Resumes a run that waits, or that a failure ended: see `RunRecord.snapshot`. `snapshot` is a `Snapshot` or its
+   * JSON. Calls with a result do not run again; calls without a decision stay pending. Budgets continue to count.
    */
   readonly resume: (
     snapshot: unknown,
     decisions: ReadonlyArray<Decision>,
     options?: Pick<RunOptions, "streaming">
   ) => Effect.Effect<Outcome<Out>, E | SnapshotRefused | DecisionRefused, Resume>
-  /** {@link resume} with streamed model calls. A run that waits again fails with `ApprovalRequired`, as `stream` does. */
+  /** {@link resume} with streamed model calls. A run that waits again fails with `ApprovalRequired`, like `stream`. */
   readonly resumeStream: (
     snapshot: unknown,
     decisions: ReadonlyArray<Decision>,
     options?: StreamOptions
   ) => Stream.Stream<AgentEvent, E | ApprovalRequired | SnapshotRefused | DecisionRefused, Resume>
   /**
-   * Says whether this agent, as it is now, can resume a snapshot, and how its tools differ from those of the pause; runs nothing. Does
-   * not fail: what `resume` refuses is `refused`. It does not look up whether the snapshot was resumed before.
+   * Explains if this agent in its present state can resume a snapshot, and how its tools differ from those of the
+   * pause; runs no call. Does not fail: a refusal of `resume` is `refused`. It does not check if the snapshot was
+   * resumed before.
    *
    * ```ts skip
    * const { canResume, parts } = yield* agent.explain(snapshot)
    * ```
    */
   readonly explain: (snapshot: unknown) => Effect.Effect<Explanation, never, Resume>
-  /** @internal Whether it can be resumed so; runs nothing. */
+  /** @internal Checks if it can be resumed with these decisions; runs no call. */
   readonly check: (
     snapshot: unknown,
     decisions: ReadonlyArray<Decision>
   ) => Effect.Effect<unknown, SnapshotRefused | DecisionRefused, Resume>
   /** @internal Whether its type says that it may wait. */
   readonly mayAsk: boolean
-  /** @internal Ends a run of it that waits, where nobody goes on with it: what it has done is undone, if that is to be. */
+  /** @internal Ends a waiting run that is abandoned: its completed writes are compensated, if due. */
   readonly end: (snapshot: unknown, over: Over, mode?: EndMode) => Effect.Effect<void, never, Resume>
-  /** @internal Whether that undoes something. `isLeft`: whether a write is not undone yet. */
+  /** @internal True if that compensates a write. `isLeft`: true if a write is not compensated yet. */
   readonly undoes: Tool.Undoes
   /** @internal Start or resume, with a mode. */
   readonly proceed: (
@@ -78,20 +79,22 @@ export interface Resumable<in In, out Out, out E, out R, out Resume = R | Snapsh
   ) => Effect.Effect<Outcome<Out>, E | SnapshotRefused | DecisionRefused, R | Resume>
 }
 
-/** @internal What a run that can wait begins with. */
+/** @internal Start of a run that can wait. */
 export type From<In> =
   | { readonly input: In }
   | { readonly snapshot: unknown; readonly decisions: ReadonlyArray<Decision> }
 
-/** What a run within a boundary is that may wait. */
+/** A run within a boundary that may wait. */
 export interface Waitable {
   readonly kind: Kind
-  /** Calls off what is asked: for a run that is interrupted before its caller, or the agent around it, knows that it waits. */
+  /**
+   * Withdraws the questions: for a run that is interrupted before its caller, or the outer agent, knows that it waits.
+   */
   readonly withdraw: () => Effect.Effect<void>
   readonly body: Body<unknown, unknown, unknown>
 }
 
-/** Runs within a boundary; where it waits, a snapshot is made. */
+/** Runs within a boundary; makes a snapshot if the run waits. */
 export const driven = (
   { body, kind, withdraw }: Waitable,
   declaration: Limits<unknown>,
@@ -104,13 +107,13 @@ export const driven = (
     let pause: Pause | undefined
     const isNested = () => begun?.parent !== undefined
     let snapshot: Snapshot | undefined
-    // One snapshot, whoever asks for it: who goes on with it has claimed it.
+    // One snapshot for all requesters: whoever resumes has claimed it.
     const sealed = (answer: Pause) =>
       snapshot !== undefined
         ? Effect.succeed(snapshot)
         : Effect.tap(seal(answer.checkpoint(), answer.parts()), (made) => Effect.sync(() => snapshot ??= made))
     const withdrawn = Effect.uninterruptible(Effect.suspend(() => {
-      // What waits within a run is told to be off before that is over.
+      // Waiting inner runs are withdrawn before the end is emitted.
       if (mode.over !== undefined && isNested()) return Effect.void
       const waited = pause
       pause = undefined

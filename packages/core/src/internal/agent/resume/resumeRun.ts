@@ -1,4 +1,4 @@
-/** Going on: runs that waited go on with their snapshots, or, where nobody goes on with them, only so far that they are undone. */
+/** Resumption: paused runs resume from their snapshots, or, if abandoned, only as far as their compensation. */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -28,7 +28,7 @@ const check = Effect.fnUntraced(function*(
   decisions: ReadonlyArray<Decision>,
   over: Over | undefined
 ) {
-  // What is cancelled calls no tool but to undo, and that is asked of each.
+  // A cancelled run calls tools only to compensate, and each decides about that.
   const isOver = over !== undefined || isCancelledReplay(yield* CurrentJournal) ||
     isCancelledReplay((yield* CurrentRun)?.journal)
   const snapshot = yield* open(kind.name, value)
@@ -38,11 +38,11 @@ const check = Effect.fnUntraced(function*(
   return { snapshot, byCall }
 })
 
-/** Whether a run can be gone on with so; runs nothing. */
+/** Checks if a run can be resumed with these decisions; runs no call. */
 export const checked = (kind: Kind, value: unknown, decisions: ReadonlyArray<Decision>, over: Over | undefined) =>
   Effect.tapError(check(kind, value, decisions, over), (error) => Effect.sync(() => noteRefused(error, value)))
 
-/** Goes on with a run. */
+/** Resumes a run. */
 export const resumed = Effect.fnUntraced(function*(
   kind: Kind,
   value: unknown,
@@ -84,14 +84,20 @@ export const resumed = Effect.fnUntraced(function*(
   })
 })
 
-/** Whether somebody else goes on with what was to be ended: who takes over what was cut off undoes it here. */
+/**
+ * True if another component continues the run that was to be ended: a process that takes an interrupted run over
+ * compensates it here.
+ */
 const isElsewhere = (error: unknown): boolean =>
   error instanceof SnapshotRefused && (error.reason === "used" || error.reason === "claimed")
 
 const notHere = (agent: string) =>
   `What agent "${agent}" has done before it waited is not undone here: its snapshot is claimed already. Whoever has resumed it undoes it; if nobody has, as a claim was lost, it stays done`
 
-/** Ends a run that waits, where nobody goes on with it: one more leg, which begins nothing, undoes what it has done. Who has used the snapshot ends it. */
+/**
+ * Ends an abandoned paused run: one more segment, which starts no call, compensates its writes. The process that has
+ * used the snapshot ends it.
+ */
 export const endOver = (
   kind: Kind,
   snapshot: Snapshot,
@@ -113,7 +119,7 @@ export const endOver = (
         : Effect.logError(`What agent "${kind.name}" has done before it waited could not be undone`, cause)))
   })
 
-/** What a run has done itself, and has to undo if it is interrupted where it waits. */
+/** Writes of the run itself, which it compensates if it is interrupted at a pause. */
 export const compensatesOwn = (
   compensates: Compensates | undefined,
   snapshot: Snapshot,
@@ -126,7 +132,7 @@ export const compensatesOwn = (
   )
 }
 
-/** A run that waited is owed its end by the run around it: what waits within it ends with it. */
+/** The outer run ends a paused inner run: pending calls within it end with it. */
 export const registerCleanup = (
   kind: Kind,
   { agentRunId, nested, parent, start: { outerCall } }: Run,

@@ -1,4 +1,4 @@
-/** Kept values: what agents take and answer, as it stands in a snapshot. */
+/** Stored values: inputs and outputs of agents in a snapshot. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -8,7 +8,7 @@ import type { Any } from "../agent.ts"
 import type { Form, Forms } from "./valueCodec.ts"
 import { descriptionOf } from "../modelAgent.ts"
 
-/** Whether JSON text and back gives the same value. */
+/** True if a value survives a round trip through JSON text. */
 const isJson = (value: unknown, depth = 100): boolean => {
   if (typeof value === "string" || typeof value === "boolean" || value === null) return true
   if (typeof value === "number") return Number.isFinite(value)
@@ -19,7 +19,7 @@ const isJson = (value: unknown, depth = 100): boolean => {
     Object.values(value).every((item) => item === undefined || isJson(item, depth - 1))
 }
 
-/** Values that are JSON as they are, conversations, and nothing at all. */
+/** Values that are JSON themselves, conversations, and `undefined`. */
 export const plain: Form = {
   keep: (value) =>
     Effect.sync(() =>
@@ -77,7 +77,7 @@ export const tuple = (forms: ReadonlyArray<Form>): Form => ({
   read: (json) => Effect.forEach(json as ReadonlyArray<Schema.Json>, (item, index) => forms[index]!.read(item))
 })
 
-/** How what an agent takes and answers is kept: by its schemas where it has some. */
+/** Codecs of an agent's input and output: by its schemas if it has some. */
 export const formsOf = (agent: Any): Forms => {
   const forms = agent.declared?.forms
   if (forms !== undefined) return forms

@@ -1,17 +1,17 @@
-/** Forms of values: how what agents take and answer is written as JSON, and read back. */
+/** Value codecs: encode inputs and outputs of agents to JSON, and decode them. */
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 
-/** How values are kept. */
+/** Codec of values. */
 export interface Form {
-  /** The JSON of a value. Nothing where JSON would lose some of it. */
+  /** Encodes a value as JSON. `None` if JSON would lose a part of it. */
   readonly keep: (value: unknown) => Effect.Effect<Option.Option<Schema.Json>, never, unknown>
-  /** The value that was kept. Dies for JSON that is none: only what was signed is read. */
+  /** Decodes a stored value. Dies for invalid JSON: only signed values are decoded. */
   readonly read: (json: Schema.Json) => Effect.Effect<unknown, never, unknown>
 }
 
-/** How an agent's input and output are kept. */
+/** Codecs of an agent's input and output. */
 export interface Forms {
   readonly input: Form
   readonly output: Form

@@ -12,12 +12,13 @@ import type { From, Resumable } from "../resume/resumableRun.ts"
 import { sharedServices } from "./sharedServices.ts"
 
 /**
- * Gives an agent what it needs: a model of its own, for example.
+ * Provides an agent's services: a model of its own, for example.
  *
- * A layer that registers no finalizer holds state alone (a ledger in memory, a circuit breaker). It is built by the first run, and serves all runs
- * of this agent that have the same services around them, as long as the agent is in memory. A layer that registers a finalizer holds a resource (a
- * connection, a process). It is shared by runs that overlap, released when the last of them ends, and built again by the next run. Layers that are
- * merged or composed are treated one by one. To keep a resource for longer, build it in your program and provide its services.
+ * A layer without finalizer has only state (a ledger in memory, a circuit breaker). The first run builds it, and it
+ * serves all runs of this agent with the same outer services, as long as the agent is in memory. A layer with a
+ * finalizer has a resource (a connection, a process). Overlapping runs share it. The last of them releases it, and the
+ * next run builds it again. Merged or composed layers are treated one by one. To keep a resource for longer, build it
+ * in your program and provide its services.
  *
  * The layer is built without the services of the run: its span, its scope, the request of a handler, the owner. A build that fails, or
  * whose run is interrupted, is repeated by the next run.
@@ -46,7 +47,7 @@ export const provide =
       effect: Effect.Effect<A, E3, R3>
     ): Effect.Effect<A, E2 | E3, RIn | Exclude<R3, ROut>> =>
       Effect.scopedWith((scope) => Effect.flatMap(build(scope), (services) => Effect.provideContext(effect, services)))
-    /** What is done behind the end of a run, which has released the layer, needs it again. */
+    /** Work behind the end of a run, which has released the layer, needs it again. */
     const within = (mode: Mode): Mode => ({
       ...mode,
       provided: (effect) => {
@@ -82,10 +83,10 @@ export const provide =
     }) as never
   }
 
-/** Whether an agent can wait for approvals, and be resumed. */
+/** True if an agent can wait for approvals, and be resumed. */
 export const isResumable = <In>(u: object): u is Resumable<In, unknown, unknown, unknown> => "resume" in u
 
-/** An agent that is given what it needs: what could be resumed still can. */
+/** An agent with provided services: a resumable one stays resumable. */
 export type Provided<Self, In, Out, E, R, E2, RIn, ROut> = Self extends
   ModelAgent<infer Input, infer Output, infer ME, infer MR, infer Pause, infer Key>
   ? ModelAgent<Input, Output, ME | E2, RIn | Exclude<MR, ROut>, Pause, Exclude<Key, ROut>>

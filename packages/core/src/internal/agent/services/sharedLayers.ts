@@ -1,6 +1,7 @@
 /**
- * Shared layers: a memo map that keeps services without resources. A layer that has registered no finalizer has nothing to release, so that its
- * services serve each later build that gives it the same services. Other layers are shared by builds that overlap, and released with the last.
+ * Shared layers: a memo map that keeps services without resources. A layer without finalizer has no resource to
+ * release, so its services serve each later build with the same outer services. Overlapping builds share other layers;
+ * the last releases them.
  */
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
@@ -124,7 +125,7 @@ export class SharedLayers implements Layer.MemoMap {
     })
   }
 
-  /** Waits for the run that builds the layer. Returns nothing if that was interrupted. */
+  /** Waits for the run that builds the layer. Returns `undefined` if that was interrupted. */
   private join(layer: AnyLayer, entry: Entry, scope: Scope.Scope): Effect.Effect<Services | undefined, unknown> {
     return Effect.uninterruptibleMask((restore) => {
       entry.users++

@@ -1,6 +1,6 @@
 /**
- * Arguments as JSON, for policies, approvals and idempotency keys. A model's arguments are JSON; arguments of a call
- * made by hand may hold a `Map`, a `bigint` or bytes, which hashes would not tell apart.
+ * Arguments as JSON, for policies, approvals and idempotency keys. A model's arguments are JSON. Arguments of a call
+ * made by hand may contain a `Map`, a `bigint` or bytes, which hashes would not distinguish.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -21,7 +21,7 @@ const notJson: InvalidArgs["issues"] = [
   { path: [], expected: "expected arguments that JSON can hold", problem: "invalid" }
 ]
 
-/** The JSON of arguments: as they came, or, where that is none, as the tool's schema encodes them. */
+/** Returns the JSON of arguments: unchanged, or, if they are no JSON, encoded by the tool's schema. */
 export const asJson = <R>(
   parameters: Schema.Decoder<unknown, R>,
   raw: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** Reads a call's raw arguments: one complete JSON object, or a list of issues. Nothing is repaired or defaulted. */
+/** Decodes a call's raw arguments: one complete JSON object, or a list of issues. No value is repaired or defaulted. */
 import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as AiTool from "effect/ai/Tool"
@@ -13,7 +13,7 @@ const large = 10_000
 /** The object that raw arguments hold. */
 export interface RawArguments {
   readonly object: Record<string, unknown>
-  /** Whether looking for all issues would take long. */
+  /** True if a search for all issues would take long. */
   readonly isLarge: boolean
 }
 
@@ -32,9 +32,9 @@ const parse = (text: string): unknown => {
 
 const prototypeKey = "expected no key \"__proto__\", and no \"prototype\" within \"constructor\""
 
-/** What is said of a number whose digits do not survive parsing: another number would reach the tool. */
+/** Message for a number whose digits do not survive parsing: another number would reach the tool. */
 const fewerDigits = "expected a number that keeps all its digits: this one has too many. Send it as a string"
-/** How many such numbers are listed. */
+/** Limit of listed numbers. */
 const maxLossy = 10
 
 const tooDeep = wrong(`expected at most ${maxDepth} arrays and objects within each other`, "invalid")
@@ -45,7 +45,7 @@ const readText = (text: string): Read<RawArguments> => {
   const value = parse(text)
   if (!Predicate.isObject(value)) return wrong(objectMistake(text) ?? prototypeKey)
   const { keys, size } = shapeOf(value, maxDepth)
-  // A key that stands twice is once in the value: which of the two was meant, nobody knows.
+  // A duplicate key is once in the value: the intended one is ambiguous.
   const mistake = colons === keys ? undefined : objectMistake(text)
   if (mistake !== undefined) return wrong(mistake)
   return exact(value as Record<string, unknown>, size > large, lossyNumbers(text))

@@ -11,7 +11,7 @@ export const answerFromLog: Step = (attempt, next) => {
   const { attempted } = attempt
   const answered = answerStarted(run, attempted)
   if (answered !== undefined) return answered
-  // An agent that is a tool is executed, so that the calls of its own run are held back.
+  // An agent that is a tool is executed, so that the calls of its own run are answered from the log.
   const held = tool.info.isAgent === true ? undefined : waitForCancellation(run)
   if (held !== undefined) {
     noteCancelledStart(run, attempted)

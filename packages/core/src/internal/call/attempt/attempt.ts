@@ -1,5 +1,6 @@
 /**
- * One attempt of a tool call, as the list of its steps. Recovery stands around the attempt: running the effect again is the next attempt.
+ * One attempt of a tool call, as the list of its steps. Recovery is around the attempt: running the effect again is the
+ * next attempt.
  *
  * The order is a rule, and each part of it has a reason:
  *

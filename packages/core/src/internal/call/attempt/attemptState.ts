@@ -52,7 +52,7 @@ export class AttemptState implements Attempt {
     this.context = context
   }
 
-  /** Whether it starts now: the attempt of a resumed agent started before the pause. */
+  /** True if it starts now: the attempt of a resumed agent started before the pause. */
   get isNew(): boolean {
     return this.call.record.admission.continuation === undefined
   }

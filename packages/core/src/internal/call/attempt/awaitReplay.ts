@@ -1,6 +1,6 @@
 /**
- * Step of an attempt: a write that would diverge waits until the recorded writes are matched. The order in which fibers start may differ, so
- * it is denied only if that takes long: then nothing else can run in the call around it.
+ * Step of an attempt: a write that would diverge waits until the recorded writes are matched. The order in which fibers
+ * start may differ. So it is denied only after a long wait: then no other work can run in the outer call.
  */
 import * as Effect from "effect/Effect"
 import type { Changes } from "../../run/changes.ts"
@@ -9,7 +9,7 @@ import { isDivergent } from "../replay/divergence.ts"
 import { stopped } from "../stop.ts"
 import type { AttemptState, Step } from "./attemptState.ts"
 
-/** How long other fibers of an executor may take to match the recorded writes. */
+/** Time limit for other fibers of an executor to match the recorded writes. */
 const longestWait = "10 seconds"
 
 const divergent = {

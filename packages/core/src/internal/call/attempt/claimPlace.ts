@@ -1,6 +1,7 @@
 /**
- * Step of an attempt: claims the place of a write without a key that an agent within a call makes. Two attempts of that call that run at once
- * run two agents, whose writes have one place. The second agent gets an unknown outcome, as the write may have been done by the first.
+ * Step of an attempt: claims the path of a write without a key that an agent within a call makes. Two parallel attempts
+ * of that call run two agents, whose writes have one path. The second agent gets an unknown outcome, because the first
+ * may have done the write.
  */
 import * as Effect from "effect/Effect"
 import { recordStart } from "../execute/effects.ts"

@@ -1,4 +1,7 @@
-/** Suspension of a call that a tool makes: a call that waits for a person blocks until no write runs beside it in the call of the agent. */
+/**
+ * Suspension of a call made by a tool: a call that waits for a person blocks until no write runs in parallel in the
+ * call of the agent.
+ */
 import * as Effect from "effect/Effect"
 import type { Changes } from "../../run/changes.ts"
 import { changesOf } from "../../run/state/counts.ts"
@@ -7,7 +10,7 @@ import { outerOf, rootOf } from "./outerCalls.ts"
 import type { CallRecord } from "../record/record.ts"
 import { writesWithin } from "./writesWithin.ts"
 
-/** Whether a call is another one, or is made in it. */
+/** True if a call is another one, or is made in it. */
 const isIn = (record: CallRecord, outer: CallRecord): boolean => {
   for (let call: CallRecord | undefined = record; call !== undefined; call = outerOf(call)) {
     if (call === outer) return true
@@ -15,14 +18,19 @@ const isIn = (record: CallRecord, outer: CallRecord): boolean => {
   return false
 }
 
-/** Whether a write runs beside a call. One that contains a blocked call is not waited for: it may wait for this one. */
+/**
+ * True if a write runs in parallel to a call. A write that contains a blocked call is excluded: it may wait for this
+ * one.
+ */
 const isWriteRunning = (record: CallRecord, { blocked }: Changes): boolean =>
   writesWithin(rootOf(record)).some((write) =>
     write.outcome.running > 0 && !isIn(record, write) &&
     ![...blocked].some((other) => isIn(other as CallRecord, write))
   )
 
-/** Succeeds once no write runs beside a call: then its run can pause, and the outcome of each write is known. */
+/**
+ * Succeeds once no write runs in parallel to a call: then its run can pause, and the outcome of each write is known.
+ */
 export const quietSiblings = (run: Run | undefined, record: CallRecord): Effect.Effect<void> => {
   if (run === undefined || record.parent === undefined) return Effect.void
   const changes = changesOf(run)

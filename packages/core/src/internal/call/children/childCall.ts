@@ -30,7 +30,7 @@ import {
 import { type CallRecord, newRecord } from "../record/record.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 
-/** The call of an agent that is running, also where a `ToolCall` that was made by hand stands before it. */
+/** The running call of an agent, also if a `ToolCall` made by hand hides it. */
 export const EnclosingCall: Context.Reference<Call | undefined> = Context.Reference<Call | undefined>(
   "@recourse/core/EnclosingCall",
   { defaultValue: () => undefined }
@@ -48,10 +48,10 @@ const argumentsKey = (raw: unknown): string => {
   }
 }
 
-/** Whether an attempt that repeats a call is the call's own. A read that is made anew is a call of its own. */
+/** True if an attempt that repeats a call is the call's own. A repeated read is a call of its own. */
 const staysOne = ({ effects, passesKey }: ToolInfo): boolean => effects === "write" || passesKey
 
-/** A write is met again that a call has made in whose place this one is made: what is known of it holds for this one too. */
+/** A write within a call that this one replaces is replayed: its known state applies to this one too. */
 const meet = (write: CallRecord, within: CallRecord): void => {
   if (write.parent === within) return
   noteMetIn(write, within)
@@ -65,9 +65,9 @@ const meet = (write: CallRecord, within: CallRecord): void => {
 }
 
 /**
- * The child's record, by its tool, its arguments, and which of such calls it is in an attempt of the parent. One that
- * follows a call that failed is that call once more: so a retry finds what it repeats. So is one that an attempt of the
- * parent makes in the place of the attempt before.
+ * Returns the child's record, by its tool, its arguments, and its number among such calls in an attempt of the parent.
+ * A call after a failed one is that call once more, so that a retry finds the repeated call. So is one that an attempt
+ * of the parent makes instead of the attempt before.
  */
 const recordOf = (tool: ToolInfo, asked: Call, parent: Call): CallRecord => {
   const within = parent.record
@@ -198,17 +198,17 @@ const idOf = (
   return id
 }
 
-/** Whether a call was made by hand within the call of an agent: it is not that call, and no agent has made it. */
+/** True if a call was made by hand within the call of an agent: it is not that call, and no agent has made it. */
 export const isByHandWithin = ({ record }: Call, enclosing: Call | undefined): boolean =>
   enclosing !== undefined && enclosing.record !== record && record.gate === undefined && record.parent === undefined
 
 /**
- * The call in which a tool is to run where it is run for `asked`: `asked` itself, or a call below it, if that is another
- * tool's, or has other arguments; or one below the call of an agent, if `asked` was made by hand within it.
+ * Returns the call in which a tool runs for `asked`: `asked` itself, or a call below it, if that is another tool's, or
+ * has other arguments. If `asked` was made by hand within an agent's call, a call below that one.
  */
 export const callOf = (tool: ToolInfo, asked: Call, enclosing: Call | undefined): Call => {
   const { record } = asked
-  // A call that was made by hand may stand in a program for good: in each call of an agent it is another one.
+  // A call made by hand may be a constant of the program: in each call of an agent it is another one.
   const isRoot = record.gate === undefined && record.parent === undefined
   const byHand = isRoot && (record.attempts.tool === undefined || enclosing !== undefined)
   const parent = !byHand ? asked : enclosing === undefined || enclosing.record === record ? undefined : enclosing
@@ -233,7 +233,7 @@ export const callOf = (tool: ToolInfo, asked: Call, enclosing: Call | undefined)
   }
 }
 
-/** Whether a call has the arguments that its record's last attempt had. */
+/** True if a call has the arguments of its record's last attempt. */
 const isSame = ({ attempts: { requested } }: CallRecord, asked: Call): boolean =>
   requested === undefined || requested.arguments === asked.arguments ||
   argumentsKey(requested.arguments) === argumentsKey(asked.arguments)

@@ -5,7 +5,7 @@ import { toolName } from "../callSubject.ts"
 import { outerOf } from "./outerCalls.ts"
 import type { CallRecord } from "../record/record.ts"
 
-/** Whether a call has ended, or all calls that it is made in have: a write is met again in a read that is made again. */
+/** True if a call has ended, or all its outer calls have: a write is replayed in a repeated read. */
 const isOver = (record: CallRecord): boolean =>
   (record.outcome.ended !== undefined && record.outcome.running === 0) || isOverAround(record)
 
@@ -15,7 +15,10 @@ const isOverAround = (record: CallRecord): boolean => {
   return outer !== undefined && isOver(outer) && (metIn === undefined || [...metIn].every(isOver))
 }
 
-/** How a call ends that is made in a call that has ended; nothing if it may start. No result of it could reach its run. */
+/**
+ * Returns the exit of a call made in a call that has ended; `undefined` if it may start. No result of it could reach
+ * its run.
+ */
 export const refuseDetached = (record: CallRecord): Effect.Effect<never> | undefined => {
   const around = outerOf(record)
   if (around === undefined || !isOverAround(record)) return undefined

@@ -1,4 +1,6 @@
-/** Committed calls: what the executor of a tool with `transaction` writes, and the record of its outcome, are there together or not at all. */
+/**
+ * Committed calls: the writes of a tool with `transaction`, and the entry of its outcome, are both stored or neither.
+ */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Journal, TransactionFailed } from "../../../Journal.ts"
@@ -11,7 +13,7 @@ export class Committing<A> {
   private readonly run: Run
   private readonly attempted: AttemptedCall
   private answer: { readonly value: A } | undefined = undefined
-  /** What is known of it. */
+  /** Its known outcome. */
   fate: "done" | "undone" | "unknown" = "undone"
 
   constructor(transaction: NonNullable<Journal["transaction"]>, run: Run, attempted: AttemptedCall) {
@@ -38,13 +40,13 @@ export class Committing<A> {
     })
   }
 
-  /** What the executor answered, if it is there for good. */
+  /** Returns the executor's answer, if it is committed. */
   get committed(): { readonly value: A } | undefined {
     return this.fate === "done" ? this.answer : undefined
   }
 }
 
-/** The transaction that a call of a tool with `transaction` runs in; nothing where the journal is in no database. */
+/** Returns the transaction of a call of a tool with `transaction`; `undefined` if the journal is in no database. */
 export const committing = <A>(attempted: AttemptedCall): Committing<A> | undefined => {
   const { run } = attempted.attempt
   const transaction = run?.journal?.transaction

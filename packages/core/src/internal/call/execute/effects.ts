@@ -36,15 +36,17 @@ export const begin = (record: CallRecord, now: () => number): void => {
   forEachAround(record, (outer) => noteWithin(outer, record), outerOf)
 }
 
-/** What is known of what a call itself did, whatever runs in its place. Where nothing runs, both are the same. */
+/**
+ * Returns the known effect of a call itself, without that of its replacements. Without a replacement both are the same.
+ */
 export const happenedItself = ({ outcome: { happened, known, running, runningInPlace } }: CallRecord): Happened =>
   running === runningInPlace ? known : happened
 
-/** Whether an answer in a call's place ended with an error of its own, or because a policy denied one of its calls. */
+/** True if a replacement of a call ended with an error of its own, or because a policy denied one of its calls. */
 const isRefusal = ({ admission: { stop } }: CallRecord, cause: Cause.Cause<unknown>): boolean =>
   Cause.hasFails(cause) || (stop?._tag === "Denied" && cause.reasons.every(isStop))
 
-/** Runs what answers in the place of a call: nobody knows what it did before it ends. `by` is the declaration that it is of. */
+/** Runs the replacement of a call: its effect is unknown before it ends. `by` is the declaration of the replacement. */
 export const inPlace = <A, E, R>(
   record: CallRecord,
   by: unknown,
@@ -59,13 +61,13 @@ export const inPlace = <A, E, R>(
     })
   })
 
-/** The error of a call of which nothing is known that it ended with. */
+/** Error of a call with an unknown end. */
 export const unknownOutcome = (record: CallRecord): OutcomeUnknown =>
   stackless(() => new OutcomeUnknown({ ...errorFields(record), after: Duration.zero }))
 
 /**
- * Nothing runs for a call any more, whatever its tool is today: an earlier life of the run has begun it as another tool, or under
- * another key, and nobody knows what came of that.
+ * Closes a call to all executions, regardless of its present tool: an earlier execution of the run has started it as
+ * another tool, or under another key, with an unknown outcome.
  */
 export const close = (record: CallRecord): void => {
   const error = unknownOutcome(record)
@@ -74,9 +76,9 @@ export const close = (record: CallRecord): void => {
 }
 
 /**
- * How what would answer in a write's place ends without being run: another attempt of the write, or another answer, has begun since
- * the write failed, as where a call is raced with itself. Nothing where it may be run. Calls of writes fail with `OutcomeUnknown` by
- * their types.
+ * Returns the exit of a write's replacement without running it: another attempt of the write, or another replacement,
+ * has started since the failure, for example if a call is raced with itself. `undefined` if it may run. Calls of writes
+ * fail with `OutcomeUnknown` by their types.
  */
 export const overtaken = (record: CallRecord, by: unknown): Exit.Exit<never> | undefined => {
   const { outcome: { answered, answeredInPlace, happened }, attempts: { tool } } = record
@@ -91,13 +93,16 @@ export const overtaken = (record: CallRecord, by: unknown): Exit.Exit<never> | u
 const isUnknownWithin = ({ children: { within } }: CallRecord): boolean =>
   within !== undefined && [...within].some((call) => call.outcome.happened === "unknown")
 
-/** Whether an escalation is of a call itself, or of the agent that is its tool; and not of a call that its executor made. */
+/**
+ * True if an escalation is of a call itself, or of the agent that is its tool; and not of a call that its executor
+ * made.
+ */
 const isOwnWord = (
   { callId, attempts: { tool } }: CallRecord,
   error: PassThrough
 ): boolean => tool?.isAgent === true || !(error instanceof Escalation) || error.callId === callId
 
-/** What is known once an execution has ended. `saysNotDone`: whether the tool declares that of its error. */
+/** Returns the known effect after an execution. `saysNotDone`: true if the tool declares its error as not done. */
 export const afterExecution = (
   record: CallRecord,
   exit: Exit.Exit<unknown, unknown>,
@@ -105,13 +110,13 @@ export const afterExecution = (
   saysNotDone: (error: unknown) => boolean
 ): Happened => {
   if (Exit.isSuccess(exit)) return "yes"
-  // What an agent has done that waited, and does not, is known of its own calls.
+  // Effects of an abandoned paused agent are known from its own calls.
   if (record.admission.stop?._tag === "Nested" && exit.cause.reasons.some(isStop)) return record.outcome.known
   const fail = exit.cause.reasons.length === 1 ? exit.cause.reasons.find(Cause.isFailReason) : undefined
   if (fail === undefined) return "unknown"
   const { error } = fail
   if (error instanceof Pending || error instanceof PartialSuccess) return "yes"
-  // The executor's own word to the model, or to the caller of the agent. It says nothing of a call that it made.
+  // The executor's own message to the model, or to the caller of the agent. It does not describe a call that it made.
   if (isPassThrough(error) && isOwnWord(record, error)) {
     return isUnknownWithin(record)
       ? "unknown"
@@ -123,13 +128,14 @@ export const afterExecution = (
     : "unknown"
 }
 
-/** Whether something was done, or may have been, by the calls that a call made. */
+/** True if inner calls of a call had an effect, or may have had one. */
 export const isDoneWithin = ({ children: { within } }: CallRecord): boolean =>
   within !== undefined && [...within].some(({ outcome: { happened } }) => happened !== "no")
 
 /**
- * Records an attempt that did not start here: an earlier execution of the run started it, or another holder of its key. Nothing that contains
- * the call is repeated as if it had not started, and a write that is unknown is in the log of its run. `startedAt` is in milliseconds since the epoch; it is read for the first attempt of a call.
+ * Records an attempt that did not start here: an earlier execution of the run started it, or another claimant of its
+ * key. No component that contains the call is repeated as if the call had not started, and an unknown write is in the
+ * log of its run. `startedAt` is in milliseconds since the epoch; it is read for the first attempt of a call.
  */
 export const recordStart = (
   run: Run | undefined,
@@ -143,7 +149,7 @@ export const recordStart = (
   if (run !== undefined && known === "unknown") recallCall(run, rootOf(record).callId)
 }
 
-/** What is known of a call and of the calls that it made. Whether a read has run says nothing. */
+/** Returns the known effect of a call and of its inner calls. Reads do not count. */
 export const happened = (record: CallRecord): Happened => {
   const { attempts: { tool }, children: { within } } = record
   const own = tool?.effects === "read" && within === undefined ? "no" : record.outcome.happened

@@ -1,4 +1,4 @@
-/** Runs a tool's executor once: within its timeout, with what is known of the call since, and with what it fails with. */
+/** Runs a tool's executor once: within its timeout, with the call's known effect afterwards, and with its error. */
 import { noteChange } from "../../run/state/counts.ts"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -39,19 +39,19 @@ import { noteStartedWrite, noteWritten } from "../../run/state/writes.ts"
 const isUnguarded = (info: ToolInfo, record: CallRecord): boolean =>
   !mayBeRepeated(info) && !info.passesKey && info.isAgent !== true && rootOf(record).admission.approved === undefined
 
-/** What is executed. */
+/** An executable call. */
 export interface Executable<Params, A, D, R> {
   readonly info: ToolInfo
   readonly success: Schema.Top
-  /** How calls are made idempotent; nothing for those that only ask for a task's state. */
+  /** Idempotency of the calls; `undefined` for calls that only read a task's state. */
   readonly idempotency: Idempotency | undefined | "never"
   readonly timeout: Duration.Duration | undefined
-  /** How long progress can extend the timeout; nothing if it cannot. */
+  /** Limit up to which progress extends the timeout; `undefined` if it does not. */
   readonly maxTimeout?: Duration.Duration | undefined
   readonly execute: (params: Params) => Effect.Effect<A, D, R>
 }
 
-/** How a call is made idempotent, if it is. */
+/** Returns the idempotency of a call, if it has one. */
 export const idempotencyOf = (
   { idempotency }: { readonly idempotency: Idempotency | undefined | "never" },
   call: Call
@@ -62,7 +62,7 @@ const fates = { done: "yes", unknown: "unknown", undone: undefined } as const
 /** The executor gave no answer within its timeout. */
 const noAnswer = { _tag: "NoAnswer" } as const
 
-/** What runs: the executor, or what stands before it. */
+/** The executor, or its interceptor. */
 const intercepted = <Params, A, D, R>(
   executable: Executable<Params, A, D, R>,
   attempt: Attempt,
@@ -92,7 +92,7 @@ const standingBefore = <Params, A, D, R>(
   return intercept(about, named) as Effect.Effect<A, D, R>
 }
 
-/** One execution. Until the executor is called nothing of it has happened. */
+/** One execution. Until the executor is called it has no effect. */
 class Execution<Params, A, D, R> {
   private readonly executable: Executable<Params, A, D, R>
   private readonly attempt: Attempt
@@ -116,7 +116,9 @@ class Execution<Params, A, D, R> {
     this.commit = executable.info.isTransaction ? committing<A>({ attempt, ...executable }) : undefined
   }
 
-  /** The check and the beginning are one step: another attempt, or call, may have begun or stopped while this one waited. */
+  /**
+   * The check and the start are one step: another attempt, or call, may have started or stopped while this one waited.
+   */
   begin(): Effect.Effect<A, unknown, R> {
     const { call, context, run } = this.attempt
     const { record } = call
@@ -141,7 +143,7 @@ class Execution<Params, A, D, R> {
     return this.commit === undefined ? executed : this.commit.around(executed)
   }
 
-  /** What is committed is the answer, though the time ran out meanwhile. */
+  /** A committed result is the answer, even if the time ran out meanwhile. */
   late(after: Duration.Duration): Effect.Effect<A, typeof noAnswer> {
     this.after = after
     const { committed } = this.commit ?? {}
@@ -157,7 +159,7 @@ class Execution<Params, A, D, R> {
       return
     }
     if (this.position !== undefined) run!.writes.done!.ended(this.position)
-    // It goes on when the agent does that is the tool.
+    // It resumes with the agent that is the tool.
     if (waitsInAgent(record, this.attempt.number)) return endExecution(record, record.outcome.known)
     const isKeyed = idempotencyOf(this.executable, this.attempt.call) !== undefined
     const known = afterExecution(record, exit, isKeyed, (error) => this.saysNotDone(error))
@@ -168,12 +170,12 @@ class Execution<Params, A, D, R> {
     noteChange(run)
   }
 
-  /** Whether it ran in a transaction that is not committed: it is as if it had not begun. */
+  /** True if it ran in a transaction that is not committed: then it has not happened. */
   private get isRolledBack(): boolean {
     return this.commit?.fate === "undone"
   }
 
-  /** What a tool answers whose writes can be undone, kept as JSON. */
+  /** Answer of a tool with compensable writes, stored as JSON. */
   keep(answer: A): Effect.Effect<A> {
     return Effect.map(encodedResult(this.executable.success, answer), (encoded) => {
       this.encoded = encoded
@@ -205,7 +207,7 @@ class Execution<Params, A, D, R> {
 
   stopped(cause: Cause.Cause<unknown>): Effect.Effect<never, AttemptError | PassThrough> {
     const { attempt } = this
-    // `Effect.catch` makes defects of the errors beside a defect.
+    // `Effect.catch` makes defects of the errors in parallel to a defect.
     const isNamed = !Cause.hasDies(cause) || Context.get(attempt.context, ToolInterceptor) !== undefined
     const named = isNamed ? cause : namingDefects(attempt.call.record, attempt.number, cause)
     return Effect.catch(Effect.failCause(named), (error) => this.failed(error))

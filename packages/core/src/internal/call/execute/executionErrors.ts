@@ -6,11 +6,13 @@ import { type Attempt, failAttempt, type OfUnknown } from "../attemptLog.ts"
 import { mayBeRepeated } from "./passThrough.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 
-/** Whether a later call with the key of an unknown outcome can get an answer: it asks, or sends the write again. */
+/**
+ * True if a later call with the key of an unknown outcome can get an answer: it reconciles, or sends the write again.
+ */
 const canLeadToAnswer = (idempotency: Idempotency | undefined): boolean =>
   idempotency?.key !== undefined && (idempotency.reconcile !== undefined || idempotency.isDeduplicated)
 
-/** What an unknown outcome says of the tool's key. */
+/** Returns the fields of an unknown outcome about the tool's key. */
 export const ofUnknownOutcome = ({ passesKey }: ToolInfo, idempotency: Idempotency | undefined): OfUnknown => ({
   ...(passesKey ? { underKey: true } : undefined),
   ...(canLeadToAnswer(idempotency) ? { repeatable: true } : undefined)
@@ -36,7 +38,7 @@ export const timedOut = (
     { ...ofUnknown, after }
   )
 
-/** The executor's own error, with what may be said of it. */
+/** Returns the executor's own error, with its declared projection. */
 export const executionFailed = (
   attempt: Attempt,
   reason: unknown,

@@ -7,9 +7,9 @@ import { type Call, ToolCall } from "../call.ts"
 import { errorFields } from "../callSubject.ts"
 
 /**
- * Fails softly from within a tool: the model is given the reason and the run goes on.
+ * Fails softly from within a tool: the model receives the reason and the run continues.
  *
- * **Example** (A tool that tells the model what to do instead)
+ * **Example** (Advising the model from a tool)
  *
  * ```ts
  * import { Effect, Schema } from "effect"
@@ -38,8 +38,8 @@ export const escalate = (options: {
   Effect.flatMap(ToolCall, (call) => Effect.fail(escalation(call, options)))
 
 /**
- * Answers from within a tool that a part of the work was done: which parts, and which not and why. The model is given
- * both, as they are; the codes and reasons are written for it. The call is not retried.
+ * Answers from within a tool that a part of the work was done: the completed parts, and the others with reasons. The
+ * model receives both unchanged; write the codes and reasons for it. The call is not retried.
  *
  * **Example** (Two of three mails)
  *
@@ -80,8 +80,8 @@ export const partial = <A, Item>(parts: {
   )
 
 /**
- * Answers from within a tool that a task was begun which goes on after the call. The model is given the id and, where the
- * tool declares a `status`, a tool to ask for the task's state with.
+ * Answers from within a tool that it has started a task, which continues after the call. The model receives the id and,
+ * if the tool declares a `status`, a tool to query the task's state.
  *
  * **Example** (A job that takes its time)
  *

@@ -41,7 +41,10 @@ export const namingDefects = <E>(record: CallRecord, number: number, cause: Caus
   ))
 }
 
-/** The defect of an executor that a cause consists of; nothing if another component died, or if the call was interrupted. */
+/**
+ * Returns the defect of an executor that a cause consists of; `undefined` if another component died, or if the call was
+ * interrupted.
+ */
 export const executorDefectIn = (cause: Cause.Cause<unknown>): ExecutorDefect | undefined => {
   const defects = cause.reasons.map((reason) =>
     Cause.isDieReason(reason) && reason.defect instanceof ExecutorDefect ? reason.defect : undefined

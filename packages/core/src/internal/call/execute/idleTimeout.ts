@@ -9,7 +9,7 @@ export interface Activity {
   readonly extend: () => void
 }
 
-/** The timer of the executor that runs; nothing if its timeout cannot be extended. */
+/** The timer of the running executor; `undefined` if its timeout cannot be extended. */
 export const CurrentActivity: Context.Reference<Activity | undefined> = Context.Reference<Activity | undefined>(
   "@recourse/core/CurrentActivity",
   { defaultValue: () => undefined }

@@ -10,7 +10,7 @@ import * as Arguments from "../arguments/rawArguments.ts"
 import { ToolCall } from "../call.ts"
 import { errorFields } from "../callSubject.ts"
 
-/** Decodes the arguments of the last attempt, the model's or a fixer's. Fails where they never fitted. */
+/** Decodes the arguments of the last attempt, the model's or a fixer's. Fails if they never fitted. */
 export const parametersOf = (parameters: Schema.Top): Effect.Effect<unknown, InvalidArgs, unknown> => {
   const decode = decoderOfJson(parameters as Schema.Decoder<unknown, unknown>)
   return Effect.flatMap(ToolCall, (call) => {

@@ -9,7 +9,7 @@ import {
 } from "../../../ToolError.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 
-/** Errors that an executor may fail with as they are: they already say what is to happen. */
+/** Errors of an executor that pass unchanged: they already define the next step. */
 export type PassThrough = Escalation | Escalated | AgentException | PartialSuccess | Pending | OutcomeUnknown
 
 export const isPassThrough = (u: unknown): u is Exclude<PassThrough, OutcomeUnknown> =>
@@ -18,6 +18,6 @@ export const isPassThrough = (u: unknown): u is Exclude<PassThrough, OutcomeUnkn
 
 export const mayBeRepeated = ({ effects }: ToolInfo): boolean => effects === "read" || effects === "idempotent"
 
-/** Whether the failure of an execution is `OutcomeUnknown`, unless the tool declares that nothing was done. */
+/** True if a failed execution is `OutcomeUnknown`, unless the tool declares that it was not done. */
 export const isWrite = ({ effects, passesKey }: ToolInfo): boolean =>
   effects === "write" || (effects === undefined && passesKey)

@@ -14,7 +14,10 @@ import type { KeyedAttempt, UnderKey } from "./keyedAttempt.ts"
 import { reconcileStart, startedElsewhere } from "./reconcileStart.ts"
 import { settle } from "./settleCall.ts"
 
-/** The name of the claim: the same in each execution of a run, which repeats the call under its key; unless it can ask what happened. */
+/**
+ * Name of the claim: the same in each execution of a run, which repeats the call under its key, unless it can
+ * reconcile.
+ */
 const holderOf = (
   { asking: { call: { record }, run }, idempotency, identity }: KeyedAttempt
 ): Effect.Effect<string> => {

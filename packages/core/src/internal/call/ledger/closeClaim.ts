@@ -47,7 +47,10 @@ const completed = (keyed: KeyedAttempt, fate: Recorded): Effect.Effect<void, unk
   )
 }
 
-/** Records the outcome of an execution, or releases the key if nothing started, or if all that started is known to have done nothing. */
+/**
+ * Records the outcome of an execution, or releases the key if no execution started, or if all started ones are known to
+ * have had no effect.
+ */
 export const closeClaim = (
   keyed: KeyedAttempt,
   claim: Claim,

@@ -8,8 +8,9 @@ import { IdempotencyLedger } from "../../idempotency/ledgerService.ts"
 import type { DoneWrite } from "../../run/writes/completedWrites.ts"
 
 /**
- * Compensates a write under its key. From the start of `compensate` the ledger no longer answers with the write's result: calls with the key
- * wait. After a success the key is free. After a failure the outcome of the key is unknown, as the write may be undone.
+ * Compensates a write under its key. From the start of `compensate` the ledger no longer answers with the write's
+ * result: calls with the key wait. After a success the key is free. After a failure the outcome of the key is unknown,
+ * because the write may be compensated.
  */
 export const underKeyOf = <E, R>(
   { callId, intent, tool }: DoneWrite,

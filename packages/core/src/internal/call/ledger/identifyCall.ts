@@ -28,7 +28,7 @@ export const identify = (
     ))
 }
 
-/** Who claims an own key: none if the namespace says who shares it, or if the run and the call are in the key. */
+/** Claimant of an own key: none if the namespace defines its sharing, or if the run and the call are in the key. */
 export const claimantOf = (
   { key, namespace }: Idempotency,
   { call: { record }, run }: Asking

@@ -1,6 +1,6 @@
 /**
- * States of an attempt under an idempotency key, and the transitions between them, as data. The machine takes its transitions from this table, and the picture
- * in "The way of a call" is drawn from it.
+ * States of an attempt under an idempotency key, and the transitions between them, as data. The machine reads its
+ * transitions from this table, and so does the picture in "The way of a call".
  */
 
 /** The states of an attempt under its key. */
@@ -54,7 +54,7 @@ export const keyTransitions = {
 
 const left: ReadonlySet<KeyState> = new Set(Object.values(keyTransitions).flatMap(({ from }) => from))
 
-/** Whether no transition leaves a state. */
+/** True if a state has no outgoing transition. */
 export const isEnd = (state: KeyState): boolean => !left.has(state)
 
 /** The name of a transition. */

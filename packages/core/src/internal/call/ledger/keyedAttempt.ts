@@ -15,7 +15,7 @@ export interface Asking {
   readonly params: unknown
   readonly raw: Readonly<Record<string, unknown>>
   readonly success: Schema.Top
-  /** How long an attempt may take; left out: as long as it takes. */
+  /** Time limit of an attempt; default: none. */
   readonly timeout?: Duration.Duration | undefined
 }
 

@@ -9,14 +9,14 @@ const missing = { _tag: "NotOnRecord" } as const
 
 const isMissing = (value: object): value is typeof missing => value === missing
 
-/** Ends such a call where the ledger has no answer. Recovery does not see it. */
+/** Ends such a call if the ledger has no answer. Recovery does not see it. */
 export const notInLedger: Effect.Effect<never> = signal(missing)
 
-/** Whether a ledger may answer the attempts of a call. */
+/** True if a ledger may answer the attempts of a call. */
 export const isKeyed = ({ idempotency, record }: Call): boolean =>
   idempotency !== undefined || record.attempts.tool?.passesKey === true
 
-/** What the ledger lets a call come to that has not been tried; nothing where it would have been executed. */
+/** Returns the ledger's outcome of an unattempted call; `undefined` if it would have been executed. */
 export const askLedgerOnly = <A, E, R>(
   current: Call,
   call: Effect.Effect<A, E, R>
@@ -25,7 +25,7 @@ export const askLedgerOnly = <A, E, R>(
     Effect.exit(Effect.provideService(call, ToolCall, { ...current, lookupOnly: true })),
     (exit) => {
       if (Exit.isSuccess(exit) || signalIn(exit.cause, isMissing) === undefined) return exit
-      // Nothing was tried: the next attempt is the first.
+      // No attempt was made: the next attempt is the first.
       forgetAttempts(current.record)
       return undefined
     }

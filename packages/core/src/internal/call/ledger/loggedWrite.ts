@@ -20,7 +20,7 @@ import type { ToolInfo } from "../tool/toolInfo.ts"
 
 const outcomes = { yes: "completed", no: "not_done", unknown: "unknown" } as const
 
-/** The outcome of a call's writes, as far as its record knows. */
+/** Outcome of a call's writes, by its record. */
 export const outcomeOf = ({ outcome: { happened } }: Pick<CallRecord, "outcome">): WriteOutcome => outcomes[happened]
 
 /** The call of the outermost agent that a call is part of, or the call itself. */
@@ -29,7 +29,10 @@ const outermost = (record: CallRecord): CallRecord => {
   return outer === undefined ? record : outermost(outer)
 }
 
-/** Whether a tool may write. The writes of an agent that is a tool are logged themselves, unless it declares to be one. */
+/**
+ * True if a tool may write. The writes of an agent that is a tool are logged themselves, unless the agent is declared
+ * as a write.
+ */
 const mayWrite = ({ effects, isAgent }: ToolInfo): boolean =>
   isAgent === true ? effects === "write" || effects === "idempotent" : effects !== "read"
 
@@ -38,7 +41,7 @@ const callsOf = (message: Prompt.Message, id: string): ReadonlyArray<Prompt.Tool
     ? []
     : message.content.filter((part): part is Prompt.ToolCallPart => part.type === "tool-call" && part.id === id)
 
-/** The message with the model's call alone; of a call that no model made, one that stands for it. */
+/** The message with only the model's call; for a call without a model, a constructed one. */
 const messageOf = (record: CallRecord): Prompt.Message => {
   const said = record.gate?.messages().findLast((message) => callsOf(message, record.callId).length > 0)
   if (said?.role === "assistant") {

@@ -20,7 +20,7 @@ import { reconciliationOf } from "./reconciliation.ts"
 
 type Abandoned = Extract<Claimed, { readonly _tag: "Abandoned" }>
 
-/** In place of a `reconcile`: the service does nothing twice under one key. */
+/** Replaces a `reconcile`: the service executes a key once. */
 const sendAgain: Reconciled<never> = { _tag: "NotHappened" }
 
 /** The call has started under its key. Whatever comes after that, it is not reported as one that was not run. */

@@ -22,7 +22,7 @@ const readChecked = (check: CheckOutcome, { id }: Entry, { success }: Asking): A
         )
   )
 
-/** Asks the tool's `reconcile`, and then people. Nothing if there is neither. */
+/** Calls the tool's `reconcile`, and then asks people. `undefined` if neither exists. */
 export const reconciliationOf = (
   { asking, idempotency: { reconcile } }: KeyedAttempt,
   check: CheckOutcome | undefined,

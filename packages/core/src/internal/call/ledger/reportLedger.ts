@@ -6,7 +6,7 @@ import { forOperator } from "../../projection/audiences.ts"
 import * as Telemetry from "../../run/observe/counters.ts"
 import type { Asking } from "./keyedAttempt.ts"
 
-/** Logs the failure of an operation: as the operator's projection, without what the `Redaction` takes out. */
+/** Logs the failure of an operation, in the operator's projection and redacted. */
 export const quietly =
   ({ call, run, tool }: Asking, operation: LedgerError["operation"]) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<void, never, R> =>

@@ -17,7 +17,7 @@ import type { CallRecord } from "../record/record.ts"
 
 const json = Schema.encodeUnknownEffect(Schema.toCodecJson(Schema.Unknown))
 
-/** What is to be known of what a call came to: whose words it may hold, and what of it came from elsewhere. */
+/** Returns the marks of an outcome: the untrusted texts that it may contain, and its degraded sources. */
 const marksOf = ({ marks: { degraded, read } }: CallRecord): { readonly marks?: Marks } =>
   degraded === undefined && read === undefined ? {} : {
     marks: {
@@ -26,7 +26,7 @@ const marksOf = ({ marks: { degraded, read } }: CallRecord): { readonly marks?: 
     }
   }
 
-/** A call has what an earlier one came to, and so its marks. */
+/** A call with the outcome of an earlier one also has its marks. */
 const noteMarks = (record: CallRecord, { degraded = [], taintedBy = [] }: Marks): void => {
   noteRead(record, taintedBy)
   if (degraded.length === 0) return
@@ -95,7 +95,7 @@ export const storedOutcome = (
   return Effect.undefined
 }
 
-/** What an earlier call came to, as this call's own. */
+/** The outcome of an earlier call, as this call's own. */
 export const replay = (
   record: CallRecord,
   fields: ErrorFields,

@@ -5,7 +5,7 @@ import type { Audited } from "../../run/callResult.ts"
 import type { ClientFailure } from "../clientCall.ts"
 import type { Decision } from "../../approval/decision.ts"
 
-/** What a person has decided about a call that a tool makes. */
+/** A person's decision about a call made by a tool. */
 export interface Approval {
   readonly identity: string
   /** The id under which the person was asked, of a call that has not been made since. */
@@ -18,16 +18,16 @@ export interface Approval {
   readonly failed?: ClientFailure | undefined
 }
 
-/** What an agent that is a tool goes on with. */
+/** Continuation of an agent that is a tool. */
 export interface Continuation {
   readonly snapshot: unknown
   readonly decisions: ReadonlyArray<Decision>
-  /** Whether the agent has gone on. */
+  /** True if the agent has resumed. */
   readonly begun: boolean
 }
 
 export interface Admission<Stop> {
-  /** What is decided about calls that are made in this one, at whatever depth. */
+  /** Decisions about inner calls, at any depth. */
   readonly approvals: ReadonlyArray<Approval> | undefined
   /** The arguments that a person has approved, as canonical JSON. */
   readonly approved: string | undefined
@@ -43,9 +43,9 @@ export interface Admission<Stop> {
   readonly substitutedBy: string | undefined
   /** Set when the call may not run: every further attempt stops too. */
   readonly stop: Stop | undefined
-  /** Set while the call continues what an agent that is its tool has started. */
+  /** Set while the call continues a started agent that is its tool. */
   readonly continuation: Continuation | undefined
-  /** What an audit is to know of the calls that are made in this one, by call and decision. */
+  /** Audit facts of inner calls, by call and decision. */
   readonly audited: ReadonlyMap<string, Audited> | undefined
   /** Withdraw the questions of agents within this call. */
   readonly questions: ReadonlyArray<Effect.Effect<void>> | undefined
@@ -69,7 +69,7 @@ interface Has<Stop> {
   readonly admission: Admission<Stop>
 }
 
-/** The state of a call about which nothing is decided: one for all, until a call writes its own. */
+/** The state of an undecided call: one for all, until a call writes its own. */
 const undecided: Admission<never> = new State<never>()
 
 const own = <Stop>(record: { admission: Admission<Stop> }): State<Stop> =>
@@ -142,12 +142,12 @@ export const endContinuation = (record: Has<unknown>): void => {
   if (record.admission.continuation !== undefined) own(record).continuation = undefined
 }
 
-/** Notes what an audit is to know of a call that is made in this one. */
+/** Adds audit facts of an inner call. */
 export const addAudited = (record: Has<unknown>, key: string, audited: Audited): void => {
   ;(own(record).audited ??= new Map()).set(key, audited)
 }
 
-/** Returns what an audit is to know, once. */
+/** Returns the audit facts, once. */
 export const takeAudited = (record: Has<unknown>): ReadonlyMap<string, Audited> | undefined => {
   const { audited } = record.admission
   if (audited !== undefined) own(record).audited = undefined

@@ -1,4 +1,4 @@
-/** Attempts of a call: how many there were, and what the last one was asked to do. */
+/** Attempts of a call: their number, and the request of the last one. */
 import type { ToolInfo } from "../tool/toolInfo.ts"
 
 export interface Attempts {
@@ -8,7 +8,7 @@ export interface Attempts {
   readonly count: number
   /** Attempts that were announced before the run paused: numbers continue behind them. */
   readonly countBefore: number
-  /** What the last attempt was asked to do. */
+  /** Request of the last attempt. */
   readonly requested: { readonly arguments: unknown; readonly idempotency?: unknown } | undefined
   /** The moment at which the last attempt started: later marks of `foundation/effect/retriedFailures.ts` are of layers within it. */
   readonly moment: number
@@ -29,7 +29,7 @@ export const setTool = (record: Has, tool: ToolInfo | undefined): void => {
 /** Counts an attempt; returns its number since the run was resumed. */
 export const startAttempt = (record: Has): number => ++own(record).count
 
-/** Counts no attempt: nothing was tried, and the next attempt is the first. */
+/** Resets the count of attempts: none was made, and the next one is the first. */
 export const forgetAttempts = (record: Has): void => {
   own(record).count = 0
 }
@@ -39,7 +39,7 @@ export const continueAfter = (record: Has, attempts: number): void => {
   own(record).countBefore = attempts
 }
 
-/** Notes what an attempt is asked to do. */
+/** Records the request of an attempt. */
 export const noteRequested = (record: Has, requested: NonNullable<Attempts["requested"]>): void => {
   own(record).requested = requested
 }

@@ -48,7 +48,7 @@ class State<Call extends object> implements Children<Call> {
   readonly byPlace = new Map<string, Call>()
   readonly replaced: Array<Call> = []
   readonly ids = new Set<string>()
-  /** The last numbers of ids, by what stands before the number. */
+  /** The last numbers of ids, by their prefix. */
   readonly lastNumbers = new Map<string, number>()
   /** The numbers of the calls that each attempt has made. */
   readonly numbers = new Map<number, MadeCalls>()
@@ -135,5 +135,5 @@ export const adopt = <Call extends object>(record: Has<Call>, parent: Call, chil
   ;(own(record).adopted ??= new WeakMap()).set(parent, child)
 }
 
-/** Whether a call was made within the call, or noted there. */
+/** True if an inner call was made, or recorded. */
 export const hasChildren = (record: Has<unknown>): boolean => record.children !== noChildren

@@ -14,7 +14,7 @@ export interface Claiming {
   readonly holders: number
   /** Continues those who wait for this call, and releases its lease. Set while the claim is held. */
   readonly settle: Effect.Effect<void> | undefined
-  /** How often the call is being made: more than once if its maker is raced with itself. */
+  /** Number of simultaneous makers of the call: more than one if its maker is raced with itself. */
   readonly made: number
 }
 
@@ -31,7 +31,7 @@ interface Has {
   readonly claiming: Claiming
 }
 
-/** The state of a call that has claimed nothing: one for all, until a call writes its own. */
+/** The state of a call without claims: one for all, until a call writes its own. */
 export const noClaim: Claiming = new State()
 
 const own = (record: { claiming: State }): State =>

@@ -1,21 +1,21 @@
-/** Outcome of a call: its executions, and what is known of their effects. No later refusal can take a start back. */
+/** Outcome of a call: its executions, and the known effects. No later refusal reverts a start. */
 import type * as Exit from "effect/Exit"
 
-/** Whether a call did something: no, unknown, or yes. */
+/** Effect of a call: no, unknown, or yes. */
 export type Happened = "no" | "unknown" | "yes"
 
 export interface Outcome {
-  /** Whether an attempt has reached the executor. */
+  /** True if an attempt has reached the executor. */
   readonly executed: boolean
-  /** What is known of the effects of all attempts; unknown while one runs. */
+  /** Known effect of all attempts; unknown while one runs. */
   readonly happened: Happened
-  /** What is known of the effects of the attempts that have ended. */
+  /** Known effect of the ended attempts. */
   readonly known: Happened
-  /** Executions that run, and what runs in their place: more than one if a call is raced with itself. */
+  /** Running executions and replacements: more than one if a call is raced with itself. */
   readonly running: number
-  /** How many of them run in the place of the call. */
+  /** Number of running replacements. */
   readonly runningInPlace: number
-  /** When the first attempt started of which it is not known that it did nothing, in milliseconds since the epoch. */
+  /** Start of the first attempt that is not known to have had no effect, in milliseconds since the epoch. */
   readonly startedAt: number
   /** The answer of the last attempt, if it gave one. */
   readonly answered: { readonly value: unknown } | undefined
@@ -23,11 +23,11 @@ export interface Outcome {
   readonly answeredInPlace: { readonly by: unknown; readonly value: unknown } | undefined
   /** The error of the last attempt, if it failed and its end is known. */
   readonly lastError: unknown
-  /** How a call has ended, with all its recovery. Calls that are made in it afterwards do not start. */
+  /** End of a call, with all its recovery. Later inner calls do not start. */
   readonly ended: "succeeded" | "failed" | undefined
-  /** Whether the effects of the call were undone by its compensation. */
+  /** True if the call was compensated. */
   readonly isCompensated: boolean
-  /** The place of the last execution among the writes of the run that can be undone. */
+  /** Position of the last execution among the compensable writes of the run. */
   readonly position: number | undefined
 }
 
@@ -45,7 +45,7 @@ export const forgetEnd = (record: Has): void => {
   state.lastError = undefined
 }
 
-/** Notes that an executor starts. Returns whether it is the first start of which it is not known that it did nothing. */
+/** Records the start of an executor. Returns whether it is the first start that is not known to have had no effect. */
 export const startExecution = (record: Has): boolean => {
   const state = own(record)
   const isFirst = state.happened === "no"
@@ -60,7 +60,7 @@ export const noteStartedAt = (record: Has, at: number): void => {
   own(record).startedAt = at
 }
 
-/** Notes that an execution has ended, and what is known of the call's effects since. */
+/** Records the end of an execution, and the call's known effect since. */
 export const endExecution = (record: Has, known: Happened): void => {
   const state = own(record)
   state.running--
@@ -76,7 +76,7 @@ export const startInPlace = (record: Has): void => {
   state.happened = "unknown"
 }
 
-/** Notes that it has ended. `known` is what is known of the call's effects since, `answer` is its answer, if it gave one. */
+/** Records the end of a replacement. `known` is the call's known effect since, `answer` its answer, if it gave one. */
 export const endInPlace = (record: Has, known: Happened, answer: Outcome["answeredInPlace"]): void => {
   const state = own(record)
   state.runningInPlace--
@@ -152,11 +152,11 @@ export const reopen = (record: Has): void => {
   if (record.outcome.ended !== undefined) own(record).ended = undefined
 }
 
-/** Notes that the effects of a call are undone. */
+/** Records that a call is compensated. */
 export const noteCompensated = (outcome: { isCompensated: boolean }): void => {
   outcome.isCompensated = true
 }
 
-/** Notes the place of an execution among the writes of the run that can be undone. */
+/** Records the position of an execution among the compensable writes of the run. */
 export const notePosition = (record: Has, position: number | undefined): number | undefined =>
   own(record).position = position

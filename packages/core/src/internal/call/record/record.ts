@@ -22,15 +22,15 @@ export type Stop =
       readonly arguments: Record<string, unknown>
       readonly reasons: ReadonlyArray<string>
       readonly fixedBy: string | undefined
-      /** Set where the page executes it. */
+      /** Set if the page executes it. */
       readonly client?: ToolInfo["client"]
-      /** The writes that have begun in the call that it is made in. */
+      /** Started writes of the outer call. */
       readonly begun: ReadonlyArray<CallBeforePause>
     }
     | WaitsInAgent
-    /** The agent that is the tool does not go on. */
+    /** The agent that is the tool does not resume. */
     | { readonly _tag: "Refused"; readonly error: SnapshotRefused | DecisionRefused }
-    /** It was cut off, and may not run again: it is no write, so that nothing is known which it could fail with. */
+    /** It was interrupted, and may not run again: it is no write, so it has no known error. */
     | { readonly _tag: "CutOff" }
   )
   /** The call within this one that may not run, if it is not this one itself. */
@@ -43,9 +43,9 @@ export interface CallRecord {
   readonly parent: CallRecord | undefined
   /** The call of another agent that the run of this one is made for: that agent has this one as a tool, or to recover one. */
   readonly around: CallRecord | undefined
-  /** Tells a call that a tool makes from every other call. */
+  /** Identifies a call made by a tool among all calls. */
   readonly identity: string | undefined
-  /** What the agent says; left out for calls by hand. */
+  /** The agent's rules; absent for calls by hand. */
   readonly gate: Gate | undefined
   /** Whose code has made it: a tool's, or an agent's. */
   readonly level: "tool" | "agent"
@@ -64,7 +64,7 @@ export interface CallRecord {
 export type Gate = GateOf<CallRecord>
 export type CallLog = CallLogOf<CallRecord>
 
-/** What a call is made with. */
+/** Origin of a call. */
 export interface Made
   extends Decided, Partial<Pick<CallRecord, "parent" | "around" | "identity" | "gate" | "level" | "waitsFor">>
 {}
@@ -129,7 +129,7 @@ class Layout implements Own {
   }
 }
 
-/** Returns the record of a call of which nothing is known but what it is made with. */
+/** Returns the record of a new call with its origin. */
 export const newRecord = (callId: string, made: Made = {}): CallRecord => {
   const record = new Layout(callId, made) as unknown as { -readonly [K in keyof CallRecord]: CallRecord[K] }
   const { around, identity, parent } = made

@@ -1,4 +1,7 @@
-/** Recovery of a call: its failures, and what its retries, fixers and levels have decided. A call that succeeds at once has none. */
+/**
+ * Recovery of a call: its failures, and the decisions of its retries, fixers and levels. A call that succeeds at once
+ * has none.
+ */
 import type * as Exit from "effect/Exit"
 import type { FailedAttempt } from "../../../ToolError.ts"
 import type { RetryProgress } from "../retryProgress.ts"
@@ -22,13 +25,13 @@ export interface Recovering {
   readonly isFix: boolean
   /** Set when a `Recovery.retry` makes the next attempt: it has checked all rules, and the retry budget of the process has paid. */
   readonly isRetryPaid: boolean
-  /** How the call ended with its tool's recovery, as its agent's got it. */
+  /** Exit of the call with its tool's recovery, which its agent's recovery received. */
   readonly endedInTool: Exit.Exit<unknown, unknown> | undefined
-  /** How the call ended with its agent's recovery for its tool, as the one for all tools got it. */
+  /** Exit of the call with its agent's recovery for its tool, which the one for all tools received. */
   readonly endedInAgent: Exit.Exit<unknown, unknown> | undefined
   /** Failures that were followed by another attempt. */
   readonly repetitions: ReadonlyArray<Repetition> | undefined
-  /** How far each retry around the call has come. */
+  /** Progress of each retry around the call. */
   readonly retries: ReadonlyMap<object, RetryProgress> | undefined
   /** Errors about which a level of recovery has decided: those around it let them pass. */
   readonly decided: ReadonlyMap<unknown, "rethrown" | "repeated"> | undefined

@@ -1,4 +1,4 @@
-/** Replay of a call: what earlier executions of its run have left of it. A call of a run that starts has none. */
+/** Replay of a call: entries of earlier executions of its run. A call of a new run has none. */
 import type { CallBeforePause } from "../../approval/snapshot.ts"
 import type { AttemptError } from "../attemptError.ts"
 import type { Earlier } from "../replay/storedWait.ts"
@@ -18,12 +18,12 @@ export interface FailedBefore {
 /** A call that had started before the run paused. */
 export interface StartedBefore {
   readonly call: CallBeforePause
-  /** Whether it was made again since, so that it was answered. */
+  /** True if it was made again since, and was answered. */
   readonly isMet: boolean
 }
 
 export interface Replay {
-  /** What earlier executions of the run left of the call, once it was looked for. */
+  /** Entries of earlier executions of the run about the call, once looked up. */
   readonly earlier: Earlier | undefined
   /** Attempts that failed since the last entry of the call. */
   readonly failedNow: ReadonlyArray<FailedBefore> | undefined
@@ -50,7 +50,7 @@ export const noReplay: Replay = new State()
 const own = (record: { replay: Replay }): State =>
   (record.replay === noReplay ? record.replay = new State() : record.replay) as State
 
-/** Keeps what earlier executions left. */
+/** Stores the entries of earlier executions. */
 export const keepEarlier = (record: Has, earlier: Earlier): Earlier => own(record).earlier = earlier
 
 /** Notes an attempt that failed. */

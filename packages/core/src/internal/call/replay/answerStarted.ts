@@ -27,7 +27,10 @@ const noteWrite = (
   noteDone({ call, encoded, info, intent, isKeyed: start?.key !== undefined, live: undefined, run }, exit)
 }
 
-/** Ends a call that an earlier execution has started, and of which no outcome is recorded, as unknown. Nothing runs for it any more. */
+/**
+ * Ends a call that an earlier execution has started without a recorded outcome: as unknown. It has no further
+ * executions.
+ */
 export const unknownOutcome = (
   attempted: AttemptedCall,
   run: Run,
@@ -67,9 +70,9 @@ const answer = <A>(
   })
 
 /**
- * Returns the answer of a call that an earlier execution has started: its outcome, if the journal has it; or that it is unknown, if the start has no
- * key and may not be repeated. No verdict and no tool of today takes a start back. Returns nothing for a call that may be executed, or whose ledger
- * is to be asked.
+ * Returns the answer of a call that an earlier execution has started: its outcome, if the journal has it. It is unknown
+ * if the start has no key and may not be repeated. No present verdict or tool reverts a start. Returns `undefined` for
+ * a call that may be executed, or that the ledger decides about.
  */
 export const answerStarted = <A>(
   run: Run,

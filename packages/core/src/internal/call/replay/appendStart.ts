@@ -14,7 +14,7 @@ import { writeOfStart } from "../compensableWrite.ts"
 import type { AttemptError } from "../attemptError.ts"
 import { type AttemptedCall, isPlainWrite, pathOfCall } from "./attemptedCall.ts"
 
-/** Whether the outcome of an attempt is committed with its entry. */
+/** True if the outcome of an attempt is committed with its entry. */
 const isCommitted = (journal: Journal, { info }: AttemptedCall): boolean =>
   info.isTransaction === true && journal.transaction !== undefined && isPlainWrite(info)
 

@@ -19,7 +19,7 @@ export interface AttemptedCall {
 export const pathOfCall = (run: Run, { attempt: { call }, info }: AttemptedCall): string =>
   Path.ofCall(run.scope, info.name, call.identity ?? call.id)
 
-/** Whether nothing but its start tells of an attempt: it has no key and may not be repeated. */
+/** True if only its start records an attempt: it has no key and may not be repeated. */
 export const isPlainWrite = (info: ToolInfo): boolean =>
   !mayBeRepeated(info) && !info.passesKey && info.isAgent !== true
 

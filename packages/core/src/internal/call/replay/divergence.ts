@@ -1,6 +1,7 @@
 /**
- * Divergence of a repeated call: a write starts that the log, the snapshot or the attempt before does not have, while a write that they have is
- * not matched. Arguments that are drawn anew, or a race that another branch wins, would do the same thing twice.
+ * Divergence of a repeated call: a write starts that the log, the snapshot or the attempt before does not have, while a
+ * write that they have is not matched. Newly drawn arguments, or a race that another branch wins, would repeat an
+ * effect.
  */
 import type { Run } from "../../run/run.ts"
 import { numberOf } from "../attemptLog.ts"
@@ -16,7 +17,7 @@ const divergesFromSnapshot = (record: CallRecord): boolean => {
   const { admission: { approvals }, replay: { callsBeforePause } } = rootOf(record)
   if (callsBeforePause === undefined) return false
   const identity = identityOf(record)
-  // A call that a person has decided about is part of what was done then.
+  // A call with a decision of a person is part of the earlier calls.
   return !callsBeforePause.has(identity) && approvals?.some((approval) => approval.identity === identity) !== true &&
     [...callsBeforePause.values()].some(({ isMet }) => !isMet)
 }
@@ -47,7 +48,7 @@ const divergesFromLog = (run: Run, record: CallRecord): boolean => {
   return false
 }
 
-/** Whether a write would diverge if it started now. */
+/** True if a write would diverge if it started now. */
 export const isDivergent = (attempted: AttemptedCall): boolean => {
   const { call: { record }, run } = attempted.attempt
   return divergesFromSnapshot(record) || divergesFromAttempts(record) ||

@@ -1,4 +1,4 @@
-/** Writes that have begun within a call that is to wait, in a form that can be stored. */
+/** Started writes within a call that is to wait, in stored form. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
@@ -11,7 +11,7 @@ import type { CallRecord } from "../record/record.ts"
 import { writesWithin } from "../children/writesWithin.ts"
 import { storedOutcome } from "../ledger/storedOutcome.ts"
 
-/** What a call came to that was done, if that is known. */
+/** Returns the outcome of a completed call, if it is known. */
 const endOf = (
   { outcome: { answered, answeredInPlace, happened, lastError, running } }: CallRecord
 ): Exit.Exit<unknown, unknown> | undefined =>
@@ -23,10 +23,10 @@ const endOf = (
     ? Exit.fail(lastError)
     : undefined
 
-/** Whether a call was done, and it is known what it came to. */
+/** True if a call is completed with a known outcome. */
 export const isDone = (record: CallRecord): boolean => endOf(record) !== undefined
 
-/** Whether a call was done before the run paused the last time. */
+/** True if a call was completed before the last pause. */
 const wasDone = (call: CallRecord, root: CallRecord): boolean =>
   root.replay.callsBeforePause?.get(identityOf(call))?.call.outcome !== undefined
 
@@ -39,14 +39,14 @@ const doneWith = (write: CallRecord, root: CallRecord): CallRecord | undefined =
 }
 
 /**
- * The writes that have begun in the call that a call is made in, or within itself, by their identities: where that is made again, those
- * that were done are not. Nothing where of one of them that is not known.
+ * Returns the started writes of the outer call, or within the call itself, by their identities: completed ones are not
+ * repeated. `undefined` if one of them is unknown.
  */
 export const startedWithin = (record: CallRecord): ReadonlyMap<string, CallRecord> | undefined => {
   const root = rootOf(record)
   const begun = new Map<string, CallRecord>()
   for (const write of writesWithin(root)) {
-    // Fixers are not asked again about a call that goes on with what they answered.
+    // Fixers are not called again about a call that resumes with their answer.
     if (root === record && root.children.byFixers?.has(write) === true) continue
     const happened = happenedItself(write)
     // An earlier attempt of the call that waits may have written.
@@ -59,8 +59,8 @@ export const startedWithin = (record: CallRecord): ReadonlyMap<string, CallRecor
 }
 
 /**
- * The writes that have begun within the call of an agent that waits, besides those of agents, in a form that can be stored. Nothing where of
- * one of them nobody knows what it came to.
+ * Returns the started writes within the waiting call of an agent, without those of agents, in stored form. `undefined`
+ * if the outcome of one of them is unknown.
  */
 export const startedBeside = (
   root: CallRecord
@@ -78,13 +78,13 @@ export const startedBeside = (
   )
 }
 
-/** A call that did nothing, in a form that can be stored. */
+/** A call without effect, in stored form. */
 export const triedCall = (record: CallRecord): CallBeforePause => ({
   identity: identityOf(record),
   tool: toolName(record)
 })
 
-/** A call that was done, in a form that can be stored; nothing where its result has none. */
+/** A completed call, in stored form; `undefined` if its result has none. */
 export const doneCall = (record: CallRecord): Effect.Effect<CallBeforePause | undefined, never, unknown> => {
   const earlier = rootOf(record).replay.callsBeforePause?.get(identityOf(record))?.call
   if (earlier?.outcome !== undefined) return Effect.succeed(earlier)

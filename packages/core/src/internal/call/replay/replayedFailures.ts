@@ -1,6 +1,6 @@
 /**
- * Earlier attempts of a call: those that failed in an earlier life of its run, before a wait of recovery, and when the wait ends.
- * They stand in the journal of the run, and are not made again.
+ * Earlier attempts of a call: those that failed in an earlier execution of its run, before a wait of recovery, and the
+ * end of the wait. They are in the journal of the run, and are not repeated.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -62,7 +62,7 @@ const earlierOf = (journal: Journal, run: Run, call: Call): Earlier => {
     if (stored === undefined) break
     count++
     const read = decodeWait(stored)
-    // Another version's has its place all the same: what failed before it is made again.
+    // An attempt of another version keeps its number: earlier failed attempts are repeated.
     if (Option.isNone(read)) continue
     const wait = read.value
     for (const one of wait.failed) failed.set(one.attempt, one)
@@ -76,11 +76,14 @@ const earlierOf = (journal: Journal, run: Run, call: Call): Earlier => {
   return path === undefined ? earlier : keepEarlier(record, earlier)
 }
 
-/** Whether the next attempt of a call has failed in an earlier life, and is not made again. */
+/** True if the next attempt of a call has failed in an earlier execution, and is not repeated. */
 export const hasFailedBefore = (run: Run | undefined, call: Call): boolean =>
   run?.journal !== undefined && earlierOf(run.journal, run, call).failed.has(call.record.attempts.count + 1)
 
-/** The wait behind the last attempt that an earlier life began, if it did. A short one, which was not recorded, is over. */
+/**
+ * Returns the wait behind the last attempt that an earlier execution started, if there is one. A short wait, which was
+ * not recorded, has ended.
+ */
 export const waitBefore = (run: Run | undefined, call: Call): EarlierWait | undefined => {
   if (run?.journal === undefined) return undefined
   const { attempts: { count }, recovering: { lastFailureAt } } = call.record
@@ -88,7 +91,7 @@ export const waitBefore = (run: Run | undefined, call: Call): EarlierWait | unde
   return waits.get(count) ?? (failed.has(count + 1) ? { at: lastFailureAt, until: 0 } : undefined)
 }
 
-/** A value that is JSON, and nothing else: a class instance is more than its fields. */
+/** A value that is JSON itself: a class instance is more than its fields. */
 const plain = (value: unknown): Option.Option<Schema.Json> => Option.filter(toJson(value), (json) => json === value)
 
 const encodeReason = (info: ToolInfo, reason: unknown): Effect.Effect<Option.Option<Schema.Json>, never, unknown> =>
@@ -123,7 +126,7 @@ const encodeFailed = (
   )
 }
 
-/** Returns the attempts that failed since the last entry of the call, as the next entry stores them. */
+/** Returns the attempts that failed since the last entry of the call, in the stored form of the next entry. */
 export const storedFailures = (record: CallRecord): Effect.Effect<ReadonlyArray<Failed>, never, unknown> => {
   const noted = takeFailedNow(record)
   return noted === undefined
@@ -135,8 +138,8 @@ export const storedFailures = (record: CallRecord): Effect.Effect<ReadonlyArray<
 }
 
 /**
- * Records a wait, and the attempts that failed before it. An attempt whose error is no JSON and has no schema is left out: it is
- * made again where the process is killed in the wait.
+ * Records a wait, and the failed attempts before it. An attempt whose error is no JSON and has no schema is left out:
+ * it is repeated if the process crashes in the wait.
  */
 export const recordWait = (
   run: Run,
@@ -183,8 +186,9 @@ const errorOf = (fields: ReturnType<typeof errorFields>, failed: Failed, reason:
 }
 
 /**
- * The next attempt of a call, where an earlier life made it and it failed: it fails as it did, and nothing is run, charged or told.
- * Nothing where there is none. Comes back where the tool of today cannot read its error: it is made again.
+ * Replays the next attempt of a call that failed in an earlier execution: it fails with the same error, without an
+ * execution, a charge or an event. `undefined` if there is none. Returns if the present tool cannot decode its error:
+ * the attempt is repeated.
  */
 export const failedBefore = (
   run: Run | undefined,
@@ -210,7 +214,7 @@ export const failedBefore = (
   })
 }
 
-/** Counts an attempt of a call that no tally counts, as a program or a tool has made it. */
+/** Counts an uncounted attempt of a call made by a program or a tool. */
 const countAttempt = (run: Run, call: Call, isRetry: boolean, failure: Exit.Exit<never, AttemptError>): void => {
   const { record } = call
   use(run, "toolCalls", 1)
@@ -223,7 +227,7 @@ const countAttempt = (run: Run, call: Call, isRetry: boolean, failure: Exit.Exit
   openEntry({ call, number: numberOf(record), run }).outcome = attemptOutcome(failure, record)
 }
 
-/** Writes an earlier attempt into the record of its call, as that attempt did. */
+/** Writes an earlier attempt into the record of its call, like that attempt itself. */
 const fails = (call: Call, info: ToolInfo, failed: Failed, reason: unknown): Exit.Exit<never, AttemptError> => {
   const { record } = call
   if (record.attempts.count > 0) noteRepetition(record, record.attempts.count + 1)

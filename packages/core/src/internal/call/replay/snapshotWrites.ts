@@ -1,6 +1,6 @@
 /**
- * Calls that had begun before a pause: when the call that they were made in is made again, those that were done answer what they
- * answered, and are not done again.
+ * Calls that had started before a pause: when their outer call is made again, completed ones are answered with their
+ * earlier answers, and are not repeated.
  */
 import { noteChange } from "../../run/state/counts.ts"
 import * as Effect from "effect/Effect"
@@ -25,7 +25,10 @@ import type { ToolInfo } from "../tool/toolInfo.ts"
 import { refuse } from "../refusal.ts"
 import { replay } from "../ledger/storedOutcome.ts"
 
-/** Remembers what had begun within a call of an agent. What was done stands among what has begun, also before it is met again. */
+/**
+ * Stores the started calls within a call of an agent. Completed calls are among the started ones, also before their
+ * replay.
+ */
 export const remember = (root: CallRecord, calls: ReadonlyArray<CallBeforePause>): void => {
   setStartedBefore(root, calls)
   for (const { identity, outcome } of calls) {
@@ -45,7 +48,7 @@ export const rememberPart = (record: CallRecord): void => {
 
 const decode = Schema.decodeUnknownOption(Outcome)
 
-/** What a call came to before the pause; nothing where today's schema cannot read it. */
+/** Outcome of a call before the pause; `undefined` if the present schema cannot decode it. */
 const endOf = (
   record: CallRecord,
   { success }: ToolInfo,
@@ -60,7 +63,9 @@ const endOf = (
       })
   })
 
-/** Ends an attempt of a call that was done before the pause as the call did; nothing for other calls. */
+/**
+ * Ends an attempt of a call that was completed before the pause with the call's outcome; `undefined` for other calls.
+ */
 export const doneBefore = <A>(
   info: ToolInfo,
   call: Call,

@@ -1,4 +1,4 @@
-/** Waits of a call as they stand in the journal of a run, with the attempts that failed before them. */
+/** Waits of a call in the journal of a run, with the failed attempts before them. */
 import * as Schema from "effect/Schema"
 import { Declared } from "../../../ToolError.ts"
 import { Used } from "../../run/tally.ts"
@@ -34,25 +34,27 @@ export const Wait = Schema.Struct({
   until: Schema.Number,
   /** Attempts that failed since the wait before. */
   failed: Schema.Array(Failed),
-  /** What the call had used by then. */
+  /** The call's usage at that time. */
   used: Schema.optionalKey(Used)
 })
 
-/** A wait that an earlier life began. */
+/** A wait that an earlier execution started. */
 export interface EarlierWait {
-  /** Nothing where it followed no attempt. */
+  /** Absent if it followed no attempt. */
   readonly at: number | undefined
   readonly until: number
 }
 
-/** What earlier lives left of a call. */
+/** Entries of earlier executions about a call. */
 export interface Earlier {
   readonly failed: Map<number, Failed>
   readonly waits: ReadonlyMap<number, EarlierWait>
-  /** What the call had used at the last of them; nothing once it is counted. */
+  /** The call's usage at the last of them; `undefined` once it is counted. */
   used: Used | undefined
-  /** The last attempt that this has counted. Each later attempt is counted itself, as are those of calls that no model made. */
+  /**
+   * The last attempt that this has counted. Each later attempt counts itself, and so do those of calls without a model.
+   */
   readonly talliedUpTo: number
-  /** How many waits there were. */
+  /** Number of waits. */
   readonly count: number
 }

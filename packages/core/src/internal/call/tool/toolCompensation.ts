@@ -1,17 +1,17 @@
-/** Compensation of a tool: how its writes are undone. */
+/** Compensation of a tool: the inverse of its writes. */
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 
-/** How a tool's writes are undone. */
+/** Inverse of a tool's writes. */
 export interface Compensation {
-  /** Undoes a write, given its decoded arguments and its result. */
+  /** Compensates a write, given its decoded arguments and its result. */
   readonly undo: (params: never, result: never) => Effect.Effect<unknown, unknown, unknown>
   /** A call of the tool below its recovery. */
   readonly attempt: Effect.Effect<unknown, unknown, unknown>
   readonly parameters: Schema.Top
   readonly success: Schema.Top
   readonly timeout: Duration.Duration | undefined
-  /** Whether it can be found out what a write has done that gave no answer. */
+  /** True if the effect of a write without an answer can be determined. */
   readonly canReconcile: boolean
 }

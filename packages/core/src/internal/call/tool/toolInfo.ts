@@ -1,4 +1,4 @@
-/** Tool info: what recovery and the steps of an attempt know of the tool of a call. */
+/** Tool info: facts of a call's tool for recovery and the steps of an attempt. */
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { ClientInfo } from "../clientCall.ts"
@@ -6,43 +6,43 @@ import type { Compensation } from "./toolCompensation.ts"
 import type { Effects } from "../../../Policy.ts"
 import type { Listed } from "./toolList.ts"
 
-/** What becomes of a key in the arguments that a tool's schema does not have. */
+/** Treatment of unknown keys in the arguments of a tool. */
 export type OnUnknownKeys = "refuse" | "drop"
 
-/** What recovery has to know about the tool that it recovers. */
+/** Facts of a tool for its recovery. */
 export interface ToolInfo {
   readonly name: string
   readonly description: string | undefined
   readonly effects: Effects | undefined
-  /** Whether the tool passes an idempotency key on, so that repeating an attempt does nothing twice. */
+  /** True if the tool passes an idempotency key on, so that a repeated attempt has no second effect. */
   readonly passesKey: boolean
-  /** Whether the tool is an agent, which goes on where it was cut off if the run around it does. */
+  /** True if the tool is an agent, which continues after an interruption if the outer run does. */
   readonly isAgent?: boolean | undefined
   readonly jsonSchema: () => unknown
-  /** What becomes of a key in the arguments that the schema does not have. */
+  /** Treatment of unknown keys in the arguments. */
   readonly onUnknownKeys: OnUnknownKeys
-  /** How many characters of a result the model reads; left out, the agent says. */
+  /** Number of characters of a result that the model reads; default: the agent's. */
   readonly resultLimit: number | undefined
-  /** Whether a call with these arguments needs an approval; left out: none does. */
+  /** True if a call with these arguments needs an approval; default: false. */
   readonly needsApproval: ((params: never, callId: string) => Effect.Effect<boolean, never, unknown>) | undefined
-  /** Whether the executor calls tools that may need an approval, as the tool declares. */
+  /** True if the tool declares that its executor calls tools that may need an approval. */
   readonly asks?: boolean | undefined
-  /** Declares what may be said of the executor's own errors. */
+  /** Declared projection of the executor's own errors. */
   readonly failure: Schema.Top | undefined
   readonly success: Schema.Top
-  /** Whether results may hold text from outside. */
+  /** True if results may contain untrusted text. */
   readonly untrusted: boolean
-  /** Whether identical calls are meant: it tells a state, or takes a step each time. */
+  /** True if identical calls are intended: the tool returns a state, or takes a step each time. */
   readonly polls?: boolean | undefined
-  /** Whether the key of a call is made of its arguments: equal calls have one key. */
+  /** True if the key of a call is made of its arguments: equal calls have one key. */
   readonly hasKeyFunction?: boolean | undefined
-  /** Whether identical calls of one answer are one execution. */
+  /** True if identical calls of one answer are one execution. */
   readonly coalesce?: boolean | undefined
-  /** Whether what it writes is committed with the record of its outcome, where the run's journal can. */
+  /** True if its writes are committed with the entry of its outcome, if the run's journal supports it. */
   readonly isTransaction?: boolean | undefined
-  /** How its writes are undone, if they can be. */
+  /** The inverse of its writes, if it has one. */
   readonly compensation?: Compensation | undefined
-  /** Whether its description and parameters are from outside as well. */
+  /** True if its description and parameters are untrusted as well. */
   readonly foreignDescription: boolean
   /** Set for a tool that the page executes. */
   readonly client?: ClientInfo | undefined

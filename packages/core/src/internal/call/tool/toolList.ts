@@ -1,9 +1,9 @@
-/** Tool list: where a tool was listed, for lists that change while agents run. */
+/** Tool list: origin of a tool in a list that changes while agents run. */
 import type * as Effect from "effect/Effect"
 
 /** A list of tools that can change while agents run, such as that of an MCP server. `T` is the type of a tool. */
 export interface ToolList<T = any> {
-  /** Returns the tools as they are now and their version, or nothing if that is the version that is given. It does not fail. */
+  /** Returns the present tools and their version, or `undefined` if that is the given version. It does not fail. */
   readonly changedSince: (
     version: number
   ) => Effect.Effect<{ readonly version: number; readonly tools: ReadonlyArray<T> } | undefined>
