@@ -8,12 +8,12 @@ import type { Entry, Event, Thread } from "./thread.ts"
 
 /** Names a thread. There is no way to a thread that does not name its owner. */
 export interface ThreadKey {
-  /** Who the thread belongs to: take it from your authentication, never from what a page sends. */
+  /** Owner of the thread: take it from your authentication, never from the page's request. */
   readonly owner: string
   readonly thread: string
 }
 
-/** Which threads are listed. */
+/** Filter of listed threads. */
 export interface ListOptions {
   readonly owner: string
   /** Only threads whose title, or whose messages, hold this text; capitals do not matter. */
@@ -27,7 +27,7 @@ export interface ListOptions {
 /** Some threads of an owner, those that were updated last first. */
 export interface ThreadList {
   readonly threads: ReadonlyArray<Thread>
-  /** Where the next page begins; left out on the last one. */
+  /** Cursor of the next page; absent on the last one. */
   readonly next?: string
 }
 
@@ -41,7 +41,7 @@ export interface ThreadContent {
   readonly claim?: { readonly id: string; readonly until: number }
 }
 
-/** What is appended, all of it or nothing. */
+/** Appended entries, all or none. */
 export interface AppendOptions extends ThreadKey {
   readonly events: ReadonlyArray<Event>
   readonly runId?: string | undefined
@@ -59,7 +59,7 @@ export interface AppendOptions extends ThreadKey {
 
 /** Keeps conversations: threads and their entries, by owner. */
 export class Conversations extends Context.Service<Conversations, {
-  /** Makes a thread, unless the owner has one of this id: then that is answered, as it is. */
+  /** Creates a thread, unless the owner has one of this id: then returns that one unchanged. */
   readonly create: (options: ThreadKey & { readonly title?: string | undefined }) => Effect.Effect<
     Thread,
     ConversationError
@@ -76,7 +76,7 @@ export class Conversations extends Context.Service<Conversations, {
   >
   /** Deletes a thread with all its entries. */
   readonly delete: (key: ThreadKey) => Effect.Effect<void, ThreadNotFound | ConversationError>
-  /** Appends to a thread, and answers what it is then. */
+  /** Appends to a thread, and returns its new state. */
   readonly append: (options: AppendOptions) => Effect.Effect<
     Thread,
     ThreadNotFound | VersionConflict | ThreadBusy | ConversationError

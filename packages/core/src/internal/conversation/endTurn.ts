@@ -1,4 +1,4 @@
-/** End of a turn: appends what was said, once, and releases the thread if the turn still has it. */
+/** End of a turn: appends the new messages, once, and releases the thread if the turn still has it. */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type * as Prompt from "effect/ai/Prompt"
@@ -19,7 +19,7 @@ import { sent } from "./threadView.ts"
 /** Ends a turn. */
 export type EndTurn = (options: EndOptions) => Effect.Effect<Thread, ThreadNotFound | ConversationError | TurnOver>
 
-/** A turn that has begun, as its end has to know it. */
+/** State of a started turn for its end. */
 interface Begun {
   readonly claim: string
   readonly content: ThreadContent
@@ -53,7 +53,10 @@ export const endOf = (
   { claim, content, lease, open, over, prompt, writes }: Begun
 ): EndTurn => {
   let isEnding = false
-  /** What the turn began with, without the writes that an earlier execution of this run has stored: its transcript has them. */
+  /**
+   * The turn's first messages, without the writes that an earlier execution of this run has stored: its transcript has
+   * them.
+   */
   const promptOf = (entries: ReadonlyArray<Entry>, runId: string | undefined): Prompt.Prompt =>
     open.some((call) => call.runId === runId)
       ? mend(sent(entries.filter(({ event, runId: of }) => of !== runId || !isWrite(event)))).prompt
@@ -74,7 +77,7 @@ export const endOf = (
     })
     return Effect.catchTags(own, {
       VersionConflict: Effect.die,
-      // Another turn has claimed the thread since: what waits there is that turn's.
+      // Another turn has claimed the thread since: the run waiting there is that turn's.
       ThreadBusy: () =>
         Effect.flatMap(
           storedByOther(store, key, runId, fresh),

@@ -1,4 +1,4 @@
-/** Waiting: what a thread is told of a run that waits for a person, when it comes to wait and when nobody decides. */
+/** Waiting turns: entries of a thread about a run that waits for a person, at the pause and when it is abandoned. */
 import type * as Prompt from "effect/ai/Prompt"
 import type { Snapshot } from "../approval/snapshot.ts"
 import { outcomeUndecided } from "../approval/waitsWithin.ts"
@@ -11,7 +11,7 @@ import { endIn } from "../history/continuation.ts"
 interface WaitingRun {
   readonly run: Snapshot
   readonly round: NonNullable<Snapshot["round"]>
-  /** Whether it is known to have been given the conversation of the thread; else that shows in what it has. */
+  /** True if it is known to have received the conversation of the thread; otherwise its messages decide. */
   readonly isAsGiven: boolean
 }
 
@@ -25,14 +25,14 @@ const waitingRuns = (run: Snapshot, isAsGiven = true): ReadonlyArray<WaitingRun>
   )
 }
 
-/** Whether a message is an answer with one of the calls of some runs. */
+/** True if a message is an answer with one of the calls of some runs. */
 const asksFor = (runs: ReadonlyArray<WaitingRun>): (message: Prompt.Message) => boolean => {
   const calls = new Set(runs.flatMap(({ round }) => round.calls.map(({ id }) => id)))
   return (message) =>
     message.role === "assistant" && message.content.some((part) => part.type === "tool-call" && calls.has(part.id))
 }
 
-/** The messages before the answer that waits: it is told when the run goes on, with its results. */
+/** Returns the messages before the waiting answer: it is emitted when the run resumes, with its results. */
 export const beforeWaiting = (
   messages: ReadonlyArray<Prompt.Message>,
   snapshot: Snapshot
@@ -41,7 +41,10 @@ export const beforeWaiting = (
   return answer < 0 ? messages : messages.slice(0, answer)
 }
 
-/** What was said and done in the answer of a run that waits, if its conversation is the thread's: behind what the thread has of it. */
+/**
+ * Returns the messages of a waiting run's answer that follow the part in the thread, if its conversation is the
+ * thread's.
+ */
 const answerThatWaits = (waiting: WaitingRun, thread: Prompt.Prompt): ReadonlyArray<Prompt.Message> => {
   const { isAsGiven, round: { calls, nested, pending, results, within }, run: { runId, transcript } } = waiting
   const all = decodePrompt(transcript)
@@ -60,6 +63,9 @@ const answerThatWaits = (waiting: WaitingRun, thread: Prompt.Prompt): ReadonlyAr
   ]
 }
 
-/** What was said and done in the answers that wait: of an agent that is made of agents, those of its agents which have the thread's conversation. */
+/**
+ * Returns the messages of the waiting answers: for an agent made of agents, those of its agents with the thread's
+ * conversation.
+ */
 export const answersThatWait = (waiting: Snapshot, thread: Prompt.Prompt): ReadonlyArray<Prompt.Message> =>
   waitingRuns(waiting).flatMap((run) => answerThatWaits(run, thread))

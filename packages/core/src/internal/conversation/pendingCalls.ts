@@ -96,7 +96,7 @@ export const messagesOfCall = (call: OpenCall): ReadonlyArray<Prompt.Message> =>
 export const resultOf = (call: OpenCall): Prompt.Message =>
   call.result === undefined ? unknownResult(call) : decodePrompt({ content: [call.result.message] }).content[0]!
 
-/** What was found of a call whose turn did not end. */
+/** The finding about a call whose turn did not end. */
 export const findingOf = (
   call: OpenCall
 ) => ({ problem: "call_without_result", callId: call.callId, tool: nameOf(call) } as const)

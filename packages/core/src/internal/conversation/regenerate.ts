@@ -16,7 +16,7 @@ const withoutText = (message: Prompt.Message): ReadonlyArray<Prompt.Message> => 
   })]
 }
 
-/** What is appended to a thread of a version before its last message is answered again. */
+/** Entry that is appended to a thread of a version before its last message is answered again. */
 export const regeneration = (prompt: Prompt.Prompt, version: number): Event => {
   const last = prompt.content.findLastIndex(({ role }) => role === "user")
   const answer = prompt.content.slice(last + 1).flatMap(withoutText)

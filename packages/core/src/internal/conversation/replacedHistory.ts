@@ -1,11 +1,11 @@
-/** In place of a thread: what the guard of an input has made of it is read on, and no call is forgotten by that. */
+/** Replaced history: the next turns read the input guard's replacement of a thread, and no call is lost by that. */
 import type * as Prompt from "effect/ai/Prompt"
 import { texts } from "../history/continuation.ts"
 
 type Messages = ReadonlyArray<Prompt.Message>
 type Half = Prompt.ToolCallPart | Prompt.ToolResultPart
 
-/** The calls and the results of a message, without what was said beside them. */
+/** Returns the calls and the results of a message, without its other parts. */
 const halvesIn = ({ content }: Prompt.Message): ReadonlyArray<Half> =>
   typeof content === "string"
     ? []
@@ -22,15 +22,17 @@ const callsBesides = (message: Prompt.Message, known: ReadonlySet<string>): Mess
 }
 
 /**
- * The calls and the results of a thread that are not in a conversation which was put in its place: what they did is done. A guard may
- * leave a call out and its result in, or the other way: neither says alone what was done.
+ * Returns the calls and the results of a thread that its replacement lacks: they stay completed. A guard may drop a
+ * call and keep its result, or the reverse: neither alone shows the outcome.
  */
 export const callsLeftOut = (thread: Messages, replaced: Messages): Messages => {
   const known = namesIn(replaced)
   return thread.flatMap((message) => callsBesides(message, known))
 }
 
-/** A conversation that was put in the place of a thread's, with the calls and the results that it leaves out where they stood. */
+/**
+ * Returns the replacement of a thread's conversation, with the missing calls and results at their earlier positions.
+ */
 export const inPlaceOf = (thread: Messages, replaced: Messages): Messages => {
   const known = namesIn(replaced)
   const said = texts(thread)

@@ -1,4 +1,4 @@
-/** Threads and their entries: what a conversation is as data. */
+/** Threads and their entries: a conversation as data. */
 import * as Schema from "effect/Schema"
 
 /** A thread: one conversation of one owner. Times are milliseconds since the epoch, by the store's clock. */
@@ -7,27 +7,30 @@ export const Thread = Schema.Struct({
   id: Schema.String,
   owner: Schema.String,
   title: Schema.optionalKey(Schema.String),
-  /** How many entries it has. It grows with each append, and with nothing else. */
+  /** Number of its entries. Only an append increases it. */
   version: Schema.Int,
   createdAt: Schema.Finite,
   /** When something was appended last, or the title was changed. */
   updatedAt: Schema.Finite,
-  /** Whether a run holds the thread: another one that begins a turn meanwhile is `ThreadBusy`. */
+  /** True if a run has claimed the thread: another one that starts a turn meanwhile is `ThreadBusy`. */
   isRunning: Schema.Boolean,
-  /** Whether a run waits for a person: its snapshot stands in what `read` answers. */
+  /** True if a run waits for a person: its snapshot is in the answer of `read`. */
   isWaiting: Schema.Boolean
 })
 
 /** A thread: one conversation of one owner. */
 export type Thread = typeof Thread.Type
 
-/** Who reads a message: everyone, the model alone (instructions, summaries), or people alone (notices, what was cut off). */
+/**
+ * Readers of a message: everyone, only the model (instructions, summaries), or only people (notices, interrupted
+ * answers).
+ */
 export const Audience = Schema.Literals(["everyone", "model", "people"])
 
-/** Who reads a message. */
+/** Readers of a message. */
 export type Audience = typeof Audience.Type
 
-/** A message was said. It is the JSON of a message of `Prompt`, with all its options: marks stand there. */
+/** A message was added. It is the JSON of a message of `Prompt`, with all its options, which include marks. */
 export const Said = Schema.TaggedStruct("Said", { audience: Audience, message: Schema.Json })
 
 /** The model reads these calls and their results no more; people still do. */
@@ -53,14 +56,14 @@ export const WriteStarted = Schema.TaggedStruct("WriteStarted", {
   path: Schema.Array(Schema.String),
   /** SHA-256 of the arguments as JSON with sorted keys, in hex. */
   argumentsHash: Schema.String,
-  /** The message with the model's call, as JSON. Left out if an earlier entry of the same call has it. */
+  /** The message with the model's call, as JSON. Absent if an earlier entry of the same call has it. */
   message: Schema.optionalKey(Schema.Json)
 })
 
 /**
  * A write has ended, or the next turn has found that it did not: then its outcome is `unknown`.
  *
- * `completed`: its tool answered. `not_done`: it is known that it did nothing. `unknown`: it may have happened.
+ * `completed`: its tool answered. `not_done`: it is known to have had no effect. `unknown`: it may have happened.
  */
 export const WriteEnded = Schema.TaggedStruct("WriteEnded", {
   /** The version of this entry's format. */
@@ -69,21 +72,24 @@ export const WriteEnded = Schema.TaggedStruct("WriteEnded", {
   /** The path of the write. Left out: all writes of the call. */
   write: Schema.optionalKey(Schema.String),
   outcome: Schema.Literals(["completed", "not_done", "unknown"]),
-  /** The message with the result that the model reads of the call, as JSON. Left out: the call is not over. */
+  /** The message with the model's result of the call, as JSON. Absent: the call has not ended. */
   result: Schema.optionalKey(Schema.Json)
 })
 
-/** The turn of these runs has ended: what was said behind this entry has their writes, or the snapshot of a paused run has. */
+/**
+ * The turn of these runs has ended: their writes are in the messages behind this entry, or in the snapshot of a paused
+ * run.
+ */
 export const TurnEnded = Schema.TaggedStruct("TurnEnded", {
   /** The version of this entry's format. */
   version: Schema.Literal(1),
   runs: Schema.Array(Schema.String)
 })
 
-/** What can be appended to a thread. */
+/** Entry that can be appended to a thread. */
 export const Event = Schema.Union([Said, CallsForgotten, Replaced, WriteStarted, WriteEnded, TurnEnded])
 
-/** What can be appended to a thread. */
+/** Entry that can be appended to a thread. */
 export type Event = typeof Event.Type
 
 /** One entry of a thread. Entries are appended and never changed. */

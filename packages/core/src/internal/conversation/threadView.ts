@@ -1,4 +1,4 @@
-/** What of a thread the model reads, and what people are shown. */
+/** Projections of a thread for the model and for people. */
 import * as Prompt from "effect/ai/Prompt"
 import type * as Schema from "effect/Schema"
 import { withoutCalls, withTaintOf } from "../history/keptCalls.ts"
@@ -19,7 +19,7 @@ export const encodeMessages = (messages: ReadonlyArray<Prompt.Message>): Readonl
   (encodePrompt(Prompt.fromMessages(messages)) as unknown as EncodedPrompt).content
 
 /**
- * Messages as what is appended to a thread.
+ * Messages as entries of a thread.
  *
  * **Example** (A note that only people read)
  *
@@ -37,7 +37,7 @@ export const said = (
 ): ReadonlyArray<Extract<Event, { readonly _tag: "Said" }>> =>
   encodeMessages(messages).map((message) => ({ _tag: "Said", audience, message }))
 
-/** A message of what the model reads, and the position of the entry that it is of. */
+/** A message of the model's projection, and the position of its entry. */
 interface Placed {
   readonly position: number
   readonly message: Prompt.Message
@@ -46,7 +46,7 @@ interface Placed {
 const promptOf = (placed: ReadonlyArray<Placed>): Prompt.Prompt =>
   Prompt.fromMessages(placed.map(({ message }) => message))
 
-/** The messages before a change, put in their places again: what is left of each stands where it stood. */
+/** Restores the positions of messages after a change: each remaining message has its earlier position. */
 const replace = (placed: Array<Placed>, left: Prompt.Prompt): Array<Placed> => {
   const positions = new Map(placed.map(({ message, position }) => [message, position]))
   let last = 0
@@ -114,7 +114,7 @@ class CallIds {
   }
 }
 
-/** What the model reads of a thread, and the ids that were given anew. */
+/** Returns the model's projection of a thread, and the ids that were replaced. */
 export const readThread = (
   entries: ReadonlyArray<Entry>
 ): { readonly prompt: Prompt.Prompt; readonly repaired: ReadonlyArray<Mending> } => {
@@ -148,10 +148,10 @@ export const readThread = (
 }
 
 /**
- * What the model reads of a thread: also the writes of turns that did not end, each with its result, or with the failure `outcome_unknown`. It is
- * not mended but for ids that two calls have: an agent mends what its `prompt` gives.
+ * Returns the model's projection of a thread. It includes writes of turns that did not end, each with its result, or
+ * with the failure `outcome_unknown`. Only ids of two calls are mended: an agent mends its `prompt` itself.
  *
- * Throws for entries that hold no messages: only what a store has answered is read.
+ * Throws for entries without messages: only answers of a store are read.
  */
 export const sent = (entries: ReadonlyArray<Entry>): Prompt.Prompt => readThread(entries).prompt
 
@@ -165,8 +165,8 @@ export interface ShownMessage {
 }
 
 /**
- * What people are shown of a thread: all that was said, but for system messages and what is for the model alone. Of a turn that has not ended, the
- * writes that have started; such a call has no result while its run may be at work.
+ * Returns the people's projection of a thread: all messages, except system messages and those only for the model. For a
+ * turn that has not ended, it has the started writes; such a call has no result while its run may be active.
  */
 export const shown = (entries: ReadonlyArray<Entry>): ReadonlyArray<ShownMessage> => {
   const open = new Map(
@@ -185,7 +185,7 @@ export const shown = (entries: ReadonlyArray<Entry>): ReadonlyArray<ShownMessage
   })
 }
 
-/** The text of a message that a search finds: what people and models have said, not what tools have. */
+/** Returns the searchable text of a message: that of people and models, not of tools. */
 export const searchText = (event: Event): string => {
   if (event._tag !== "Said" || event.audience === "model") return ""
   return messagesOf([event.message]).flatMap((message) =>

@@ -1,4 +1,4 @@
-/** A turn of a chat: holds the thread, gives what the model reads, and appends what was said. */
+/** A turn of a chat: claims the thread, provides the model's messages, and appends the new ones. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -22,25 +22,28 @@ import { TurnWrites } from "./turnWrites.ts"
 import { storeUnknown } from "./unknownWrites.ts"
 import { readThread, said } from "./threadView.ts"
 
-/** How a turn is begun. */
+/** Options to start a turn. */
 export interface BeginOptions extends ThreadKey {
-  /** What the user says. Left out: nothing new is said (a run is resumed, or the last message is answered again). */
+  /** The user's message. Absent: no new message (a run is resumed, or the last message is answered again). */
   readonly message?: Prompt.RawInput | undefined
   /**
-   * Answers the last message again, without a new one: the model reads the conversation up to that message, and the calls that were made since, with
-   * their results. It does not read the text of the answer before. The question of a run that waits is called off, as by a message. Ignored with a
-   * `message`. Default: false.
+   * Answers the last message again, without a new one. The model reads the conversation up to that message, and the
+   * calls since, with their results. It does not read the text of the answer before. The question of a waiting run is
+   * withdrawn, just like by a message. Ignored with a `message`. Default: false.
    */
   readonly regenerate?: boolean | undefined
-  /** The run that will answer, if its id is known: the message is stored with it, so that a run that says nothing has its place. */
+  /**
+   * The answering run, if its id is known: the message is stored with it, so that a run without messages has its
+   * position.
+   */
   readonly runId?: string | undefined
   /** The version that the user has seen. Left out: whatever the thread has. */
   readonly version?: number | undefined
   /** The title of a thread that is new. Default: the beginning of the message. */
   readonly title?: string | undefined
   /**
-   * How long the thread is held after the last renewal; it is renewed after each third of it. When the process dies, another turn
-   * can begin after that time. Default: 30 seconds.
+   * Lease of the thread after the last renewal; it is renewed after each third of it. When the process dies, another
+   * turn can start after that time. Default: 30 seconds.
    */
   readonly lease?: Duration.Input | undefined
   /**
@@ -50,18 +53,18 @@ export interface BeginOptions extends ThreadKey {
   readonly takeOver?: boolean | undefined
 }
 
-/** A turn that has begun: its thread is held until it ends, or its scope is closed. */
+/** A started turn: its thread is claimed until it ends, or its scope is closed. */
 export interface Turn {
   readonly thread: Thread
-  /** What the model reads: the conversation so far, with what the user says now. It is well formed. */
+  /** The model's messages: the conversation so far, with the user's new message. It is well formed. */
   readonly prompt: Prompt.Prompt
-  /** What was wrong with the conversation as it was stored. */
+  /** Mended faults of the stored conversation. */
   readonly mended: ReadonlyArray<Mending>
   /** The snapshot of the run that waits, if one does. */
   readonly snapshot?: Schema.Json
   /**
-   * Calls of earlier turns that have started writes, where that turn has not ended: its process died. If the run of the `snapshot` has some, an
-   * earlier resumption has started them.
+   * Calls of earlier turns with started writes, if that turn has not ended because its process died. If the run of the
+   * `snapshot` has some, an earlier resumption has started them.
    */
   readonly started: ReadonlyArray<StartedCall>
   /**
@@ -70,8 +73,9 @@ export interface Turn {
    */
   readonly recorded: <A, E, R>(run: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /**
-   * Appends what was said, whatever was appended meanwhile, and releases the thread. If another turn has claimed the thread since, that turn's
-   * snapshot stays, and what is appended says that no call of this run waits. A second call fails with `TurnOver`.
+   * Appends the new messages, regardless of other appends, and releases the thread. If another turn has claimed the
+   * thread since, that turn's snapshot stays, and the appended entries end the waits of this run. A second call fails
+   * with `TurnOver`.
    */
   readonly end: EndTurn
 }
@@ -80,11 +84,11 @@ export interface Turn {
 export interface StartedCall {
   readonly runId: string
   readonly callId: string
-  /** Whether its result is known. */
+  /** True if its result is known. */
   readonly hasResult: boolean
 }
 
-/** A turn could not begin: nothing was appended. */
+/** A turn could not start: no entry was appended. */
 export type BeginError = ThreadNotFound | VersionConflict | ThreadBusy | ConversationError
 
 const textOf = (message: Prompt.Prompt): string =>
@@ -94,7 +98,7 @@ const textOf = (message: Prompt.Prompt): string =>
 
 type Claim = NonNullable<AppendOptions["claim"]>
 
-/** Takes the thread of a run that waits, and tells it what that run has done. Answers whether the thread is held. */
+/** Claims the thread of a waiting run, and records the run's calls. Returns whether the thread is claimed. */
 const endWaiting = Effect.fnUntraced(
   function*(options: BeginOptions, claim: Claim): Effect.fn.Return<boolean, BeginError, Conversations> {
     const store = yield* Conversations
@@ -123,7 +127,8 @@ const endWaiting = Effect.fnUntraced(
 )
 
 /**
- * Whether a run waits whose question is called off: by a message, or by another answer to the last one. Makes the thread of a message if it is new.
+ * True if a waiting run's question is withdrawn: by a message, or by another answer to the last one. Creates the thread
+ * of a message if it is new.
  */
 const isCalledOff = (
   store: Conversations["Service"],
@@ -166,9 +171,9 @@ const answerAgain = (
 }
 
 /**
- * Begins a turn of a chat: makes the thread if it is new, appends what the user says, and holds the thread until `end`, or until
- * the scope is closed. A turn that begins meanwhile fails with `ThreadBusy` before anything is run, so that no two runs
- * answer one conversation. Use it where `send` is not enough: for streamed runs, or runs that a server keeps.
+ * Starts a turn of a chat: creates the thread if it is new, appends the user's message, and claims the thread until
+ * `end`, or until the scope is closed. A turn that starts meanwhile fails with `ThreadBusy` before any call runs, so
+ * that no two runs answer one conversation. Use it if `send` is not enough: for streamed runs, or runs of a server.
  *
  * **Example** (A turn by hand)
  *

@@ -1,4 +1,4 @@
-/** Events of a turn: what is appended to a thread when a turn ends, or when a message ends the wait of a run. */
+/** Events of a turn: entries of a thread at the end of a turn, or when a message ends the wait of a run. */
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
@@ -16,33 +16,37 @@ import { resultsCompensatedSince } from "./compensatedResults.ts"
 import { encodeMessages, said, sent } from "./threadView.ts"
 import { answersThatWait, beforeWaiting } from "./pausedTurn.ts"
 
-/** How a turn ends. */
+/** End of a turn. */
 export interface EndOptions {
-  /** The transcript of the run, which began with the turn's `prompt`. What is new in it is appended. */
+  /** The transcript of the run, which started with the turn's `prompt`. Its new messages are appended. */
   readonly transcript: Prompt.Prompt
   readonly runId?: string | undefined
   /**
-   * What the model read in place of the conversation's beginning, where the run has compacted it: the `compacted` of its record. The next turn's model
-   * reads it, too, in place of what was said; people are shown all. Left out: the next turn begins with all that was said.
+   * The model's replacement of the conversation's beginning, if the run has compacted it: the `compacted` of its
+   * record. The next turn's model reads it too, instead of the original; people are shown all. Absent: the next turn
+   * starts with all messages.
    */
   readonly compacted?: Compacted | undefined
   /**
-   * What the guard of the input has put in the place of the turn's `prompt`: the `replacedInput` of the run's record. The next turn's model reads it, too, with
-   * the calls that it leaves out, in place of what was said; people are shown what was said.
+   * The input guard's replacement of the turn's `prompt`: the `replacedInput` of the run's record. The next turn's
+   * model reads it too, with the calls that it lacks, instead of the original; people are shown the original.
    */
   readonly replacedInput?: Prompt.Prompt | undefined
   /** The snapshot of a run that waits for a person. Left out: none waits. */
   readonly snapshot?: Snapshot | undefined
-  /** How the run ended, as its `RunFinished` says it. The end of a pause (`"paused"`) without its `snapshot` is ignored: the turn goes on. */
+  /**
+   * Outcome of the run, as in its `RunFinished`. A pause (`"paused"`) without its `snapshot` is ignored: the turn
+   * continues.
+   */
   readonly outcome?: Extract<AgentEvent, { readonly _tag: "RunFinished" }>["outcome"] | undefined
   /**
-   * Whether the model of the next turn reads calls that failed. Default: `"forget"`, but for those that may have done something
-   * (`outcome_unknown`, `partial_success`). People are shown all of them.
+   * Treatment of failed calls for the next turn's model. Default: `"forget"`, except for those that may have had an
+   * effect (`outcome_unknown`, `partial_success`). People are shown all of them.
    */
   readonly failedCalls?: "forget" | "keep" | undefined
 }
 
-/** What is new in a transcript that began with a prompt: what stands behind the prompt's last message. */
+/** Returns the new messages of a transcript that started with a prompt: those behind the prompt's last message. */
 const newIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt, end: number | undefined) => {
   const messages = transcript.content
   if (end !== undefined) return messages.slice(end)
@@ -51,7 +55,7 @@ const newIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt, end: number | u
   return messages.filter(({ role }, n) => role !== "system" && !before.has(all[n]!))
 }
 
-/** What the next turn's model reads in place of the entries so far, without the instructions that the agent has given itself. */
+/** Returns the replacement of the present entries for the next turn's model, without the agent's own instructions. */
 const replacedBy = (
   { count, prompt: read }: Compacted,
   transcript: Prompt.Prompt,
@@ -69,7 +73,7 @@ const replacedBy = (
 
 export const readSnapshot = Schema.decodeUnknownOption(Snapshot)
 
-/** Results of calls, where later entries know how they ended. */
+/** Results of calls, completed by the outcomes in later entries. */
 const asKnown = (message: Prompt.Message, calls: ReadonlyMap<string, OpenCall>): Prompt.Message =>
   message.role !== "tool" ? message : Prompt.toolMessage({
     options: message.options,
@@ -79,7 +83,7 @@ const asKnown = (message: Prompt.Message, calls: ReadonlyMap<string, OpenCall>):
     })
   })
 
-/** What a thread is told of the run that waits, when something else is said: no person decides about its calls any more. */
+/** Entries that end a run's wait when another message is added: no person decides about its calls any more. */
 export const endOfWaiting = (
   { entries, snapshot }: ThreadContent,
   open: ReadonlyArray<OpenCall>
@@ -104,7 +108,7 @@ export const endOfWaiting = (
 export const turnEnded = (runs: ReadonlyArray<string>): ReadonlyArray<Event> =>
   runs.length === 0 ? [] : [{ _tag: "TurnEnded", version: 1, runs }]
 
-/** What a thread is told of a run that comes to wait when another turn has its thread: its question is off. */
+/** Entries of a run that pauses while another turn has its thread: its question is withdrawn. */
 export const endOfLateWaiting = (events: ReadonlyArray<Event>, prompt: Prompt.Prompt, snapshot: Snapshot) => {
   const fresh = events.flatMap((event) => event._tag === "Said" ? [event.message] : [])
   const thread = Prompt.fromMessages([...prompt.content, ...decodePrompt({ content: fresh }).content])
@@ -113,7 +117,7 @@ export const endOfLateWaiting = (events: ReadonlyArray<Event>, prompt: Prompt.Pr
 
 const mayHaveHappened = new Set<unknown>(["outcome_unknown", "partial_success"])
 
-/** The calls that the next turn's model need not read: those that failed, and that have done nothing. */
+/** Returns the calls that the next turn's model need not read: failed ones without an effect. */
 const forgettable = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
   resultsIn(messages).filter(({ isFailure, result }) =>
     isFailure && !Predicate.hasProperty(result, "may_be_undone") &&
@@ -126,14 +130,14 @@ const asOfNow = (before: Prompt.Prompt, transcript: Prompt.Prompt): Prompt.Promp
   return known === undefined ? before : Prompt.fromMessages(known)
 }
 
-/** What the end of a run appends to a thread of so many entries. */
+/** Entries of a run's end, for a thread with this number of entries. */
 export const eventsOf = (
   { compacted, failedCalls: failed, replacedInput: replaced, snapshot, transcript }: EndOptions,
   stored: Prompt.Prompt,
   through: number
 ): Array<Event> => {
   const whole = asOfNow(stored, transcript)
-  // A run that goes on has begun with the conversation that was put in the place of the first.
+  // A resumed run has started with the replacement of the first conversation.
   const isReplaced = replaced !== undefined && endOfTextIn(transcript, whole) === undefined
   const prompt = isReplaced ? asOfNow(replaced, transcript) : whole
   const read = isReplaced ? inPlaceOf(stored.content, prompt.content) : prompt.content
@@ -148,7 +152,7 @@ export const eventsOf = (
   if (compacted === undefined || end === undefined) return [...changed, ...said(fresh), ...forgotten]
   const left = isReplaced ? callsLeftOut(stored.content, prompt.content) : []
   const by = encodeMessages([...left, ...replacedBy(compacted, transcript, prompt, end)])
-  // What the run itself has said before it was compacted is in what it was compacted to.
+  // The run's own messages before its compaction are in the compacted ones.
   const covered = Math.max(0, compacted.count - end)
   return [
     { _tag: "Replaced", through, by },

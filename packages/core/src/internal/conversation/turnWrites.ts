@@ -47,7 +47,7 @@ export class TurnWrites implements WriteLog {
         argumentsHash,
         ...message
       }
-      // A turn that has lost its thread starts nothing: the next one may do the same.
+      // A turn that has lost its thread starts no write: the next one may do the same.
       return this.store.append({ ...this.key, events: [event], runId, holds: this.claim }).pipe(
         Effect.matchEffect({
           onFailure: (error) => Effect.die(new WriteNotStored(error)),

@@ -8,8 +8,8 @@ import type { Event } from "./thread.ts"
 import { encodeMessages } from "./threadView.ts"
 
 /**
- * Stores of each call that a turn has left open, because its process died, that its outcome is unknown. The audit has it, too. Returns what was
- * found.
+ * Stores an unknown outcome of each call that a turn has left pending, because its process died. The audit has it too.
+ * Returns the findings.
  */
 export const storeUnknown = Effect.fnUntraced(function*(
   store: Conversations["Service"],

@@ -1,6 +1,6 @@
 /** Cuts text to a limit. */
 
-/** The beginning of a text, with `…` where it is cut; no character is cut in half. */
+/** Returns the beginning of a text, with `…` at the cut; no character is cut in half. */
 export const cutText = (text: string, length: number): string => {
   if (text.length <= length) return text
   const last = text.charCodeAt(length - 1)

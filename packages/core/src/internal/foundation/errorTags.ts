@@ -15,40 +15,40 @@ export type HasTags<E, Tag extends string> = [Exclude<Tag, TagOf<E>>] extends [n
   : NoSuchTag<Exclude<Tag, TagOf<E>>>
 
 /**
- * Whether nothing is known of what a combinator is for: it is stored. Asked apart, as TypeScript takes an `unknown` in the first
- * branch of a condition about `unknown` for what the condition says of it.
+ * True if the subject of a combinator is unknown: it is stored. A type of its own, because TypeScript narrows an
+ * `unknown` in the first branch of a condition about `unknown`.
  */
 export type IsStored<Known> = unknown extends Known ? true : false
 
 /**
- * What a recovery knows of its call where it is made, from what it is made for: of one that is stored, nothing. A union, as a
- * conditional type would take no call whose errors are a type parameter.
+ * Known call of a recovery, by its context of use: unknown for a stored one. A union, because a conditional type would
+ * accept no call whose errors are a type parameter.
  */
 export type KnownCall<A, E, R> = Effect.Effect<A, E, R> | (unknown extends E ? unknown : never)
 
 /** Tools and agents, by their brands. They pipe, but are no calls. */
 type Uncalled = { readonly "~@recourse/core/Tool": unknown } | { readonly "~@recourse/core/Agent": unknown }
 
-/** Whether something is a tool or an agent, and neither nothing nor `any`. */
+/** True for a tool or an agent, and neither for `never` nor for `any`. */
 type OfUncalled<Known> = [Known] extends [never] ? false : [Known] extends [Uncalled & NotAny<Known>] ? true : false
 
 type NotAny<T> = 0 extends 1 & T ? never : unknown
 
 /**
- * A tool or an agent that is piped into a recovery: taken here, so that the compiler says what is wrong by {@link OnCalls} where the
- * recovery is made.
+ * A tool or an agent that is piped into a recovery: accepted here, so that the compiler reports the error by {@link
+ * OnCalls} at the recovery.
  */
 export type Misplaced<Known> = OfUncalled<Known> extends true ? Uncalled : never
 
-/** What the compiler says of a recovery that is given to a tool. */
+/** The compiler's message for a recovery that is applied to a tool. */
 export type NotOnCalls = "This recovers a tool's call: use tool.pipe(Tool.onError(...))."
 
 /** Asks that a recovery is made for a call. */
 export type OnCalls<Known> = OfUncalled<Known> extends true ? NotOnCalls : unknown
 
 /**
- * What a recovery may name where it is made, besides the tags of its call: any tag, where it is stored and its calls are not
- * known yet. Apart, so that messages list the tags.
+ * Names that a recovery accepts beside the tags of its call: any tag, if it is stored and its calls are unknown yet.
+ * Separate, so that messages list the tags.
  */
 export type OtherTags<E, Tag = string> = unknown extends E ? Tag
   : OfUncalled<E> extends true ? NotOnCalls
@@ -58,7 +58,9 @@ export type OtherTags<E, Tag = string> = unknown extends E ? Tag
 /** The tags of an error type. */
 export type TagOf<E> = E extends { readonly _tag: infer Tag extends string } ? Tag : never
 
-/** What of `X` an error type may hold: its members that are among `X`, and all of `X` that a wider member may stand for. */
+/**
+ * Members of `X` that an error type may contain: its members among `X`, and all of `X` that a wider member may include.
+ */
 export type Among<E, X> = E extends X ? E : X extends E ? X : never
 
 /** A type that is not a union: a value of it is always the same. */
@@ -77,7 +79,7 @@ export const tagOf = (error: unknown): string | undefined =>
     ? error._tag
     : undefined
 
-/** Whether an error has one of the tags. */
+/** True if an error has one of the tags. */
 export const isTagged = (error: unknown, tags: ReadonlyArray<string>): error is Tagged<string> => {
   const tag = tagOf(error)
   return tag !== undefined && tags.includes(tag)

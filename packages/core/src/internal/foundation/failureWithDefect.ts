@@ -1,9 +1,9 @@
-/** Defects beside failures: a cause that holds both is one of defects, as where effect puts causes together. */
+/** Failures with defects: a cause with both counts as one of defects, like a cause that effect combines. */
 import * as Cause from "effect/Cause"
 
 /**
- * A cause whose failures are defects where one of them is, or is one of those that no type tells of. No operator recovers from a cause that
- * holds a defect; if it held a failure as well, whoever reads the first failure would take it for one that can be recovered from.
+ * Returns a cause whose failures are defects if one of them is, or is one without a type. No operator recovers from a
+ * cause with a defect. A cause with a failure as well would look recoverable to a reader of the first failure.
  */
 export const withDefects = <E>(
   cause: Cause.Cause<E>,

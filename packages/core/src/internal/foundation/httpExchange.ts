@@ -5,11 +5,11 @@
 import * as Context from "effect/Context"
 import { isRetried, moment, noteRetried } from "./effect/retriedFailures.ts"
 
-/** What a transport and the model call above it share. */
+/** State shared by a transport and the model call above it. */
 export interface Exchange {
-  /** Whether a wait of so many milliseconds ends before the deadlines of the run. */
+  /** True if a wait of so many milliseconds ends before the deadlines of the run. */
   readonly hasTime: (now: number, millis: number) => boolean
-  /** Whether the last request was given up after another attempt. */
+  /** True if the last request was given up after another attempt. */
   hasGivenUp: boolean
   /** The moment at which the model call started. */
   since: number
@@ -33,7 +33,7 @@ export const startCall = (exchange: Exchange): void => {
   exchange.since = moment()
 }
 
-/** Whether a layer below a failed model call has retried its error: the transport, or a layer of the model. */
+/** True if a layer below a failed model call has retried its error: the transport, or a layer of the model. */
 export const hasRetried = (exchange: Exchange, error: object): boolean => {
   if (exchange.hasGivenUp) noteRetried(error)
   return isRetried(error, exchange.since)

@@ -1,6 +1,6 @@
 /**
- * Leases of claims. A lease is renewed while its work goes on, so that other processes leave the claim alone, and is
- * checked before anything is executed.
+ * Leases of claims. A lease is renewed while its work runs, so that other processes leave the claim alone. It is
+ * checked before any execution.
  *
  * A process that slept longer than its lease (a stop, a suspended machine, a long garbage collection) may have lost its
  * claim. `confirm` asks the store whenever the lease may have run out, so the process learns of it before it executes.
@@ -10,7 +10,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
-/** A reading of both clocks: one jumps, the other stands still while the machine is suspended. */
+/** A reading of both clocks: one jumps, the other pauses while the machine is suspended. */
 export interface Moment {
   readonly wall: number
   readonly monotonic: bigint
@@ -26,9 +26,9 @@ const millisBetween = (from: Moment, to: Moment): number =>
 
 /** A claim's lease. */
 export interface Lease<E> {
-  /** The store has begun the lease; it was asked at `asked`. It is renewed from now on. */
+  /** The store has started the lease; the request was sent at `asked`. It is renewed from now on. */
   readonly start: (asked: Moment) => Effect.Effect<void>
-  /** Whether the claim holds. Asks the store only if the lease may have run out. */
+  /** Returns whether the claim is valid. Calls the store only if the lease may have expired. */
   readonly confirm: Effect.Effect<boolean, E>
   /** Ends the renewals, and waits for the one that may be on its way. */
   readonly stop: Effect.Effect<void>
@@ -48,7 +48,7 @@ export const make = <E>(duration: Duration.Duration, renew: Effect.Effect<boolea
       else isLost = true
       return holds
     }))
-  // A renewal that fails is tried again: until the lease has run out nobody takes the entry.
+  // A failed renewal is retried: until the lease has expired no other process takes the entry.
   const renewal: Effect.Effect<void> = Effect.flatMap(
     Effect.andThen(Effect.sleep(third), Effect.orElseSucceed(renewed, () => true)),
     (holds) => holds ? renewal : Effect.void

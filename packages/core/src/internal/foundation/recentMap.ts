@@ -1,4 +1,4 @@
-/** Recent: what has been set last, so many keys at most. */
+/** Recent: the last keys that were set, up to a limit. */
 
 /** A map that forgets the key that was set longest ago. */
 export class Recent<K, V> extends Map<K, V> {

@@ -1,5 +1,5 @@
 /**
- * HMAC-SHA-256 of JSON values, as lowercase hex, on effect's `WebCrypto` reference.
+ * HMAC-SHA-256 of JSON values in lowercase hex, on effect's `WebCrypto` reference.
  *
  * `effect/crypto`'s `Mac` is a service: each program that resumes a run would have to provide it.
  */
@@ -33,7 +33,7 @@ export const sign = (secret: Redacted.Redacted<string>, value: unknown): Effect.
       (mac) => Hex.encode(new Uint8Array(mac))
     ))
 
-/** Whether a MAC is the value's, compared in constant time. */
+/** True if a MAC is the value's, compared in constant time. */
 export const verify = (secret: Redacted.Redacted<string>, mac: string, value: unknown): Effect.Effect<boolean> =>
   Effect.flatMap(WebCrypto.WebCrypto, (crypto) =>
     Result.match(Hex.decode(mac), {

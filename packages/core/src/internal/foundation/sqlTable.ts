@@ -21,7 +21,7 @@ interface Column {
   readonly type: ColumnType
   readonly isUnique?: true
   readonly isOptional?: true
-  /** There is an index over the column, for what looks for expired rows. */
+  /** True if the column has an index, for searches of expired rows. */
   readonly isIndexed?: true
 }
 
@@ -44,7 +44,7 @@ const lastPart = (table: string): string => table.slice(table.lastIndexOf(".") +
 const quoted = (name: string, quote: string): string =>
   name.split(".").map((part) => quote + part.replaceAll(quote, quote + quote) + quote).join(".")
 
-/** The statements that make a table where there is none. */
+/** Statements that create a missing table. */
 export const createStatements = (table: string, columns: Columns, dialect: Dialect): ReadonlyArray<string> => {
   const quote = dialect === "mysql" ? "`" : "\""
   const indexes = Object.entries(columns).flatMap(([name, { isIndexed }]) =>
@@ -52,7 +52,8 @@ export const createStatements = (table: string, columns: Columns, dialect: Diale
       ? [{ column: name, index: quoted(`${lastPart(table)}_${name}`.replaceAll(".", "_"), quote) }]
       : []
   )
-  // Unique, not a primary key: effect reports a violation of SQLite's as a constraint of any kind, and of this as what it is.
+  // Unique, not a primary key: effect reports a violation of SQLite's primary key as any constraint, and a unique one
+  // exactly.
   const lines = Object.entries(columns).map(([name, { isOptional, isUnique, type }]) =>
     `${name} ${typeOf(type, dialect)}${isOptional === true ? "" : " NOT NULL"}${isUnique === true ? " UNIQUE" : ""}`
   )
@@ -80,7 +81,9 @@ export const createSql = (table: string, columns: Columns, dialect: Dialect): st
 const dialectOf = (sql: SqlClient.SqlClient): Dialect =>
   sql.onDialectOrElse({ pg: () => "pg", mysql: () => "mysql", orElse: () => "sqlite" })
 
-/** Creates a table. On PostgreSQL under a lock, as creating what another client is creating fails there. */
+/**
+ * Creates a table. On PostgreSQL under a lock, because it fails there if another client creates it at the same time.
+ */
 const create = (sql: SqlClient.SqlClient, table: string, columns: Columns): Effect.Effect<void, SqlError.SqlError> => {
   const dialect = dialectOf(sql)
   const statements = Effect.forEach(
@@ -93,7 +96,7 @@ const create = (sql: SqlClient.SqlClient, table: string, columns: Columns): Effe
   )
 }
 
-/** Reads no row of all columns: fails where the table, or one of them, is missing. */
+/** Reads no row of all columns: fails if the table, or one of them, is missing. */
 const probe = (sql: SqlClient.SqlClient, table: string, columns: Columns) =>
   sql`SELECT ${sql.literal(Object.keys(columns).join(", "))} FROM ${sql(table)} WHERE 1 = 0`
 
@@ -106,7 +109,9 @@ export class InTransaction extends Schema.TaggedError<InTransaction>()("InTransa
   }
 }
 
-/** Runs an effect outside of transactions of the client. Within one it fails, as a rollback would forget what was written. */
+/**
+ * Runs an effect outside of transactions of the client. Within one it fails, because a rollback would lose the writes.
+ */
 export const durable = <A, E>(
   sql: SqlClient.SqlClient,
   effect: Effect.Effect<A, E>
@@ -170,7 +175,7 @@ export const nowMillis = (sql: SqlClient.SqlClient): Statement.Fragment =>
     })
   )
 
-/** Whether statements can answer with the rows that they changed. */
+/** True if statements can return the changed rows. */
 export const hasReturning = (sql: SqlClient.SqlClient): boolean => dialectOf(sql) !== "mysql"
 
 const batch = 1000

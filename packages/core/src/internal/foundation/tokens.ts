@@ -1,4 +1,4 @@
-/** How many tokens a conversation has: by effect's `Tokenizer` where there is one, by an estimate where not. */
+/** Number of tokens of a conversation: by effect's `Tokenizer` if there is one, otherwise by an estimate. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Prompt from "effect/ai/Prompt"
@@ -6,7 +6,7 @@ import * as Tokenizer from "effect/ai/Tokenizer"
 
 const lengthOf = (value: unknown): number => (JSON.stringify(value) ?? "").length
 
-/** What a picture or another file counts as: its bytes are not read as text. */
+/** Tokens of a picture or another file: its bytes are not read as text. */
 const fileTokens = 1000
 
 const partTokens = (part: Prompt.Part): number => {
@@ -38,8 +38,8 @@ const estimate = (messages: ReadonlyArray<Prompt.Message>): number =>
   )
 
 /**
- * How many tokens messages have: as the `Tokenizer` of `effect/ai` in the context says, if there is one and it does not fail, else
- * by an estimate of four characters a token. Tools are not counted.
+ * Returns the number of tokens of messages: by the `Tokenizer` of `effect/ai` in the context, if there is one and it
+ * does not fail, else by an estimate of four characters a token. Tools are not counted.
  *
  * **Example** (An estimate)
  *

@@ -1,24 +1,25 @@
-/** Claims about calls: what a conversation says of each of its calls, for comparing an answer with it. */
+/** Claims about calls: the recorded state of each call of a conversation, to compare an answer with it. */
 import * as AiTool from "effect/ai/Tool"
 import type * as Prompt from "effect/ai/Prompt"
 import { notice } from "../../Quarantine.ts"
 import { type CompensatedMark, compensatedMarks } from "../projection/compensatedMark.ts"
 
-/** What is known of a call. */
+/** Known state of a call. */
 export interface Claim {
   readonly id: string
   readonly tool: string
-  /** What the call was made with: the repaired arguments, where they were repaired. */
+  /** The arguments of the call; the repaired ones, if they were repaired. */
   readonly params: unknown
   /**
    * - `done`: it has a result, and the result is no failure.
    * - `failed`: it was not done.
-   * - `unknown`: it may have been done, or a part of it was (`outcome_unknown`, `partial_success`, `idempotency_conflict`,
-   *   `invalid_result`, `unsafe_output`; a failure without a code; no result), or it was done and may be undone.
-   * - `waits`: it waits for an approval, or its task goes on (`approval_required`, `ToolCall.pending`).
+   * - `unknown`: it may have been done, or a part of it was (`outcome_unknown`, `partial_success`,
+   *   `idempotency_conflict`, `invalid_result`, `unsafe_output`; a failure without a code; no result), or it was done
+   *   and may be compensated.
+   * - `waits`: it waits for an approval, or its task still runs (`approval_required`, `ToolCall.pending`).
    * - `denied`: a policy or a person denied it (`permission_denied`).
    * - `substituted`: another source answered in its place, marked as `degraded`.
-   * - `undone`: what it did was undone, all or a part of it.
+   * - `undone`: it was compensated, fully or in part.
    */
   readonly state: "done" | "failed" | "unknown" | "waits" | "denied" | "substituted" | "undone"
   /** The code of a failure that has one. */
@@ -43,17 +44,17 @@ const own = (value: unknown, key: string): unknown =>
     ? (value as Readonly<Record<string, unknown>>)[key]
     : undefined
 
-/** Whether a result is one with marks of the program's beside it, and nothing more. */
+/** True if a result is one with marks of the program, and no other fields. */
 const isBeside = (result: unknown, ...marks: ReadonlyArray<string>): boolean =>
   marks.some((mark) => own(result, mark) !== undefined) && Object.hasOwn(result as object, "result") &&
   Object.keys(result as object).every((key) => key === "result" || marks.includes(key))
 
-/** Whether a result says that what it tells of was to be undone. */
+/** True if a result is marked as one that was to be compensated. */
 const isMarked = (result: unknown, mark: CompensatedMark): boolean =>
   Array.isArray(own(result, mark)) &&
   (own(result, "notice") === notice || isBeside(result, ...compensatedMarks))
 
-/** What a failure says of its call; one without a code leaves it unknown. */
+/** State of a call by its failure; one without a code leaves it unknown. */
 const ofFailure = (result: unknown): Partial<Pick<Claim, "state" | "code">> => {
   const code = own(result, "code")
   if (typeof code === "string" && own(result, "may_be_undone") !== undefined) return { state: "unknown", code }
@@ -67,7 +68,7 @@ const ofSuccess = ({ options, result }: Prompt.ToolResultPart): State => {
   return isBeside(result, "degraded") ? "substituted" : "done"
 }
 
-/** The repaired arguments, as the mark of a result has them. */
+/** Returns the repaired arguments in the mark of a result. */
 const repairedIn = ({ options }: Prompt.ToolResultPart, params: unknown): unknown => {
   const text = own(own(own(options, "recourse"), "repaired"), "arguments")
   if (typeof text !== "string") return params
@@ -79,13 +80,14 @@ const repairedIn = ({ options }: Prompt.ToolResultPart, params: unknown): unknow
 }
 
 /**
- * What a conversation says of each of its calls, in their order: done, failed, or nobody knows. So a guard of the final answer
- * (`guardOutput`) can stop or change an answer that claims what a failed call did not do.
+ * Returns the state of each call of a conversation, in their order: done, failed, or unknown. So a guard of the final
+ * answer (`guardOutput`) can stop or change an answer that claims the success of a failed call.
  *
- * Only what this library wrote is read: whether a result is a failure, the failure's own code, and the marks beside a result. What
- * a tool answered is not, so that no untrusted text says that a call was done. Calls of agents and tools within a call are not
- * listed: the call that they were made in says what is known. Calls of earlier runs are listed if the conversation has them.
- * A value that a person gave (`Approval.respond`), and one of a fallback without the mark `degraded`, is as good as the tool's: `done`.
+ * It reads only this library's own fields: whether a result is a failure, the failure's own code, and the marks of a
+ * result. It ignores tools' answers, so that no untrusted text can claim that a call was done. Inner calls of agents
+ * and tools are not listed: the outer call has the known state. Calls of earlier runs are listed if the conversation
+ * has them. A person's value (`Approval.respond`), and a fallback's without the mark `degraded`, counts like the
+ * tool's: `done`.
  *
  * **Example** (One payment was made, and another may have been)
  *

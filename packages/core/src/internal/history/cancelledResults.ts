@@ -1,4 +1,7 @@
-/** Called off: the results of an answer whose calls waited for a person, where the conversation goes on without a decision. */
+/**
+ * Cancelled results: the results of an answer whose calls waited for a person, if the conversation continues without a
+ * decision.
+ */
 import * as Prompt from "effect/ai/Prompt"
 import * as Failures from "../projection/failures.ts"
 import { byCode } from "../projection/codeTexts.ts"

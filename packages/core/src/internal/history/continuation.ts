@@ -1,4 +1,4 @@
-/** Continuations: a conversation that goes on behind another one, and what was answered at its end. */
+/** Continuations: a conversation that continues another one, and the answers at its end. */
 import * as Prompt from "effect/ai/Prompt"
 import type * as Schema from "effect/Schema"
 import { marked } from "../../Quarantine.ts"
@@ -19,7 +19,7 @@ const textOf = (message: Prompt.Message): string => {
 /** Messages as text: the same for equal ones. */
 export const texts = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> => messages.map(textOf)
 
-/** Where messages that say what those of a prompt say, one after the other, end in a transcript; nothing where they are not there. */
+/** Returns the end, in a transcript, of messages with the same texts as a prompt's; `undefined` if they are missing. */
 export const endOfTextIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt): number | undefined => {
   const known = texts(prompt.content)
   const all = texts(transcript.content)
@@ -29,7 +29,10 @@ export const endOfTextIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt): n
   return undefined
 }
 
-/** Where the messages of a prompt end in the transcript of a run that began with it; nothing where they are not there. */
+/**
+ * Returns the end of a prompt's messages in the transcript of a run that started with it; `undefined` if they are
+ * missing.
+ */
 export const endIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt): number | undefined => {
   const last = prompt.content.at(-1)
   if (last === undefined) return undefined

@@ -1,8 +1,8 @@
-/** Parts of a conversation that stand and go together: an answer with the results of its calls, or a message of a user. */
+/** Inseparable parts of a conversation: an answer with the results of its calls, or a message of a user. */
 import * as Prompt from "effect/ai/Prompt"
 import { withTaintOf } from "./keptCalls.ts"
 
-/** An answer and what stands behind it up to the next answer or user's message; or a message of a user. */
+/** An answer and the messages behind it up to the next answer or user's message; or a message of a user. */
 export type Unit = ReadonlyArray<Prompt.Message>
 
 /** A conversation in parts: the system messages at its beginning, and units. */
@@ -25,8 +25,8 @@ export const partsOf = ({ content }: Prompt.Prompt): Parts => {
 const isOfUser = (unit: Unit | undefined): boolean => unit?.[0]?.role === "user"
 
 /**
- * The end of a conversation, from a unit on. It begins with what a user said, as providers ask for; the last message of a user
- * stays, as it says what is to be done.
+ * Returns the end of a conversation, from a unit on. It starts with a user's message, because providers require it. The
+ * last message of a user stays, because it has the task.
  */
 export const from = (prompt: Prompt.Prompt, { system, units }: Parts, index: number): Prompt.Prompt => {
   if (index <= 0) return prompt

@@ -1,4 +1,4 @@
-/** Which calls of a conversation are kept: a call goes with its result, and with what cannot stand without it. */
+/** Kept calls of a conversation: a call is removed with its result, and with dependent parts. */
 import * as Predicate from "effect/Predicate"
 import * as Prompt from "effect/ai/Prompt"
 import { taint, taintedBy } from "../../Quarantine.ts"
@@ -7,7 +7,7 @@ import { compensatedMarks } from "../projection/compensatedMark.ts"
 /** A part of a prompt, by the number of its message and its own. */
 type Place = readonly [message: number, part: number]
 
-/** Which calls are kept: by their results, and whether calls without results, and results without calls, are kept too. */
+/** Kept calls: by their results, and whether calls without results, and results without calls, are kept too. */
 interface Keeping {
   readonly keeps: (result: Prompt.ToolResultPart) => boolean
   readonly halves: boolean
@@ -50,7 +50,7 @@ const isOfCall = (part: Prompt.AssistantMessagePart | Prompt.ToolMessagePart): b
 
 const isBlank = (part: Prompt.AssistantMessagePart): boolean => part.type === "text" && part.text.trim() === ""
 
-/** What is left of an answer that lost calls. Reasoning goes with what it led to, if nothing of that is left. */
+/** Rest of an answer that lost calls. Reasoning is removed if no call or text behind it remains. */
 const remaining = (
   parts: ReadonlyArray<Prompt.AssistantMessagePart>,
   kept: ReadonlySet<number>
@@ -69,7 +69,7 @@ const remaining = (
   return left
 }
 
-/** A message without the calls and results that are not kept; `undefined` if nothing is left of it. */
+/** A message without the removed calls and results; `undefined` if it is empty then. */
 const pruned = (message: Prompt.Message, kept: ReadonlySet<number>): Prompt.Message | undefined => {
   if (message.role !== "assistant" && message.role !== "tool") return message
   const { content, role } = message
@@ -82,7 +82,7 @@ const pruned = (message: Prompt.Message, kept: ReadonlySet<number>): Prompt.Mess
   return left.length === 0 ? undefined : Prompt.assistantMessage({ content: left, options: message.options })
 }
 
-/** A conversation whose calls are those that are kept. The mark of what goes moves to the last message. */
+/** A conversation with only the kept calls. The mark of removed ones moves to the last message. */
 const keepCalls = (prompt: Prompt.Prompt, keeping: Keeping): Prompt.Prompt => {
   const kept = places(prompt.content, keeping)
   const messages: Array<Prompt.Message> = []
@@ -101,26 +101,27 @@ const keepCalls = (prompt: Prompt.Prompt, keeping: Keeping): Prompt.Prompt => {
   return withTaintOf(prompt, Prompt.fromMessages(messages))
 }
 
-/** What is left of a conversation, with the marks of what went on its last message. */
+/** Rest of a conversation, with the marks of removed messages on its last message. */
 export const withTaintOf = (before: Prompt.Prompt, left: Prompt.Prompt): Prompt.Prompt => {
   const marked = taintedBy(left)
   return taint(left, taintedBy(before).filter((tool) => !marked.includes(tool)))
 }
 
 /**
- * A conversation without the tool calls that failed: each goes with its result, so that the next turn of a chat starts from
- * what is known, and no model learns from calls that did not work.
+ * Returns a conversation without the tool calls that failed: each is removed with its result. The next turn of a chat
+ * starts from known facts, and no model learns from failed calls.
  *
- * What is left is well formed: each call has exactly one result and each result its call, in the order they had. So calls
- * without a result go too. Calls that succeeded stay, also beside one that failed; so does what was said beside it. Reasoning
- * goes if everything that it led to went, as providers refuse it alone; a message that holds nothing more goes; answers that
- * stood on both sides of what went become one. Calls that the provider executed are calls like others. Messages of users and
- * of the system are not touched.
+ * The rest is well formed: each call has exactly one result and each result its call, in the original order. So calls
+ * without a result are removed too. Successful calls stay, also in an answer with a failed one, and so does its text.
+ * Reasoning is removed if no call or text behind it remains, because providers refuse it alone. An empty message is
+ * removed; answers around a removed one are joined. Calls that the provider executed are treated alike. Messages of
+ * users and of the system do not change.
  *
  * A failure may say that something was done all the same (`outcome_unknown`, `partial_success`): it goes too. Let the
  * conversation hear of it in another way, or keep it whole.
  *
- * A tainted conversation stays tainted (`Quarantine.taintedBy`): the mark of what goes moves to the last message.
+ * A tainted conversation stays tainted (`Quarantine.taintedBy`): the mark of removed messages moves to the last
+ * message.
  *
  * **Example** (One of two calls failed)
  *
@@ -161,6 +162,6 @@ export const resultsIn = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArra
       message.content.filter((part) => part.type === "tool-result")
   )
 
-/** Whether a result says that what its call has done is undone, or may be. */
+/** True if a result is marked as compensated, or as possibly compensated. */
 export const isMarkedCompensated = ({ result }: Prompt.ToolResultPart): boolean =>
   compensatedMarks.some((mark) => Predicate.hasProperty(result, mark))

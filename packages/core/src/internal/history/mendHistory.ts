@@ -5,11 +5,11 @@ import { byCode } from "../projection/codeTexts.ts"
 import { withTaintOf } from "./keptCalls.ts"
 
 /**
- * What was wrong with a call of a conversation, and how it was mended:
+ * Fault of a call in a conversation, and its repair:
  *
  * - `call_without_result`: it was given a result, which says that the call may have happened (`outcome_unknown`).
- * - `result_without_call`: the result was taken out, as nothing says what it answers, or the call has another one.
- * - `result_out_of_place`: the result was moved to its call, as providers want it directly behind.
+ * - `result_without_call`: the result was removed, because its call is missing, or the call has another one.
+ * - `result_out_of_place`: the result was moved to its call, because providers require it directly behind.
  * - `repeated_id`: an earlier call has the id, or the id is empty: the call and its result were given another one.
  */
 export const Mending = Schema.Struct({
@@ -19,10 +19,10 @@ export const Mending = Schema.Struct({
   tool: Schema.String
 })
 
-/** What was wrong with a call of a conversation. */
+/** Fault of a call in a conversation. */
 export type Mending = typeof Mending.Type
 
-/** A conversation that can be sent, and what was wrong with it. */
+/** A conversation that can be sent, and its repaired faults. */
 export interface Mended {
   readonly prompt: Prompt.Prompt
   /** Empty: the conversation is as it was. */
@@ -73,7 +73,7 @@ const unknownResult = ({ id, part: { name } }: Slot): Prompt.ToolResultPart => {
   })
 }
 
-/** The number of the answer that results stand behind: they may stand in several messages. */
+/** The number of the answer before the results: they may be in several messages. */
 const groupsOf = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<number> => {
   let answer = -1
   return messages.map(({ role }, m) => {
@@ -169,7 +169,7 @@ class Mender {
     })
   }
 
-  /** The results of an answer, as one message behind it. */
+  /** The results of an answer in one message behind it. */
   private results(m: number, behind: ReadonlyArray<Prompt.ToolMessage>): ReadonlyArray<Prompt.ToolMessage> {
     const content = [
       ...(this.slots.get(m) ?? []).map((slot) => this.result(slot)),
@@ -203,13 +203,13 @@ class Mender {
 }
 
 /**
- * A conversation where each call has exactly one result, directly behind it, and an id of its own: what providers ask for, and
- * what a history that was cut, edited or joined elsewhere may not be. Says what it has mended; a conversation that is
- * well formed comes back as it is.
+ * Returns a conversation in which each call has exactly one result, directly behind it, and an id of its own. Providers
+ * require it, and a history that was cut, edited or joined by other programs may violate it. Lists the repairs; a
+ * well-formed conversation is returned unchanged.
  *
- * A call without a result is given one that says that it may have happened, so that no model repeats a write. What was changed
- * is marked (`mended` in the part's `recourse` options). A tainted conversation stays tainted. Calls that the provider executed
- * are left alone. An agent mends the conversation that its `prompt` gives by itself, and tells it (`HistoryMended`).
+ * A call without a result receives one of unknown outcome, so that no model repeats a write. Changes are marked
+ * (`mended` in the part's `recourse` options). A tainted conversation stays tainted. Calls that the provider executed
+ * do not change. An agent mends the conversation of its `prompt` itself, and emits `HistoryMended`.
  *
  * **Example** (The process died before the result was stored)
  *

@@ -1,4 +1,4 @@
-/** Shorter conversations: their last messages, as much as fits, results without their content. */
+/** Shorter conversations: their last messages, limited by size, or results without their content. */
 import * as Effect from "effect/Effect"
 import * as Prompt from "effect/ai/Prompt"
 import { ConfigurationError } from "../../ConfigurationError.ts"
@@ -14,9 +14,9 @@ export const checkCount = (subject: string, count: number): void => {
 }
 
 /**
- * The last messages of a conversation. System messages at its beginning stay, and so does the last message of a user. A call and
- * its result are never torn apart, and what is left begins with what a user said: so there may be a few more or fewer than `count`.
- * A tainted conversation stays tainted. Throws `ConfigurationError` for a count that is none.
+ * Returns the last messages of a conversation. System messages at its beginning stay, and so does the last message of a
+ * user. A call and its result are never separated, and the rest starts with a user's message: so there may be a few
+ * more or fewer than `count`. A tainted conversation stays tainted. Throws `ConfigurationError` for an invalid count.
  *
  * **Example** (The last exchange)
  *
@@ -47,7 +47,7 @@ export const keepLast = (count: number): (prompt: Prompt.Prompt) => Prompt.Promp
  * The last message of a user and the last answer stay, even if they alone are too long. Throws `ConfigurationError` for a limit
  * that is none.
  *
- * **Example** (What fits)
+ * **Example** (Limiting the tokens)
  *
  * ```ts
  * import { Effect } from "effect"
@@ -75,15 +75,15 @@ export const withinTokens = (limit: number): (prompt: Prompt.Prompt) => Effect.E
   })
 }
 
-/** What stands in the place of a result that was left out. */
+/** Replacement of a removed result. */
 const leftOut = {
   left_out: true,
   notice: "This result was left out to save space. Call the tool again if you need it."
 }
 
 /**
- * A conversation where results of tools that are longer than `characters` are left out, but for the last `keep` results: the model
- * reads that there was one, and may call the tool again. Calls stay, failures stay, taint stays.
+ * Returns a conversation without results of tools longer than `characters`, except the last `keep` results: the model
+ * reads that there was one, and may call the tool again. Calls, failures and taint stay.
  *
  * **Example** (Only the last page is kept)
  *
@@ -102,9 +102,9 @@ const leftOut = {
  * ```
  */
 export const trimResults = (options: {
-  /** How long the JSON of a result may be. Default: 1,000. */
+  /** Number of characters of a result's JSON. Default: 1,000. */
   readonly characters?: number | undefined
-  /** How many of the last results stay as they are. Default: 3. */
+  /** Number of the last results that stay unchanged. Default: 3. */
   readonly keep?: number | undefined
 } = {}): (prompt: Prompt.Prompt) => Prompt.Prompt => {
   const { characters = 1000, keep = 3 } = options

@@ -5,7 +5,7 @@ import { withTaintOf } from "./keptCalls.ts"
 import { checkCount } from "./shortenHistory.ts"
 import { from, lastUnits, partsOf } from "./exchanges.ts"
 
-/** What writes a summary: an agent that takes text and answers text. */
+/** Writer of a summary: an agent that takes text and answers text. */
 export interface Summariser<out E, out R> {
   readonly run: (text: string) => Effect.Effect<string, E, R>
 }
@@ -35,14 +35,14 @@ const transcriptOf = (messages: ReadonlyArray<Prompt.Message>): string =>
       (content as ReadonlyArray<Prompt.Part>).flatMap((part) => line(role, part) ?? [])
   ).join("\n")
 
-/** What stands before a summary, so that no model takes it for the user's own words. */
+/** Heading of a summary, so that no model takes it for the user's own words. */
 const heading = "Summary of the conversation so far, which was written by a model and not by the user:"
 
 /**
- * A conversation whose beginning is a summary that an agent writes; its last messages stay as they are, cut as `keepLast` cuts. The
- * summary is a message of a user, marked (`summary` in its `recourse` options). A tainted conversation stays tainted. The agent's
- * turns and tokens are charged to the run that asks it, and its errors and services are those of what uses the function.
- * A conversation that is no longer than what is kept comes back as it is, without a call of the agent.
+ * Returns a conversation whose beginning is an agent's summary; its last messages stay unchanged, cut as by `keepLast`.
+ * The summary is a message of a user, marked (`summary` in its `recourse` options). A tainted conversation stays
+ * tainted. The calling run pays for the agent's turns and tokens, and has its errors and services. A conversation no
+ * longer than the kept part is returned unchanged, without a call of the agent.
  *
  * **Example** (An agent that sums up)
  *
@@ -63,7 +63,7 @@ const heading = "Summary of the conversation so far, which was written by a mode
 export const summarised = <E, R>(
   agent: Summariser<E, R>,
   options: {
-    /** How many of the last messages stay as they are. Default: 6. */
+    /** Number of the last messages that stay unchanged. Default: 6. */
     readonly keep?: number | undefined
   } = {}
 ): (prompt: Prompt.Prompt) => Effect.Effect<Prompt.Prompt, E, R> => {

@@ -1,6 +1,6 @@
 /**
- * Key/value store in files with atomic writes: a new text is written beside the old one, reaches the disk, and replaces
- * it by renaming. A full disk or a loss of power leaves the old text.
+ * Key/value store in files with atomic writes: a new text is written to a new file, reaches the disk, and replaces the
+ * old one by renaming. A full disk or a loss of power leaves the old text.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -11,7 +11,7 @@ import type { KeyValues } from "./ledgerKeyValueStore.ts"
 
 const writing = ".writing"
 
-/** A store in a directory, which is made where there is none. One process at a time may use it. */
+/** A store in a directory, which is created if missing. One process at a time may use it. */
 export const atomicFiles = Effect.fnUntraced(function*(
   directory: string
 ): Effect.fn.Return<KeyValues, PlatformError.PlatformError, FileSystem.FileSystem | Path.Path> {
@@ -30,7 +30,9 @@ export const atomicFiles = Effect.fnUntraced(function*(
       })
     )
   const pathOf = (key: string) => path.join(directory, encodeURIComponent(key))
-  /** What was renamed has reached the disk when the directory has. Where directories cannot be opened, the system decides. */
+  /**
+   * A renamed file has reached the disk when the directory has. If directories cannot be opened, the system decides.
+   */
   const syncDirectory = Effect.ignore(
     Effect.scoped(Effect.flatMap(files.open(directory), (file) => file.sync))
   )

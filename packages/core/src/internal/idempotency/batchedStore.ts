@@ -1,7 +1,7 @@
 /**
- * Operations that many claims of a process need at once, put together: one statement renews all leases that are due, and one
- * looks at all entries that are waited for. What else the process asks has a few connections only, so that no renewal queues
- * behind it until its lease has run out.
+ * Batched operations of a process's claims: one statement renews all leases that are due, and one reads all awaited
+ * entries. Other requests of the process use a few connections only, so that no renewal queues behind them until its
+ * lease has expired.
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -37,13 +37,13 @@ const resolver = <R extends Request.Request<unknown, LedgerError>, A>(
     })
   ).pipe(RequestResolver.setDelay(options.delay), RequestResolver.batchN(options.atMost))
 
-/** How many operations of a kind a process has under way. */
+/** Number of concurrent operations of a kind in a process. */
 const lanes = 4
 
-/** How many ids one statement names. */
+/** Number of ids in one statement. */
 const atMost = 200
 
-/** Puts the operations of a store together, as far as it can do them for many. */
+/** Batches the operations of a store, if it supports that. */
 export const together = (store: Store, lease: Duration.Duration): Together => {
   const { find, renewAll } = store
   if (renewAll === undefined || find === undefined) {

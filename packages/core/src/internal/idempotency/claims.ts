@@ -19,21 +19,24 @@ import { type Entry, type Intent, LedgerError, type Outcome, type Recorded, type
 /** A call's hold on a key. */
 export interface Claim {
   readonly intent: Intent
-  /** Whether the key is still this call's. Asked before each execution; `false` if another process has taken it over. */
+  /**
+   * Returns whether the key is still this call's. Checked before each execution; `false` if another process has taken
+   * it over.
+   */
   readonly confirm: Effect.Effect<boolean, LedgerError>
   /** Takes over an entry that was abandoned: from then on its holder cannot begin an execution any more. */
   readonly take: (from: Entry) => Effect.Effect<boolean, LedgerError>
-  /** Records that this call is what runs, in an entry that it has taken over. */
+  /** Records that this call executes, in an entry that it has taken over. */
   readonly resume: Effect.Effect<boolean, LedgerError>
   readonly complete: (outcome: Outcome, timeToLive: Duration.Duration) => Effect.Effect<Recorded, LedgerError>
   readonly release: Effect.Effect<void, LedgerError>
 }
 
-/** What a call that wants to run is told. */
+/** Answer to a call that wants to run. */
 export type Claimed =
-  /** The intent is recorded: run. `isAgain`: it was there, of an earlier life of the run. */
+  /** The intent is recorded: run. `isAgain`: an earlier execution of the run recorded it. */
   | { readonly _tag: "Begun"; readonly claim: Claim; readonly isAgain: boolean }
-  /** An earlier call has begun and is over, and its outcome is unknown. */
+  /** An earlier call has started and ended with an unknown outcome. */
   | { readonly _tag: "Abandoned"; readonly entry: Entry; readonly sinceMillis: number; readonly claim: Claim }
   /** A call of another process is still at work, longer than this one was to wait. */
   | { readonly _tag: "Busy"; readonly entry: Entry; readonly sinceMillis: number }
@@ -48,20 +51,22 @@ export type Claimed =
   /** The key belongs to other arguments. */
   | { readonly _tag: "Conflict" }
 
-/** How claims behave. */
+/** Options of claims. */
 export interface Options {
-  /** How long a claim holds without being renewed. Nothing for a store that this process has to itself. */
+  /** Lease of a claim without renewal. Absent for a store of only this process. */
   readonly lease: Duration.Duration | undefined
   /** How long a call waits for one of another process with its key. */
   readonly waitFor: Duration.Duration
 }
 
-/** Who claims a key of the program's own. */
+/** Claimant of a key of the program's own. */
 export interface Claimant {
   readonly agent: string | undefined
   /** The tool's `ToolInfo`. */
   readonly tool: object | undefined
-  /** What the outermost run in memory shares with all runs within it. Held weakly, as claimants outlive runs. */
+  /**
+   * Shared object of the outermost run in memory and all inner runs. Referenced weakly, because claimants outlive runs.
+   */
   readonly run: WeakRef<object> | undefined
 }
 
@@ -71,8 +76,8 @@ const isInOneRun = (one: Claimant, other: Claimant): boolean => {
 }
 
 /**
- * Whether two claimants of one key are different tools: of one name, in different agents or in one run. A tool that is made for each run is one
- * tool. Of calls outside of runs that is not known.
+ * True if two claimants of one key are different tools: of one name, in different agents or in one run. A tool that is
+ * made for each run is one tool. Unknown for calls outside of runs.
  */
 const isOtherTool = (one: Claimant | undefined, other: Claimant | undefined): boolean =>
   one?.agent !== undefined && other?.agent !== undefined && one.tool !== other.tool &&
@@ -97,8 +102,9 @@ export type ClaimKey = (
 ) => Effect.Effect<Claimed, LedgerError>
 
 /**
- * Takes the outcome of a write away while it is compensated, for the time that this may take. A call with its key waits in this
- * process; in another one it waits, and its outcome is unknown if this process ends meanwhile. Returns what ends the wait.
+ * Reopens the outcome of a write while it is compensated, for the time limit of that. A call with its key waits in this
+ * process; in another one it waits, and its outcome is unknown if this process ends meanwhile. Returns the effect that
+ * ends the wait.
  */
 export type Reopen = (intent: Intent, during: Duration.Duration) => Effect.Effect<Effect.Effect<void>, LedgerError>
 
@@ -137,7 +143,7 @@ const bounded = <A>(
         )
     ))
 
-/** The store with the time limits of the program; as it is where it is this process's own memory. */
+/** The store with the time limits of the program; unchanged if it is this process's own memory. */
 export const limited = (store: Store): Store => ({
   begin: (intent, lease) => bounded("begin", () => store.begin(intent, lease)),
   renew: (intent, lease) => bounded("renew", () => store.renew(intent, lease)),
@@ -165,8 +171,8 @@ export const claims = (
   const waitFor = Duration.toMillis(options.waitFor)
   const running = new Map<string, Running>()
   /**
-   * Claims that may have been recorded although `begin` failed, by the entry's id. Nothing was executed under them. They are
-   * kept after they were released, as a request that got no answer may be carried out late.
+   * Claims that may have been recorded although `begin` failed, by the entry's id. No call was executed under them.
+   * They stay after their release, because a request without an answer may be executed late.
    */
   const doubtful = new Recent<string, string>(doubtfulAtMost)
   /** The claimants that have recorded an entry in this process. */
@@ -175,7 +181,7 @@ export const claims = (
   const silent = new WeakSet<Intent>()
 
   const hold = (intent: Intent, mine: Running) => {
-    /** Whether the store has an entry of this claim without an outcome. */
+    /** True if the store has an entry of this claim without an outcome. */
     let isHeld = false
     const lease = options.lease === undefined
       ? undefined
@@ -254,7 +260,8 @@ export const claims = (
       const ask = (waitedMillis: number, poll: number): Effect.Effect<Claimed, LedgerError> =>
         Effect.flatMap(Lease.moment, (asked) =>
           Effect.flatMap(begin, (found): Effect.Effect<Claimed, LedgerError> => {
-            // An entry of this claim: the answer of the first try was lost, or an earlier life of the run began it.
+            // An entry of this claim: the answer of the first try was lost, or an earlier execution of the run started
+            // it.
             if (found === undefined || (isPendingOf(intent, found.entry) && !isOther())) {
               if (by !== undefined) claimants.set(intent.id, by)
               return Effect.as(started(asked), { _tag: "Begun", claim: held, isAgain: found !== undefined })
@@ -277,7 +284,9 @@ export const claims = (
             if (waitedMillis >= waitFor) return Effect.as(settle, { _tag: "Busy", entry, sinceMillis })
             return wait(entry, left, waitedMillis, poll)
           }))
-      /** Waits for an entry of another process. Where the store can be read, the claim asks it again only once something is new. */
+      /**
+       * Waits for an entry of another process. If the store can be read, the claim calls it again only after a change.
+       */
       const wait = (
         entry: Entry,
         left: number,

@@ -3,24 +3,24 @@ import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type { Entry } from "./ledgerStore.ts"
 
-/** What a declared `reconcile` found out about a call that was cut off. */
+/** Finding of a declared `reconcile` about an interrupted call. */
 export type Reconciled<A> =
   | { readonly _tag: "Happened"; readonly result: A }
   | { readonly _tag: "NotHappened" }
   | { readonly _tag: "StillUnknown" }
 
-/** How a call is made idempotent. */
+/** Idempotency of a call. */
 export interface Idempotency {
   /** The key of a call. Left out: the run, the call and the tool. */
   readonly key: ((params: unknown, raw: Readonly<Record<string, unknown>>) => string) | undefined
-  /** Where own keys are unique. Left out: the tool's name. */
+  /** Namespace in which own keys are unique. Default: the tool's name. */
   readonly namespace?: string | undefined
-  /** The id of the entry, where it is known already. */
+  /** The id of the entry, if it is known already. */
   readonly id?: string | undefined
   readonly timeToLive: Duration.Duration
-  /** Whether the service does nothing twice under one key. */
+  /** True if the service executes a key once. */
   readonly isDeduplicated: boolean
-  /** Tags of the executor's errors that say that nothing was done. */
+  /** Tags of the executor's errors that mean "not done". */
   readonly rejected: ReadonlyArray<string>
   readonly reconcile:
     | ((entry: Entry, params: unknown) => Effect.Effect<Reconciled<unknown>, unknown, unknown>)
@@ -30,13 +30,13 @@ export interface Idempotency {
 /** The answer of a `reconcile` that found that the call was done: its result, which is recorded. */
 export const happened = <A>(result: A): Reconciled<A> => ({ _tag: "Happened", result })
 
-/** The answer of a `reconcile` that found that nothing was done: the call is run. */
+/** The answer of a `reconcile` that found no effect: the call is run. */
 export const notHappened: Reconciled<never> = { _tag: "NotHappened" }
 
 /** The answer of a `reconcile` that could not find out: the call is `OutcomeUnknown`, as without one. */
 export const stillUnknown: Reconciled<never> = { _tag: "StillUnknown" }
 
-/** How calls of a tool are made idempotent: the `idempotency` of `Tool.make`. */
+/** Idempotency of a tool's calls: the `idempotency` of `Tool.make`. */
 export interface IdempotencyOptions<in Params, out A, out Tag extends string> {
   /**
    * The key of a call. Calls of the tool with one key are done once, in whichever run; the key is passed on as it is.
@@ -44,17 +44,19 @@ export interface IdempotencyOptions<in Params, out A, out Tag extends string> {
    */
   readonly key?: ((params: Params) => string) | undefined
   /**
-   * Where own keys are unique. Default: the tool's name, and tools of one name that different agents have share keys only if they
-   * are one tool: the same value in the program. Another tool that claims an entry is an `IdempotencyConflict`. Name the service
-   * that deduplicates (`"bank-a"`), and all tools that say the same name share its keys.
+   * Namespace in which own keys are unique. Default: the tool's name, and tools of one name in different agents share
+   * keys only if they are one tool: the same value in the program. Another tool that claims an entry is an
+   * `IdempotencyConflict`. Name the deduplicating service (`"bank-a"`), and all tools with the same name share its
+   * keys.
    */
   readonly namespace?: string | undefined
-  /** How long a result answers for its key, from when it was recorded. Default: 24 hours, as at Stripe. */
+  /** How long a result answers for its key, from its recording. Default: 24 hours, like Stripe. */
   readonly timeToLive?: Duration.Input | undefined
   /**
-   * Whether the service deduplicates by the key: a request that repeats a key does nothing and gets the first answer, as at Stripe.
-   * A later call with the key of a write whose outcome is unknown then sends it again under the same key, and the model reads that
-   * it may call again. Default: `false`, such a call is `OutcomeUnknown` unless `reconcile` finds out.
+   * True if the service deduplicates by the key: a request that repeats a key has no effect and gets the first answer,
+   * like with Stripe. A later call with the key of a write of unknown outcome then sends it again under the same key,
+   * and the model reads that it may call again. Default: `false`, such a call is `OutcomeUnknown` unless `reconcile`
+   * finds out.
    *
    * **Example**
    *
@@ -75,8 +77,8 @@ export interface IdempotencyOptions<in Params, out A, out Tag extends string> {
    */
   readonly deduplicated?: boolean | undefined
   /**
-   * Tags of the executor's errors that say for certain that nothing was done. The key is free again after them. After any
-   * other failure it is not known what was done.
+   * Tags of the executor's errors that certainly mean "not done". The key is free again after them. After any other
+   * failure the outcome is unknown.
    */
   readonly rejected?: ReadonlyArray<Tag> | undefined
   /**

@@ -11,13 +11,13 @@ const Stored = Schema.fromJsonString(Entry)
 const decode = Schema.decodeUnknownEffect(Stored)
 const encode = Schema.encodeEffect(Stored)
 
-/** What of a key/value store is used. */
+/** Used methods of a key/value store. */
 export interface KeyValues extends Pick<KeyValueStore.KeyValueStore, "get" | "remove" | "keys"> {
   readonly set: (key: string, text: string) => Effect.Effect<void, KeyValueStore.KeyValueStoreError>
 }
 
 /**
- * A store on a key/value store. Key/value stores cannot compare and set, so it is one process's: where several processes
+ * A store on a key/value store. Key/value stores cannot compare and set, so it is one process's: if several processes
  * may use the same key at the same time, use SQL or Redis. Times are by the clock of the process.
  */
 export const keyValueStore = (store: KeyValues): Store => {

@@ -6,7 +6,7 @@ import { type Entry, isExpired, type Store } from "./ledgerStore.ts"
 
 const sweepEvery = 60_000
 
-/** When something expires that lives from `now` on; nothing for what lives forever. */
+/** Returns the expiry of an entry stored at `now`; an empty object for an unlimited one. */
 export const expiry = (now: number, timeToLive: Duration.Duration): { readonly expiresAt?: number } =>
   Duration.isFinite(timeToLive) ? { expiresAt: now + Math.ceil(Duration.toMillis(timeToLive)) } : {}
 

@@ -11,7 +11,7 @@ import { Entry, type Found, Intent, LedgerError, Outcome, type Recorded, type St
 const encodeIntent = Schema.encodeEffect(Schema.fromJsonString(Intent))
 const encodeOutcome = Schema.encodeEffect(Schema.fromJsonString(Outcome))
 
-/** The fields of an entry's hash, as they are read. */
+/** The fields of an entry's hash, in their order. */
 const Stored = Schema.Tuple([
   Schema.fromJsonString(Intent),
   Schema.String,
@@ -24,12 +24,12 @@ const Stored = Schema.Tuple([
 
 const decode = Schema.decodeUnknownEffect(Stored)
 
-/** What scripts begin with: the server's clock in milliseconds. */
+/** Start of each script: the server's clock in milliseconds. */
 const clock = `
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 
-/** Sets what is not there; answers the clock and what is. */
+/** Sets missing fields; returns the clock and the present ones. */
 const beginScript = Redis.script(
   (key: string, intent: string, claim: string, call: string, lease: number) => [key, intent, claim, call, lease],
   {
@@ -45,7 +45,7 @@ return false`
   }
 ).withReturnType<readonly [now: string, fields: ReadonlyArray<string | null>] | null>()
 
-/** Lets the lease of a claim run anew. */
+/** Renews the lease of a claim. */
 const renewScript = Redis.script(
   (key: string, claim: string, call: string, lease: number) => [key, claim, call, lease],
   {
@@ -58,7 +58,7 @@ return 1`
   }
 ).withReturnType<number>()
 
-/** Gives an entry whose lease has run out to another claim. Asked again, as the first answer was lost, it answers the same. */
+/** Transfers an entry with an expired lease to another claim. A repetition after a lost answer returns the same. */
 const takeScript = Redis.script((key: string, from: string, to: string, lease: number) => [key, from, to, lease], {
   numberOfKeys: 1,
   lua: `${clock}
@@ -113,7 +113,7 @@ redis.call("HSET", KEYS[1], "leased", string.format("%.0f", now + ARGV[2]))
 return 1`
 }).withReturnType<number>()
 
-/** Forgets what a claim holds. */
+/** Deletes the entry of a claim. */
 const releaseScript = Redis.script((key: string, claim: string) => [key, claim], {
   numberOfKeys: 1,
   lua: `
@@ -138,7 +138,7 @@ const foundOf = (
     })
   }))
 
-/** Codes of the server's own errors that pass. What has no code is a connection that broke. */
+/** Codes of the server's own transient errors. An error without a code is a broken connection. */
 const passing = new Set(["BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "NOREPLICAS", "READONLY", "TRYAGAIN"])
 
 const isTransient = (error: unknown): boolean => {
@@ -198,7 +198,7 @@ export const redisStore = (redis: Redis.Redis["Service"], prefix: string): Store
   }
 }
 
-/** What Redis does when its memory is full; nothing where it does not say. */
+/** Eviction policy of Redis; `undefined` if it does not report one. */
 export const evictionPolicy = (redis: Redis.Redis["Service"]): Effect.Effect<string | undefined> =>
   Effect.orElseSucceed(
     Effect.map(redis.send<unknown>("CONFIG", "GET", "maxmemory-policy"), (answer) => {

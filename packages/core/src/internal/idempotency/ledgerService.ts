@@ -6,15 +6,15 @@ import type { Intent, LedgerError } from "./ledgerStore.ts"
 
 /** The ledger of idempotent calls. Made of a store by one of the layers. */
 export class IdempotencyLedger extends Context.Service<IdempotencyLedger, {
-  /** Asks to run: records the intent, or tells what is known of the key. Waits for a call that has the key and runs. */
+  /** Claims the key: records the intent, or returns the known state. Waits for a running call with the key. */
   readonly claim: ClaimKey
-  /** Forgets what a call has done, as it is undone: its key is free again, unless another call has it. */
+  /** Deletes the outcome of a compensated call: its key is free again, unless another call has it. */
   readonly forget: (intent: Intent) => Effect.Effect<void, LedgerError>
   /** Takes the outcome of a write away while it is compensated. Left out by a ledger that cannot. */
   readonly reopen?: Reopen | undefined
-  /** Whether its entries outlive the process. Default: `false`. */
+  /** True if its entries outlive the process. Default: `false`. */
   readonly isPersistent?: boolean | undefined
-  /** Deletes what has expired, and answers how much that was. */
+  /** Deletes expired entries, and returns their number. */
   readonly purge: Effect.Effect<number, LedgerError>
 }>()("@recourse/core/IdempotencyLedger") {}
 

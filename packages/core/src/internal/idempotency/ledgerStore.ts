@@ -3,17 +3,17 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-/** What is to be known of an outcome whenever it is given again. Entries without marks say nothing of their outcome. */
+/** Marks of an outcome for each later use. Entries without marks give no information about their outcome. */
 export const Marks = Schema.Struct({
   /** The untrusted tools whose words it may hold. */
   taintedBy: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** What of it came from elsewhere, and of when that was, in ISO 8601. */
+  /** Degraded parts of it, with their time in ISO 8601. */
   degraded: Schema.optionalKey(
     Schema.Array(Schema.Struct({ source: Schema.String, asOf: Schema.optionalKey(Schema.String) }))
   )
 })
 
-/** What is to be known of an outcome whenever it is given again. */
+/** Marks of an outcome for each later use. */
 export type Marks = typeof Marks.Type
 
 const marks = { marks: Schema.optionalKey(Marks) }
@@ -41,7 +41,7 @@ export const Outcome = Schema.Union([
 /** The outcome of a call, in a form that can be stored. */
 export type Outcome = typeof Outcome.Type
 
-/** What is about to be done. Holds no arguments, only their hash. */
+/** An intended call. Contains no arguments, only their hash. */
 export const Intent = Schema.Struct({
   /** SHA-256 of the tool's name and the key, in hexadecimal. */
   id: Schema.String,
@@ -49,11 +49,11 @@ export const Intent = Schema.Struct({
   callId: Schema.String,
   /** SHA-256 of the canonical arguments, in hexadecimal. */
   arguments: Schema.String,
-  /** Who holds the entry: random, other for each call. */
+  /** The entry's claim: random, different for each call. */
   claim: Schema.String
 })
 
-/** What is about to be done. */
+/** An intended call. */
 export type Intent = typeof Intent.Type
 
 /**
@@ -73,7 +73,7 @@ export const Entry = Schema.Struct({
 /** An intent and its outcome. */
 export type Entry = typeof Entry.Type
 
-/** What has a key, and the store's clock when it was read. */
+/** The entry of a key, and the store's clock at its reading. */
 export interface Found {
   readonly entry: Entry
   readonly now: number
@@ -83,7 +83,7 @@ export interface Found {
 export class LedgerError extends Schema.TaggedError<LedgerError>()("LedgerError", {
   operation: Schema.Literals(["begin", "renew", "take", "find", "complete", "reopen", "release", "purge"]),
   reason: Schema.Unknown,
-  /** Whether the same may succeed when it is tried again: a connection broke, two transactions met. Default: no. */
+  /** True if a retry may succeed: a broken connection, or a conflict of two transactions. Default: false. */
   isTransient: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message(): string {
@@ -92,17 +92,18 @@ export class LedgerError extends Schema.TaggedError<LedgerError>()("LedgerError"
 }
 
 /**
- * Whether an outcome was recorded.
+ * Result of recording an outcome.
  *
- * - `recorded`: it stands in the entry.
- * - `restored`: the entry had vanished from the store, and was written anew.
- * - `lost`: another call has taken the entry over. Nothing was changed.
+ * - `recorded`: it is in the entry.
+ * - `restored`: the entry had vanished from the store, and was written again.
+ * - `lost`: another call has taken the entry over. No entry was changed.
  */
 export type Recorded = "recorded" | "restored" | "lost"
 
 /**
- * A place to keep entries in. An effect that has succeeded must be durable, as far as the store is; one that has failed may
- * have been done, and can be done again. Times are measured by the store's own clock, so that processes need not agree.
+ * A store of entries. An effect that has succeeded must be durable, within the store's limits. One that has failed may
+ * have been executed, and can be repeated. Times are measured by the store's own clock, so that processes need not
+ * agree.
  */
 export interface Store {
   /** Records an intent under a lease, unless an entry that has not expired has its id; answers that entry. */
@@ -128,7 +129,7 @@ export interface Store {
    * Left out: another process reads the outcome until the compensation ends.
    */
   readonly reopen?: ((intent: Intent, lease: Duration.Duration) => Effect.Effect<void, LedgerError>) | undefined
-  /** Forgets an intent of which nothing came, if it is held by the intent's claim. */
+  /** Deletes an intent without effect, if its claim has the entry. */
   readonly release: (intent: Intent) => Effect.Effect<void, LedgerError>
   /** {@link renew} of many intents, without their `callId`: answers the claims that hold. Given with {@link find}. */
   readonly renewAll?:
@@ -138,9 +139,9 @@ export interface Store {
   readonly find?:
     | ((ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, Found>, LedgerError>)
     | undefined
-  /** Deletes what has expired, and answers how much that was. Left out by stores that forget by themselves. */
+  /** Deletes expired entries, and returns their number. Absent from stores that expire entries themselves. */
   readonly purge?: Effect.Effect<number, LedgerError> | undefined
 }
 
-/** Whether an entry is to be forgotten. */
+/** True if an entry has expired. */
 export const isExpired = ({ expiresAt = Infinity }: Entry, now: number): boolean => expiresAt <= now

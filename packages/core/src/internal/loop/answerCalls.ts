@@ -1,4 +1,4 @@
-/** Calls of one answer, within an agent's run: what they share, and whether the run waits for some of them. */
+/** Calls of one answer, within an agent's run: their shared state, and whether the run waits for some of them. */
 import * as Effect from "effect/Effect"
 import { before } from "../foundation/effect/sequence.ts"
 import { callLog, type RoundContext } from "../round/roundContext.ts"
@@ -9,7 +9,7 @@ import { Pause } from "./pause.ts"
 import type { Conversation } from "./program.ts"
 import type { ToolSet } from "./tools/toolSet.ts"
 
-/** What the calls of a run share. */
+/** Shared state of the calls of a run. */
 export const callsOf = (
   { canPause, program, run, session, shown, within }: Conversation,
   tools: ToolSet

@@ -22,9 +22,9 @@ const firstById = (content: ReadonlyArray<Response.AnyPart>): ReadonlyMap<string
   new Map(content.filter(isCall).toReversed().map((call) => [call.id, call]))
 
 /**
- * Within one answer, a call that repeats another one's id, tool and arguments is the same call and is dropped. Any other
- * call whose id is empty or was seen before in the conversation gets a new id, so that each id has exactly one result.
- * No id holds what separates the ids of calls within calls, nor what databases do not store. Answers what is left, and the calls in it.
+ * Within one answer, a call that repeats another one's id, tool and arguments is the same call and is dropped. Any
+ * other call with an empty or repeated id of the conversation gets a new id, so that each id has exactly one result. No
+ * id contains the separator of inner ids, nor characters that databases do not store. Returns the rest, and its calls.
  */
 export const withUniqueIds = (
   sent: ReadonlyArray<Response.AnyPart>,

@@ -1,4 +1,4 @@
-/** Compaction: what the model reads in place of a conversation that is too long for it. The transcript keeps all of it. */
+/** Compaction: the model's replacement of a conversation that is too long for it. The transcript keeps all of it. */
 import * as AiError from "effect/ai/AiError"
 import * as Effect from "effect/Effect"
 import { countTokens } from "../foundation/tokens.ts"
@@ -8,7 +8,7 @@ import { isContextLength, isUnexplained } from "../model/contextLength.ts"
 import { emit } from "../run/run.ts"
 import type { Compaction, Conversation } from "./program.ts"
 
-/** Makes what the model reads shorter. Answers whether it is. */
+/** Shortens the model's messages. Returns whether they are shorter. */
 const compact = (
   { run, session }: Conversation,
   { by }: Compaction,
@@ -33,7 +33,7 @@ const compact = (
     ))
 }
 
-/** Compacts a conversation that has more tokens than the agent says; does nothing for an agent that says none. */
+/** Compacts a conversation with more tokens than the agent's limit; has no effect for an agent without one. */
 export const compactIfFull = (
   state: Conversation,
   compaction: Compaction
@@ -48,7 +48,7 @@ export const compactIfFull = (
 /** The conversation was compacted: ask again. */
 export const again = Symbol.for("@recourse/core/loop/again")
 
-/** Whether the request that was refused is larger than the last one that the provider accepted in this run. */
+/** True if the refused request is larger than the last one that the provider accepted in this run. */
 const isLarger = ({ session }: Conversation): Effect.Effect<boolean> =>
   session.accepted === undefined ? Effect.succeed(true) : Effect.map(
     Effect.all([countTokens(session.sent().content), countTokens(session.accepted.content)]),

@@ -23,10 +23,10 @@ import { RequestContexts } from "./requestContext.ts"
 import { asPlanned, checked, promptOf, toolsOf, type TurnPlan } from "./turnPlan.ts"
 import { taintRun } from "../run/state/reading.ts"
 
-/** Whether results of a tool are trusted; of one that the agent does not have, they are not. */
+/** True if results of a tool are trusted; those of an unknown tool are not. */
 export const isTrusted = ({ byName }: ToolSet) => (name: string): boolean => byName.get(name)?.tool.trust === "trusted"
 
-/** What is to be known of the next request, and what the agent makes of it. */
+/** State before the next request, and the agent's plan for it. */
 const planned = (
   { program: { name }, run, session, transcript }: Conversation,
   tools: ToolSet,
@@ -53,7 +53,7 @@ const askNext = (
   contexts: RequestContexts
 ): Effect.Effect<Reply | RespondWith<unknown>, unknown, unknown> => {
   const { program, run, session, transcript } = state
-  // Also where the answer is in the journal, and there is no request.
+  // Also if the answer is in the journal, and there is no request.
   if (plan !== undefined) calls.offered = toolsOf(tools, plan).names
   return turn(
     state,
@@ -82,7 +82,10 @@ const askNext = (
   )
 }
 
-/** Asks and runs, until the model answers or a call waits. Answers a `Change` where the guard of the input replaces that. */
+/**
+ * Calls the model and runs its calls, until the model answers or a call waits. Returns a `Change` if the input guard
+ * replaces the input.
+ */
 export const converse = (
   state: Conversation,
   calls: RoundContext,
@@ -91,7 +94,7 @@ export const converse = (
 ): Effect.Effect<unknown, unknown, unknown> => {
   state.isHeld = state.program.guardOutput !== undefined ? () => true : inputGuard && (() => !inputGuard.hasPassed())
   const conversed = turns(state, calls, tools, inputGuard)
-  // A turn is open as long as it is held, also behind the model's answer: whatever ends it there, nothing of it is told.
+  // A turn stays open while its events are delayed, also behind the model's answer: any end there drops them.
   return state.isHeld === undefined
     ? conversed
     : Effect.onExit(

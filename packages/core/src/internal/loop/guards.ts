@@ -1,4 +1,6 @@
-/** Guards: the input's, which runs beside the first model request, and the final answer's, before anybody is told of it. */
+/**
+ * Guards: the input's, which runs in parallel to the first model request, and the final answer's, before it is emitted.
+ */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -9,11 +11,11 @@ import type { Conversation } from "./program.ts"
 
 /** The guard of an input that runs. */
 export interface InputGuard {
-  /** Whether it has let the input pass. */
+  /** True if it has passed the input. */
   readonly hasPassed: () => boolean
   /**
-   * Runs the first request to the model: it ends when the guard has passed as well. Answers a {@link Change} where the input is to be another
-   * one, and fails with what the guard fails with; both interrupt the request.
+   * Runs the first request to the model: it ends when the guard has passed as well. Returns a {@link Change} if the
+   * input is replaced, and fails with the guard's error; both interrupt the request.
    */
   readonly beside: <A>(
     first: Effect.Effect<A, unknown, unknown>
@@ -39,7 +41,7 @@ export const guardInput = (
     )
     const discard = Effect.suspend(() => state.events?.discard ?? Effect.void)
     const replaced = Effect.suspend(() => state.events?.replaced ?? Effect.void)
-    // What the guard of the output holds, it lets go itself.
+    // The output guard releases its delayed events itself.
     const release = Effect.suspend(() =>
       state.program.guardOutput === undefined ? state.events?.release ?? Effect.void : Effect.void
     )
@@ -55,7 +57,7 @@ export const guardInput = (
           Effect.tap((answer) =>
             answer instanceof Change ? Effect.void : release
           ),
-          // What the guard has not let pass is dropped, also where the run is interrupted meanwhile.
+          // Events that the guard has not passed are dropped, also if the run is interrupted meanwhile.
           Effect.onExit((exit) =>
             Exit.isFailure(exit) ? discard : exit.value instanceof Change ? replaced : Effect.void
           )
@@ -64,8 +66,8 @@ export const guardInput = (
   })
 
 /**
- * Looks at a final answer before anybody is told of it. What it replaces or stops does not stay in the conversation, and neither does
- * an answer at which it could not look, as the run was interrupted.
+ * Checks a final answer before it is emitted. A replaced or stopped answer does not stay in the conversation. Neither
+ * does an unchecked one of an interrupted run.
  */
 export const guardOutput = (
   state: Conversation,

@@ -6,7 +6,7 @@ import { InvalidInput } from "../../AgentError.ts"
 import { isText } from "./outputText.ts"
 import { fromIssue } from "../foundation/schema/schemaIssues.ts"
 
-/** An input that fits, as text: made where it is read, as a conversation is long, and its agent says it message by message. */
+/** A valid input as text: made on reading, because a conversation is long, and its agent uses it message by message. */
 export type InputText = () => string
 
 export interface InputWriter {

@@ -1,4 +1,4 @@
-/** The agent loop: begins a run, or goes on with one, and converses with the model. One interpreter, streamed or not. */
+/** The agent loop: starts or resumes a run, and converses with the model. One interpreter, streamed or not. */
 import * as Prompt from "effect/ai/Prompt"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -60,7 +60,7 @@ const begin = (
   return mended
 }
 
-/** What a run begins with: an input, or what another run was. */
+/** Start of a run: an input, or the state of another run. */
 export type Start = { readonly input: unknown } | {
   readonly checkpoint: Checkpoint
   readonly decisions: ReadonlyMap<string, Decision>
@@ -78,7 +78,7 @@ const instructionsFor = (
   })
 }
 
-/** Begins with an input: with its guard beside it, if it has one. */
+/** Starts with an input: with its guard in parallel, if it has one. */
 const beginWith = (
   state: Conversation,
   input: unknown,
@@ -102,7 +102,7 @@ const beginWith = (
           return Effect.flatMapEager(instructionsFor(program, input), (instructions) => {
             const mended = begin(state, tools, input, text, skill?.skill, instructions, conversation)
             chooseSkill(state.run, skill?.skill.name)
-            // What a guard has not let pass is not gone on with.
+            // An input that the guard has not passed is not resumed.
             session.begun = guard === undefined || guard.hasPassed()
             return before(
               mended.length === 0 ? Effect.void : emit(state.run, () => ({ _tag: "HistoryMended", mended })),
@@ -127,7 +127,7 @@ const beginWith = (
 const startAgain = (state: Conversation, input: unknown): Effect.Effect<unknown, unknown, unknown> =>
   Effect.suspend(() => {
     state.session.clear()
-    // Nobody looks at this one.
+    // No guard checks this one.
     state.isHeld = undefined
     return beginWith(state, input, undefined)
   })
@@ -170,8 +170,8 @@ export const loop = (
   run: Run,
   session: Session
 ): Effect.Effect<unknown, unknown, unknown> => {
-  // Until the round has begun. Who runs the outermost agent has the snapshot still; one within has run nothing by then, so that its
-  // snapshot is given back, and who is around it owes the whole of it its end.
+  // Until the round has started. The caller of the outermost agent still has the snapshot. An inner run has executed no
+  // call by then, so its snapshot is given back, and the outer run ends it as a whole.
   if ("checkpoint" in from && run.parent !== undefined) {
     session.withdraw = Effect.contextWith((context: Context.Context<never>) =>
       withdrawQuestions(run, presentationOf(context, program.resultLimit), from.checkpoint.round)

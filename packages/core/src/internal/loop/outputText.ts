@@ -13,11 +13,11 @@ import { sentSchema } from "../foundation/schema/sentSchema.ts"
 import { describe, fromIssue } from "../foundation/schema/schemaIssues.ts"
 
 export interface OutputReader {
-  /** What the model is told about the form of its answer; nothing for plain text. */
+  /** The model's instructions for the form of its answer; absent for plain text. */
   readonly instructions: string | undefined
   readonly isText: boolean
   readonly schema: Schema.Top
-  /** The schema that providers are asked to keep to: of an object, as they know no others. */
+  /** The schema that providers enforce: of an object, because they support no others. */
   readonly format: Schema.Top
   /** Reads an answer; `transformer` is how the provider changes schemas, whose answers fit the changed ones. */
   readonly read: (
@@ -43,7 +43,7 @@ const syntax: ReadonlyArray<Issue> = [{ path: [], expected: "expected JSON and n
 const parse = (text: string): Result.Result<unknown, ReadonlyArray<Issue>> =>
   Result.try({ try: () => AiTool.unsafeSecureJsonParse(text), catch: () => syntax })
 
-/** Whether a schema's values are written as text: no JSON around them. */
+/** True if a schema's values are written as text: no JSON around them. */
 export const isText = (schema: Schema.Top): boolean => SchemaAST.isString(Schema.toEncoded(schema).ast)
 
 const decoder = (schema: Schema.Top): (value: unknown) => Reading => {
@@ -55,7 +55,7 @@ const decoder = (schema: Schema.Top): (value: unknown) => Reading => {
     )
 }
 
-/** The second reading where the first fails, and the first one's issues where both do. */
+/** The second decoding if the first fails, and the first one's issues if both fail. */
 const orElse = (first: Reading, second: () => Reading): Reading =>
   Effect.flatMap(first, (read) =>
     Result.isSuccess(read)
@@ -101,6 +101,6 @@ export const outputReader = (schema: Schema.Top): OutputReader => {
   }
 }
 
-/** What the model is told when its answer does not fit. */
+/** The model's message when its answer does not fit. */
 export const correction = (issues: ReadonlyArray<Issue>): string =>
   `Your answer does not fit: ${describe(issues)}. Answer again.`

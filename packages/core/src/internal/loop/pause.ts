@@ -3,11 +3,11 @@ import type { Parts } from "../approval/compareParts.ts"
 import type { Checkpoint, PendingCall } from "../approval/snapshot.ts"
 
 export class Pause {
-  /** What waits for a decision. */
+  /** Pending calls. */
   readonly pending: ReadonlyArray<PendingCall>
-  /** What the run is; asked for once the run has ended. */
+  /** State of the run; called once the run has ended. */
   readonly checkpoint: () => Checkpoint
-  /** What the snapshot is bound to. */
+  /** Parts that the snapshot is bound to. */
   readonly parts: () => Parts
   constructor(pending: ReadonlyArray<PendingCall>, checkpoint: () => Checkpoint, parts: () => Parts) {
     this.pending = pending

@@ -18,7 +18,7 @@ import type { ToolSet } from "./tools/toolSet.ts"
 import type { TurnPlan, TurnState } from "./turnPlan.ts"
 import type { Transcript } from "../run/transcript.ts"
 
-/** What an agent does about a conversation that is too long. */
+/** An agent's handling of a conversation that is too long. */
 export interface Compaction {
   readonly maxTokens: number | undefined
   readonly by: (prompt: Prompt.Prompt) => Prompt.Prompt | Effect.Effect<Prompt.Prompt, unknown, unknown>
@@ -34,16 +34,16 @@ export interface Program {
   readonly tools: ToolSet
   /** Makes a tool that is listed while a run goes one of the agent; left out if the program has no turns. */
   readonly compile?: Compile | undefined
-  /** Set where the program has no model: each run is given a call, and ends with its result. */
+  /** Set if the program has no model: each run is given a call, and ends with its result. */
   readonly given: GivenCalls | undefined
   readonly skills: ReadonlyArray<ProgramSkill>
-  /** Names a skill; left out, the model chooses where there are several. */
+  /** Names a skill; absent, the model chooses among several. */
   readonly chooseSkill: ((input: unknown) => string | Effect.Effect<string, unknown, unknown>) | undefined
   readonly prepareTurn:
     | ((state: TurnState) => TurnPlan | undefined | Effect.Effect<TurnPlan | undefined, unknown, unknown>)
     | undefined
   readonly compaction: Compaction | undefined
-  /** Looks at the input, beside the first model request. */
+  /** Checks the input, in parallel to the first model request. */
   readonly guardInput?: AnyGuard | undefined
   /** Looks at the final answer. */
   readonly guardOutput?: AnyAnswerGuard | undefined
@@ -53,18 +53,18 @@ export interface Program {
   readonly repeatedCalls: number
   /** The most tools that a request offers; more are found by a tool. */
   readonly maxTools: number
-  /** How many characters of a result the model reads; left out, the default. */
+  /** Number of characters of a result that the model reads; absent, the default. */
   readonly resultLimit: number | undefined
   readonly policies: ReadonlyArray<Policy>
-  /** What holds besides once the run is tainted, where it can wait for a person and where not. */
+  /** Further policy of a tainted run, depending on its ability to wait for a person. */
   readonly quarantine: (canPause: boolean) => Policy
-  /** Whether the agent's type says that it may pause. */
+  /** True if the agent's type includes a pause. */
   readonly mayAsk: boolean
-  /** How long an approval may take, in milliseconds. */
+  /** Time limit of an approval, in milliseconds. */
   readonly approvalTimeToLive: number
 }
 
-/** How a program without a model runs the call that it is given, and what it answers. */
+/** Execution of the given call by a program without a model, and its answer. */
 export interface GivenCalls {
   readonly run: (state: Conversation, calls: RoundContext, input: unknown) => Effect.Effect<unknown, unknown, unknown>
   readonly answer: (results: ReadonlyArray<CallResult>) => unknown
@@ -82,7 +82,7 @@ export const toolsWith = ({ skills, tools }: Program, chosen: string | undefined
 
 /** One run of a program. */
 export interface Conversation {
-  /** Whether the run can wait for a person: its caller can receive a pause, and there is a key to sign the snapshot. */
+  /** True if the run can wait for a person: its caller can receive a pause, and there is a key to sign the snapshot. */
   readonly canPause: boolean
   readonly program: Program
   readonly run: Run
@@ -93,6 +93,6 @@ export interface Conversation {
   readonly within: RoundContext["within"]
   /** The events of the last model call. */
   events?: TurnEvents | undefined
-  /** Whether events of model calls are held, as a guard has not passed; left out where there is none. */
+  /** True if events of model calls are delayed, because a guard has not passed; absent without a guard. */
   isHeld?: (() => boolean) | undefined
 }

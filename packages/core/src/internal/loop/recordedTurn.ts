@@ -19,7 +19,7 @@ import { announcedKey, turnKey } from "../path/entryKeys.ts"
 import type { Conversation } from "./program.ts"
 
 const Recorded = Schema.Struct({
-  /** Hash of what the model was told since its last answer. */
+  /** Hash of the model's messages since its last answer. */
   told: Schema.Number,
   answer: Schema.Union([
     Schema.TaggedStruct("Answer", { value: Schema.Json }),
@@ -27,19 +27,19 @@ const Recorded = Schema.Struct({
     Schema.TaggedStruct("Substitute", { output: Schema.Json })
   ]),
   used: Used,
-  /** Whether each start of the calls has an entry. Left out by older versions. */
+  /** True if each start of the calls has an entry. Absent in older versions. */
   hasStarts: Schema.optionalKey(Schema.Literal(true)),
   /** Called tools that had idempotency keys, by older versions. */
   keyed: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** It was not told yet, as a guard had not passed. */
+  /** It was not emitted yet, because a guard had not passed. */
   isHeld: Schema.optionalKey(Schema.Literal(true))
 })
 
 const decode = Schema.decodeUnknownOption(Recorded)
 
 /**
- * What the model is told since its last answer, in the results of calls and by the program. Not the instructions: a version of
- * the agent with better ones goes on with the runs of the one before.
+ * Hash of the model's messages since its last answer: results of calls, and messages of the program. Instructions are
+ * excluded: a version of the agent with better ones continues the runs of the one before.
  */
 const messagesHash = (messages: ReadonlyArray<Prompt.Message>): number => {
   const last = messages.findLastIndex(({ role }) => role === "assistant")
@@ -54,7 +54,7 @@ type Called = Response.ToolCallPart<string, unknown>
 
 const calledIn = (answer: object): ReadonlyArray<Called> => contentOf(answer).filter(isCall)
 
-/** Runs a turn, or takes it from the journal: with what it used, and without telling it again. */
+/** Runs a turn, or replays it from the journal: with its usage, and without emitting it again. */
 export const recorded = <A extends object>(
   state: Conversation,
   journal: Journal,
@@ -66,7 +66,7 @@ export const recorded = <A extends object>(
   const key = turnKey(run.start.place, turn)
   const toldKey = announcedKey(key)
   const noteTold = () => (journal.note ?? journal.record)("wait", toldKey, null)
-  /** Tells, behind the guard, what an earlier life did not live to tell. */
+  /** Emits, behind the guard, the events that an earlier execution could not emit. */
   const announceReplayed = (content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> => {
     if (journal.find("wait", toldKey) !== undefined) return Effect.void
     const events = state.events = new TurnEvents(run, turn, (id) => session.keepsId(id), state.isHeld)
@@ -95,7 +95,7 @@ export const recorded = <A extends object>(
       const info = byName.get(name)?.tool.info
       return info === undefined || (info.effects === "read" && info.isAgent !== true)
     })
-  /** Whether what follows an answer changes nothing: it need not be durable before. Behind the last answer of all comes the run's end. */
+  /** True if no effect follows an answer: it need not be durable before. The run's end follows the last answer. */
   const comesAlong = (called: ReadonlyArray<Called>): boolean =>
     called.length > 0 ? called.every(({ name }) => isRead(name)) : run.parent === undefined && guardOutput === undefined
   const written = (answer: A | RespondWith<unknown>): Effect.Effect<unknown, unknown, unknown> =>

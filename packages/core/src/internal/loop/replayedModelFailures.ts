@@ -1,4 +1,4 @@
-/** Earlier failures of a model turn: those that stand in the journal of the run, each with the wait behind it. */
+/** Earlier failures of a model turn in the journal of the run, each with the wait behind it. */
 import * as AiError from "effect/ai/AiError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -15,7 +15,7 @@ const codec = atFirstUse(() => {
     error: AiError.AiError,
     at: Schema.Number,
     until: Schema.Number,
-    /** Whether a listener has received a part of the answer. */
+    /** True if a listener has received a part of the answer. */
     isHeard: Schema.Boolean,
     /** Usage of the turn at that time. */
     used: Used
@@ -23,22 +23,22 @@ const codec = atFirstUse(() => {
   return { decode: Schema.decodeUnknownOption(Wait), encode: Schema.encodeUnknownEffect(Wait) }
 })
 
-/** A failure that an earlier life met. */
+/** A failure of an earlier execution. */
 export interface EarlierFailure extends ModelFailure {
   readonly until: number
   readonly isHeard: boolean
 }
 
-/** What the journal has of the failures of a turn. */
+/** Entries of the journal about the failures of a turn. */
 export interface FailuresBefore {
   readonly failures: Array<EarlierFailure>
-  /** How many places are taken. */
+  /** Number of used positions. */
   places: number
 }
 
 /**
- * The failures of a turn in earlier lives, counted as they were then. One that cannot be read, as another version has recorded it, is
- * met again, and has its place all the same.
+ * Returns the failures of a turn in earlier executions, with their counts. One of another version that cannot be
+ * decoded occurs again, and keeps its position.
  */
 export const failuresBefore = (journal: Journal, run: Run, turn: number): FailuresBefore => {
   const failures: Array<EarlierFailure> = []
@@ -68,7 +68,7 @@ export const recordFailure = (
   Effect.flatMap(
     Effect.option(codec().encode(failure)),
     Option.match({
-      // It is met again, where the process is killed in the wait.
+      // It occurs again, if the process crashes in the wait.
       onNone: () => Effect.void,
       onSome: (json) => journal.record("wait", failureKey(run.start.place, turn, ++before.places), json as Schema.Json)
     })

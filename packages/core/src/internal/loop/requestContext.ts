@@ -1,9 +1,12 @@
-/** Request context: what a page says beside the user's message. The model reads it behind the message, as data from outside. */
+/**
+ * Request context: additions of a page to the user's message. The model reads them behind the message, as untrusted
+ * data.
+ */
 import * as Prompt from "effect/ai/Prompt"
 import { marked, notice } from "../../Quarantine.ts"
 import type { Transcript } from "../run/transcript.ts"
 
-/** An entry of what a page says. */
+/** An entry of a page's context. */
 export interface RequestContext {
   readonly description: string
   readonly value: string
@@ -26,7 +29,9 @@ export const markIn = ({ options: { recourse } }: Prompt.Message, name: string):
     ? (recourse as Readonly<Record<string, unknown>>)[name]
     : undefined
 
-/** A message of the user with what the page says beside it. It is not a part of the text: people and titles do not see it. */
+/**
+ * Returns a message of the user with the page's context. It is not a part of the text: people and titles do not see it.
+ */
 export const addRequestContext = (
   message: Prompt.UserMessage,
   entries: ReadonlyArray<RequestContext>
@@ -36,7 +41,7 @@ export const addRequestContext = (
     options: marked(withMark(message.options, key, entries), [requestContextSource]) as never
   })
 
-/** Whether a page has added something to a message. */
+/** True if a page has added context to a message. */
 export const isAdded = (message: Prompt.Message): boolean =>
   [key, "requestTools"].some((name) => markIn(message, name) !== undefined)
 
@@ -57,7 +62,7 @@ export class RequestContexts {
   private seen = 0
   private found = false
 
-  /** A prompt as a model reads it, with what pages said beside the messages of the transcript. */
+  /** Returns the model's prompt, with pages' context behind the messages of the transcript. */
   within(prompt: Prompt.Prompt, transcript: Transcript): Prompt.Prompt {
     for (const message of transcript.since(this.seen)) this.found ||= hasContext(message)
     this.seen = transcript.length

@@ -19,21 +19,24 @@ export interface GivenCall {
   readonly arguments: unknown
 }
 
-/** The result of a call that was given, as a model would be given it. */
+/** The result of a given call, in the form for a model. */
 export interface CallAnswer {
   readonly id: string
   readonly name: string
   readonly isFailure: boolean
-  /** What a model would read: the result as JSON, a `ToolFailure`, an envelope around untrusted text, the beginning of a long result. */
+  /**
+   * The model's text: the result as JSON, a `ToolFailure`, an envelope around untrusted text, the beginning of a long
+   * result.
+   */
   readonly result: unknown
-  /** What a model would read in place of `result`, where the tool has a form of its own for it. */
+  /** The model's parts instead of `result`, if the tool has a form of its own for it. */
   readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
   /**
-   * The whole result as JSON of the tool's `success` schema, for programs: without an envelope, a mark or a limit. Missing of a
-   * failure, and of a task that goes on.
+   * The whole result as JSON of the tool's `success` schema, for programs: without an envelope, a mark or a limit.
+   * Absent for a failure, and for a pending task.
    */
   readonly structured?: unknown
-  /** Where the result came from, if not from the tool. */
+  /** Source of the result, if not the tool. */
   readonly degraded?: CallResult["degraded"]
   /** The untrusted tools whose words the result may hold. */
   readonly untrusted: ReadonlyArray<string>

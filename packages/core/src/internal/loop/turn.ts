@@ -60,7 +60,7 @@ const reasonOf = (exit: Exit.Exit<unknown, AiError.AiError>, context: Context.Co
 
 type Answered<A> = Effect.Effect<A | RespondWith<unknown>, unknown, unknown>
 
-/** A turn of the model: its calls, until one has an answer or it is decided what stands in its place. */
+/** A turn of the model: its calls, until one has an answer or a replacement is decided. */
 class Turn<A extends object> {
   private readonly state: Conversation
   private readonly codec: AnswerCodec<A>
@@ -70,9 +70,9 @@ class Turn<A extends object> {
   private readonly failures: Array<ModelFailure> = []
   /** Those of the call that is made, or was made last. */
   private events: TurnEvents | undefined = undefined
-  /** Failures that an earlier life of the run has met, and that are not met again. */
+  /** Failures of an earlier execution of the run, which do not occur again. */
   private earlier: Array<EarlierFailure> | undefined = undefined
-  /** Records a failure of this life in the run's journal, if it has one. */
+  /** Records a failure of this execution in the run's journal, if it has one. */
   private record: ((failure: EarlierFailure) => Effect.Effect<void>) | undefined = undefined
 
   constructor(
@@ -174,7 +174,7 @@ class Turn<A extends object> {
       : Effect.andThen(told, Effect.suspend(() => record({ error, at, until, isHeard })))
   }
 
-  /** Whoever heard a part of the answer is told to forget it; what was cut off is no answer any more. */
+  /** Listeners that received a part of the answer are informed that it is discarded. */
   private restarted(): Effect.Effect<void> {
     const { events, failures: { length: retry }, number, state: { run, transcript } } = this
     transcript.forgetCutOff()
@@ -185,8 +185,8 @@ class Turn<A extends object> {
 }
 
 /**
- * Runs one turn of the model: charges every call, and does what the handler decides about its failures. `codec` is for the
- * journal of the run.
+ * Runs one turn of the model: charges every call, and executes the handler's decisions about its failures. `codec` is
+ * for the journal of the run.
  */
 export const turn = <A extends object>(
   state: Conversation,

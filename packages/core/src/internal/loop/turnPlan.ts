@@ -1,4 +1,4 @@
-/** Turn plan: what `prepareTurn` makes of one request to the model: messages, tools, choice, model, instructions. */
+/** Turn plan: the request of `prepareTurn` to the model: messages, tools, choice, model, instructions. */
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
@@ -7,11 +7,11 @@ import type { RunUsage } from "../run/runEntries.ts"
 import { mend } from "../history/mendHistory.ts"
 import { type ToolSet, toolSet } from "./tools/toolSet.ts"
 
-/** What is known before a request. */
+/** State before a request. */
 export interface TurnState {
   /** Number of the agent's turn; 1 is the first. */
   readonly turn: number
-  /** What the model would read: system message, conversation, results. */
+  /** The model's default prompt: system message, conversation, results. */
   readonly prompt: Prompt.Prompt
   /** Names of the tools that it would be offered. */
   readonly tools: ReadonlyArray<string>
@@ -20,9 +20,9 @@ export interface TurnState {
   readonly usage: RunUsage
 }
 
-/** What one request is made of. What is left out stays as it would be. */
+/** Parts of one request. Absent ones have their defaults. */
 export interface TurnPlan<out Name extends string = string> {
-  /** What the model reads in this turn. The conversation itself stays: the next turn begins with all of it. */
+  /** The model's prompt in this turn. The conversation itself does not change: the next turn starts with all of it. */
   readonly prompt?: Prompt.Prompt | undefined
   /** A further system message, for this turn alone. */
   readonly instructions?: string | undefined
@@ -31,7 +31,7 @@ export interface TurnPlan<out Name extends string = string> {
   readonly toolChoice?: "auto" | "required" | "none" | { readonly tool: Name } | undefined
   /** The model of the turn, in place of the agent's. */
   readonly model?: LanguageModel.LanguageModel | undefined
-  /** Stands around the request: where options of a provider are set, `OpenAiCompatible.withConfigOverride` for example. */
+  /** Wraps the request: sets options of a provider, for example `OpenAiCompatible.withConfigOverride`. */
   readonly around?: (<A, E, R>(request: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) | undefined
 }
 
@@ -74,7 +74,7 @@ export const toolsOf = (offered: ToolSet, { tools }: TurnPlan): ToolSet => {
   return left.length === all.length ? offered : toolSet(left)
 }
 
-/** A request with the plan's model, and what the plan has around it. */
+/** A request with the plan's model, and its `around`. */
 export const asPlanned = <A, E, R>(
   request: Effect.Effect<A, E, R>,
   { around, model }: TurnPlan

@@ -9,7 +9,7 @@ import { encodeTool, textOf } from "./responseParts.ts"
 import { decodePart } from "./sendRequest.ts"
 import type { ObjectReply, Reply } from "./callModel.ts"
 
-/** How the answer of a turn is written, and read in another life of the run. */
+/** Codec of a turn's answer for other executions of the run. */
 export interface AnswerCodec<A> {
   readonly write: (answer: A) => Effect.Effect<Schema.Json, unknown, unknown>
   readonly read: (json: Schema.Json) => Effect.Effect<A, unknown, unknown>
@@ -20,7 +20,7 @@ type Delta = Extract<Response.AnyPart, { readonly type: "text-delta" | "reasonin
 const isDelta = (part: Response.AnyPart | undefined): part is Delta =>
   part?.type === "text-delta" || part?.type === "reasoning-delta"
 
-/** Whether a provider has said nothing else of a part. */
+/** True if a provider has added no metadata to a part. */
 const isBare = ({ metadata }: Response.AnyPart): boolean => metadata === undefined || Object.keys(metadata).length === 0
 
 /** The answer with the pieces of each text as one part: the JSON around a piece is longer than a word. */
@@ -35,7 +35,7 @@ const withWholePieces = (content: ReadonlyArray<Response.AnyPart>): ReadonlyArra
   return whole
 }
 
-/** The answer with each streamed text as one part, as an answer that is not streamed has it. */
+/** The answer with each streamed text in one part, like an answer without streaming. */
 const withWholeTexts = (content: ReadonlyArray<Response.AnyPart>): ReadonlyArray<Response.AnyPart> => {
   const pieces = withWholePieces(content)
   const whole: Array<Response.AnyPart> = []
@@ -57,7 +57,7 @@ const partToJson = (part: Response.AnyPart): unknown => {
   return isBare(part) ? { ...json, metadata: undefined } : json
 }
 
-/** Written by JSON itself: what an agent reads of a part is JSON, or a date, which is left as its text. */
+/** Encoded by JSON itself: the agent's fields of a part are JSON, or a date, which stays as its text. */
 const contentToJson = (content: ReadonlyArray<Response.AnyPart>): Schema.Json =>
   JSON.parse(JSON.stringify(withWholeTexts(content).map(partToJson))) as Schema.Json
 

@@ -1,4 +1,7 @@
-/** Answer tool: a tool whose arguments are the final answer, for providers that take no format, or none beside tools. */
+/**
+ * Answer tool: its arguments are the final answer, for providers without formats, or without formats together with
+ * tools.
+ */
 import * as Response from "effect/ai/Response"
 import * as AiTool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -6,7 +9,9 @@ import type { Format, Request } from "./modelRequest.ts"
 
 const description = "Gives the final answer. Call it alone, when everything else is done."
 
-/** A request that offers the answer tool in place of a format. Nothing where a tool of the agent has its name. */
+/**
+ * Returns a request that offers the answer tool instead of a format. `undefined` if a tool of the agent has its name.
+ */
 export const offering = ({ format, ...request }: Request & { readonly format: Format }): Request | undefined => {
   const { objectName: name } = format
   const { toolChoice, toolkit: { tools } } = request
@@ -24,8 +29,8 @@ export const offering = ({ format, ...request }: Request & { readonly format: Fo
 const jsonOf = (params: unknown): string => typeof params === "string" ? params : JSON.stringify(params)
 
 /**
- * Reads calls of the answer tool as the text of the answer: nobody runs them, and nothing in the conversation waits for their
- * results. For one answer, whole or in pieces.
+ * Converts calls of the answer tool to the text of the answer: they are not executed, and the conversation needs no
+ * results for them. For one answer, whole or in pieces.
  */
 export const readAnswer = (
   name: string,

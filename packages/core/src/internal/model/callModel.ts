@@ -1,4 +1,4 @@
-/** Model call: one request, streamed or not, as one complete reply or a failure. Tools are not resolved here. */
+/** Model call: one request, streamed or not, and its complete reply or failure. Tools are not resolved here. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -30,7 +30,7 @@ const failure = (reason: AiError.AiErrorReason): AiError.AiError =>
 
 const invalidOutput = (description: string): AiError.AiError => failure(new AiError.InvalidOutputError({ description }))
 
-/** Only a complete answer is a reply: nothing of a cut or filtered one is executed or passed on as an answer. */
+/** Only a complete answer is a reply: no part of a cut or filtered one is executed or passed on as an answer. */
 const complete = (parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply, AiError.AiError> => {
   const content = parts.map(withShallowArguments)
   let text = ""
@@ -67,7 +67,7 @@ const complete = (parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply, 
   }
 }
 
-/** Adds what the provider reported to the run's usage, and tells that the model has answered. */
+/** Adds the provider's usage to the run's, and emits that the model has answered. */
 const answered = (
   events: TurnEvents,
   prompt: Prompt.Prompt,
@@ -111,7 +111,7 @@ export const ask = (
     return Effect.flatMap(asked, (parts) => before(answered(events, prompt, parts, context), () => complete(parts)))
   })
 
-/** An answer that was asked for as an object: what the model said, and the object, or why it is none. */
+/** An answer to an object request: the model's text, and the object, or the reason why it is none. */
 export interface ObjectReply<A> {
   readonly content: ReadonlyArray<Response.AnyPart>
   readonly value: Result.Result<A, ReadonlyArray<Issue>>

@@ -1,4 +1,4 @@
-/** Whether a provider refused a request because it is longer than the model's context. */
+/** Detects that a provider refused a request because it exceeds the model's context. */
 import { isObject } from "effect/Predicate"
 import type * as AiError from "effect/ai/AiError"
 
@@ -6,15 +6,15 @@ const isMarked = (kind: string) => (metadata: unknown): boolean =>
   isObject(metadata) && Object.hasOwn(metadata, "kind") && metadata["kind"] === kind
 
 /**
- * Whether a provider refused a request because it is longer than the model's context: an `InvalidRequestError` whose metadata
- * has the `kind` `"context-length"`, as Recourse's providers write it. No text is examined.
+ * True if a provider refused a request because it exceeds the model's context: an `InvalidRequestError` whose metadata
+ * has the `kind` `"context-length"`, written by Recourse's providers. No text is examined.
  */
 export const isContextLength = ({ reason }: AiError.AiError): boolean =>
   reason._tag === "InvalidRequestError" && Object.values(reason.metadata).some(isMarked("context-length"))
 
 /**
- * Whether a provider refused a request with status 400 and no code that is known: an `InvalidRequestError` whose metadata has the `kind`
- * `"unexplained"`. Most servers report an exceeded context so, in prose, which is not examined.
+ * True if a provider refused a request with status 400 and no known code: an `InvalidRequestError` whose metadata has
+ * the `kind` `"unexplained"`. Most servers report an exceeded context so, in prose, which is not examined.
  */
 export const isUnexplained = ({ reason }: AiError.AiError): boolean =>
   reason._tag === "InvalidRequestError" && Object.values(reason.metadata).some(isMarked("unexplained"))

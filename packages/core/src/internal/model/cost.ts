@@ -1,4 +1,4 @@
-/** Cost of model calls: tokens by the program's prices, and the refusal of models without one where cost is capped. */
+/** Cost of model calls: tokens by the program's prices, and the refusal of models without one if cost is capped. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Response from "effect/ai/Response"
@@ -49,7 +49,10 @@ const priced = (price: Price, { inputTokens, outputTokens }: Response.FinishPart
     (outputTokens.total ?? 0) * output) / million
 }
 
-/** Adds what the tokens of an answer cost. The name that the provider says goes first: another model may have answered. */
+/**
+ * Adds the cost of an answer's tokens. The provider's name of the model has precedence: another model may have
+ * answered.
+ */
 export const chargeCost = (
   run: Run,
   context: Context.Context<never>,

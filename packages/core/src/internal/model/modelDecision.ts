@@ -8,7 +8,7 @@ import type * as AiError from "effect/ai/AiError"
 import { backOff, checkTimes } from "../foundation/backOff.ts"
 import { noteRetried } from "../foundation/effect/retriedFailures.ts"
 
-/** The error goes on as it is. The default. */
+/** The error passes unchanged. The default. */
 export interface Rethrow {
   readonly _tag: "Rethrow"
 }
@@ -25,20 +25,20 @@ export interface Retry {
   readonly times: number
   readonly schedule: Schedule.Schedule<unknown, AiError.AiError>
   readonly maxRetryAfter: Duration.Duration
-  /** Whether an answer of which listeners have heard a part is begun again. */
+  /** True if a partly emitted answer is restarted. */
   readonly restart: boolean
-  /** Whether an error is retried that a layer below has retried. */
+  /** True if an error is retried that a layer below has retried. */
   readonly evenIfRetried: boolean
 }
 
-/** What to do about a failed model call. */
+/** Decision about a failed model call. */
 export type Decision<O> = Rethrow | RespondWith<O> | Retry
 
 /** @internal Whether the program answers in the model's place. */
 export const isSubstitute = <A extends object>(answer: A | RespondWith<unknown>): answer is RespondWith<unknown> =>
   "_tag" in answer && answer._tag === "RespondWith"
 
-/** The error goes on as it is. */
+/** The error passes unchanged. */
 export const rethrow: Rethrow = { _tag: "Rethrow" }
 
 /**
@@ -55,13 +55,13 @@ export const rethrow: Rethrow = { _tag: "Rethrow" }
 export const respondWith = <const O>(output: O): RespondWith<O> => ({ _tag: "RespondWith", output })
 
 /**
- * The model is called again: up to `times` more in this turn, as in `Effect.retry`; after that the error goes on.
+ * The model is called again: up to `times` more in this turn, like `Effect.retry`; after that the error passes.
  *
- * The wait is the schedule's (default: 500 milliseconds, twice as long each time, at most 30 seconds, with jitter), and never
- * shorter than the error's own `retryAfter`. A `retryAfter` above `maxRetryAfter` (default: 60 seconds) is not waited for, and
- * neither is what is longer than the time that is left of the run: the error goes on at once. A streamed answer is retried
- * only before its first content part, unless `restart` is set: then listeners are told to forget what they have heard of it
- * (`AnswerRestarted`), and the answer begins again. Default: no. Set it where all that shows the stream knows that event.
+ * The wait is the schedule's (default: 500 milliseconds, twice as long each time, at most 30 seconds, with jitter), and
+ * never shorter than the error's own `retryAfter`. A `retryAfter` above `maxRetryAfter` (default: 60 seconds), or
+ * longer than the run's remaining time, is not waited for: the error passes at once. A streamed answer is retried only
+ * before its first content part, unless `restart` is set: then listeners discard the emitted parts (`AnswerRestarted`),
+ * and the answer restarts. Default: false. Set it if all displays of the stream support that event.
  *
  * An error that a layer below has retried is not retried: by the `TransportRetry` that the request was sent with, or by
  * `ModelError.layer` around the model. `evenIfRetried: true` (default: `false`) retries it all the same. Each call of the model
@@ -97,7 +97,7 @@ export const retry = (options: {
   }
 }
 
-/** What a handler knows besides the error: the number of failures of this turn, 1 at the first. */
+/** State for a handler besides the error: the number of failures of this turn, 1 at the first. */
 export interface Consultation {
   readonly attempt: number
 }
@@ -123,11 +123,11 @@ export interface ModelFailure {
   readonly error: AiError.AiError
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** Whether a layer below has retried the error: the transport, or a layer of the model. */
+  /** True if a layer below has retried the error: the transport, or a layer of the model. */
   readonly isRetried?: boolean
 }
 
-/** Whether an error was retried for its reason: by a layer below, or after an earlier failure of the turn. */
+/** True if an error was retried for its reason: by a layer below, or after an earlier failure of the turn. */
 const wasRetried = (failures: ReadonlyArray<ModelFailure>): boolean => {
   const { error, isRetried } = failures.at(-1)!
   return isRetried === true || failures.slice(0, -1).some((before) => before.error.reason._tag === error.reason._tag)
@@ -152,20 +152,20 @@ const delayOf = (
     ))
 
 /**
- * @internal What a handler decides about the newest of a turn's failures: waits and says `"again"`, answers, or fails
- * with the error.
+ * @internal Executes a handler's decision about the newest of a turn's failures: waits and returns `"again"`, answers,
+ * or fails with the error.
  */
 export const consult = <O, E, R>(
   handler: Handler<O, E, R>,
   failures: ReadonlyArray<ModelFailure>,
   options: {
-    /** Whether nobody has heard a part of the answer. */
+    /** True if no listener has received a part of the answer. */
     readonly mayRetry: boolean
-    /** Whether those who have can be told to forget it. */
+    /** True if listeners that have can discard it. */
     readonly mayRestart?: boolean
-    /** When the wait ends that an earlier life of the run began. */
+    /** End of the wait that an earlier execution of the run started. */
     readonly until?: number | undefined
-    /** Whether a wait of so many milliseconds is not too long. */
+    /** True if a wait of so many milliseconds is not too long. */
     readonly hasTime: (now: number, millis: number) => boolean
     readonly onRetry: (notice: RetryNotice) => Effect.Effect<void>
   }

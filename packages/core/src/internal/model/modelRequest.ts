@@ -1,4 +1,4 @@
-/** Requested: what a model is asked, and the form that its answer is to have. */
+/** Model requests: the request to a model, and the form of its answer. */
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Prompt from "effect/ai/Prompt"
 import type * as AiTool from "effect/ai/Tool"
@@ -13,10 +13,10 @@ export interface Request {
   readonly format?: Format | undefined
 }
 
-/** The form that an answer is to have, where the provider can see to it. */
+/** The form of an answer, if the provider can enforce it. */
 export interface Format {
   readonly objectName: string
   readonly schema: Schema.Top
-  /** Which of the two is sent to a provider that cannot have both in one request. */
+  /** Precedence for a provider that cannot have both in one request. */
   readonly prefer: "tools" | "format"
 }

@@ -14,11 +14,11 @@ import { keepRequest } from "../run/state/reading.ts"
 
 type Part = "text" | "reasoning"
 
-/** Tells what happens in one model call. */
+/** Emits the events of one model call. */
 export class TurnEvents {
   readonly run: Run
   readonly turn: number
-  /** Whether content has come: then the call cannot be made again unseen. */
+  /** True if content has arrived: then a repeated call is visible. */
   hasContent = false
   /** The parts of the answer that have come. */
   heard: ReadonlyArray<Response.AnyPart> = []
@@ -27,18 +27,18 @@ export class TurnEvents {
   private lastGrown:
     | { readonly kind: Part; readonly id: string; readonly open: `${Part} ${string}`; readonly partId: string }
     | undefined
-  /** Calls whose arguments are told as they come. */
+  /** Calls whose arguments are emitted as they arrive. */
   private growing: Map<string, string> | undefined
   private readonly keepsId: (callId: string) => boolean
   private readonly isHeld: (() => boolean) | undefined
-  /** What has come and is not told yet, as a guard has not passed. */
+  /** Delayed events, because a guard has not passed. */
   private held: Array<() => Effect.Effect<void>> = []
-  /** Done once what was held is told, or is known not to be. */
+  /** Runs once the delayed events are emitted or dropped. */
   onTold: (() => Effect.Effect<void>) | undefined
 
   /**
-   * `keepsId`: whether a call that has this id will be told by it, and not by another one. `isHeld`: whether what comes is kept, until
-   * it is no more, or {@link release} or {@link discard}.
+   * `keepsId`: true if a call with this id is emitted under it. `isHeld`: true while events are delayed, until {@link
+   * release} or {@link discard}.
    */
   constructor(run: Run, turn: number, keepsId: (callId: string) => boolean, isHeld?: () => boolean) {
     this.run = run
@@ -55,12 +55,12 @@ export class TurnEvents {
     return this.held.length === 0 ? telling() : Effect.andThen(this.release, Effect.suspend(telling))
   }
 
-  /** Whether something of the answer is not told yet. */
+  /** True if a part of the answer is not emitted yet. */
   get isHolding(): boolean {
     return this.held.length > 0
   }
 
-  /** Tells what was held. */
+  /** Emits the delayed events. */
   get release(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { held } = this
@@ -71,7 +71,7 @@ export class TurnEvents {
     })
   }
 
-  /** Drops what was held, for good: another answer, or another request, stands in its place. */
+  /** Drops the delayed events for good: another answer, or another request, replaces them. */
   get replaced(): Effect.Effect<void> {
     return Effect.andThen(this.discard, this.toldNow)
   }
@@ -84,7 +84,7 @@ export class TurnEvents {
     })
   }
 
-  /** Drops what was held, and tells that nothing came of the turn: whoever heard of its start hears of its end. */
+  /** Drops the delayed events, and emits an empty end of the turn: listeners of its start receive its end. */
   get discard(): Effect.Effect<void> {
     return Effect.uninterruptible(Effect.suspend(() => {
       this.held = []
@@ -98,7 +98,7 @@ export class TurnEvents {
     }))
   }
 
-  /** The text that was told: nothing of what is held. */
+  /** The emitted text, without the delayed one. */
   get text(): string {
     return this.held.length > 0 ? "" : this.heard.map(textOf).join("")
   }
@@ -110,7 +110,7 @@ export class TurnEvents {
     })
   }
 
-  /** What the model is sent, where events tell that. */
+  /** Emits the request to the model, if events include it. */
   requested({ content }: Prompt.Prompt, tools: ReadonlyArray<string>, toolChoice?: string): Effect.Effect<void> {
     const { run, turn } = this
     if (run.audience?.details !== true) return Effect.void
@@ -144,13 +144,13 @@ export class TurnEvents {
     }, Effect.void)
   }
 
-  /** The model has answered; what was not streamed is told now. */
+  /** The model has answered; parts that were not streamed are emitted now. */
   finished(content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> {
     if (this.run.audience === undefined) return Effect.void
     return this.tell(() => this.end(content, !this.run.start.streaming))
   }
 
-  /** The model answered in an earlier life of the run, which did not live to tell it. */
+  /** The model answered in an earlier execution of the run, which crashed before emitting it. */
   answeredBefore(content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> {
     if (this.run.audience === undefined) return Effect.void
     this.isOpen = true
@@ -176,7 +176,7 @@ export class TurnEvents {
       }))
   }
 
-  /** The model call has ended; tells it, unless the model has answered. */
+  /** The model call has ended; emits it, unless the model has answered. */
   ended(exit: Exit.Exit<unknown, AiError.AiError>): Effect.Effect<void> {
     if (!this.isOpen || exit._tag === "Success") return Effect.void
     this.isOpen = false

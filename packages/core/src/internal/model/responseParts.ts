@@ -1,4 +1,4 @@
-/** Response parts of `effect/ai`: tells calls from content, and encodes parts as providers give them. */
+/** Response parts of `effect/ai`: separates calls from content, and encodes parts in the form of providers. */
 import * as Schema from "effect/Schema"
 import * as Response from "effect/ai/Response"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -6,27 +6,27 @@ import { atFirstUse } from "../foundation/lazyValue.ts"
 import { deepJson } from "../foundation/json/canonicalJson.ts"
 import { isDeeperThan, maxDepth } from "../foundation/json/jsonShape.ts"
 
-/** Whether a part is a call that the agent is to run, and not one that the provider ran. */
+/** True if a part is a call for the agent, and not one that the provider ran. */
 export const isCall = (part: Response.AnyPart): part is Extract<Response.AnyPart, { readonly type: "tool-call" }> =>
   part.type === "tool-call" && !part.providerExecuted
 
 /**
- * A call whose arguments are too deep for what writes them (events, spans, the next request) has them as text, which says what
- * they were and is refused as too deep.
+ * Converts arguments too deep for writers (events, spans, the next request) to their text, which shows them and is
+ * refused for its depth.
  */
 export const withShallowArguments = (part: Response.AnyPart): Response.AnyPart =>
   part.type === "tool-call" && isDeeperThan(part.params, maxDepth)
     ? { ...part, params: deepJson(part.params) }
     : part
 
-/** Whether a streamed part is content: from then on a stream cannot be started again unseen. */
+/** True if a streamed part is content: from then on a restarted stream is visible. */
 export const isContent = (part: { readonly type: string }): boolean => part.type !== "response-metadata"
 
 /** The text of a part; none of other parts. */
 export const textOf = (part: Response.AnyPart): string =>
   part.type === "text" ? part.text : part.type === "text-delta" ? part.delta : ""
 
-/** How an answer has ended, as its provider reported it. */
+/** Finish part of an answer, if its provider reported one. */
 export const finishOf = (content: ReadonlyArray<Response.AnyPart>): Response.FinishPart | undefined =>
   content.find((part) => part.type === "finish")
 
@@ -41,7 +41,7 @@ export const tokensOf = (
 const encodeSimple = atFirstUse(() => Schema.encodeUnknownSync(Response.Part(Toolkit.empty)))
 const encodeSimpleStream = atFirstUse(() => Schema.encodeUnknownSync(Response.StreamPart(Toolkit.empty)))
 
-/** A part that is a call or a result as a provider would give it; nothing for other parts. */
+/** Encodes a call or a result in the form of a provider; `undefined` for other parts. */
 export const encodeTool = (
   part: Response.AnyPart
 ): Response.ToolCallPartEncoded | Response.ToolResultPartEncoded | undefined => {

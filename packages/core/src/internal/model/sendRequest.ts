@@ -35,7 +35,7 @@ interface Direct {
   readonly span: Tracer.Span
 }
 
-/** There is one if the hooks are known, and nobody in the context wants what `LanguageModel` does besides. */
+/** Returns the direct access if the hooks are known, and the context needs no further work of `LanguageModel`. */
 const direct = (model: LanguageModel.LanguageModel, context: Context.Context<never>): Direct | undefined => {
   const hooks = hooksOf(model)
   if (hooks === undefined) return undefined
@@ -47,7 +47,7 @@ const direct = (model: LanguageModel.LanguageModel, context: Context.Context<nev
     : { hooks, span }
 }
 
-/** Adds what the hooks need, where nobody has. */
+/** Adds missing services of the hooks. */
 export const withIds = (context: Context.Context<never>): Context.Context<IdGenerator.IdGenerator> =>
   Option.isSome(Context.getOption(context, IdGenerator.IdGenerator))
     ? context as Context.Context<IdGenerator.IdGenerator>
@@ -110,7 +110,7 @@ const generateStandard = (
       AiError.AiError
     >
 
-/** What was said; whether it fits is looked at where the answer is read. */
+/** Returns the model's text; its reader checks it. */
 const generateObject = (model: LanguageModel.LanguageModel, prompt: Prompt.Prompt, { objectName, schema }: Format) =>
   Effect.map(
     model.generateObject({ prompt, objectName, schema: schema as never }) as unknown as Effect.Effect<
@@ -144,7 +144,9 @@ const generateDirect = (provider: Direct, request: Request) =>
 const streamDirect = (provider: Direct, request: Request) =>
   provider.hooks.streamText(providerOptions(request, provider))
 
-/** How a model is asked for an answer that has a form: by a format, by a tool whose arguments are the answer, by instructions alone. */
+/**
+ * Way to request a formatted answer: by a format, by a tool whose arguments are the answer, or by instructions alone.
+ */
 type Way = "format" | "tool" | "plain"
 
 /** The ways in which models have refused to be asked, and answered the same request without. */
@@ -167,7 +169,7 @@ const waysOf = (
   return known === undefined ? ways : ways.filter((way) => !known.has(way))
 }
 
-/** Remembers what a model has refused. */
+/** Stores a model's refusal. */
 const remember = (model: LanguageModel.LanguageModel, way: Way): void => {
   const known = refused.get(model)
   if (known === undefined) refused.set(model, new Set([way]))
@@ -229,7 +231,7 @@ export const generate = (
   )
 }
 
-/** Hears the parts of a streamed answer, as they come. */
+/** Receives the parts of a streamed answer when they arrive. */
 export const listen = (
   model: LanguageModel.LanguageModel,
   request: Request,
@@ -254,7 +256,7 @@ export const listen = (
   )
 }
 
-/** {@link generate}, as a provider would answer it. */
+/** {@link generate}, in the form of a provider's answer. */
 export const generateEncoded = (
   model: LanguageModel.LanguageModel,
   request: Request
@@ -266,7 +268,7 @@ export const generateEncoded = (
       : Effect.updateContext(generateDirect(provider, request), withIds)
   })
 
-/** The parts of a streamed answer, as a provider would answer it. */
+/** The parts of a streamed answer, in the form of a provider's answer. */
 export const streamEncoded = (
   model: LanguageModel.LanguageModel,
   request: Request

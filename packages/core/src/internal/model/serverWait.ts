@@ -64,7 +64,7 @@ const resetMillis = (text: string, now: number): number | undefined => {
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
-/** Headers of a rate limit's reset, with `{}` for the limit's name, and the header of what remains of it. */
+/** Headers of a rate limit's reset, with `{}` for the limit's name, and the header of its remaining amount. */
 const resets: ReadonlyArray<readonly [reset: string, remaining: string]> = [
   ["x-ratelimit-reset{}", "x-ratelimit-remaining{}"],
   ["x-rate-limit-reset{}", "x-rate-limit-remaining{}"],

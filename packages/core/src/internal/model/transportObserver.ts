@@ -11,15 +11,15 @@ export type Failure =
   | { readonly _tag: "Status"; readonly status: number }
   | { readonly _tag: "Transport"; readonly code: string | undefined }
 
-/** One wait before a further attempt, as shown to the `Observer`. */
+/** One wait before a further attempt, for the `Observer`. */
 export interface Retry {
   /** The attempt that failed, from 1. */
   readonly attempt: number
   readonly maxAttempts: number
-  /** How long is waited before attempt `attempt + 1`. */
+  /** Wait before attempt `attempt + 1`. */
   readonly delay: Duration.Duration
   readonly failure: Failure
-  /** What the server asked for, if it asked. */
+  /** The server's requested wait, if there is one. */
   readonly retryAfter: Duration.Duration | undefined
   readonly method: string
   /** Host and port only: paths and queries may hold secrets. */
@@ -27,7 +27,8 @@ export interface Retry {
 }
 
 /**
- * Called before each wait, in the fiber of the request. It does nothing by default. It cannot fail; to end the request instead of waiting, interrupt or die.
+ * Called before each wait, in the fiber of the request. Default: no action. It cannot fail; to end the request instead
+ * of waiting, interrupt or die.
  *
  * ```ts
  * import { Effect } from "effect"

@@ -1,4 +1,4 @@
-/** Usage of one answer: the tokens that its provider reported, or an estimate where a budget cannot be kept without. */
+/** Usage of one answer: the tokens that its provider reported, or an estimate if a budget needs one. */
 import * as Effect from "effect/Effect"
 import * as Prompt from "effect/ai/Prompt"
 import * as Response from "effect/ai/Response"
@@ -12,7 +12,7 @@ export interface Counted {
   readonly estimated: number
 }
 
-/** Whether a count says nothing: it is missing, or zero where something was sent. */
+/** True if a count is missing, or zero although a request was sent. */
 const isMissing = (count: number | undefined): boolean => count === undefined || count === 0
 
 /**

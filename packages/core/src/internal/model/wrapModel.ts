@@ -1,6 +1,5 @@
 /**
- * Wraps a language model: a function stands around each request, below tool resolution. Response parts stay as they
- * are.
+ * Wraps a language model: a function around each request, below tool resolution. Response parts do not change.
  */
 import type * as Stream from "effect/Stream"
 import * as Effect from "effect/Effect"
@@ -11,7 +10,7 @@ import * as Toolkit from "effect/ai/Toolkit"
 import * as ModelProvider from "../../ModelProvider.ts"
 import type * as ModelRequest from "./sendRequest.ts"
 
-/** What is around the calls. */
+/** Functions around the calls. */
 export interface Wrapper {
   readonly generate: (request: ModelRequest.Request) => Effect.Effect<Array<Response.PartEncoded>, AiError.AiError>
   readonly stream: (request: ModelRequest.Request) => Stream.Stream<Response.StreamPartEncoded, AiError.AiError>
@@ -21,7 +20,7 @@ export interface Wrapper {
   ) => Effect.Effect<A, AiError.AiError>
 }
 
-/** A request for an answer in words: objects are asked for beside it. */
+/** A request for a text answer: objects have requests of their own. */
 const requestOf = ({ prompt, toolChoice, tools }: LanguageModel.ProviderOptions): ModelRequest.Request => ({
   prompt,
   toolkit: Toolkit.make(...tools),

@@ -30,27 +30,29 @@ export const ofStep = (agent: string, position: number): string => `${agent}@${p
 /** Returns the path of one of equal agents or calls. */
 export const ofEqual = (path: string, nth: number): string => `${path}#${nth}`
 
-/** Whether a path is of one of equal agents, or of something within it. */
+/** True if a path is of one of equal agents, or below it. */
 export const isEqualOf = (path: string, agent: string): boolean => path.startsWith(`${agent}#`)
 
 /** Returns the path of a call of a run. `call` is its id, or its identity if a tool makes it. */
 export const ofCall = (run: string, tool: string, call: string): string => `${run}/${named(tool)}/${call}`
 
-/** Returns the id of a write. Attempts without a key that run side by side are told apart by the ids of their calls. */
+/** Returns the id of a write. Parallel attempts without a key are separated by the ids of their calls. */
 export const ofWrite = (call: string, callId: string | undefined): string =>
   callId === undefined ? call : `${call}@${callId}`
 
-/** Returns what equal calls of a tool within a call have in common. `args` is a text that equal arguments share. */
+/** Returns the common part of equal calls of a tool within a call. `args` is a text that equal arguments share. */
 export const sibling = (tool: string, args: string): string => `${named(tool)}${args}`
 
-/** Returns the identity of a call that a tool makes: it is told from every other call of its run. */
+/** Returns the identity of a call made by a tool: it is unique in its run. */
 export const identityWithin = (outer: string, sibling: string, nth: number): string =>
   `${outer}/${ofEqual(sibling, nth)}`
 
-/** Whether a path is of something within something else. */
+/** True if a path is below another one. */
 export const isBelow = (path: string, outer: string): boolean => path.startsWith(`${outer}/`)
 
-/** The text at the beginning of a path, before which its length stands, and the rest: of `3:pay/c1`, `pay` and `/c1`. */
+/**
+ * Returns the text at the beginning of a path, which follows its length, and the rest: of `3:pay/c1`, `pay` and `/c1`.
+ */
 const headOf = (path: string): readonly [head: string, rest: string] => {
   const colon = path.indexOf(":")
   const end = colon + 1 + Number(path.slice(0, colon))
@@ -58,8 +60,8 @@ const headOf = (path: string): readonly [head: string, rest: string] => {
 }
 
 /**
- * Whether a path is of a call that was made within a call of a run: by its tool, as `run/3:pay/c1/…`, or by an agent that runs within it, or
- * within a call of its tool, as `run/2:c1/5:clerk#1/…`.
+ * True if a path is of an inner call of a call of a run: made by its tool, as `run/3:pay/c1/…`, or by an agent within
+ * it, or within a call of its tool, as `run/2:c1/5:clerk#1/…`.
  */
 export const isWithinCall = (path: string, run: string, callId: string): boolean => {
   if (!isBelow(path, run)) return false
@@ -67,6 +69,6 @@ export const isWithinCall = (path: string, run: string, callId: string): boolean
   return rest.startsWith(`/${callId}/`) || (`${head}/`.startsWith(`${callId}/`) && /^\/\d+:/.test(rest))
 }
 
-/** Whether a path is of a call of a run, whatever its tool is. */
+/** True if a path is of a call of a run, for any tool. */
 export const isOfCall = (path: string, run: string, callId: string): boolean =>
   isBelow(path, run) && headOf(path.slice(run.length + 1))[1] === `/${callId}`

@@ -10,11 +10,11 @@ import { body } from "./errorBody.ts"
 import { isFixed, isOfSchema, toolFailure, type UserTexts } from "./failures.ts"
 import type { ToolFailure } from "./toolFailure.ts"
 
-/** How long a declared text may be, and the parts of a partial success together, in characters. */
+/** Length limit of a declared text, and of the parts of a partial success together, in characters. */
 const maxText = 4_000
 const maxParts = 16_000
 
-/** @internal What the model reads of a failure, without what must not be shown. */
+/** @internal The model's text of a failure, redacted. */
 export const shownToModel = (redactor: Redactor, failure: ToolFailure): string =>
   isFixed(failure) || isOfSchema(failure)
     ? failure.message_for_model
@@ -28,8 +28,8 @@ const listed = <Part>(redactor: Redactor, parts: ReadonlyArray<Part>): ReadonlyA
 }
 
 /**
- * @internal Takes out of a failure what must not be shown. The fixed sentences of the code, what is made of a schema alone, and
- * instructions, which are this library's own, are as they are.
+ * @internal Redacts a failure. Fixed sentences of the code, texts made of a schema alone, and instructions of this
+ * library do not change.
  */
 export const redacted = (redactor: Redactor, failure: ToolFailure, user: UserTexts): ToolFailure => ({
   ...failure,
@@ -57,14 +57,14 @@ export const userTexts: Effect.Effect<UserTexts> = Effect.contextWith((context: 
   Effect.succeed(userTextsOf(context))
 )
 
-/** What a model is told of an error, redacted and with the user's text in the user's language. */
+/** Returns the model's projection of an error, redacted and with the user's text in the user's language. */
 export const forModel = (error: unknown, traceId: string): Effect.Effect<ToolFailure> =>
   Effect.flatMap(
     userTexts,
     (user) => Effect.map(Redaction, (redactor) => redacted(redactor, toolFailure(error, traceId, user), user))
   )
 
-/** What a user is told of an error: of a tool's, or of the one that ended a run. */
+/** Projection of an error for a user: of a tool's, or of the one that ended a run. */
 export interface UserProjection {
   readonly code: string
   readonly message: string
@@ -73,7 +73,7 @@ export interface UserProjection {
 }
 
 /**
- * What a user is told of an error, in the user's language.
+ * Returns the user's projection of an error, in the user's language.
  *
  * **Example** (A run that failed, in Chinese)
  *
@@ -99,7 +99,7 @@ export const forUser = (error: unknown, traceId: string): Effect.Effect<UserProj
     ...(retry_after_ms === undefined ? undefined : { retry_after_ms })
   }))
 
-/** What an operator is told: the code, the tag, and everything that is known. Not for models, users or spans. */
+/** Projection for an operator: the code, the tag, and all known facts. Not for models, users or spans. */
 export interface OperatorProjection {
   readonly code: string
   readonly error: string
@@ -118,7 +118,7 @@ const reasonWithoutCause = (error: unknown): unknown =>
     ? error.reason
     : undefined
 
-/** What an operator is told of a cause. */
+/** Returns the operator's projection of a cause. */
 export const forOperator = (
   cause: Cause.Cause<unknown>,
   traceId: string,

@@ -1,4 +1,4 @@
-/** Sentences by code: the text that the model reads where nothing else is declared. */
+/** Sentences by code: the model's text without a declared one. */
 import type { ToolFailure } from "./toolFailure.ts"
 
 interface Entry {
@@ -7,7 +7,7 @@ interface Entry {
   readonly instruction?: string
 }
 
-/** What the model is told by the code alone. */
+/** The model's texts by code. */
 export const entries: Readonly<Record<string, Entry>> = {
   timeout: {
     model: "The tool did not answer in time.",
@@ -53,7 +53,7 @@ export const entries: Readonly<Record<string, Entry>> = {
   execution_error: { model: "Tool execution failed." }
 }
 
-/** What to do about a write that may have happened, and whose key is made of its arguments. */
+/** Advice about a write that may have happened, and whose key is made of its arguments. */
 export const sameArguments =
   "The same call with the same arguments is never done twice: it is safe to make it again. " +
   "Do not change the arguments before you know whether it happened."

@@ -1,6 +1,9 @@
-/** Undone marks: what stands beside the result of a call whose writes were to be undone, with the names of their tools. */
+/**
+ * Compensation marks: fields of the result of a call whose writes were to be compensated, with the names of their
+ * tools.
+ */
 
-/** What is known of the writes: they are undone, or their undoing has begun, and it failed or gave no answer. */
+/** Known state of the writes: they are compensated, or their compensation has started, and failed or did not answer. */
 export type CompensatedMark = "undone" | "may_be_undone"
 
 export const compensatedMarks: ReadonlyArray<CompensatedMark> = ["undone", "may_be_undone"]

@@ -1,14 +1,14 @@
-/** Annotations of a tool's `failure` schema: what others may read of an error. */
+/** Annotations of a tool's `failure` schema: its texts for others. */
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import * as Catalogue from "../../Catalogue.ts"
 import type { Declared } from "../../ToolError.ts"
 
-/** The annotation of an error's schema that says what the model may read of it. */
+/** The annotation of an error's schema with the model's text. */
 export const ModelText = "@recourse/core/ModelText" as const
 
-/** The annotation of an error's schema that says what the user may read of it. */
+/** The annotation of an error's schema with the user's text. */
 export const UserText = "@recourse/core/UserText" as const
 
 /** The annotation of an error's schema that gives its code. */
@@ -17,7 +17,7 @@ export const Code = "@recourse/core/Code" as const
 /** The annotation of an error's schema that says when the same call may be made again. */
 export const RetryAfter = "@recourse/core/RetryAfter" as const
 
-/** The annotation of an error's schema that says what it means for a write. */
+/** The annotation of an error's schema with its meaning for a write. */
 export const Outcome = "@recourse/core/Outcome" as const
 
 /** The annotation of an error's schema that says whether the same call may succeed later. */
@@ -26,32 +26,32 @@ export const Transient = "@recourse/core/Transient" as const
 /** Texts by language, or one for all. */
 export type Localised = string | Readonly<Record<string, string>>
 
-/** What an error's schema declares for others. */
+/** Declarations of an error's schema for others. */
 export interface Declaration<in E> {
   /** A code of the decision table, such as `not_found` or `rate_limited`, or one of your own. */
   readonly code?: string | undefined
-  /** What the model may read. Default: a fixed sentence for the code. */
+  /** The model's text. Default: a fixed sentence for the code. */
   readonly model?: string | ((error: E) => string) | undefined
-  /** What the user may read. Default: the catalogue's sentence for the code. */
+  /** The user's text. Default: the catalogue's sentence for the code. */
   readonly user?: Localised | ((error: E) => Localised) | undefined
   /**
-   * Whether the same call may succeed later, so that recovery tries it again. Default: what the decision table says of the
-   * code (`timeout`, `rate_limited`, `upstream_error` and `circuit_open` may); of a code of your own, whether there is a
+   * True if the same call may succeed later, so that recovery retries it. Default: by the decision table of codes
+   * (`timeout`, `rate_limited`, `upstream_error` and `circuit_open` may). For a code of your own: true if there is a
    * `retryAfter`.
    */
   readonly transient?: boolean | undefined
   readonly retryAfter?: ((error: E) => Duration.Input | undefined) | undefined
   /**
-   * What the error says about a write. `"not_done"`: nothing was done, for certain, so the call is an `ExecutionError`, and its
-   * idempotency key is free again. `"unknown"`: nobody knows whether it was done; `model` and `user` are read with the
-   * `OutcomeUnknown`. Default: nobody knows, and the fixed sentences are read. Reads and idempotent tools need none.
+   * Meaning of the error for a write. `"not_done"`: it was certainly not done, so the call is an `ExecutionError`, and
+   * its idempotency key is free again. `"unknown"`: the outcome is unknown; `model` and `user` are read with the
+   * `OutcomeUnknown`. Default: unknown, with the fixed sentences. Reads and idempotent tools need none.
    */
   readonly outcome?: "not_done" | "unknown" | undefined
 }
 
 /**
- * The annotations that declare what others may read of an error: for the schema of an error class, or any schema in a
- * tool's `failure`.
+ * Returns the annotations that declare the public texts of an error: for the schema of an error class, or any schema in
+ * a tool's `failure`.
  *
  * **Example** (The model and the user may know which order)
  *
@@ -123,11 +123,14 @@ const permanentCodes = new Set([
   "execution_error"
 ])
 
-/** Whether the same call may succeed later. */
+/** True if the same call may succeed later. */
 export const isTransient = ({ code, retryAfter, transient }: Declared): boolean =>
   transient ?? (transientCodes.has(code) || (!permanentCodes.has(code) && retryAfter !== undefined))
 
-/** @internal The codes that a failure schema declares, in its order, each once. What is declared without a code has the general one. */
+/**
+ * @internal The codes that a failure schema declares, in its order, each once. A declaration without a code has the
+ * general one.
+ */
 export const codesOf = (failure: Schema.Top | undefined): ReadonlyArray<string> => {
   if (failure === undefined) return []
   const declared = members(failure.ast).flatMap(({ annotations = {} }) => {
@@ -139,7 +142,7 @@ export const codesOf = (failure: Schema.Top | undefined): ReadonlyArray<string> 
   return [...new Set(declared)]
 }
 
-/** @internal What a failure schema declares of an error. A declaration that throws declares nothing. */
+/** @internal Declaration of an error in a failure schema. A declaration that throws declares nothing of it. */
 export const declaredBy = (
   failure: Schema.Top | undefined,
   error: unknown,

@@ -1,16 +1,16 @@
-/** Degraded results: the mark beside an answer that did not come from the tool itself. */
+/** Degraded results: the mark of an answer that did not come from the tool itself. */
 import * as DateTime from "effect/DateTime"
 import * as Prompt from "effect/ai/Prompt"
 
-/** Says that an answer did not come from the tool itself: from where, and how old it is. */
+/** Mark of an answer that did not come from the tool itself: its source and its age. */
 export interface Degraded {
   /** Such as `"cache"`. Shown to the model and the user. */
   readonly source: string
-  /** The time that the answer is of, where it is not of now. */
+  /** The time of the answer, if it is not current. */
   readonly asOf?: DateTime.DateTime | undefined
 }
 
-/** A mark as it stands in results and events. */
+/** A mark in results and events. */
 export interface Mark {
   readonly source: string
   readonly asOf?: string
@@ -25,7 +25,9 @@ export const markOf = (all: ReadonlyArray<Degraded>): Mark => {
   }
 }
 
-/** The result for the model of an answer with a mark: the mark beside the answer, so that neither hides the other. */
+/**
+ * The model's result of a marked answer: the mark and the answer in separate fields, so that neither hides the other.
+ */
 export const withMark = (
   mark: Mark,
   encoded: unknown,

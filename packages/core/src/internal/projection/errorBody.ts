@@ -58,8 +58,8 @@ const outcomeUnknown = ({ declared, repeatable }: Pick<OutcomeUnknown, "declared
 }
 
 /**
- * What is said of a failure of a call that may have done something all the same. Words of the program's own stay. `isOwn`: the error is of
- * this call, and not of one within it, which may be safe to repeat where this one is not.
+ * Text about a failure of a call that may have had an effect anyway. The program's own words stay. `isOwn`: true if the
+ * error is of this call, and not of an inner one, which may be safe to repeat when this one is not.
  */
 export const mayHaveHappened = (error: unknown, isRepeatable: boolean, isOwn: boolean): Body => {
   const said = body(error)
@@ -80,7 +80,7 @@ const modelErrors: Partial<Record<AiError.AiErrorReason["_tag"], string>> = {
   ContentPolicyError: "unsafe_output"
 }
 
-/** What is said of a failed model call. A request that names no model is known by the parameter that its reason names. */
+/** Text about a failed model call. The parameter in the reason identifies a request without a model. */
 const ofModel = ({ reason, retryAfter }: AiError.AiError): Body => {
   const isModelUnknown = reason._tag === "InvalidRequestError" && reason.parameter === "model"
   return {

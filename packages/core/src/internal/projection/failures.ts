@@ -5,7 +5,7 @@ import { body, mayHaveHappened as mayHaveHappenedBody, textOfIssues } from "./er
 import { type Body, byCode, entries, entryOf } from "./codeTexts.ts"
 import type { ToolFailure } from "./toolFailure.ts"
 
-/** What the user is told by the code alone. */
+/** The user's text by the code alone. */
 export type UserTexts = (code: string) => string
 
 const english: UserTexts = (code) => Catalogue.text({}, "en", code)
@@ -17,16 +17,16 @@ const complete = (body: Body, traceId: string, user: UserTexts = english): ToolF
   trace_id: traceId
 })
 
-/** Errors whose words a guard has blocked: nobody reads them, wherever the error goes. */
+/** Errors with words that a guard has blocked: no later reader receives them. */
 const blockedErrors = new WeakSet<object>()
 
-/** @internal A guard has blocked what an error says. */
+/** @internal Records that a guard has blocked an error's words. */
 export const blockWords = (error: unknown): void => {
   blockedErrors.add(Object(error) as object)
 }
 
 /**
- * What a model is told of an error that ended a tool call; the user's text in English unless `user` says it.
+ * Returns the model's projection of an error that ended a tool call; the user's text is in English without `user`.
  *
  * **Example** (An executor's error stays opaque)
  *
@@ -82,7 +82,7 @@ export const toolNotFound = (
 const notRunSentence = (started: boolean): string =>
   started ? "Not finished: the run ended while the tool was running." : "Not run: the run ended before."
 
-/** A call that was not run because the run ended before its turn, or while it ran and could do nothing yet. */
+/** Failure of a call that was not run because the run ended before its turn, or before it could have an effect. */
 export const notRun = (started: boolean, traceId: string, user?: UserTexts): ToolFailure =>
   complete(
     {
@@ -100,7 +100,10 @@ export const denied = (traceId: string, user?: UserTexts): ToolFailure =>
 
 const undoing = { instruction: "What was done before this call is undone when you have answered: say so." }
 
-/** A call that a person rejected, with that person's reason. `undoes`: what the run has done before is undone when it ends. */
+/**
+ * Failure of a call that a person rejected, with that person's reason. `undoes`: true if the run's earlier writes are
+ * compensated at its end.
+ */
 export const rejected = (reason: string, traceId: string, user?: UserTexts, undoes = false): ToolFailure =>
   complete(
     {
@@ -111,7 +114,7 @@ export const rejected = (reason: string, traceId: string, user?: UserTexts, undo
     user
   )
 
-/** A call that had done a part of what it was to do, as a person rejected another. */
+/** Failure of a call that was partly completed when a person rejected an inner one. */
 export const rejectedInPart = (reason: string, traceId: string, user?: UserTexts, undoes = false): ToolFailure =>
   complete(
     {
@@ -137,7 +140,7 @@ export const isFixed = ({ code, message_for_model }: ToolFailure): boolean => me
 export const isOfSchema = ({ issues, message_for_model }: ToolFailure): boolean =>
   issues !== undefined && message_for_model === textOfIssues(issues)
 
-/** @internal Whether everything in a failure is this library's own: its code, and what model and user read of it. */
+/** @internal True if a failure consists of this library's own texts: its code, and the texts for model and user. */
 export const isOwn = (failure: ToolFailure, user: UserTexts): boolean => {
   const { code, message_for_model, message_for_user } = failure
   if (message_for_user !== user(code)) return false
@@ -151,7 +154,7 @@ export const isOwn = (failure: ToolFailure, user: UserTexts): boolean => {
 export const waiting = (traceId: string, user?: UserTexts): ToolFailure =>
   complete(byCode("approval_required"), traceId, user)
 
-/** A call of a client tool that changes nothing: the page has it, and has not answered. */
+/** Failure of a client tool's call without an effect: the page has it, and has not answered. */
 export const unanswered = (traceId: string, user?: UserTexts): ToolFailure => complete(byCode("timeout"), traceId, user)
 
 /** A call of which a part was done, and another part waits for a decision, or gets none. */

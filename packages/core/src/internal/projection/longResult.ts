@@ -4,14 +4,14 @@ import * as Schema from "effect/Schema"
 import { cutText } from "../foundation/cutText.ts"
 import { isLongerThan } from "../foundation/json/textLength.ts"
 
-/** How many characters of a result the model reads, unless the tool or the agent says otherwise. */
+/** Number of characters of a result that the model reads, unless the tool or the agent sets another. */
 export const defaultResultLimit = 32_768
 
-/** What the model is given in place of a result that is longer than the limit. */
+/** The model's replacement of a result that is longer than the limit. */
 export const TruncatedResult = Schema.Struct({
   status: Schema.Literal("truncated"),
   message_for_model: Schema.String,
-  /** What the model is to do now. */
+  /** Advice for the model. */
   instruction: Schema.String,
   /** Characters of the whole result: of its text, or of its JSON text. */
   total_characters: Schema.Int,
@@ -20,7 +20,7 @@ export const TruncatedResult = Schema.Struct({
   content: Schema.String
 })
 
-/** What the model is given in place of a result that is longer than the limit. */
+/** The model's replacement of a result that is longer than the limit. */
 export type TruncatedResult = typeof TruncatedResult.Type
 
 const truncated = (text: string, limit: number): TruncatedResult => {
@@ -54,7 +54,7 @@ const truncatedParts = (parts: Parts, limit: number): Parts => {
   return [...kept, Prompt.textPart({ text: JSON.stringify({ ...notice, total_characters: total }) })]
 }
 
-/** A result as the model is given it; the same where it fits. */
+/** A result in the model's form; unchanged if it fits. */
 export const limited = <R extends { readonly encoded: unknown; readonly modelOutput: Parts | undefined }>(
   result: R,
   limit: number

@@ -1,8 +1,8 @@
-/** Pending tasks: the result of a call whose task goes on. */
+/** Pending tasks: the result of a call whose task continues. */
 import * as Duration from "effect/Duration"
 import type { Pending } from "../../ToolError.ts"
 
-/** The result for the model of a task that goes on. */
+/** The model's result of a pending task. */
 export const pendingResult = (pending: Pending, statusTool: string | undefined) => ({
   status: "pending",
   task_id: pending.taskId,
@@ -15,5 +15,5 @@ export const pendingResult = (pending: Pending, statusTool: string | undefined) 
     : `Do not begin it again. Ask for its state with ${statusTool} and this task_id.`
 })
 
-/** The result for the model of a task that goes on. */
+/** The model's result of a pending task. */
 export type PendingResult = ReturnType<typeof pendingResult>

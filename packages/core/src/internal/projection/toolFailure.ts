@@ -2,22 +2,22 @@
 import * as Schema from "effect/Schema"
 import { Issue, Severity } from "../../ToolError.ts"
 
-/** What stands in a tool result that is a failure. */
+/** Content of a failed tool result. */
 export const ToolFailure = Schema.Struct({
   status: Schema.Literal("error"),
   /** Machine-readable, such as `invalid_arguments`, `timeout`, `outcome_unknown`. */
   code: Schema.String,
   message_for_model: Schema.String,
   message_for_user: Schema.String,
-  /** Whether the same call may be made again without doing anything twice. */
+  /** True if the same call may be repeated without a second effect. */
   safe_to_retry: Schema.Boolean,
   /** The run, for finding it in logs and traces. */
   trace_id: Schema.String,
   /** The first field that is wrong. */
   field: Schema.optionalKey(Schema.String),
-  /** What the model is to do now. */
+  /** Advice for the model. */
   instruction: Schema.optionalKey(Schema.String),
-  /** How long not to call again. */
+  /** Wait before the next call. */
   retry_after_ms: Schema.optionalKey(Schema.Int),
   /** The parts that were done, and those that were not, of a `partial_success`. */
   succeeded: Schema.optionalKey(Schema.Array(Schema.Unknown)),
@@ -31,7 +31,7 @@ export const ToolFailure = Schema.Struct({
   untrusted: Schema.optionalKey(Schema.String)
 })
 
-/** What stands in a tool result that is a failure. */
+/** Content of a failed tool result. */
 export type ToolFailure = typeof ToolFailure.Type
 
 // --- declared text --------------------------------------------------------------------------------------------------

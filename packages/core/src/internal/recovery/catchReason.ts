@@ -49,7 +49,7 @@ interface AnyExecutionError extends ExecutionError {}
 
 type ReasonOf<E> = E extends ExecutionError<infer D> ? D : never
 
-/** What is left of an error type when the executor's errors with the given tags have been handled. */
+/** Rest of an error type after the executor's errors with the given tags are handled. */
 export type ExcludeReason<E, Tag extends string> = {
   readonly error:
     | Exclude<E, AnyExecutionError>
@@ -117,12 +117,12 @@ type OtherReasonTags<Known> = unknown extends Known ? string
 /** Asks that the executor of a call can fail with each of the tags. */
 type HasReasons<E, Tag extends string> = HasTags<ReasonOf<E>, Tag>
 
-/** Handlers by the tags of the executor's errors; where those are not known yet, of any tags. */
+/** Handlers by the tags of the executor's errors; of any tags, if those are unknown yet. */
 export type Cases<E, Params extends ReadonlyArray<AnyEffect> = []> = unknown extends E
   ? { readonly [Tag in string]: ((reason: Tagged<Tag>, ...params: Params) => AnyEffect) | undefined }
   : KnownCases<E, Params>
 
-/** Names of what every object inherits. */
+/** Names of inherited properties of every object. */
 type InheritedName =
   | "constructor"
   | "hasOwnProperty"
@@ -136,17 +136,20 @@ type Handling<E, Tag extends string, Params extends ReadonlyArray<AnyEffect>> =
   | ((reason: Extract<ReasonOf<E>, Tagged<Tag>>, ...params: Params) => AnyEffect)
   | undefined
 
-/** What every object inherits, TypeScript finds in each table: cases of such names are checked by {@link InheritedFit}. */
+/** TypeScript finds inherited properties in each table: cases of such names are checked by {@link InheritedFit}. */
 type KnownCases<E, Params extends ReadonlyArray<AnyEffect>> =
   & { readonly [Tag in Exclude<TagOf<ReasonOf<E>>, InheritedName>]?: Handling<E, Tag, Params> }
   & { readonly [Tag in Extract<TagOf<ReasonOf<E>>, InheritedName>]?: unknown }
 
-/** Asks that cases of such names take what they are given. Of the call, as what is asked of the cases takes their context away. */
+/**
+ * Requires that cases of such names take their arguments. Derived from the call, because a requirement on the cases
+ * would remove their contextual types.
+ */
 type InheritedFit<E, C, Params extends ReadonlyArray<AnyEffect> = []> = C extends
   { readonly [Tag in keyof C & TagOf<ReasonOf<E>> & InheritedName]?: Handling<E, Tag, Params> } ? unknown
   : { readonly "A case takes another error than that of its name": never }
 
-/** {@link catchReason} for several of the executor's errors, as a record of handlers. */
+/** {@link catchReason} for several of the executor's errors, with a record of handlers. */
 export const catchReasons: {
   <Known, C extends Cases<Known, Params>, Params extends ReadonlyArray<AnyEffect> = []>(
     cases: unknown extends OnCalls<Known> ?
@@ -185,7 +188,7 @@ type CertainCases<C> = {
   [K in keyof C & string]-?: {} extends Pick<C, K> ? never : undefined extends C[K] ? never : K
 }[keyof C & string]
 
-// Of a table that is one of several, what any of them does.
+// Result of a table that is one of several: that of any of them.
 type CaseSuccess<C> = C extends unknown ? {
     [K in keyof C]-?: C[K] extends infer F
       ? F extends (...args: never) => Effect.Effect<infer A, infer _E, infer _R> ? A : never

@@ -21,13 +21,13 @@ import { type Call, ToolCall } from "../call/call.ts"
 import { CircuitOpen, ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import { hideTool } from "../run/state/reading.ts"
 
-/** Which circuit a call belongs to, and what opens it. */
+/** Circuit of a call, and the errors that open it. */
 export interface CircuitBreakerOptions<in E> {
   /** The circuit of a call, from its arguments as they came. Default: one for the tool. */
   readonly key?: ((args: Readonly<Record<string, unknown>>) => string) | undefined
-  /** Which errors count as failures. Default: timeouts, unknown outcomes, and failures of the executor. */
+  /** Predicate of counted failures. Default: timeouts, unknown outcomes, and failures of the executor. */
   readonly isFailure?: ((error: E) => boolean) | undefined
-  /** Whether the tool is left out of the model's next requests until the circuit may be tried again. Not with `key`. */
+  /** True if the tool is left out of the model's next requests until the circuit may be tried again. Not with `key`. */
   readonly hide?: boolean | undefined
 }
 
@@ -43,13 +43,13 @@ const ignored: CircuitBreaker.Outcome = { _tag: "Ignored" }
 const success: CircuitBreaker.Outcome = { _tag: "Success" }
 const failure: CircuitBreaker.Outcome = { _tag: "Failure", retryAfter: undefined }
 
-/** How long to wait where the breaker does not say: while another call tries whether the service is back. */
+/** Wait without advice of the breaker: while another call probes the service. */
 const probeWait = Duration.seconds(1)
 
 const isServiceFailure = (error: unknown): boolean =>
   error instanceof Timeout || error instanceof OutcomeUnknown || error instanceof ExecutionError
 
-/** Whether something else than the service ended the call: a budget, or that it may not run. */
+/** True if something else than the service ended the call: a budget, or a stop of the call. */
 const isControl = (value: object): value is BudgetStop | CallStopped =>
   value instanceof BudgetStop || value instanceof CallStopped
 
@@ -63,14 +63,15 @@ const circuitOf = (call: Call, key: CircuitBreakerOptions<never>["key"]): string
 }
 
 /**
- * Sends a call through a circuit of effect's `CircuitBreaker`, whose layer says when circuits open and for how long. While
- * a circuit is open its calls are not run and fail with `CircuitOpen`, which tells the model not to call before a time.
+ * Runs a call through a circuit of effect's `CircuitBreaker`, whose layer sets the thresholds and the duration of open
+ * circuits. While a circuit is open its calls are not run and fail with `CircuitOpen`, which advises the model not to
+ * call before a time.
  *
  * A call with an idempotency key that has a result is answered with it, also while the circuit is open.
  *
- * A defect is a failure, too. What never reached the executor (arguments that do not fit, a replayed result) counts
- * neither way. Put retries inside: the circuit sees one outcome for each call. With retries outside, a write that was
- * executed keeps its last error when the circuit has opened in between.
+ * A defect is a failure too. Calls that never reached the executor (invalid arguments, a replayed result) do not count.
+ * Put retries inside: the circuit sees one outcome for each call. With retries outside, an executed write keeps its
+ * last error when the circuit has opened in between.
  *
  * **Example** (The third call is not made)
  *
@@ -120,7 +121,7 @@ export const circuitBreaker: {
     const current = yield* ToolCall
     const breaker = yield* Breaker
     const run = yield* CurrentRun
-    // An earlier life of the run was let through: what it left is not the circuit's any more.
+    // An earlier execution of the run was admitted: its entries do not count for the circuit any more.
     if (hasFailedBefore(run, current)) return yield* call
     const circuit = circuitOf(current, options?.key)
     const isFailure = (options?.isFailure ?? isServiceFailure) as (error: unknown) => boolean
@@ -182,7 +183,7 @@ export const circuitBreaker: {
       })
     )
     if (Result.isFailure(outcome)) {
-      // What is known of a write that was executed is not changed by a circuit that opened after it.
+      // A circuit that opened later does not change the known outcome of an executed write.
       if (current.record.outcome.executed && current.record.attempts.tool?.effects === "write") {
         return yield* Effect.provideService(call, ToolCall, { ...current, closed: true })
       }

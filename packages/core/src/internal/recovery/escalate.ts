@@ -62,10 +62,9 @@ export const escalateAs = (
 }
 
 /**
- * Hands failures with the given tags to the agent's model: it reads what the error's projection says, and the run goes
- * on.
+ * Reports failures with the given tags to the agent's model: it reads the error's projection, and the run continues.
  *
- * **Example** (The model is told which fields are wrong)
+ * **Example** (Reporting wrong fields to the model)
  *
  * ```ts
  * import { Effect, Schema } from "effect"
@@ -93,10 +92,10 @@ export const escalate =
     catchTags(call as Effect.Effect<A, E, R>, tags, (error) => escalateError(error)) as never
 
 /**
- * Like {@link escalate} for one tag, with a reason of your own, which the model reads as it is: it is the place to
- * declare what of an error the model may know.
+ * Like {@link escalate} for one tag, with a reason of your own, which the model reads unchanged: declare the public
+ * part of an error here.
  *
- * **Example** (Telling the model what was not found)
+ * **Example** (Reporting a missing resource to the model)
  *
  * ```ts
  * import { Data, Effect, Schema } from "effect"
@@ -145,7 +144,7 @@ type ErrorWith<Known, Tag extends string> =
   | Extract<Known, Tagged<Tag>>
   | (unknown extends Known ? Tagged<Tag> : never)
 
-/** What the model is told of a failure, and how urgent it is. */
+/** The model's text of a failure, and its urgency. */
 export interface Description {
   readonly reason: string
   readonly severity?: Severity | undefined

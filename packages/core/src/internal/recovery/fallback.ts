@@ -21,8 +21,8 @@ import {
 import { subjectOf } from "../call/callSubject.ts"
 
 /**
- * Failures that another answer may take the place of. `OutcomeUnknown` is not among them: nobody knows what happened. A write
- * that may have happened fails with no other tag, also where a later attempt was refused.
+ * Failures that another answer may replace. `OutcomeUnknown` is excluded, because the write may have happened. A write
+ * that may have happened fails with no other tag, also if a later attempt was refused.
  */
 export type FallbackTag = "InvalidArgs" | "ExecutionError" | "Timeout" | "CircuitOpen" | "LedgerUnavailable"
 
@@ -39,7 +39,7 @@ type Answered<Known, Tags> =
   | Extract<Known, Tagged<NamedIn<Tags>>>
   | (unknown extends Known ? Tagged<NamedIn<Tags>> : never)
 
-/** How an answer from elsewhere is marked. */
+/** Mark of an answer from another source. */
 export interface FallbackOptions<in A> {
   /**
    * Marks the result as `degraded`: the model is given `{ degraded: { source, asOf? }, result }`, and events say so to the
@@ -48,12 +48,14 @@ export interface FallbackOptions<in A> {
   readonly degraded?: Degraded | ((answer: A) => Degraded) | undefined
 }
 
-/** What the compiler says of an answer that is no Effect: no value has the property. */
+/** The compiler's message for an answer that is no Effect: no value has the property. */
 interface NoAnswer {
   readonly "a fallback is an Effect, or a function that answers one: Effect.succeed(value)": never
 }
 
-/** What is no answer would blame whatever comes after it. A value that is made below its use is `undefined` there. */
+/**
+ * An invalid answer would otherwise blame a later operator. A value that is defined below its use is `undefined` there.
+ */
 const checkAnswer = (tags: string | ReadonlyArray<string>, answer: unknown): void => {
   if (typeof answer === "function" || Effect.isEffect(answer)) return
   throw new ConfigurationError({
@@ -74,9 +76,9 @@ const answerFor = <A, E, R, Params extends ReadonlyArray<unknown>>(
     : effect as Effect.Effect<A, E, R>
 
 /**
- * Answers from another effect in place of failures with the given tags, or from a function of the error and of the arguments that
- * were used last, decoded. The arguments are an Effect, which fails with `InvalidArgs` where none fitted. `Tool.onError` and
- * `onToolError` give them; nothing does where the call is piped: take those of `Tool.onError` there.
+ * Answers from another effect instead of failures with the given tags, or from a function of the error and of the last
+ * decoded arguments. The arguments are an Effect, which fails with `InvalidArgs` if none fitted. `Tool.onError` and
+ * `onToolError` provide them; a piped call does not: use those of `Tool.onError` there.
  *
  * **Example** (A cached answer when the service is down)
  *
@@ -95,7 +97,7 @@ const answerFor = <A, E, R, Params extends ReadonlyArray<unknown>>(
  * ) // => 1.1
  * ```
  *
- * **Example** (What is known of the same article)
+ * **Example** (Stored data of the same article)
  *
  * ```ts
  * import { Effect, Schema } from "effect"
@@ -118,7 +120,7 @@ const answerFor = <A, E, R, Params extends ReadonlyArray<unknown>>(
  * ) // => 3
  * ```
  *
- * **Example** (The model is told that it is the cached one)
+ * **Example** (Marking the cached answer for the model)
  *
  * ```ts
  * import { DateTime, Effect, Schema } from "effect"

@@ -35,7 +35,7 @@ import { looked } from "./guardedWords.ts"
 import { type FixRequest, type FixTag, renderFixRequest, requestOf } from "./fixRequest.ts"
 import { use } from "../run/state/counts.ts"
 
-/** A final result in place of new arguments: what {@link fixResult} makes. */
+/** A final result instead of new arguments; made by {@link fixResult}. */
 export class FixResult<out A> {
   readonly _tag = "FixResult"
   readonly result: A
@@ -71,12 +71,12 @@ export class FixResult<out A> {
  */
 export const fixResult = <A>(result: A): FixResult<A> => new FixResult(result)
 
-/** The answer of a fixer that will not fix: the failure goes on as it is. */
+/** The answer of a fixer that declines: the failure passes unchanged. */
 export class FixDeclined {
   readonly _tag = "FixDeclined"
 }
 
-/** The answer of a fixer that will not fix: the failure goes on as it is. */
+/** The answer of a fixer that declines: the failure passes unchanged. */
 export const declined: FixDeclined = new FixDeclined()
 
 /** An agent that fixes: asked a request, answers new arguments as JSON text, a {@link fixResult}, or {@link declined}. */
@@ -85,7 +85,7 @@ export interface Fixer<in In, out Out, out E, out R> {
   readonly run: (input: In) => Effect.Effect<Out, E, R>
 }
 
-/** An agent that fixes and takes text: what `Agent.make` makes unless it is given another `input`. */
+/** A fixer agent that takes text: an agent of `Agent.make` without another `input`. */
 export interface TextFixer<out Out, out E, out R> extends Fixer<string, Out, E, R> {
   readonly takesText: true
 }
@@ -95,32 +95,32 @@ export type AnyFixer<Tag> =
   | Fixer<FixInput<Tag>, unknown, unknown, unknown>
   | TextFixer<unknown, unknown, unknown>
 
-/** What a fixer answers; of one of several, what any of them does. */
+/** Answer of a fixer; for one of several, that of any of them. */
 export type FixerAnswer<F> = F extends { readonly run: (input: never) => Effect.Effect<infer A, infer _E, infer _R> }
   ? A
   : never
 
-/** What a fixer fails with. */
+/** Error of a fixer. */
 export type FixerError<F> = F extends { readonly run: (input: never) => Effect.Effect<infer _A, infer E, infer _R> } ? E
   : never
 
-/** What a fixer needs. */
+/** Services of a fixer. */
 export type FixerServices<F> = F extends { readonly run: (input: never) => Effect.Effect<infer _A, infer _E, infer R> }
   ? R
   : never
 
-/** What a fixer of a tag may have as input. */
+/** Possible input of a fixer for a tag. */
 export type FixInput<Tag> = FixRequest<Tag extends "InvalidArgs" ? InvalidArgs : ExecutionError>
 
-/** How a fix is bounded. */
+/** Limits of a fix. */
 export interface FixOptions {
-  /** How often the fixer runs for one call. Default: 1. */
+  /** Number of the fixer's runs for one call. Default: 1. */
   readonly times?: number | undefined
   /** Model calls that the fixer may use for one answer, fixers nested in it included; beyond that it has failed. Default: 10. */
   readonly steps?: number | undefined
 }
 
-// A member of a type, as such types are shown by what they are and not by their names.
+// A member of a type, because such types are displayed expanded and not by their names.
 
 export type FixError<FE> = {
   readonly error: Exclude<FE, Escalated> | ([Among<FE, Escalated>] extends [never] ? never : Escalation)
@@ -128,7 +128,7 @@ export type FixError<FE> = {
 
 type Answer = string | FixResult<unknown> | FixDeclined
 
-/** What an event says of how a fixer ended. */
+/** Outcome of a fixer in an event. */
 const fixOutcome = (exit: Exit.Exit<Option.Option<Answer>, unknown>): {
   readonly answer: (typeof FixFinished.Type)["answer"]
   readonly arguments?: string
@@ -145,12 +145,12 @@ const fixOutcome = (exit: Exit.Exit<Option.Option<Answer>, unknown>): {
   return { answer: answer._tag === "FixResult" ? "result" : "declined" }
 }
 
-/** Notes what a fixer has written: it is not asked again about a call that goes on with what it answered. */
+/** Records the writes of a fixer: it is not called again about a call that continues with its answer. */
 const noteWrites = (record: CallRecord, before: ReadonlySet<CallRecord>): void => {
   for (const write of record.children.within ?? []) if (!before.has(write)) noteByFixer(record, write)
 }
 
-/** Asks a fixer once: charged, watched, and its ways of giving up told apart. */
+/** Runs a fixer once: charged, observed, and with its ways of giving up separated. */
 const ask = <FE, FR>(
   current: Call,
   error: InvalidArgs | ExecutionError,
@@ -206,9 +206,9 @@ const ask = <FE, FR>(
   })
 
 /**
- * Asks a fixer about failures with the given tag, and runs the same call again with the arguments that it answers. They
- * are checked like the model's own, and charged like them. When they fail in the same way, the fixer runs again, up
- * to `times`; after that the failure goes on, with all attempts listed.
+ * Runs a fixer on failures with the given tag, and runs the same call again with the fixer's arguments. They are
+ * checked and charged like the model's own. When they fail in the same way, the fixer runs again, up to `times`; after
+ * that the failure passes, with all attempts listed.
  *
  * A fixer that calls its `escalate` tool makes the call an `Escalation`; one that calls `throwException` ends the run.
  * A write that was executed is not fixed. A fixer is bounded by `steps`, by its own budget and by its parents'.
@@ -288,7 +288,7 @@ export const fix =
 /** Asks that a fixer answers text, or a result that the call can answer. */
 export type FixerFits<Out, A> = [Out] extends [string | FixResult<A> | FixDeclined] ? unknown : FixerDoesNotFit<Out>
 
-/** A compile error that names what a fixer answers in place of text or a fitting result. */
+/** A compile error with the type of a fixer's answer that is neither text nor a fitting result. */
 export interface FixerDoesNotFit<Out> {
   readonly "A fixer answers arguments as text or Recovery.fixResult of a fitting result, not": Out
 }

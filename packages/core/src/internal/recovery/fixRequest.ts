@@ -1,4 +1,4 @@
-/** Fix request: the call, its arguments and its error, as a value and as text for a fixer. */
+/** Fix request: the call, its arguments and its error, both a value and a text for a fixer. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { notice } from "../../Quarantine.ts"
@@ -13,8 +13,8 @@ import { toolFailure } from "../projection/failures.ts"
 export type FixTag = "InvalidArgs" | "ExecutionError"
 
 /**
- * The input of a fixer: the tool, the arguments as text, and what is wrong with them. A fixer whose input is a string
- * gets it as text; `error` holds the executor's own error as a value and stands neither in the text nor in the JSON of a request.
+ * The input of a fixer: the tool, the arguments in text form, and their faults. A fixer with a string input gets it as
+ * text. `error` is the executor's own error as a value, and is neither in the text nor in the JSON of a request.
  */
 export const FixRequest = Schema.Struct({
   tool: Schema.String,
@@ -24,13 +24,13 @@ export const FixRequest = Schema.Struct({
   jsonSchema: Schema.Unknown,
   code: Schema.String,
   issues: Schema.Array(Issue),
-  /** What the tool's `failure` lets models read of the executor's error, redacted: see `ErrorProjection.declare`. */
+  /** The model's text of the executor's error by the tool's `failure`, redacted: see `ErrorProjection.declare`. */
   message: Schema.optionalKey(Schema.String),
   /** The untrusted tools whose words `message` may hold. */
   untrusted: Schema.optionalKey(Schema.String),
   /** Number of the fix; 1 is the first for this call. */
   fix: Schema.Int,
-  /** The error as a value, for programs. The JSON of a request has none, as a model may read that. */
+  /** The error as a value, for programs. The JSON of a request has none, because a model may read that. */
   error: Schema.Unknown.pipe(Schema.withDecodingDefaultKey(Effect.undefined, { encodingStrategy: "omit" }))
 })
 
@@ -39,16 +39,16 @@ export interface FixRequest<out E = InvalidArgs | ExecutionError> extends Omit<t
   readonly error: E
 }
 
-/** How much of a schema, of arguments and of a message a fixer reads, in characters. */
+/** Number of characters of a schema, of arguments and of a message that a fixer reads. */
 const maxSchema = 16_000
 const maxArguments = 8_000
 const maxMessage = 2_000
 
-/** The beginning of a text, and a sentence on what is left out. */
+/** The beginning of a text, and a sentence about the omitted rest. */
 const beginning = (text: string, length: number): string =>
   text.length <= length ? "" : ` (cut: the first ${length} of ${text.length} characters)`
 
-/** A line of dashes that does not stand in the text, so that the text cannot end what it stands in. */
+/** A line of dashes that the text does not contain, so that the text cannot end its block. */
 const lineAround = (text: string): string => {
   let longest = 0
   for (const [dashes] of text.matchAll(/-+/g)) longest = Math.max(longest, dashes.length)

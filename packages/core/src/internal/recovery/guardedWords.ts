@@ -1,4 +1,7 @@
-/** Guarded words: what a tool says of its failure is looked at before a fixer or a listener reads it, as before any model does. */
+/**
+ * Guarded words: the output guard checks a tool's words about its failure before a fixer or a listener reads them, like
+ * before a model does.
+ */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { OutputGuard, type UnsafeOutput } from "../../OutputGuard.ts"
@@ -37,13 +40,13 @@ const failureOf = (context: Context.Context<never>, { callId }: CallRecord, erro
 
 const blockedCode = "unsafe_output"
 
-/** What listeners are told of an escalation. */
+/** Event fields of an escalation. */
 export interface Escalating {
   readonly code: string
   readonly reason: string
 }
 
-/** What listeners are told that the model is given for an escalation. */
+/** Event fields of the model's text of an escalation. */
 export const escalating = (
   context: Context.Context<never>,
   { record }: Call,
@@ -60,7 +63,7 @@ export const escalating = (
     )
 }
 
-/** A request without the words of a tool, where the guard blocks them. The fixer is asked all the same: it has the arguments. */
+/** A request without the words of a tool, if the guard blocks them. The fixer still runs: it has the arguments. */
 export const looked = (
   context: Context.Context<never>,
   { record }: Call,

@@ -25,10 +25,11 @@ export interface IdempotentOptions<out A, out R> extends
 const isVerdict = (value: object): value is LedgerVerdict => value instanceof LedgerVerdict
 
 /**
- * Does a call once for each key: a second call with the same key and the same arguments is answered with the first one's
- * result, also while that is running. The same key with other arguments is an `IdempotencyConflict`. The intent is
- * recorded before the first attempt: where the ledger cannot, the tool is not run (`LedgerUnavailable`). A call that was
- * cut off, by the end of the process for example, is `OutcomeUnknown` and not run again, unless `reconcile` says so.
+ * Executes a call once for each key: a second call with the same key and the same arguments is answered with the first
+ * one's result, also while that is running. The same key with other arguments is an `IdempotencyConflict`. The intent
+ * is recorded before the first attempt: if the ledger cannot record, the tool is not run (`LedgerUnavailable`). An
+ * interrupted call, for example by the end of the process, is `OutcomeUnknown` and not run again, unless `reconcile`
+ * allows it.
  *
  * Unlike the `idempotency` of `Tool.make` it does not say that the tool passes the key on: a write that was executed is
  * still not repeated. Recovery within it does not see the errors that it adds.

@@ -26,14 +26,14 @@ export type PolicyTag =
   | "PartialSuccess"
 
 /**
- * What to do about one error: hand it to the model, or let it go on. What is rethrown so is neither tried again nor fixed by a level around
- * it; one that escalates or catches it still does.
+ * Ending of one error: escalate it to the model, or let it pass. A rethrown error is neither retried nor fixed by an
+ * outer level; an outer level that escalates or catches it still does.
  */
 export type Ending = "escalate" | "rethrow"
 
 /**
- * How to retry one error, and what to do when that did not help. A write with an idempotency key whose outcome is unknown is
- * retried as its attempt failed: by the entry for `Timeout` where it gave no answer in time, and by that for `ExecutionError`
+ * Retry of one error, and the ending after it. A write with an idempotency key and an unknown outcome is retried by the
+ * failure of its attempt: by the entry for `Timeout` if it did not answer in time, and by that for `ExecutionError`
  * otherwise.
  */
 export interface RetryEntry<E = ExecutionError | Timeout> {
@@ -42,7 +42,7 @@ export interface RetryEntry<E = ExecutionError | Timeout> {
   readonly otherwise: Ending
 }
 
-/** How to fix one error, and what to do when that did not help. */
+/** Fix of one error, and the ending after it. */
 export interface FixEntry<Tag extends FixTag, FE, FR> {
   readonly fix: Fixer<FixInput<Tag>, string, FE, FR> | TextFixer<string, FE, FR>
   readonly times?: FixOptions["times"]
@@ -50,8 +50,8 @@ export interface FixEntry<Tag extends FixTag, FE, FR> {
 }
 
 /**
- * A table by error tag. Results are never retried, and neither is an unknown outcome of a write without a key. `FE` and `FR`
- * are what its fixers fail with and need.
+ * A table by error tag. Results are never retried, and neither is an unknown outcome of a write without a key. `FE` and
+ * `FR` are the errors and services of its fixers.
  */
 export interface Table<out FE = never, out FR = never> {
   readonly InvalidArgs?: Ending | FixEntry<"InvalidArgs", FE, FR>
@@ -68,13 +68,13 @@ export interface Table<out FE = never, out FR = never> {
 /** Any table. */
 export interface AnyTable extends Table<unknown, unknown> {}
 
-/** A table that fixes nothing. */
+/** A table without fixes. */
 export type TableWithoutFixes = { readonly [K in keyof Table]?: Exclude<Table[K], { readonly fix: unknown }> }
 
 /** The brand of policies. */
 export const PolicyTypeId = "~@recourse/core/Recovery/Policy" as const
 
-/** What a policy does to an error type. */
+/** Effect of a policy on an error type. */
 interface Decides<in out Handles extends string, out Adds, out R> {
   readonly handles: (handles: Handles) => Handles
   readonly adds: Adds
@@ -82,10 +82,10 @@ interface Decides<in out Handles extends string, out Adds, out R> {
 }
 
 /**
- * Recovery for every tool. `Handles` are the tags that it hands to the model, `Adds` is what else it can fail with, `R`
- * what it needs. It is a function from call to call, so it can be used for one tool too.
+ * Recovery for every tool. `Handles` are the escalated tags, `Adds` its further errors, `R` its services. It is a
+ * function from call to call, so it can be used for one tool too.
  *
- * A policy is neither one that handles more nor one that handles less: what a type says is handled is.
+ * A policy is invariant: it handles exactly the errors in its type.
  */
 export interface RecoveryPolicy<in out Handles extends string, out Adds, out R> {
   readonly [PolicyTypeId]: Decides<Handles, Adds, R>
@@ -100,7 +100,7 @@ export interface AnyPolicy {
   <A, E, R2>(call: Effect.Effect<A, E, R2>): Effect.Effect<A, unknown, unknown>
 }
 
-/** The policy that decides nothing. */
+/** The empty policy. */
 export type NoPolicy = RecoveryPolicy<never, never, never>
 
 /** An error type after a policy. */
@@ -116,7 +116,7 @@ export type AfterPolicy<E, P> = P extends RecoveryPolicy<infer Handles, infer Ad
   ? Recovered<E, Handles, Adds>
   : E
 
-/** What is declared for all tools. The second type is a sentence: no value has it, and the compiler says it. */
+/** Declaration for all tools. The second type is a sentence: no value has it, and the compiler shows it. */
 export interface Defaults {
   readonly onError?:
     | AnyPolicy
@@ -129,7 +129,7 @@ export type DefaultOf<D, O> = "defaults" extends keyof O
   ? D extends { readonly onError?: infer P } ? Exclude<P, undefined> : never
   : never
 
-/** Whether a policy is declared for all tools, whatever a condition says. */
+/** True if a policy is declared for all tools, in each branch of a condition. */
 type HasDefault<D, O> = O extends { readonly defaults: unknown } ? [D] extends [{ readonly onError: {} }] ? true : false
   : false
 
@@ -137,23 +137,23 @@ type HasDefault<D, O> = O extends { readonly defaults: unknown } ? [D] extends [
 export type AfterDefaults<E, D, O> = [DefaultOf<D, O>] extends [never] ? E
   : AfterPolicy<E, DefaultOf<D, O>> | (HasDefault<D, O> extends true ? never : E)
 
-/** What one of several policies needs. */
+/** Services of one of several policies. */
 export type PolicyServices<P> = P extends RecoveryPolicy<infer _Handles, infer _Adds, infer R> ? R : never
 
-/** What ends with the model, whatever a condition says. An entry that is there only sometimes handles nothing. */
+/** Tags that end with the model, in each branch of a condition. A conditional entry handles none. */
 export type HandledTags<T> = {
   [K in keyof T & string]-?: [T[K]] extends ["escalate" | { readonly otherwise: "escalate" }] ? K : never
 }[keyof T & string]
 
 type EndingOf<Entry> = Entry extends { readonly otherwise: infer Otherwise } ? Otherwise : Entry
 
-/** What a policy adds that hands an error to the model only sometimes. */
+/** Additions of a policy that escalates an error only conditionally. */
 export type SometimesEscalates<T, Certain = HandledTags<T>> = T extends unknown ? {
     [K in Exclude<keyof T & string, Certain>]-?: "escalate" extends EndingOf<T[K]> ? Escalation : never
   }[Exclude<keyof T & string, Certain>]
   : never
 
-/** What a policy does with a call. */
+/** A step of a policy on a call. */
 export type Step = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
 
 const fails = (tag: PolicyTag) => (error: unknown): boolean =>
@@ -164,7 +164,7 @@ const ruleFor = (tag: PolicyTag, { retry }: RetryEntry<never>): Rule => {
   return ruleOf(`Recovery.policy, ${tag}`, retry, (error) => fails(tag)(error) && applies(error))
 }
 
-/** Lets an error go on, which no level around tries again or fixes. */
+/** Passes an error that no outer level retries or fixes. */
 const rethrow = (tag: PolicyTag): Step => (call) =>
   catchTags(call, [tag], (error) =>
     Effect.flatMap(ToolCall, ({ record }) => {
@@ -179,21 +179,21 @@ const ends = (tag: PolicyTag, entry: Exclude<AnyTable[PolicyTag], undefined>): S
     : Function.identity
 }
 
-/** Makes a policy of a table and of the steps that fix what it says. What the table does not mention passes as it is. */
+/** Makes a policy of a table and of its fixing steps. Errors that the table does not mention pass unchanged. */
 export const policyOf = (table: AnyTable, fixes: ReadonlyArray<Step>): AnyPolicy => {
   const tags = (Object.keys(table) as ReadonlyArray<PolicyTag>).filter((tag) => table[tag] !== undefined)
   const rules = tags.flatMap((tag) => {
     const entry = table[tag]!
     return typeof entry !== "string" && "retry" in entry ? [ruleFor(tag, entry)] : []
   })
-  // Fixes are around retries, so that what is tried again has the arguments of the fixer.
+  // Fixes are around retries, so that a retry has the arguments of the fixer.
   const all = [...rules.length === 0 ? [] : [retryBy(rules)], ...fixes, ...tags.map((tag) => ends(tag, table[tag]!))]
   const apply = (call: Effect.Effect<unknown, unknown, unknown>) =>
     all.reduce((recovered, step) => step(recovered), call)
   return Object.assign(apply, { [PolicyTypeId]: PolicyTypeId, table }) as never
 }
 
-/** Makes a policy of a table that fixes nothing. */
+/** Makes a policy of a table without fixes. */
 export const policyWithoutFixes = <const T extends TableWithoutFixes>(
   table: T
 ): RecoveryPolicy<HandledTags<T>, SometimesEscalates<T>, never> => policyOf(table, []) as never

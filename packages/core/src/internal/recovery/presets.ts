@@ -50,17 +50,17 @@ const isTold = (error: unknown): boolean => {
 /**
  * The policy of the decision table, for agents that work on their own.
  *
- * - Two more attempts, with waits that grow, for timeouts and for failures that the tool's `failure` schema declares as
- *   `rate_limited`, `upstream_error`, `timeout` or `transient`, of reads, idempotent tools and writes under a key; after that
- *   the model is told.
- * - The model is told of arguments that do not fit, of `not_found` and `permission_denied`, unknown outcomes, open circuits, a
- *   ledger that is down and partial successes.
+ * - Two more attempts, with growing waits, for timeouts and for failures that the tool's `failure` schema declares as
+ *   `rate_limited`, `upstream_error`, `timeout` or `transient`, of reads, idempotent tools and writes under a key;
+ *   after that the error is escalated.
+ * - Escalated: invalid arguments, `not_found` and `permission_denied`, unknown outcomes, open circuits, an unavailable
+ *   ledger and partial successes.
  * - The run ends with every other `ExecutionError`, one of our own credentials (`authentication`) included, with results that
  *   do not fit, and with conflicts of idempotency keys.
  *
- * What an executor's errors declare is no part of their types, so `ExecutionError` stays in the error type.
+ * The declarations of an executor's errors are no part of their types, so `ExecutionError` stays in the error type.
  *
- * **Example** (What it leaves)
+ * **Example** (Remaining errors)
  *
  * ```ts
  * import { Effect, Schema } from "effect"
@@ -96,9 +96,9 @@ export const standard: RecoveryPolicy<
 })() as never
 
 /**
- * {@link standard}, and the model is told of every failure of an executor as well: of one that its tool does not declare, that
- * the tool failed, and nothing more. Nothing that a tool fails with ends the run, except results that do not fit and conflicts
- * of idempotency keys. For agents that find another way by themselves, as most agents of other libraries do.
+ * {@link standard}, and every failure of an executor is escalated as well: of an undeclared one the model reads only
+ * that the tool failed. No failure of a tool ends the run, except invalid results and conflicts of idempotency keys.
+ * For agents that find another way by themselves, like most agents of other libraries.
  *
  * **Example** (The model reads that the tool failed)
  *
@@ -131,7 +131,7 @@ export const keepGoing: RecoveryPolicy<
   ExecutionError: { retry: { ...twice, while: isDeclaredTransient }, otherwise: "escalate" }
 })
 
-/** Whether a failure of a call says that it did nothing, as a typed failure would: no write, no key, and no call made within. */
+/** True if a failed call is known to have had no effect, like a typed failure: no write, no key, and no inner call. */
 const isHarmless = ({ outcome: { running }, attempts: { tool }, children: { within } }: CallRecord): boolean =>
   running === 0 && within === undefined && tool !== undefined && !isWrite(tool) && !tool.passesKey
 

@@ -1,4 +1,4 @@
-/** Retry, where running again is safe. */
+/** Retries of calls that may safely run again. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -22,19 +22,19 @@ import type { KnownCall, Misplaced, OnCalls, Tagged } from "../foundation/errorT
 import { payRetry, progressOf } from "../call/record/recovering.ts"
 
 /**
- * How often and when to try again. `times` are extra attempts, as in `Effect.retry`, counted for the call however often it
- * comes here. `schedule` may look at the error; default: 200 milliseconds, twice as long each time, at most 30 seconds, with
- * jitter. `Schedule.forever` waits for nothing. Which errors: timeouts and failures of the executor that its tool does not
- * declare as permanent, unknown outcomes of writes that have an idempotency key, or what `while` says.
+ * Number and schedule of retries. `times` are extra attempts, like in `Effect.retry`, counted for the call over all its
+ * passes. `schedule` may depend on the error; default: 200 milliseconds, twice as long each time, at most 30 seconds,
+ * with jitter. `Schedule.forever` has no wait. Retried errors: timeouts and failures of the executor that its tool does
+ * not declare as permanent, unknown outcomes of writes that have an idempotency key, or those of `while`.
  *
- * The wait is the schedule's, and never shorter than the `retryAfter` that a tool's `failure` schema declares of the error. A
- * `retryAfter` above `maxRetryAfter` (default: 60 seconds) is not waited for, and neither is what is longer than the time that
- * is left of the run: the error goes on at once.
+ * The wait is the schedule's, and never shorter than the declared `retryAfter` of the error in the tool's `failure`
+ * schema. A `retryAfter` above `maxRetryAfter` (default: 60 seconds), or longer than the run's remaining time, is not
+ * waited for: the error passes at once.
  *
- * An error that a layer within has retried for the same reason is not retried: not by another `Recovery.retry` or
- * `Effect.retry`, not on another level, and not above a `TransportRetry` in the executor. `times: 0` says so of every error that
- * it applies to. `evenIfRetried: true` (default: `false`) retries it all the same; what a policy says `"rethrow"` of stays. Then
- * the attempts of both add up.
+ * An error that an inner layer has retried for the same reason is not retried: not by another `Recovery.retry` or
+ * `Effect.retry`, not on another level, and not above a `TransportRetry` in the executor. `times: 0` counts as such a
+ * layer. `evenIfRetried: true` (default: `false`) retries it anyway, except after a policy's `"rethrow"`. Then the
+ * attempts of both add up.
  *
  * Throws `ConfigurationError` for `times` that are no count.
  */
@@ -62,10 +62,10 @@ const retryAfter = (error: unknown): Duration.Duration =>
   )
 
 /**
- * Tries a call again, where that is lawful: not if a layer within has retried it or another level has fixed it, not for writes that were executed unless their tool declares that nothing was done and that the failure passes, not for tools with undeclared `effects`
- * unless this is the tool's own recovery, not for arguments that do not fit, not beyond the run's `retriesPerTool`, and
- * not beyond the process's `RetryBudget`.
- * Where it is not, the error goes on at once. The error type stays as it is; the last error lists all attempts.
+ * Retries a call if that is lawful. Excluded: errors that an inner layer has retried or another level has fixed;
+ * executed writes, unless their tool declares the failure as not done and transient; tools with undeclared `effects`,
+ * unless this is the tool's own recovery; invalid arguments; retries beyond the run's `retriesPerTool` or the process's
+ * `RetryBudget`. An excluded error passes at once. The error type does not change; the last error lists all attempts.
  *
  * **Example** (Two more attempts)
  *
@@ -94,7 +94,7 @@ export const retry = <Known, Taken = Known>(options: OnCalls<Known> & RetryOptio
   ): Effect.Effect<A, E, R | ToolCall> => retryBy([rule])(call as Effect.Effect<A, E, R>)
 }
 
-/** @internal What is tried again, and how. */
+/** @internal Rule of a retry. */
 export interface Rule {
   readonly applies: (error: unknown) => boolean
   readonly times: number
@@ -160,7 +160,10 @@ const mayRetry = (rule: Rule, error: unknown, context: Context.Context<ToolCall>
 /** A shorter wait is over before a process that was killed in it is back: the journal of the run need not have it. */
 const shortest = Duration.seconds(1)
 
-/** Waits as the schedule says, or what is left where an earlier life of the run began to. Answers whether there is to be another attempt. */
+/**
+ * Waits by the schedule, or for the rest of a wait that an earlier execution of the run started. Returns whether
+ * another attempt follows.
+ */
 const waited = (
   progress: RetryProgress,
   step: Exclude<RetryProgress["step"], undefined>,

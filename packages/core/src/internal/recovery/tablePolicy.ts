@@ -1,4 +1,4 @@
-/** Policies of any table. Presets fix nothing: they are made without what fixes load (`policyOf`). */
+/** Policies of any table. Presets have no fixes: they are made without loading the code of fixes (`policyOf`). */
 import type { OnlyKnown } from "../foundation/options/misspeltName.ts"
 import { fix, type FixerError, type FixError, type FixerServices, type TextFixer } from "./fix.ts"
 import type { FixTag } from "./fixRequest.ts"
@@ -19,7 +19,7 @@ type FixersOf<T> = T extends unknown ? {
   : never
 
 /**
- * Makes a policy of a table. What the table does not mention goes on as it is.
+ * Makes a policy of a table. Errors that the table does not mention pass unchanged.
  *
  * **Example** (Failures of executors are for the model to see)
  *

@@ -21,7 +21,7 @@ const auditedCodes: ReadonlyMap<string, Decision> = new Map([
   ["not_run", "cancelled"]
 ])
 
-/** What the audit is to know of a result. */
+/** Returns the audit's facts of a result. */
 export const verdictOf = (result: CallResult): Verdict | undefined => {
   const decision = auditedCodes.get(codeOf(result) ?? "")
   return result.verdict ?? (decision === undefined ? undefined : { decision })
@@ -70,11 +70,11 @@ export const announceEach = (
     )
   })
 
-/** A call has a result: for listeners. Most runs have none, and build nothing here. */
+/** Emits the result of a call. Most runs have no listeners, and build no event here. */
 export const announceResult = (run: Run, result: CallResult): Effect.Effect<void> =>
   run.audience === undefined ? Effect.void : told(run, result)
 
-/** What of a failure is for the user. */
+/** The user's part of a failure. */
 const toldToUser = (code: string, { message_for_user: userMessage, retry_after_ms }: ToolFailure) => ({
   code,
   userMessage,

@@ -1,7 +1,7 @@
 /**
  * Delivery: the last step of a call, which every result passes before the model's next request, the user, an event, a
  * span or the history. Output guard, then redaction, then quarantine. The program's own words about a result (the mark
- * of a degraded one, that a task goes on) stand beside the tool's.
+ * of a degraded one, the state of a task) are in fields of their own.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -21,7 +21,7 @@ import type { Run as FullRun } from "../run/run.ts"
 import { randomId } from "../foundation/digest.ts"
 import type { CallResult } from "../run/callResult.ts"
 
-/** What a delivery has to know of a run. */
+/** Facts of a run for a delivery. */
 export type Run = Pick<FullRun, "id">
 
 const blocked = (
@@ -48,7 +48,7 @@ const wrap = (run: Run, { call, encoded }: CallResult, sources: ReadonlyArray<st
   content: encoded
 })
 
-/** Parts between two lines that nobody who wrote them can have known. */
+/** Parts between two lines that their author cannot have known. */
 const enclosed = (
   parts: ReadonlyArray<Prompt.ToolModelOutputPart>,
   sources: ReadonlyArray<string>
@@ -91,7 +91,7 @@ const success = (
   )
 }
 
-/** A result with what the program says of it: from whom it is, how old, that it goes on. */
+/** A result with the program's marks: its source, its age, its pending task. */
 const presentedAs = (
   run: Run,
   sources: ReadonlyArray<string>,
@@ -99,7 +99,7 @@ const presentedAs = (
   redactor: Redaction.Redactor
 ): Effect.Effect<CallResult> => {
   if (sources.length === 0) return Effect.succeed(marked(redactor, shown))
-  // Of a task that goes on the tool has said the id only; the rest is what the model is to follow.
+  // For a pending task only the id is the tool's text; the rest is advice for the model.
   if (shown.pendingOf !== undefined) {
     const encoded = { ...shown.encoded as object, untrusted: sources.join(", ") }
     return Effect.succeed({ ...shown, taints: sources, encoded })
@@ -131,14 +131,14 @@ const ofTool = ({ encoded, isFailure, modelOutput }: CallResult, user: UserTexts
     ? encoded
     : { result: encoded, modelOutput }
 
-/** What a run's context says about how results are shown: read once, as it holds for the whole run. */
+/** Options of a run's context for the presentation of results: read once for the whole run. */
 export interface Presentation {
   readonly redactor: Redaction.Redactor
   readonly guard: Guard | undefined
   readonly user: UserTexts
-  /** Whether spans hold arguments and results. */
+  /** True if spans contain arguments and results. */
   readonly capture: boolean
-  /** How many characters of a result the model reads, unless its tool says otherwise. */
+  /** Number of characters of a result that the model reads, unless its tool sets another. */
   readonly resultLimit: number
 }
 
@@ -165,7 +165,7 @@ const outputOf = (info: ToolInfo, { call }: CallResult, sources: ReadonlyArray<s
 })
 
 /**
- * Lets a result through: as it is, wrapped, redacted, or blocked. `info` is left out for what no tool said; `read` are the
+ * Delivers a result: unchanged, wrapped, redacted, or blocked. `info` is absent if no tool wrote it; `read` are the
  * untrusted tools that were read within the call.
  */
 export const deliver = (
@@ -187,8 +187,8 @@ export const deliver = (
 }
 
 /**
- * Lets the result of a call through that has ended the run. The run ends with its error, whose words a user reads at each level around:
- * the guard looks at them as well, where the result says less, and what it blocks nobody reads.
+ * Delivers the result of a call that has ended the run. The run ends with its error, and a user reads its words at each
+ * outer level. The guard checks them as well, if the result has fewer words, and blocked words reach no reader.
  */
 export const deliverLast = (
   presentation: Presentation,

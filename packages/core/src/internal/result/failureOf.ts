@@ -8,13 +8,13 @@ import * as Failures from "../projection/failures.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { errorFields } from "../call/callSubject.ts"
 
-/** Failures of a call that was done, which say so. What recovery escalates of an error says what the error does. */
+/** Failures that declare a completed call. An escalation of recovery counts like its error. */
 const saysDone = (error: unknown): boolean =>
   error instanceof Escalation
     ? error.error === undefined || saysDone(error.error)
     : error instanceof InvalidResult || error instanceof PartialSuccess
 
-/** Whether the model may make a call again: not a read within which something was written. */
+/** True if the model may repeat a call: not a read with an inner write. */
 const mayBeMadeAgain = ({ attempts: { tool }, children: { within } }: CallRecord): boolean =>
   mayBeRepeated(tool!) && (tool!.effects === "idempotent" || within === undefined)
 
@@ -23,15 +23,15 @@ const isUncertain = (record: CallRecord, error: unknown): boolean => {
   return known === "unknown" || (known === "yes" && !saysDone(error))
 }
 
-/** Whether an error is of another call: one that the executor made, and whose word it passes on. */
+/** True if an error is of another call: one made by the executor, which passes its message on. */
 const isOfAnother = (record: CallRecord, error: unknown): boolean =>
   isToolError(error) &&
   (error.callId !== record.callId || (error instanceof Escalation && isOfAnother(record, error.error)))
 
-/** What is said of a call that failed within another one says nothing of whether that one may be made again. */
+/** A failed inner call does not decide if the outer one may be repeated. */
 const notSafe = ({ instruction: _, ...failure }: ToolFailure): ToolFailure => ({ ...failure, safe_to_retry: false })
 
-/** What is said of a call that failed with an error. */
+/** Returns the failure result of a call that failed with an error. */
 export const failureOf = (
   record: CallRecord | undefined,
   error: unknown,
@@ -47,7 +47,7 @@ export const failureOf = (
   return isOwn || !failure.safe_to_retry || mayBeMadeAgain(record) ? failure : notSafe(failure)
 }
 
-/** Whether an idempotent call within a call was interrupted while it ran. */
+/** True if an inner idempotent call was interrupted while it ran. */
 const hasInterruptedWithin = ({ children }: CallRecord): boolean => {
   for (const child of children.byPlace.values()) {
     if (child.attempts.tool?.effects === "idempotent" && child.outcome.happened === "unknown") return true
@@ -56,7 +56,10 @@ const hasInterruptedWithin = ({ children }: CallRecord): boolean => {
   return false
 }
 
-/** What is said of a call that has no result, as the run ended: because of the call itself, or while it ran, or before. */
+/**
+ * Returns the failure result of a call without a result at the run's end: because of the call itself, or while it ran,
+ * or before.
+ */
 export const failureOfEnded = (
   record: CallRecord | undefined,
   error: unknown,
@@ -71,11 +74,11 @@ export const failureOfEnded = (
     : Failures.notRun(record?.outcome.executed === true, traceId, user)
 }
 
-/** What is said of a call that may have been done, where nothing is known that it ended with. */
+/** Returns the failure result of a call that may have been done, without a known end. */
 export const outcomeUnknown = (record: CallRecord, traceId: string, user?: Failures.UserTexts): ToolFailure =>
   Failures.toolFailure(unknownOutcome(record), traceId, user)
 
-/** What is said of a call that was cut off and may not run again: a read gave no answer in time, and nothing more. */
+/** Returns the failure result of an interrupted call that may not run again: a read did not answer in time. */
 export const failureOfInterrupted = (record: CallRecord, traceId: string, user?: Failures.UserTexts): ToolFailure =>
   mayBeRepeated(record.attempts.tool!) && record.children.within === undefined
     ? Failures.toolFailure(new Timeout({ ...errorFields(record), after: Duration.zero }), traceId, user)

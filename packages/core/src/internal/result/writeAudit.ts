@@ -1,4 +1,4 @@
-/** Writes the audit records of calls, where there is an audit. */
+/** Writes the audit records of calls, if there is an audit. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -22,7 +22,7 @@ const given = (raw: unknown): unknown => Result.getOrElse(Arguments.read(raw), (
 const notWritten = (cause: Cause.Cause<never>): Effect.Effect<never> =>
   Cause.hasInterruptsOnly(cause) ? Effect.die(new Error("The audit was interrupted")) : Effect.failCause(cause)
 
-/** Writes what is known of the calls that were made in a call, once. */
+/** Writes the known facts of inner calls, once. */
 export const auditWithin = (run: Run, record: CallRecord): Effect.Effect<void> => {
   const audited = takeAudited(record)
   if (audited === undefined) return Effect.void

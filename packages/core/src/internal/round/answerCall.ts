@@ -29,13 +29,16 @@ export const answerCall = (
     : runCall(calls, tool, raw, { arguments: raw.params }, onEnd)
 }
 
-/** A call that is told its failure without being run. Without a failure there is no such tool. */
+/** A call that receives its failure without being run. Without a failure there is no such tool. */
 const notRun = (calls: RoundContext, raw: RequestedCall, failure: ToolFailure | undefined, onEnd: OnEnd) => {
   const answer = () => delivered(calls, failure === undefined ? unknown(calls, raw) : failed(raw, failure))
   return inCallSpan(calls, raw, Effect.suspend(answer), { onEnd })
 }
 
-/** The result of a call as that of another one with the same arguments: the envelope of what is from outside names its call. */
+/**
+ * The result of a call, readdressed to another one with the same arguments: the envelope of untrusted text names its
+ * call.
+ */
 export const readdressed = (result: CallResult, call: RequestedCall): CallResult => {
   const to = (value: unknown): unknown => {
     const fields = Object(value) as object

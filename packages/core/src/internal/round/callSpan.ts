@@ -17,7 +17,7 @@ import { inSpan } from "../run/observe/span.ts"
 /** Done when a call has ended, however it did. */
 export type OnEnd = (exit: Exit.Exit<CallOutcome, unknown>) => Effect.Effect<void>
 
-/** What a span says of a call that has no success. */
+/** Error type of a failed call in its span. */
 const errorType = (exit: Exit.Exit<CallOutcome, unknown>, context: Context.Context<never>): string | undefined =>
   Exit.isFailure(exit)
     ? errorName(exit.cause, Context.get(context, Redaction))
@@ -25,7 +25,7 @@ const errorType = (exit: Exit.Exit<CallOutcome, unknown>, context: Context.Conte
     ? "approval_required"
     : codeOf(exit.value.result)
 
-/** Writes what was asked and answered into the span of a call. */
+/** Writes the arguments and the result into the span of a call. */
 const captured = (raw: RequestedCall, effect: Effect.Effect<CallOutcome, unknown, unknown>): typeof effect =>
   Effect.andThen(
     Effect.annotateCurrentSpan("gen_ai.tool.call.arguments", Arguments.toText(raw.params)),
@@ -35,7 +35,7 @@ const captured = (raw: RequestedCall, effect: Effect.Effect<CallOutcome, unknown
         : Effect.void)
   )
 
-/** Runs what answers a call in the call's span; `call` is what it runs for, if it is one of a tool. */
+/** Runs the answer of a call in the call's span; `call` is the running call, if it is one of a tool. */
 export const inCallSpan = (
   calls: RoundContext,
   raw: RequestedCall,
@@ -43,7 +43,7 @@ export const inCallSpan = (
   { call, onEnd, resumedWith }: {
     readonly call?: Call
     readonly onEnd?: OnEnd
-    /** The arguments of a call that waited, and that has been told of before. */
+    /** The arguments of a call that waited, and whose start was already emitted. */
     readonly resumedWith?: unknown
   } = {}
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
@@ -70,7 +70,7 @@ export const inCallSpan = (
   return before(announceStart(calls, raw, resumedWith), () => spanned)
 }
 
-/** Tells that a call has begun. `resumedWith`: the arguments of one that has been told of before the run paused. */
+/** Emits the start of a call. `resumedWith`: the arguments of a call that was emitted before the pause. */
 export const announceStart = (
   calls: RoundContext,
   raw: RequestedCall,

@@ -20,7 +20,7 @@ export const ofEqualCalls = (calls: RoundContext, raw: RequestedCall): "first" |
   return isRepeatable || hasStarted(calls, raw) ? undefined : "first"
 }
 
-/** Whether an earlier execution of the run started the call: it is replayed and never reported as not executed. */
+/** True if an earlier execution of the run started the call: it is replayed and never reported as not executed. */
 const hasStarted = ({ run }: RoundContext, { id, name }: RequestedCall): boolean =>
   run.replay?.has(Path.ofCall(run.scope, name, id)) === true
 

@@ -1,6 +1,6 @@
 /**
- * Changed tool: a call that an earlier life of the run may have begun, of a tool that this version of the agent does not have, or
- * has otherwise. It is not run again, and never told as not done.
+ * Changed tool: a call that an earlier execution of the run may have started, of a tool that this version of the agent
+ * does not have, or has changed. It is not run again, and never reported as not done.
  */
 import { recordStart } from "../call/execute/effects.ts"
 import { setTool } from "../call/record/attempts.ts"
@@ -15,7 +15,10 @@ import type { RoundContext } from "./roundContext.ts"
 import { counted } from "./repeatedFailures.ts"
 import { addExecuted, use } from "../run/state/counts.ts"
 
-/** Whether an earlier execution has started a call, or something within it, of a tool that this version of the agent does not have. */
+/**
+ * True if an earlier execution has started a call, or an inner one, of a tool that this version of the agent does not
+ * have.
+ */
 export const isOfMissingTool = (
   { run: { replay, scope } }: RoundContext,
   call: RequestedCall,
@@ -24,7 +27,7 @@ export const isOfMissingTool = (
   replay !== undefined && info === undefined &&
   (replay.has(Path.ofCall(scope, call.name, call.id)) || replay.hasUnmatchedWithin(scope, call.id))
 
-/** Writes down that an earlier life may have executed a call, and answers what is said of it. */
+/** Records that an earlier execution may have executed a call, and returns its failure result. */
 export const unknownSince = (
   { run, shown: { user }, tools, within }: RoundContext,
   call: RequestedCall

@@ -1,4 +1,4 @@
-/** Recorded call: a call whose outcome the run's journal has does not run again, and is not told again. */
+/** Recorded call: a call with an outcome in the run's journal does not run again, and is not emitted again. */
 import { callKey } from "../path/entryKeys.ts"
 import { noteChange } from "../run/state/counts.ts"
 import * as Prompt from "effect/ai/Prompt"
@@ -27,7 +27,7 @@ import { countsOf, setCounts } from "./repeatedFailures.ts"
 
 const Recorded = Schema.Struct({
   tool: Schema.String,
-  /** What the call was made with, as canonical JSON. */
+  /** The arguments of the call, in canonical JSON. */
   arguments: Schema.String,
   /** The message with the result. */
   result: Schema.Json,
@@ -43,7 +43,7 @@ const keyOf = ({ run }: RoundContext, { id }: RequestedCall): string => callKey(
 
 const argumentsOf = ({ params }: RequestedCall): string => canonicalJson(Option.getOrElse(toJson(params), () => null))
 
-/** The outcome of a recorded write: of its executions, or of its result, as the ledger may have answered it. */
+/** The outcome of a recorded write: of its executions, or of its result, which the ledger may have answered. */
 const recordedHappened = ({ executed }: Used, { encoded, isFailure }: CallResult): Happened => {
   const outcomes = executed.map((call) => (call as { readonly outcome?: unknown }).outcome)
   if (!isFailure || outcomes.includes("success")) return "yes"
@@ -51,7 +51,10 @@ const recordedHappened = ({ executed }: Used, { encoded, isFailure }: CallResult
   return isUnknown || outcomes.some((one) => one !== "failure") ? "unknown" : "no"
 }
 
-/** Notes a write of an earlier execution: the calls around it are not repeated, as they would start the agent that wrote again. */
+/**
+ * Records a write of an earlier execution: outer calls are not repeated, because they would restart the agent that
+ * wrote.
+ */
 const noteRecordedWrite = (
   calls: RoundContext,
   { id, name }: Pick<RequestedCall, "id" | "name">,
@@ -75,7 +78,7 @@ export const noteWritesBeforePause = (calls: RoundContext, { executed }: Checkpo
   }
 }
 
-/** The outcome that an earlier life of the run recorded of a call, counted as it was then. */
+/** Returns the outcome of a call that an earlier execution of the run recorded, with its counts. */
 export const recordedOutcome = (
   calls: RoundContext,
   journal: Journal,
@@ -88,7 +91,7 @@ export const recordedOutcome = (
   if (found.tool !== call.name || found.arguments !== argumentsOf(call) || result === undefined) {
     return Effect.die(new Diverged({ runId: calls.run.id, step: `call ${key}` }))
   }
-  // The call around it may make what this one has made, and does not: it has gone no other way by that.
+  // The outer call may make this call's inner calls, and does not: it has not diverged by that.
   calls.run.replay?.matchCall(calls.run.scope, call.id)
   noteChange(calls.run)
   countReplayed(calls.run, found.used)
@@ -104,7 +107,7 @@ export const tallying = (
   within: (calls: RoundContext) => Effect.Effect<CallOutcome, unknown, unknown>
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
   const run = runSection(calls.run)
-  // What the round has to know of a call that ends without a result.
+  // Facts for the round of a call that ends without a result.
   calls.told ??= new Set()
   calls.readWithin ??= new Map()
   return provide(within({ ...calls, run }), CurrentRun, run)

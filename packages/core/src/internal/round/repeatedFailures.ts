@@ -1,4 +1,4 @@
-/** Repeated calls: counts how often the same call fails in the same way, and how often it gives the same result while nothing new comes. */
+/** Repeated calls: counts equal failures of the same call, and equal results while no new one arrives. */
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import * as Failures from "../projection/failures.ts"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
@@ -20,11 +20,11 @@ export const repeated = (
   return undefined
 }
 
-/** How often a call has failed so far, by code. */
+/** Number of failures of a call so far, by code. */
 export const countsOf = ({ session }: RoundContext, call: RequestedCall): Readonly<Record<string, number>> =>
   Object.fromEntries(session.failures.get(callKey(call)) ?? [])
 
-/** Counts failures as an earlier life of the run has. */
+/** Restores the counts of an earlier execution of the run. */
 export const setCounts = (
   { session }: RoundContext,
   call: RequestedCall,
@@ -45,7 +45,7 @@ const countFailure = ({ session }: RoundContext, call: RequestedCall, code: stri
   return times
 }
 
-/** A failure of a call that the model made: counted, and told in other words once it is one too many. */
+/** A failure of a call that the model made: counted, and reworded above the limit. */
 export const counted = (
   calls: RoundContext,
   call: RequestedCall,
@@ -54,7 +54,7 @@ export const counted = (
   const times = countFailure(calls, call, failure.code)
   return failed(
     call,
-    // What may have happened is said each time: the next call of the same kind is not made.
+    // An outcome that is unknown is reported each time: the next call of the same kind is not made.
     times < calls.repeatedFailures || failure.code === "outcome_unknown"
       ? failure
       : Failures.repeatedCall(times, failure.code, calls.run.id, calls.shown.user)
@@ -75,7 +75,7 @@ export const noteResult = ({ session, tools }: RoundContext, { call, encoded, is
   if (tools.get(call.name)?.tool.info.polls !== true) session.answers.note(call, encoded)
 }
 
-/** The failure of a call that is not made, as it has given the same result too often. */
+/** The failure of a call that is not made, because it has given the same result too often. */
 export const knownFailure = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
   const times = calls.tools.get(call.name)?.tool.info.polls === true ? 0 : calls.session.answers.timesOf(call)
   return times < calls.repeatedCalls ? undefined : Failures.sameResult(times, calls.run.id, calls.shown.user)

@@ -9,8 +9,8 @@ import { type Resumed, Round, type RoundOutcome } from "./roundCalls.ts"
 import { commit } from "./roundResults.ts"
 
 /**
- * Runs calls, so many at once, in fibers that are all forked at the beginning: each takes one call after the other. A fiber that `forEach`
- * forks later is not interrupted where its first steps interrupt the run.
+ * Runs calls with a limit, in fibers that are all forked at the start: each takes one call after the other. A fiber
+ * that `forEach` forks later is not interrupted if its first steps interrupt the run.
  */
 const inLanes = (
   round: Round,
@@ -34,9 +34,9 @@ const inLanes = (
 }
 
 /**
- * Begins the calls of one answer: the effect runs them, once, and commits their results. When one of them ends the run,
- * or the run is interrupted, what has completed keeps its result and everything else gets one that says so. A call that
- * waits for an approval lets the others run; its result says that it waits.
+ * Starts the calls of one answer: the effect runs them, once, and commits their results. When one of them ends the run,
+ * or the run is interrupted, completed calls keep their results and all others receive a result with the reason. A call
+ * that waits for an approval lets the others run; its result reports the wait.
  */
 export const runAll = (
   calls: RoundContext,

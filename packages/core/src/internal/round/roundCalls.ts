@@ -21,7 +21,7 @@ import { outcomeOf } from "../call/ledger/loggedWrite.ts"
 import { answerCall, readdressed } from "./answerCall.ts"
 import { type CallState } from "./callState.ts"
 
-/** What is known about the calls of a round that is resumed. */
+/** State of a resumed round's calls. */
 export interface Resumed {
   readonly results: ReadonlyMap<string, CallResult>
   readonly waiting: ReadonlyMap<string, Waiting>
@@ -43,7 +43,7 @@ export class Round implements RoundOutcome {
   readonly raws: ReadonlyArray<RequestedCall>
   readonly resumed: Resumed | undefined
   readonly states: Array<CallState | undefined>
-  /** The calls that waited, as they go on. */
+  /** The waiting calls with their resumptions. */
   readonly resumptions: ReadonlyMap<string, Resumption>
   /** The results, once each call has one. */
   complete: ReadonlyArray<CallResult> | undefined
@@ -94,7 +94,7 @@ export class Round implements RoundOutcome {
         withdrawQuestionsAtEnd(this.calls, raw, resumption, state),
         () =>
           state._tag !== "Done" ? this.announce(state) : before(
-            // What waited within the call, the run goes on without.
+            // Waiting calls within the call are abandoned by the run.
             runCleanups(calls.run),
             () => before(this.announce(state), () => record(state.result))
           )
@@ -175,7 +175,7 @@ export class Round implements RoundOutcome {
         : answerCall(calls, raw, onEnd))
   }
 
-  /** How a call has ended, once it has. */
+  /** Returns the end of a call, once it has ended. */
   private ended(index: number): Effect.Effect<CallState | undefined> {
     if (this.states[index]?._tag !== "Running") return Effect.sync(() => this.states[index])
     const followed = this.followed ??= new Map()
@@ -187,7 +187,7 @@ export class Round implements RoundOutcome {
   private announce(state: CallState): Effect.Effect<void> {
     const { run } = this.calls
     if (state._tag === "Done") return announce(run, state.result)
-    // What waits within an agent has been announced there.
+    // A waiting agent has emitted its inner calls itself.
     return state._tag === "Waiting" && state.nested === undefined
       ? Effect.forEach(state.pending, (pending) => announcePending(run, pending), { discard: true })
       : Effect.void

@@ -12,12 +12,12 @@ import type { Session } from "../run/session.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
 import { deliver, type Presentation } from "../result/delivery.ts"
 
-/** What the calls of an agent's run have in common. */
+/** Shared state of the calls of an agent's run. */
 export interface RoundContext {
   readonly run: Run
   /** The tools of the turn. */
   tools: ReadonlyMap<string, AgentTool>
-  /** Calls whose start has been told. */
+  /** Calls whose start was emitted. */
   told: Set<string> | undefined
   /** Names of the tools that the model was offered in the request that it answered. */
   offered: ReadonlyArray<string>
@@ -26,16 +26,16 @@ export interface RoundContext {
   readonly gate: Gate
   /** The call that the run is made for, if its agent is a tool, or recovers one. */
   readonly within: CallRecord | undefined
-  /** What is known of the calls that run, by their ids. */
+  /** State of running calls, by their ids. */
   readonly records: Map<string, CallRecord>
-  /** How long an approval may take, in milliseconds. */
+  /** Time limit of an approval, in milliseconds. */
   readonly approvalTimeToLive: number
   readonly concurrency: number | "unbounded"
   /** By call, the untrusted tools that were read within it, of calls that have ended without a result. */
   readWithin: Map<string, ReadonlyArray<string>> | undefined
-  /** How often the same call may fail in the same way before the model is told to stop making it. */
+  /** Number of equal failures of the same call after which the model is instructed to stop it. */
   readonly repeatedFailures: number
-  /** How often the same call may give the same result while no other gives a new one. */
+  /** Number of equal results of the same call while no other call gives a new one. */
   readonly repeatedCalls: number
 }
 
@@ -52,8 +52,8 @@ export const repairedIn = (record: CallRecord | undefined): CallResult["repaired
     : { arguments: record.recovering.fixedArguments, by: record.recovering.fixedBy }
 
 /**
- * The outcome of a result that is let through. `info` is left out for what no tool said. However a call has ended, its result names the
- * arguments that it was made with.
+ * The outcome of a delivered result. `info` is absent if no tool wrote it. The result names the arguments of the call
+ * at any end.
  */
 export const delivered = (
   { records, run, shown }: RoundContext,

@@ -13,8 +13,8 @@ import { type CallState, endedResult, errorOf } from "./callState.ts"
 import type { Round } from "./roundCalls.ts"
 
 /**
- * Taints a run. Only when a round is done: the model had not read the result when it made the other calls of the round,
- * so that what these may do does not hang on which call was faster.
+ * Taints a run. Only at the end of a round: the model had not read the result when it made the other calls of the
+ * round, so their rights do not depend on the order of completion.
  */
 const taint = (run: Run, results: ReadonlyArray<CallResult>): void => {
   for (const { taints } of results) if (taints !== undefined) taintRun(run, taints)
@@ -27,7 +27,7 @@ const withdrawQuestions = (round: Round): Effect.Effect<void> => {
   }, { discard: true })
 }
 
-/** Announces calls that never began as begun and ended at once: for listeners every result has a start. */
+/** Emits calls that never started as started and ended at once: for listeners every result has a start. */
 const announceMissing = (round: Round, results: ReadonlyArray<CallResult>): Effect.Effect<void> => {
   return announceEach(round.calls.run, results, ({ call }) => {
     const isTold = round.calls.told?.has(call.id) === true || round.resumed?.waiting.has(call.id) === true
@@ -38,12 +38,12 @@ const announceMissing = (round: Round, results: ReadonlyArray<CallResult>): Effe
 const write = (round: Round, results: ReadonlyArray<CallResult>, ends: boolean): Effect.Effect<void> => {
   round.calls.session.transcript.results(results)
   round.calls.records.clear()
-  // A round that waits is not done: its other calls run when it goes on, as if it had not waited.
+  // A waiting round is not complete: its other calls run at its resumption, as if it had not waited.
   if (ends || round.waiting.length === 0) taint(round.calls.run, results)
   return Effect.void
 }
 
-/** Nobody will be asked about what waits: whoever was shown a question learns that it is off. */
+/** Withdraws waiting calls: people who were shown a question learn of it. */
 const withdraw = (round: Round): Effect.Effect<void> => {
   const { run, shown } = round.calls
   const waiting = round.raws.flatMap((raw, index) => {

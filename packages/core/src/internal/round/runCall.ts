@@ -38,7 +38,7 @@ import { before, behind, valueOf } from "../foundation/effect/sequence.ts"
 import { auditedAs } from "../call/auditedCall.ts"
 import { announcedAttempts } from "../call/attemptLog.ts"
 
-/** With what a call is made: as the model made it, or as a person decided. */
+/** Arguments of a call: the model's, or those of a person's decision. */
 export interface Start {
   readonly arguments: unknown
   /** The arguments that a person has approved, as canonical JSON. */
@@ -46,11 +46,11 @@ export interface Start {
   readonly fixedBy?: string | undefined
   /** The failure that the page gave for the call. */
   readonly clientFailure?: ClientFailure | undefined
-  /** What the agent that is the tool goes on with. */
+  /** Continuation of the agent that is the tool. */
   readonly continuation?: Continuation | undefined
-  /** What is decided about calls that the tool makes. */
+  /** Decisions about calls made by the tool. */
   readonly approvals?: ReadonlyArray<Approval> | undefined
-  /** What had begun within the call before the run paused. */
+  /** Inner calls that had started before the pause. */
   readonly begun?: ReadonlyArray<CallBeforePause> | undefined
   /** The agent that is the tool has done something before it came to wait. */
   readonly doneInPart?: true | undefined
@@ -74,11 +74,11 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
     })
   )
 
-/** Whether an earlier execution of the run has started a call, or something within it, that this one has not matched. */
+/** True if an earlier execution of the run has started a call, or an inner one, that this one has not matched. */
 const hasUnmatchedStart = ({ run: { replay, scope } }: RoundContext, { id, name }: RequestedCall): boolean =>
   replay !== undefined && (replay.isUnmatched(Path.ofCall(scope, name, id)) || replay.hasUnmatchedWithin(scope, id))
 
-/** A call that was denied: or whose outcome is unknown, where a write has begun before it, or something within it, was denied. */
+/** A denied call, or one with an unknown outcome if a write has started before it, or if an inner call was denied. */
 const deniedAs = (calls: RoundContext, raw: RequestedCall, record: CallRecord) => {
   const { run, shown } = calls
   return mayHaveWritten(record) || hasUnmatchedStart(calls, raw)
@@ -86,7 +86,7 @@ const deniedAs = (calls: RoundContext, raw: RequestedCall, record: CallRecord) =
     : Failures.denied(run.id, shown.user)
 }
 
-/** What a call that may not run gives, whatever its recovery made of it. Fails with what is to end the run. */
+/** Result of a call that may not run, regardless of its recovery. Fails with the error that ends the run. */
 const stopped = (
   calls: RoundContext,
   raw: RequestedCall,
@@ -127,7 +127,7 @@ const stopped = (
   }
 }
 
-/** Whether something else than a stopped call ended an effect, such as a used-up budget. */
+/** True if something else than a stopped call ended an effect, such as a used-up budget. */
 export const endedOtherwise = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => Cause.isDieReason(reason) || (Cause.isInterruptReason(reason) && !isStop(reason)))
 
@@ -149,7 +149,7 @@ export const callSucceeded = (
   }
 }
 
-/** The result of a call that has begun a task. */
+/** The result of a call that has started a task. */
 export const taskStarted = (
   { statusOf, tool }: AgentTool,
   raw: RequestedCall,
@@ -164,7 +164,7 @@ export const taskStarted = (
   pendingOf: statusOf ?? raw.name
 })
 
-/** What the model is given for an error, if it does not end the run. */
+/** The model's result for an error, if it does not end the run. */
 const callFailed = (
   calls: RoundContext,
   tool: AgentTool,
@@ -178,7 +178,7 @@ const callFailed = (
     ? counted(calls, raw, failureOf(call.record, error, calls.run.id, calls.shown.user))
     : undefined
 
-/** The result of a call within which an earlier life of the run has begun something else than this one. */
+/** The result of a call within which an earlier execution of the run has started other calls than this one. */
 const unmatchedResult = (
   calls: RoundContext,
   raw: RequestedCall,
@@ -194,7 +194,7 @@ const unmatchedResult = (
   )
 }
 
-/** Begins a call: the effect runs it with all its recovery, once. Fails with what is to end the run. */
+/** Starts a call: the effect runs it with all its recovery, once. Fails with the error that ends the run. */
 export const runCall = (
   calls: RoundContext,
   tool: AgentTool,
@@ -219,7 +219,7 @@ export const runCall = (
   setTool(record, info)
   calls.records.set(raw.id, record)
   if (start.approved !== undefined) {
-    // The attempt that an agent goes on with has been told.
+    // The attempt with which an agent resumes was already emitted.
     continueAfter(record, announcedAttempts(run, raw.id) - (start.continuation === undefined ? 0 : 1))
   }
   if (start.clientFailure !== undefined) noteClientFailure(record, start.clientFailure)

@@ -24,7 +24,7 @@ import type { ToolkitGate } from "../tool/from/toolkitGate.ts"
 import { failed } from "./roundContext.ts"
 import { callSucceeded, endedOtherwise, taskStarted } from "./runCall.ts"
 
-/** What answers the calls of a toolkit. */
+/** Executor of a toolkit's calls. */
 export interface ToolkitCalls {
   readonly tools: ReadonlyMap<string, AgentTool>
   readonly onTainted: OnTainted
@@ -39,7 +39,7 @@ type Handle = (name: string, params: unknown, callId?: string) => Effect.Effect<
 export const answerCalls = ({ foreign, gate, onTainted, tools }: ToolkitCalls): Handle => {
   /** Untrusted tools that this toolkit has answered for, or whose descriptions the model reads. */
   const read: Array<string> = [...foreign]
-  // Whether a call may run has been asked by `effect/ai`, by the definition's `needsApproval`: not where the arguments are a fixer's.
+  // `effect/ai` has evaluated the approval of a call by the definition's `needsApproval`: not for arguments of a fixer.
   const gateOf = (runId: string): Gate => ({
     policies: (taintedBy) => taintedBy.length === 0 ? [] : [quarantine(onTainted === "deny" ? "approve" : onTainted)],
     runId,
@@ -58,18 +58,21 @@ export const answerCalls = ({ foreign, gate, onTainted, tools }: ToolkitCalls): 
     }
     const raw = { id, name, params }
     if (gate.denies(id)) return Effect.succeed(Stream.fromEffect(delivered(tool, read, failed(raw, denied(id)))))
-    // Who gives no id, such as a server, has asked nobody: what needs an approval is denied then.
+    // A caller without an id, such as a server, has asked no person: a call that needs an approval is denied then.
     const approved = callId === undefined ? undefined : canonicalJson(Option.getOrNull(toJson(params)))
     const answer = Effect.flatMap(randomId, (scope) => {
       const call = forAgent({ id, arguments: params, level: tool.level, gate: gateOf(id), approved })
-      // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
+      // Calls with the same id cannot be separated without a run: no call here repeats another one.
       return answered(tool, raw, { ...call, scope }, read)
     })
     return Effect.succeed(Stream.fromEffect(answer))
   }
 }
 
-/** Runs a call, and answers its result as `effect/ai` has it. Fails with what the tool's recovery leaves. */
+/**
+ * Runs a call, and returns its result in the form of `effect/ai`. Fails with the errors that the tool's recovery
+ * leaves.
+ */
 const answered = (
   tool: AgentTool,
   raw: RequestedCall,
@@ -78,7 +81,7 @@ const answered = (
 ): Effect.Effect<unknown, unknown, unknown> => {
   const { record } = call
   const deliveredOf = (result: CallResult, value?: unknown) => delivered(tool, read, result, value, call)
-  // An agent that is the tool may wait where nobody can go on with it.
+  // An agent that is the tool may wait without a way to resume it.
   const stopped = ({ _tag }: Stop) =>
     deliveredOf(failed(raw, _tag === "CutOff" ? failureOfInterrupted(record, raw.id) : denied(raw.id)))
   const ran = Effect.onExit(runAndCheck(tool, call), (exit) =>
@@ -102,7 +105,7 @@ const answered = (
   })
 }
 
-/** Lets a result through as a run would: guarded, redacted, marked. `value` is what the tool answered, before its JSON form. */
+/** Delivers a result like a run: guarded, redacted, marked. `value` is the tool's answer before its JSON form. */
 const delivered = (
   { tool }: AgentTool,
   read: Array<string>,

@@ -1,6 +1,6 @@
 /**
- * Not come by: a call of an answer of an earlier life, which this life has not executed as far, as the run ended before. What the earlier life may have begun of it is
- * never told as not done.
+ * Unreached calls: a call of an earlier execution's answer that this execution has not executed as far, because the run
+ * ended before. It is never reported as not done, because the earlier execution may have started it.
  */
 import { outcomeUnknown } from "../result/failureOf.ts"
 import * as Path from "../path/path.ts"

@@ -1,5 +1,5 @@
 /** Budget account of one agent. Each charge also goes to the accounts of its parents. */
-/* oxlint-disable max-lines -- what a run may use, and has used, is one account */
+/* oxlint-disable max-lines -- the limits and the usage of a run are one account */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
@@ -20,19 +20,19 @@ export class BudgetStop {
   }
 }
 
-/** Kinds of which an account has no count: what is looked at is one thing, and not a sum. */
+/** Kinds without a count in an account: a single value is measured, not a sum. */
 type Measured = "levels" | "argumentSize"
 
 type Countable = Exclude<Kind, Measured | "duration" | "tokens" | "cost" | "allFailureRounds" | "sameToolInARow">
 
-/** What the owner of an account wants to know and decide. */
+/** Functions of the owner of an account. */
 export interface LedgerOwner {
   readonly onThreshold: (kind: Kind, threshold: number, used: number, limit: number) => Effect.Effect<void>
   readonly onExtended: (kind: Kind, limit: number) => Effect.Effect<void>
   readonly onExceeded: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined>) | undefined
 }
 
-/** What an account has counted. */
+/** Counts of an account. */
 export interface LedgerState {
   readonly used: Readonly<Record<string, number>>
   readonly retries: Readonly<Record<string, number>>
@@ -83,17 +83,17 @@ export class Account {
     this.parent = parent
   }
 
-  /** A part of the run with caps of its own, of which nobody is told. */
+  /** A part of the run with caps of its own, without events. */
   section(agent: string, caps: Caps): Account {
     return new Account(agent, caps, [], undefined, this)
   }
 
-  /** The caps as they are now, what was added to them included. */
+  /** The present caps, including extensions. */
   get caps(): Caps {
     return { ...this.limits }
   }
 
-  /** What was used and added so far, for a run that is resumed later. */
+  /** Returns the usage and the extensions so far, for a run that is resumed later. */
   state(): LedgerState {
     return {
       used: { ...this.used },
@@ -103,7 +103,7 @@ export class Account {
     }
   }
 
-  /** Goes on counting where another account stopped. */
+  /** Continues the counts of another account. */
   restore(state: LedgerState): void {
     for (const kind of Object.keys(this.used) as Array<keyof typeof this.used>) this.used[kind] = state.used[kind] ?? 0
     this.lastTool = state.lastTool
@@ -111,7 +111,7 @@ export class Account {
     for (const [kind, more] of Object.entries(state.extended)) this.extend(kind as Kind, more)
   }
 
-  /** Counts, here and in every parent, what an earlier life of the run has used, without extensions and events. */
+  /** Counts, here and in every parent, the usage of an earlier execution of the run, without extensions and events. */
   countReplayed({ extended, retries, used }: LedgerState): void {
     for (let account: Account | undefined = this; account !== undefined; account = account.parent) {
       for (const [kind, amount] of Object.entries(used)) {
@@ -149,7 +149,7 @@ export class Account {
     return kind === "retriesPerTool" ? this.retries?.get(tool ?? "") ?? 0 : this.used[kind]
   }
 
-  /** Whether one more of a kind fits, here and in every parent. */
+  /** True if one more of a kind fits, here and in every parent. */
   fits(kind: Exclude<Kind, Measured>, tool?: string): boolean {
     const limit = this.limits[kind]
     if (limit !== undefined && this.usedOf(kind, tool) >= limit) return false
@@ -161,19 +161,19 @@ export class Account {
     return Effect.suspend(() => this.chargeNow(kind, tool))
   }
 
-  /** {@link charge}, counted at once where it fits: for use inside of something suspended. */
+  /** {@link charge}, counted at once if it fits: for use inside of a suspended effect. */
   chargeNow(kind: Countable, tool?: string): Effect.Effect<void> {
     return this.isStopped() || !this.fits(kind, tool)
       ? Effect.andThen(this.require(kind, tool), this.charge(kind, tool))
       : this.add(kind, 1, tool)
   }
 
-  /** Takes a charge back, of what was not begun. */
+  /** Reverts the charge of a call that did not start. */
   refund(kind: "toolCalls"): void {
     for (let account: Account | undefined = this; account !== undefined; account = account.parent) account.used[kind]--
   }
 
-  /** Ends the run if nothing of a kind is left, here or in a parent. */
+  /** Ends the run if a kind is exhausted, here or in a parent. */
   require(kind: Exclude<Kind, Measured>, tool?: string): Effect.Effect<void> {
     if (!this.isStopped() && this.fits(kind, tool)) return Effect.void
     return Effect.suspend((): Effect.Effect<void> => {
@@ -189,12 +189,12 @@ export class Account {
     return this.add("tokens", amount, undefined)
   }
 
-  /** Records what tokens cost; the next `require("cost")` looks at it. */
+  /** Records the cost of tokens; the next `require("cost")` checks it. */
   addCost(amount: number): Effect.Effect<void> {
     return this.add("cost", amount, undefined)
   }
 
-  /** Whether there is a cap of a kind, here or in a parent. */
+  /** True if there is a cap of a kind, here or in a parent. */
   hasCap(kind: Kind): boolean {
     return this.limits[kind] !== undefined || (this.parent?.hasCap(kind) ?? false)
   }
@@ -254,7 +254,7 @@ export class Account {
     return Effect.void
   }
 
-  /** The deadline, as milliseconds from the start of the agent. */
+  /** The deadline, in milliseconds from the start of the agent. */
   get duration(): number | undefined {
     return this.limits.duration
   }
@@ -264,7 +264,7 @@ export class Account {
     this.began = at
   }
 
-  /** Whether a wait ends before the deadlines, here and in every parent. One that can be moved is none. */
+  /** True if a wait ends before the deadlines, here and in every parent. A movable deadline does not count. */
   hasTime(now: number, millis: number): boolean {
     const { duration } = this.limits
     return (duration === undefined || this.began === undefined || this.owner?.onExceeded !== undefined ||
@@ -295,7 +295,7 @@ export class Account {
     return events
   }
 
-  /** Adds to what this account alone has used, and tells which thresholds it passes. */
+  /** Adds to the usage of this account alone, and emits the thresholds that it passes. */
   private count(
     kind: Exclude<Kind, "duration" | Measured>,
     amount: number,
@@ -317,7 +317,7 @@ export class Account {
     return events
   }
 
-  /** `size`: what is looked at, where it is one thing and not a count. */
+  /** `size`: the measured value, if it is not a count. */
   private exceed(kind: Kind, tool: string | undefined, size?: number): Effect.Effect<void> {
     // Only one of several parallel calls asks; the others find the cap extended, or the account stopped.
     return (this.deciding ??= Semaphore.makeUnsafe(1)).withPermit(Effect.suspend(() => {
@@ -346,6 +346,6 @@ export class Account {
   }
 }
 
-/** The stop of an account in a cause, if that is what ended it. */
+/** Returns the stop of an account in a cause, if it ended the run. */
 export const stopOf = (cause: Cause.Cause<unknown>, account: Account): BudgetStop | undefined =>
   signalIn(cause, (value): value is BudgetStop => value instanceof BudgetStop && value.account === account)

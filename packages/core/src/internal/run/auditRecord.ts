@@ -4,14 +4,14 @@ import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 /**
- * What was decided about a call.
+ * Decision about a call.
  *
  * - `denied`: by a policy. `substituted`: a policy answered in its place.
  * - `approval_requested`, `approval_expired`, `approved`, `edited`, `rejected`, `responded`: approval.
  * - `duplicate`: it was not executed, because an equal call of the same answer was.
  * - `blocked`: the output guard took the result away.
  * - `cancelled`: it was not run, or interrupted, because the run ended.
- * - `compensated`, `not_compensated`: it was undone when its run ended, or was to be and is not.
+ * - `compensated`, `not_compensated`: its run compensated it at its end, or failed to.
  * - `outcome_unknown`, `idempotency_conflict`, `authentication`: it failed in that way.
  * - `outcome_checked`: a person has found out whether it has happened: the reason begins with the answer.
  * - `defect`: its executor threw, died, or returned a promise that rejected. The result of the call has a record of its own.
@@ -37,12 +37,12 @@ export const Decision = Schema.Literals([
   "defect"
 ])
 
-/** What was decided about a call. */
+/** Decision about a call. */
 export type Decision = typeof Decision.Type
 
 /** One record. */
 export const AuditRecord = Schema.Struct({
-  /** The id to refer to. For blocked output the model is told it too. */
+  /** Id for references. For blocked output the model receives it too. */
   referenceId: Schema.String,
   /** Milliseconds since the epoch. */
   at: Schema.Number,
@@ -56,11 +56,11 @@ export const AuditRecord = Schema.Struct({
   /** SHA-256 of the arguments as JSON with sorted keys, in hex. */
   argumentsHash: Schema.String,
   decision: Decision,
-  /** Who or what decided: a policy, a person, a guard's category. */
+  /** Author of the decision: a policy, a person, a guard's category. */
   by: Schema.optionalKey(Schema.String),
-  /** Why, as the policy or the person said, redacted. */
+  /** Reason of the policy or the person, redacted. */
   reason: Schema.optionalKey(Schema.String),
-  /** Whether it is a matter of security: blocked output, denials of tainted runs. */
+  /** True for matters of security: blocked output, denials of tainted runs. */
   security: Schema.Boolean
 })
 
@@ -70,7 +70,7 @@ export type AuditRecord = typeof AuditRecord.Type
 /** Writes a record. */
 export type Writer = (record: AuditRecord) => Effect.Effect<void>
 
-/** Where records go. Nowhere by default, and then none is made. */
+/** Writer of audit records. Default: none, and no record is made. */
 export const Audit: Context.Reference<Writer | undefined> = Context.Reference<Writer | undefined>(
   "@recourse/core/Audit",
   {

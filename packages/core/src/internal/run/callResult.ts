@@ -14,21 +14,21 @@ export interface RequestedCall {
   readonly params: unknown
 }
 
-/** What stands in the transcript for one call. */
+/** Entry of one call in the transcript. */
 export interface CallResult {
   readonly call: RequestedCall
   readonly isFailure: boolean
   readonly encoded: unknown
-  /** The whole result, where `encoded` is its beginning: for events, and never for the model. */
+  /** The whole result, if `encoded` is its beginning: for events, and never for the model. */
   readonly whole?: unknown
   readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
-  /** What the call was really made with, where that was not what the model wrote. */
+  /** The real arguments of the call, if they differ from the model's. */
   readonly repaired: { readonly arguments: string; readonly by: string } | undefined
-  /** Where the answer came from, if not from the tool. */
+  /** Source of the answer, if not the tool. */
   readonly degraded?: Mark | undefined
-  /** The tool that has begun a task, if this result only says so. */
+  /** The tool that has started a task, if this result only reports that. */
   readonly pendingOf?: string | undefined
-  /** What the audit is to know of it, beyond what its code says. */
+  /** Audit facts beyond the code. */
   readonly verdict?: Verdict | undefined
   /** Of an unknown outcome: the ledger's entry of the call's key. */
   readonly entry?: string | undefined
@@ -36,7 +36,7 @@ export interface CallResult {
   readonly taints?: ReadonlyArray<string> | undefined
 }
 
-/** What was decided about a call. */
+/** Decision about a call. */
 export interface Verdict {
   readonly decision: Decision
   readonly referenceId?: string | undefined
@@ -47,26 +47,28 @@ export interface Verdict {
   readonly of?: AuditedCall | undefined
 }
 
-/** What an audit says of a call; its arguments are raw. */
+/** Audit record of a call; its arguments are raw. */
 export interface AuditedCall {
   readonly id: string
   readonly tool: string
   readonly args: unknown
 }
 
-/** What an audit is to know of a call. */
+/** Audit facts of a call. */
 export interface Audited extends AuditedCall {
   readonly verdict: Verdict
 }
 
-/** A call that waits for decisions: about itself, or about what waits within the agent that is its tool. */
+/** A call that waits for decisions: about itself, or about inner calls of the agent that is its tool. */
 export interface Waiting {
   readonly _tag: "Waiting"
   readonly pending: ReadonlyArray<PendingCall>
   readonly nested?: NestedRun
-  /** Calls off what is asked within the agent that is its tool, and ends that; left out where an earlier life has asked it. */
+  /**
+   * Withdraws the questions of the agent that is its tool, and ends it; absent if an earlier execution has asked them.
+   */
   readonly withdraw?: Effect.Effect<void>
-  /** Set where it is a call that its tool makes. */
+  /** Set if it is a call made by its tool. */
   readonly within?: WaitingWithin
 }
 
@@ -77,13 +79,13 @@ export interface WaitsInAgent {
   readonly attempt: number
   readonly arguments: Record<string, unknown>
   readonly paused: Paused
-  /** Calls off what it asks, and ends it. */
+  /** Withdraws its questions, and ends it. */
   readonly withdraw: Effect.Effect<void>
 }
 
 /** A call has a result, or waits. */
 export type CallOutcome = { readonly _tag: "Done"; readonly result: CallResult } | Waiting
 
-/** The code of a failure; nothing of a success. */
+/** Returns the code of a failure; `undefined` for a success. */
 export const codeOf = ({ encoded, isFailure }: CallResult): string | undefined =>
   isFailure ? (encoded as ToolFailure).code : undefined

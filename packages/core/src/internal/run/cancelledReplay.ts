@@ -1,13 +1,16 @@
-/** Held back: a resumed run that is cancelled begins nothing behind its journal, and waits there to be interrupted. */
+/**
+ * Cancelled replay: a resumed run that is cancelled starts no call behind its journal, and waits there to be
+ * interrupted.
+ */
 import * as Effect from "effect/Effect"
 import type { Journal } from "../../Journal.ts"
 import type { Run } from "./run.ts"
 
-/** Whether a run is cancelled in a life that takes from its journal what earlier ones have done. */
+/** True if a run is cancelled in an execution that replays earlier ones from its journal. */
 export const isCancelledReplay = (journal: Journal | undefined): boolean =>
   journal?.isResumed === true && journal.isCancelled?.() === true
 
-/** The journal of a run that nobody goes on with: it begins nothing, and what it has done is undone as if it had been cancelled. */
+/** The journal of an abandoned run: it starts no call, and its writes are compensated like those of a cancelled one. */
 export const abandonedJournal = (runId: string, journal: Journal | undefined): Journal =>
   journal === undefined
     ? {
@@ -22,9 +25,9 @@ export const abandonedJournal = (runId: string, journal: Journal | undefined): J
     }
     : Object.create(journal, { isResumed: { value: true }, isCancelled: { value: () => true } }) as Journal
 
-/** Where nobody interrupts it, or nothing can, it ends as if it had been interrupted. */
+/** Without an interruption, or in an uninterruptible region, it ends as if interrupted. */
 const held: Effect.Effect<never> = Effect.andThen(Effect.sleep("1 second"), Effect.interrupt)
 
-/** Waits, where the run may not go on here. */
+/** Waits if the run may not continue here. */
 export const waitForCancellation = (run: Run | undefined): Effect.Effect<never> | undefined =>
   isCancelledReplay(run?.journal) ? held : undefined

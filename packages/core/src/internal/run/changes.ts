@@ -3,7 +3,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 
 export class Changes {
-  /** Calls that wait for a person, once no write runs beside them. */
+  /** Calls that wait for a person, once no write runs in parallel to them. */
   readonly blocked = new Set<object>()
   private waiting: Deferred.Deferred<void> | undefined
 

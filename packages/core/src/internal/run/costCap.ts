@@ -5,7 +5,7 @@ import type { Caps } from "../../Budget.ts"
 import { stopOf } from "./account.ts"
 import { CurrentRun } from "./run.ts"
 
-/** Runs an effect within caps; nothing comes back when one of them stops it. Outside of a run there is nothing to count. */
+/** Runs an effect within caps; returns no value when one of them stops it. Outside of a run there are no counts. */
 export const bounded = <A, E, R>(
   name: string,
   caps: Caps,

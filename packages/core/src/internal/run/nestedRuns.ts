@@ -1,4 +1,7 @@
-/** Nested runs: the runs that have started within a run, what they ask, and the ends that it owes them. Most runs have none. */
+/**
+ * Nested runs: the runs that have started within a run, their questions, and their pending cleanups. Most runs have
+ * none.
+ */
 import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Equal from "effect/Equal"
@@ -14,7 +17,7 @@ export interface NestedRun {
 
 /** The end of an agent that is abandoned. */
 export interface Cleanup {
-  /** Compensates what it has done. */
+  /** Compensates its writes. */
   readonly end: Effect.Effect<void, never, unknown>
   /** The context when it was abandoned. The services of its own agent are closed since, and `end` makes them again. */
   readonly context: Context.Context<never>
@@ -31,7 +34,7 @@ export class NestedRuns {
   /** Set when the run around them has ended; called when the last of them ends. */
   private onLast: (() => void) | undefined
 
-  /** Whether the run's steps are runs with ids of their own. */
+  /** True if the run's steps are runs with ids of their own. */
   readonly hasSteps: boolean
 
   constructor(hasSteps: boolean, counts?: Readonly<Record<string, number>>) {
@@ -39,7 +42,7 @@ export class NestedRuns {
     if (counts !== undefined) this.counts = new Map(Object.entries(counts))
   }
 
-  /** How many runs there are, by name. */
+  /** Number of runs, by name. */
   state(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.counts ?? [])
   }
@@ -83,7 +86,7 @@ export class NestedRuns {
     this.onLast = onLast
   }
 
-  /** Whether the run around them has ended. */
+  /** True if the outer run has ended. */
   get hasEnded(): boolean {
     return this.onLast !== undefined
   }
@@ -93,12 +96,12 @@ export class NestedRuns {
     ;(this.owed ??= []).push(owed)
   }
 
-  /** Whether an end is owed. */
+  /** True if a cleanup is pending. */
   get owes(): boolean {
     return this.owed !== undefined && this.owed.length > 0
   }
 
-  /** Returns the ends that are owed and that a predicate is true for, once. */
+  /** Returns the pending cleanups that match a predicate, once. */
   takeOwed(isTaken: (owed: Cleanup) => boolean = () => true): ReadonlyArray<Cleanup> {
     const all = this.owed ?? []
     this.owed = all.filter((one) => !isTaken(one))
@@ -115,7 +118,7 @@ export class NestedRuns {
     return this.withdrawals ?? []
   }
 
-  /** Whether some of them run. */
+  /** True if some of them run. */
   get areRunning(): boolean {
     return this.fibers !== undefined && this.fibers.size > 0
   }

@@ -1,6 +1,6 @@
 /**
- * Prompt parts of calls and results, as `Prompt.makePart` makes them. That writes its mark under a computed name, which takes V8
- * longer than all else in a part: for answers of many calls, 5 % of a run.
+ * Prompt parts of calls and results, made like by `Prompt.makePart`. That writes its mark under a computed name, which
+ * takes V8 longer than all else in a part: for answers of many calls, 5 % of a run.
  */
 import * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
@@ -36,7 +36,7 @@ const toolCallPart = ({ id, metadata, name, params, providerExecuted }: Response
     type: "tool-call"
   }) satisfies Prompt.ToolCallPart
 
-/** The parts of an answer of texts and calls; nothing where more is in it. */
+/** The parts of an answer of texts and calls; `undefined` if it has others. */
 const plainParts = (
   content: ReadonlyArray<Response.AnyPart>
 ): ReadonlyArray<Prompt.AssistantMessagePart> | undefined => {
@@ -59,7 +59,7 @@ const plainParts = (
   return parts
 }
 
-/** The messages of an answer, as `Prompt.fromResponseParts` makes them. */
+/** The messages of an answer, made like by `Prompt.fromResponseParts`. */
 export const messagesOf = (content: ReadonlyArray<Response.AnyPart>): ReadonlyArray<Prompt.Message> => {
   const parts = plainParts(content)
   if (parts === undefined) return Prompt.fromResponseParts(content).content

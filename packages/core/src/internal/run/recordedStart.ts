@@ -15,7 +15,7 @@ const Entry = Schema.Struct({
   begun: Schema.optionalKey(Schema.Struct({ isAtomic: Schema.optionalKey(Schema.Literal(true)) }))
 })
 
-/** Start of an attempt, as it is appended. */
+/** Start entry of an attempt. */
 export type StartEntry = Omit<typeof Entry.Type, "begun"> & { readonly begun?: Schema.Json }
 
 /** Start of an attempt that an earlier execution has appended. */
@@ -26,9 +26,9 @@ export interface RecordedStart {
   readonly attempt: number | "first"
   /** The id of its entry in the ledger. `call`: an older version has not stored it; if the attempt had a key, that was the key of its call. */
   readonly key: string | undefined
-  /** Whether the tool may be called again without a key. */
+  /** True if the tool may be called again without a key. */
   readonly isRepeatable: boolean
-  /** Whether it is there together with its outcome, or not at all. */
+  /** True if the start is stored together with the outcome, or not at all. */
   readonly isAtomic: boolean
   /** Attempts that failed since the entry before. */
   readonly failed: Schema.Json | undefined
@@ -37,7 +37,10 @@ export interface RecordedStart {
 /** The key of a start whose entry does not say under which key of the ledger it ran: the key of the call, if it had one. */
 export const keyOfCall = "call"
 
-/** What older versions have appended: plain writes without a path, own keys before they were claimed, and `true` for each other start within a call. */
+/**
+ * Entries of older versions: plain writes without a path, own keys before they were claimed, and `true` for each other
+ * start within a call.
+ */
 const OldEntry = Schema.Struct({ tool: Schema.String, at: Schema.Number })
 
 const decode = Schema.decodeUnknownOption(Entry)

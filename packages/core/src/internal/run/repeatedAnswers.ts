@@ -11,19 +11,19 @@ interface Answer {
   /** The arguments as canonical JSON; made when the tool is called again, and not before. */
   key: string | undefined
   encoded: unknown
-  /** Stands for the result: equal ones have equal prints. Made when the call is made again. */
+  /** Hash of the result: equal ones have equal hashes. Made when the call is repeated. */
   print: string | undefined
   times: number
-  /** How many results were new when it came. */
+  /** Number of new results before it. */
   since: number
 }
 
-/** What is kept of the answers for a run that is resumed. */
+/** Stored answers for a run that is resumed. */
 export type AnswersState = Readonly<
   Record<string, ReadonlyArray<{ readonly key: string; readonly print: string; readonly times: number }>>
 >
 
-/** Of a result from outside what it says: its envelope names the call. */
+/** Content of an untrusted result: its envelope names the call. */
 const contentOf = (encoded: unknown): unknown => {
   const fields = Object(encoded) as object
   return Object.hasOwn(fields, "untrusted") && Object.hasOwn(fields, "call_id") && "content" in fields
@@ -47,7 +47,7 @@ const printOf = (answer: Answer): string => {
 }
 
 export class Answers {
-  /** The first call with each rough hash of the arguments: most calls are made once, and nothing else is built of them. */
+  /** The first call with each rough hash of the arguments: most calls are made once, and need no further state. */
   private readonly byHash = new Map<number, Answer>()
   /** The others with it, by tool and arguments. */
   private byKey: Map<string, Answer> | undefined
@@ -68,7 +68,7 @@ export class Answers {
     else (this.byKey ??= new Map()).set(`${answer.tool}\n${keyOf(answer)}`, answer)
   }
 
-  /** How often a call gave the same result since a call of the run last gave a new one. */
+  /** Number of equal results of a call since a call of the run last gave a new one. */
   timesOf(call: RequestedCall): number {
     this.settle()
     if (!this.hasRepeats) return 0
@@ -76,7 +76,7 @@ export class Answers {
     return answer?.since === this.news ? answer.times : 0
   }
 
-  /** Notes what a call has answered. */
+  /** Records the answer of a call. */
   note(call: RequestedCall, encoded: unknown): void {
     this.latest.push([call, encoded])
   }

@@ -35,12 +35,12 @@ export class Replay {
     else if (start !== undefined) call.starts.push(start)
   }
 
-  /** Whether an earlier execution has appended an entry of this key. */
+  /** True if an earlier execution has appended an entry of this key. */
   hasAppended(entry: string): boolean {
     return this.appended.has(entry)
   }
 
-  /** Whether an older version has run an agent at a place, which told the runs of an agent by their number. */
+  /** True if an older version, which identified an agent's runs by their number, has run an agent at a path. */
   hasCounted(place: string): boolean {
     for (const kind of ["model", "write", "child"] as const) {
       for (const [key] of this.journal.entries(kind)) if (isEqualOf(key, place)) return true
@@ -48,12 +48,12 @@ export class Replay {
     return false
   }
 
-  /** Whether an earlier execution has started the call of a path. */
+  /** True if an earlier execution has started the call of a path. */
   has(path: string): boolean {
     return this.calls.has(path)
   }
 
-  /** Whether an earlier execution has started the call of a path, and this one does not know its outcome. */
+  /** True if an earlier execution has started the call of a path, and this one does not know its outcome. */
   isUnmatched(path: string): boolean {
     return this.calls.get(path)?.isMatched === false
   }
@@ -77,8 +77,8 @@ export class Replay {
   }
 
   /**
-   * Whether an earlier execution has started something within a call that this execution has not matched: replay has diverged, or the call was
-   * not reached. Starts below the scope `besides` do not count.
+   * True if an earlier execution has started an inner call that this execution has not matched: replay has diverged, or
+   * the call was not reached. Starts below the scope `besides` do not count.
    */
   hasUnmatchedWithin(scope: string, callId: string, besides?: string): boolean {
     for (const [path, { isMatched }] of this.calls) {

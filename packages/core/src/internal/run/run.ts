@@ -20,12 +20,12 @@ export interface Run {
   readonly parent: Run | undefined
   /** Names of the agents from the outermost to this one. */
   readonly path: ReadonlyArray<string>
-  /** Tells calls with the same id apart: the run, and the calls that nested agents run within. */
+  /** Separates calls with the same id: the run, and the outer calls of nested agents. */
   readonly scope: string
   readonly start: RunStart
-  /** Where the run's steps are recorded, if they are. */
+  /** Journal of the run's steps, if there is one. */
   readonly journal: Journal | undefined
-  /** What earlier executions have started, if the journal has any; one for the run and everything nested in it. */
+  /** Starts of earlier executions, if the journal has any; one for the run and everything nested in it. */
   readonly replay: Replay | undefined
   readonly clock: Clock.Clock
   readonly account: Account
@@ -36,10 +36,13 @@ export interface Run {
   readonly reading: Reading
 }
 
-/** A run that is over, as it was known. Left out: as it is of a run that starts. */
+/** Known facts of an ended run. Default: those of a run that starts. */
 export type Over = Partial<Pick<Run, "agentRunId"> & Pick<RunStart, "outerCall">>
 
-/** Returns a section of a run: it is the run, and has a budget account and a tally for itself. For a call, because others run beside it. */
+/**
+ * Returns a section of a run: it is the run, with a budget account and a tally of its own. For a call, because others
+ * run in parallel.
+ */
 export const runSection = (run: Run): Run => ({
   ...run,
   account: run.account.section(run.account.agent, {}),
@@ -55,10 +58,13 @@ export const CurrentRun: Context.Reference<Run | undefined> = Context.Reference<
 type WithoutCommon<E> = E extends unknown ? Omit<E, "runId" | "agentRunId" | "parent" | "path" | "sequence" | "at">
   : never
 
-/** An event without what every event has. */
+/** An event without the common fields. */
 export type EventBody = WithoutCommon<AgentEvent>
 
-/** Sends an event to the listeners of the run, in one step. `make` builds the whole event, and nothing is built without listeners. */
+/**
+ * Sends an event to the listeners of the run, in one step. `make` builds the whole event, and is not called without
+ * listeners.
+ */
 export const emitWhole = (
   run: Run | undefined,
   make: (run: Run, sequence: number, at: number) => AgentEvent
@@ -74,7 +80,7 @@ export const emitWhole = (
   })
 }
 
-/** Sends an event to the listeners of the run, in one step; `body` is what other events do not have. */
+/** Sends an event to the listeners of the run, in one step; `body` has the event's own fields. */
 export const emit = (run: Run | undefined, body: () => EventBody): Effect.Effect<void> =>
   emitWhole(run, ({ agentRunId, id, parent, path, start: { outerCall } }, sequence, at) => ({
     runId: id,

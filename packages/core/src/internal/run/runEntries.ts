@@ -18,34 +18,34 @@ export interface ExecutedCall {
   /** The run of the nested agent that made the call; left out for calls of the outermost agent. */
   readonly agentRunId?: string
   readonly attempt: number
-  /** The arguments that were really used, as JSON text: the model's own, or a fixer's. */
+  /** The real arguments, as JSON text: the model's own, or a fixer's. */
   readonly arguments: string
   /** The fixer whose arguments they are, if they are not the model's own. */
   readonly fixedBy?: string
   /**
-   * `"unknown"`: a write failed, and may have happened all the same. `"interrupted"`: it may have happened, too. `"running"` only
-   * if the run ended before the attempt did, or waits for what an agent that is the tool waits for.
+   * `"unknown"`: a write failed, and may have happened anyway. `"interrupted"`: it may have happened too. `"running"`
+   * only if the run ended before the attempt did, or waits for an agent that is the tool.
    */
   readonly outcome: "success" | "failure" | "unknown" | "interrupted" | "running"
 }
 
-/** A write that was to be undone, and what became of it. */
+/** A write whose compensation was due, and the outcome. */
 export interface CompensatedCall {
   readonly tool: string
   /** The call, with the calls of agents around it: `call_1/pay_1`. */
   readonly callId: string
   /**
    * - `"undone"`: its tool's `compensate` succeeded.
-   * - `"not_happened"`: it had given no answer, and `reconcile` has found that nothing was done.
-   * - `"not_undone"`: a person has to look; `because` says why, as `NotCompensated` does.
+   * - `"not_happened"`: it had not answered, and `reconcile` has found no effect.
+   * - `"not_undone"`: a person has to look; `because` has the reason, like in `NotCompensated`.
    */
   readonly outcome: "undone" | "not_happened" | "not_undone"
   readonly because?: NotCompensated["because"]
-  /** The tag of what its `compensate` or `reconcile` failed with. */
+  /** The tag of the error of its `compensate` or `reconcile`. */
   readonly error?: string
 }
 
-/** What a run did until it ended, however it ended. */
+/** Record of a run until its end of any kind. */
 export interface RunRecord {
   readonly runId: string
   readonly agent: string
@@ -59,19 +59,19 @@ export interface RunRecord {
   readonly taintedBy: ReadonlyArray<string>
   readonly usage: RunUsage
   readonly executed: ReadonlyArray<ExecutedCall>
-  /** The writes that were to be undone, in the order in which that was tried; left out where there were none. */
+  /** The writes whose compensation was due, in the order of the attempts; absent if there were none. */
   readonly compensations?: ReadonlyArray<CompensatedCall>
-  /** @internal What resuming the run needs, where it can be resumed. */
+  /** @internal Data for a resumption of the run, if it can be resumed. */
   readonly resumable?: SnapshotSource
 }
 
-/** @internal What resuming a run needs, and what its snapshot is bound to. */
+/** @internal Data for a resumption of a run, and the parts that its snapshot is bound to. */
 export interface SnapshotSource {
   readonly checkpoint: () => Checkpoint
   readonly parts: () => Parts
 }
 
-/** How a run ended, and what it did until then. */
+/** Exit of a run, and its record. */
 export interface RunReport<out A, out E> extends RunRecord {
   readonly exit: Exit.Exit<A, E>
 }
@@ -80,7 +80,7 @@ export interface RunReport<out A, out E> extends RunRecord {
 export class Annotation extends Context.Service<Annotation, RunRecord>()("@recourse/core/RunRecord") {}
 
 /**
- * The record that the cause of a failed run carries. The outermost agent's, as it is the last to see the failure.
+ * Returns the record in the cause of a failed run. The outermost agent's, because it is the last to see the failure.
  *
  * **Example** (What did the run do before it failed?)
  *
@@ -100,15 +100,15 @@ export class Annotation extends Context.Service<Annotation, RunRecord>()("@recou
 export const fromCause = <E>(cause: Cause.Cause<E>): Option.Option<RunRecord> =>
   Context.getOption(Cause.annotations(cause), Annotation)
 
-/** What a run has said, and what was read in place of it. */
+/** Messages of a run, and their compacted replacement. */
 export interface Said {
   readonly transcript: Prompt.Prompt
   readonly compacted?: Compacted | undefined
   readonly replacedInput?: Prompt.Prompt | undefined
 }
 
-/** What agents that hold no conversation have said. */
+/** Messages of agents without a conversation. */
 export const noRunMessages: Said = { transcript: Prompt.empty }
 
-/** A record of nothing, for agents that hold no conversation. */
+/** An empty record, for agents without a conversation. */
 export const emptyTranscript: Prompt.Prompt = noRunMessages.transcript

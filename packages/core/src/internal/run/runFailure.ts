@@ -7,7 +7,7 @@ import { toolFailure } from "../projection/failures.ts"
 import { errorName } from "./observe/errorName.ts"
 import type { Run } from "./run.ts"
 
-/** What an event says of a failure. */
+/** Fields of a failure in an event. */
 export interface FailureSummary {
   readonly error: string
   readonly code: string
@@ -33,7 +33,7 @@ export const summaryOf = (
   }
 }
 
-/** What an event says to operators of a cause, where events do. */
+/** The operators' text of a cause in an event, if events include it. */
 export const operatorMessage = (
   run: Run | undefined,
   cause: Cause.Cause<unknown>

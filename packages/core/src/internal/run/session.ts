@@ -27,41 +27,41 @@ export interface Round {
 
 export class Session {
   readonly transcript = new Transcript()
-  /** What the model reads in place of the first messages of the transcript, since it was compacted. */
+  /** The model's replacement of the first messages of the transcript, since its compaction. */
   private replaced: Compacted | undefined
   /** The conversation that the guard of the input has put in the place of the one that the run was given. */
   replacedInput: Prompt.Prompt | undefined
-  /** Whether the guard of the input has put another one in its place. */
+  /** True if the input guard has replaced it. */
   isReplaced = false
-  /** The last conversation that the provider accepted in this execution; known where the agent compacts. */
+  /** The last conversation that the provider accepted in this execution; known if the agent compacts. */
   accepted: Prompt.Prompt | undefined
   /** Model turns so far. */
   turn = 0
   /** The model call that runs, or ran last. */
   exchange: Exchange | undefined
-  /** Whether the model was asked for another answer, as one did not fit. */
+  /** True if the model was asked for another answer, because one did not fit. */
   isCorrected = false
   /** The tools of the run, by name. */
   tools: ReadonlyMap<string, { readonly tool: DescribedTool }> = new Map()
   /** The client tools that the request of the run has declared, as JSON. */
   requestTools: Schema.Json | undefined
-  /** Whether the conversation has begun: from then on it can be resumed. */
+  /** True if the conversation has started: from then on it can be resumed. */
   begun = false
-  /** Tells that nobody will be asked about the calls that wait. Set by a round that waits. */
+  /** Emits that the waiting calls are withdrawn. Set by a round that waits. */
   withdraw: Effect.Effect<void> | undefined
   /** Ids of all calls so far, those of the conversation that the run began with included. */
   readonly callIds = new Set<string>()
   /** Failures so far, by tool and arguments, and by code. */
   readonly failures = new Map<string, Map<string, number>>()
-  /** What calls have answered so far. */
+  /** Answers of calls so far. */
   readonly answers = new Answers()
 
-  /** Whether a call that has this id is told by it, and not by another one. */
+  /** True if a call with this id is emitted under it. */
   keepsId(id: string): boolean {
     return id !== "" && withoutUnkept(id) === id && !this.callIds.has(id)
   }
 
-  /** What the model reads. */
+  /** The model's prompt. */
   sent(): Prompt.Prompt {
     const all = this.transcript.snapshot()
     return this.replaced === undefined
@@ -69,7 +69,7 @@ export class Session {
       : Prompt.fromMessages([...this.replaced.prompt.content, ...all.content.slice(this.replaced.count)])
   }
 
-  /** What the run has said so far. */
+  /** The run's messages so far. */
   said(): Said {
     const { replaced: compacted, replacedInput } = this
     return { transcript: this.transcript.snapshot(), compacted, replacedInput }
@@ -80,7 +80,7 @@ export class Session {
     this.replaced = { count: this.transcript.length, prompt }
   }
 
-  /** Begins the conversation anew, with another input. */
+  /** Restarts the conversation with another input. */
   clear(): void {
     this.transcript.clear()
     this.replaced = undefined
@@ -127,7 +127,7 @@ export class Session {
     }
   }
 
-  /** Goes on where another session stopped. */
+  /** Continues another session. */
   restore(checkpoint: Checkpoint): void {
     this.transcript.prompt(decodePrompt(checkpoint.transcript))
     this.replaced = compactedAt(checkpoint)
@@ -144,18 +144,18 @@ export class Session {
   }
 }
 
-/** What the model read at a checkpoint in place of the first messages. */
+/** The model's replacement of the first messages at a checkpoint. */
 export const compactedAt = ({ replaced }: Checkpoint): Compacted | undefined =>
   replaced && { count: replaced.count, prompt: decodePrompt(replaced.prompt) }
 
-/** What the guard of the input had put in the place of the conversation. */
+/** The input guard's replacement of the conversation. */
 export const replacedInputAt = ({ replacedInput }: Checkpoint): Prompt.Prompt | undefined =>
   replacedInput === undefined ? undefined : decodePrompt(replacedInput)
 
 /** The results that a round has, by id of the call. */
 export const resultsOf = ({ calls, results }: Exclude<Checkpoint["round"], undefined>) => readResults(calls, results)
 
-/** The results in messages that {@link resultsMessage} made, as JSON, by id of the call. */
+/** Returns the results in messages of {@link resultsMessage}, as JSON, by id of the call. */
 export const readResults = (
   calls: ReadonlyArray<RequestedCall>,
   messages: Schema.Json

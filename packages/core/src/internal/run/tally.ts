@@ -1,4 +1,6 @@
-/** Tally: what a part of a journaled run has used and executed, so that a run that takes its outcome from the journal counts the same. */
+/**
+ * Tally: the usage and executions of a part of a journaled run, so that a run that replays its outcome counts the same.
+ */
 import * as Schema from "effect/Schema"
 import type { LedgerState } from "./account.ts"
 import { DoneWrite } from "./writes/completedWrites.ts"
@@ -10,7 +12,7 @@ import { hideTool } from "./state/reading.ts"
 
 const Counts = Schema.Record(Schema.String, Schema.Number)
 
-/** What a part of a run has used, as it stands in a record. */
+/** Usage of a part of a run, in its stored form. */
 export const Used = Schema.Struct({
   usage: Counts,
   budget: Schema.Struct({ used: Counts, retries: Counts, extended: Counts }),
@@ -20,10 +22,10 @@ export const Used = Schema.Struct({
   hidden: Counts
 })
 
-/** What a part of a run has used, as it stands in a record. */
+/** Usage of a part of a run, in its stored form. */
 export type Used = typeof Used.Type
 
-/** What a section of a run has used. */
+/** Usage of a section of a run. */
 export const usedBy = ({ account, counts: { tally }, reading: { hidden } }: Run): Used => {
   const { done, executed, revoked, usage } = tally!
   return {
@@ -43,7 +45,7 @@ const difference = (before: Readonly<Record<string, number>>, now: Readonly<Reco
     )
   )
 
-/** Notes what a run has used; answers what it has used since. For what nothing of the run runs beside. */
+/** Records the usage of a run; returns the usage since. For work without parallel parts of the run. */
 export const usedSince = (run: Run): () => Used => {
   const usage = { ...run.counts.usage }
   const budget: LedgerState = run.account.state()
@@ -62,7 +64,7 @@ export const usedSince = (run: Run): () => Used => {
   }
 }
 
-/** Counts what an earlier life has used: the budget has let it on then. */
+/** Counts the usage of an earlier execution, which the budget admitted then. */
 export const countReplayed = (run: Run, { budget, done = [], executed, hidden, revoked, usage }: Used): void => {
   for (const [kind, amount] of Object.entries(usage)) use(run, kind as keyof RunUsage, amount)
   run.account.countReplayed(budget)

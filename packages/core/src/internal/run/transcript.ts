@@ -1,4 +1,4 @@
-/** Transcript: the conversation of one agent, as an append-only list of messages. */
+/** Transcript: the conversation of one agent, an append-only list of messages. */
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
@@ -9,7 +9,7 @@ import { messagesOf, toolResultPart } from "./promptParts.ts"
 
 export type { CompensatedMark } from "../projection/compensatedMark.ts"
 
-/** What the history of a run is to know of a result, and models are not told. */
+/** Options of a result for the history of a run, not for models. */
 const optionsOf = ({ pendingOf, repaired, taints }: CallResult): Prompt.ProviderOptions => {
   if (repaired === undefined && pendingOf === undefined && taints === undefined) return {}
   return {
@@ -35,7 +35,7 @@ const Tools = Schema.Array(Schema.String)
 const isUndone = Schema.is(Schema.Struct({ undone: Tools }))
 const mayBeUndone = Schema.is(Schema.Struct({ may_be_undone: Tools }))
 
-/** The tools of a mark beside a result. */
+/** The tools of a result's mark. */
 const toolsBeside = (result: unknown, name: CompensatedMark): ReadonlyArray<string> =>
   name === "undone"
     ? isUndone(result) ? result.undone : []
@@ -60,7 +60,7 @@ const undonePart = (part: Prompt.ToolResultPart, tool: string, name: Compensated
   }
 }
 
-/** A message as it is read once what a call has done is undone. */
+/** A message after the compensation of a call. */
 const undoneIn = (message: Prompt.Message, callId: string, tool: string, mark: CompensatedMark): Prompt.Message => {
   if (message.role !== "tool") return message
   const content = message.content.map((part) =>
@@ -69,7 +69,7 @@ const undoneIn = (message: Prompt.Message, callId: string, tool: string, mark: C
   return content.some((part, at) => part !== message.content[at]) ? { ...message, content } : message
 }
 
-/** A conversation as it is read once what calls of it have done is undone. */
+/** A conversation after the compensation of some of its calls. */
 export const withCompensatedMarks = (
   prompt: Prompt.Prompt,
   undone: ReadonlyArray<{ readonly root: string; readonly tool: string; readonly mark: CompensatedMark }>
@@ -86,15 +86,15 @@ export class Transcript {
   /** The answer that was cut off last. */
   private cut: Prompt.Message | undefined
   private pending: Set<string> | undefined
-  /** Untrusted tools whose words the model has read so far: what it writes from then on bears their mark. */
+  /** Untrusted tools whose text the model has read so far: its later text has their mark. */
   taintedBy: ReadonlyArray<string> = []
 
-  /** How many messages there are. */
+  /** Number of messages. */
   get length(): number {
     return this.messages.length
   }
 
-  /** The text of an answer that was cut off, as people have been shown it. */
+  /** Adds the text of an interrupted answer that people have been shown. */
   cutOff(text: string): void {
     if (text === "") return
     const message = Prompt.assistantMessage({
@@ -110,7 +110,10 @@ export class Transcript {
     if (this.messages.at(-1) === this.cut) this.messages.pop()
   }
 
-  /** A prompt of everything that a run goes on with: not of an answer that was cut off, which the model writes anew. */
+  /**
+   * Returns a prompt of everything that a resumed run continues with: without an interrupted answer, which the model
+   * writes again.
+   */
   resumable(): Prompt.Prompt {
     return this.snapshot(this.messages.at(-1) === this.cut ? this.length - 1 : this.length)
   }
@@ -143,7 +146,7 @@ export class Transcript {
     ;(this.pending ??= new Set()).add(tool)
   }
 
-  /** Whether a tool has begun a task that goes on after its call. */
+  /** True if a tool has started a task that continues after its call. */
   hasPending(tool: string): boolean {
     return this.pending?.has(tool) === true
   }
@@ -171,17 +174,17 @@ export class Transcript {
     }))
   }
 
-  /** Takes back what the model answered last. */
+  /** Removes the model's last answer. */
   retractAnswer(): void {
     while (this.messages.at(-1)?.role === "assistant") this.messages.pop()
   }
 
-  /** What a call has done is undone, or may be: whoever reads its result reads that, too. */
+  /** Marks a call as compensated, or possibly compensated: readers of its result read the mark too. */
   undone(callId: string, tool: string, mark: CompensatedMark): void {
     for (const [index, message] of this.messages.entries()) this.messages[index] = undoneIn(message, callId, tool, mark)
   }
 
-  /** Begins anew. */
+  /** Restarts. */
   clear(): void {
     this.messages.length = 0
     this.pending?.clear()

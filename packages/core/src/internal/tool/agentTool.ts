@@ -19,9 +19,9 @@ export interface AgentTool extends Completable {
   readonly tool: Tool.Any
   /** Whose recovery is the outermost. */
   readonly level: Call["level"]
-  /** The tool whose tasks it tells the state of. Offered once that one has a task that goes on. */
+  /** The tool whose tasks it queries. Offered once that one has a pending task. */
   readonly statusOf: string | undefined
-  /** Whether it finds the tools that a request does not offer; left out if not. */
+  /** True if it finds tools that a request does not offer; absent if not. */
   readonly isFinder?: true | undefined
 }
 
@@ -31,7 +31,7 @@ type Recover = (call: AnyCall) => AnyCall
 /** Recovery of one tool: of the call, and of its arguments. */
 export type RecoverOne = (call: AnyCall, params: AnyCall) => AnyCall
 
-/** A call under its own recovery, and within what its agent has for it, if it has something. */
+/** A call with its own recovery, and within its agent's, if there is one. */
 const recoveredBy = (tool: Tool.Any, forThis: Recover | undefined, forAll: Recover | undefined): AnyCall => {
   if (forThis === undefined) return forAll === undefined ? tool.recovered : forAll(insideRecovery(tool, guarded(tool)))
   const recovered = forThis(insideRecovery(tool, guarded(tool)))
@@ -61,7 +61,7 @@ const withParams = (recover: RecoverOne, { parameters }: Tool.Any): Recover => {
   return (call) => recover(call, params)
 }
 
-/** A tool as an agent runs it, and the one that tells the state of its tasks, where it declares one. */
+/** A tool in the form that an agent runs, and its status tool, if it declares one. */
 export const agentTools = (
   tool: Tool.Any,
   recover: RecoverOne | undefined,

@@ -15,18 +15,18 @@ import type { Among, TagOf } from "../foundation/errorTags.ts"
 import type { IdempotencyOptions } from "../idempotency/idempotencyOptions.ts"
 import type { TransactionFailed } from "../../Journal.ts"
 
-/** Whether a call needs an approval, or what finds out. */
+/** True if a call needs an approval, or the Effect that decides it. */
 export type Approves = boolean | Effect.Effect<boolean, never, unknown>
 
-/** What `needsApproval` may be: as in `effect/ai`, and an Effect. */
+/** Possible `needsApproval`: like in `effect/ai`, and an Effect. */
 export type NeedsApproval<Params, A> = A | ((params: Params, context: { readonly toolCallId: string }) => A)
 
-/** What `needsApproval` and `trust` add to what a call can fail with. */
+/** Errors of a call by `needsApproval` and `trust`. */
 export type ApprovalError<A, Tr> = [A] extends [undefined | false]
   ? Tr extends "untrusted" ? NotApprovedOnceTainted : never
   : NotApproved
 
-/** What `asks` adds to what a call can fail with: a run that may wait for a call within the executor. */
+/** Errors of a call by `asks`: of a run that may wait for a call within the executor. */
 export type AsksError<O> = "asks" extends keyof O ? NotApproved : never
 
 /** Asks that a tool whose executor fails because a call within it waits says so: the run has to know it, and types are gone by then. */
@@ -42,7 +42,7 @@ export type DeclaresAsks<D, O> = [Exclude<Extract<D, NotApproved>, NotApprovedOn
 export type HasExecute<O> = O extends { readonly execute: unknown } ? unknown
   : "A tool needs `execute`: the function that runs it."
 
-/** Refuses to undo what is not done. */
+/** Refuses to compensate reads. */
 export type UndoesWrites<Eff, O> = [Eff] extends ["read"]
   ? "compensate" extends keyof O
     ? { readonly compensate: "compensate is for tools that do something, and this one only reads." }
@@ -54,12 +54,12 @@ export type Given<O, Key extends string, Value> = O extends { readonly [_ in Key
   : Key extends keyof O ? Value | undefined
   : undefined
 
-/** What `needsApproval` needs. */
+/** Services of `needsApproval`. */
 export type ApprovalServices<A> = A extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
 
 /**
- * What the executor's error type becomes in the error type of the call: an error that already says what is to happen stays
- * what it is. A wide error (`Error`, `unknown`) may be one of those, and so lists them.
+ * Error of the call for the executor's error type: an error that already defines the next step stays. A wide error
+ * (`Error`, `unknown`) may be one of those, and so lists them.
  */
 export type ExecuteError<D> = {
   readonly error:
@@ -68,31 +68,31 @@ export type ExecuteError<D> = {
     | ([Exclude<D, PassThrough>] extends [never] ? never : ExecutionError<Exclude<D, PassThrough>>)
 }["error"]
 
-/** What a timeout of one attempt becomes in the error type of the call. Of a write without an answer nobody knows. */
+/** Error of the call for a timeout of one attempt. For a write without an answer the outcome is unknown. */
 export type TimeoutError<Eff, T, Id = undefined> = [T] extends [undefined] ? never
   : Eff extends "write" ? OutcomeUnknown
   : Eff extends undefined ? Id extends undefined ? Timeout : OutcomeUnknown
   : Timeout
 
-/** What a write can fail with once its executor has begun, however it is run: interrupted, raced, timed. */
+/** Errors of a started write in any composition: interrupted, raced, timed. */
 export type WriteError<Eff> = Eff extends "write" ? OutcomeUnknown : never
 
-/** What `transaction` adds to the error type of the call: it may be rolled back, and then nothing is done. */
+/** Errors of the call by `transaction`: it may be rolled back, and then it is not done. */
 export type TransactionError<O, T> = O extends { readonly transaction: unknown }
   ? ExecutionError<TransactionFailed> | ([T] extends [undefined] ? never : Timeout)
   : never
 
-/** What `idempotency` may be. Left out, it is the whole of this type: see {@link Given}. */
+/** Possible `idempotency`. If absent, it is the whole of this type: see {@link Given}. */
 export type AnyIdempotency<P extends Schema.Top, S extends Schema.Top, D> =
   | true
   | IdempotencyOptions<P["Type"], S["Type"], TagOf<D>>
   | undefined
 
-/** What `idempotency` adds to the error type of the call. */
+/** Errors of the call by `idempotency`. */
 export type IdempotencyError<Id> = [Id] extends [undefined] ? never
   : OutcomeUnknown | IdempotencyConflict | LedgerUnavailable
 
-/** What `idempotency` needs. */
+/** Services of `idempotency`. */
 export type IdempotencyServices<Id> = [Id] extends [undefined] ? never
   :
     | IdempotencyLedger
@@ -101,16 +101,16 @@ export type IdempotencyServices<Id> = [Id] extends [undefined] ? never
 /** The question for the state of a task. */
 export type StatusOf<A> = (taskId: string) => Effect.Effect<A, unknown, unknown>
 
-/** What `status` adds to the error type of the call: recovery is one for both. */
+/** Errors of the call by `status`: both have one recovery. */
 export type StatusError<St, T> = St extends (...args: never) => Effect.Effect<infer _A, infer D, infer _R> ?
   ExecuteError<D> | TimeoutError<"read", T>
   : never
 
-/** What `status` needs. */
+/** Services of `status`. */
 export type StatusServices<St> = St extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R
   : never
 
-/** What results need: they are encoded for the model, and decoded where a ledger or a person gives them. */
+/** Services of results: they are encoded for the model, and decoded from a ledger or a person. */
 export type ResultServices<S extends Schema.Top> = S["EncodingServices"] | S["DecodingServices"]
 
 /** The schema services that a tool needs. */

@@ -27,8 +27,8 @@ const Proto = {
 }
 
 /**
- * @internal Checks what calls answer against the tool's `success` schema, and writes it as JSON, and as parts where the tool says
- * how.
+ * @internal Checks answers of calls by the tool's `success` schema, and encodes them as JSON, and as parts if the tool
+ * declares them.
  */
 export const resultCheck = ({ definition, name, success }: Pick<Any, "definition" | "name" | "success">): Check => {
   const encode = resultEncoder(success)
@@ -54,7 +54,7 @@ export const resultCheck = ({ definition, name, success }: Pick<Any, "definition
     })
 }
 
-/** @internal A tool with its recovery, and what stands behind that. */
+/** @internal A tool with its recovery, and the steps behind it. */
 export interface Completable {
   readonly tool: Pick<Any, "info">
   /** A call with all its recovery. */
@@ -62,7 +62,7 @@ export interface Completable {
   readonly check: Check
 }
 
-/** @internal Runs a call, recovered, and checks what it answers: behind all recovery, so it causes no further attempt. */
+/** @internal Runs a call, recovered, and checks its answer: behind all recovery, so it causes no further attempt. */
 export const runAndCheck = (
   { check, recovered, tool }: Completable,
   call: Call
@@ -89,7 +89,7 @@ export const runAndCheck = (
 }
 
 /**
- * A call that may not run, whatever recovery made of it: by hand a failure, as there is no run that could wait; within a
+ * A call that may not run, regardless of recovery: a failure of a call by hand, because no run could wait; within a
  * call of an agent, a stop of that call.
  */
 const unlessStopped = ({ id, record }: Call, call: ReturnType<Check>): ReturnType<Check> =>

@@ -15,10 +15,10 @@ import { failureOfEnded, failureOfInterrupted, outcomeUnknown } from "../result/
 import type { CallResult } from "../run/callResult.ts"
 import type { Any, Checked } from "./tool.ts"
 
-/** How a call ended that a tool makes. */
+/** Exit of a call made by a tool. */
 export type ChildExit = Exit.Exit<Checked<unknown>, unknown>
 
-/** Whether a call waits for a person. Others that it stops are made anew when the call of the agent goes on. */
+/** True if a call waits for a person. Other stopped calls are repeated when the call of the agent resumes. */
 export const waits = (record: CallRecord): boolean =>
   record.gate !== undefined && record.admission.stop?._tag === "Waiting" && rootOf(record).admission.stop?.of === record
 
@@ -40,7 +40,7 @@ const failureOf = (
   }
 }
 
-/** What a call came to, before it is delivered. */
+/** Outcome of a call before its delivery. */
 export const childResult = (
   { status }: Pick<Any, "status">,
   { arguments: params, record }: Call,

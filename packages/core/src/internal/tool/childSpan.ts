@@ -20,20 +20,20 @@ import type { Any, Checked } from "./tool.ts"
 
 type Ran<E, R> = Effect.Effect<Checked<unknown>, E, R>
 
-/** Writes down that a call has ended, and what the call that it is made in is to know of it. */
+/** Records the end of a call, and its facts for the outer call. */
 const noteEnd = (tool: Any, call: Call, exit: ChildExit): void => {
   const { record } = call
   noteEnded(record, exit)
   if (record.outcome.ended === "succeeded" && record.parent !== undefined) {
     noteDegraded(record.parent, record.marks.degraded)
   }
-  // What stops a call stops the call of the agent, too, which is audited.
+  // A stop of a call stops the call of the agent too, which is audited.
   if (record.admission.stop !== undefined || record.gate === undefined) return
   const verdict = verdictOf(childResult(tool, call, exit, ""))
   if (verdict !== undefined && verdict.decision !== "cancelled") noteAudited(record, verdict)
 }
 
-/** Lets a result through as every one, for listeners; the guard is not asked about what was cut off. */
+/** Delivers a result to listeners like any other; the guard is not called for an interrupted call. */
 const delivered = (
   context: Context.Context<never>,
   run: Run,

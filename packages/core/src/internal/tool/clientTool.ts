@@ -58,21 +58,30 @@ export interface ClientOptions<
   readonly description?: string | undefined
   /** The schema of the arguments. Default: none. */
   readonly parameters?: Parameters | undefined
-  /** The schema of the page's result, as JSON. A result that does not fit is refused, and the call waits on. Default: any JSON. */
+  /**
+   * The schema of the page's result, for its JSON. A result that does not fit is refused, and the call still waits.
+   * Default: any JSON.
+   */
   readonly success?: SuccessSchema | undefined
-  /** The schema of errors that the page may give, with what others may read of them: see `ErrorProjection.declare`. */
+  /** The schema of the page's errors, with their public texts: see `ErrorProjection.declare`. */
   readonly failure?: F | undefined
-  /** What the page does. A call of a `"write"` that is stopped or fails is `OutcomeUnknown`. Default: not declared. */
+  /**
+   * Effects of the page's execution. A call of a `"write"` that is stopped or fails is `OutcomeUnknown`. Default: not
+   * declared.
+   */
   readonly effects?: Eff
-  /** How long the page may take. Then the model learns that it did not answer. Default: the agent's `approval.timeToLive`, 24 hours. */
+  /**
+   * Time limit of the page. Then the model learns that it did not answer. Default: the agent's `approval.timeToLive`,
+   * 24 hours.
+   */
   readonly timeout?: Duration.Input | undefined
   /** Default: `"untrusted"`. The model gets a result in an envelope, and the run is tainted. */
   readonly trust?: Tr
-  /** How many characters of a result the model reads. Default: the agent's, 32,768. */
+  /** Number of characters of a result that the model reads. Default: the agent's, 32,768. */
   readonly resultLimit?: number | undefined
 }
 
-/** The failure that a page gave, as the tool's error. */
+/** The page's failure as the tool's error. */
 const failureOf = (tool: string, failure: Schema.Top | undefined) => {
   const undeclared = (reason: ClientToolFailed["reason"]) => new ClientToolFailed({ tool, reason })
   const decode = failure === undefined ? undefined : Schema.decodeUnknownOption(
@@ -109,7 +118,7 @@ const clientOf = (
     failure: Schema.Union([...(failure === undefined ? [] : [failure]), Failed, TimedOut]),
     resultLimit: options.resultLimit,
     client: { effects: options.effects, timeout: millis, page },
-    // A call reaches this only with the failure that the page gave: its result stands in the place of an execution.
+    // A call reaches this only with the page's failure: its result replaces an execution.
     execute: () => Effect.flatMap(ToolCall, ({ record }) => Effect.fail(errorOf(record.admission.clientFailure!)))
   })
   return recoveredBy(tool, (error) => error instanceof ExecutionError && error.reason instanceof ClientToolFailed)
@@ -130,9 +139,9 @@ const recoveredBy = (tool: Any, escalates: (error: unknown) => boolean): Any =>
  * one. `Approval.respond` gives the page's result, `Approval.fail` its failure, `Approval.reject` says that the user declined. A result
  * is checked by `success`, and is untrusted unless `trust` says otherwise. Policies decide before the page is asked.
  *
- * A failure of the page and a `timeout` are handed to the model, as an `Escalation`. An error that `failure` reads is the call's
- * `ExecutionError`, for the recovery of the tool and of its agent. Throws `ConfigurationError` for a
- * name that models cannot call, and for a `timeout` of 0.
+ * A failure of the page and a `timeout` are reported to the model in an `Escalation`. An error that `failure` decodes
+ * is the call's `ExecutionError`, for the recovery of the tool and of its agent. Throws `ConfigurationError` for a name
+ * that models cannot call, and for a `timeout` of 0.
  *
  * **Example** (A tool of the page)
  *
@@ -197,8 +206,9 @@ export interface RequestTool {
 const anyObject: JsonSchema.JsonSchema = { type: "object" }
 
 /**
- * Makes a client tool that only a request declares: its description, parameters and results are untrusted, and none of its failures
- * ends the run. Throws `ConfigurationError` for a name that models cannot call, and for a schema that is none. `page`: the sources of what the same page has said.
+ * Makes a client tool that only a request declares: its description, parameters and results are untrusted, and none of
+ * its failures ends the run. Throws `ConfigurationError` for a name that models cannot call, and for an invalid schema.
+ * `page`: the sources of the same page's texts.
  */
 export const requestTool = (
   { description, name, parameters = anyObject }: RequestTool,

@@ -48,46 +48,49 @@ import { asEffect, type Execute } from "./preliminaryResults.ts"
 import { checkToolOptions, makeKinds } from "./toolOptionKinds.ts"
 import type { Any, Tool, Trust } from "./tool.ts"
 
-/** The parameters of a tool that tells the state of another one's tasks. */
+/** The parameters of a status tool. */
 const StatusParameters = Schema.Struct({
   task_id: Schema.String.annotate({ description: "The task_id that the tool answered" })
 })
 
 const namePattern = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** How a tool is declared, its parameters apart. */
+/** Options of a tool without its parameters. */
 export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff, T, A, Tr, Id, St, CR> {
   readonly description?: string | undefined
   readonly success?: SuccessSchema | undefined
   readonly effects?: Eff
   readonly timeout?: T
   /**
-   * What becomes of a key in the arguments that `parameters` does not have: the call is refused, or it runs without the key.
-   * Default: `"refuse"` for `effects: "write"`, as a dropped `dry_run: true` is another call than the one that was meant;
-   * `"drop"` for all others.
+   * Treatment of unknown keys in the arguments: the call is refused, or it runs without the key. Default: `"refuse"`
+   * for `effects: "write"`, because a dropped `dry_run: true` is another call than the intended one; `"drop"` for all
+   * others.
    */
   readonly onUnknownKeys?: OnUnknownKeys | undefined
   /**
-   * How many characters of a result the model reads: of a longer one it is given the beginning, as an
-   * `ErrorProjection.TruncatedResult`. Code and events have the whole. `Infinity` is no limit. Default: the agent's, 32,768.
+   * Number of characters of a result that the model reads: of a longer one it receives the beginning, in an
+   * `ErrorProjection.TruncatedResult`. Code and events have the whole. `Infinity` is no limit. Default: the agent's,
+   * 32,768.
    */
   readonly resultLimit?: number | undefined
   /**
-   * What the model is given of a result: texts, pictures and files, made with `Prompt.textPart` and `Prompt.filePart`. Code, events
-   * and the ledger have the result itself. The parts are guarded, redacted and marked like it; `resultLimit` holds for their texts.
-   * What is no part fails as `InvalidResult`. A provider that takes text only is told that a file was left out. Default: the result.
+   * The model's parts of a result: texts, pictures and files, made with `Prompt.textPart` and `Prompt.filePart`. Code,
+   * events and the ledger have the result itself. The parts are guarded, redacted and marked like it; `resultLimit`
+   * applies to their texts. A value that is no part fails with `InvalidResult`. A provider that takes text only
+   * receives a notice instead of a file. Default: the result.
    */
   readonly toModelOutput?: ((result: SuccessSchema["Type"]) => ReadonlyArray<Prompt.ToolModelOutputPart>) | undefined
-  /** Whether a person has to approve a call: always, or by its arguments. The run pauses. Default: no. */
+  /** True if a person has to approve a call: always, or by its arguments. The run pauses. Default: false. */
   readonly needsApproval?: NeedsApproval<Params, A>
   /**
-   * Says that `execute` calls tools that may need an approval: the run waits for them, and the agent's type says so. Without it, such a call
-   * is denied in `run` and `stream`, unless the agent may wait anyway. Required where `execute` fails with `NotApproved`.
+   * Declares that `execute` calls tools that may need an approval: the run waits for them, and the agent's type
+   * includes the pause. Without it, such a call is denied in `run` and `stream`, unless the agent may wait anyway.
+   * Required if `execute` fails with `NotApproved`.
    */
   readonly asks?: true | undefined
   /** `"untrusted"`: the results hold text from outside (web pages, mail, other people's tools). */
   readonly trust?: Tr
-  /** The errors of `execute`, annotated with what may be said of them: see `ErrorProjection.declare`. */
+  /** Schema of the errors of `execute`, annotated with their public texts: see `ErrorProjection.declare`. */
   readonly failure?: Schema.Top | undefined
   /**
    * Says that identical calls are meant: the tool returns a state that changes by itself, or takes a step each time. Then the agent's
@@ -102,9 +105,9 @@ export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff
    */
   readonly coalesce?: (Eff extends "read" ? boolean : never) | undefined
   /**
-   * Runs the tool. Of a Stream the last element is the result; listeners are told each element as it comes
-   * (`ToolPreliminaryResult`), and the model reads the result only. The last type is a sentence: no value has it, and the compiler
-   * says it of an executor that answers a promise.
+   * Runs the tool. Of a Stream the last element is the result; each element is emitted (`ToolPreliminaryResult`), and
+   * the model reads the result only. The last type is a sentence: no value has it, and the compiler shows it for an
+   * executor that returns a promise.
    */
   readonly execute: (
     params: Params
@@ -119,28 +122,29 @@ export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff
    */
   readonly idempotency?: Id
   /**
-   * Says that `execute` writes to the database that durable runs are kept in, by the same `SqlClient`, and does nothing else: what it writes is
-   * committed with the outcome of the call, so that each call is done once, whenever its process is killed. A failure rolls it back, and the call may
-   * be made again. For `effects: "write"` without `idempotency`. In a run that is not durable it changes nothing. Default: `false`.
+   * True if `execute` only writes to the database of the durable runs, by the same `SqlClient`. Its writes are
+   * committed with the outcome of the call, so that each call is executed once, also after crashes. A failure rolls it
+   * back, and the call may be repeated. For `effects: "write"` without `idempotency`. It has no effect in a run that is
+   * not durable. Default: `false`.
    */
   readonly transaction?: (Eff extends "write" ? boolean : never) | undefined
   /**
-   * Undoes what a call has done, where the run of an agent with `compensation` ends badly. It is given the arguments and the result;
-   * `ToolCall.idempotencyKey` is a key for the undoing, the same whenever it is tried. It has the tool's `timeout`, or the
-   * agent's. For tools that do something, and not for `effects: "read"`. A failure of it is reported as `NotCompensated`.
+   * Compensates a call when the run of an agent with `compensation` fails. It receives the arguments and the result;
+   * `ToolCall.idempotencyKey` is a key for the compensation, the same in each attempt. It has the tool's `timeout`, or
+   * the agent's. For tools with effects, and not for `effects: "read"`. Its failure is reported in `NotCompensated`.
    */
   readonly compensate?:
     | ((params: Params, result: Types.NoInfer<SuccessSchema>["Type"]) => Effect.Effect<unknown, unknown, CR>)
     | undefined
   /**
-   * Tells the state of a task that `execute` has begun and answered `ToolCall.pending` for: its result, or
-   * `ToolCall.pending` again. The model is offered it as the tool `{name}_status` once a task is pending. It is a read, under
-   * the same recovery as the tool.
+   * Returns the state of a task that `execute` has started with `ToolCall.pending`: its result, or `ToolCall.pending`
+   * again. The model is offered it as the tool `{name}_status` once a task is pending. It is a read, under the same
+   * recovery as the tool.
    */
   readonly status?: St
 }
 
-/** How a tool is declared. */
+/** Options of a tool. */
 export interface Options<
   Parameters extends Schema.Top,
   SuccessSchema extends Schema.Top,
@@ -172,11 +176,11 @@ const kinds: Readonly<Record<OptionName, Kind>> = makeKinds
 /**
  * Defines a tool.
  *
- * `execute` gets arguments that fit `parameters` and may fail with errors of its own, which stand in the call's error
- * type as `ExecutionError<D>`. `timeout` holds for one attempt, which is interrupted; it stands in the error type as `Timeout`.
- * A write that began and neither succeeds nor fails with an error that `failure` declares as `not_done` is `OutcomeUnknown`.
- * Throws `ConfigurationError` for a name that models cannot call (letters,
- * digits, `_` and `-`, at most 64: the common rule of OpenAI's and Anthropic's tool APIs).
+ * `execute` gets arguments that fit `parameters` and may fail with errors of its own, which are `ExecutionError<D>` in
+ * the call's error type. `timeout` bounds one attempt, which is interrupted; it is `Timeout` in the error type. A
+ * started write that neither succeeds nor fails with an error that `failure` declares as `not_done` is
+ * `OutcomeUnknown`. Throws `ConfigurationError` for a name that models cannot call (letters, digits, `_` and `-`, at
+ * most 64: the common rule of OpenAI's and Anthropic's tool APIs).
  *
  * **Example** (A tool that cannot fail in a way that ends a run)
  *
@@ -295,9 +299,9 @@ const approvalOf = (needs: NeedsApproval<never, Approves | undefined> | undefine
 export const define = (options: {
   /** A dynamic one has the JSON Schema that models are sent (`modelDefinition`). */
   readonly definition: AiTool.Any
-  /** What arguments are checked by. Default: the definition's. */
+  /** Schema that checks arguments. Default: the definition's. */
   readonly parameters?: Schema.Top | undefined
-  /** What of the arguments is not checked, as the tool says. */
+  /** Unchecked parts of the arguments, listed by the tool. */
   readonly unchecked?: ReadonlyArray<string> | undefined
   readonly effects: Effects | undefined
   readonly timeout: Duration.Input | undefined

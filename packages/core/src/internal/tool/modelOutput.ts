@@ -6,14 +6,14 @@ import type { InvalidResult } from "../../ToolError.ts"
 
 const areParts = Schema.is(Schema.Array(Prompt.ToolModelOutputPart))
 
-/** What is wrong where {@link modelOutputOf} has none. */
+/** Issue of a result for which {@link modelOutputOf} returns none. */
 export const noParts: InvalidResult["issues"] = [{
   path: [],
   expected: "expected text parts and file parts of toModelOutput",
   problem: "invalid"
 }]
 
-/** The parts that a tool's `toModelOutput` makes of a result; none where it throws, or answers something else. */
+/** Returns the parts of a tool's `toModelOutput` for a result; `undefined` if it throws, or returns another value. */
 export const modelOutputOf = (
   { toModelOutput }: AiTool.Any,
   value: unknown

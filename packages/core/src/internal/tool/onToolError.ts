@@ -17,9 +17,9 @@ import type { Any, BehindRecovery, Params, Tool } from "./tool.ts"
  * to the run's budget. `InvalidResult` is not visible here: results are checked behind all recovery, so that a write
  * that succeeded with a badly shaped result is not run again.
  *
- * `params` are the arguments that were used last, the model's own or a fixer's, decoded: for a fallback that depends on them. They fail
- * with `InvalidArgs` where none fitted, and of a call of the tool's `status`. `Recovery.fallback`, `catchReason` and `catchReasons` give
- * them to their functions.
+ * `params` are the last decoded arguments, the model's own or a fixer's: for a fallback that depends on them. They fail
+ * with `InvalidArgs` if none fitted, and for a call of the tool's `status`. `Recovery.fallback`, `catchReason` and
+ * `catchReasons` pass them to their functions.
  *
  * **Example** (The price of yesterday, for the same article)
  *

@@ -1,4 +1,4 @@
-/** Preliminary results and progress: what listeners are told of a call while its executor runs. */
+/** Preliminary results and progress: events of a call while its executor runs. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -17,12 +17,12 @@ import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { type ResultEncoder, resultEncoder } from "./resultJson.ts"
 import { subjectOf } from "../call/callSubject.ts"
 
-/** What a tool runs: an Effect of the result, or a Stream whose last element is the result. */
+/** Executor of a tool: an Effect of the result, or a Stream whose last element is the result. */
 export type Execute = (
   params: never
 ) => Effect.Effect<unknown, unknown, unknown> | Stream.Stream<unknown, unknown, unknown>
 
-/** What is said of a call that is not over yet, as a result of it would be told; nothing where it would be blocked. */
+/** A running call's delivery, in the form of its result; `undefined` if it would be blocked. */
 const deliveredSoFar = (
   context: Context.Context<never>,
   run: Run,
@@ -49,7 +49,7 @@ const notAnEffect = ({ name }: ToolInfo, value: unknown): never => {
   })
 }
 
-/** Whether a listener hears of a call. */
+/** True if a listener receives the events of a call. */
 const isHeard = (run: Run | undefined): run is Run => run?.audience !== undefined
 
 /** Emits a preliminary result of the call that the executor runs for, if a listener receives it. */
@@ -115,20 +115,20 @@ export const asEffect = (
   }
 }
 
-/** How far a call has come. */
+/** Progress of a call. */
 export interface Progress {
-  /** How much is done, in whatever the tool counts: it grows. */
+  /** The completed amount, in a unit of the tool: it grows. */
   readonly progress: number
-  /** How much there is to do, if that is known. */
+  /** The total amount, if it is known. */
   readonly total?: number | undefined
-  /** What is being done. */
+  /** The present work. */
   readonly message?: string | undefined
 }
 
 /**
- * Tells listeners how far the call has come that the executor runs for, as the event `ToolProgress`. The model is told nothing.
- * The message is redacted, guarded like a result, and told up to 1,000 characters. Without a listener no event is made. A tool with a
- * `maxTimeout` is given its `timeout` again.
+ * Emits the progress of the executor's call, in the event `ToolProgress`. The model does not receive it. The message is
+ * redacted, guarded like a result, and cut at 1,000 characters. Without a listener no event is made. The `timeout` of a
+ * tool with a `maxTimeout` restarts.
  *
  * **Example** (An import that says how far it is)
  *
@@ -184,7 +184,7 @@ export const progress = ({ message, progress, total }: Progress): Effect.Effect<
     return Effect.flatMap(deliveredSoFar(ambient, run, info, call, shown), tell)
   })
 
-/** How long a message is told, in characters. */
+/** Length limit of a message, in characters. */
 const longestMessage = 1_000
 
 /** The message within the envelope of one from outside. */

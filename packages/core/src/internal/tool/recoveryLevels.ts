@@ -1,6 +1,6 @@
 /**
- * Levels of recovery around a call: an outer level neither undoes nor repeats what an inner one decided. A level that has
- * met an error by another attempt, its own or Effect's, ends with it again.
+ * Levels of recovery around a call: an outer level neither reverses nor repeats a decision of an inner one. A level
+ * that has met an error by another attempt, its own or Effect's, ends with it again.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -17,7 +17,7 @@ import { type LevelEnd, noteLevelEnd } from "../call/record/recovering.ts"
 
 type Level = Effect.Effect<unknown, unknown, unknown>
 
-/** How a level ended, where that can be said again: not cut off, and neither by a defect nor by a signal. */
+/** End of a level, if it is repeatable: not interrupted, and neither by a defect nor by a signal. */
 const repeatable = (exit: Exit.Exit<unknown, unknown> | undefined): Exit.Exit<unknown, unknown> | undefined =>
   exit === undefined || Exit.isSuccess(exit) || exit.cause.reasons.every(Cause.isFailReason) ? exit : undefined
 
@@ -25,7 +25,7 @@ const repeatable = (exit: Exit.Exit<unknown, unknown> | undefined): Exit.Exit<un
 const errorIn = (exit: Exit.Exit<unknown, unknown> | undefined): Cause.Fail<unknown> | undefined =>
   exit === undefined || Exit.isSuccess(exit) ? undefined : exit.cause.reasons.find(Cause.isFailReason)
 
-/** Whether a level has ended with an error that it has decided about, for the same arguments. */
+/** True if a level has ended with an error that it has decided about, for the same arguments. */
 const hasDecided = ({ arguments: args, record }: Call, end: LevelEnd): boolean => {
   const failed = errorIn(record.recovering[end])
   return failed !== undefined && !record.recovering.isRetryPaid && record.attempts.requested?.arguments === args &&
@@ -33,8 +33,8 @@ const hasDecided = ({ arguments: args, record }: Call, end: LevelEnd): boolean =
 }
 
 /**
- * A level as the one around it gets it. Where the call may not run again, it ends as it ended before; where nothing can be
- * said of that, its recovery runs once more, on attempts that are refused.
+ * A level for the outer one. If the call may not run again, it ends with its earlier end. If that is unknown, its
+ * recovery runs once more, on attempts that are refused.
  */
 const level = (end: LevelEnd, inner: (call: Call) => Level): Level =>
   Effect.contextWith((context: Context.Context<ToolCall>) => {
@@ -55,10 +55,10 @@ const level = (end: LevelEnd, inner: (call: Call) => Level): Level =>
       : before(refused(call, Context.get(context as Context.Context<never>, CurrentRun), ended), () => ended)
   })
 
-/** The call with its own recovery, as its agent's gets it: running it again is up to the tool's `effects` from here on. */
+/** The call with its own recovery, for its agent's: from here on the tool's `effects` decide if it may run again. */
 export const guarded = (tool: Any): Level =>
   level("endedInTool", (call) => provide(tool.recovered, ToolCall, { ...call, level: "tool" }))
 
-/** The call with the agent's recovery for its tool, as the one for all tools gets it. */
+/** The call with the agent's recovery for its tool, for the one of all tools. */
 export const guardedAgain = (recovered: Level): Level =>
   level("endedInAgent", (call) => provide(recovered, ToolCall, call))

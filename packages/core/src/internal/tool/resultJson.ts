@@ -7,7 +7,10 @@ import { toJson } from "../foundation/json/jsonValue.ts"
 import { fromIssue } from "../foundation/schema/schemaIssues.ts"
 import { valueOf } from "../foundation/effect/sequence.ts"
 
-/** Writes a result as JSON; fails with what does not fit the schema, or what JSON cannot hold. */
+/**
+ * Encodes a result as JSON; fails with the issues of a value that does not fit the schema, or that JSON cannot
+ * represent.
+ */
 export type ResultEncoder = (value: unknown) => Effect.Effect<Schema.Json, ReadonlyArray<Issue>, unknown>
 
 const beyondJson: ReadonlyArray<Issue> = [{
@@ -24,15 +27,15 @@ const orBeyondJson = (encoded: unknown): Effect.Effect<Schema.Json, ReadonlyArra
 
 const primitives: ReadonlySet<string> = new Set(["String", "Number", "Boolean"])
 
-/** Whether a schema's encoded form is a primitive, which is JSON as it is, unless it is a number that JSON has not. */
+/** True if a schema's encoded form is a primitive, which is JSON itself, unless it is a number without a JSON form. */
 const isPrimitive = (schema: Schema.Top): boolean => primitives.has(Schema.toEncoded(schema).ast._tag)
 
 const isJsonPrimitive = (value: unknown): value is string | number | boolean =>
   typeof value !== "number" || Number.isFinite(value)
 
 /**
- * Encodes by the schema's JSON form, which says a `Date`, an `Option`, a bigint, bytes, `NaN` and `undefined`. Where there is no
- * such form (`Schema.Unknown`, classes of others), by what JSON text keeps of the encoded value.
+ * Encodes by the schema's JSON form, which represents a `Date`, an `Option`, a bigint, bytes, `NaN` and `undefined`.
+ * Without such a form (`Schema.Unknown`, classes of others), the encoded value is reduced to its JSON text.
  */
 export const resultEncoder = (success: Schema.Top): ResultEncoder => {
   const encodeAsJson = Schema.encodeUnknownEffect(Schema.toCodecJson(success))

@@ -15,7 +15,7 @@ export interface Skill<out Name extends string, out Tools extends ReadonlyArray<
 export interface Any extends Skill<string, ReadonlyArray<Tool.Any>> {}
 
 /**
- * Makes a skill. `description` is what the choice is made by; `instructions` are added to the agent's when it is chosen.
+ * Makes a skill. The choice is made by `description`; a chosen skill adds its `instructions` to the agent's.
  *
  * **Example** (A skill without tools)
  *

@@ -18,7 +18,7 @@ import type { Over } from "../run/run.ts"
 /** The brand of tools. */
 export const TypeId = "~@recourse/core/Tool" as const
 
-/** A tool: what the model is told of it, and the Effect that is one call of it. */
+/** A tool: its description for the model, and the Effect of one call. */
 export interface Tool<
   out Name extends string,
   out Parameters extends Schema.Top,
@@ -33,9 +33,9 @@ export interface Tool<
   readonly success: Success
   readonly effects: Effects | undefined
   readonly trust: Trust
-  /** What of the arguments is not checked, as JSON pointers into the JSON Schema that the tool was made of: see `Tool.fromJsonSchema`. */
+  /** Unchecked parts of the arguments, as JSON pointers into the JSON Schema of the tool: see `Tool.fromJsonSchema`. */
   readonly unchecked: ReadonlyArray<string>
-  /** The definition in terms of `effect/ai`: what providers, MCP servers and JSON Schema are made from. */
+  /** The definition in terms of `effect/ai`, for providers, MCP servers and JSON Schema. */
   readonly definition: AiTool.Any
   /** One call: attempts, the tool's own recovery, and the check of the result, in this order. */
   readonly call: Effect.Effect<Success["Type"], E, ToolCall | R>
@@ -43,51 +43,51 @@ export interface Tool<
   readonly recovered: Effect.Effect<unknown, unknown, unknown>
   /** @internal */
   readonly info: ToolInfo
-  /** @internal Set where the tool is an agent that may wait: whether it goes on with a snapshot as was decided. */
+  /** @internal Set if the tool is an agent that may wait: checks if it can resume a snapshot with the decisions. */
   readonly resumes?: Resumes | undefined
-  /** @internal Set where the tool is an agent that may wait: explains a snapshot of it. */
+  /** @internal Set if the tool is an agent that may wait: explains a snapshot of it. */
   readonly explains?: ((snapshot: unknown) => Effect.Effect<Explanation, never, unknown>) | undefined
-  /** @internal Set where the tool is an agent whose own tools say that it may wait. */
+  /** @internal Set if the tool is an agent whose own tools declare that it may wait. */
   readonly runsAgentThatAsks?: boolean | undefined
-  /** @internal Set where the tool is an agent that may wait: ends a run of it that waited. */
+  /** @internal Set if the tool is an agent that may wait: ends a paused run of it. */
   readonly ends?: Ends | undefined
-  /** @internal Set where the tool is an agent that may wait: whether to end it undoes something. */
+  /** @internal Set if the tool is an agent that may wait: true if its end compensates a write. */
   readonly undoes?: Undoes | undefined
-  /** @internal Set where the tool is an agent: the tools of that agent. */
+  /** @internal Set if the tool is an agent: the tools of that agent. */
   readonly ownTools?: (() => ReadonlyArray<Own>) | undefined
-  /** @internal The tool that tells the state of this one's tasks, under the same recovery. */
+  /** @internal The status tool of this one's tasks, under the same recovery. */
   readonly status: Any | undefined
 }
 
-/** @internal A tool, and the agent whose model calls it; no agent, where the tool is known of otherwise. */
+/** @internal A tool, and the agent whose model calls it; no agent, if the tool has another origin. */
 export interface Own {
   readonly agent: string | undefined
-  /** The skill that it is a tool of; left out, where it is one whatever skill is chosen. */
+  /** The skill of the tool; absent, if it belongs to every skill. */
   readonly skill?: string | undefined
   readonly tool: Any
 }
 
-/** @internal Fails where a snapshot or decisions about it cannot be used. Runs nothing. */
+/** @internal Fails if a snapshot or decisions about it cannot be used. Runs no call. */
 export type Resumes = (
   snapshot: unknown,
   decisions: ReadonlyArray<Decision>
 ) => Effect.Effect<unknown, SnapshotRefused | DecisionRefused, unknown>
 
-/** @internal Ends a run that waited, and that nobody goes on with: what it has done is undone, if that is to be. */
+/** @internal Ends an abandoned paused run: its completed writes are compensated, if due. */
 export type Ends = (snapshot: unknown, over: Over) => Effect.Effect<void, never, unknown>
 
-/** @internal Whether that undoes something. `isLeft`: whether a write is not undone yet. */
+/** @internal True if that compensates a write. `isLeft`: true if a write is not compensated yet. */
 export type Undoes = (snapshot: Snapshot, isLeft: (id: string) => boolean) => boolean
 
 /** Any tool. */
 export interface Any extends Tool<string, Schema.Top, Schema.Top, unknown, unknown> {}
 
-/** Tools. No value has the property: it is a sentence, and the compiler says it of what is no tool. */
+/** Tools. No value has the property: it is a sentence, which the compiler shows for a value that is no tool. */
 export type List = ReadonlyArray<
   Any & { readonly "A tool is made by Tool.make, and of an agent by Agent.asTool"?: never }
 >
 
-/** Any tool, by what it needs. */
+/** Any tool, by its services. */
 export interface Needing<out R> extends Tool<string, Schema.Top, Schema.Top, unknown, R> {}
 
 /** The errors that a tool leaves. */
@@ -96,13 +96,13 @@ export type Error<T> = T extends Tool<infer _N, infer _P, infer _S, infer E, inf
 /** The services that a tool needs, its `ToolCall` apart. */
 export type Services<T> = T extends Tool<infer _N, infer _P, infer _S, infer _E, infer R> ? R : never
 
-/** What a tool answers. */
+/** Result type of a tool. */
 export type Success<T> = T extends Tool<infer _N, infer _P, infer S, infer _E, infer _R> ? S["Type"] : never
 
-/** What no recovery sees: results are checked behind it, and calls that wait for an approval go around it. */
+/** Errors behind recovery: results are checked behind it, and calls that wait for an approval bypass it. */
 export type BehindRecovery = InvalidResult | NotApproved
 
-/** The call that recovery of a tool is given; of one of several tools, what any of them does. */
+/** The call for a tool's recovery; for one of several tools, that of any of them. */
 export type CallOf<T> = {
   readonly call: Effect.Effect<Success<T>, Exclude<Error<T>, BehindRecovery>, ToolCall | Services<T>>
 }["call"]
@@ -114,16 +114,16 @@ export type Params<Parameters extends Schema.Top> = Effect.Effect<
   ToolCall | Parameters["DecodingServices"]
 >
 
-/** The arguments that recovery of a tool is given, beside its call. */
+/** The arguments for a tool's recovery, in addition to its call. */
 export type ParamsOf<T> = T extends Tool<infer _N, infer P, infer _S, infer _E, infer _R> ? Params<P> : never
 
-/** Whether a tool's results may hold text from outside: `"untrusted"` results reach models in an envelope. */
+/** Trust in a tool's results: `"untrusted"` results reach models in an envelope. */
 export type Trust = "trusted" | "untrusted"
 
-/** Whether a value is a tool. */
+/** True if a value is a tool. */
 export const isTool = (u: unknown): u is Any => Predicate.hasProperty(u, TypeId)
 
-/** A checked result: the value, and what the model is given. */
+/** A checked result: the value, and its form for the model. */
 export interface Checked<A> {
   readonly value: A
   readonly encoded: unknown
@@ -131,5 +131,5 @@ export interface Checked<A> {
   readonly modelOutput?: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
 }
 
-/** @internal Checks what a call answers. Fails with what recovery does not see. */
+/** @internal Checks the answer of a call. Fails with errors that recovery does not see. */
 export type Check = (call: Call, value: unknown) => Effect.Effect<Checked<unknown>, unknown, unknown>

@@ -6,7 +6,7 @@ import type { Any } from "./tool.ts"
  * The codes that a tool's `failure` declares by `ErrorProjection.declare`, in its order, each once: for documentation, and for tests
  * that go through all of them. Those that Recourse gives itself, such as `invalid_arguments` and `timeout`, are not among them.
  *
- * **Example** (What the documentation of a tool lists)
+ * **Example** (Codes in the documentation of a tool)
  *
  * ```ts
  * import { Effect, Schema } from "effect"

@@ -36,7 +36,7 @@ const tagOf = (value: unknown): string => Object.prototype.toString.call(value)
 
 const anEffect: Kind = { is: Effect.isEffect, called: "an Effect" }
 
-/** A function that returns an Effect, as far as its kind says. */
+/** A function that returns an Effect, by its kind. */
 const anExecutor: Kind = {
   is: (value) => typeof value === "function" && !Object.hasOwn(functionKinds, tagOf(value)),
   called: "a function that returns an Effect",

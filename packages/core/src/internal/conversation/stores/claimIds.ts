@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { hashOf, randomId } from "../../foundation/digest.ts"
 
-/** Who claims a thread: the run, if its id is known, and whether that run has ended already. */
+/** Claimant of a thread: the run, if its id is known, and whether that run has ended already. */
 interface Claimant {
   readonly runId?: string | undefined
   readonly takeOver?: boolean | undefined

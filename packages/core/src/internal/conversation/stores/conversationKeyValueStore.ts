@@ -25,7 +25,7 @@ import {
 import { Entry, type Thread } from "../thread.ts"
 import { searchText } from "../threadView.ts"
 
-/** A thread as it is stored. `batches` are the first positions of what was appended at once. */
+/** A stored thread. `batches` are the first positions of entries that were appended at once. */
 const Stored = Schema.fromJsonString(Schema.Struct({
   id: Schema.String,
   owner: Schema.String,
@@ -80,7 +80,7 @@ const appended = (before: Stored, options: AppendOptions, now: number): Stored =
   }
 }
 
-/** The index of all owners, beside those of each. */
+/** The index of all owners, next to those of each. */
 const everybody = "*"
 
 /**

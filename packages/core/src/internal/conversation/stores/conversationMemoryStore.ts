@@ -10,7 +10,7 @@ import { searchText } from "../threadView.ts"
 
 /** A thread as it is kept. */
 interface Kept {
-  /** Orders threads that were updated at the same time, as a cursor has it. */
+  /** Orders threads with the same time of update, like a cursor. */
   readonly key: string
   readonly id: string
   readonly owner: string

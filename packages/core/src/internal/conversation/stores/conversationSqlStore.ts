@@ -157,7 +157,7 @@ export const sqlConversations = (
 
   const read: Conversations["Service"]["read"] = Effect.fnUntraced(function*(options) {
     const id = yield* keyHash(options)
-    // The thread first: what is appended in between is behind its version, and left out.
+    // The thread first: entries appended in between are behind its version, and excluded.
     const row = yield* found(id, options)
     const thread = threadOf(row)
     const rows = yield* sql<EntryRow>`SELECT entry_no, created_at, run_id, event FROM ${entries}
@@ -206,7 +206,7 @@ export const sqlConversations = (
       const old = yield* sql<{ readonly id: string }>`SELECT id FROM ${threads} WHERE ${isOld} LIMIT 1000`
       if (old.length === 0) return 0
       const ids = old.map(({ id }) => id)
-      // Who has changed one since holds its row, and it is not old any more.
+      // A transaction that has changed one since locks its row, and the thread is not old any more.
       yield* sql`DELETE FROM ${threads} WHERE ${sql.in("id", ids)} AND ${isOld}`
       const left = new Set(
         (yield* sql<{ readonly id: string }>`SELECT id FROM ${threads} WHERE ${sql.in("id", ids)}`).map(({ id }) => id)
@@ -227,7 +227,7 @@ export const sqlConversations = (
       events: ReadonlyArray<string>,
       snapshot: string | null | undefined
     ) {
-      // Writes the row before it reads it: from here on nobody else does.
+      // Writes the row before it reads it: from here on no other transaction does.
       yield* sql`UPDATE ${threads} SET updated_at = ${events.length === 0 ? sql.literal("updated_at") : now}
           WHERE id = ${id}`
       const row = yield* found(id, options)

@@ -1,5 +1,6 @@
 /**
- * Index of an owner's threads in a key/value store, in pages: what a new thread costs does not grow with the threads that there are.
+ * Index of an owner's threads in a key/value store, in pages: the cost of a new thread does not grow with the number of
+ * threads.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -8,7 +9,7 @@ import type * as KeyValueStore from "effect/persistence/KeyValueStore"
 const Page = Schema.fromJsonString(Schema.Array(Schema.String))
 const decodePage = Schema.decodeEffect(Page)
 
-/** How many threads a page has at most; the first one may have more, as it was the only one once. */
+/** Maximum of threads on a page; the first one may have more, because it was once the only one. */
 const size = 64
 
 /** The keys of an owner's threads. Crashes leave keys behind of threads that there are not. */

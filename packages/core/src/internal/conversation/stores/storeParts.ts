@@ -1,4 +1,4 @@
-/** What the stores of conversations have in common. */
+/** Common parts of the stores of conversations. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
@@ -13,11 +13,11 @@ export const ownerHash = (owner: string): Effect.Effect<string> => hashOf([owner
 /** The hash of an owner and a thread of theirs: no two pairs have the same. */
 export const keyHash = ({ owner, thread }: ThreadKey): Effect.Effect<string> => hashOf([owner, thread])
 
-/** How many threads a list holds. */
+/** Number of threads in a list. */
 export const pageSize = ({ limit = 50 }: ListOptions): number =>
   Number.isFinite(limit) ? Math.min(Math.max(Math.floor(limit), 1), 200) : 50
 
-/** Where a page begins: behind a thread that was updated at a time, and has a hash. */
+/** Start of a page: behind a thread with a time of update and a hash. */
 export interface Cursor {
   readonly updatedAt: number
   readonly key: string
@@ -25,13 +25,16 @@ export interface Cursor {
 
 export const cursorText = ({ key, updatedAt }: Cursor): string => `${updatedAt}.${key}`
 
-/** Nothing of a text that is no cursor: the list then begins at its beginning. */
+/** Returns `undefined` for a text that is no cursor: the list then starts at its beginning. */
 export const cursorOf = (text: string | undefined): Cursor | undefined => {
   const found = /^(\d{1,15})\.([0-9a-f]{64})$/.exec(text ?? "")
   return found === null ? undefined : { updatedAt: Number(found[1]), key: found[2]! }
 }
 
-/** Whether a text is the cursor of a list of threads: what the `next` of a page holds. A store lists another text's page from the beginning. */
+/**
+ * True if a text is the cursor of a list of threads: the `next` of a page. A store lists another text's page from the
+ * beginning.
+ */
 export const isCursor = (text: string): boolean => cursorOf(text) !== undefined
 
 /** Threads behind a cursor, those that were updated last first. */
@@ -42,20 +45,20 @@ export const latestFirst = <A extends Cursor>(threads: ReadonlyArray<A>, after: 
     )
     .toSorted((a, b) => b.updatedAt - a.updatedAt || (a.key < b.key ? 1 : -1))
 
-/** The text that is searched for; nothing where none is. */
+/** Returns the searched text; `undefined` without a search. */
 export const searched = ({ search }: ListOptions): string | undefined => {
   const text = search === undefined ? undefined : withoutNul(search).trim().toLowerCase()
   return text === "" ? undefined : text
 }
 
-/** What a thread is before something is appended. */
+/** State of a thread before an append. */
 export interface Before {
   readonly version: number
   readonly claim: string | undefined
   readonly leasedUntil: number
 }
 
-/** Why nothing can be appended to a thread, if so. */
+/** Returns the reason why entries cannot be appended to a thread, if there is one. */
 export const refusal = (
   { claim, holds, release, thread, version }: AppendOptions,
   before: Before,
@@ -72,13 +75,13 @@ export const refusal = (
 const busy = (thread: string, { claim, leasedUntil }: Before): ThreadBusy =>
   new ThreadBusy({ thread, ...(claim === undefined ? undefined : { freeAt: leasedUntil }) })
 
-/** The claim of a thread as it is read; nothing where no run has it. */
+/** Returns the claim of a read thread; `undefined` if no run has it. */
 export const claimOf = ({ claim, leasedUntil }: Omit<Before, "version">, now: number) =>
   claim === undefined || leasedUntil <= now ? undefined : { claim: { id: claim, until: leasedUntil } }
 
 export const millis = (duration: Duration.Duration): number => Math.ceil(Duration.toMillis(duration))
 
-/** Names a store's own failures by the operation; what the interface declares goes through. */
+/** Names a store's own failures by the operation; declared errors of the interface pass. */
 export const during = (
   operation: ConversationError["operation"],
   isTransient?: (reason: unknown) => boolean

@@ -1,4 +1,4 @@
-/** Time limits that hold where nothing can be interrupted: in finalizers, and around uninterruptible effects. */
+/** Time limits in uninterruptible regions: in finalizers, and around uninterruptible effects. */
 import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -6,8 +6,8 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 
 /**
- * Runs an effect in a fiber of its own and waits for it, at most for `limit`; then it is told to end, and `orElse` is the
- * answer. `Effect.timeout` waits for an effect that does not let itself be interrupted; this does not.
+ * Runs an effect in a fiber of its own and waits for it, at most for `limit`; then it interrupts it, and `orElse` is
+ * the answer. `Effect.timeout` waits for an effect that ignores its interruption; this does not.
  */
 export const answerWithin = <A, E, E2>(
   effect: Effect.Effect<A, E>,
@@ -29,7 +29,7 @@ export const answerWithin = <A, E, E2>(
       })
       answer.addObserver((exit) => {
         timer.interruptUnsafe()
-        // The timer has ended before whoever waits goes on, so that no fiber outlives the answer.
+        // The timer ends before the waiting fiber continues, so that no fiber outlives the answer.
         resume(Effect.andThen(Fiber.await(timer), exit))
       })
       return Effect.sync(() => {

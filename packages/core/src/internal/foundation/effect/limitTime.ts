@@ -1,6 +1,6 @@
 /**
- * Time limit of an effect, as `Effect.timeoutOrElse` sets one, for waits that nearly always end in time. Under the default clock the limit is
- * a timer of the platform and not a fiber that sleeps, which makes it cost a third.
+ * Time limit of an effect, like `Effect.timeoutOrElse`, for waits that nearly always end in time. With the default
+ * clock the limit is a timer of the platform and not a sleeping fiber, at a third of the cost.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -15,7 +15,7 @@ const defaultClock = atFirstUse(() => Context.get(Context.empty(), Clock.Clock))
 /** The longest delay of a timer of the platform; a longer one ends at once. */
 const longestTimer = 2 ** 31 - 1
 
-/** Calls back after so many milliseconds by the clock. Returns what calls that off. */
+/** Calls back after so many milliseconds by the clock. Returns the function that cancels it. */
 const after = (
   context: Context.Context<never>,
   clock: Clock.Clock,

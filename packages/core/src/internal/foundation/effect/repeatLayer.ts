@@ -3,7 +3,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** Runs a purge at once and then after each `every` (default: 1 hour). What it deleted is debug output, what failed a warning. */
+/**
+ * Runs a purge at start and then after each `every` (default: 1 hour). Deletions are debug output, failures a warning.
+ */
 export const layerRepeatedly = <R>(
   subject: string,
   purge: Effect.Effect<number, unknown, R>,

@@ -4,7 +4,7 @@
  */
 import * as Predicate from "effect/Predicate"
 
-/** The moment at which a layer gave up, by what it failed with: a program may fail with one object in several attempts. */
+/** Moment at which a layer gave up, by its error: a program may fail with one object in several attempts. */
 const retried = new WeakMap<object, number>()
 
 let marks = 0
@@ -12,14 +12,14 @@ let marks = 0
 /** The current moment, for `isRetried`: read when an attempt starts. */
 export const moment = (): number => marks
 
-/** Marks what a layer has failed with after it had retried it. */
+/** Marks the error of a layer after its retries. */
 export const noteRetried = (failure: unknown): void => {
   if (typeof failure === "object" && failure !== null) retried.set(failure, ++marks)
 }
 
 const deepest = 8
 
-/** Whether an error, or an error that caused it, was given up by a layer within the attempt that started at `since`. */
+/** True if an error, or a cause of it, was given up by a layer within the attempt that started at `since`. */
 export const isRetried = (error: unknown, since: number, depth = 0): boolean => {
   if (typeof error !== "object" || error === null || depth > deepest) return false
   if ((retried.get(error) ?? 0) > since) return true

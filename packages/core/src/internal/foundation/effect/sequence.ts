@@ -1,17 +1,17 @@
 /**
- * Sequencing: `before` and `after` skip a first effect that is `Effect.void` (no listener, budget fits), so that it costs
- * nothing.
+ * Sequencing: `before` and `after` skip a first effect that is `Effect.void` (no listener, budget fits), so that it has
+ * no cost.
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 
-/** One effect behind another, which is often nothing: an event that nobody hears, a count that fits. */
+/** One effect behind another, which is often empty: an event without a listener, a count that fits. */
 export const before = <A, E, R, E2 = never, R2 = never>(
   first: Effect.Effect<void, E2, R2>,
   next: () => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | E2, R | R2> => first === Effect.void ? next() : Effect.flatMap(first, next)
 
-/** One effect behind another, also if that fails: the failure comes last. For what is not interrupted. */
+/** One effect behind another, also if that fails: the failure comes last. For uninterruptible effects. */
 export const behind = <A, E, R, E2, R2>(
   first: Effect.Effect<void, E2, R2>,
   next: () => Effect.Effect<A, E, R>
@@ -25,7 +25,7 @@ export const behind = <A, E, R, E2, R2>(
 export const valueOf = <A, E, R>(effect: Effect.Effect<A, E, R>): Exit.Success<A, E> | undefined =>
   Exit.isExit(effect) && Exit.isSuccess(effect) ? effect as Exit.Success<A, E> : undefined
 
-/** What is to be done when an effect ends, however it ends: often nothing too. */
+/** Runs an effect at any end of another one; often it is empty too. */
 export const after = <A, E, R, R2>(
   effect: Effect.Effect<A, E, R>,
   onExit: (exit: Exit.Exit<A, E>) => Effect.Effect<void, never, R2>

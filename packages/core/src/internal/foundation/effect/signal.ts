@@ -1,6 +1,6 @@
 /**
- * Signals: values that end an effect past all recovery. They are interruptions and not defects: a defect turns the typed
- * failures of the effects beside it into defects, and one that an interruption passes on the way ends the run.
+ * Signals: values that end an effect past all recovery. They are interruptions and not defects: a defect turns the
+ * typed failures of parallel effects into defects, and one that an interruption passes on the way ends the run.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -31,6 +31,6 @@ export const signalIn = <A extends object>(
   return undefined
 }
 
-/** Whether a reason is the interruption of a fiber, and not a signal. */
+/** True if a reason is the interruption of a fiber, and not a signal. */
 export const isInterruption = (reason: Cause.Reason<unknown>): boolean =>
   Cause.isInterruptReason(reason) && signalOf(reason) === undefined

@@ -1,6 +1,9 @@
-/** JSON as text, of values of any depth: with sorted keys, so that equal values have equal texts, or with keys as they stand. */
+/**
+ * JSON as text, of values of any depth: with sorted keys, so that equal values have equal texts, or with keys in their
+ * order.
+ */
 
-/** What is still to be written: text, or a value. The last comes first. */
+/** Pending output: text, or a value. The last is written first. */
 type Pending = { readonly text: string } | { readonly value: unknown }
 
 const isLeftOut = (value: unknown): boolean =>
@@ -15,10 +18,10 @@ type KeysOf = (value: object) => ReadonlyArray<string>
 
 const leaf = (value: unknown): string => JSON.stringify(value) ?? "null"
 
-/** How many levels are written by recursion: nearly every value, at a fifth of the cost. */
+/** Number of levels that are written by recursion: nearly every value, at a fifth of the cost. */
 const shallow = 64
 
-/** Writes a value that is not deep; nothing for one that is. */
+/** Writes a value that is not deep; `undefined` for a deep one. */
 const writeShallow = (root: unknown, keysOf: KeysOf, levels: number): string | undefined => {
   const value = jsonOf(root)
   if (typeof value !== "object" || value === null) return leaf(value)
@@ -42,7 +45,7 @@ const writeShallow = (root: unknown, keysOf: KeysOf, levels: number): string | u
   return `{${text}}`
 }
 
-/** Writes a value of any depth, with a list of what is still to be written. */
+/** Writes a value of any depth, with a list of pending output. */
 const writeDeep = (root: unknown, keysOf: KeysOf): string => {
   let text = ""
   const pending: Array<Pending> = [{ value: root }]

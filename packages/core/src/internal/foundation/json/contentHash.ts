@@ -1,9 +1,15 @@
-/** Content hash: tells values apart that are alike, in one process and in the next. It sees the whole value, unlike `roughHash`. */
+/**
+ * Content hash: distinguishes similar values, in one process and in the next. It covers the whole value, unlike
+ * `roughHash`.
+ */
 import * as Option from "effect/Option"
 import { canonicalJson } from "./canonicalJson.ts"
 import { toJson } from "./jsonValue.ts"
 
-/** Returns a hash of 64 bits, in base 36. Equal JSON has equal hashes, whatever the order of its keys. What is no JSON counts as null. */
+/**
+ * Returns a hash of 64 bits, in base 36. Equal JSON has equal hashes, in any order of its keys. A value that is no JSON
+ * counts as null.
+ */
 export const contentHash = (value: unknown): string => {
   const text = canonicalJson(Option.getOrElse(toJson(value), () => null))
   let [a, b] = [0x811c9dc5, 0x9e3779b9]

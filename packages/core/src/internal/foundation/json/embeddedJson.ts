@@ -1,12 +1,12 @@
 /**
- * Finds the JSON in a model's text: alone, in a Markdown fence, or with prose around it. Repairs nothing and chooses
- * nothing: several values count as none.
+ * Finds the JSON in a model's text: alone, in a Markdown fence, or with prose around it. It neither repairs nor
+ * chooses: several values count as none.
  */
 
-/** What is inside of each fence. `[^`]` keeps the search in proportion to the text. */
+/** The content of each fence. `[^`]` keeps the search in proportion to the text. */
 const fence = /```[^\n`]*\n([^`]*)```/g
 
-/** How many braces are tried as the beginning of an object. */
+/** Number of braces that are tried as the start of an object. */
 const maxCandidates = 20
 
 const parses = (text: string): boolean => {
@@ -18,7 +18,7 @@ const parses = (text: string): boolean => {
   }
 }
 
-/** Where the object that begins at `start` ends: an index behind it; the end of the text for one that does not. */
+/** Returns the index behind the object that starts at `start`; the end of the text for an unclosed one. */
 const endOf = (text: string, start: number): number => {
   let depth = 0
   let inString = false
@@ -47,7 +47,7 @@ const objectsIn = (text: string): ReadonlyArray<string> => {
   return found
 }
 
-/** The one JSON value of a text; the text itself where it is JSON, or holds none or several. */
+/** Returns the one JSON value of a text; the text itself if it is JSON, or contains none or several. */
 export const embeddedJson = (text: string): string => {
   const trimmed = text.trim()
   if (parses(trimmed)) return trimmed

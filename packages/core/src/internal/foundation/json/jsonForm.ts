@@ -1,4 +1,4 @@
-/** JSON forms: the JSON that stands for values that are none, such as dates, and null for an absent optional field. */
+/** JSON forms: JSON representations of other values, such as dates, and null for an absent optional field. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
@@ -20,12 +20,12 @@ const partsOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
   }
 }
 
-/** Whether JSON has another form for the values of a type: text for dates and bigints, null for undefined. */
+/** True if JSON has another form for the values of a type: text for dates and bigints, null for undefined. */
 const isNoJson = (ast: SchemaAST.AST): boolean =>
   SchemaAST.isDeclaration(ast) || SchemaAST.isBigInt(ast) || SchemaAST.isUndefined(ast) || SchemaAST.isVoid(ast) ||
   (SchemaAST.isLiteral(ast) && typeof ast.literal === "bigint")
 
-/** Whether what a schema encodes to holds values that stand in JSON in another form. */
+/** True if the encoded side of a schema contains values with another form in JSON. */
 const holdsOthers = (schema: Schema.Top): boolean => {
   if (Schema.toCodecJson(schema).ast === schema.ast) return false
   const seen = new Set<SchemaAST.AST>()
@@ -43,7 +43,7 @@ const holdsOthers = (schema: Schema.Top): boolean => {
 export const inJsonForm = <S extends Schema.Top>(schema: S): S =>
   holdsOthers(schema) ? Schema.toCodecJson(schema) as unknown as S : schema
 
-/** Whether a value holds a number that JSON has no form for: effect writes `NaN` as text, and no model may answer with that. */
+/** True if all numbers of a value have a JSON form: effect writes `NaN` as text, and no model may answer with that. */
 const isFinite = (value: unknown, depth = 100): boolean => {
   if (typeof value === "number") return Number.isFinite(value)
   if (typeof value !== "object" || value === null || depth === 0) return true
@@ -52,8 +52,8 @@ const isFinite = (value: unknown, depth = 100): boolean => {
 }
 
 /**
- * Decodes JSON that a model wrote: as it is, or, where a schema encodes to what JSON has no form for, by the form that the model is told.
- * Issues are those of that form.
+ * Decodes JSON that a model wrote: directly, or, if a schema encodes to values without a JSON form, by the form that
+ * the model receives. Issues are those of that form.
  */
 export const decoderOfJson = <A, R>(schema: Schema.Decoder<A, R>): Decode<A, R> => {
   const decode: Decode<A, R> = Schema.decodeUnknownEffect(schema)

@@ -1,4 +1,4 @@
-/** The text of one value within a JSON text, as it was written: parsing loses digits of numbers and repeated keys. */
+/** The original text of one value within a JSON text: parsing loses digits of numbers and repeated keys. */
 
 const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g
 

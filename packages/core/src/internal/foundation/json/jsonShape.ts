@@ -1,6 +1,6 @@
 /** Size and depth of a JSON value, measured before anything recursive walks through it. */
 
-/** How deep arguments of calls may be: what goes through them is recursive. */
+/** Depth limit of calls' arguments: their processing is recursive. */
 export const maxDepth = 200
 
 export interface Shape {
@@ -10,7 +10,7 @@ export interface Shape {
   readonly keys: number
   /** Values. */
   readonly size: number
-  /** A key that changes what an object is: `__proto__`. */
+  /** True for a key that changes an object's prototype: `__proto__`. */
   readonly hasPrototypeKey: boolean
   /** A whole number that doubles have gaps around: other digits may have been rounded to it. */
   readonly hasRounded: boolean
@@ -19,13 +19,13 @@ export interface Shape {
 /** Values above which a value is not measured further: it is within itself, or larger than any text. */
 const maxSize = 20_000_000
 
-/** Whether a number is whole, written with all its digits, and beyond what a double counts. */
+/** True if a number is whole, written with all its digits, and too large for a double. */
 export const isRounded = (value: unknown): boolean =>
   typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER && Math.abs(value) < 1e21
 
 const isNested = (value: unknown): value is object => typeof value === "object" && value !== null
 
-/** Adds an array or object to a shape. Answers `below` with what stands in it: nothing for most values. */
+/** Adds an array or object to a shape. Returns `below` with its content: for most values empty. */
 const measure = (
   item: object,
   shape: { -readonly [K in keyof Shape]: Shape[K] },
@@ -67,10 +67,13 @@ export const shapeOf = (value: unknown, max: number): Shape => {
   return shape
 }
 
-/** Whether arrays and objects stand within each other deeper than `max`. */
+/** True if arrays and objects are nested deeper than `max`. */
 export const isDeeperThan = (value: unknown, max: number): boolean => shapeOf(value, max).depth > max
 
-/** What of a JSON text shows without reading it: as many colons outside of strings as it has keys, and how deep it is. */
+/**
+ * Returns the shape of a JSON text without parsing it: its colons outside of strings, which are its keys, and its
+ * depth.
+ */
 export const textShapeOf = (text: string): { readonly colons: number; readonly depth: number } => {
   let colons = 0
   let open = 0

@@ -4,13 +4,13 @@
  */
 import { cutText } from "../cutText.ts"
 
-/** What is wrong with a text, and the index where. */
+/** A mistake in a text, and its index. */
 interface Mistake {
   readonly at: number
   readonly expected: string
 }
 
-/** What has to come: `first` where a bracket may close instead, `next` is a comma or a closing bracket. */
+/** Expected token: `first` if a bracket may close instead, `next` is a comma or a closing bracket. */
 type State = "value" | "item" | "firstItem" | "key" | "firstKey" | "colon" | "next"
 
 const cutOff = "one complete JSON object: the text is cut off"
@@ -36,7 +36,7 @@ class Scanner {
     this.take(space)
   }
 
-  /** Reads a string: what is wrong in it, if anything. */
+  /** Reads a string; returns its mistake, if it has one. */
   string(): Mistake | undefined {
     const { text } = this
     this.at++
@@ -110,7 +110,7 @@ const keyMistake = (scanner: Scanner, keys: Set<string>): Mistake | undefined =>
   return undefined
 }
 
-/** What stands behind the object. */
+/** Checks the text behind the object. */
 const behind = (scanner: Scanner): Mistake | undefined => {
   scanner.skipSpace()
   const { at, text } = scanner
@@ -121,7 +121,7 @@ const behind = (scanner: Scanner): Mistake | undefined => {
   }
 }
 
-/** What stands where a comma or a closing bracket has to. */
+/** The mistake of a missing comma or closing bracket. */
 const notNext = ({ at, text }: Scanner): Mistake => ({
   at,
   expected: text[at - 1] === "\"" && text[at] !== "\""
@@ -129,10 +129,10 @@ const notNext = ({ at, text }: Scanner): Mistake => ({
     : "a comma here, or a closing bracket"
 })
 
-/** Reads one object and answers the first mistake in it; `undefined` where there is none. */
+/** Reads one object and returns its first mistake; `undefined` if there is none. */
 const firstMistake = (text: string): Mistake | undefined => {
   const scanner = new Scanner(text)
-  /** The keys of each object that is open; nothing for arrays. */
+  /** The keys of each unclosed object; `undefined` for arrays. */
   const open: Array<Set<string> | undefined> = []
   let state: State = "value"
   while (true) {
@@ -193,7 +193,10 @@ const positionOf = (text: string, at: number): string => {
   return `line ${line}, column ${at - (before.lastIndexOf("\n") + 1) + 1}`
 }
 
-/** What a text lacks to be one JSON object, and where; nothing if it is one, with each key once. */
+/**
+ * Returns the first fault that prevents a text from being one JSON object, and its position; `undefined` if it is one,
+ * with each key once.
+ */
 export const objectMistake = (text: string): string | undefined => {
   const start = text.search(/[^ \t\n\r]/)
   if (start < 0) return "expected one JSON object: the text is empty"

@@ -2,7 +2,7 @@
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 
-/** How deep arrays and objects may stand in each other: well below what the functions that read JSON can recurse. */
+/** Nesting limit of arrays and objects: well below the recursion limit of functions that read JSON. */
 const maxDepth = 500
 
 const notJson = Symbol()
@@ -61,9 +61,9 @@ const convert = (value: unknown, depth: number): unknown => {
 }
 
 /**
- * The JSON of a value: the value itself where it is JSON. As JSON text would, it leaves out fields that are `undefined` and
- * asks `toJSON`. Nothing where JSON text would lose something else: `NaN`, a bigint, a function, a `Map`, bytes, a cycle, or
- * more than 500 levels.
+ * Returns the JSON of a value: the value itself if it is JSON. Like JSON text, it omits fields that are `undefined` and
+ * calls `toJSON`. `None` if JSON text would lose anything else: `NaN`, a bigint, a function, a `Map`, bytes, a cycle,
+ * or more than 500 levels.
  */
 export const toJson = (value: unknown): Option.Option<Schema.Json> => {
   try {

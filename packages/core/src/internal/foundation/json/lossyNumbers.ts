@@ -18,7 +18,7 @@ const exactly = (literal: string): string => {
     : `${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`
 }
 
-/** Whether parsing a number of JSON gives another number. */
+/** True if parsing a number of JSON gives another number. */
 const isLossy = (literal: string): boolean => {
   const value = Number(literal)
   return !Number.isFinite(value) || exactly(literal) !== exactly(String(Math.abs(value)))
@@ -28,7 +28,7 @@ const isLossy = (literal: string): boolean => {
 interface Frame {
   readonly isArray: boolean
   key: string | number
-  /** Whether the next text is a key. */
+  /** True if the next text is a key. */
   isAtKey: boolean
 }
 

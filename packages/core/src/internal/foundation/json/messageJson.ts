@@ -19,7 +19,7 @@ interface Text {
   readonly text: string
 }
 
-/** Whether a part is a text, and nothing is said of it. */
+/** True if a part is a text without options. */
 const isPlain = (part: unknown): part is Text => {
   if (typeof part !== "object" || part === null) return false
   const { options, text, type } = part as {
@@ -30,7 +30,7 @@ const isPlain = (part: unknown): part is Text => {
   return type === "text" && typeof text === "string" && isEmpty(options)
 }
 
-/** The JSON of a text, a call or a result of which nothing else is said; nothing for other parts. */
+/** Encodes a text, a call or a result without options; `undefined` for other parts. */
 const encodePart = (part: Prompt.Part): Schema.Json | undefined => {
   if (!isEmpty(part.options)) return undefined
   switch (part.type) {
@@ -53,7 +53,7 @@ const encodePart = (part: Prompt.Part): Schema.Json | undefined => {
   }
 }
 
-/** The JSON of a message of texts, calls and results; nothing for others. */
+/** Encodes a message of texts, calls and results; `undefined` for others. */
 export const encodeMessage = ({ content, options, role }: Prompt.Message): Schema.Json | undefined => {
   if (!isEmpty(options)) return undefined
   if (role === "system") return typeof content === "string" ? { options: {}, role, content } : undefined
@@ -71,7 +71,7 @@ export const encodeMessage = ({ content, options, role }: Prompt.Message): Schem
 
 const ofText = (text: string): Prompt.TextPart => Prompt.makePart("text", { text })
 
-/** The message that JSON says, where it is a text; nothing of others. */
+/** Decodes the JSON of a text message; `undefined` for others. */
 export const decodeText = (json: unknown): Prompt.Message | undefined => {
   if (typeof json !== "object" || json === null) return undefined
   const { content, options, role } = json as {

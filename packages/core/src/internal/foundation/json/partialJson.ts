@@ -1,6 +1,6 @@
 /** The value that is known so far of a JSON text that still grows. */
 
-/** How deep arrays and objects may stand in each other. */
+/** Nesting limit of arrays and objects. */
 const maxDepth = 200
 
 interface Read {
@@ -15,10 +15,10 @@ const skip = (text: string, from: number): number => {
   return i
 }
 
-/** The end of a string that begins at `from`, or what can be read of one that still grows. */
+/** Returns the end of a string that starts at `from`, or the readable part of one that still grows. */
 const readString = (text: string, from: number): Read => {
   let i = from + 1
-  /** Where the last escape begins. */
+  /** Start of the last escape. */
   let escape = from
   while (i < text.length && text[i] !== "\"") {
     if (text[i] === "\\") escape = i++
@@ -31,7 +31,7 @@ const readString = (text: string, from: number): Read => {
   return { value: known.replace(/[\ud800-\udbff]$/, ""), end: text.length }
 }
 
-/** A number or a literal is known once something stands behind it. */
+/** A number or a literal is known once another token follows. */
 const readToken = (text: string, from: number): Read | undefined => {
   let i = from
   while (/[-+.\w]/.test(text.charAt(i))) i++
@@ -79,7 +79,9 @@ const readValue = (text: string, from: number, depth: number): Read | undefined 
   }
 }
 
-/** What is known of the value that begins at `from`; `undefined` if nothing is, or if the text is no JSON. */
+/**
+ * Returns the known part of the value that starts at `from`; `undefined` if none is known, or if the text is no JSON.
+ */
 export const partialJson = (text: string, from = 0): unknown => {
   try {
     return readValue(text, from, maxDepth)?.value

@@ -16,7 +16,9 @@ const codec = atFirstUse(() => {
   }
 })
 
-/** What JSON text keeps of a value that a program brought; a bigint as its digits, nothing of what cannot be written. */
+/**
+ * Reduces a program's value to its JSON text; a bigint to its digits; `undefined` for a value that cannot be written.
+ */
 const lossy = (value: unknown): unknown =>
   Option.getOrElse(toJson(value), () => {
     try {
@@ -35,7 +37,7 @@ const withJson = (part: Prompt.Part): Prompt.Part => ({
   ...("result" in part ? { result: lossy(part.result) } : undefined)
 } as Prompt.Part)
 
-/** The conversation where every value that has no schema is JSON. */
+/** The conversation with JSON for every value without a schema. */
 const asJson = (prompt: Prompt.Prompt): Prompt.Prompt =>
   Prompt.fromMessages(prompt.content.map((message) =>
     ({
@@ -52,14 +54,16 @@ interface EncodedPrompt {
   readonly content: ReadonlyArray<Schema.Json>
 }
 
-/** The JSON of a conversation. What a program brought as its history may hold values that JSON cannot: it keeps what it can. */
+/**
+ * Encodes a conversation as JSON. A program's history may contain values that JSON cannot represent: they are reduced.
+ */
 export const encodePrompt = (prompt: Prompt.Prompt): Schema.Json => ({
   content: prompt.content.map((message) =>
     encodeMessage(message) ?? encodeAny(Prompt.fromMessages([message])).content[0]!
   )
 })
 
-/** The conversation that its JSON says. Throws for JSON that says none: only what was signed is read. */
+/** Decodes a conversation. Throws for invalid JSON: only signed values are decoded. */
 export const decodePrompt = (json: unknown): Prompt.Prompt => {
   if (typeof json !== "object" || json === null || !Object.hasOwn(json, "content")) return codec().decode(json)
   const { content } = json as { readonly content: unknown }

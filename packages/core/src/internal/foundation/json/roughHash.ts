@@ -1,4 +1,7 @@
-/** Rough hash: JSON values with the same canonical text have the same one. It looks at one level, so that it costs next to nothing. */
+/**
+ * Rough hash: JSON values with the same canonical text have the same one. It covers one level, so that it costs next to
+ * no time.
+ */
 
 /** Characters of a text that are looked at, at its beginning and at its end. */
 const looked = 16
@@ -16,7 +19,7 @@ const ofText = (text: string): number => {
 
 const none = 1
 
-/** The hash of a value that stands in another one; nothing for what JSON leaves out. */
+/** Hash of a nested value; `undefined` for values that JSON omits. */
 const ofPart = (value: unknown): number | undefined => {
   switch (typeof value) {
     case "string":

@@ -5,7 +5,10 @@ const isLeaf = (value: unknown): boolean => typeof value !== "object" || value =
 const leafLength = (value: unknown): number =>
   typeof value === "string" ? value.length + 2 : typeof value === "number" ? String(value).length : 4
 
-/** Whether the JSON text of a value has more characters than `limit`. Stops as soon as it is known; may say no a little above. */
+/**
+ * True if the JSON text of a value has more characters than `limit`. Stops as soon as it is known; may return false a
+ * little above.
+ */
 export const isLongerThan = (value: unknown, limit: number): boolean => {
   if (isLeaf(value)) return leafLength(value) > limit
   let left = limit

@@ -8,7 +8,9 @@ type Rest<A extends string, B extends string> = A extends `${infer First}${infer
 
 type Tail<A extends string> = A extends `${infer _First}${infer Rest}` ? Rest : never
 
-/** Whether two rests, which differ in their first letters, are one letter apart: left out, put in, replaced or swapped. */
+/**
+ * True if two rests, which differ in their first letters, are one letter apart: omitted, inserted, replaced or swapped.
+ */
 type OneApart<R> = R extends readonly [infer A extends string, infer B extends string] ? A extends B | Tail<B> ? true
   : B extends Tail<A> ? true
   : Tail<A> extends Tail<B> ? true
@@ -20,19 +22,19 @@ type Near<Name extends string, Known> = Known extends string
   ? OneApart<Rest<Lowercase<Name>, Lowercase<Known>>> extends true ? Known : never
   : never
 
-/** The names that there are, where that is one or none: many would be a sentence for each. */
+/** The existing names, if that is one or none: many would be a sentence for each. */
 type Listed<Known> = [Known] extends [never] ? " There are none."
   : [Single<Known>] extends [never] ? ""
   : ` There is ${Known & string}.`
 
-/** What the compiler says of a name that is not known. `Others` are names of other libraries, with ours. */
+/** The compiler's message for an unknown name. `Others` are names of other libraries, with ours. */
 export type Misspelt<Name, Known, Others = {}> = Name extends string
   ? Name extends keyof Others ? `There is no "${Name}" here. Use ${Others[Name] & string}.`
   : [Near<Name, Known>] extends [never] ? `There is no "${Name}" here.${Listed<Known>}`
   : `There is no "${Name}" here. Did you mean "${Near<Name, Known> & string}"?`
   : never
 
-/** Tells which keys an object has, and which of them only sometimes, and nothing of their values. */
+/** The required and optional keys of an object, without their values. */
 export type Keys<O> = { readonly [K in keyof O]: unknown }
 
 /** Asks that all keys of a table are known. */

@@ -1,6 +1,6 @@
 /** Nearest name: the known name that a misspelt one was probably meant as. */
 
-/** How many letters have to be inserted, removed, replaced or swapped with their neighbour. */
+/** Number of letters that are inserted, removed, replaced or swapped with their neighbour. */
 const distance = (a: string, b: string): number => {
   let older: Array<number> = []
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
@@ -21,7 +21,7 @@ const distance = (a: string, b: string): number => {
 
 const longest = 64
 
-/** The nearest of the known names; nothing if none is near: more than a third of its letters differ. */
+/** Returns the nearest of the known names; `undefined` if none is near: more than a third of its letters differ. */
 export const nearestName = (name: string, known: ReadonlyArray<string>): string | undefined => {
   if (name.length > longest) return undefined
   let nearest: string | undefined

@@ -7,7 +7,7 @@ import { kindOf } from "./valueKind.ts"
 export interface Kind {
   readonly is: (value: unknown) => boolean
   readonly called: string
-  /** A sentence about a value that is of another kind; nothing where the kind alone says enough. */
+  /** A sentence about a value of another kind; absent if the kind alone is clear enough. */
   readonly about?: (value: unknown) => string | undefined
 }
 

@@ -1,7 +1,10 @@
-/** Plain tables: refuses a table by name whose prototype was set, as its entry would be there for the compiler alone. */
+/** Plain tables: refuses a table by name whose prototype was set, because only the compiler would see its entry. */
 import { ConfigurationError } from "../../../ConfigurationError.ts"
 
-/** Throws for `{ __proto__: value }`, which sets what a table inherits and gives it no entry. `{ ["__proto__"]: value }` does. */
+/**
+ * Throws for `{ __proto__: value }`, which sets the prototype of a table and no entry. `{ ["__proto__"]: value }` sets
+ * an entry.
+ */
 export const refusePrototype = (subject: string, table: object): void => {
   const prototype: unknown = Object.getPrototypeOf(table)
   if (prototype === Object.prototype || prototype === null) return

@@ -1,4 +1,4 @@
-/** Kinds of values, as a sentence names them, and never the value itself. */
+/** Kinds of values in sentences, never the values themselves. */
 
 export const isPromiseLike = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === "object" && value !== null && "then" in value && typeof value.then === "function"

@@ -1,6 +1,6 @@
 /**
- * Makes an Effect Schema of a JSON Schema, by effect's importer. What the importer cannot check is found by its place and its
- * keyword: it is left out by name or the schema is refused, and is never ignored unsaid.
+ * Makes an Effect Schema of a JSON Schema, by effect's importer. Keywords that the importer cannot check are found by
+ * path and name. They are left out by name or the schema is refused, and never ignored silently.
  */
 import * as JsonSchema from "effect/JsonSchema"
 import * as Schema from "effect/Schema"
@@ -8,26 +8,27 @@ import * as SchemaRepresentation from "effect/SchemaRepresentation"
 import { isMisformed } from "./jsonSchemaKeywords.ts"
 import { type Place, pointer, rebuild, withKeywords } from "./jsonSchemaNodes.ts"
 
-/** How a JSON Schema is read. */
+/** Options to import a JSON Schema. */
 export interface JsonSchemaOptions {
   /**
-   * Keywords that need not be checked where they cannot be, such as `["if", "not"]`; `"any"` for schemas that one does not
-   * control. Default: none, and a schema that has such a keyword is refused.
+   * Keywords that may stay unchecked if they cannot be checked, such as `["if", "not"]`; `"any"` for schemas of others.
+   * Default: none, and a schema with such a keyword is refused.
    */
   readonly unchecked?: "any" | ReadonlyArray<string> | undefined
   /**
-   * What becomes of regular expressions (`pattern`, `patternProperties`). A stranger's expression can hold the process for
-   * minutes, so that they are `"apply"`-ed in schemas of one's own only. Default: `"ignore"`, and the tool lists them as unchecked.
+   * Treatment of regular expressions (`pattern`, `patternProperties`). A stranger's expression can block the process
+   * for minutes, so use `"apply"` only in schemas of your own. Default: `"ignore"`, and the tool lists them as
+   * unchecked.
    */
   readonly patterns?: "apply" | "ignore" | undefined
-  /** The draft that the schema is written in. Default: what `$schema` says; 2020-12 without one, draft 7 if it has `definitions`. */
+  /** The draft of the schema. Default: that of `$schema`; 2020-12 without one, draft 7 if it has `definitions`. */
   readonly draft?: "draft-07" | "draft-2020-12" | undefined
 }
 
 /** A JSON Schema as an Effect Schema. */
 export interface ImportedJsonSchema {
   readonly schema: Schema.Codec<unknown>
-  /** What is not checked, as JSON pointers into the schema (drafts before 2020-12 are converted first). */
+  /** Unchecked parts, as JSON pointers into the schema (drafts before 2020-12 are converted first). */
   readonly unchecked: ReadonlyArray<string>
 }
 
@@ -78,7 +79,7 @@ const rooted = ({ definitions, dialect, schema }: JsonSchema.Document<"draft-202
 
 const problemOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
-/** What the importer makes of a document, or says of it. */
+/** The importer's schema of a document, or its message. */
 const attempt = (document: JsonSchema.Document<"draft-2020-12">, patterns: "apply" | "ignore") => {
   try {
     return { schema: SchemaRepresentation.fromJsonSchemaDocument(document, { patterns }) }
@@ -115,7 +116,7 @@ const order = [
 const withoutReferences = (schema: Json) =>
   rebuild(schema, [], (node) => withKeywords(node, (keyword) => keyword !== "$ref")) as Json
 
-/** Leaves out of each schema, the inmost first, what the importer cannot take. Told of each keyword. */
+/** Removes from each schema, the inmost first, keywords that the importer does not support. Reports each keyword. */
 const reduced = (
   document: Rooted,
   patterns: "apply" | "ignore",
@@ -158,7 +159,7 @@ const reduced = (
   }
 }
 
-/** Leaves out, and tells of, what the importer would ignore: keywords in a form that they do not have. */
+/** Removes and reports keywords that the importer would ignore: those in an invalid form. */
 const unsaid = (document: Rooted, told: (place: Place, problem: string) => void): Rooted => {
   const clean = (part: unknown, place: Place) =>
     rebuild(part, place, (node, at) =>
@@ -179,10 +180,10 @@ const unsaid = (document: Rooted, told: (place: Place, problem: string) => void)
   }
 }
 
-/** How many schemas are searched for what cannot be checked: the time of that grows with the square. */
+/** Number of schemas that are searched for unchecked keywords: the time of that grows with the square. */
 const maxSearched = 2_000
 
-/** How many schemas there are in a document. */
+/** Number of schemas in a document. */
 const sizeOf = ({ definitions, schema }: Rooted): number => {
   let size = 0
   for (const part of [schema, ...Object.values(definitions)]) {
@@ -194,7 +195,7 @@ const sizeOf = ({ definitions, schema }: Rooted): number => {
   return size
 }
 
-/** Where the patterns of a document stand. */
+/** Returns the paths of a document's patterns. */
 const patternsIn = (document: Rooted): ReadonlyArray<string> => {
   const found: Array<string> = []
   const look = (part: unknown, place: Place) =>
@@ -211,7 +212,10 @@ const patternsIn = (document: Rooted): ReadonlyArray<string> => {
   return found
 }
 
-/** Makes an Effect Schema of a JSON Schema. Throws {@link NotCheckable} for what is neither checked nor left out by name. */
+/**
+ * Makes an Effect Schema of a JSON Schema. Throws {@link NotCheckable} for keywords that are neither checked nor left
+ * out by name.
+ */
 export const importJsonSchema = (document: Json, options: JsonSchemaOptions = {}): ImportedJsonSchema => {
   const { patterns = "ignore", unchecked: allowed = [] } = options
   const left: Array<readonly [place: string, keyword: string | undefined, problem: string]> = []

@@ -1,7 +1,7 @@
-/** Walks JSON Schemas: where schemas stand in a schema, and what it would be without some of its keywords. */
+/** Walks JSON Schemas: the paths of schemas in a schema, and a schema without some of its keywords. */
 import * as Predicate from "effect/Predicate"
 
-/** A place in a document, as the tokens of a JSON pointer. */
+/** A path in a document: the tokens of a JSON pointer. */
 export type Place = ReadonlyArray<string>
 
 /** Keywords (draft 2020-12) whose value is a schema, holds schemas by name, or holds a list of them. */
@@ -31,12 +31,12 @@ const kindOf = (keyword: string) => Object.hasOwn(holds, keyword) ? holds[keywor
 
 type Change = (schema: Record<string, unknown>, place: Place) => Record<string, unknown>
 
-/** Sets what may be named as a prototype is. */
+/** Sets an own property, also for a name such as `__proto__`. */
 const put = (target: Record<string, unknown>, key: string, value: unknown): void => {
   Object.defineProperty(target, key, { value, enumerable: true })
 }
 
-/** How deep a place may be. */
+/** Depth limit of a path. */
 const maxDepth = 500
 
 /** Rebuilds a schema from its leaves, each schema in it changed. Throws for one that is too deep. */

@@ -32,7 +32,7 @@ interface Shape {
 const tokensOf = (reference: string) =>
   reference.slice(1).split("/").slice(1).map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"))
 
-/** Returns what a local reference stands for, or nothing. */
+/** Returns the target of a local reference, or `undefined`. */
 const resolve = (document: Json, reference: unknown): unknown => {
   if (typeof reference !== "string" || (reference !== "#" && !reference.startsWith("#/"))) return undefined
   let found: unknown = document
@@ -47,7 +47,7 @@ const isObject = (value: unknown): value is Json => Predicate.isObject(value)
 
 const listOf = (value: unknown): ReadonlyArray<unknown> => Array.isArray(value) ? value : []
 
-/** One schema for what two say of a property: both if they do not speak of the same, the first otherwise. */
+/** Combines two schemas of a property: both if they have no common keyword, the first otherwise. */
 const both = (one: unknown, other: unknown): unknown => {
   if (!isObject(one) || !isObject(other)) return isObject(one) ? one : other
   return Object.keys(one).some((key) => Object.hasOwn(other, key)) ? one : { ...one, ...other }
@@ -79,7 +79,7 @@ const anyOf = (shapes: ReadonlyArray<Shape>): Shape => {
   }
 }
 
-/** The shape of a schema with what it is composed of. References that lead back to themselves are followed once. */
+/** Returns the shape of a schema with its composed parts. Circular references are followed once. */
 const shapeOf = (node: unknown, document: Json, seen: ReadonlySet<unknown>): Shape => {
   if (!isObject(node) || seen.has(node)) return { properties: new Map(), required: [] }
   const within = new Set([...seen, node])

@@ -9,20 +9,20 @@ import { cutText } from "../cutText.ts"
 
 type Path = ReadonlyArray<string | number>
 
-/** How many issues are listed. */
+/** Number of listed issues. */
 const maxIssues = 10
 /** The longest expectation, the longest key of a path, the longest path. */
 const maxText = 400
 const maxKey = 64
 const maxPath = 32
-/** How many values of an enumeration are listed. */
+/** Number of listed values of an enumeration. */
 const maxValues = 20
 
-/** What of a schema may be said. */
+/** Options of texts about a schema. */
 export interface Options {
   /**
-   * Whether messages of the schema's author are shown, those that quote the value left out. Default: no. The issue has to
-   * report its input.
+   * True if messages of the schema's author are shown, except those that quote the value. Default: false. The issue has
+   * to report its input.
    */
   readonly messages?: boolean
 }
@@ -33,7 +33,7 @@ const message = (options: Options, annotations: { readonly [key: string]: unknow
 const expected = (annotations: { readonly [key: string]: unknown } | undefined): string | undefined =>
   typeof annotations?.["expected"] === "string" ? `expected ${annotations["expected"]}` : undefined
 
-/** Whether a message holds the value, or a part of it: a text, or a number of three digits and more. */
+/** True if a message contains the value, or a part of it: a text, or a number of three digits and more. */
 const quotes = (text: string, input: unknown, depth = 0): boolean => {
   if (typeof input === "string" || typeof input === "number" || typeof input === "bigint") {
     const value = String(input)
@@ -43,7 +43,7 @@ const quotes = (text: string, input: unknown, depth = 0): boolean => {
     Object.values(input).slice(0, 100).some((item) => quotes(text, item, depth + 1))
 }
 
-/** What a check or a transformation has answered, made for this value. */
+/** Message of a check or a transformation, made for this value. */
 const answered = (issue: SchemaIssue.InvalidValue | SchemaIssue.Forbidden, options: Options): string | undefined => {
   const text = message(options, issue.annotations)
   return text === undefined || !SchemaIssue.hasInput(issue) || quotes(text, issue.input) ? undefined : text
@@ -51,7 +51,7 @@ const answered = (issue: SchemaIssue.InvalidValue | SchemaIssue.Forbidden, optio
 
 const isUnsafeInteger = (input: unknown): boolean => Number.isInteger(input) && !Number.isSafeInteger(input)
 
-/** What a check says: its author's message, or what it expects. */
+/** Message of a check: its author's, or its expectation. */
 const saidByCheck = (issue: SchemaIssue.Filter, options: Options): string | undefined => {
   const { annotations } = issue.filter
   const said = message(options, annotations) ?? expected(annotations)
@@ -137,7 +137,7 @@ const collect = (into: Issues, issue: SchemaIssue.Issue, path: Path, said: strin
   }
 }
 
-/** What each member of a union lacks, where it has several that the value could be meant as. */
+/** Missing parts of each member of a union, if several members are possible. */
 const eitherOr = ({ issues }: SchemaIssue.AnyOf, options: Options): string | undefined => {
   if (issues.length < 2) return undefined
   const members = issues.slice(0, maxIssues).map((member) => {

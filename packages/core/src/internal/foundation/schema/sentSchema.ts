@@ -1,6 +1,7 @@
 /**
- * JSON Schema of an Effect Schema as it is sent: to models, to clients of an MCP server, to fixers. Arguments are read by the codec of the same
- * JSON form (`jsonForm.ts`), so each value that fits what was sent is read, unless a refinement without a keyword refuses it.
+ * JSON Schema of an Effect Schema in its sent form: to models, to clients of an MCP server, to fixers. Arguments are
+ * decoded by the codec of the same JSON form (`jsonForm.ts`). So each value that fits the sent schema is decoded,
+ * unless a refinement without a keyword refuses it.
  */
 import * as AiTool from "effect/ai/Tool"
 import type * as JsonSchema from "effect/JsonSchema"

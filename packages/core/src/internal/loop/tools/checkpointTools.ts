@@ -1,4 +1,4 @@
-/** Tools at a checkpoint: the tools that a run has where it is resumed. */
+/** Tools at a checkpoint: the tools of a resumed run. */
 import * as Effect from "effect/Effect"
 import type { Checkpoint } from "../../approval/snapshot.ts"
 import { currentTools } from "./liveTools.ts"

@@ -50,7 +50,7 @@ const pick = (state: Conversation, chosen: ReadonlyArray<string>): Effect.Effect
   return Effect.as(emit(state.run, () => ({ _tag: "SkillChosen", skill: found.skill.name })), found)
 }
 
-/** Chooses; nothing where there are no skills. */
+/** Chooses a skill; `undefined` without skills. */
 export const choose = (
   state: Conversation,
   input: unknown,

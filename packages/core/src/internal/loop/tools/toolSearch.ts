@@ -14,7 +14,7 @@ export const defaultMaxTools = 128
 const wordsOf = (text: string): ReadonlyArray<string> =>
   text.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "")
 
-/** How well a tool fits the words of a search. A word of its name counts most. */
+/** Score of a tool for the words of a search. A word of its name counts most. */
 const scoreOf = (words: ReadonlyArray<string>, { tool: { description = "", name } }: AgentTool): number => {
   const ownWords = new Set(wordsOf(name.replaceAll(/\p{Ll}(?=\p{Lu})/gu, "$& ")))
   const text = description.toLowerCase()
@@ -88,9 +88,9 @@ const usedIn = (
   )
 
 /**
- * The tools that a request offers: all, or as many as it may hold besides `reserved` others. These are the one that finds tools, those
- * that tell the state of pending tasks, those that the conversation has found or called, and the first ones of the agent. They keep the
- * order of the agent.
+ * The tools that a request offers: all, or up to the limit without `reserved` others. These are the search tool, status
+ * tools of pending tasks, those that the conversation has found or called, and the first ones of the agent. They keep
+ * the order of the agent.
  */
 export const withinLimit = (
   offered: ToolSet,

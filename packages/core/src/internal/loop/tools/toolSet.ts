@@ -6,11 +6,11 @@ import type { AgentTool, ToolList } from "../../tool/agentTool.ts"
 import type { Run } from "../../run/run.ts"
 import type { Transcript } from "../../run/transcript.ts"
 
-/** A list of tools that can change, as a run uses it. */
+/** A list of tools that can change, in use by a run. */
 export interface ListInUse {
   readonly list: ToolList
   readonly version: number
-  /** Whether the agent has all tools of the list. */
+  /** True if the agent has all tools of the list. */
   readonly isWhole: boolean
 }
 
@@ -18,7 +18,7 @@ export interface ListInUse {
 export interface ToolSet {
   readonly byName: ReadonlyMap<string, AgentTool>
   readonly names: ReadonlyArray<string>
-  /** Whether some are offered only once a task is pending. */
+  /** True if some are offered only once a task is pending. */
   readonly hasStatusTools: boolean
   /** Finds the others, if they are more than one request may offer. */
   readonly finder: AgentTool | undefined
@@ -51,7 +51,7 @@ export const toolSet = (tools: ReadonlyArray<AgentTool>, lists = listsOf(tools))
   toolkit: Toolkit.make(...tools.map(({ tool }) => tool.definition))
 })
 
-/** What the model is offered now: not what is hidden, and questions for the state of tasks only if there are any. */
+/** Returns the presently offered tools: without hidden ones, and status tools only if tasks are pending. */
 export const offer = (tools: ToolSet, run: Run, transcript: Transcript): Effect.Effect<ToolSet> => {
   if (!tools.hasStatusTools && run.reading.hidden.size === 0) return Effect.succeed(tools)
   return Effect.clockWith((clock) => {

@@ -1,4 +1,4 @@
-/** In time: an approval that came in time for one life of a run came in time for the next ones. */
+/** Approval deadline: an approval that was in time for one execution of a run is in time for the next ones. */
 import { inTimeKey } from "../../path/entryKeys.ts"
 import * as Effect from "effect/Effect"
 import type { PendingCall } from "../../approval/snapshot.ts"
@@ -9,11 +9,14 @@ import type { Run } from "../../run/run.ts"
 const keyOf = ({ start: { place } }: Run, { callId, requestedAt }: PendingCall): string =>
   inTimeKey(place, callId, requestedAt)
 
-/** Whether a call that was approved may go on, as the approval came in time: now, or when an earlier life of the run went on with it. */
+/**
+ * True if an approved call may continue, because the approval was in time: now, or when an earlier execution of the run
+ * resumed it.
+ */
 export const isInTime = (run: Run, pending: PendingCall, now: number): boolean =>
   now <= pending.expiresAt || run.journal?.find("wait", keyOf(run, pending)) !== undefined
 
-/** Records that it did, before the call goes on: what it begins is not asked about again. */
+/** Records that it was in time, before the call continues: its later work needs no further approval. */
 export const recordInTime = (run: Run, pending: PendingCall): Effect.Effect<void> => {
   const { journal } = run
   const key = keyOf(run, pending)

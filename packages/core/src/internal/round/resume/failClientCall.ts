@@ -10,7 +10,10 @@ import type { RoundContext } from "../roundContext.ts"
 import { runCall } from "../runCall.ts"
 import { goingOn } from "./pausedWithin.ts"
 
-/** Fails a call of a client tool with what the page gave, or because the page gave it too late. Its recovery decides what follows. */
+/**
+ * Fails a call of a client tool with the page's failure, or because the page was late. Its recovery decides the next
+ * step.
+ */
 export const failClientCall = (
   calls: RoundContext,
   raw: RequestedCall,
@@ -27,7 +30,7 @@ export const failClientCall = (
     ...goingOn(within, pending.arguments)
   })
 
-/** The failure of a decision, as one that comes behind the end of the wait is: the result of a late answer is not used. */
+/** The failure of a decision after the end of the wait: the result of a late answer is not used. */
 export const failureGiven = (decision: Exclude<Decision, { readonly _tag: "Reject" }>, isLate: boolean) => ({
   _tag: "Fail" as const,
   callId: decision.callId,

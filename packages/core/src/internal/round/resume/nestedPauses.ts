@@ -7,7 +7,7 @@ import { isDoneWithin } from "../../call/execute/effects.ts"
 import type { CallRecord, Stop } from "../../call/record/record.ts"
 import { decidedWithin } from "./pausedWithin.ts"
 
-/** A call whose agent waits. `begun`: what the recovery around the agent has written by tools. */
+/** A call with a waiting agent. `begun`: the recovery's writes around the agent. */
 export const waiting = (
   { id }: RequestedCall,
   record: CallRecord,
@@ -28,7 +28,7 @@ export const waiting = (
   }
 })
 
-/** The decisions about what waits within a call, as its agent is given them. */
+/** Returns the decisions about pending inner calls of a call, for its agent. */
 export const decisionsWithin = (callId: string, decisions: Iterable<Decision>): ReadonlyArray<Decision> => {
   const prefix = idWithin(callId, "")
   return Array.from(decisions).flatMap((decision) =>
@@ -36,7 +36,7 @@ export const decisionsWithin = (callId: string, decisions: Iterable<Decision>): 
   )
 }
 
-/** What a round that is resumed knows of the calls that waited, by their ids. */
+/** Returns the state of a resumed round's waiting calls, by their ids. */
 export const waitingCalls = (
   pending: ReadonlyArray<PendingCall>,
   nested: ReadonlyArray<NestedRun>,

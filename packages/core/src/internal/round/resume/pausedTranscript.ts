@@ -1,4 +1,7 @@
-/** The conversation of a run that stopped before it went on: as it stood when it came to wait, with a result for each call. */
+/**
+ * Returns the conversation of a paused run before its resumption: in the state of the pause, with a result for each
+ * call.
+ */
 import * as Prompt from "effect/ai/Prompt"
 import type { Checkpoint } from "../../approval/snapshot.ts"
 import { decodePrompt } from "../../foundation/json/promptJson.ts"

@@ -9,11 +9,14 @@ import type { Approval } from "../../call/record/admission.ts"
 import type { CallRecord, Stop } from "../../call/record/record.ts"
 import { canonicalJson } from "../../foundation/json/canonicalJson.ts"
 
-/** What was decided about calls within a call. */
+/** Decisions about calls within a call. */
 export const decidedWithin = ({ admission: { approvals = [] } }: CallRecord): WaitingWithin["approvals"] =>
   approvals.map(({ callId: _, ...approval }) => approval) as WaitingWithin["approvals"]
 
-/** What is needed to make a call again within which `of` waits. `given`: with what the call was made, where it has not been attempted. */
+/**
+ * Returns the data to repeat a call within which `of` waits. `given`: the arguments of the call, if it has not been
+ * attempted.
+ */
 const waitingWithin = (
   root: CallRecord,
   of: CallRecord,
@@ -33,7 +36,10 @@ const waitingWithin = (
   }
 }
 
-/** What is to be kept of a call that waits: for a call that its tool makes, or itself, behind what its recovery has done by tools. */
+/**
+ * Returns the stored state of a waiting call: for an inner call made by its tool, or for itself behind the writes of
+ * its recovery.
+ */
 export const waitsWithin = (
   root: CallRecord,
   { begun, of = root }: Stop & { readonly _tag: "Waiting" },
@@ -43,23 +49,26 @@ export const waitsWithin = (
     ? {}
     : { within: waitingWithin(root, of, begun, given) }
 
-/** Whether it is the call itself that waits. */
+/** True if the call itself waits. */
 export const isItself = ({ callId, identity }: WaitingWithin): boolean => identity === callId
 
-/** With what a call that waits itself is made again: it may begin, as a person has decided, whatever is not met again. */
+/**
+ * Arguments with which a call that waits itself is repeated: it may start by the person's decision, even if earlier
+ * calls are not replayed.
+ */
 export const goingOn = (within: WaitingWithin | undefined, args: WaitingWithin["approvals"][number]["arguments"]) =>
   within === undefined ? undefined : {
     approvals: [...within.approvals, { identity: within.identity, arguments: args }],
     begun: within.begun
   }
 
-/** The arguments that a call may be made with again without anybody being asked. */
+/** Returns the arguments with which a call may be repeated without asking a person. */
 export const admittedBefore = ({ admitted, arguments: args }: WaitingWithin): string | undefined => {
   const read = Arguments.read(args)
   return admitted && read._tag === "Success" ? canonicalJson(read.success) : undefined
 }
 
-/** What is decided about the calls within a call, with what is decided about the one that waits. */
+/** Returns the decisions about inner calls, including the one about the waiting call. */
 export const approvalsWith = (
   { approvals, identity }: WaitingWithin,
   pending: PendingCall,

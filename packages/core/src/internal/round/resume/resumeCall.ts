@@ -29,14 +29,14 @@ import { inCallSpan } from "../callSpan.ts"
 import { modelOutputOf } from "../../tool/modelOutput.ts"
 import type { AgentTool } from "../../tool/agentTool.ts"
 
-/** The arguments that a person was shown, or that the call around was made with, where they were not the model's own. */
+/** The arguments that a person was shown, or those of the outer call, if they were not the model's own. */
 const shownAs = ({ arguments: args, fixedBy }: PendingCall | WaitingWithin): CallResult["repaired"] =>
   fixedBy === undefined ? undefined : { arguments: Arguments.toText(args), by: fixedBy }
 
 const rejectedAs = (within: WaitingWithin | undefined) =>
   isDoneInPart({ within }) ? Failures.rejectedInPart : Failures.rejected
 
-/** `within`: what was rejected within the call, if that is not the call itself. */
+/** `within`: the rejected inner call, if it is not the call itself. */
 const reject = (
   calls: RoundContext,
   raw: RequestedCall,
@@ -65,7 +65,7 @@ const reject = (
     { resumedWith: raw.params }
   )
 
-/** Reads the result that a person gave in a tool's place, as JSON of its schema. */
+/** Decodes a person's result of a tool, by the JSON of its schema. */
 export const readResult = (
   { success }: Tool.Any,
   { callId, result }: Extract<Decision, { readonly _tag: "Respond" }>
@@ -124,7 +124,7 @@ const run = (
   )
 }
 
-/** Goes on with a call of a client tool by what the page gave. */
+/** Resumes a call of a client tool with the page's answer. */
 const resumeClientCall = (
   calls: RoundContext,
   raw: RequestedCall,
@@ -144,7 +144,7 @@ const resumeClientCall = (
     : respond(calls, raw, tool, pending, given)
 }
 
-/** Runs a call of an agent again, which goes on where it waited. The call itself has been let on before. */
+/** Runs a call of an agent again, which resumes at its pause. The call itself was admitted before. */
 const resumeNested = (
   calls: RoundContext,
   raw: RequestedCall,
@@ -194,7 +194,7 @@ const resumeWithin = (
   )
 }
 
-/** Goes on with a call that waited, as was decided. Without a decision, or with one that came too late, it waits on. */
+/** Resumes a waiting call with its decision. Without a decision, or with a late one, it still waits. */
 export const resumeCall = (
   calls: RoundContext,
   raw: RequestedCall,
@@ -206,10 +206,10 @@ export const resumeCall = (
     const tool = calls.tools.get(raw.name)
     if (tool === undefined) return Effect.succeed<CallOutcome>(waiting)
     if (waiting.nested !== undefined) {
-      // Nothing around the call has a say in that.
+      // No outer component takes part in that decision.
       if (calls.run.start.isOver) return Effect.as(endOf(calls.run, tool.tool.ends, waiting.nested), waiting)
       const within = decisionsWithin(raw.id, decisions.values())
-      // Where the run is cancelled, it goes on so far that it undoes what it has done itself.
+      // In a cancelled run, it resumes only to compensate its own writes.
       if (within.length === 0 && !isCancelledReplay(calls.run.journal)) return Effect.succeed<CallOutcome>(waiting)
       resumption.continuation = { snapshot: waiting.nested.snapshot, decisions: within, begun: false }
       return resumeNested(calls, raw, tool, waiting.nested, resumption.continuation)

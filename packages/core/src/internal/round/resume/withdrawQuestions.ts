@@ -1,4 +1,4 @@
-/** Withdraws approval requests that nobody can answer any more, and tells listeners. */
+/** Withdraws approval requests that cannot be answered any more, and emits that. */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Checkpoint, NestedRun, PendingCall, Snapshot, WaitingWithin } from "../../approval/snapshot.ts"
@@ -19,7 +19,7 @@ import type * as Tool from "../../tool/tool.ts"
 import { undecided } from "./pausedResult.ts"
 import { isItself } from "./pausedWithin.ts"
 
-/** The calls of a round that wait are off, and what waits within them. */
+/** Withdraws the waiting calls of a round, and inner ones. */
 export const withdrawQuestions = (
   run: Run,
   shown: Pick<Presentation, "user">,
@@ -56,7 +56,7 @@ export const withdrawQuestions = (
   )
 }
 
-/** The result of a call that a tool makes, where its question is withdrawn. */
+/** The result of a call made by a tool whose question is withdrawn. */
 const withdrawnAlone = (run: Run, shown: Pick<Presentation, "user">, pending: PendingCall): CallResult => {
   const { arguments: params, callId: id, tool: name } = pending
   return undecided(run, shown, { id, name, params }, { pending: [pending] })
@@ -75,7 +75,7 @@ const withdrawQuestionsOfTools = (
     { discard: true }
   )
 
-/** What waits within a call is off, or within a step, which is no call. */
+/** Withdraws waiting calls within a call, or within a step, which is no call. */
 export const withdrawQuestionsWithin = (
   run: Run,
   shown: Pick<Presentation, "user">,
@@ -94,7 +94,7 @@ export const withdrawQuestionsWithin = (
   return isCall ? Effect.andThen(withdrawn, attemptEnds(run, callId)) : withdrawn
 }
 
-/** The attempt of an agent's call that does not go on has ended. */
+/** Ends the attempt of an agent's call that does not resume. */
 const attemptEnds = (run: Run, callId: string): Effect.Effect<void> =>
   Effect.suspend(() => {
     const running = entriesOf(run, callId).filter(({ outcome }) => outcome === "running")
@@ -105,7 +105,7 @@ const attemptEnds = (run: Run, callId: string): Effect.Effect<void> =>
     return emit(run, () => ({ _tag: "ToolAttemptFailed", callId, tool, attempt, error: "Interrupted" }))
   })
 
-/** An agent that is a tool waited in an earlier life: what it asks is off, and the run owes it its end. */
+/** An agent that is a tool waited in an earlier execution: its questions are withdrawn, and the run ends it. */
 const withdrawNested = (
   { run, shown, tools }: Pick<RoundContext, "run" | "shown" | "tools">,
   { name }: RequestedCall,
@@ -113,7 +113,7 @@ const withdrawNested = (
 ): Effect.Effect<void> =>
   Effect.andThen(withdrawQuestionsWithin(run, shown, nested), oweEnd(run, tools.get(name)?.tool.ends, nested))
 
-/** Ends what waited within a call of a run, and that nobody goes on with. */
+/** Ends the abandoned waiting calls within a call of a run. */
 export const endOf = (
   run: Run,
   ends: Tool.Ends | undefined,
@@ -128,25 +128,25 @@ export const endOf = (
   )
 }
 
-/** It is owed its end by the run: with what is there now, as a run around that may come to do it. */
+/** The run ends it: with the present services, because an outer run may have to do it. */
 const oweEnd = (run: Run, ends: Tool.Ends | undefined, nested: NestedRun): Effect.Effect<void> =>
   run.start.isOver ? Effect.void : Effect.contextWith((context: Context.Context<never>) => {
     run.nested.registerCleanup({ end: endOf(run, ends, nested), context })
     return Effect.void
   })
 
-/** A call that waited, and that the run goes on with. */
+/** A waiting call that the run resumes. */
 export interface Resumption {
   readonly waiting: Waiting
-  /** What the agent that is the tool goes on with. */
+  /** Continuation of the agent that is the tool. */
   continuation?: Continuation
-  /** Why a person has rejected it, or what waits within it. */
+  /** A person's reason to reject it, or an inner call. */
   rejection?: string
 }
 
 /**
- * Under which ids a call has been made within another one, and has ended or reached its executor: it tells its result itself. Another id where the call
- * around it was made anew.
+ * Ids under which a call has been made within another one, and has ended or reached its executor: it emits its result
+ * itself. Another id if the outer call was repeated.
  */
 const madeAs = ({ children }: CallRecord, identity: string): ReadonlyArray<string> =>
   [...children.byPlace.values(), ...children.replaced].flatMap((child) =>
@@ -164,7 +164,7 @@ const isStillAsked = (callId: string, outcome: CallOutcome | undefined): boolean
 const cancelled = (result: CallResult): CallResult =>
   codeOf(result) === "outcome_unknown" ? result : { ...result, verdict: { decision: "cancelled" } }
 
-/** What waited within a call when the run paused is off, where the run went on without it. */
+/** Withdraws calls that waited at the pause within a call, if the run continued without them. */
 const withdrawNotMet = (
   calls: RoundContext,
   raw: RequestedCall,
@@ -210,7 +210,10 @@ const withdrawUnheard = (
     : Effect.andThen(Effect.forEach(questions, (withdraw) => withdraw, { discard: true }), byTool)
 }
 
-/** Withdraws the questions within a call at its end, unless the call waits for them. `state` is left out where it was cut off. */
+/**
+ * Withdraws the questions within a call at its end, unless the call waits for them. `state` is absent if it was
+ * interrupted.
+ */
 export const withdrawQuestionsAtEnd = (
   calls: RoundContext,
   raw: RequestedCall,

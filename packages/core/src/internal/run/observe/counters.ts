@@ -17,7 +17,7 @@ import {
   toolRetries
 } from "../../../Telemetry.ts"
 
-/** Counts by attributes. A counter is made once for each combination of them, as the registry of metrics has it anyway. */
+/** Counts by attributes. A counter is made once for each combination of them, like in the registry of metrics. */
 const counting = <K extends string>(counter: Metric.Counter<number>) => {
   const counters = new Map<string, Metric.Counter<number>>()
   return (context: Context.Context<never>, attributes: Readonly<Record<K, string>>): void => {

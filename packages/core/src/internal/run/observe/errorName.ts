@@ -10,7 +10,7 @@ import { tagOf } from "../../foundation/errorTags.ts"
 const maxTag = 128
 const maxKept = 1_000
 
-/** Tags are few and told often: what a redactor makes of each is kept. */
+/** Tags are few and emitted often: their redacted forms are cached. */
 const kept = new WeakMap<Redactor, Map<string, string>>()
 
 const shownTag = (tag: string, redactor: Redactor): string => {
@@ -24,13 +24,13 @@ const shownTag = (tag: string, redactor: Redactor): string => {
   return shown
 }
 
-/** The tag of an error, as events and spans may show it; nothing where it has none. */
+/** Returns the tag of an error, in a form for events and spans; `undefined` without one. */
 export const errorTag = (error: unknown, redactor: Redactor): string | undefined => {
   const tag = tagOf(error)
   return tag === undefined ? undefined : shownTag(tag, redactor)
 }
 
-/** The name of what a cause holds. */
+/** Returns the name of a cause's error. */
 export const errorName = (cause: Cause.Cause<unknown>, redactor: Redactor): string => {
   const fail = cause.reasons.find(Cause.isFailReason)
   if (fail === undefined) return Cause.hasInterruptsOnly(cause) ? "Interrupted" : "Defect"

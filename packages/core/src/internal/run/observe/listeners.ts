@@ -27,7 +27,7 @@ type AnyContext = Context.Context<never>
 /** The longest wait of an interruption for a listener. */
 const interruptionWait = Duration.seconds(1)
 
-/** Hears every event of a run. Answers what the run waits for before it goes on. */
+/** Receives every event of a run. Returns the effect that the run waits for before it continues. */
 export interface Ear {
   readonly tell: (event: AgentEvent, fiber: Fiber.Fiber<unknown, unknown>) => Effect.Effect<void>
 }
@@ -50,7 +50,7 @@ export class ContainedListener implements Ear {
   private isBusy = false
   private isLogged = false
   private isGivenUp = false
-  /** The context of the event before, and what was made of it: most events of a run are told in the same one. */
+  /** The context of the previous event, and its derived value: most events of a run share one. */
   private before: AnyContext | undefined
   private outsideBefore: AnyContext | undefined
 
@@ -60,7 +60,7 @@ export class ContainedListener implements Ear {
     this.outOfRun = outOfRun
   }
 
-  /** What a listener runs in its fiber is no part of the run, and it does not hear it. */
+  /** Effects of a listener in its fiber are no part of the run, and it does not receive their events. */
   private outside(context: AnyContext): AnyContext {
     if (context !== this.before) {
       this.before = context
@@ -130,7 +130,7 @@ export class ContainedListener implements Ear {
     told.resume?.()
   }
 
-  /** A listener that does not answer hears nothing more of this run. */
+  /** A listener that does not answer receives no more events of this run. */
   private giveUp(told: Told): void {
     this.isGivenUp = true
     this.log(told, "A listener did not answer within its time limit: it hears nothing more of this run")
@@ -159,7 +159,7 @@ const log = (event: AgentEvent, context: AnyContext, problem: string, cause?: Ca
   )
 }
 
-/** A plain function of the program: told at once, and waited for by nobody. */
+/** A plain function of the program: called at once, without waiting. */
 class ContainedHearer implements Ear {
   readonly hearer: Hearer
   private isLogged = false
@@ -182,12 +182,12 @@ class ContainedHearer implements Ear {
 const whoHears = (ear: Ear): Listener | Hearer | undefined =>
   ear instanceof ContainedListener ? ear.listener : ear instanceof ContainedHearer ? ear.hearer : undefined
 
-/** Who listens to a run and everything nested in it, and how many events there were. */
+/** Listeners of a run and of everything nested in it, and the number of events. */
 export interface Audience {
   readonly ears: ReadonlyArray<Ear>
   /** One for the run and everything nested in it. */
   readonly told: { events: number; isOver: boolean }
-  /** Whether events hold what only operators may read. */
+  /** True if events contain details for operators. */
   readonly details: boolean
 }
 
@@ -217,7 +217,7 @@ export const audienceOf = (
   }
 }
 
-/** Tells an event to everybody, and answers what the run waits for. */
+/** Emits an event to all listeners, and returns the effect that the run waits for. */
 export const tell = (
   { ears }: Audience,
   event: AgentEvent,

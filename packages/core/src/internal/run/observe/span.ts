@@ -9,7 +9,7 @@ import { after } from "../../foundation/effect/sequence.ts"
 import { errorName, errorTag } from "./errorName.ts"
 import { type SpanStart, startSpan, timeOf, type Tracing } from "./tracing.ts"
 
-/** Stands in a span in place of an error. */
+/** Replacement of an error in a span. */
 class Ended extends Error {
   readonly _tag: string
   constructor(tag: string) {
@@ -36,17 +36,17 @@ const redactorIn = (context: Context.Context<never>): Redactor => Context.get(co
 const failureName = (exit: Exit.Exit<unknown, unknown>, context: Context.Context<never>): string | undefined =>
   Exit.isFailure(exit) ? errorName(exit.cause, redactorIn(context)) : undefined
 
-/** What goes with a span. */
+/** Options of a span. */
 export interface Around<E, A> {
-  /** What is written down of an effect that did not go well. */
+  /** Recorded error type of a failed effect. */
   readonly errorType?: (exit: Exit.Exit<A, E>, context: Context.Context<never>) => string | undefined
-  /** Done when the span has ended, however it did; also where an interruption came before it had begun. */
+  /** Runs when the span has ended in any way; also if an interruption came before its start. */
   readonly onEnd?: ((exit: Exit.Exit<A, E>) => Effect.Effect<void>) | undefined
-  /** Adds what the effect needs besides the span. */
+  /** Adds further services of the effect. */
   readonly services?: ((context: Context.Context<never>) => Context.Context<never>) | undefined
 }
 
-/** Begins a span: the effect runs what is given in it, once. The span starts within what ends it. */
+/** Starts a span: the effect runs the given one in it, once. The span starts within its finalizer's region. */
 export const inSpan = <A, E, R>(
   tracing: Tracing,
   start: SpanStart,

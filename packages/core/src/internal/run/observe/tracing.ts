@@ -1,6 +1,6 @@
 /**
- * Tracing: starts spans as `Effect.makeSpan` does, but at once, so that no interruption comes between the start of a span and
- * what ends it. What a context says of spans is read once for a run.
+ * Tracing: starts spans like `Effect.makeSpan`, but at once, so that no interruption comes between the start of a span
+ * and its finalizer. A context's options of spans are read once for a run.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -11,13 +11,13 @@ import * as References from "effect/References"
 import * as Tracer from "effect/Tracer"
 import { MeasureModelCalls } from "../../../Telemetry.ts"
 
-/** What a context says of the spans that are started in it. */
+/** Options of a context for its spans. */
 export interface Tracing {
-  /** Nothing where spans are switched off. */
+  /** `undefined` if spans are disabled. */
   readonly tracer: Tracer.Tracer | undefined
   readonly clock: Clock.Clock
   readonly isTimed: boolean
-  /** Whether model calls are measured. */
+  /** True if model calls are measured. */
   readonly isMeasured: boolean
   readonly isSampled: boolean
   readonly annotations: Readonly<Record<string, unknown>>
@@ -37,7 +37,7 @@ export const tracingOf = (context: Context.Context<never>): Tracing => ({
   links: Context.get(context, References.TracerSpanLinks)
 })
 
-/** The span that effect starts where spans are switched off: it holds nothing, and neither do those within it. */
+/** The span that effect starts if spans are disabled: it is empty, and so are inner ones. */
 let off: Tracer.Span | undefined
 
 const spanThatIsOff = (): Tracer.Span =>
@@ -51,7 +51,7 @@ const parentOf = (around: Option.Option<Tracer.AnySpan>): Option.Option<Tracer.A
 /** The time for the start or the end of a span. */
 export const timeOf = ({ clock, isTimed }: Tracing): bigint => isTimed ? clock.currentTimeNanosUnsafe() : 0n
 
-/** What a span begins with. */
+/** Start of a span. */
 export interface SpanStart {
   readonly name: string
   readonly kind?: Tracer.SpanKind

@@ -29,7 +29,7 @@ class AdmittedCalls implements Admitted {
   changes: Changes | undefined = undefined
 }
 
-/** What is counted besides, for an entry of the journal. */
+/** Further counts for an entry of the journal. */
 export interface Tally {
   readonly usage: Readonly<Record<string, number>>
   readonly executed: ReadonlyArray<ExecutedCall>
@@ -74,7 +74,7 @@ class State implements Counts {
   }
 }
 
-/** A run, as far as it counts: each count goes to the runs around it as well. */
+/** Counts of a run: each count goes to the outer runs as well. */
 export interface Counting {
   readonly counts: Counts
   readonly parent: Counting | undefined

@@ -6,7 +6,7 @@ export interface Reading {
   readonly taintedBy: ReadonlyArray<string>
   /** The skill that the agent has chosen for this run. */
   readonly skill: string | undefined
-  /** The messages of the agent's last request to the model, if events tell of requests. */
+  /** The messages of the agent's last request to the model, if events include requests. */
   readonly requested: ReadonlyArray<Prompt.Message>
   /** Tools that are left out of requests until a time, in milliseconds since the epoch. */
   readonly hidden: ReadonlyMap<string, number>

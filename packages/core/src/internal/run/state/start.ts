@@ -6,13 +6,13 @@ export interface RunStart {
   readonly outerCall: { readonly id: string; readonly record: object } | undefined
   /** The path of the run in its journal: the same in each execution of the outermost run. */
   readonly place: string
-  /** Whether its id was drawn, so that another process cannot give it again. */
+  /** True if its id was drawn, so that another process cannot use it again. */
   readonly hasDrawnId: boolean
-  /** Whether it was paused, or is part of a run that was, and continues only so far that it is compensated. */
+  /** True if it was paused, or is part of a paused run, and continues only to be compensated. */
   readonly isOver: boolean
-  /** Whether the caller of the run can receive a pause. */
+  /** True if the caller of the run can receive a pause. */
   readonly mayPause: boolean
-  /** Whether model calls are to be streamed. */
+  /** True if model calls are to be streamed. */
   readonly streaming: boolean
   readonly tracing: Tracing
 }

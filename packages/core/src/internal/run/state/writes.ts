@@ -4,20 +4,22 @@ import type { CompensatedCall } from "../runEntries.ts"
 import type { WriteLog } from "../writes/writeLog.ts"
 import { AnswersByEntry } from "./answersByEntry.ts"
 
-/** A write that a run has started, as the outcome of its call knows it. */
+/** A write that a run has started, with the known outcome of its call. */
 export interface StartedWrite {
   readonly happened: "no" | "unknown" | "yes"
   readonly isCompensated: boolean
 }
 
 export interface Writes<Run> {
-  /** Where the start and the end of the writes are stored, if they are: never besides a journal. */
+  /** Store of the start and the end of the writes, if there is one: never together with a journal. */
   readonly log: WriteLog | undefined
   /** The writes that can be compensated; none if neither the run nor a run around it compensates. */
   readonly done: DoneWrites | undefined
   /** The outcomes of the writes that the run was to compensate, nested agents included. */
   readonly compensations: ReadonlyArray<CompensatedCall>
-  /** Whether a write has started, here or within, of which no ledger and no decision of a person tells whoever runs it again. */
+  /**
+   * True if a write has started, here or within, that neither a ledger nor a person's decision reports to a repetition.
+   */
   readonly hasWritten: boolean
   /** The writes that have started in the run and in the runs nested in it. */
   readonly started: ReadonlyArray<StartedWrite>
@@ -42,7 +44,7 @@ class State<Run> implements Writes<Run> {
   }
 }
 
-/** A run, as far as it knows its writes: most of what is noted goes to the runs around it as well. */
+/** Known writes of a run: most records go to the outer runs as well. */
 interface Writing {
   readonly writes: Pick<Writes<unknown>, "compensations" | "hasWritten" | "started">
   readonly parent: Writing | undefined

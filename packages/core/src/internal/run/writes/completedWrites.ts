@@ -1,21 +1,21 @@
-/** Done writes: the log of what a run has done that its tools can undo, in the order in which it was done. */
+/** Completed writes: the log of a run's compensable writes, in their order. */
 import type * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
 
-/** What is known of a write. */
+/** Known state of a write. */
 const Known = Schema.Literals(["done", "unknown", "partial", "pending"])
 
 /** A write as data. */
 export const DoneWrite = Schema.Struct({
-  /** Tells it from every other write of the run and of the runs within it. */
+  /** Identifies it among all writes of the run and of inner runs. */
   id: Schema.String,
   tool: Schema.String,
-  /** What tells calls with the same id apart, and what the call is known by there: its default idempotency key is made of both. */
+  /** The separator of calls with the same id, and the call's id there: its default idempotency key is made of both. */
   scope: Schema.String,
   identity: Schema.String,
-  /** The call, and the calls of agents around it, of the run whose log it stands in. */
+  /** The call, and the outer calls of agents, of the run that owns the log. */
   callId: Schema.String,
-  /** The call of the run whose log it stands in: the conversation has its result. */
+  /** The call of the run that owns the log: the conversation has its result. */
   root: Schema.String,
   /** Names of the agents from the outermost to the one that made the call. */
   path: Schema.Array(Schema.String),
@@ -23,9 +23,9 @@ export const DoneWrite = Schema.Struct({
   skill: Schema.optionalKey(Schema.String),
   known: Known,
   arguments: Schema.Json,
-  /** The result as JSON; left out where there is none, or where JSON does not hold it. */
+  /** The result as JSON; absent if there is none, or if JSON cannot represent it. */
   result: Schema.optionalKey(Schema.Json),
-  /** What the ledger knows it by, where it ran under a key. */
+  /** Its identification in the ledger, if it ran under a key. */
   intent: Schema.optionalKey(Schema.Struct({
     id: Schema.String,
     tool: Schema.String,
@@ -55,7 +55,7 @@ export interface Live {
 export interface Done {
   write: DoneWrite
   readonly live: Live | undefined
-  /** Its place among the executions, as they began. */
+  /** Its position among the executions, by their start. */
   readonly position: number
 }
 
@@ -66,16 +66,16 @@ export interface Positions {
   readonly running: Map<number, () => void>
 }
 
-/** The writes of a run that are not undone, by their ids. */
+/** The uncompensated writes of a run, by their ids. */
 export class DoneWrites {
   private readonly entries = new Map<string, Done>()
-  /** Those that were noted, whether they are undone by now or not. */
+  /** All recorded writes, compensated or not. */
   private readonly noted = new Set<string>()
-  /** Those that are to be undone when the run ends, also where it is yet to be noted what became of them. */
+  /** Writes to compensate at the run's end, also before their outcome is recorded. */
   private readonly revoked = new Set<string>()
-  /** Whether the run, or one around it, undoes its writes when a person refuses a call. */
+  /** True if the run, or an outer one, compensates its writes when a person rejects a call. */
   readonly compensatesWhenRejected: boolean
-  /** Whether something was undone: the run does not go on from here. */
+  /** True if a write was compensated: the run does not continue from here. */
   isCompensating = false
 
   private readonly positions: Positions
@@ -90,7 +90,7 @@ export class DoneWrites {
     for (const write of resumed) this.set({ write, live: undefined, position: this.begin() })
   }
 
-  /** An execution begins: answers its place. What ended before it began has a place before it. */
+  /** Starts an execution: returns its position. Executions that ended before its start have earlier positions. */
   begin(): number {
     return this.positions.next++
   }
@@ -120,12 +120,12 @@ export class DoneWrites {
     return this.entries.get(id)
   }
 
-  /** Whether it was ever noted what became of a write. */
+  /** True if the outcome of a write was ever recorded. */
   knows(id: string): boolean {
     return this.noted.has(id)
   }
 
-  /** The write that an entry of the ledger is about, if it is not undone. */
+  /** Returns the uncompensated write of an entry of the ledger. */
   ofEntry(entry: string): DoneWrite | undefined {
     for (const { write } of this.entries.values()) if (write.intent?.id === entry) return write
     return undefined
@@ -148,7 +148,7 @@ export class DoneWrites {
     return [...this.entries.values()].toSorted((a, b) => b.position - a.position)
   }
 
-  /** Writes are to be undone when the run ends: what was done until now, if none are named. Answers which. */
+  /** Marks writes for compensation at the run's end: all completed ones, if none are named. Returns them. */
   revoke(ids: Iterable<string> = this.entries.keys()): ReadonlyArray<string> {
     const revoked = [...ids]
     for (const id of revoked) {

@@ -7,10 +7,13 @@ import { addDone } from "./noteWrite.ts"
 import type { Run } from "../run.ts"
 import type { LedgerAnswer } from "../state/answersByEntry.ts"
 
-/** Whether two values are one run: a section of a run counts for itself. */
+/** True if two values are one run: a section of a run has counts of its own. */
 const isSame = (one: Run, other: Run): boolean => one.agentRunId === other.agentRunId
 
-/** The call by which a run within `around` stands in its conversation; none if the run is not within it. */
+/**
+ * Returns the call that represents an inner run in the conversation of `around`; `undefined` if the run is not within
+ * it.
+ */
 const rootIn = (around: Run, { root, run }: LedgerAnswer<Run>): string | undefined => {
   let call: string | undefined = root
   for (let current: Run | undefined = run; current !== undefined; current = current.parent) {
@@ -43,8 +46,8 @@ export const entriesAnswering = (run: Run, root: string): ReadonlyArray<string> 
   )
 
 /**
- * Returns the calls of a run's conversation that entries answered, by the ids of the entries, as data for a snapshot. A nested agent that is
- * paused has its own in its own snapshot.
+ * Returns the calls of a run's conversation that entries answered, by the ids of the entries, for a snapshot. A paused
+ * nested agent has its own in its own snapshot.
  */
 export const storedLedgerAnswers = (
   run: Run,
@@ -68,8 +71,8 @@ export const forgetLedgerAnswers = (run: Run): void => {
 }
 
 /**
- * Hands a write of a run that compensates over to a run outside of it whose call its entry answered. Returns whether there is one: then the
- * write stands, and that run compensates it if it fails.
+ * Hands a write of a compensating run over to an outer run whose call its entry answered. Returns whether there is one:
+ * then the write stays, and that run compensates it if it fails.
  */
 export const handOver = (run: Run, write: DoneWrite, live: Live | undefined, position: number): boolean => {
   const heir = write.intent && run.writes.ledgerAnswers.of(write.intent.id).find((answer) => !isWithin(answer.run, run))

@@ -1,4 +1,4 @@
-/** Writes what is done, undone and revoked into the logs of a run and of those around it. */
+/** Writes completed, compensated and revoked writes into the logs of a run and of outer ones. */
 import type { DoneWrite, Live } from "./completedWrites.ts"
 import type { Run } from "../run.ts"
 import { tallyDone, tallyRevoked, untallyDone } from "../state/counts.ts"
@@ -7,7 +7,7 @@ import { tallyDone, tallyRevoked, untallyDone } from "../state/counts.ts"
 export const idAround = ({ start: { outerCall } }: Run, id: string): string =>
   outerCall === undefined ? id : `${outerCall.id}/${id}`
 
-/** Writes down what a call has done: in the run, and in those around it. */
+/** Records a completed call: in the run, and in outer ones. */
 export const addDone = (
   run: Run | undefined,
   write: DoneWrite,
@@ -24,7 +24,7 @@ export const addDone = (
   }
 }
 
-/** A write is undone, or known not to have happened: in the run, and in those around it. */
+/** Records that a write is compensated, or known not to have happened: in the run, and in outer ones. */
 export const removeDone = (run: Run | undefined, id: string): void => {
   for (let current = run; current?.writes.done !== undefined; current = current.parent) {
     current.writes.done.delete(id)
@@ -32,11 +32,11 @@ export const removeDone = (run: Run | undefined, id: string): void => {
   }
 }
 
-/** Whether a write of an agent within a run is not undone by the run, or one around it. */
+/** True if a write of an inner agent is not compensated by the run, or an outer one. */
 export const isLeftIn = (run: Run | undefined, id: string): boolean =>
   run?.writes.done === undefined || (run.writes.done.get(id) !== undefined && isLeftIn(run.parent, id))
 
-/** A person has refused a call: what was done before it, or the writes with these ids, are to be undone when the run ends. */
+/** A person has rejected a call: earlier writes, or those with these ids, are to be compensated at the run's end. */
 export const revokeDone = (run: Run | undefined, ids?: ReadonlyArray<string>): void => {
   for (let current = run; current?.writes.done !== undefined; current = current.parent) {
     tallyRevoked(current, current.writes.done.revoke(ids))

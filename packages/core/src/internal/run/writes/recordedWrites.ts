@@ -1,6 +1,6 @@
 /**
- * Begun writes: what the journal of a run says of writes that can be undone. Each is recorded before it begins, so that a run which is undone in another
- * life knows of it, whether its program comes by it again or not.
+ * Recorded writes: the journal's entries of a run about compensable writes. Each is recorded before its start, so that
+ * a run that another execution compensates has them, replayed or not.
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -13,7 +13,7 @@ import { addDone } from "./noteWrite.ts"
 import type { Run } from "../run.ts"
 import { Used } from "../tally.ts"
 
-/** A write that begins, as it stands in a record. */
+/** A starting write, in its stored form. */
 const Begun = Schema.Struct({
   write: DoneWrite,
   /** The calls that the agents around it run within, from the second agent of its path on: null for one that runs within none. */
@@ -22,7 +22,7 @@ const Begun = Schema.Struct({
   call: Schema.String,
   /** The record of its own outcome. */
   child: Schema.String,
-  /** Tells a later attempt from those before it. */
+  /** Separates a later attempt from earlier ones. */
   later: Schema.optionalKey(Schema.String),
   /** It is committed together with that record. */
   isAtomic: Schema.optionalKey(Schema.Literal(true))
@@ -31,14 +31,17 @@ const Begun = Schema.Struct({
 const decodeBegun = Schema.decodeUnknownOption(Schema.Struct({ begun: Begun }))
 const decodeCall = Schema.decodeUnknownOption(Schema.Struct({ used: Used }))
 
-/** Whether an earlier life knew what became of a write that was to be undone. */
+/** True if an earlier execution knew the outcome of a write's compensation. */
 export const hasFate = (journal: Journal, id: string): boolean => journal.find("compensation", id) !== undefined
 
-/** Whether an earlier life has undone a write, or begun to. */
+/** True if an earlier execution has compensated a write, or started to. */
 const isUndone = (journal: Journal, id: string): boolean =>
   hasFate(journal, id) || journal.find("compensation", compensationKey(id)) !== undefined
 
-/** A write that an earlier life has undone, though the run goes on with what it did: what was undone for did not come again. */
+/**
+ * Returns a write that an earlier execution has compensated, although the run continues with its result: the reason of
+ * the compensation did not recur.
+ */
 export const compensatedButContinued = ({ writes: { done }, journal }: Run): DoneWrite | undefined =>
   done === undefined || journal?.isResumed !== true
     ? undefined
@@ -47,7 +50,7 @@ export const compensatedButContinued = ({ writes: { done }, journal }: Run): Don
 const outerCallsOf = ({ parent, start: { outerCall } }: Run): ReadonlyArray<string | null> =>
   parent === undefined ? [] : [...outerCallsOf(parent), outerCall?.id ?? null]
 
-/** What is recorded before a write begins. */
+/** Returns the fields that are recorded before the start of a write. */
 export const startedWriteFields = (
   run: Run,
   write: DoneWrite,
@@ -70,7 +73,7 @@ export const startedWriteFields = (
 export const writeIn = (journal: Journal, entry: string): DoneWrite | undefined =>
   Option.getOrUndefined(decodeBegun(journal.find("write", entry)))?.begun.write
 
-/** Returns all writes that can be compensated, as their starts are recorded. */
+/** Returns all writes that can be compensated, by their recorded starts. */
 function* recordedWrites(journal: Journal): Generator<typeof Begun.Type> {
   for (const kind of ["write", "compensation"] as const) {
     for (const [, value] of journal.entries(kind)) {
@@ -80,7 +83,7 @@ function* recordedWrites(journal: Journal): Generator<typeof Begun.Type> {
   }
 }
 
-/** Whether an earlier execution of a run has started a write under a claim of its key. */
+/** True if an earlier execution of a run has started a write under a claim of its key. */
 export const hasStartedUnder = (journal: Journal, id: string, claim: string): boolean => {
   for (const { write } of recordedWrites(journal)) if (write.id === id && write.intent?.claim === claim) return true
   return false
@@ -88,14 +91,20 @@ export const hasStartedUnder = (journal: Journal, id: string, claim: string): bo
 
 const wasNotUndone = Schema.is(Schema.Struct({ outcome: Schema.Literal("not_undone") }))
 
-/** Whether the outcome of a compensation has reached everybody: the audit, and people if the write was not compensated. */
+/**
+ * True if the outcome of a compensation was reported completely: to the audit, and to people if the write was not
+ * compensated.
+ */
 const isSettled = (journal: Journal, id: string): boolean => {
   const fate = journal.find("compensation", id)
   if (fate === undefined || journal.find("compensation", auditedKey(id)) === undefined) return false
   return !wasNotUndone(fate) || journal.find("compensation", reportedKey(id)) !== undefined
 }
 
-/** What is known of a write that an earlier execution has started; nothing if it is known not to have happened. */
+/**
+ * Returns the known state of a write that an earlier execution has started; `undefined` if it is known not to have
+ * happened.
+ */
 const knownOf = (
   journal: Journal,
   { call, child, isAtomic, later = "", write }: typeof Begun.Type
@@ -107,7 +116,7 @@ const knownOf = (
   if (recorded === undefined) return isAtomic === true ? undefined : write
   const { used: { done = [] } } = Option.getOrElse(decodeCall(recorded), () => ({ used: { done: [write] } }))
   const listed = done.find((one) => one.id === write.id)
-  // The record of a call says of the call's own write that it did not happen. Of a write that was made within the call it says nothing.
+  // The entry of a call reports that the call's own write did not happen. It does not cover an inner write.
   return listed ?? (isAtomic === true || write.callId === write.root ? undefined : write)
 }
 
@@ -137,7 +146,7 @@ export function* startedUnsettled(journal: Journal, level = Infinity): Generator
 
 const isIn = (scope: string, write: DoneWrite): boolean => write.scope === scope || isBelow(write.scope, scope)
 
-/** Whether an earlier life has begun a write within a scope that is not known to be undone. */
+/** True if an earlier execution has started a write within a scope that is not known to be compensated. */
 export const hasStartedWithin = (journal: Journal, scope: string): boolean => {
   for (const write of startedUnsettled(journal)) if (isIn(scope, write)) return true
   return false

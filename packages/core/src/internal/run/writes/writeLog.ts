@@ -1,6 +1,6 @@
 /**
- * Write log: stores the start and the end of each write of a run while the run is executed, for runs without a journal. A chat's next turn reads
- * from it what a turn did whose process died.
+ * Write log: stores the start and the end of each write of a run during its execution, for runs without a journal. A
+ * chat's next turn reads the writes of a turn whose process died from it.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -25,7 +25,7 @@ export interface StartedWrite extends LoggedWrite {
   readonly message: () => Prompt.Message
 }
 
-/** How a write ended, as far as is known. */
+/** Known end of a write. */
 export type WriteOutcome = "completed" | "not_done" | "unknown"
 
 /** Stores the start and the end of writes. */

@@ -1,4 +1,4 @@
-/** Definition of `effect/ai` as a tool: what it says of effects, approvals and its JSON Schema is the tool's. */
+/** Tool of an `effect/ai` definition: its effects, approvals and JSON Schema are the tool's. */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -27,9 +27,9 @@ import { define as defineTool } from "../makeTool.ts"
 import { modelDefinition } from "../modelDefinition.ts"
 import type * as Tool from "../tool.ts"
 
-/** What is said about a tool beyond its definition. */
+/** Options of a tool beyond its definition. */
 export interface Options<Params = any> extends JsonSchemaOptions {
-  /** Default: what the annotations `Readonly` and `Idempotent` say; unspecified if they say nothing. */
+  /** Default: by the annotations `Readonly` and `Idempotent`; unspecified without them. */
   readonly effects?: Effects | undefined
   /** For one attempt. */
   readonly timeout?: Duration.Input | undefined
@@ -42,23 +42,23 @@ export interface Options<Params = any> extends JsonSchemaOptions {
   readonly trust?: Tool.Trust | undefined
   /** The list that the tool is from, if it can change while agents run: they are given its changes between turns. */
   readonly listed?: Listed<Tool.Any> | undefined
-  /** What the handler fails with, annotated with what may be said of it: see `ErrorProjection.declare`. */
+  /** Schema of the handler's errors, annotated with their public texts: see `ErrorProjection.declare`. */
   readonly failure?: Schema.Top | undefined
-  /** What becomes of a key that the parameters do not have. Default: as for `Tool.make`. */
+  /** Treatment of unknown keys in the arguments. Default: like `Tool.make`. */
   readonly onUnknownKeys?: OnUnknownKeys | undefined
-  /** How many characters of a result the model reads. Default: the agent's. */
+  /** Number of characters of a result that the model reads. Default: the agent's. */
   readonly resultLimit?: number | undefined
-  /** Says that identical calls are meant, as for `Tool.make`. Default: `false`. */
+  /** True if identical calls are intended, like in `Tool.make`. Default: `false`. */
   readonly polls?: boolean | undefined
-  /** Calls are done once for each key, as for `Tool.make`. Needs an `IdempotencyLedger`. */
+  /** Calls are executed once for each key, like in `Tool.make`. Needs an `IdempotencyLedger`. */
   readonly idempotency?: true | IdempotencyOptions<Params, unknown, string> | undefined
-  /** Whether a person has to approve a call, in place of what the definition says. */
+  /** True if a person has to approve a call. Overrides the definition. */
   readonly needsApproval?: NeedsApproval<Params, Approves> | undefined
 }
 
 /**
- * A tool that was made from one of `effect/ai`; `D` is what its handler fails with. Whether it needs approvals, as its
- * definition may say, is not in the definition's type: an agent with it may pause.
+ * A tool made from one of `effect/ai`; `D` is the error of its handler. Its approvals, which its definition may
+ * require, are not in the definition's type: an agent with it may pause.
  */
 export type From<T extends AiTool.Any, D, R, O = {}> = Tool.Tool<
   T["name"],
@@ -76,14 +76,14 @@ export type From<T extends AiTool.Any, D, R, O = {}> = Tool.Tool<
   | AiTool.HandlerServices<T>
 >
 
-/** What a question for an approval is answered by. */
+/** Answer to a question for an approval. */
 type Asks<N> = N extends (...args: never) => infer Answer ? Answer : N
 
-/** What `timeout` adds. A tool is a write where the options say so, and not by its definition's annotations. */
+/** Errors by `timeout`. A tool is a write if the options declare it, and not by its definition's annotations. */
 type TimeoutOf<O> = [OptionOf<O, "timeout">] extends [undefined] ? never
   : TimeoutError<OptionOf<O, "effects">, OptionOf<O, "timeout">, OptionOf<O, "idempotency">>
 
-/** What an option may be; `undefined`, too, where it may be left out. */
+/** Values of an option; includes `undefined` if it is optional. */
 type OptionOf<O, Name extends keyof Options> = O extends { readonly [_ in Name]: infer Value } ? Value
   : Name extends keyof O ? O[Name] | undefined
   : undefined
@@ -95,7 +95,7 @@ const effectsOf = (definition: AiTool.Any): Effects | undefined =>
     ? "idempotent"
     : undefined
 
-/** The conversation that led to a call; nothing is known of one where a call is made by hand. */
+/** Returns the conversation before a call; empty for a call made by hand. */
 const leadingTo = ({ id, record: { gate } }: Call): ReadonlyArray<Prompt.Message> => {
   const messages = gate?.messages() ?? []
   const answer = messages.findLastIndex(({ content, role }) =>
@@ -113,14 +113,14 @@ const approvalOf = ({ needsApproval }: AiTool.Any) =>
       })
     : needsApproval
 
-/** Whether a tool's answers come from outside the program: from a server, or from the model's provider. */
+/** True if a tool's answers are untrusted: from a server, or from the model's provider. */
 const isForeign = (definition: AiTool.Any): boolean =>
   AiTool.isDynamic(definition) || AiTool.isProviderDefined(definition)
 
-/** A dynamic tool's own JSON Schema, by which nobody else checks arguments. */
+/** A dynamic tool's own JSON Schema; no other component checks its arguments. */
 export const jsonSchemaOf = (definition: AiTool.Any) => AiTool.isDynamic(definition) ? definition.jsonSchema : undefined
 
-/** A tool of a definition and what executes its calls. */
+/** A tool of a definition and its executor. */
 export const define = (
   definition: AiTool.Any,
   options: Options | undefined,

@@ -40,7 +40,7 @@ import { modelDefinition } from "../modelDefinition.ts"
 import { checkToolOptions, jsonSchemaKinds } from "../toolOptionKinds.ts"
 import type { Tool, Trust } from "../tool.ts"
 
-/** How a tool is declared whose parameters are described by a JSON Schema. */
+/** Options of a tool whose parameters are a JSON Schema. */
 export interface JsonSchemaToolOptions<SuccessSchema extends Schema.Top, D, R, Eff, T, A, Tr, Id, St, CR = never>
   extends BaseOptions<JsonObject, SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>, JsonSchemaOptions
 {
@@ -53,13 +53,14 @@ type JsonSchemaOptionName = keyof JsonSchemaToolOptions<never, 0, 0, 0, 0, 0, 0,
 const kinds: Readonly<Record<JsonSchemaOptionName, Kind>> = jsonSchemaKinds
 
 /**
- * Defines a tool by a JSON Schema, where there is no Effect Schema: documents of other people, of an OpenAPI, of a database.
+ * Defines a tool by a JSON Schema, without an Effect Schema: for documents of other people, of an OpenAPI, of a
+ * database.
  *
- * Arguments are checked by the schema before `execute`, and fail as `InvalidArgs` like those of {@link make}, whose other options
- * these are. Throws `ConfigurationError` for a keyword that cannot be checked, unless `unchecked` names it; `tool.unchecked` lists
- * what is not checked. Regular expressions are not applied unless `patterns` is `"apply"`. A closed object
- * (`additionalProperties: false`) refuses unknown keys where `onUnknownKeys` is `"refuse"`, and drops them otherwise; one
- * without any properties always refuses them.
+ * Arguments are checked by the schema before `execute`, and fail as `InvalidArgs` like those of {@link make}, which has
+ * the same other options. Throws `ConfigurationError` for a keyword that cannot be checked, unless `unchecked` names
+ * it; `tool.unchecked` lists the unchecked parts. Regular expressions are not applied unless `patterns` is `"apply"`. A
+ * closed object (`additionalProperties: false`) refuses unknown keys if `onUnknownKeys` is `"refuse"`, and drops them
+ * otherwise; one without any properties always refuses them.
  *
  * **Example** (A tool from a JSON Schema)
  *

@@ -20,10 +20,10 @@ export type JsonParameters = Schema.Codec<JsonObject>
 /**
  * Makes an Effect Schema of a JSON Schema, of draft 7 or 2020-12. `subject` names it in errors.
  *
- * Throws `ConfigurationError` for a keyword that cannot be checked and that `unchecked` does not name. `format` describes, and is
- * not checked, as the drafts say.
+ * Throws `ConfigurationError` for a keyword that cannot be checked and that `unchecked` does not name. `format` is an
+ * annotation in the drafts, and is not checked.
  *
- * **Example** (A schema, and what of it is not checked)
+ * **Example** (A schema and its unchecked parts)
  *
  * ```ts
  * import { Schema } from "effect"

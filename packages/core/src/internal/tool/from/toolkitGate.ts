@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import { type OnTainted, policy, taintedBy } from "../../../Quarantine.ts"
 import type { Any } from "../tool.ts"
 
-/** What `effect/ai` says of a call. */
+/** Context of a call in `effect/ai`. */
 interface CallContext {
   readonly toolCallId: string
   readonly messages: ReadonlyArray<Prompt.Message>
@@ -27,7 +27,7 @@ export const executedElsewhere = (
   return names
 }
 
-/** The calls that a provider executed in a conversation, as {@link executedElsewhere}. */
+/** Returns the calls that a provider executed in a conversation, like {@link executedElsewhere}. */
 export const executedElsewhereIn = (
   { content }: Prompt.Prompt,
   isTrusted: (name: string) => boolean
@@ -36,13 +36,15 @@ export const executedElsewhereIn = (
 
 /** The gate of one toolkit. */
 export interface ToolkitGate {
-  /** The definition of a tool, which asks for an approval where the conversation is tainted. */
+  /** The definition of a tool, which requests an approval if the conversation is tainted. */
   readonly definition: (tool: Any) => AiTool.Any
-  /** Whether a call was denied; told once. */
+  /** Returns whether a call was denied; true once. */
   readonly denies: (callId: string) => boolean
 }
 
-/** Makes the gate of a toolkit: what the messages hold that lead to a call decides about it, so that it outlives each request. */
+/**
+ * Makes the gate of a toolkit. The messages before a call decide about it, so that the decision outlives each request.
+ */
 export const toolkitGate = (
   onTainted: OnTainted,
   isTrusted: (name: string) => boolean,
