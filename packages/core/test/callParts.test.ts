@@ -15,7 +15,7 @@ interface Write {
 
 interface Done {
   readonly get: (id: string) => { readonly write: Write } | undefined
-  readonly state: () => ReadonlyArray<Write>
+  readonly state: (run: object) => ReadonlyArray<Write>
 }
 
 interface Call {
@@ -25,13 +25,13 @@ interface Call {
   readonly record: Record<string, unknown>
 }
 
-const { DoneWrites }: { readonly DoneWrites: new(undoes: boolean, around: undefined) => Done } = await load(
+const { CompletedWrites }: { readonly CompletedWrites: new() => Done } = await load(
   "run/writes/completedWrites.ts"
 )
-const { writeOfStart, encodedResult, noteDone }: {
+const { writeOfStart, encodedResult, noteCompensable }: {
   readonly writeOfStart: (executed: object) => Write | undefined
   readonly encodedResult: (success: Schema.Top, value: unknown) => Effect.Effect<Schema.Json | undefined>
-  readonly noteDone: (executed: object, exit: Exit.Exit<unknown, unknown>) => void
+  readonly noteCompensable: (executed: object, exit: Exit.Exit<unknown, unknown>) => void
 } = await load("call/compensableWrite.ts")
 const { underKeyOf }: {
   readonly underKeyOf: (write: object, during: number, compensate: Effect.Effect<void>) => Effect.Effect<void>
@@ -89,12 +89,12 @@ describe("what an execution has done", () => {
       readonly happened?: string
       readonly claim?: object
     } = {},
-    run = openRun({ scope: "r", path: ["a"], done: new DoneWrites(false, undefined), parent: undefined }),
+    run = openRun({ scope: "r", path: ["a"], completed: new CompletedWrites(), parent: undefined }),
     live: object | undefined = { params: {}, context: Context.empty() }
   ) => {
     const call = callOf(write, { happened, ...more })
-    noteDone({ call, encoded, info: write, isKeyed: false, live, position: undefined, run }, exit)
-    return run.done.state()
+    noteCompensable({ call, encoded, info: write, isKeyed: false, live, position: undefined, run }, exit)
+    return run.completed.state(run)
   }
 
   it("is noted with what is known of it, and no more", () => {
@@ -121,24 +121,24 @@ describe("what an execution has done", () => {
   })
 
   it("is known better by the process that has done it than from what is stored", () => {
-    const run = openRun({ scope: "r", path: ["a"], done: new DoneWrites(false, undefined), parent: undefined })
+    const run = openRun({ scope: "r", path: ["a"], completed: new CompletedWrites(), parent: undefined })
     const known = (exit: Exit.Exit<unknown, unknown>, live?: object) =>
       note(exit, {}, run, live).map(({ known }) => known)
     const here = { params: {}, context: Context.empty() }
     assert.deepStrictEqual(known(Exit.fail("no"), undefined), ["unknown"])
     assert.deepStrictEqual(known(Exit.succeed(1), undefined), ["done"])
-    noteDone(
+    noteCompensable(
       { call: callOf(write, { happened: "unknown" }), info: write, isKeyed: false, live: undefined, run },
       Exit.fail("no")
     )
-    assert.deepStrictEqual(run.done.state().map(({ known }) => known), ["done"])
+    assert.deepStrictEqual(run.completed.state(run).map(({ known }) => known), ["done"])
     assert.deepStrictEqual(known(Exit.fail("no"), here), ["unknown"])
     // It is known now not to have happened.
     assert.deepStrictEqual(note(Exit.fail("no"), { happened: "no" }, run, here), [])
   })
 
   it("is nothing where nobody could undo it", () => {
-    const done = new DoneWrites(false, undefined)
+    const completed = new CompletedWrites()
     const executed = (info: object, run: object | undefined) => ({
       call: callOf(info),
       info,
@@ -146,7 +146,7 @@ describe("what an execution has done", () => {
       live: undefined,
       run
     })
-    const run = openRun({ scope: "r", path: ["a"], done, parent: undefined })
+    const run = openRun({ scope: "r", path: ["a"], completed, parent: undefined })
     for (
       const one of [
         executed({ ...write, compensation: undefined }, run),
@@ -154,10 +154,10 @@ describe("what an execution has done", () => {
         executed(write, openRun({ scope: "r", path: ["a"], parent: undefined }))
       ]
     ) {
-      noteDone(one, Exit.succeed(1))
+      noteCompensable(one, Exit.succeed(1))
       assert.isUndefined(writeOfStart(one))
     }
-    assert.deepStrictEqual(done.state(), [])
+    assert.deepStrictEqual(completed.state(run), [])
     assert.deepStrictEqual(writeOfStart(executed(write, run)), { ...noted, known: "unknown" } as never)
   })
 

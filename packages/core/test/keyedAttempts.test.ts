@@ -35,9 +35,9 @@ const { execute }: {
     isCharged: boolean
   ) => Effect.Effect<unknown, unknown>
 } = await load("call/execute/executeTool.ts")
-const { DoneWrites }: {
-  readonly DoneWrites: new(undoes: boolean, around: undefined) => {
-    readonly newestFirst: () => ReadonlyArray<{ readonly write: Fields & { readonly id: string } }>
+const { CompletedWrites }: {
+  readonly CompletedWrites: new() => {
+    readonly newestFirst: (run: object) => ReadonlyArray<{ readonly write: Fields & { readonly id: string } }>
   }
 } = await load("run/writes/completedWrites.ts")
 
@@ -57,7 +57,7 @@ const runOf = (kept: Readonly<Record<string, unknown>> = {}, more: object = {}) 
     clock: { currentTimeMillisUnsafe: () => 7 },
     usage: { toolCalls: 0 },
     executed: [] as Array<Fields>,
-    done: new DoneWrites(false, undefined),
+    completed: new CompletedWrites(),
     recorded,
     journal: {
       isResumed: true,
@@ -213,7 +213,7 @@ describe("the answer of a ledger to a call that can be undone", () => {
             yield* ends(under(callOf({ tool: undoable }), run, idempotency), ledgerOf(finished(claim))),
             "earlier"
           )
-          return run.done.newestFirst().map(({ write: { id, intent, known } }) => {
+          return run.completed.newestFirst(run).map(({ write: { id, intent, known } }) => {
             assert.deepStrictEqual([id, intent], ["r/3:pay/c1", entryOf(claim)])
             return known
           })
@@ -252,7 +252,7 @@ describe("the answer of a ledger to a call that can be undone", () => {
         const { answered, executed, happened, known } = call.record
         assert.deepStrictEqual([executed, happened, known, answered], [true, "yes", "yes", { value: "found" }])
         assert.deepStrictEqual(ledger.completed.map(([tag]) => tag), ["Result"])
-        assert.strictEqual(run.done.newestFirst().length, tool === undoable ? 1 : 0)
+        assert.strictEqual(run.completed.newestFirst(run).length, tool === undoable ? 1 : 0)
       }
     }))
 })
@@ -325,7 +325,7 @@ describe("an execution", () => {
         Effect.all([slow("first", 2_000), slow("second", 1_000)], { concurrency: 2, discard: true }),
         ledgerOf(begun)
       )
-      assert.deepStrictEqual(run.done.newestFirst().map(({ write }) => write.id.split("/").at(-1)), [
+      assert.deepStrictEqual(run.completed.newestFirst(run).map(({ write }) => write.id.split("/").at(-1)), [
         "second@second",
         "first@first"
       ])

@@ -41,10 +41,11 @@ interface Write {
 }
 
 interface Done {
-  readonly size: number
+  readonly add: (run: object, write: object, live: undefined) => void
   readonly knows: (id: string) => boolean
-  readonly delete: (id: string) => void
-  readonly state: () => ReadonlyArray<Write>
+  readonly reject: (run: object) => void
+  readonly remove: (id: string) => void
+  readonly state: (run: object) => ReadonlyArray<Write>
 }
 
 interface Run {
@@ -53,7 +54,7 @@ interface Run {
   readonly usage: Record<string, number>
   readonly executed: Array<unknown>
   readonly hidden: ReadonlyMap<string, number>
-  readonly done: Done | undefined
+  readonly completed: Done | undefined
 }
 
 interface Journal {
@@ -71,7 +72,7 @@ const { Account }: {
     parent?: Account
   ) => Account
 } = await load("account.ts")
-const { DoneWrites }: { readonly DoneWrites: new(undoes: boolean, around: undefined) => Done } = await load(
+const { CompletedWrites }: { readonly CompletedWrites: new() => Done } = await load(
   "writes/completedWrites.ts"
 )
 const { countReplayed, usedBy, usedSince }: {
@@ -79,10 +80,6 @@ const { countReplayed, usedBy, usedSince }: {
   readonly usedBy: (run: Run) => object
   readonly usedSince: (run: Run) => () => object
 } = await load("tally.ts")
-const { addDone, revokeDone }: {
-  readonly addDone: (run: object | undefined, write: object, live: undefined) => void
-  readonly revokeDone: (run: object, ids?: ReadonlyArray<string>) => void
-} = await load("writes/noteWrite.ts")
 const { addExecuted, use }: {
   readonly addExecuted: (run: Run, call: object) => void
   readonly use: (run: Run, kind: string, amount: number) => void
@@ -101,7 +98,7 @@ const { outerCallsOf, idWithin }: {
 const { startedUnsettled, hasStartedUnder, recallDone }: {
   readonly startedUnsettled: (journal: Journal) => Iterable<Write>
   readonly hasStartedUnder: (journal: Journal, id: string, claim: string) => boolean
-  readonly recallDone: (run: { readonly done: Done | undefined; readonly journal: Journal | undefined }) => void
+  readonly recallDone: (run: { readonly completed: Done | undefined; readonly journal: Journal | undefined }) => void
 } = await load("writes/recordedWrites.ts")
 const { isCancelledReplay, abandonedJournal }: {
   readonly isCancelledReplay: (journal: Journal | undefined) => boolean
@@ -178,7 +175,7 @@ const runOf = (account = new Account("a", {}, [], undefined), more: object = {})
     account,
     usage: { toolCalls: 0, turns: 0 },
     executed: [],
-    done: new DoneWrites(false, undefined),
+    completed: new CompletedWrites(),
     parent: undefined,
     ...more
   }) as never
@@ -216,13 +213,13 @@ describe("what a call has used", () => {
     Effect.runSync(one.account.charge("toolCalls"))
     Effect.runSync(one.account.charge("retriesPerTool", "book"))
     addExecuted(one, { callId: "c" })
-    addDone(one, write("w"), undefined)
-    revokeDone(one)
+    run.completed!.add(one, write("w"), undefined)
+    run.completed!.reject(one)
     hideTool(run, "look", 7)
     const used = {
       usage: { toolCalls: 1 },
       executed: [{ callId: "c" }],
-      done: [write("w")],
+      done: [write("w", { revoked: true })],
       revoked: ["w"],
       hidden: { look: 7 },
       budget: { ...bare.budget, used: { ...bare.budget.used, toolCalls: 1 }, retries: { book: 1 } }
@@ -238,14 +235,14 @@ describe("what a call has used", () => {
       [["look", 7]]
     ])
     assert.deepStrictEqual(later.account.state(), one.account.state())
-    assert.deepStrictEqual(later.done!.state().map(({ id, revoked }) => [id, revoked]), [["w", true]])
+    assert.deepStrictEqual(later.completed!.state(later).map(({ id, revoked }) => [id, revoked]), [["w", true]])
   })
 
   it("revokes nothing where nothing was revoked", () => {
     const run = runOf()
-    addDone(run, write("before"), undefined)
+    run.completed!.add(run, write("before"), undefined)
     countReplayed(run, { ...bare, done: [write("w")] })
-    assert.deepStrictEqual(run.done!.state().map(({ id, revoked }) => [id, revoked]), [
+    assert.deepStrictEqual(run.completed!.state(run).map(({ id, revoked }) => [id, revoked]), [
       ["before", undefined],
       ["w", undefined]
     ])
@@ -382,17 +379,19 @@ describe("a write that an earlier life has begun", () => {
       "write r/4:book/u": begun("u")
     })
     const run = runOf(undefined, { journal })
-    addDone(run, write("w", { known: "done" }), undefined)
-    run.done!.delete("v")
-    assert.isTrue(run.done!.knows("v"))
+    run.completed!.add(run, write("w", { known: "done" }), undefined)
+    run.completed!.remove("v")
+    assert.isTrue(run.completed!.knows("v"))
     recallDone(run as never)
-    assert.deepStrictEqual(run.done!.state().map(({ id, known }) => [id, known]), [["w", "done"], ["u", "unknown"]])
-    const first = openRun({ done: new DoneWrites(false, undefined), journal: { ...journal, isResumed: false } })
+    assert.deepStrictEqual(run.completed!.state(run).map(({ id, known }) => [id, known]), [["w", "done"], [
+      "u",
+      "unknown"
+    ]])
+    const first = openRun({ completed: new CompletedWrites(), journal: { ...journal, isResumed: false } })
     recallDone(first)
-    recallDone(openRun({ done: first.done, journal: undefined }))
-    recallDone(openRun({ done: undefined, journal }))
-    assert.strictEqual(first.done.size, 0)
-    addDone(openRun({ done: undefined }), write("x"), undefined)
+    recallDone(openRun({ completed: first.completed, journal: undefined }))
+    recallDone(openRun({ completed: undefined, journal }))
+    assert.deepStrictEqual(first.completed.state(first), [])
   })
 })
 
@@ -502,7 +501,7 @@ describe("a session", () => {
     full.callIds.add("c1")
     full.failures.set("k", new Map([["timeout", 2]]))
     const outer = run({ parent: openRun({}), scope: "r/c", skill: "s" })
-    addDone(outer, write("w"), undefined)
+    outer.completed!.add(outer, write("w"), undefined)
     const state = JSON.parse(JSON.stringify(full.checkpoint(outer, undefined))) as Record<string, unknown>
     assert.deepStrictEqual([state["scope"], state["skill"], state["corrected"]], ["r/c", "s", true])
     assert.include(JSON.stringify(state["replacedInput"]), "instead")

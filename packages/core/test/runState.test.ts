@@ -56,21 +56,24 @@ interface Write {
   readonly revoked?: true
 }
 
-interface DoneWrites {
-  readonly size: number
-  readonly isCompensating: boolean
+interface CompletedWrites {
   readonly begin: () => number
-  readonly get: (id: string) => { readonly write: Write; readonly position: number } | undefined
+  readonly add: (run: Run, write: Write, live: undefined, position?: number) => void
+  readonly restore: (run: Run, writes: ReadonlyArray<Write>) => void
+  readonly remove: (id: string) => void
+  readonly reject: (run: Run, ids?: ReadonlyArray<string>) => void
+  readonly rejectedIn: (section: Run) => ReadonlyArray<string>
+  readonly get: (id: string) => { readonly position: number } | undefined
   readonly knows: (id: string) => boolean
-  readonly newestFirst: () => ReadonlyArray<{ readonly write: Write }>
-  readonly state: () => ReadonlyArray<Write>
+  readonly newestFirst: (run: Run) => ReadonlyArray<{ readonly write: Write }>
+  readonly state: (run: Run) => ReadonlyArray<Write>
+  readonly ofSection: (section: Run) => ReadonlyArray<Write>
 }
 
 interface Run {
-  readonly done: DoneWrites | undefined
+  readonly agentRunId: string
   readonly parent: Run | undefined
   readonly outerCall: { readonly id: string } | undefined
-  readonly tally: { done: ReadonlyArray<Write>; revoked: ReadonlyArray<string> } | undefined
 }
 
 interface Transcript {
@@ -108,20 +111,17 @@ const { Account }: {
     parent?: Account
   ) => Account
 } = await load("account.ts")
-const { DoneWrites }: {
-  readonly DoneWrites: new(
-    compensatesWhenRejected: boolean,
-    around: DoneWrites | undefined,
-    resumed?: ReadonlyArray<Write>
-  ) => DoneWrites
-} = await load("writes/completedWrites.ts")
-const { addDone, idAround, isLeftIn, removeDone, revokeDone }: {
-  readonly addDone: (run: Run | undefined, write: Write, live: undefined, position?: number) => void
+const { CompletedWrites, idAround }: {
+  readonly CompletedWrites: new() => CompletedWrites
   readonly idAround: (run: Run, id: string) => string
-  readonly isLeftIn: (run: Run | undefined, id: string) => boolean
-  readonly removeDone: (run: Run | undefined, id: string) => void
-  readonly revokeDone: (run: Run | undefined, ids?: ReadonlyArray<string>) => void
-} = await load("writes/noteWrite.ts")
+} = await load("writes/completedWrites.ts")
+const { newWrites }: {
+  readonly newWrites: (
+    parent: { readonly writes: object } | undefined,
+    log: undefined,
+    compensates: { readonly whenRejected: boolean } | undefined
+  ) => { readonly completed: CompletedWrites | undefined; readonly compensatesWhenRejected: boolean }
+} = await load("state/writes.ts")
 const { Transcript }: { readonly Transcript: new() => Transcript } = await load("transcript.ts")
 const { NestedRuns }: { readonly NestedRuns: new(hasSteps: boolean, counts?: Counts) => NestedRuns } = await load(
   "nestedRuns.ts"
@@ -328,89 +328,75 @@ describe("an account", () => {
   })
 })
 
-describe("the writes that a run has done", () => {
+describe("completed writes", () => {
   const write = (id: string, more: Partial<Write> = {}): Write => ({ id, tool: "t", callId: id, root: id, ...more })
-  const ids = (done: DoneWrites | undefined) => done!.state().map(({ id }) => id)
+  const runIn = (agentRunId: string, parent: Run | undefined, call?: string): Run =>
+    openRun({ agentRunId, parent, outerCall: call === undefined ? undefined : { id: call } })
   const nested = () => {
-    const outermost = new DoneWrites(false, undefined)
-    const top: Run = openRun({
-      done: outermost,
-      parent: undefined,
-      outerCall: undefined,
-      tally: { done: [], revoked: [] }
-    })
-    const middle: Run = openRun({
-      done: new DoneWrites(false, outermost),
-      parent: top,
-      outerCall: { id: "ask" },
-      tally: undefined
-    })
-    const inner: Run = openRun({
-      done: new DoneWrites(false, middle.done),
-      parent: middle,
-      outerCall: { id: "deep" },
-      tally: { done: [], revoked: [] }
-    })
-    return { top, middle, inner }
+    const top = runIn("r", undefined)
+    // A section of the outermost run.
+    const section = runIn("r", undefined)
+    const middle = runIn("r/ask", section, "ask")
+    return { log: new CompletedWrites(), top, section, middle, inner: runIn("r/ask/deep", middle, "deep") }
   }
 
-  it("stand in each log around it, by the calls that are known there, in the order in which they began", () => {
-    const { inner, middle, top } = nested()
-    const late = inner.done!.begin()
-    addDone(inner, write("a"), undefined)
-    addDone(top, write("b"), undefined)
-    addDone(inner, write("c"), undefined, late)
-    assert.deepStrictEqual([inner, middle, top].map(({ done }) => ids(done)), [["c", "a"], ["c", "a"], ["c", "a", "b"]])
-    const known = (run: Run) => [run.done!.get("a")!.write.callId, run.done!.get("a")!.write.root]
+  it("are those of each run around, by the calls that are known there, in the order of their starts", () => {
+    const { inner, log, middle, section, top } = nested()
+    const late = log.begin()
+    log.add(inner, write("a"), undefined)
+    log.add(top, write("b"), undefined)
+    log.add(inner, write("c"), undefined, late)
+    const ids = () => [inner, middle, top].map((run) => log.state(run).map(({ id }) => id))
+    assert.deepStrictEqual(ids(), [["c", "a"], ["c", "a"], ["c", "a", "b"]])
+    const known = (run: Run) => log.state(run).flatMap(({ callId, id, root }) => id === "a" ? [callId, root] : [])
     assert.deepStrictEqual([inner, middle, top].map(known), [["a", "a"], ["deep/a", "deep"], ["ask/deep/a", "ask"]])
-    assert.deepStrictEqual(top.tally!.done.map(({ callId }) => callId), ["ask/deep/a", "b", "ask/deep/c"])
+    assert.deepStrictEqual(log.ofSection(section).map(({ callId }) => callId), ["ask/deep/c", "ask/deep/a"])
     assert.deepStrictEqual([idAround(top, "x"), idAround(inner, "x")], ["x", "deep/x"])
-    assert.deepStrictEqual(inner.done!.newestFirst().map(({ write }) => write.id), ["a", "c"])
-    removeDone(inner, "a")
-    assert.deepStrictEqual([inner, middle, top].map(({ done }) => ids(done)), [["c"], ["c"], ["c", "b"]])
-    assert.deepStrictEqual(top.tally!.done.map(({ id }) => id), ["b", "c"])
-    assert.deepStrictEqual([top.done!.knows("a"), top.done!.knows("d"), top.done!.size], [true, false, 2])
-    for (const change of [addDone, removeDone, revokeDone] as const) change(undefined, "a" as never, undefined as never)
+    assert.deepStrictEqual(log.newestFirst(inner).map(({ write }) => write.id), ["a", "c"])
+    log.remove("a")
+    assert.deepStrictEqual(ids(), [["c"], ["c"], ["c", "b"]])
+    assert.deepStrictEqual(["a", "c", "d"].map((id) => log.knows(id)), [true, true, false])
   })
 
-  it("are left where none of the runs around has undone them", () => {
-    const { inner, middle, top } = nested()
-    addDone(inner, write("a"), undefined)
-    const left = () => [inner, middle, top].map((run) => isLeftIn(run, "a"))
-    assert.deepStrictEqual([left(), isLeftIn(inner, "b")], [[true, true, true], false])
-    removeDone(top, "a")
-    assert.deepStrictEqual(left(), [false, false, false])
-    addDone(top, write("a"), undefined)
-    removeDone(middle, "a")
-    addDone(top, write("a"), undefined)
-    assert.deepStrictEqual(left(), [false, false, true])
-    // A run that keeps no log undoes nothing.
-    assert.isTrue(isLeftIn(undefined, "a"))
-    assert.isTrue(
-      isLeftIn(openRun({ done: undefined, parent: undefined, outerCall: undefined, tally: undefined }), "a")
-    )
-  })
-
-  it("are revoked: those of until then, or those that are named, also where they are noted later", () => {
-    const { inner, top } = nested()
-    addDone(inner, write("a"), undefined)
-    addDone(top, write("b"), undefined)
-    revokeDone(inner)
-    addDone(inner, write("c"), undefined)
-    const revoked = (run: Run) => run.done!.state().map(({ id, revoked }) => [id, revoked])
+  it("are rejected in the run and around it: those until then, or those that are named", () => {
+    const { inner, log, section, top } = nested()
+    log.add(inner, write("a"), undefined)
+    log.add(top, write("b"), undefined)
+    log.reject(inner)
+    log.add(inner, write("c"), undefined)
+    const revoked = (run: Run) => log.state(run).map(({ id, revoked }) => [id, revoked])
     assert.deepStrictEqual(revoked(inner), [["a", true], ["c", undefined]])
     assert.deepStrictEqual(revoked(top), [["a", true], ["b", true], ["c", undefined]])
-    assert.deepStrictEqual([inner.tally!.revoked, top.tally!.revoked], [["a"], ["a", "b"]])
-    revokeDone(top, ["c", "d"])
-    addDone(top, write("d"), undefined)
+    assert.deepStrictEqual([log.rejectedIn(section), log.rejectedIn(top)], [["a", "b"], []])
+    log.reject(top, ["c", "d"])
+    log.add(top, write("d"), undefined)
     assert.deepStrictEqual(revoked(top).slice(-2), [["c", true], ["d", true]])
     assert.deepStrictEqual(revoked(inner), [["a", true], ["c", undefined]])
   })
 
-  it("are those of the snapshot that a run goes on from, before all others", () => {
-    const done = new DoneWrites(true, undefined, [write("a"), write("b")])
-    addDone(openRun({ done, parent: undefined, outerCall: undefined, tally: undefined }), write("c"), undefined)
-    assert.deepStrictEqual([ids(done), done.get("c")!.position, done.isCompensating], [["a", "b", "c"], 2, false])
+  it("are restored before all others, and belong to the nested run that is resumed", () => {
+    const { log, middle, top } = nested()
+    log.restore(top, [write("a"), write("b", { callId: "ask/b", root: "ask", revoked: true })])
+    log.add(top, write("c"), undefined)
+    assert.deepStrictEqual(log.state(middle), [])
+    log.restore(middle, [write("b")])
+    const known = (run: Run) => log.state(run).map(({ callId, id, revoked, root }) => [id, callId, root, revoked])
+    assert.deepStrictEqual(known(middle), [["b", "b", "b", undefined]])
+    assert.deepStrictEqual(known(top), [
+      ["a", "a", "a", undefined],
+      ["b", "ask/b", "ask", true],
+      ["c", "c", "c", undefined]
+    ])
+    assert.strictEqual(log.get("c")!.position, 2)
+  })
+
+  it("have one log from the outermost run that compensates", () => {
+    const outermost = { writes: newWrites(undefined, undefined, undefined) }
+    const around = { writes: newWrites(outermost, undefined, { whenRejected: true }) }
+    const within = newWrites(around, undefined, { whenRejected: false })
+    assert.isUndefined(outermost.writes.completed)
+    assert.strictEqual(within.completed, around.writes.completed)
+    assert.deepStrictEqual([within, outermost.writes].map((one) => one.compensatesWhenRejected), [true, false])
   })
 })
 

@@ -15,7 +15,6 @@ import { before } from "../foundation/effect/sequence.ts"
 import { Pause } from "../loop/pause.ts"
 import { stopOf } from "../run/account.ts"
 import { recallDone } from "../run/writes/recordedWrites.ts"
-import type { DoneWrites } from "../run/writes/completedWrites.ts"
 import { operatorMessage, summaryOf } from "../run/runFailure.ts"
 import { runCleanupsBefore } from "../run/writes/cleanups.ts"
 import { Annotation, type RunRecord, type Said, type SnapshotSource } from "../run/runEntries.ts"
@@ -30,7 +29,7 @@ import { refuseCompensated, registerRunCleanup, runCleanupsAtEnd } from "./compe
 import { endOfEqualRun, noteFailedRun } from "./compose/repeatedRun.ts"
 import { isCutOff, waitsForNobody, writesToCompensate } from "./compensation/compensationScope.ts"
 import type { ToCompensate } from "./compensation/compensateWrite.ts"
-import { compensateWrites } from "./compensation/compensateRun.ts"
+import { compensateWrites, toCompensate } from "./compensation/compensateRun.ts"
 
 const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }
@@ -147,20 +146,19 @@ class Boundary<Out, E, R, R2> {
 
   /** Compensates the run's writes, if its end demands it; then ends it. */
   private unwindAndEnd(ended: Exit.Exit<Out, E | BudgetExceeded>): Effect.Effect<Out, E | BudgetExceeded> {
-    const { declaration: { compensates }, run: { writes: { done } } } = this
-    const isOutermost = this.run.parent === undefined || this.mode.over !== undefined
-    const exit = isOutermost && waitsForNobody(this.run, ended) ? Exit.interrupt() : refuseCompensated(this.run, ended)
+    const { declaration: { compensates }, run, run: { writes: { completed } } } = this
+    const isOutermost = run.parent === undefined || this.mode.over !== undefined
+    const exit = isOutermost && waitsForNobody(run, ended) ? Exit.interrupt() : refuseCompensated(run, ended)
     if (compensates === undefined) return this.end(exit)
     if (Exit.isFailure(exit)) {
-      recallDone(this.run)
-      done!.noteRunning()
+      recallDone(run)
+      completed!.noteRunning()
     }
-    return done!.size === 0 ? this.end(exit) : this.compensateWrites(compensates, done!, exit)
+    return toCompensate(run, false).length === 0 ? this.end(exit) : this.compensateWrites(compensates, exit)
   }
 
   private compensateWrites(
     compensates: NonNullable<Limits<R2>["compensates"]>,
-    done: DoneWrites,
     exit: Exit.Exit<Out, E | BudgetExceeded>
   ): Effect.Effect<Out, E | BudgetExceeded> {
     const { body, context, mode, run } = this
@@ -168,13 +166,13 @@ class Boundary<Out, E, R, R2> {
     const over = waitsForNobody(run, exit) ? Exit.interrupt() : exit
     const which = writesToCompensate(compensates, run, mode.resumed, over)
     const onCompensated: ToCompensate["onCompensated"] = (write, mark) => body.onCompensated?.(write, mark)
-    const unwinds = { run, compensates, ambient: context, onCompensated }
+    const unwinds = { run, compensates, ambient: context, isBehind: mode.over !== undefined, onCompensated }
     if (which === undefined) {
-      if (isCutOff(run, mode.resumed, exit)) registerRunCleanup(unwinds, done, mode)
+      if (isCutOff(run, mode.resumed, exit)) registerRunCleanup(unwinds, mode)
       return this.end(exit)
     }
     // No inner run is active any more.
-    const undone = before(endNested(run), () => compensateWrites(unwinds, done, which === "revoked"))
+    const undone = before(endNested(run), () => compensateWrites(unwinds, which === "revoked"))
     return Effect.flatMap(
       undone,
       (broken) => this.end(Exit.isFailure(exit) || broken === undefined ? exit : Exit.failCause(broken))

@@ -10,18 +10,16 @@ import { type Call, ToolCall } from "../call/call.ts"
 import { rootOf } from "../call/children/outerCalls.ts"
 import { randomIdIn } from "../foundation/digest.ts"
 import { Account } from "../run/account.ts"
-import { type DoneWrite, DoneWrites } from "../run/writes/completedWrites.ts"
+import type { CompensableWrite } from "../run/writes/completedWrites.ts"
 import { audienceOf } from "../run/observe/listeners.ts"
 import { NestedRuns } from "../run/nestedRuns.ts"
 import { emit, type Run } from "../run/run.ts"
 import { restoreLedgerAnswers } from "../run/writes/ledgerAnswers.ts"
-import { isLeftIn } from "../run/writes/noteWrite.ts"
 import * as Path from "../path/path.ts"
 import { Replay } from "../run/replay.ts"
 import { abandonedJournal } from "../run/cancelledReplay.ts"
 import { tracingOf } from "../run/observe/tracing.ts"
 import { CurrentWriteLog, type WriteLog } from "../run/writes/writeLog.ts"
-import type { Compensates } from "./compensation/compensationOptions.ts"
 import type { Limits, Mode } from "./runMode.ts"
 import { callAround, nestedId, outOfRun, placeWithin, scopeWithin } from "./nestedRun.ts"
 import { newCounts } from "../run/state/counts.ts"
@@ -84,29 +82,16 @@ export const identifier = (agent: string, { runId }: Mode, context: Context.Cont
   return runId ?? `run_${randomIdIn(context)}`
 }
 
-/** The log of the run's compensable writes, if it, or an outer run, compensates. */
-const doneWritesOf = (
-  compensates: Compensates | undefined,
-  parent: Run | undefined,
-  resumed: Checkpoint | undefined,
-  isOver: boolean
-): DoneWrites | undefined =>
-  compensates === undefined && parent?.writes.done === undefined ? undefined : new DoneWrites(
-    compensates?.after.has("rejection") === true || parent?.writes.done?.compensatesWhenRejected === true,
-    parent?.writes.done,
-    isOver
-      ? uncompensatedIn(parent, resumed)
-      : (resumed?.done ?? []) as ReadonlyArray<unknown> as ReadonlyArray<DoneWrite>
-  )
+/** The writes of a snapshot that a run around its own has not compensated. */
+export const writesIn = (
+  { done = [] }: Pick<Checkpoint, "done">,
+  around: Run | undefined
+): ReadonlyArray<CompensableWrite> =>
+  (done as ReadonlyArray<unknown> as ReadonlyArray<CompensableWrite>).filter(({ id }) => isPendingIn(around, id))
 
-/** Returns the uncompensated writes of an ended run: the outer run may have compensated them. */
-export const uncompensatedIn = (
-  parent: Run | undefined,
-  over: Pick<Checkpoint, "done"> | undefined
-): ReadonlyArray<DoneWrite> => {
-  const done = (over?.done ?? []) as ReadonlyArray<unknown> as ReadonlyArray<DoneWrite>
-  return done.filter(({ id }) => isLeftIn(parent, id))
-}
+/** Whether a write of an agent within a run is not compensated by the run, or one around it. */
+export const isPendingIn = (run: Run | undefined, id: string): boolean =>
+  run?.writes.completed === undefined || run.writes.completed.get(id) !== undefined
 
 /** The account of an ended run: it starts no work, and exhausted budgets do not prevent its compensation. */
 const accountOver = (name: string): Account => new Account(name, {}, [], undefined, undefined)
@@ -173,9 +158,14 @@ export const newRun = <R>(
     audience: audienceOf(parent?.audience, ambient, ear, outOfRun),
     nested: new NestedRuns(hasSteps, resumed?.steps?.nested),
     counts: newCounts(parent, resumed),
-    writes: newWrites(parent, writesOf(parent, journal, ambient), doneWritesOf(compensates, parent, resumed, isOver)),
+    writes: newWrites(
+      parent,
+      writesOf(parent, journal, ambient),
+      compensates && { whenRejected: compensates.after.has("rejection") }
+    ),
     reading: newReading(taintOf(parent, outerCall === undefined ? undefined : call, resumed), resumed)
   }
+  if (resumed?.done !== undefined) run.writes.completed?.restore(run, writesIn(resumed, isOver ? parent : undefined))
   if (resumed?.ledgerAnswers !== undefined) restoreLedgerAnswers(run, resumed.ledgerAnswers)
   return run
 }

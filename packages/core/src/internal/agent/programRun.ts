@@ -61,7 +61,7 @@ const runProgram = (
           said: () => session.begun || stopped === undefined ? session.said() : stopped(),
           resumable: (run) =>
             // Compensated calls are not resumed.
-            session.begun && run.writes.done?.isCompensating !== true
+            session.begun && !run.writes.isCompensating
               ? { checkpoint: () => session.checkpoint(run, undefined), parts: () => partsOf(session) }
               : undefined,
           services: (context, run) => {

@@ -144,7 +144,7 @@ export const Checkpoint = Schema.Struct({
     lastTool: Schema.optionalKey(Schema.String)
   }),
   executed: Schema.Array(Schema.Json),
-  /** Completed writes that tools can compensate, as `DoneWrite`. */
+  /** Writes that tools can compensate: `CompensableWrite`. */
   done: Schema.optionalKey(Schema.Array(Schema.Json)),
   /** Calls that the idempotency ledger answered with another call's write, by the ids of the entries. */
   ledgerAnswers: Schema.optionalKey(Schema.Record(Schema.String, Schema.Array(Schema.String))),

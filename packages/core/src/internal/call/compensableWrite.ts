@@ -1,4 +1,4 @@
-/** Completed calls: records the effect of an execution, for the runs that may have to compensate it. */
+/** Compensable writes: adds an execution to the log of writes, for the runs that may have to compensate it. */
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,8 +9,7 @@ import * as Schema from "effect/Schema"
 import { PartialSuccess, Pending } from "../../ToolError.ts"
 import type { Intent } from "../idempotency/ledgerStore.ts"
 import { hasStartedUnder } from "../run/writes/recordedWrites.ts"
-import type { DoneWrite } from "../run/writes/completedWrites.ts"
-import { addDone, removeDone } from "../run/writes/noteWrite.ts"
+import type { CompensableWrite } from "../run/writes/completedWrites.ts"
 import type { Run } from "../run/run.ts"
 import * as Arguments from "./arguments/rawArguments.ts"
 import * as Path from "../path/path.ts"
@@ -29,7 +28,7 @@ const idOf = ({ call: { id, identity = id, record }, info, isKeyed }: Executed, 
 const knownOf = (
   exit: Exit.Exit<unknown, unknown>,
   { outcome: { happened } }: CallRecord
-): DoneWrite["known"] | undefined => {
+): CompensableWrite["known"] | undefined => {
   if (Exit.isSuccess(exit)) return "done"
   if (happened === "no") return undefined
   const error = exit.cause.reasons.find(Cause.isFailReason)?.error
@@ -54,11 +53,11 @@ export interface Executed {
 }
 
 /** An execution as a write. */
-const writeOf = (executed: Executed, run: Run, known: DoneWrite["known"]): DoneWrite => {
+const writeOf = (executed: Executed, run: Run, known: CompensableWrite["known"]): CompensableWrite => {
   const { call, encoded, info } = executed
   const id = idOf(executed, run)
   // The attempt of raced ones that ends last has no claim any more.
-  const intent = executed.intent ?? call.record.claiming.claim?.intent ?? run.writes.done?.get(id)?.write.intent
+  const intent = executed.intent ?? call.record.claiming.claim?.intent ?? run.writes.completed?.get(id)?.write.intent
   return {
     id,
     tool: info.name,
@@ -75,16 +74,17 @@ const writeOf = (executed: Executed, run: Run, known: DoneWrite["known"]): DoneW
   }
 }
 
-/** Records the effect of an execution, for the runs that may have to compensate it. */
-export const noteDone = (executed: Executed, exit: Exit.Exit<unknown, unknown>): void => {
+/** Adds an execution to the log of writes, or takes it out if it has not happened. */
+export const noteCompensable = (executed: Executed, exit: Exit.Exit<unknown, unknown>): void => {
   const { call, info, live, position, run } = executed
-  if (info.compensation === undefined || run?.writes.done === undefined) return
+  const completed = run?.writes.completed
+  if (info.compensation === undefined || run === undefined || completed === undefined) return
   const known = knownOf(exit, call.record)
-  if (known === undefined) return removeDone(run, idOf(executed, run))
+  if (known === undefined) return completed.remove(idOf(executed, run))
   const write = writeOf(executed, run, known)
   // This process knows its own completed writes better than the stored entries do.
-  if (live === undefined && run.writes.done.get(write.id)?.write.known === "done") return
-  addDone(
+  if (live === undefined && completed.get(write.id)?.write.known === "done") return
+  completed.add(
     run,
     write,
     live && { ...live, info, outcome: call.record.outcome, value: Exit.isSuccess(exit) ? exit.value : undefined },
@@ -98,21 +98,17 @@ export const hasBegun = (executed: Executed, claim: string): boolean => {
   return run?.journal !== undefined && hasStartedUnder(run.journal, idOf(executed, run), claim)
 }
 
-/** True if the run, or an outer one, has recorded another call under an entry of the ledger: one entry is one write. */
+/** Whether the log of writes has another call that an entry of the ledger is about: one entry is one write. */
 export const isNotedByAnother = (executed: Executed, entry: string): boolean => {
-  if (executed.run === undefined) return false
-  const id = idOf(executed, executed.run)
-  for (let run: Run | undefined = executed.run; run?.writes.done !== undefined; run = run.parent) {
-    const noted = run.writes.done.ofEntry(entry)
-    if (noted !== undefined) return noted.id !== id
-  }
-  return false
+  const { run } = executed
+  const noted = run?.writes.completed?.ofEntry(entry)
+  return noted !== undefined && noted.id !== idOf(executed, run!)
 }
 
 /** Returns the entry before an execution, if a run may have to compensate it; otherwise `undefined`. */
-export const writeOfStart = (executed: Executed): DoneWrite | undefined => {
+export const writeOfStart = (executed: Executed): CompensableWrite | undefined => {
   const { info, run } = executed
-  return info.compensation === undefined || run?.writes.done === undefined
+  return info.compensation === undefined || run?.writes.completed === undefined
     ? undefined
     : writeOf(executed, run, "unknown")
 }

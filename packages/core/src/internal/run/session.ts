@@ -9,6 +9,7 @@ import type { CallResult, RequestedCall, Waiting } from "./callResult.ts"
 import { Answers } from "./repeatedAnswers.ts"
 import { withoutUnkept } from "../foundation/idsWithin.ts"
 import type { Compacted, Said } from "./runEntries.ts"
+import { storedWrites } from "./writes/completedWrites.ts"
 import { storedLedgerAnswers } from "./writes/ledgerAnswers.ts"
 import type { Run } from "./run.ts"
 import { decodePrompt, encodePrompt } from "../foundation/json/promptJson.ts"
@@ -108,7 +109,7 @@ export class Session {
       usage: { ...run.counts.usage },
       budget: run.account.state(),
       executed: run.counts.executed.map((call) => ({ ...call })),
-      ...(run.writes.done === undefined || run.writes.done.size === 0 ? undefined : { done: run.writes.done.state() }),
+      ...storedWrites(run),
       ...(ledgerAnswers === undefined ? undefined : { ledgerAnswers }),
       failures: Object.fromEntries([...this.failures].map(([key, codes]) => [key, Object.fromEntries(codes)])),
       answers: this.answers.state(),

@@ -3,8 +3,7 @@
  */
 import * as Schema from "effect/Schema"
 import type { LedgerState } from "./account.ts"
-import { DoneWrite } from "./writes/completedWrites.ts"
-import { addDone, revokeDone } from "./writes/noteWrite.ts"
+import { CompensableWrite } from "./writes/completedWrites.ts"
 import type { ExecutedCall, RunUsage } from "./runEntries.ts"
 import type { Run } from "./run.ts"
 import { addExecuted, use } from "./state/counts.ts"
@@ -17,7 +16,7 @@ export const Used = Schema.Struct({
   usage: Counts,
   budget: Schema.Struct({ used: Counts, retries: Counts, extended: Counts }),
   executed: Schema.Array(Schema.Json),
-  done: Schema.optionalKey(Schema.Array(DoneWrite)),
+  done: Schema.optionalKey(Schema.Array(CompensableWrite)),
   revoked: Schema.optionalKey(Schema.Array(Schema.String)),
   hidden: Counts
 })
@@ -26,14 +25,17 @@ export const Used = Schema.Struct({
 export type Used = typeof Used.Type
 
 /** Usage of a section of a run. */
-export const usedBy = ({ account, counts: { tally }, reading: { hidden } }: Run): Used => {
-  const { done, executed, revoked, usage } = tally!
+export const usedBy = (section: Run): Used => {
+  const { account, counts: { tally }, reading: { hidden }, writes: { completed } } = section
+  const { executed, usage } = tally!
+  const done = completed?.ofSection(section) ?? []
+  const revoked = completed?.rejectedIn(section) ?? []
   return {
     usage: { ...usage },
     budget: account.state(),
     executed: executed.map((call) => ({ ...call })),
-    ...(done.length === 0 ? undefined : { done: [...done] }),
-    ...(revoked.length === 0 ? undefined : { revoked: [...revoked] }),
+    ...(done.length === 0 ? undefined : { done }),
+    ...(revoked.length === 0 ? undefined : { revoked }),
     hidden: Object.fromEntries(hidden)
   }
 }
@@ -69,7 +71,7 @@ export const countReplayed = (run: Run, { budget, done = [], executed, hidden, r
   for (const [kind, amount] of Object.entries(usage)) use(run, kind as keyof RunUsage, amount)
   run.account.countReplayed(budget)
   for (const call of executed) addExecuted(run, call as unknown as ExecutedCall)
-  for (const write of done) addDone(run, write, undefined)
-  if (revoked !== undefined) revokeDone(run, revoked)
+  for (const write of done) run.writes.completed?.add(run, write, undefined)
+  if (revoked !== undefined) run.writes.completed?.reject(run, revoked)
   for (const [tool, until] of Object.entries(hidden)) hideTool(run, tool, until)
 }

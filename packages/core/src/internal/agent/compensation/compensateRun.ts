@@ -10,13 +10,12 @@ import { answerWithin } from "../../foundation/effect/answerWithin.ts"
 import { before } from "../../foundation/effect/sequence.ts"
 import { audit } from "../../result/writeAudit.ts"
 import { auditedKey, compensationKey, reportedKey } from "../../path/entryKeys.ts"
-import type { Done, DoneWrite, DoneWrites } from "../../run/writes/completedWrites.ts"
+import { type CompensableWrite, type CompletedWrite, idAround } from "../../run/writes/completedWrites.ts"
 import { answeredCalls, handOver } from "../../run/writes/ledgerAnswers.ts"
-import { idAround, removeDone } from "../../run/writes/noteWrite.ts"
 import { emit, type Run } from "../../run/run.ts"
 import { inSpan } from "../../run/observe/span.ts"
 import type { Compensates } from "./compensationOptions.ts"
-import { addCompensation } from "../../run/state/writes.ts"
+import { addCompensation, noteCompensating } from "../../run/state/writes.ts"
 import { type ToCompensate, WriteCompensation } from "./compensateWrite.ts"
 import { type Fate, markOf, notUndone, readFate, toldOf } from "./compensationOutcome.ts"
 
@@ -45,10 +44,10 @@ class Unwinding {
   }
 
   /** Compensates one write, emits it, and removes it. A write reported to a live call outside of the run stays. */
-  undo(done: Done): Effect.Effect<void> {
+  undo(done: CompletedWrite): Effect.Effect<void> {
     const { run } = this
-    const { live, position, write } = done
-    if (handOver(run, write, live, position)) return Effect.void
+    const { write } = done
+    if (handOver(run, done)) return Effect.void
     const { journal } = run
     const found = journal?.find("compensation", write.id)
     const fate: Effect.Effect<Fate> = found === undefined
@@ -59,7 +58,7 @@ class Unwinding {
       : Effect.succeed(Option.getOrElse(readFate(found), () => notUndone("unreadable")) as Fate)
     return Effect.flatMap(fate, (fate) => {
       const { callId, tool } = write
-      removeDone(run, write.id)
+      run.writes.completed!.remove(write.id)
       if (fate.outcome === "undone" && done.live !== undefined) noteCompensated(done.live.outcome)
       const told = toldOf(fate)
       let id = callId
@@ -90,7 +89,7 @@ class Unwinding {
   }
 
   /** Compensates a write of a run with a journal: at most once, unless the compensation is repeatable. */
-  private recorded(done: Done): Effect.Effect<Fate> {
+  private recorded(done: CompletedWrite): Effect.Effect<Fate> {
     const { id } = done.write
     const journal = this.run.journal!
     const begun = compensationKey(id)
@@ -102,7 +101,7 @@ class Unwinding {
     return before(journal.record("compensation", begun, { tool: done.write.tool }), () => this.inSpan(done))
   }
 
-  private tell({ arguments: args, callId, tool }: DoneWrite, fate: Fate): Effect.Effect<void> {
+  private tell({ arguments: args, callId, tool }: CompensableWrite, fate: Fate): Effect.Effect<void> {
     const { run } = this
     const isUndone = fate.outcome !== "not_undone"
     const audited = audit(run, { id: callId, tool, args }, {
@@ -125,7 +124,7 @@ class Unwinding {
       }))
   }
 
-  private inSpan(done: Done): Effect.Effect<Fate> {
+  private inSpan(done: CompletedWrite): Effect.Effect<Fate> {
     const { callId, tool } = done.write
     return Effect.provideContext(
       inSpan(
@@ -168,19 +167,22 @@ class Unwinding {
   }
 }
 
+/** The writes of a run that are to be compensated, the newest first. */
+export const toCompensate = (run: Run, onlyRevoked: boolean): ReadonlyArray<CompletedWrite> =>
+  run.writes.completed!.newestFirst(run).filter(({ write }) => !onlyRevoked || write.revoked === true)
+
 /**
  * Compensates the writes of an ended run, the newest first, and reports the remaining ones. Returns the cause that ends
  * the run as well: an audit that cannot be written.
  */
 export const compensateWrites = (
   over: ToCompensate,
-  done: DoneWrites,
   onlyRevoked: boolean
 ): Effect.Effect<Cause.Cause<never> | undefined> =>
   Effect.suspend(() => {
-    const all = done.newestFirst().filter(({ write }) => !onlyRevoked || write.revoked === true)
+    const all = toCompensate(over.run, onlyRevoked)
     if (all.length === 0) return Effect.undefined
-    done.isCompensating = true
+    noteCompensating(over.run)
     const unwinding = new Unwinding(over)
     return Effect.andThen(
       Effect.forEach(all, (one) => unwinding.undo(one), { discard: true }),

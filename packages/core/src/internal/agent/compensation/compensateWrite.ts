@@ -19,7 +19,7 @@ import { answerWithin } from "../../foundation/effect/answerWithin.ts"
 import { canonicalJson } from "../../foundation/json/canonicalJson.ts"
 import { sha256 } from "../../foundation/digest.ts"
 import { decoderOfJson } from "../../foundation/json/jsonForm.ts"
-import type { Done, DoneWrite } from "../../run/writes/completedWrites.ts"
+import type { CompensableWrite, CompletedWrite } from "../../run/writes/completedWrites.ts"
 import { errorName } from "../../run/observe/errorName.ts"
 import { CurrentRun, type Run } from "../../run/run.ts"
 import type { CompensatedMark } from "../../run/transcript.ts"
@@ -48,7 +48,7 @@ export interface ToCompensate {
   /** True if the run has ended already: its calls' resources may be closed since, and `ambient` has new ones. */
   readonly isBehind?: boolean | undefined
   /** Called for each write that is compensated, or may be: later readers of the conversation learn of it. */
-  readonly onCompensated: (write: DoneWrite, mark: CompensatedMark) => void
+  readonly onCompensated: (write: CompensableWrite, mark: CompensatedMark) => void
 }
 
 /** Compensates writes of one run, one after the other. */
@@ -70,12 +70,12 @@ export class WriteCompensation {
     return { outcome: "not_undone", because, error, reason: Cause.squash(cause) }
   }
 
-  infoOf({ live, write }: Done): ToolInfo | undefined {
+  infoOf({ live, write }: CompletedWrite): ToolInfo | undefined {
     return live?.info as ToolInfo | undefined ?? toolOf(this.compensates.tools, write)
   }
 
   /** Compensates a write, or says why it is not compensated. Never fails. */
-  fateOf(done: Done, spanned: Context.Context<never>): Effect.Effect<Fate> {
+  fateOf(done: CompletedWrite, spanned: Context.Context<never>): Effect.Effect<Fate> {
     const { live, write } = done
     if (write.known === "partial" || write.known === "pending") return Effect.succeed(notUndone(write.known))
     const compensation = this.infoOf(done)?.compensation
@@ -122,7 +122,7 @@ export class WriteCompensation {
   }
 
   /** Determines if a write without an answer happened. Does not execute it. */
-  private reconciled(write: DoneWrite, undoing: Undoing): Effect.Effect<Fate> {
+  private reconciled(write: CompensableWrite, undoing: Undoing): Effect.Effect<Fate> {
     const { compensation } = undoing
     const { identity, scope } = write
     const call = {
@@ -152,7 +152,11 @@ export class WriteCompensation {
     })
   }
 
-  private compensated(write: DoneWrite, { compensation, params }: Undoing, result: unknown): Effect.Effect<Fate> {
+  private compensated(
+    write: CompensableWrite,
+    { compensation, params }: Undoing,
+    result: unknown
+  ): Effect.Effect<Fate> {
     return Effect.flatMap(sha256(canonicalJson(["compensate", write.id])), (idempotencyKey) => {
       const record = newRecord(write.callId)
       const call = {

@@ -7,35 +7,31 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Diverged } from "../../../Journal.ts"
 import { compensatedButContinued } from "../../run/writes/recordedWrites.ts"
-import type { DoneWrites } from "../../run/writes/completedWrites.ts"
-import { isLeftIn } from "../../run/writes/noteWrite.ts"
 import { runCleanups } from "../../run/writes/cleanups.ts"
 import { emit, type Run } from "../../run/run.ts"
 import type { Mode } from "../runMode.ts"
 import { isGivenBack, isResumedLater, waitsForNobody, wasInterrupted } from "./compensationScope.ts"
 import type { ToCompensate } from "./compensateWrite.ts"
-import { compensateWrites } from "./compensateRun.ts"
+import { compensateWrites, toCompensate } from "./compensateRun.ts"
 import { noteCompensated } from "../../call/record/outcome.ts"
 
 /**
  * Registers the compensation of an interrupted run with the outer run: its writes are compensated, if due, and if no
  * other component has done it.
  */
-export const registerRunCleanup = (unwinds: ToCompensate, done: DoneWrites, { provided }: Mode): void => {
+export const registerRunCleanup = (unwinds: ToCompensate, { provided }: Mode): void => {
   const { compensates: { after }, run } = unwinds
   const { parent, scope } = run
   const isAll = after.has("interruption")
   if (!isAll && !after.has("rejection")) return
   // They are compensated before another attempt of the call begins.
-  for (const { live, write } of done.newestFirst()) {
-    if (live !== undefined && write.known === "done" && (isAll || write.revoked === true)) noteCompensated(live.outcome)
+  for (const { live, write } of toCompensate(run, !isAll)) {
+    if (live !== undefined && write.known === "done") noteCompensated(live.outcome)
   }
   const end = Effect.contextWith((ambient: Context.Context<never>) => {
-    const all = done.newestFirst()
-    for (const { write: { id } } of all) if (!isLeftIn(parent, id)) done.delete(id)
-    if (!done.newestFirst().some(({ write }) => isAll || write.revoked === true)) return Effect.void
+    if (toCompensate(run, !isAll).length === 0) return Effect.void
     const undone = Effect.flatMap(
-      compensateWrites({ ...unwinds, ambient, isBehind: true }, done, !isAll),
+      compensateWrites({ ...unwinds, ambient, isBehind: true }, !isAll),
       (broken) => broken === undefined ? Effect.void : Effect.logError("An audit could not be written", broken)
     )
     const ended = Effect.suspend(() =>

@@ -1,7 +1,7 @@
 /** Finds the tool of a write that is only in a log: tools of several agents may have one name. */
 import type { ToolInfo } from "../../call/tool/toolInfo.ts"
 import { separator } from "../../foundation/idsWithin.ts"
-import type { DoneWrite } from "../../run/writes/completedWrites.ts"
+import type { CompensableWrite } from "../../run/writes/completedWrites.ts"
 import type * as Tool from "../../tool/tool.ts"
 
 /** The tools of agents, those of their agents that are tools included. */
@@ -15,7 +15,7 @@ const all = (tools: ReadonlyArray<Tool.Own>): ReadonlyArray<Tool.Own> =>
  */
 export const toolOf = (
   tools: ReadonlyArray<Tool.Own>,
-  { identity, path, skill: chosen, tool: name }: DoneWrite
+  { identity, path, skill: chosen, tool: name }: CompensableWrite
 ): ToolInfo | undefined => {
   const known = all(tools)
   const caller = path.at(-1)

@@ -10,7 +10,7 @@ import type { SnapshotKey } from "../../approval/snapshotKey.ts"
 import { presentationOf } from "../../result/delivery.ts"
 import { decisionsWithin } from "../../round/resume/nestedPauses.ts"
 import { isStepOf } from "../../foundation/idsWithin.ts"
-import type { DoneWrite } from "../../run/writes/completedWrites.ts"
+import type { CompensableWrite } from "../../run/writes/completedWrites.ts"
 import { noRunMessages, type Said } from "../../run/runEntries.ts"
 import type { Run } from "../../run/run.ts"
 import { type CompensatedMark, withCompensatedMarks } from "../../run/transcript.ts"
@@ -149,7 +149,7 @@ export const compose = (
     Effect.suspend(() => {
       let steps: Steps | undefined
       let stopped: (() => Said) | undefined
-      const undone: Array<DoneWrite & { readonly mark: CompensatedMark }> = []
+      const undone: Array<CompensableWrite & { readonly mark: CompensatedMark }> = []
       const begin = (run: Run): Effect.Effect<unknown, unknown, unknown> => {
         if ("input" in from) {
           const begun = steps = new Steps(run, { input: from.input, form: forms.input })

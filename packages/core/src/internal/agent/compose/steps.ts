@@ -28,6 +28,7 @@ import { decisionsWithin } from "../../round/resume/nestedPauses.ts"
 import { withdrawQuestionsWithin } from "../../round/resume/withdrawQuestions.ts"
 import { idWithin, separator } from "../../foundation/idsWithin.ts"
 import { ToolCall } from "../../call/call.ts"
+import { storedWrites } from "../../run/writes/completedWrites.ts"
 import { hasStartedWithin } from "../../run/writes/recordedWrites.ts"
 import { isCancelledReplay } from "../../run/cancelledReplay.ts"
 import { emptyTranscript, noRunMessages, type RunRecord, type Said } from "../../run/runEntries.ts"
@@ -451,9 +452,7 @@ export class Steps {
         usage: { ...run.counts.usage },
         budget: run.account.state(),
         executed: run.counts.executed.map((call) => ({ ...call })),
-        ...(run.writes.done === undefined || run.writes.done.size === 0
-          ? undefined
-          : { done: run.writes.done.state() }),
+        ...storedWrites(run),
         failures: {},
         callIds: [],
         taintedBy: [...run.reading.taintedBy],

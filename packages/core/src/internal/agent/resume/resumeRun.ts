@@ -12,14 +12,13 @@ import type { Snapshot } from "../../approval/snapshot.ts"
 import type { SnapshotKey } from "../../approval/snapshotKey.ts"
 import { after } from "../../foundation/effect/sequence.ts"
 import { isCancelledReplay } from "../../run/cancelledReplay.ts"
-import { isLeftIn } from "../../run/writes/noteWrite.ts"
 import type { RunRecord } from "../../run/runEntries.ts"
 import { CurrentRun, type Over, type Run } from "../../run/run.ts"
 import type { Compensates } from "../compensation/compensationOptions.ts"
 import { checkParts } from "./explainSnapshot.ts"
 import type { Driven, Kind } from "./agentKind.ts"
 import { type EndMode, type Mode, plain } from "../runMode.ts"
-import { uncompensatedIn } from "../newRun.ts"
+import { isPendingIn, writesIn } from "../newRun.ts"
 import { isGivenBack } from "../compensation/compensationScope.ts"
 
 const check = Effect.fnUntraced(function*(
@@ -106,7 +105,7 @@ export const endOver = (
 ): Effect.Effect<void, never, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const parent = Context.get(context, CurrentRun)
-    if (!kind.undoes(snapshot, (id) => isLeftIn(parent, id))) return Effect.void
+    if (!kind.undoes(snapshot, (id) => isPendingIn(parent, id))) return Effect.void
     const ended = resumed(kind, snapshot, [], { ...plain, ...mode, over })
     const orElsewhere = Effect.catchIf(
       ended,
@@ -127,7 +126,7 @@ export const compensatesOwn = (
 ): boolean => {
   if (compensates === undefined) return false
   const { after } = compensates
-  return uncompensatedIn(undefined, snapshot).some(({ id, revoked }) =>
+  return writesIn(snapshot, undefined).some(({ id, revoked }) =>
     isLeft(id) && (after.has("interruption") || (after.has("rejection") && revoked === true))
   )
 }

@@ -18,7 +18,7 @@ import { type Attempt, attemptOutcome, entriesOf, openEntry } from "../attemptLo
 import { type Call, mayRunAgain, ToolCall } from "../call.ts"
 import { type Committing, committing } from "./committedCall.ts"
 import { refuseDetached } from "../children/detachedCall.ts"
-import { encodedResult, noteDone } from "../compensableWrite.ts"
+import { encodedResult, noteCompensable } from "../compensableWrite.ts"
 import { executionFailed, ofUnknownOutcome, timedOut } from "./executionErrors.ts"
 import { namingDefects } from "./executorDefect.ts"
 import { isPassThrough, mayBeRepeated, type PassThrough } from "./passThrough.ts"
@@ -158,7 +158,7 @@ class Execution<Params, A, D, R> {
       if (this.isCharged) run!.account.refund("toolCalls")
       return
     }
-    if (this.position !== undefined) run!.writes.done!.ended(this.position)
+    if (this.position !== undefined) run!.writes.completed!.ended(this.position)
     // It resumes with the agent that is the tool.
     if (waitsInAgent(record, this.attempt.number)) return endExecution(record, record.outcome.known)
     const isKeyed = idempotencyOf(this.executable, this.attempt.call) !== undefined
@@ -166,7 +166,7 @@ class Execution<Params, A, D, R> {
     endExecution(record, this.commit === undefined ? known : fates[this.commit.fate] ?? record.outcome.known)
     if (this.isRolledBack && record.outcome.running === 0) noteExecuted(record, this.hadExecuted)
     for (const entry of this.entries) entry.outcome = attemptOutcome(exit, record)
-    if (this.executable.info.compensation !== undefined) this.noteDone(exit, isKeyed)
+    if (this.executable.info.compensation !== undefined) this.noteCompensable(exit, isKeyed)
     noteChange(run)
   }
 
@@ -186,14 +186,14 @@ class Execution<Params, A, D, R> {
   private startWrite(): number | undefined {
     const { attempt: { call, run }, executable, executable: { info } } = this
     const isKeyed = idempotencyOf(executable, call) !== undefined
-    return run?.writes.done?.start((position) =>
-      noteDone({ call, encoded: undefined, info, isKeyed, live: undefined, position, run }, Exit.fail(undefined))
+    return run?.writes.completed?.start((position) =>
+      noteCompensable({ call, encoded: undefined, info, isKeyed, live: undefined, position, run }, Exit.fail(undefined))
     )
   }
 
-  private noteDone(exit: Exit.Exit<unknown, unknown>, isKeyed: boolean): void {
+  private noteCompensable(exit: Exit.Exit<unknown, unknown>, isKeyed: boolean): void {
     const { attempt: { call, context, run }, encoded, executable: { info }, params, position } = this
-    noteDone({ call, encoded, info, isKeyed, live: { params, context }, position, run }, exit)
+    noteCompensable({ call, encoded, info, isKeyed, live: { params, context }, position, run }, exit)
   }
 
   private saysNotDone(error: unknown): boolean {

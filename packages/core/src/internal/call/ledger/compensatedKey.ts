@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { IdempotencyLedger } from "../../idempotency/ledgerService.ts"
-import type { DoneWrite } from "../../run/writes/completedWrites.ts"
+import type { CompensableWrite } from "../../run/writes/completedWrites.ts"
 
 /**
  * Compensates a write under its key. From the start of `compensate` the ledger no longer answers with the write's
@@ -13,7 +13,7 @@ import type { DoneWrite } from "../../run/writes/completedWrites.ts"
  * because the write may be compensated.
  */
 export const underKeyOf = <E, R>(
-  { callId, intent, tool }: DoneWrite,
+  { callId, intent, tool }: CompensableWrite,
   during: Duration.Duration,
   compensate: Effect.Effect<unknown, E, R>
 ): Effect.Effect<void, E, R> =>

@@ -8,7 +8,7 @@ import type { Run } from "../../run/run.ts"
 import { openEntry } from "../attemptLog.ts"
 import { isWrite, type PassThrough } from "../execute/passThrough.ts"
 import { close, recordStart } from "../execute/effects.ts"
-import { noteDone } from "../compensableWrite.ts"
+import { noteCompensable } from "../compensableWrite.ts"
 import type { AttemptError } from "../attemptError.ts"
 import { noteAnswer } from "../record/outcome.ts"
 import { refuse } from "../refusal.ts"
@@ -24,7 +24,7 @@ const noteWrite = (
   encoded: Schema.Json | undefined
 ): void => {
   const intent = start === undefined ? undefined : writeIn(run.journal!, start.entry)?.intent
-  noteDone({ call, encoded, info, intent, isKeyed: start?.key !== undefined, live: undefined, run }, exit)
+  noteCompensable({ call, encoded, info, intent, isKeyed: start?.key !== undefined, live: undefined, run }, exit)
 }
 
 /**

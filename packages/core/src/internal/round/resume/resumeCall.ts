@@ -12,7 +12,6 @@ import { audit } from "../../result/writeAudit.ts"
 import { delivered, type RoundContext } from "../roundContext.ts"
 import { counted } from "../repeatedFailures.ts"
 import { isCancelledReplay } from "../../run/cancelledReplay.ts"
-import { revokeDone } from "../../run/writes/noteWrite.ts"
 import type { CallOutcome, CallResult, RequestedCall } from "../../run/callResult.ts"
 import { endOf, type Resumption } from "./withdrawQuestions.ts"
 import type { Continuation } from "../../call/record/admission.ts"
@@ -48,9 +47,9 @@ const reject = (
     calls,
     raw,
     Effect.suspend(() => {
-      revokeDone(calls.run)
-      const { writes: { done } } = calls.run
-      const undoes = done !== undefined && done.compensatesWhenRejected && done.size > 0
+      const { run, run: { writes: { compensatesWhenRejected, completed } } } = calls
+      completed?.reject(run)
+      const undoes = compensatesWhenRejected && completed !== undefined && completed.newestFirst(run).length > 0
       return delivered(calls, {
         ...counted(calls, raw, rejectedAs(within)(reason, calls.run.id, calls.shown.user, undoes)),
         repaired: shownAs(within === undefined || isItself(within) ? of : within),

@@ -1,7 +1,6 @@
 /** Counts of a run: its usage, the calls that it has executed, and the calls that run. */
 import * as RunUsage from "../../../RunUsage.ts"
 import { Changes } from "../changes.ts"
-import type { DoneWrite } from "../writes/completedWrites.ts"
 import type { ExecutedCall } from "../runEntries.ts"
 import type { StartedWrite } from "./writes.ts"
 
@@ -33,16 +32,11 @@ class AdmittedCalls implements Admitted {
 export interface Tally {
   readonly usage: Readonly<Record<string, number>>
   readonly executed: ReadonlyArray<ExecutedCall>
-  readonly done: ReadonlyArray<DoneWrite>
-  /** Ids of writes that are to be compensated, because a person has rejected a later call. */
-  readonly revoked: ReadonlyArray<string>
 }
 
 class RunTally implements Tally {
   readonly usage: Record<string, number> = {}
   readonly executed: Array<ExecutedCall> = []
-  done: Array<DoneWrite> = []
-  readonly revoked: Array<string> = []
 }
 
 export interface Counts {
@@ -117,22 +111,6 @@ export const addExecuted = (run: Counting | undefined, entry: ExecutedCall): voi
     executed.push(entry)
     tally?.executed.push(entry)
   }
-}
-
-/** Tallies a write that can be compensated. */
-export const tallyDone = (run: Counting, write: DoneWrite): void => {
-  own(run).tally?.done.push(write)
-}
-
-/** Takes a write out of the tally: it is compensated, or has not happened. */
-export const untallyDone = (run: Counting, id: string): void => {
-  const { tally } = own(run)
-  if (tally !== undefined) tally.done = tally.done.filter((write) => write.id !== id)
-}
-
-/** Tallies writes that are to be compensated. */
-export const tallyRevoked = (run: Counting, ids: ReadonlyArray<string>): void => {
-  own(run).tally?.revoked.push(...ids)
 }
 
 /** Notes a call that is admitted. */

@@ -1,5 +1,5 @@
 /** Writes of a run: those that have started, those that can be compensated, and those that were. */
-import type { DoneWrites } from "../writes/completedWrites.ts"
+import { CompletedWrites } from "../writes/completedWrites.ts"
 import type { CompensatedCall } from "../runEntries.ts"
 import type { WriteLog } from "../writes/writeLog.ts"
 import { AnswersByEntry } from "./answersByEntry.ts"
@@ -13,8 +13,12 @@ export interface StartedWrite {
 export interface Writes<Run> {
   /** Store of the start and the end of the writes, if there is one: never together with a journal. */
   readonly log: WriteLog | undefined
-  /** The writes that can be compensated; none if neither the run nor a run around it compensates. */
-  readonly done: DoneWrites | undefined
+  /** The writes that can be compensated, also those of runs around it; none if neither the run nor a run around it compensates. */
+  readonly completed: CompletedWrites | undefined
+  /** Whether the run, or one around it, compensates its writes if a person rejects a call. */
+  readonly compensatesWhenRejected: boolean
+  /** Whether compensation has started: the run cannot be resumed. */
+  readonly isCompensating: boolean
   /** The outcomes of the writes that the run was to compensate, nested agents included. */
   readonly compensations: ReadonlyArray<CompensatedCall>
   /**
@@ -31,31 +35,47 @@ const none: ReadonlyArray<never> = []
 
 class State<Run> implements Writes<Run> {
   readonly log: Writes<Run>["log"]
-  readonly done: Writes<Run>["done"]
+  readonly completed: Writes<Run>["completed"]
+  readonly compensatesWhenRejected: boolean
   readonly ledgerAnswers: AnswersByEntry<Run>
   compensations: ReadonlyArray<CompensatedCall> = none
+  isCompensating = false
   hasWritten = false
   started: ReadonlyArray<StartedWrite> = none
 
-  constructor(log: Writes<Run>["log"], done: Writes<Run>["done"], ledgerAnswers: AnswersByEntry<Run>) {
+  constructor(
+    log: Writes<Run>["log"],
+    completed: Writes<Run>["completed"],
+    compensatesWhenRejected: boolean,
+    ledgerAnswers: AnswersByEntry<Run>
+  ) {
     this.log = log
-    this.done = done
+    this.completed = completed
+    this.compensatesWhenRejected = compensatesWhenRejected
     this.ledgerAnswers = ledgerAnswers
   }
 }
 
 /** Known writes of a run: most records go to the outer runs as well. */
 interface Writing {
-  readonly writes: Pick<Writes<unknown>, "compensations" | "hasWritten" | "started">
+  readonly writes: Pick<Writes<unknown>, "compensations" | "hasWritten" | "isCompensating" | "started">
   readonly parent: Writing | undefined
 }
 
-/** The writes of a run that starts. */
+/** The writes of a run that starts. `compensates`: whether the run compensates, and whether it does so if a call is rejected. */
 export const newWrites = <Run>(
   parent: { readonly writes: Writes<Run> } | undefined,
   log: Writes<Run>["log"],
-  done: Writes<Run>["done"]
-): Writes<Run> => new State(log, done, parent?.writes.ledgerAnswers ?? new AnswersByEntry())
+  compensates: { readonly whenRejected: boolean } | undefined
+): Writes<Run> => {
+  const around = parent?.writes
+  return new State(
+    log,
+    around?.completed ?? (compensates && new CompletedWrites()),
+    compensates?.whenRejected === true || around?.compensatesWhenRejected === true,
+    around?.ledgerAnswers ?? new AnswersByEntry()
+  )
+}
 
 const own = (run: Writing): State<unknown> => run.writes as State<unknown>
 
@@ -77,4 +97,9 @@ export const noteWritten = (run: Writing | undefined): void => {
 export const addCompensation = (run: Writing, call: CompensatedCall): void => {
   const state = own(run)
   state.compensations = [...state.compensations, call]
+}
+
+/** Notes that the compensation of a run has started. */
+export const noteCompensating = (run: Writing): void => {
+  own(run).isCompensating = true
 }

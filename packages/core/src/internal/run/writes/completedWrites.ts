@@ -1,4 +1,7 @@
-/** Completed writes: the log of a run's compensable writes, in their order. */
+/**
+ * Completed writes that tools can compensate: one log for the outermost run that compensates and everything nested in it. The writes of a run
+ * are those that were made within it, found by a scan.
+ */
 import type * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
 
@@ -6,16 +9,16 @@ import * as Schema from "effect/Schema"
 const Known = Schema.Literals(["done", "unknown", "partial", "pending"])
 
 /** A write as data. */
-export const DoneWrite = Schema.Struct({
-  /** Identifies it among all writes of the run and of inner runs. */
+export const CompensableWrite = Schema.Struct({
+  /** Unique in the log. */
   id: Schema.String,
   tool: Schema.String,
   /** The separator of calls with the same id, and the call's id there: its default idempotency key is made of both. */
   scope: Schema.String,
   identity: Schema.String,
-  /** The call, and the outer calls of agents, of the run that owns the log. */
+  /** The call with the calls of agents around it, relative to the run that lists its writes. */
   callId: Schema.String,
-  /** The call of the run that owns the log: the conversation has its result. */
+  /** The call of that run: its conversation has the result. */
   root: Schema.String,
   /** Names of the agents from the outermost to the one that made the call. */
   path: Schema.Array(Schema.String),
@@ -38,11 +41,11 @@ export const DoneWrite = Schema.Struct({
 })
 
 /** A write as data. */
-export type DoneWrite = typeof DoneWrite.Type
+export type CompensableWrite = typeof CompensableWrite.Type
 
-/** A write as it was done in this process. */
+/** The values of a write in the process that made it. */
 export interface Live {
-  /** Whose tool did it: a `ToolInfo`. */
+  /** The tool: a `ToolInfo`. */
   readonly info: object
   readonly params: unknown
   readonly value: unknown
@@ -51,116 +54,159 @@ export interface Live {
   readonly outcome: { readonly isCompensated: boolean }
 }
 
-/** A write in the log of a run. */
-export interface Done {
-  write: DoneWrite
+/** A write of a run. */
+export interface CompletedWrite {
+  readonly write: CompensableWrite
   readonly live: Live | undefined
   /** Its position among the executions, by their start. */
   readonly position: number
 }
 
-/** Executions in the order of their starts: one list for a run and all within it. */
-export interface Positions {
-  next: number
-  /** Writes that are executed now, by their positions. */
-  readonly running: Map<number, () => void>
+/** The fields of a run that the log reads. */
+interface Level {
+  readonly agentRunId: string
+  readonly parent: Level | undefined
+  readonly start: { readonly outerCall: { readonly id: string } | undefined }
 }
 
-/** The uncompensated writes of a run, by their ids. */
-export class DoneWrites {
-  private readonly entries = new Map<string, Done>()
-  /** All recorded writes, compensated or not. */
-  private readonly noted = new Set<string>()
-  /** Writes to compensate at the run's end, also before their outcome is recorded. */
-  private readonly revoked = new Set<string>()
-  /** True if the run, or an outer one, compensates its writes when a person rejects a call. */
-  readonly compensatesWhenRejected: boolean
-  /** True if a write was compensated: the run does not continue from here. */
-  isCompensating = false
+/** An entry of the log: a write as the run knows it that made it. */
+interface Entry extends CompletedWrite {
+  readonly run: Level
+}
 
-  private readonly positions: Positions
+/** True if two values are one run: a section of a run has counts of its own. */
+export const isSameRun = (one: Level, other: Level): boolean => one.agentRunId === other.agentRunId
 
-  constructor(
-    compensatesWhenRejected: boolean,
-    around: DoneWrites | undefined,
-    resumed: ReadonlyArray<DoneWrite> = []
-  ) {
-    this.compensatesWhenRejected = compensatesWhenRejected
-    this.positions = around?.positions ?? { next: 0, running: new Map() }
-    for (const write of resumed) this.set({ write, live: undefined, position: this.begin() })
+/** Whether a run is within another one, or is that run. `isOuter` decides which one that is. */
+const isWithin = (run: Level, isOuter: (run: Level) => boolean): boolean =>
+  isOuter(run) || (run.parent !== undefined && isWithin(run.parent, isOuter))
+
+/** The id by which a call is known in the run around its agent. */
+export const idAround = ({ start: { outerCall } }: Level, id: string): string =>
+  outerCall === undefined ? id : `${outerCall.id}/${id}`
+
+/** A write as a run around its own one knows it. */
+const knownIn = (isOuter: (run: Level) => boolean, { run, write }: Entry): CompensableWrite => {
+  let { callId, root } = write
+  for (let current = run; !isOuter(current); current = current.parent!) {
+    callId = idAround(current, callId)
+    root = current.start.outerCall?.id ?? root
   }
+  return callId === write.callId && root === write.root ? write : { ...write, callId, root }
+}
+
+export class CompletedWrites {
+  private readonly entries = new Map<string, Entry>()
+  /** Ids of writes that are compensated, or that are known not to have happened. */
+  private readonly removed = new Set<string>()
+  /** A person has rejected a call of a run: these writes are to be compensated when the run ends, or one around it. */
+  private readonly rejections: Array<{ readonly run: Level; readonly ids: ReadonlySet<string> }> = []
+  /** Writes that are executed now, by their positions. */
+  private readonly running = new Map<number, () => void>()
+  private next = 0
 
   /** Starts an execution: returns its position. Executions that ended before its start have earlier positions. */
   begin(): number {
-    return this.positions.next++
+    return this.next++
   }
 
-  /** A write is executed from now on. `note` adds it to the logs of its runs as one whose outcome is unknown. */
+  /** A write is executed from now on. `note` adds it as one whose outcome is unknown. */
   start(note: (position: number) => void): number {
     const position = this.begin()
-    this.positions.running.set(position, () => note(position))
+    this.running.set(position, () => note(position))
     return position
   }
 
   /** The execution at a position has ended. */
   ended(position: number): void {
-    this.positions.running.delete(position)
+    this.running.delete(position)
   }
 
   /** Adds the writes that are executed now: a fiber that a tool has detached executes them behind the end of its call. */
   noteRunning(): void {
-    for (const note of this.positions.running.values()) note()
+    for (const note of this.running.values()) note()
   }
 
-  get size(): number {
-    return this.entries.size
+  /** Adds a write of a run, or a later state of it. */
+  add(run: Level, write: CompensableWrite, live: Live | undefined, position = this.begin()): void {
+    this.entries.set(write.id, { run, write, live, position })
   }
 
-  get(id: string): Done | undefined {
+  /** Adds the writes of a run that is resumed. Those that the run around it has as well are its own from here on. */
+  restore(run: Level, writes: ReadonlyArray<CompensableWrite>): void {
+    for (const write of writes) {
+      const known = this.entries.get(write.id)
+      if (known === undefined || !isWithin(known.run, (one) => isSameRun(one, run))) {
+        this.add(run, write, known?.live, known?.position)
+      }
+    }
+    const rejected = writes.filter(({ revoked }) => revoked === true)
+    if (rejected.length > 0) this.reject(run, rejected.map(({ id }) => id))
+  }
+
+  /** A write is compensated, or known not to have happened. */
+  remove(id: string): void {
+    this.removed.add(id)
+    this.entries.delete(id)
+  }
+
+  get(id: string): CompletedWrite | undefined {
     return this.entries.get(id)
   }
 
-  /** True if the outcome of a write was ever recorded. */
+  /** Whether it was ever noted how a write has ended. */
   knows(id: string): boolean {
-    return this.noted.has(id)
+    return this.entries.has(id) || this.removed.has(id)
   }
 
-  /** Returns the uncompensated write of an entry of the ledger. */
-  ofEntry(entry: string): DoneWrite | undefined {
+  /** The write that an entry of the ledger is about, if it is not compensated. */
+  ofEntry(entry: string): CompensableWrite | undefined {
     for (const { write } of this.entries.values()) if (write.intent?.id === entry) return write
     return undefined
   }
 
-  set(done: Done): void {
-    const { id } = done.write
-    this.noted.add(id)
-    if (this.revoked.has(id)) done.write = { ...done.write, revoked: true }
-    this.entries.set(id, done)
+  /** A person has rejected a call of a run: the writes with these ids are to be compensated when the run ends. Left out: all of now. */
+  reject(run: Level, ids: Iterable<string> = this.entries.keys()): void {
+    this.rejections.push({ run, ids: new Set(ids) })
   }
 
-  delete(id: string): void {
-    this.noted.add(id)
-    this.entries.delete(id)
+  /** The ids of the writes that are to be compensated because a call of a section was rejected. */
+  rejectedIn(section: Level): ReadonlyArray<string> {
+    const rejections = this.rejections.filter(({ run }) => isWithin(run, (one) => one === section))
+    return [...new Set(rejections.flatMap(({ ids }) => [...ids]))]
   }
 
-  /** The newest first. */
-  newestFirst(): ReadonlyArray<Done> {
-    return [...this.entries.values()].toSorted((a, b) => b.position - a.position)
+  /** The writes of a run, the newest first. */
+  newestFirst(run: Level): ReadonlyArray<CompletedWrite> {
+    return this.scan((one) => isSameRun(one, run)).toReversed()
   }
 
-  /** Marks writes for compensation at the run's end: all completed ones, if none are named. Returns them. */
-  revoke(ids: Iterable<string> = this.entries.keys()): ReadonlyArray<string> {
-    const revoked = [...ids]
-    for (const id of revoked) {
-      this.revoked.add(id)
-      const done = this.entries.get(id)
-      if (done !== undefined) done.write = { ...done.write, revoked: true }
-    }
-    return revoked
+  /** The writes of a run as data, the oldest first. */
+  state(run: Level): ReadonlyArray<CompensableWrite> {
+    return this.scan((one) => isSameRun(one, run)).map(({ write }) => write)
   }
 
-  /** As data, the oldest first. */
-  state(): ReadonlyArray<DoneWrite> {
-    return this.newestFirst().toReversed().map(({ write }) => write)
+  /** The writes of a section of a run as data, the oldest first. */
+  ofSection(section: Level): ReadonlyArray<CompensableWrite> {
+    return this.scan((one) => one === section).map(({ write }) => write)
   }
+
+  private scan(isOuter: (run: Level) => boolean): Array<CompletedWrite> {
+    const found = [...this.entries.values()].filter(({ run }) => isWithin(run, isOuter))
+    if (found.length === 0) return found
+    const rejected = this.rejections.filter(({ run }) => isWithin(run, isOuter))
+    return found.sort((a, b) => a.position - b.position).map((entry) => {
+      const write = knownIn(isOuter, entry)
+      const isRejected = rejected.some(({ ids }) => ids.has(write.id))
+      return { write: isRejected ? { ...write, revoked: true } : write, live: entry.live, position: entry.position }
+    })
+  }
+}
+
+/** The compensable writes of a run for its snapshot. */
+export const storedWrites = (
+  run: Level & { readonly writes: { readonly completed: CompletedWrites | undefined } }
+): { readonly done?: ReadonlyArray<CompensableWrite> } | undefined => {
+  const done = run.writes.completed?.state(run) ?? []
+  return done.length === 0 ? undefined : { done }
 }

@@ -2,13 +2,9 @@
  * Calls that an idempotency ledger answered with another call's write, for a run and everything nested in it. If the write is compensated,
  * these calls are marked as well; if one of them is live, the write is not compensated because its first caller failed.
  */
-import type { DoneWrite, Live } from "./completedWrites.ts"
-import { addDone } from "./noteWrite.ts"
+import { type CompensableWrite, type CompletedWrite, isSameRun } from "./completedWrites.ts"
 import type { Run } from "../run.ts"
 import type { LedgerAnswer } from "../state/answersByEntry.ts"
-
-/** True if two values are one run: a section of a run has counts of its own. */
-const isSame = (one: Run, other: Run): boolean => one.agentRunId === other.agentRunId
 
 /**
  * Returns the call that represents an inner run in the conversation of `around`; `undefined` if the run is not within
@@ -17,7 +13,7 @@ const isSame = (one: Run, other: Run): boolean => one.agentRunId === other.agent
 const rootIn = (around: Run, { root, run }: LedgerAnswer<Run>): string | undefined => {
   let call: string | undefined = root
   for (let current: Run | undefined = run; current !== undefined; current = current.parent) {
-    if (isSame(current, around)) return call
+    if (isSameRun(current, around)) return call
     call = current.start.outerCall?.id
   }
   return undefined
@@ -25,7 +21,7 @@ const rootIn = (around: Run, { root, run }: LedgerAnswer<Run>): string | undefin
 
 const isWithin = (run: Run, around: Run): boolean => {
   for (let current: Run | undefined = run; current !== undefined; current = current.parent) {
-    if (isSame(current, around)) return true
+    if (isSameRun(current, around)) return true
   }
   return false
 }
@@ -36,7 +32,7 @@ export const noteLedgerAnswer = (run: Run | undefined, entry: string, root: stri
 }
 
 /** The calls of a run's conversation that the entry of a write answered. */
-export const answeredCalls = (run: Run, { intent }: DoneWrite): ReadonlyArray<string> =>
+export const answeredCalls = (run: Run, { intent }: CompensableWrite): ReadonlyArray<string> =>
   intent === undefined ? [] : run.writes.ledgerAnswers.of(intent.id).flatMap((answer) => rootIn(run, answer) ?? [])
 
 /** Returns the ids of the entries that answered a call of a run's conversation, or calls within it. */
@@ -74,10 +70,11 @@ export const forgetLedgerAnswers = (run: Run): void => {
  * Hands a write of a compensating run over to an outer run whose call its entry answered. Returns whether there is one:
  * then the write stays, and that run compensates it if it fails.
  */
-export const handOver = (run: Run, write: DoneWrite, live: Live | undefined, position: number): boolean => {
+export const handOver = (run: Run, { live, position, write }: CompletedWrite): boolean => {
   const heir = write.intent && run.writes.ledgerAnswers.of(write.intent.id).find((answer) => !isWithin(answer.run, run))
   if (heir === undefined) return false
-  run.writes.done?.delete(write.id)
-  addDone(heir.run, { ...write, callId: heir.root, root: heir.root, path: heir.run.path }, live, position)
+  run.writes.completed?.remove(write.id)
+  const own = { ...write, callId: heir.root, root: heir.root, path: heir.run.path }
+  heir.run.writes.completed?.add(heir.run, own, live, position)
   return true
 }

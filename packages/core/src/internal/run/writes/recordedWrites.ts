@@ -8,14 +8,13 @@ import type { Journal } from "../../../Journal.ts"
 import { separator } from "../../foundation/idsWithin.ts"
 import { auditedKey, callKey, compensationKey, notHappenedKey, reportedKey } from "../../path/entryKeys.ts"
 import { isBelow } from "../../path/path.ts"
-import { DoneWrite } from "./completedWrites.ts"
-import { addDone } from "./noteWrite.ts"
+import { CompensableWrite } from "./completedWrites.ts"
 import type { Run } from "../run.ts"
 import { Used } from "../tally.ts"
 
 /** A starting write, in its stored form. */
 const Begun = Schema.Struct({
-  write: DoneWrite,
+  write: CompensableWrite,
   /** The calls that the agents around it run within, from the second agent of its path on: null for one that runs within none. */
   around: Schema.optionalKey(Schema.Array(Schema.NullOr(Schema.String))),
   /** The record of the call of a model that it is part of. */
@@ -42,10 +41,12 @@ const isUndone = (journal: Journal, id: string): boolean =>
  * Returns a write that an earlier execution has compensated, although the run continues with its result: the reason of
  * the compensation did not recur.
  */
-export const compensatedButContinued = ({ writes: { done }, journal }: Run): DoneWrite | undefined =>
-  done === undefined || journal?.isResumed !== true
+export const compensatedButContinued = (run: Run): CompensableWrite | undefined => {
+  const { journal, writes: { completed } } = run
+  return completed === undefined || journal?.isResumed !== true
     ? undefined
-    : done.newestFirst().find(({ write: { id, revoked } }) => revoked !== true && isUndone(journal, id))?.write
+    : completed.newestFirst(run).find(({ write: { id, revoked } }) => revoked !== true && isUndone(journal, id))?.write
+}
 
 const outerCallsOf = ({ parent, start: { outerCall } }: Run): ReadonlyArray<string | null> =>
   parent === undefined ? [] : [...outerCallsOf(parent), outerCall?.id ?? null]
@@ -53,7 +54,7 @@ const outerCallsOf = ({ parent, start: { outerCall } }: Run): ReadonlyArray<stri
 /** Returns the fields that are recorded before the start of a write. */
 export const startedWriteFields = (
   run: Run,
-  write: DoneWrite,
+  write: CompensableWrite,
   { child, isAtomic, later }: { readonly child: string; readonly isAtomic: boolean; readonly later: string }
 ): { readonly begun: Schema.Json } => {
   const around = outerCallsOf(run)
@@ -70,7 +71,7 @@ export const startedWriteFields = (
 }
 
 /** Returns the write whose start is in an entry, if it can be compensated. */
-export const writeIn = (journal: Journal, entry: string): DoneWrite | undefined =>
+export const writeIn = (journal: Journal, entry: string): CompensableWrite | undefined =>
   Option.getOrUndefined(decodeBegun(journal.find("write", entry)))?.begun.write
 
 /** Returns all writes that can be compensated, by their recorded starts. */
@@ -108,7 +109,7 @@ const isSettled = (journal: Journal, id: string): boolean => {
 const knownOf = (
   journal: Journal,
   { call, child, isAtomic, later = "", write }: typeof Begun.Type
-): DoneWrite | undefined => {
+): CompensableWrite | undefined => {
   if (journal.find("compensation", notHappenedKey(write.id + later)) !== undefined) return undefined
   const result = journal.find("child", child)
   if (result !== undefined) return { ...write, known: "done", result }
@@ -121,7 +122,7 @@ const knownOf = (
 }
 
 /** A write as an agent of its path knows it, by the place of that agent: 1 is the outermost one. */
-const knownAt = (level: number, { around = [] }: typeof Begun.Type, write: DoneWrite): DoneWrite => {
+const knownAt = (level: number, { around = [] }: typeof Begun.Type, write: CompensableWrite): CompensableWrite => {
   const calls = around.slice(level - 1).filter((call) => call !== null)
   return calls.length === 0
     ? write
@@ -132,7 +133,7 @@ const knownAt = (level: number, { around = [] }: typeof Begun.Type, write: DoneW
  * Returns the writes that earlier executions have started, unless they are known not to have happened: as the agents know them that have made
  * them, or as an agent at a level around these does.
  */
-function* startedIn(journal: Journal, level = Infinity): Generator<DoneWrite> {
+function* startedIn(journal: Journal, level = Infinity): Generator<CompensableWrite> {
   for (const begun of recordedWrites(journal)) {
     const write = knownOf(journal, begun)
     if (write !== undefined) yield knownAt(level, begun, write)
@@ -140,11 +141,11 @@ function* startedIn(journal: Journal, level = Infinity): Generator<DoneWrite> {
 }
 
 /** Returns those writes of {@link startedIn} whose compensation is not settled. */
-export function* startedUnsettled(journal: Journal, level = Infinity): Generator<DoneWrite> {
+export function* startedUnsettled(journal: Journal, level = Infinity): Generator<CompensableWrite> {
   for (const write of startedIn(journal, level)) if (!isSettled(journal, write.id)) yield write
 }
 
-const isIn = (scope: string, write: DoneWrite): boolean => write.scope === scope || isBelow(write.scope, scope)
+const isIn = (scope: string, write: CompensableWrite): boolean => write.scope === scope || isBelow(write.scope, scope)
 
 /** True if an earlier execution has started a write within a scope that is not known to be compensated. */
 export const hasStartedWithin = (journal: Journal, scope: string): boolean => {
@@ -154,10 +155,10 @@ export const hasStartedWithin = (journal: Journal, scope: string): boolean => {
 
 /** Adds to the log of a run the writes that earlier executions have started by a call of its model, or within it. */
 export const recallCall = (run: Run, callId: string): void => {
-  const { writes: { done }, journal, path, scope } = run
-  if (done === undefined || journal?.isResumed !== true) return
+  const { journal, path, scope, writes: { completed } } = run
+  if (completed === undefined || journal?.isResumed !== true) return
   for (const write of startedIn(journal, path.length)) {
-    if (write.root === callId && isIn(scope, write) && !done.knows(write.id)) addDone(run, write, undefined)
+    if (write.root === callId && isIn(scope, write) && !completed.knows(write.id)) completed.add(run, write, undefined)
   }
 }
 
@@ -166,10 +167,11 @@ export const recallCall = (run: Run, callId: string): void => {
  * settled ones are among them, because the record of the run names each compensation.
  */
 export const recallDone = (run: Run): void => {
-  const { writes: { done }, journal, parent, path, scope } = run
-  if (done === undefined || journal?.isResumed !== true) return
+  const { journal, parent, path, scope, writes: { completed } } = run
+  if (completed === undefined || journal?.isResumed !== true) return
   for (const write of startedIn(journal, parent === undefined ? 1 : path.length)) {
-    const isKnown = done.knows(write.id) || (write.intent !== undefined && done.ofEntry(write.intent.id) !== undefined)
-    if (!isKnown && (parent === undefined || isIn(scope, write))) addDone(run, write, undefined)
+    const isKnown = completed.knows(write.id) ||
+      (write.intent !== undefined && completed.ofEntry(write.intent.id) !== undefined)
+    if (!isKnown && (parent === undefined || isIn(scope, write))) completed.add(run, write, undefined)
   }
 }
