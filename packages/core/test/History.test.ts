@@ -38,21 +38,21 @@ const left = (...messages: ReadonlyArray<Prompt.Message>) =>
   brief(History.withoutFailedCalls(Prompt.fromMessages(messages)))
 
 describe("withoutFailedCalls", () => {
-  it("takes a failed call and its result out, and the messages that held nothing else", () => {
+  it("removes a failed call with its result, and messages emptied by that", () => {
     assert.deepStrictEqual(
       left(user("hi"), assistant(call("a")), tool(failed("a")), assistant(text("no"))),
       ["user: hi", "assistant: no"]
     )
   })
 
-  it("leaves a successful sibling, and what was said beside a failed call", () => {
+  it("keeps a successful sibling and the text next to a failed call", () => {
     assert.deepStrictEqual(
       left(assistant(text("I look"), call("a"), call("b")), tool(failed("a"), done("b"))),
       ["assistant: I look b", "tool: =b"]
     )
   })
 
-  it("joins the answers on both sides of what went, and no others", () => {
+  it("joins only the answers around a removed message", () => {
     const apart = [assistant(text("one")), assistant(text("two"))]
     assert.deepStrictEqual(left(...apart), ["assistant: one", "assistant: two"])
     const joined = History.withoutFailedCalls(Prompt.fromMessages([
@@ -66,7 +66,7 @@ describe("withoutFailedCalls", () => {
     assert.deepStrictEqual(joined.content[0]?.options, { x: { first: true }, y: { second: true } })
   })
 
-  it("takes reasoning out with what it led to", () => {
+  it("removes reasoning with the calls that it led to", () => {
     assert.deepStrictEqual(
       [
         left(assistant(thought("why a"), call("a")), tool(failed("a"))),
@@ -95,7 +95,7 @@ describe("withoutFailedCalls", () => {
     assert.deepStrictEqual(left(assistant(text(""))), ["assistant: "])
   })
 
-  it("treats calls that the provider executed alike, whose results stand in the answer", () => {
+  it("treats provider-executed calls with results in the answer alike", () => {
     assert.deepStrictEqual(
       left(
         assistant(call("s1", true), failed("s1", true), call("s2", true), done("s2", true), text("found"), call("a")),
@@ -105,7 +105,7 @@ describe("withoutFailedCalls", () => {
     )
   })
 
-  it("takes calls without a result out, and results without a call, so that any history is well formed", () => {
+  it("removes calls without results and results without calls", () => {
     assert.deepStrictEqual(
       left(
         tool(done("x")),
@@ -118,7 +118,7 @@ describe("withoutFailedCalls", () => {
     )
   })
 
-  it("tells calls of different turns with the same id apart", () => {
+  it("distinguishes calls of different turns with the same id", () => {
     assert.deepStrictEqual(
       left(
         assistant(call("call_1")),
@@ -144,7 +144,7 @@ describe("withoutFailedCalls", () => {
     ])
   })
 
-  it("does not touch what it leaves: the repaired arguments of a call stay at its result", () => {
+  it("keeps the repaired arguments of a call at its result", () => {
     const repaired = Prompt.toolResultPart({
       id: "a",
       name: "find",
@@ -159,7 +159,7 @@ describe("withoutFailedCalls", () => {
     }
   })
 
-  it.effect("of a run that ended with an error, the calls that succeeded before it are left", () =>
+  it.effect("keeps the successful calls of a run that ended with an error", () =>
     Effect.gen(function*() {
       class Gone extends Data.TaggedError("Gone") {}
       const Find = Tool.make("find", {
@@ -250,7 +250,7 @@ const promptOf = (conversation: typeof Conversation.Type): Prompt.Prompt =>
 const partsOf = (prompt: Prompt.Prompt): ReadonlyArray<Prompt.Part> =>
   prompt.content.flatMap((message): ReadonlyArray<Prompt.Part> => message.role === "system" ? [] : message.content)
 
-/** What calls of each id are open after each part, or what is wrong. */
+/** Returns the open calls of each id after each part, or the fault. */
 const wrong = (prompt: Prompt.Prompt): ReadonlyArray<string> => {
   const problems: Array<string> = []
   const open = new Set<string>()
@@ -266,7 +266,7 @@ const wrong = (prompt: Prompt.Prompt): ReadonlyArray<string> => {
   return [...problems, ...[...open].map((id) => `${id} has no result`)]
 }
 
-/** Whether all of the first stand in the second, in the same order. */
+/** True if the first parts are among the second, in the same order. */
 const isWithin = (parts: ReadonlyArray<Prompt.Part>, all: ReadonlyArray<Prompt.Part>): boolean => {
   let next = 0
   for (const part of all) if (part === parts[next]) next++
@@ -289,7 +289,7 @@ const answered = (prompt: Prompt.Prompt): ReadonlyArray<Prompt.Part> => {
 
 describe("withoutFailedCalls of any conversation", () => {
   it.effect.prop(
-    "is well formed, in order, complete, and the same when it is done again",
+    "keeps any conversation well formed, in order, complete and idempotent",
     [Conversation],
     ([drawn]) =>
       Effect.sync(() => {

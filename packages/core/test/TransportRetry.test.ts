@@ -45,9 +45,9 @@ const exact = Schedule.exponential("250 millis")
 const url = "http://user:pass@models.test:8080/v1/chat?key=secret"
 
 describe("TransportRetry", () => {
-  describe("what is repeated", () => {
+  describe("repeated requests", () => {
     for (const status of [408, 409, 429, 500, 502, 503, 504, 529, 599]) {
-      it.effect(`status ${status}: three attempts at 0, 250 and 750 ms, then the original response`, () =>
+      it.effect(`status ${status}: makes three attempts at 0, 250, 750 ms, then returns the response`, () =>
         Effect.gen(function*() {
           const { client, at } = scripted({ status })
           const response = yield* drive(TransportRetry.transform(client, { schedule: exact }).get(url))
@@ -154,7 +154,7 @@ describe("TransportRetry", () => {
         })
     )
 
-    it("errorCode looks eight levels deep, also where an error causes itself", () => {
+    it("errorCode searches eight levels, also for an error that causes itself", () => {
       const within = (levels: number): unknown => levels === 0 ? { code: "EPIPE" } : { cause: within(levels - 1) }
       assert.strictEqual(TransportRetry.errorCode(within(7)), "EPIPE")
       assert.isUndefined(TransportRetry.errorCode(within(8)))
@@ -164,7 +164,7 @@ describe("TransportRetry", () => {
       for (const none of [undefined, null, "ECONNRESET", 7]) assert.isUndefined(TransportRetry.errorCode(none))
     })
 
-    it.effect("errors that are about no connection, and what ends in several ways, go through", () =>
+    it.effect("passes errors without a connection, and causes with several reasons", () =>
       Effect.gen(function*() {
         let runs = 0
         const once = <E>(cause: Cause.Cause<E>) =>
@@ -192,7 +192,7 @@ describe("TransportRetry", () => {
         }
       }))
 
-    it.effect("no answer below 400, whatever its header and the override say; 400, if one of them says so", () =>
+    it.effect("repeats no answer below 400; 400 only if header or override allows", () =>
       Effect.gen(function*() {
         for (const [status, requests] of [[200, 1], [304, 1], [399, 1], [400, 3]] as const) {
           for (const [headers, shouldRetry] of [[{ "x-should-retry": "true" }, false], [{}, true]] as const) {
@@ -282,7 +282,7 @@ describe("TransportRetry", () => {
         }))
     }
 
-    it.effect("up to 60 seconds; above it the response surfaces at once with its headers", () =>
+    it.effect("waits up to 60 seconds; above it returns the response at once", () =>
       Effect.gen(function*() {
         const within = scripted({ status: 429, headers: { "retry-after": "60" } }, { status: 200 })
         yield* drive(TransportRetry.transform(within.client).get(url), "1 second")
@@ -382,7 +382,7 @@ describe("TransportRetry", () => {
       assert.deepStrictEqual(at, [0, 250, 750])
     }))
 
-  it.effect("an answer that is thrown away is released, the last one is left to the caller", () =>
+  it.effect("releases a discarded answer and leaves the last one to the caller", () =>
     Effect.gen(function*() {
       const cancelled: Array<number> = []
       let number = 0
@@ -398,7 +398,7 @@ describe("TransportRetry", () => {
       assert.strictEqual(yield* response.text, "body 3")
     }))
 
-  it.effect("interruption during a wait sends nothing more", () =>
+  it.effect("sends no request after an interruption during a wait", () =>
     Effect.gen(function*() {
       const { client, at } = scripted({ status: 503 })
       const fiber = yield* Effect.forkChild(TransportRetry.transform(client, { schedule: exact }).get(url), {

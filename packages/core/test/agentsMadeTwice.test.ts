@@ -1,6 +1,6 @@
 /**
- * Agents made twice: the call of an agent is raced with itself or retried, and one of its runs waits for a person. What the other one does or fails with is told
- * as it was, and each attempt ends once, under its own number.
+ * Agents called twice: the call of an agent is raced with itself or retried, and one of its runs waits for a person.
+ * The other run's work or failure is reported unchanged, and each attempt ends once, under its own number.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive } from "@recourse/testing"
@@ -11,7 +11,7 @@ import { type Call, numberedClerk, plain } from "./numberedClerk.ts"
 
 const key = Effect.provideService(Approval.SnapshotKey, Redacted.make("a key of 32 bytes for signing ok!"))
 
-/** How the call of the agent is made twice at once. */
+/** Ways to call the agent twice at once. */
 const ways: Readonly<Record<string, (call: Call) => Call>> = {
   race: (call) => Effect.race(call, call),
   raceFirst: (call) => Effect.raceFirst(call, call),
@@ -20,7 +20,7 @@ const ways: Readonly<Record<string, (call: Call) => Call>> = {
   "the second one late": (call) => Effect.race(call, Effect.delay(call, "500 millis"))
 }
 
-/** What a run of the agent within does. */
+/** Runs of the inner agent. */
 const runs = {
   "asks": ["ask"],
   "asks late": ["wait", "ask"],
@@ -32,7 +32,7 @@ const runs = {
 
 type Way = keyof typeof runs
 
-/** What is done about what waits. */
+/** Ends of the waiting call. */
 const ends = ["approved", "rejected", "left"] as const
 
 const play = (way: string, [first, ...others]: ReadonlyArray<Way>, end: (typeof ends)[number], calls = ["c"]) =>
@@ -79,7 +79,7 @@ const play = (way: string, [first, ...others]: ReadonlyArray<Way>, end: (typeof 
     return { world, open, outcome, told, events }
   })
 
-/** How often each attempt of the agent's call was told as begun, and as ended. */
+/** Number of emitted starts and ends of each attempt of the agent's call. */
 const attempts = (events: ReadonlyArray<AgentEvent.AgentEvent>, callId = "c") => {
   const counts: Record<number, { begun: number; ended: number }> = {}
   for (const event of events) {
@@ -119,7 +119,7 @@ describe("an agent whose call is made twice", () => {
     }
   }
 
-  it.effect("has the numbers of its own call, beside another call that waits", () =>
+  it.effect("numbers attempts by its own call while another call waits", () =>
     Effect.gen(function*() {
       // The second call is retried, and its second run asks.
       const { events, outcome } = yield* play("retried", ["asks", "fails late", "asks late"], "approved", ["c", "d"])

@@ -17,7 +17,7 @@ import { Down, flaky, lastResults } from "./kit.ts"
 const calls = [ScriptedModel.call("flaky", { n: 7 }), ScriptedModel.text("done")]
 
 describe("AiToolkit.toToolkit", () => {
-  it.effect("brings recovery to generateText: the tool is retried, the answer is the tool's", () =>
+  it.effect("generateText retries the tool and answers with its result", () =>
     Effect.gen(function*() {
       const { state, tool } = flaky(1, "read")
       const toolkit = AiToolkit.toToolkit([
@@ -30,7 +30,7 @@ describe("AiToolkit.toToolkit", () => {
       assert.strictEqual(state.runs, 2)
     }).pipe(Effect.provide(ScriptedModel.layer(calls))))
 
-  it.effect("brings recovery to Chat: an escalation is a failed result in its history, and the chat goes on", () =>
+  it.effect("Chat keeps an escalation as a failed result and continues", () =>
     Effect.gen(function*() {
       const { tool } = flaky(9, "read")
       const toolkit = AiToolkit.toToolkit([tool], {
@@ -47,7 +47,7 @@ describe("AiToolkit.toToolkit", () => {
       assert.strictEqual((result.result as { readonly code: string }).code, "execution_error")
     }).pipe(Effect.provide(ScriptedModel.layer(calls))))
 
-  it.effect("lets what the recovery leaves fail the call, with its type", () =>
+  it.effect("fails a call with the typed errors that its recovery leaves", () =>
     Effect.gen(function*() {
       const broken = Tool.make("flaky", {
         parameters: Schema.Struct({ n: Schema.Number }),
@@ -60,7 +60,7 @@ describe("AiToolkit.toToolkit", () => {
       assert.strictEqual(reason, "Down")
     }).pipe(Effect.provide(ScriptedModel.layer(calls))))
 
-  /** A tool whose work goes on after the call, and how often it was begun and asked for. */
+  /** A tool with a task that continues after the call, and counts of its starts and status queries. */
   const render = () => {
     const state = { begun: 0, asked: [] as Array<string> }
     const tool = Tool.make("render", {
@@ -80,7 +80,7 @@ describe("AiToolkit.toToolkit", () => {
     return { state, tool }
   }
 
-  it.effect("brings the status tool of a task that goes on, under the recovery of its tool", () =>
+  it.effect("offers the status tool of a pending task under its tool's recovery", () =>
     Effect.gen(function*() {
       const { state, tool } = render()
       const toolkit = AiToolkit.toToolkit([tool], { defaults: { onError: Recovery.standard } })

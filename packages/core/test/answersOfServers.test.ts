@@ -1,4 +1,4 @@
-/** What a model's server answered with an error is there for operators who ask for it, and is printed and stored by nothing. */
+/** Error responses of a model's server are available to operators on request, and never printed or stored. */
 import { inspect } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
@@ -21,7 +21,7 @@ const kept = (...bodies: ReadonlyArray<string | undefined>) => {
 }
 
 describe("the body of an error", () => {
-  it("is kept without secrets, and shown by nothing that prints or stores the error", () => {
+  it("stays without secrets, and is neither printed nor stored", () => {
     const error = errorWith(`teapot ${secret}`)
     const body = ProviderResponse.bodyOf(error)
     assert.strictEqual(body && Redacted.value(body), "teapot [secret]")
@@ -45,7 +45,7 @@ describe("the body of an error", () => {
     ]
   ])("%s", ([, bodies, body]) => Effect.sync(() => assert.strictEqual(kept(...bodies), body)))
 
-  it("is looked through as far as it may be kept, however long it is", () => {
+  it("is redacted within its size limit, at any length", () => {
     let looked = 0
     ProviderResponse.keep(new AiError.UnknownError({ description: "d" }), "x".repeat(1_000_000), (text) => {
       looked = text.length

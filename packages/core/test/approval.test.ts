@@ -15,7 +15,7 @@ import { Note, Refund } from "./refundTools.ts"
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
 
-/** A fresh agent value, as another process would have it. */
+/** A fresh agent value, like in another process. */
 const fresh = (log: Array<string>, options?: { readonly turns?: number }) =>
   Agent.make("refunds", {
     tools: [Refund(log), Note(log)],
@@ -64,7 +64,7 @@ const only = (paused: Approval.Paused): Approval.PendingCall => {
 const code = (result: { readonly result: unknown } | undefined) => (result?.result as { readonly code?: string })?.code
 
 describe("a run that needs an approval", () => {
-  it.effect("pauses as a value: the others ran, the call did not, and what waits is exact", () =>
+  it.effect("pauses with the exact pending call after the others have run", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const pause = yield* paused(log)
@@ -76,7 +76,7 @@ describe("a run that needs an approval", () => {
       assert.strictEqual(pending.expiresAt - pending.requestedAt, Duration.toMillis("1 hour"))
     }))
 
-  it.effect("approve: runs once, results in the order of the calls, nothing runs twice", () =>
+  it.effect("approve: runs the call once, keeps result order, repeats no call", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const pause = yield* paused(log)
@@ -87,7 +87,7 @@ describe("a run that needs an approval", () => {
       assert.deepStrictEqual(log, ["note a", "note b", "refund A-1 500"])
     }))
 
-  it.effect("goes on streamed, and fails if it waits again", () =>
+  it.effect("resumes streamed, and fails if it waits again", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const pause = yield* paused(log)
@@ -111,7 +111,7 @@ describe("a run that needs an approval", () => {
       ])
     }))
 
-  it.effect("reject: the model is told why, the call is not made", () =>
+  it.effect("reject: reports the reason to the model without running the call", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const pause = yield* paused(log)
@@ -123,7 +123,7 @@ describe("a run that needs an approval", () => {
       assert.deepStrictEqual(log, ["note a", "note b"])
     }))
 
-  it.effect("edit: the arguments are checked, used, and stand in the history", () =>
+  it.effect("edit: checks and uses the arguments, and stores them in the history", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const pause = yield* paused(log)
@@ -151,7 +151,7 @@ describe("a run that needs an approval", () => {
       assert.deepStrictEqual(log, ["note a", "note b"])
     }))
 
-  it.effect("respond: null is the answer of a tool that answers nothing", () =>
+  it.effect("respond: accepts null from a tool without an answer", () =>
     Effect.gen(function*() {
       const Erase = Tool.make("erase", { needsApproval: true, effects: "write", execute: () => Effect.void })
       const agent = Agent.make("eraser", { tools: [Erase], defaults: { onError: Recovery.standard } })
@@ -195,7 +195,7 @@ describe("a run that needs an approval", () => {
       assert.deepStrictEqual(results[1]?.result, { refunded: 500 })
     }))
 
-  it.effect("a decision made for other arguments, for no call, or twice is refused and nothing runs", () =>
+  it.effect("refuses decisions for other arguments, unknown calls, or given twice", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const pause = yield* paused(log)
@@ -212,7 +212,7 @@ describe("a run that needs an approval", () => {
       assert.deepStrictEqual(log, ["note a", "note b"])
     }))
 
-  it.effect("an approval is for the arguments it was given for: a fixer's are asked about again", () =>
+  it.effect("asks again if a fixer changes the approved arguments", () =>
     Effect.gen(function*() {
       const runs: Array<number> = []
       const makeAgent = () => {
@@ -249,7 +249,7 @@ describe("a run that needs an approval", () => {
       assert.deepStrictEqual(runs, [1, 9])
     }))
 
-  it.effect("what an approval allows, a policy may still deny; a person's arguments too", () =>
+  it.effect("a policy may deny an approved call, also with a person's arguments", () =>
     Effect.gen(function*() {
       for (
         const decide of [
@@ -280,11 +280,11 @@ describe("a run that needs an approval", () => {
       }
     }))
 
-  it.effect("a failing sibling ends the run; what waits has a result that says so", () =>
+  it.effect("a failing sibling ends the run and gives the pending call a result", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const { events, layer } = collect()
-      // The hash of what waits is made by the platform, not on virtual time.
+      // The platform hashes the pending call, not in virtual time.
       const later = Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 40)))
       const boom = Tool.make("boom", { execute: () => Effect.andThen(later, Effect.fail("x" as const)) })
       const agent = Agent.make("a", { tools: [Refund(log), boom] })
@@ -306,7 +306,7 @@ describe("a run that needs an approval", () => {
       assert.deepStrictEqual(log, [])
     }))
 
-  it.effect("`run` fails with the snapshot, and its record is a prompt that can be sent", () =>
+  it.effect("`run` fails with the snapshot; its record is a valid prompt", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const { events, layer } = collect()
@@ -326,7 +326,7 @@ describe("a run that needs an approval", () => {
 })
 
 describe("a snapshot", () => {
-  it.effect("is refused when tampered with, signed with another key, of another version or agent", () =>
+  it.effect("is refused if tampered, or of another key, version or agent", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const pause = yield* paused(log)
@@ -413,7 +413,7 @@ describe("a snapshot", () => {
       assert.strictEqual((refused as Approval.SnapshotRefused).reason, "tools_changed")
     }))
 
-  it.effect("is resumed once, so that an approval that is sent twice runs a write once", () =>
+  it.effect("resumes once, so an approval sent twice runs a write once", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const pause = yield* paused(log)
@@ -430,7 +430,7 @@ describe("a snapshot", () => {
       const log: Array<string> = []
       const pause = yield* paused(log)
       const approval = [Approval.approve(only(pause))]
-      // Each has a layer of its own, as each process would.
+      // Each has a layer of its own, like each process.
       const resume = Effect.exit(
         resumed(log, stored(pause.snapshot), approval).pipe(
           Effect.provide(Approval.layerResumptionsSql(), { local: true })
@@ -441,7 +441,7 @@ describe("a snapshot", () => {
       assert.deepStrictEqual(log.filter((line) => line.startsWith("refund")), ["refund A-1 500"])
     }).pipe(Effect.provide(NodeSqliteClient.layer({ filename: ":memory:" }))))
 
-  it.effect("goes on counting: turns, and time that the run was running", () =>
+  it.effect("keeps counting turns and the time of execution", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const pause = yield* paused(log, twoCalls, { turns: 2 })
@@ -493,7 +493,7 @@ describe("a snapshot", () => {
       assert.strictEqual(snapshot.executed.length, 3)
     }))
 
-  it.effect("of a run that the model's failure ended goes on behind the calls that were executed", () =>
+  it.effect("resumes behind executed calls after a failure of the model", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const exit = yield* Effect.exit(fresh(log).run("go")).pipe(
@@ -507,7 +507,7 @@ describe("a snapshot", () => {
       assert.deepStrictEqual(log, ["note a"])
     }))
 
-  it("is resumed in another process, where nothing that ran runs again", async () => {
+  it("resumes in another process without repeating completed calls", async () => {
     const folder = mkdtempSync(join(tmpdir(), "recourse-"))
     const effects = join(folder, "effects")
     const file = join(folder, "snapshot.json")

@@ -6,7 +6,7 @@ import { collect, lastResults } from "./kit.ts"
 
 type Failure = ErrorProjection.ToolFailure
 
-/** The issues of a call by hand; nothing if the arguments fit. */
+/** The issues of a call by hand; `undefined` if the arguments fit. */
 const issuesOf = (
   parameters: Schema.Top,
   args: unknown,
@@ -149,7 +149,7 @@ describe("the schema: to the point", () => {
       }))
   }
 
-  it.effect("ten issues, and what the others have in common: nothing but missing fields, or not", () =>
+  it.effect("lists ten issues and the common kind of the others", () =>
     Effect.gen(function*() {
       const wants = (count: number) =>
         Schema.Struct(Object.fromEntries(letters.slice(0, count).map((letter) => [letter, Schema.String])))
@@ -169,7 +169,7 @@ describe("the schema: to the point", () => {
       assert.deepStrictEqual(far!.path, Array.from({ length: 32 }, (_, index) => index % 2 === 0 ? "children" : 0))
     }))
 
-  it.effect("a recursive schema reads what is not too deep, and refuses what is", () =>
+  it.effect("a recursive schema accepts shallow values and refuses deep ones", () =>
     Effect.gen(function*() {
       const nested = (depth: number) => "{\"children\":[".repeat(depth) + "]}".repeat(depth)
       for (const form of [(text: string) => text, (text: string): unknown => JSON.parse(text)]) {
@@ -183,7 +183,7 @@ describe("the schema: to the point", () => {
 })
 
 describe("unknown keys", () => {
-  it.effect("are refused for writes, by name, and dropped for others, unless the tool says otherwise", () =>
+  it.effect("refuses unknown keys of writes, drops others, unless configured otherwise", () =>
     Effect.gen(function*() {
       const args = { amount: 1, dry_run: true }
       const refused = [{ path: ["dry_run"], expected: "no such field", problem: "unexpected" }]
@@ -200,7 +200,7 @@ describe("unknown keys", () => {
 const agentOf = (tool: Tool.Any) =>
   Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard }, budget: { argumentSize: Infinity } })
 
-/** What the model reads of a call, and everything that was told of it. */
+/** The model's result of a call, and all emitted texts about it. */
 const answerTo = (tool: Tool.Any, name: string, args: unknown) =>
   Effect.gen(function*() {
     const { events, layer } = collect()
@@ -259,7 +259,7 @@ describe("whatever the arguments are", () => {
     }
   }
 
-  it.effect("the run goes on, and each result is small", () =>
+  it.effect("continues the run with a small result for any arguments", () =>
     Effect.gen(function*() {
       const tools = (["read", "write"] as const).map((effects) =>
         Tool.make(`t_${effects}`, { parameters: Tree, effects, execute: () => Effect.void })
@@ -276,7 +276,7 @@ describe("whatever the arguments are", () => {
 })
 
 describe("arguments as text", () => {
-  it("hold what JSON has no form for, in calls by hand", () => {
+  it("encodes values without a JSON form in calls by hand", () => {
     const cycle: Record<string, unknown> = {}
     cycle["itself"] = cycle
     const cases: ReadonlyArray<readonly [unknown, string]> = [
@@ -292,7 +292,7 @@ describe("arguments as text", () => {
   })
 })
 
-describe("what the model reads of its own arguments", () => {
+describe("the model's text about its own arguments", () => {
   const sizeOf = (failure: Failure) => JSON.stringify(failure).length
   const List = Tool.make("list", {
     parameters: Schema.Struct({ items: Schema.Array(Schema.Number) }),
@@ -347,7 +347,7 @@ describe("what the model reads of its own arguments", () => {
       assert.isBelow(sizeOf(unknown.failure), 1_000)
     }))
 
-  it.effect("a missing field: ask the user, do not make it up; of a read, call again", () =>
+  it.effect("a missing field: asks the user; for a read, calls again", () =>
     Effect.gen(function*() {
       const tool = Tool.make("pay", { parameters: Pay, effects: "write", execute: () => Effect.void })
       const { failure } = yield* answerTo(tool, "pay", {})
@@ -367,7 +367,7 @@ describe("what the model reads of its own arguments", () => {
       assert.strictEqual(told.instruction, "Call again with corrected arguments.")
     }))
 
-  it.effect("names and expectations of a schema are never redacted, in the result and in the event", () =>
+  it.effect("never redacts names and expectations of a schema, also in events", () =>
     Effect.gen(function*() {
       const tool = Tool.make("login", {
         parameters: Schema.Struct({
@@ -394,7 +394,7 @@ describe("what the model reads of its own arguments", () => {
       assert.notStrictEqual(Redaction.make().text(failure.message_for_model), failure.message_for_model)
     }))
 
-  it.effect("of a call by hand have no key of prototypes, at any depth, and two hundred levels", () =>
+  it.effect("refuses prototype keys and over 200 levels in calls by hand", () =>
     Effect.gen(function*() {
       const nested = (levels: number): unknown => levels === 0 ? null : [nested(levels - 1)]
       const parameters = Schema.Struct({ a: Schema.Json })
@@ -408,7 +408,7 @@ describe("what the model reads of its own arguments", () => {
       }
     }))
 
-  it.effect("are told of by an error that names no place in the library, and later errors name theirs", () =>
+  it.effect("reports errors without library frames; later errors have their own", () =>
     Effect.gen(function*() {
       const call = Effect.provideService(
         List.call,
@@ -445,7 +445,7 @@ describe("what the model reads of its own arguments", () => {
     }))
 
   it.effect(
-    "ten megabytes take less than a second of processor time, on a machine that is slow at parsing a few times that of parsing",
+    "checks ten megabytes of arguments in a second of processor time",
     () =>
       Effect.gen(function*() {
         const items = `{"items":[${"\"x\",".repeat(2_500_000)}"x"]}`
@@ -468,7 +468,7 @@ describe("what the model reads of its own arguments", () => {
           let best = Infinity
           const parsing = timeOf(() => Result.try(() => void JSON.parse(text)))
           const limit = Math.max(1_000_000, 4 * parsing)
-          // What else the machine does only adds to it.
+          // Other load of the machine only adds to it.
           for (let i = 0; i < 4 && best >= limit; i++) {
             const before = process.threadCpuUsage()
             const issues = yield* issuesOf(List.parameters, text)

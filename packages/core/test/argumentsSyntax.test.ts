@@ -1,4 +1,4 @@
-/** Arguments that are no JSON: the first mistake, and where it stands. */
+/** Arguments that are no JSON: the first mistake, and its position. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { Tool, ToolCall, type ToolError } from "@recourse/core"
@@ -9,7 +9,7 @@ const toolOf = <P extends Schema.Top>(parameters: P) =>
 const pay = toolOf(Schema.Struct({ amount: Schema.Number, note: Schema.optionalKey(Schema.String) }))
 const anything = toolOf(Schema.Record(Schema.String, Schema.Unknown))
 
-/** The issues of a call by hand; nothing if the arguments fit. */
+/** The issues of a call by hand; `undefined` if the arguments fit. */
 const issuesOf = (tool: typeof pay, args: string) =>
   tool.call.pipe(
     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: args })),
@@ -17,7 +17,7 @@ const issuesOf = (tool: typeof pay, args: string) =>
     Effect.catchTag("InvalidArgs", ({ issues }) => Effect.succeed(issues))
   )
 
-describe("what is said of a text that is no JSON", () => {
+describe("the mistake in a text that is no JSON", () => {
   const cases: Record<string, readonly [text: string, expected: string]> = {
     "an unescaped quote": [
       "{\"note\": \"say \"hi\" now\"}",
@@ -201,7 +201,7 @@ describe("what is said of a text that is no JSON", () => {
       }))
   }
 
-  it.effect("a text that parses has no mistake, one that does not has one", () =>
+  it.effect("reports a mistake exactly for texts that do not parse", () =>
     Effect.gen(function*() {
       const pieces = [
         "{",
@@ -239,7 +239,7 @@ describe("what is said of a text that is no JSON", () => {
           isObject = false
         }
         const issues = yield* issuesOf(anything, text)
-        // A key that stands twice parses as well.
+        // A duplicate key parses as well.
         if (issues.length === 0 || !/ once \(/.test(issues[0]!.expected)) {
           assert.strictEqual(issues.length === 0, isObject, text)
         }

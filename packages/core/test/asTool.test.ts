@@ -1,4 +1,4 @@
-/** Agents as tools: what a model is offered of them, and what they are given. */
+/** Agents as tools: their offer to a model, and their inputs. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, AgentEvent, Approval, ConfigurationError, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
@@ -39,7 +39,7 @@ describe("an agent that is a tool", () => {
       assert.include(last[3], "Blue it is")
     }))
 
-  it("takes an object as it is, also where it is provided or interactive", () => {
+  it("takes an object unchanged, also if provided or interactive", () => {
     const order = Schema.Struct({ id: Schema.FiniteFromString, notes: Schema.Array(Schema.String) })
     const clerk = Agent.make("clerk", { input: order, output: Schema.Int })
     const ways = [
@@ -56,7 +56,7 @@ describe("an agent that is a tool", () => {
     assert.strictEqual(tool.success, Schema.Int)
   })
 
-  it.effect("takes what is no object by the name `input`, with its own checks", () =>
+  it.effect("takes other inputs by the name `input`, with its own checks", () =>
     Effect.gen(function*() {
       const Amount = Schema.FiniteFromString.check(Schema.isGreaterThan(0))
       const heard: Array<number> = []
@@ -80,7 +80,7 @@ describe("an agent that is a tool", () => {
       assert.deepStrictEqual(heard, [5])
     }))
 
-  it("needs both schemas where its agent says none", () => {
+  it("needs both schemas if its agent declares none", () => {
     const plain = Agent.fromFunction("plain", (text: string) => Effect.succeed(text))
     const untyped = Agent.asTool as (
       name: string,
@@ -92,7 +92,7 @@ describe("an agent that is a tool", () => {
   })
 })
 
-/** What the model of an agent is told of a call that has failed. */
+/** The model's results of failed calls. */
 const told = Effect.gen(function*() {
   const { lastRequest } = yield* ScriptedModel.ScriptedModel
   const [result] = lastResults((yield* lastRequest).prompt)
@@ -105,7 +105,7 @@ describe("an agent that is a tool, and fails", () => {
     agent.pipe(Agent.asTool("ask", schemas as never), Tool.onError(Recovery.escalate("ExecutionError") as never))
   const failing = <E>(error: E) => Agent.fromFunction("judge", (_: {}): Effect.Effect<unknown, E> => Effect.fail(error))
 
-  it.effect("tells the model of the agent that has the tool why it escalates, and nothing of another error", () =>
+  it.effect("reports an escalation's reason to the outer model, and no other error", () =>
     Effect.gen(function*() {
       const toldOf = (agent: Agent.Agent<{}, unknown, unknown>) =>
         Effect.andThen(
@@ -159,7 +159,7 @@ describe("an agent that is a tool, and waits", () => {
   const withKey = (agent: Waits, own: string) =>
     agent.pipe(Agent.provide(Approval.layerKey(Redacted.make(own.repeat(32)))))
 
-  it.effect("is not gone on with by another tool of its name", () =>
+  it.effect("is not resumed by another tool of its name", () =>
     Effect.gen(function*() {
       const log: Log = []
       const agent = (one: Tool.Any) => boss([one]) as never as Waits
@@ -172,7 +172,7 @@ describe("an agent that is a tool, and waits", () => {
       assert.deepStrictEqual(log, ["book"])
     }).pipe(Effect.provide([key, models({ boss: [ask, text("done")] })])))
 
-  it.effect("is looked at where something is decided about it, and not where another one goes on", () =>
+  it.effect("is checked only if its own decision is present", () =>
     Effect.gen(function*() {
       const log: Log = []
       const agent = (own: string) =>
@@ -199,7 +199,7 @@ describe("an agent that is a tool, and waits", () => {
     ])))
 })
 
-describe("an agent that is a tool, called where nobody can go on with it, and waits", () => {
+describe("a waiting agent as a tool, called without a way to resume", () => {
   const hand = (agent: unknown) =>
     Effect.provideService(
       tool(agent, "a").call,
@@ -207,7 +207,7 @@ describe("an agent that is a tool, called where nobody can go on with it, and wa
       ToolCall.make({ id: "x", arguments: {} })
     )
 
-  it.effect("is denied and undone at once, by hand outside of a run", () =>
+  it.effect("is denied and compensated at once, by hand outside of a run", () =>
     Effect.gen(function*() {
       const log: Log = []
       const error = yield* Effect.flip(hand(waits(log, {})) as Effect.Effect<unknown, { readonly _tag: string }>)
@@ -215,7 +215,7 @@ describe("an agent that is a tool, called where nobody can go on with it, and wa
       assert.deepStrictEqual(log, ["book", "unbook"])
     }).pipe(Effect.provide([key, models()])))
 
-  it.effect("is denied by hand within a run, its question off before that goes on", () =>
+  it.effect("is denied by hand within a run, its question withdrawn first", () =>
     Effect.gen(function*() {
       const log: Log = []
       const off = AgentEvent.listen((event) =>
@@ -230,7 +230,7 @@ describe("an agent that is a tool, called where nobody can go on with it, and wa
       assert.deepStrictEqual(log, ["book", "pay approval_required", "goes on", "unbook"])
     }))
 
-  it.effect("is denied within a tool, its question off before the tool goes on, and undone as the run ends", () =>
+  it.effect("is denied within a tool, withdrawn first, and compensated at the end", () =>
     Effect.gen(function*() {
       const log: Log = []
       const Hand = Tool.make("hand", {

@@ -1,4 +1,4 @@
-/** Policies that may ask: a tainted run of an agent asks before its writes where a policy is all that lets it wait. */
+/** Policies that may ask: a tainted run of an agent asks before its writes if only a policy lets it wait. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Layer, Redacted, Schema } from "effect"
@@ -10,7 +10,7 @@ const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 
 const { call, calls, steps, text } = ScriptedModel
 
-/** It asks about a tool that is never called: what is asked is asked by the rule for tainted runs alone. */
+/** It asks about a tool that is never called: all questions are those of the rule for tainted runs. */
 const asks = Policy.make("asks", () => Policy.requireApproval("never"), { asks: true }).pipe(Policy.forTools("other"))
 const allows = Policy.make("allows", () => Policy.allow).pipe(Policy.forTools("other"))
 
@@ -79,7 +79,7 @@ const turns: Readonly<Record<string, Turns>> = {
   house: [call("ask_desk", {}, { id: "h" }), text("all done")]
 }
 
-/** Runs and answers what waits, and what the clerk's model was told. */
+/** Runs the agent, and returns the pending calls and the results for the clerk's model. */
 const ran = (run: Effect.Effect<unknown, unknown, never>) =>
   Effect.gen(function*() {
     const audit: Array<Audit.AuditRecord> = []
@@ -105,7 +105,7 @@ describe("`run` of an agent that is tainted, and may wait for a policy's sake on
   for (
     const [which, id] of [["agent", "s"], ["desk", "d/s"], ["house", "h/d/s"]] as const
   ) {
-    it.effect(`asks before a write, and goes on where it is approved: ${which}`, () =>
+    it.effect(`asks before a write, and resumes when it is approved: ${which}`, () =>
       Effect.gen(function*() {
         const made = agentOf([asks])
         const run = made[which].run({} as never) as Effect.Effect<unknown, unknown, never>
@@ -126,7 +126,7 @@ describe("`run` of an agent that is tainted, and may wait for a policy's sake on
         assert.deepStrictEqual(again.sent, ["eve"])
       }))
 
-    it.effect(`denies where no policy may ask: ${which}`, () =>
+    it.effect(`denies a write if no policy may ask: ${which}`, () =>
       Effect.gen(function*() {
         for (const policies of [[], [allows]]) {
           const made = agentOf(policies)
@@ -141,7 +141,7 @@ describe("`run` of an agent that is tainted, and may wait for a policy's sake on
       }))
   }
 
-  it("the value says what the type says, whatever tools it is restricted to", () => {
+  it("the value's `asks` equals the type's, for any restricted tools", () => {
     assert.isTrue(asks.asks)
     assert.isFalse(allows.asks)
     assert.isFalse(Policy.maxCalls("send", 1).asks)
@@ -153,7 +153,7 @@ describe("`run` of an agent that is tainted, and may wait for a policy's sake on
 describe("nested agents of one answer", () => {
   for (const concurrency of [1, 8]) {
     for (const order of [["reader", "ask_clerk"], ["ask_clerk", "reader"]] as const) {
-      it.effect(`taint what comes after the answer, not each other: ${order.join(", ")}, ${concurrency} at a time`, () =>
+      it.effect(`taint later calls, not each other: ${order.join(", ")}, ${concurrency} at a time`, () =>
         Effect.gen(function*() {
           const { own, sent } = tools()
           const shape = { description: "", parameters: Schema.Struct({}), success: Schema.String } as const

@@ -1,4 +1,7 @@
-/** What is written within a tool that says that it reads, in a run that is cut off: the next life tells of it as it was, whatever it does itself. */
+/**
+ * Writes within a tool that declares itself a read, in an interrupted run: the next execution reports them correctly,
+ * whatever it does itself.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Effect, Layer } from "effect"
@@ -15,7 +18,7 @@ const model = (idOf: (tool: string) => string) =>
       : ScriptedModel.call(tools[0]!, {}, { id: idOf(tools[0]!) })
   )
 
-/** What the payment is made by, within the tool that reads. */
+/** Ways of the payment within the tool that reads. */
 const within: Readonly<Record<string, (pay: (options: object) => AnyTool) => AnyTool>> = {
   "a write with a key": (pay) => pay({ effects: "write", idempotency: true }),
   "a write with a key of its own": (pay) => pay({ effects: "write", idempotency: { key: () => "order 1" } }),
@@ -30,7 +33,7 @@ const within: Readonly<Record<string, (pay: (options: object) => AnyTool) => Any
     clerkOf("clerk", pay({ effects: "write", idempotency: true }), { effects: "read" })
 }
 
-/** What the second life does, and what is told of the call then where the first one had paid. */
+/** Behaviour of the second execution, and the reported result of the call if the first one had paid. */
 const ways = {
   "makes it again": () => "ok",
   "fails before it": () => "outcome_unknown",
@@ -41,10 +44,10 @@ const ways = {
 
 const keepGoing = Tool.onError(Recovery.escalate("ExecutionError") as never) as never as (tool: AnyTool) => AnyTool
 
-describe("a payment within a tool that reads, in a run that goes on", () => {
+describe("a payment within a read, in a recovered run", () => {
   for (const [by, made] of Object.entries(within)) {
     for (const [way, told] of Object.entries(ways)) {
-      it.effect(`${by}: the next life ${way}`, () =>
+      it.effect(`${by}: the next execution ${way}`, () =>
         Effect.gen(function*() {
           let met = 0
           for (const cut of cuts(6)) {

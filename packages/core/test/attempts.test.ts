@@ -1,4 +1,4 @@
-/** What an attempt of a call is said to have come to: in the record of its run, in events, in spans, in its error. */
+/** The outcome of a call's attempt: in the record of its run, in events, in spans, in its error. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel, TestTracer } from "@recourse/testing"
 import { Cause, Duration, Effect, Layer, Redacted, Schedule, Schema } from "effect"
@@ -62,7 +62,7 @@ const ways: Readonly<
   Record<string, readonly [execute: Executor, reads: Outcome, writes: Outcome, undeclared: Outcome, error?: string]>
 > = {
   "an answer": [() => Effect.succeed("done"), "success", "success", "success"],
-  "a task that goes on": [() => ToolCall.pending("job-1"), "success", "success", "success"],
+  "a task that continues after its call": [() => ToolCall.pending("job-1"), "success", "success", "success"],
   "a task that goes on, and a defect behind it": [
     () => andDefect(ToolCall.pending("job-1")),
     "success",
@@ -97,7 +97,7 @@ describe("an attempt that came to", () => {
         undeclared
       ]] as const
     ) {
-      it.effect(`${way} is a matter of ${outcome} for ${effects ?? "a tool without declared effects"}`, () =>
+      it.effect(`${way} gives ${outcome} for ${effects ?? "a tool without declared effects"}`, () =>
         Effect.gen(function*() {
           const { events, executed } = yield* played(agentOf(toolOf(effects, execute)))
           assert.deepStrictEqual(executed, [{ tool: "act", callId: "c", attempt: 1, arguments: "{}", outcome }])
@@ -144,7 +144,7 @@ describe("a write that says itself how its call ended", () => {
     "did nothing itself behind a write that was done": [behind(done), "failure"],
     "does not know what a write within it did": [behind(lost), "unknown"],
     "does not know it, whatever else was done": [behind(done, lost, undone), "unknown"],
-    // What the call within says is not this one's word.
+    // An escalation of an inner call is not this one's own.
     "passes on what a call within it says": [inner("read", escalates), "unknown"],
     "passes on that a call within it is unknown": [lost, "unknown"],
     "passes on that a call within it did nothing": [undone, "unknown"]
@@ -188,7 +188,7 @@ describe("attempts behind the first", () => {
 })
 
 describe("an interceptor", () => {
-  it.effect("stands before each execution, knows what is executed, and may answer or fail in its place", () =>
+  it.effect("wraps each execution, knows it, and may answer or fail instead", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const runs: Array<number> = []
@@ -249,7 +249,7 @@ describe("a call of an agent that is a tool", () => {
     execute: () => Effect.succeed("paid")
   })
   const Look = Tool.make("look", { success: Schema.String, effects: "read", execute: () => Effect.succeed("seen") })
-  /** Three agents, each the tool of the next, whose calls have the same ids; and of the same name, if they are told so. */
+  /** Three agents, each the tool of the next, whose calls have the same ids; optionally of the same name. */
   const chain = (names: readonly [string, string]) => {
     const inner = Agent.make("inner", { instructions: "inner", input: Task, tools: [Pay] })
     const middle = Agent.make("middle", {
@@ -274,7 +274,7 @@ describe("a call of an agent that is a tool", () => {
     })
 
   for (const names of [["ask", "ask_on"], ["ask", "ask"]] as const) {
-    it.effect(`is one execution over a pause within it, where calls have the same ids and tools are ${names.join(" and ")}`, () =>
+    it.effect(`is one execution over an inner pause; same ids, tools ${names.join(" and ")}`, () =>
       Effect.gen(function*() {
         const log = collect()
         const layer = Layer.mergeAll(

@@ -1,4 +1,7 @@
-/** An attempt of a call that runs an agent is cut off, in a run with a journal, and another attempt follows: the first one is undone before. */
+/**
+ * An attempt of a call that runs an agent is interrupted, in a run with a journal, and another attempt follows: the
+ * first one is compensated before.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { type Duration, Effect, Exit, Fiber, Layer, Schedule, Schema } from "effect"
@@ -45,7 +48,7 @@ const model = ScriptedModel.layer(({ prompt }) => {
 })
 
 describe("an attempt of a call that runs an agent, and that is cut off", () => {
-  it.effect("is undone before the next one begins; the agent of another call goes on", () =>
+  it.effect("is compensated before the next one starts; another call's agent continues", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const tool = (name: string, timeout: Duration.Input, times: number) =>
@@ -96,7 +99,7 @@ describe("an attempt of a call that runs an agent, and that is cut off", () => {
       } as never)
   }
   for (const [name, form] of Object.entries(forms)) {
-    it.effect(`is undone before the next one of its own call begins, and of no other: ${name}`, () =>
+    it.effect(`is compensated before the next attempt of its own call only: ${name}`, () =>
       Effect.gen(function*() {
         const log: Array<string> = []
         const tool = (name: string, timeout: Duration.Input, wait: Duration.Input) =>

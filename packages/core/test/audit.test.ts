@@ -48,7 +48,7 @@ const collected = () => {
 const brief = (records: ReadonlyArray<Audit.AuditRecord>) => records.map(({ by, decision }) => [decision, by])
 
 describe("audit", () => {
-  it.effect("who, what, a hash, the decision; no values", () =>
+  it.effect("records person, call, hash and decision, and no values", () =>
     Effect.gen(function*() {
       const { layer, records } = collected()
       const agent = Agent.make("clerk", {
@@ -80,7 +80,7 @@ describe("audit", () => {
       assert.notInclude(JSON.stringify(records), secret)
     }))
 
-  it.effect("every step of an approval, and what came of it", () =>
+  it.effect("records every step of an approval and its result", () =>
     Effect.gen(function*() {
       const decide: ReadonlyArray<readonly [(call: Approval.PendingCall) => Approval.Decision, string, number]> = [
         [(call) => Approval.approve(call, { by: "ada" }), "approved", 1],
@@ -102,7 +102,7 @@ describe("audit", () => {
       }
     }))
 
-  it.effect("an approval is recorded before the call runs: if it cannot be, the call does not run", () =>
+  it.effect("records an approval before the call, which does not run otherwise", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const agent = Agent.make("clerk", { tools: [Pay(log, true)], defaults: { onError: Recovery.standard } })
@@ -180,7 +180,7 @@ describe("audit", () => {
       }
     }))
 
-  it.effect("as warnings, where it is a matter of security", () =>
+  it.effect("logs security records as warnings", () =>
     Effect.gen(function*() {
       const logged: Array<string> = []
       const logger = Logger.layer([Logger.make(({ logLevel }) => logged.push(logLevel))])
@@ -209,7 +209,7 @@ describe("audit", () => {
       assert.strictEqual(synced, expected)
     }).pipe(Effect.provide(NodeFileSystem.layer)))
 
-  it.effect("a file that others empty while it is looked at is written to", () =>
+  it.effect("writes to a file that others truncate while it is checked", () =>
     Effect.gen(function*() {
       const path = join(mkdtempSync(join(tmpdir(), "recourse-")), "audit.jsonl")
       writeFileSync(path, `{"whole":1}\n`)
@@ -254,7 +254,7 @@ describe("audit", () => {
     ...(reason === undefined ? undefined : { reason })
   })
 
-  it.effect("a line of a file that was torn stays apart from the next", () =>
+  it.effect("separates a torn line of a file from the next one", () =>
     Effect.gen(function*() {
       const file = join(mkdtempSync(join(tmpdir(), "recourse-")), "audit.jsonl")
       writeFileSync(file, `{"whole":1}\n{"torn":`)
@@ -276,12 +276,12 @@ describe("audit", () => {
       assert.deepStrictEqual(lines.slice(6), [""])
     }).pipe(Effect.provide(NodeFileSystem.layer)))
 
-  it.effect("a record that cannot be written is not taken for written, and the next is whole", () =>
+  it.effect("does not count a failed record as written; the next is whole", () =>
     Effect.gen(function*() {
       const path = join(mkdtempSync(join(tmpdir(), "recourse-")), "audit.jsonl")
       const files = yield* FileSystem.FileSystem
       let room = 200
-      /** A disk with room for some bytes: it takes what fits, and then fails. */
+      /** A disk with room for some bytes: it writes those, and then fails. */
       const full: FileSystem.FileSystem = {
         ...files,
         open: (path, options) =>
@@ -321,7 +321,7 @@ describe("audit", () => {
       assert.strictEqual((JSON.parse(lines[2]!) as Audit.AuditRecord).reason, "room again")
     }).pipe(Effect.provide(NodeFileSystem.layer)))
 
-  it.effect("a writer that is late is told to end", () =>
+  it.effect("interrupts a late writer", () =>
     Effect.gen(function*() {
       let ended = 0
       const late = Effect.onInterrupt(Effect.never, () => Effect.sync(() => ended++))
@@ -341,7 +341,7 @@ describe("audit", () => {
     }))
 
   for (const hang of [Effect.never, Effect.uninterruptible(Effect.never)]) {
-    it.effect("a writer that does not answer has failed when its time is over, also for a run that is interrupted", () =>
+    it.effect("fails a silent writer at its time limit, also when interrupted", () =>
       Effect.gen(function*() {
         const log: Array<string> = []
         const agent = Agent.make("clerk", { tools: [Pay(log, true)], defaults: { onError: Recovery.standard } })

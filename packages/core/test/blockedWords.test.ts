@@ -1,4 +1,4 @@
-/** What an output guard has blocked is read by nobody: not in an escalation, and not at the end of the run that its error ends. */
+/** No component reads words that an output guard has blocked: neither in an escalation, nor at the end of the run. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Effect, Exit, Layer, Schema, Tracer } from "effect"
@@ -73,7 +73,7 @@ const forms: Readonly<Record<string, (agent: Runs) => Runs>> = {
 const json = (value: unknown): string =>
   JSON.stringify(value, (_, part: unknown) => typeof part === "bigint" ? String(part) : part) ?? ""
 
-/** Whoever reads something of a run, and what. */
+/** The readers of a run, and their texts. */
 const readers = (agent: Runs, tool: string, blocks: boolean) =>
   Effect.gen(function*() {
     const { events, layer } = collect()
@@ -127,10 +127,10 @@ const agentOf = (tool: Tool.Any) =>
 const ended = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
   events.flatMap((event) => "userMessage" in event ? [[event._tag, event.code, event.userMessage]] : [])
 
-describe("what a guard has blocked", () => {
+describe("words blocked by a guard", () => {
   for (const [about, tool] of Object.entries(tools)) {
     for (const [form, make] of Object.entries(forms)) {
-      it.effect(`is read by nobody, where it ${about}: ${form}`, () =>
+      it.effect(`reach no reader if a run ${about}: ${form}`, () =>
         Effect.gen(function*() {
           const { whoReads } = yield* readers(make(agentOf(tool)), tool.name, true)
           assert.deepStrictEqual(whoReads, [])
@@ -140,7 +140,7 @@ describe("what a guard has blocked", () => {
     }
   }
 
-  it.effect("is told as such where its error ends the run", () =>
+  it.effect("are reported as blocked if their error ends the run", () =>
     Effect.gen(function*() {
       const told = "Unsafe content was blocked."
       const { events } = yield* readers(agentOf(Says), "says", true)
@@ -150,7 +150,7 @@ describe("what a guard has blocked", () => {
       ])
     }))
 
-  it.effect("is told as such where it is escalated, and the run goes on", () =>
+  it.effect("are reported as blocked if escalated, and the run continues", () =>
     Effect.gen(function*() {
       const { events } = yield* readers(agentOf(tools["is escalated with a reason"]!), "says", true)
       const escalated = events.find((event) => event._tag === "ToolEscalated")
@@ -162,7 +162,7 @@ describe("what a guard has blocked", () => {
     }))
 
   it.effect.each<readonly [of: string, asked: number, tool: Tool.Any]>([
-    ["what the model is given", 1, Says],
+    ["the model's view", 1, Says],
     ["the words of an error that is escalated with others", 1, tools["is escalated with other words"]!],
     ["no words of this library", 0, Tool.make("says", { ...read, execute: () => Effect.fail(attack) })]
   ])("is looked for in %s", ([, times, tool]) =>

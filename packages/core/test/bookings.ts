@@ -1,4 +1,4 @@
-/** Agents that book, and wait before they pay, and what is told of them. */
+/** Agents that book, and wait before they pay, and their emitted events. */
 import { assert } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Data, type Duration, Effect, type Exit, Fiber, Layer, Redacted, Schema } from "effect"
@@ -59,7 +59,7 @@ export const later = <A, E>(effect: Effect.Effect<A, E>, name = "z", after: Dura
   Agent.fromFunction(name, (_: unknown) => Effect.delay(effect, after))
 export const fails = later(Effect.fail(new Away()))
 
-/** What was told of a run, by its events and its audit. */
+/** Events and audit records of a run. */
 export const watched = () => {
   const { events, layer } = collect()
   const audits: Array<string> = []
@@ -81,7 +81,7 @@ export const watched = () => {
 }
 export type Watched = ReturnType<typeof watched>
 
-/** Every call has one result, every agent ends as often as it begins, and nothing comes behind the end of the run. */
+/** Every call has one result, every agent ends as often as it starts, and no event follows the end of the run. */
 export const isWhole = ({ events }: Watched): void => {
   const ids = (tag: "ToolCallStarted" | "ToolResult") =>
     events.flatMap((event) => event._tag === tag ? [`${event.agentRunId} ${event.callId}`] : []).toSorted()
@@ -93,14 +93,14 @@ export const isWhole = ({ events }: Watched): void => {
   assert.strictEqual(events.at(-1)?._tag, "RunFinished")
 }
 
-/** An agent that is undone does not end as one that waits. */
+/** A compensated agent does not end as a waiting one. */
 export const isClosed = ({ events }: Watched): void => {
   const ended = new Map(
     events.flatMap((event) => event._tag === "AgentFinished" ? [[event.agentRunId, event.outcome]] : [])
   )
   const undone = events.flatMap((event) => event._tag === "ToolCompensated" ? [event.agentRunId] : [])
   for (const id of undone) assert.notStrictEqual(ended.get(id), "paused")
-  // Who is undone is told under the name that it began with.
+  // Compensations are emitted under the original run id.
   const begun = events.flatMap((event) => event._tag === "AgentStarted" && !event.resumed ? [event.agentRunId] : [])
   for (const id of undone) assert.include(begun, id)
 }
@@ -114,7 +114,7 @@ export const undoneOnce = (log: Log, seen: Watched) => {
   isClosed(seen)
 }
 
-/** Ends as it does where it is interrupted after a second. */
+/** The exit after an interruption at one second. */
 export const interrupted = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.flatMap(
     Effect.forkChild(effect, { startImmediately: true }),

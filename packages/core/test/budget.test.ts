@@ -54,7 +54,7 @@ describe("caps", () => {
       assert.strictEqual(report.usage.toolCalls, 3)
     }))
 
-  it.effect("retriesPerTool cannot be exceeded by raw Effect.retry, and lawful retry stops before it", () =>
+  it.effect("retriesPerTool limits raw Effect.retry, and lawful retry stops before it", () =>
     Effect.gen(function*() {
       const script = () => ScriptedModel.layer([ScriptedModel.call("flaky", { n: 1 }), ScriptedModel.text("done")])
       const raw = flaky(9, "read")
@@ -124,7 +124,7 @@ describe("caps", () => {
       assert.deepStrictEqual([error.reason, report.usage.turns], ["allFailureRounds", 6])
     }))
 
-  it.effect("tokens are what the provider reports, looked at before each model call", () =>
+  it.effect("counts the provider's tokens, and checks them before each model call", () =>
     Effect.gen(function*() {
       const agent = Agent.make("a", { tools: [ok], budget: { tokens: 30 } }).pipe(
         Agent.provide(ScriptedModel.layer([...calls(3), ScriptedModel.text("never")]))
@@ -133,7 +133,7 @@ describe("caps", () => {
       assert.deepStrictEqual([error.reason, error.used, report.usage.turns], ["tokens", 30, 2])
     }))
 
-  it.effect("duration interrupts at the deadline, in the middle of a tool, with one result for each call", () =>
+  it.effect("interrupts at the deadline, within a tool, with one result per call", () =>
     Effect.gen(function*() {
       let interrupted = 0
       const hang = Tool.make("hang", {
@@ -152,7 +152,7 @@ describe("caps", () => {
       ])
     }))
 
-  it.effect("nested agents are charged to their parents, and stop at their own caps first", () =>
+  it.effect("charges nested agents to their parents, and stops at their own caps", () =>
     Effect.gen(function*() {
       const Ask = Agent.make("inner", {
         input: Schema.Struct({ q: Schema.String }),
@@ -185,7 +185,7 @@ describe("caps", () => {
 })
 
 describe("extension", () => {
-  it.effect("a handler extends a cap, and the run goes on", () =>
+  it.effect("a handler extends a cap, and the run continues", () =>
     Effect.gen(function*() {
       const asked: Array<number> = []
       const { events, layer } = collect()

@@ -36,7 +36,7 @@ const capOf = ({ agent, limit, reason, used }: Budget.BudgetExceeded) => [reason
 
 const script = (...turns: ReadonlyArray<ScriptedModel.Turn>) => Agent.provide(ScriptedModel.layer(turns))
 
-describe("an agent that says nothing about its budget ends", () => {
+describe("an agent without a budget ends", () => {
   it.effect("after 50 turns", () =>
     Effect.gen(function*() {
       const { error, report } = yield* exceededBy(Agent.make("m", { tools: [A] }).pipe(script(...calls(60))))
@@ -44,7 +44,7 @@ describe("an agent that says nothing about its budget ends", () => {
       assert.strictEqual(report.usage.turns, 50)
     }))
 
-  it.effect("a cap of its own, another default and Budget.unlimited are in place of it", () =>
+  it.effect("an own cap, another default or Budget.unlimited replaces the built-in one", () =>
     Effect.gen(function*() {
       const agent = (budget?: Budget.Budget) =>
         Agent.make("m", { tools: [A], ...(budget === undefined ? {} : { budget }) }).pipe(
@@ -63,7 +63,7 @@ describe("an agent that says nothing about its budget ends", () => {
       assert.strictEqual(yield* turns({ ...Budget.unlimited, toolCalls: 4 }), 5)
     }))
 
-  it.effect("a default that is not built in holds for agents that do not say it; thresholds as well", () =>
+  it.effect("a new default applies to agents without it, including thresholds", () =>
     Effect.gen(function*() {
       const { events, layer: listener } = collect()
       const agent = Agent.make("m", { tools: [A] }).pipe(script(...calls(9)))
@@ -79,7 +79,7 @@ describe("an agent that says nothing about its budget ends", () => {
       )
     }))
 
-  it.effect("of the program says when little is left of it, as the built-in one does", () =>
+  it.effect("a program's default emits thresholds like the built-in one", () =>
     Effect.gen(function*() {
       const { events, layer: listener } = collect()
       const agent = Agent.make("m", { tools: [A] }).pipe(script(...calls(9)))
@@ -90,7 +90,7 @@ describe("an agent that says nothing about its budget ends", () => {
       )
     }))
 
-  it("says which cap of which agent it was, and how much was used", () => {
+  it("names the cap, the agent and the used amount", () => {
     const said = (reason: Budget.Kind, tool?: string) =>
       new Budget.BudgetExceeded({ reason, agent: "m", limit: 2, used: 3, ...tool === undefined ? {} : { tool } })
         .message
@@ -102,7 +102,7 @@ describe("an agent that says nothing about its budget ends", () => {
     )
   })
 
-  it.effect("with more than 8 levels of agents within agents; functions are no levels", () =>
+  it.effect("ends with more than 8 levels of agents; functions are no levels", () =>
     Effect.gen(function*() {
       const deepest: Array<number> = []
       const level = (depth: number): Agent.Agent<string, string, unknown, LanguageModel.LanguageModel> => {
@@ -126,7 +126,7 @@ describe("an agent that says nothing about its budget ends", () => {
       assert.strictEqual(Math.max(...deepest), 9)
     }))
 
-  it.effect("with arguments of more than 262,144 characters: nothing of the call is run", () =>
+  it.effect("runs no part of a call with over 262,144 characters of arguments", () =>
     Effect.gen(function*() {
       for (const params of [{ text: "x".repeat(262_144) }, `{"text":"${"x".repeat(262_144)}"}`]) {
         ran.count = 0
@@ -160,7 +160,7 @@ describe("an agent that says nothing about its budget ends", () => {
 })
 
 describe("sameToolInARow", () => {
-  it.effect("counts the model's calls of one tool over its answers; another tool starts it again", () =>
+  it.effect("counts consecutive calls of one tool; another tool resets the count", () =>
     Effect.gen(function*() {
       ran.count = 0
       const agent = Agent.make("m", { tools: [A, B], budget: { sameToolInARow: 3 } }).pipe(
@@ -177,7 +177,7 @@ describe("sameToolInARow", () => {
       assert.deepStrictEqual([ran.count, report.usage.turns], [7, 7])
     }))
 
-  it.effect("goes on counting behind a pause", () =>
+  it.effect("continues the count behind a pause", () =>
     Effect.gen(function*() {
       const options = {
         tools: [A],
@@ -215,7 +215,7 @@ describe("cost", () => {
   const named = Layer.succeed(Model.ModelName, "small-1")
   const prices = Budget.layerPrices({ "small-1": { input: 2, cached: 0.5, output: 10 } })
 
-  it.effect("is tokens by the program's prices, cached ones by theirs; a cap ends the run before the next request", () =>
+  it.effect("prices tokens and cached tokens; a cap ends before the next request", () =>
     Effect.gen(function*() {
       const { events, layer: listener } = collect()
       const agent = Agent.make("m", { tools: [A], budget: { cost: 5 } })
@@ -248,7 +248,7 @@ describe("cost", () => {
       assert.strictEqual(tight.report.usage.turns, 1)
     }))
 
-  it.effect("a cap without a price is refused: before the first request where the model is known", () =>
+  it.effect("refuses a cap without a price, before the first request if possible", () =>
     Effect.gen(function*() {
       for (
         const [layers, requests] of [
@@ -283,7 +283,7 @@ describe("cost", () => {
   })
 })
 
-it.effect("levels and sizes can be extended while the run goes on", () =>
+it.effect("extends levels and sizes while the run continues", () =>
   Effect.gen(function*() {
     const asked: Array<Budget.Kind> = []
     const agent = Agent.make("m", {

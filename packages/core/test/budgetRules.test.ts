@@ -1,4 +1,4 @@
-/** Rules of a budget that is used up, and of a call that is denied, one by one: what nothing gets around. */
+/** Rules of a used-up budget, and of a denied call, one by one: no path bypasses them. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Effect, Exit, Schedule, Schema } from "effect"
@@ -24,7 +24,7 @@ describe("arguments of a call", () => {
   // {"s":"..."} is eight characters longer than its text.
   const sized = (length: number) => ({ s: "x".repeat(length - 8) })
   for (const form of ["an object", "text"]) {
-    it.effect(`may have as many characters as the cap says, and no more: ${form}`, () =>
+    it.effect(`may have as many characters as the cap, and no more: ${form}`, () =>
       Effect.gen(function*() {
         let runs = 0
         const tool = Tool.make("take", {
@@ -49,7 +49,7 @@ describe("arguments of a call", () => {
 })
 
 describe("behind a used-up budget", () => {
-  it.effect("nothing runs, though recovery swallows the stop and there is enough of everything else", () =>
+  it.effect("runs no call though recovery swallows the stop and other caps remain", () =>
     Effect.gen(function*() {
       const { state, tool } = counted("other")
       const swallows = Fails.pipe(
@@ -60,7 +60,7 @@ describe("behind a used-up budget", () => {
       assert.instanceOf(Exit.isFailure(exit) ? Cause.squash(exit.cause) : exit, Budget.BudgetExceeded)
     }).pipe(Effect.provide(ScriptedModel.layer([call("fails", {}), text("done")]))))
 
-  it.effect("nor in an agent that is a tool, where the budget is that of the agent around it", () =>
+  it.effect("runs no call in an agent as tool under the outer budget", () =>
     Effect.gen(function*() {
       const { state, tool } = counted("other")
       const swallows = Fails.pipe(
@@ -77,12 +77,12 @@ describe("behind a used-up budget", () => {
   for (
     const [granted, asked, runs] of [[undefined, 1, 1], [Budget.extend({ toolCalls: 5 }), 1, 4]] as const
   ) {
-    it.effect(`of parallel calls one asks, and all hear its answer (${granted === undefined ? "no" : "yes"})`, () =>
+    it.effect(`one of parallel calls asks, all get its answer (${granted === undefined ? "no" : "yes"})`, () =>
       Effect.gen(function*() {
         const { state, tool } = counted("ok")
         let times = 0
         const agent = Agent.make("a", {
-          // The others wait for the answer, and nothing interrupts them.
+          // The others wait for the answer, and are not interrupted.
           tools: [tool.pipe(Tool.onError((attempt) => Effect.uninterruptible(attempt)))],
           budget: { toolCalls: 1 },
           onBudgetExceeded: () =>
@@ -96,7 +96,7 @@ describe("behind a used-up budget", () => {
       ]))))
   }
 
-  it.effect("a success within an agent that is a tool ends the row of failed rounds of the agent around it", () =>
+  it.effect("a success in an inner agent ends the outer row of failures", () =>
     Effect.gen(function*() {
       const { tool } = counted("ok")
       const lenient = Fails.pipe(Tool.onError(Recovery.escalate("ExecutionError", "InvalidArgs")))

@@ -1,4 +1,6 @@
-/** Parts of a call, each at its own door: what is noted as done, asked of the ledger alone, refused, read and forgotten. */
+/**
+ * Parts of a call, each by its own interface: completed writes, ledger lookups, refusals, decoded and deleted entries.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Effect, Exit, Logger, References, Schema } from "effect"
 import { IdempotencyLedger, ToolCall, ToolError } from "@recourse/core"
@@ -70,7 +72,7 @@ const callOf = (tool: object | undefined, more: object = {}): Call => {
   return { id: "c1", arguments: { n: 1 }, record: Object.assign(record, more) }
 }
 
-describe("what an execution has done", () => {
+describe("the recorded effect of an execution", () => {
   const error = { tool: "book", callId: "c1", attempt: 1, causes: [] }
   const noted = {
     id: "r/4:book/c1@c1",
@@ -97,7 +99,7 @@ describe("what an execution has done", () => {
     return run.completed.state(run)
   }
 
-  it("is noted with what is known of it, and no more", () => {
+  it("is recorded with its known state only", () => {
     const intent = { id: "e", tool: "book", callId: "c1", arguments: "h", claim: "x" }
     const cases: ReadonlyArray<readonly [exit: Exit.Exit<unknown, unknown>, more: object, noted: object | undefined]> =
       [
@@ -120,7 +122,7 @@ describe("what an execution has done", () => {
     }
   })
 
-  it("is known better by the process that has done it than from what is stored", () => {
+  it("uses this process's memory before the stored entry", () => {
     const run = openRun({ scope: "r", path: ["a"], completed: new CompletedWrites(), parent: undefined })
     const known = (exit: Exit.Exit<unknown, unknown>, live?: object) =>
       note(exit, {}, run, live).map(({ known }) => known)
@@ -137,7 +139,7 @@ describe("what an execution has done", () => {
     assert.deepStrictEqual(note(Exit.fail("no"), { happened: "no" }, run, here), [])
   })
 
-  it("is nothing where nobody could undo it", () => {
+  it("is empty if no tool can compensate it", () => {
     const completed = new CompletedWrites()
     const executed = (info: object, run: object | undefined) => ({
       call: callOf(info),
@@ -169,7 +171,7 @@ describe("what an execution has done", () => {
     }))
 })
 
-describe("the key of a write that is undone", () => {
+describe("the key of a compensated write", () => {
   const told = (forget: (intent: unknown) => Effect.Effect<void, unknown>, intent: object | undefined) =>
     Effect.gen(function*() {
       const logged: Array<unknown> = []
@@ -183,7 +185,7 @@ describe("the key of a write that is undone", () => {
       return logged
     })
 
-  it.effect("is forgotten; where it cannot be, that is logged and nothing fails", () =>
+  it.effect("is deleted; a failed deletion is logged and fails no call", () =>
     Effect.gen(function*() {
       const asked: Array<unknown> = []
       const intent = { id: "e" }
@@ -200,7 +202,7 @@ describe("the key of a write that is undone", () => {
 })
 
 describe("a call that only its ledger may answer", () => {
-  it.effect("ends with nothing where that has none, and as any call else", () =>
+  it.effect("ends without an answer if the ledger has none, else normally", () =>
     Effect.gen(function*() {
       const call = callOf(write, { count: 2 })
       assert.isUndefined(yield* askLedgerOnly(call, notInLedger))
@@ -232,7 +234,7 @@ describe("a call that only its ledger may answer", () => {
 })
 
 describe("an attempt that may not run", () => {
-  it.effect("ends as the last one did, or with what is true of one that nobody knows of", () =>
+  it.effect("ends like the last attempt, or with the state of an unknown one", () =>
     Effect.gen(function*() {
       const ends = (call: Call) =>
         Effect.map(Effect.exit(refuse(call, undefined)), (exit) =>
@@ -255,7 +257,7 @@ describe("an attempt that may not run", () => {
       for (const [call, end] of cases) assert.strictEqual(yield* ends(call), end)
     }))
 
-  it.effect("is told with its reason, if it has one", () =>
+  it.effect("is emitted with its reason, if it has one", () =>
     Effect.gen(function*() {
       const told: Array<object> = []
       const run = openRun({
@@ -289,7 +291,7 @@ describe("an attempt that may not run", () => {
 describe("arguments", () => {
   const Positive = Schema.Struct({ n: Schema.Int.check(Schema.isGreaterThan(0, { message: "must be positive" })) })
 
-  it.effect("are the JSON that came, or what the schema makes of them", () =>
+  it.effect("are the original JSON, or encoded by the schema", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* asJson(Positive, { n: 1, more: 2 }, { n: 1 }), { n: 1, more: 2 })
       const At = Schema.Struct({ at: Schema.Date })

@@ -35,7 +35,7 @@ const script = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   Effect.provide([ScriptedModel.layer([...turns, ScriptedModel.text("done")]), key])
 
 describe("policies see the calls of the run", () => {
-  it.effect("maxCalls: at most n, also of calls that are made together and of policies that take their time", () =>
+  it.effect("maxCalls: limits parallel calls, also with slow policies", () =>
     Effect.gen(function*() {
       for (const concurrency of [1, 3, 8]) {
         const { Refund, done } = shop()
@@ -57,7 +57,7 @@ describe("policies see the calls of the run", () => {
       }
     }))
 
-  it.effect("one that looks at them decides again where another call was let on meanwhile, and no other does", () =>
+  it.effect("a policy that reads calls decides again after another admission", () =>
     Effect.gen(function*() {
       const { Refund, done } = shop()
       const asked: Array<string> = []
@@ -73,7 +73,7 @@ describe("policies see the calls of the run", () => {
       assert.deepStrictEqual(asked, ["call_1", "call_2"])
     }))
 
-  it.effect("maxCalls counts the calls of its own tool, and none may be made where none is allowed", () =>
+  it.effect("maxCalls counts its own tool's calls, and allows none at zero", () =>
     Effect.gen(function*() {
       const { Look, Refund, Void, done } = shop()
       const policies = [Policy.maxCalls("refund", 1), Policy.maxCalls("void", 0)]
@@ -88,7 +88,7 @@ describe("policies see the calls of the run", () => {
       }
     }))
 
-  it.effect("a call that is tried again is one call; one that was denied is none", () =>
+  it.effect("a retried call counts once, a denied call does not count", () =>
     Effect.gen(function*() {
       let runs = 0
       const flaky = Tool.make("flaky", {
@@ -110,7 +110,7 @@ describe("policies see the calls of the run", () => {
       assert.strictEqual(runs, 3)
     }))
 
-  it.effect("onlyAfter: not beside, but behind a success", () =>
+  it.effect("onlyAfter: refuses parallel calls and allows them behind a success", () =>
     Effect.gen(function*() {
       const { Look, Refund, done } = shop()
       const agent = Agent.make("m", { tools: [Refund, Look], policies: [Policy.onlyAfter("refund", "look")] })
@@ -118,7 +118,7 @@ describe("policies see the calls of the run", () => {
       assert.deepStrictEqual(done, ["look0", "refund0"])
     }))
 
-  it.effect("onlyAfter: behind a success of each of the others, and not of any", () =>
+  it.effect("onlyAfter: requires a success of each named tool", () =>
     Effect.gen(function*() {
       const { Look, Refund, Void, done } = shop()
       const Fails = Tool.make("fails", {
@@ -212,7 +212,7 @@ describe("policies see the calls of the run", () => {
     return { policy, seen }
   }
 
-  it.effect("each once, as it is: also those that are let on and wait for their key, and not the call itself", () =>
+  it.effect("lists each admitted call once, also waiting ones, without the call itself", () =>
     Effect.gen(function*() {
       const parameters = Schema.Struct({ n: Schema.optionalKey(Schema.Number) })
       const Pay = Tool.make("pay", {
@@ -240,7 +240,7 @@ describe("policies see the calls of the run", () => {
       assert.deepStrictEqual(seen, {
         "1/call_3": paying,
         "1/call_4": ["pay call_1 {} running", "look call_3 {\"n\":300} success", "pay call_2 {} running"],
-        // What was answered under the other's key has not run.
+        // A call answered under the other's key has not run.
         "1/call_5": ["pay call_1 {} success", "look call_3 {\"n\":300} success", "look call_4 {\"n\":600} success"]
       })
     }))
@@ -281,7 +281,7 @@ describe("policies see the calls of the run", () => {
       })
     }))
 
-  it.effect("arguments that are no JSON as text; calls by hand are in no run", () =>
+  it.effect("lists invalid JSON arguments as text; calls by hand have no run", () =>
     Effect.gen(function*() {
       const args = Object.assign(Object.create({ toJSON: () => assert.fail("not JSON") }), { n: 1 }) as object
       const parameters = Schema.Struct({ n: Schema.Number })
@@ -322,7 +322,7 @@ describe("policies see the calls of the run", () => {
     }))
 })
 
-it.effect("all policies are consulted, whatever one of them says; the first denial is the audit's", () =>
+it.effect("evaluates all policies; the first denial is audited", () =>
   Effect.gen(function*() {
     const { Void } = shop()
     const asked: Array<string> = []
@@ -362,7 +362,7 @@ describe("a typo switches no gate off", () => {
     assert.throws(() => AiToolkit.toToolkit([Look], { onTainted: { allow: [typo] } }), /refnd/)
   })
 
-  it("tools of skills are tools; a tool that only tools call is named by itself", () => {
+  it("includes tools of skills; tools called by tools are named themselves", () => {
     const skill = Skill.make("s", { description: "s", instructions: "s", tools: [Refund] })
     const agent = Agent.make("m", {
       tools: [Look],

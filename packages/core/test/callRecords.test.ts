@@ -1,4 +1,4 @@
-/** Records of calls: what is known of what a call did, of what has begun within it, and of failures that were met again. */
+/** Records of calls: the known effect of a call, its started inner calls, and its retried failures. */
 import { assert, describe, it } from "@effect/vitest"
 import { ToolError } from "@recourse/core"
 import { Cause, Duration, Effect, Exit, Schema } from "effect"
@@ -152,8 +152,8 @@ const done = { happened: "yes", known: "yes", executed: true } as const
 const tried = { happened: "no", known: "no", executed: true } as const
 const lost = { happened: "unknown", known: "unknown", executed: true } as const
 
-describe("what a call did", () => {
-  it("is unknown from the beginning of its executor, for all calls around it", () => {
+describe("the effect of a call", () => {
+  it("is unknown from the start of its executor, for all outer calls", () => {
     const model = recordOf("read")
     const around = recordOf("none", {}, { around: model })
     const outer = recordOf(undefined, {}, { parent: around })
@@ -180,7 +180,7 @@ describe("what a call did", () => {
     assert.deepStrictEqual([read.startedAt, outer.within?.has(read)], [9, true])
   })
 
-  it.effect("is what its own executions did, whatever answers in its place", () =>
+  it.effect("is that of its own executions, without replacements", () =>
     Effect.gen(function*() {
       const record = recordOf("write", done)
       const seen: Array<unknown> = []
@@ -265,7 +265,7 @@ describe("what a call did", () => {
     assert.strictEqual(Happened.afterExecution(agent, Exit.fail(escalated("other")), false, says), "no")
   })
 
-  it("is what it and the calls within it did", () => {
+  it("combines its own executions and inner calls", () => {
     const within = (...of: ReadonlyArray<Known>) => ({
       within: new Set(of.map((happened) => recordOf("write", { happened })))
     })
@@ -290,8 +290,8 @@ describe("what a call did", () => {
   })
 })
 
-describe("what has begun within a call that is to wait", () => {
-  it("is done where its end is known", () => {
+describe("started writes within a call that is to wait", () => {
+  it("are completed if their end is known", () => {
     const cases: ReadonlyArray<readonly [Partial<Record>, boolean]> = [
       [{ ...done, answered: { value: 1 } }, true],
       [{ ...done, answeredInPlace: { by: 1, value: 1 } }, true],
@@ -306,7 +306,7 @@ describe("what has begun within a call that is to wait", () => {
     for (const [given, expected] of cases) assert.strictEqual(isDone(recordOf("write", given)), expected)
   })
 
-  /** The call of a model, a call in it that waits, and what has begun beside it. */
+  /** The call of a model, an inner call that waits, and other started calls. */
   const made = (...writes: ReadonlyArray<(root: Record) => Record>) => {
     const root = recordOf("read")
     const all = writes.map((write) => write(root))
@@ -316,7 +316,7 @@ describe("what has begun within a call that is to wait", () => {
   const write = (identity: string, given: Partial<Record>) => (parent: Record) =>
     recordOf("write", given, { parent, identity })
 
-  it("is each write by its identity, and nothing where one is unknown", () => {
+  it("are listed by identity, and absent if one is unknown", () => {
     const { all, asked } = made(
       write("tried", tried),
       write("done", { ...done, answered: { value: 1 } }),
@@ -336,7 +336,7 @@ describe("what has begun within a call that is to wait", () => {
     assert.deepStrictEqual([...startedWithin(asked)!], [])
   })
 
-  it("is of a done write within another call what that one answered", () => {
+  it("have the answer of a completed write in another call", () => {
     const { all, asked, root } = made(write("outer", { ...done, answered: { value: 1 } }))
     const inner = recordOf("write", done, { parent: all[0]!, identity: "inner" })
     root.within!.add(inner)
@@ -360,7 +360,7 @@ describe("what has begun within a call that is to wait", () => {
     assert.isUndefined(startedWithin(asked))
   })
 
-  it.effect("is stored with its outcome, where that has a form", () =>
+  it.effect("are stored with their outcome if it has a stored form", () =>
     Effect.gen(function*() {
       const { root } = made()
       const stored = (given: Partial<Record>, identity = "a") => doneCall(write(identity, given)(root))
@@ -380,10 +380,10 @@ describe("what has begun within a call that is to wait", () => {
     }))
 })
 
-describe("what had begun before the run paused", () => {
+describe("writes started before the pause", () => {
   const outcome = { _tag: "Result", value: "x" }
 
-  it("stands among what has begun", () => {
+  it("are among the started writes", () => {
     const root = recordOf("read")
     remember(root, [{ identity: "a", tool: "t", outcome }, { identity: "b", tool: "t" }])
     assert.deepStrictEqual([...root.callsBeforePause!.values()].map(({ isMet }) => isMet), [false, true])
@@ -408,7 +408,7 @@ describe("what had begun before the run paused", () => {
     )
   })
 
-  it.effect("answers what it answered, once, and is unknown where nobody can read that", () =>
+  it.effect("answer once with their result, unknown if it cannot be decoded", () =>
     Effect.gen(function*() {
       const ends = (outcome: Schema.Json | undefined, given: Partial<Record> = {}) =>
         Effect.gen(function*() {
@@ -448,7 +448,7 @@ describe("a failure that is met again", () => {
     return Repetition.isDecided(record, error)
   }
 
-  it("is decided about by the level that made the attempt again, and by no other", () => {
+  it("is decided by the level that repeated the attempt, only", () => {
     const record = recordOf("read")
     const foreign = new Error("no")
     assert.isFalse(isDecided(record, 0, failed(a)))
@@ -501,7 +501,7 @@ describe("a failure that is met again", () => {
 })
 
 describe("the record of a call", () => {
-  it("takes what a person has decided", () => {
+  it("uses a person's decision", () => {
     const record = recordOf("write", { fixedBy: "before" })
     approve(record, { identity: "c", arguments: { b: 1, a: 2 }, response: { result: 3 } })
     assert.deepStrictEqual(
@@ -512,7 +512,7 @@ describe("the record of a call", () => {
     assert.deepStrictEqual([record.fixedBy, record.fixedArguments, record.response], ["person", "{\"b\":1}", undefined])
   })
 
-  it("notes what was read in all calls around it, and nothing where nothing was", () => {
+  it("records read sources in all outer calls, and none without reads", () => {
     const outer = recordOf("read")
     const record = recordOf("read", {}, { parent: outer })
     noteRead(record, [])
@@ -522,7 +522,7 @@ describe("the record of a call", () => {
     assert.deepStrictEqual([record.read, outer.read], [["t", "u"], ["t", "u"]])
   })
 
-  it("holds the writes that have begun in it", () => {
+  it("contains its started writes", () => {
     const cases: ReadonlyArray<
       readonly [effects: Effects | "none", Partial<Record>, isWrite: boolean, mayHaveWritten: boolean]
     > = [
@@ -544,7 +544,7 @@ describe("the record of a call", () => {
     }
   })
 
-  it("is told to an audit where another call made it", () => {
+  it("is audited if another call made it", () => {
     const root = recordOf("read")
     assert.isUndefined(auditedAs(root))
     const child = recordOf("write", {}, { parent: root })
@@ -553,7 +553,7 @@ describe("the record of a call", () => {
     assert.deepStrictEqual(auditedAs(child), { id: "c", tool: "t", args: { n: 1 } })
   })
 
-  it("knows of no other calls where no run holds it", () => {
+  it("has no other calls without a run", () => {
     assert.deepStrictEqual([Log.noLog.version, Log.noLog.before(recordOf("read"))], [0, []])
   })
 })
@@ -589,7 +589,7 @@ describe("a call that another call makes", () => {
     return asked
   }
 
-  it("is itself where its own tool runs with its own arguments, and otherwise a call below it", () => {
+  it("is itself for its own tool and arguments, otherwise a child call", () => {
     const asked = running()
     assert.strictEqual(callOf(outer, asked), asked)
     assert.strictEqual(callOf(outer, { ...asked, arguments: "{\"n\": 1}" }).record, asked.record)
@@ -619,14 +619,14 @@ describe("a call that another call makes", () => {
     assert.strictEqual(callOf(inner, { ...asked, arguments: "{\"b\":2,\"a\":1}" }).record, records.at(-1))
   })
 
-  it("is made once more where it has failed, or where an attempt around it is made again", () => {
+  it("is made again after a failure, or in a repeated outer attempt", () => {
     const asked = running()
     const first = callOf(inner, asked).record
     const second = callOf(inner, asked).record
     assert.notStrictEqual(second, first)
     Object.assign(second, { ended: "failed" })
     assert.strictEqual(callOf(inner, asked).record, second)
-    // A write is one call, whether it has run or not: what is beside it may be about to run it.
+    // A write is one call, executed or not: a parallel one may be about to run it.
     assert.strictEqual(callOf(inner, { ...asked, attempt: 2 }).record, first)
     assert.notStrictEqual(callOf({ ...inner }, { ...asked, attempt: 3 }).record, first)
     const claimed = running()
@@ -639,7 +639,7 @@ describe("a call that another call makes", () => {
     assert.notStrictEqual(callOf(outer, { ...read, arguments: {}, attempt: 2 }).record, seen)
   })
 
-  it("is met again in a read that is made anew, if it is a write, with all that is known of it", () => {
+  it("is replayed in a repeated read with its known state, if a write", () => {
     const asked = running()
     const below = (attempt: number) => {
       const read = callOf(outer, { ...asked, arguments: {}, attempt })
@@ -662,7 +662,7 @@ describe("a call that another call makes", () => {
     assert.deepStrictEqual([...asked.record.within ?? []], [write])
   })
 
-  it("has an id of its own below it: the one that a person was asked by, the program's, or its tool's with a number", () => {
+  it("has a child id: of the approval, the program, or a numbered tool", () => {
     const asked = running()
     const named = (id: string) => callOf(inner, { ...askedOf({ n: 7 }), id }, asked).id
     assert.deepStrictEqual([named("pay"), named("pay"), named("a/b")], ["c/pay", "c/pay_2", "c/a_b"])
@@ -681,7 +681,7 @@ describe("a call that another call makes", () => {
     assert.strictEqual(callOf(inner, { ...waiting, arguments: {} }).id, "c/inner_4")
   })
 
-  it("made by hand stands below the call of an agent that runs, and stays there", () => {
+  it("made by hand is a child of the running agent's call", () => {
     const enclosing = running({ scope: "run", lookupOnly: true })
     const hand = askedOf({ n: 1 })
     assert.strictEqual(callOf(inner, hand), hand)
@@ -699,7 +699,7 @@ describe("a call that another call makes", () => {
     assert.strictEqual(callOf(inner, hand, enclosing).record.parent, enclosing.record)
   })
 
-  it("has the key that was asked for it, and not that of the call around it", () => {
+  it("has its requested key, not the outer call's", () => {
     const key = {}
     const keyed = running({ idempotency: key })
     assert.isUndefined(callOf(inner, keyed).idempotency)
@@ -725,7 +725,7 @@ describe("the log of a run's calls", () => {
     return record
   }
 
-  it("has each other call once: as it was executed, or else as one that runs", () => {
+  it("has each other call once: executed, or else running", () => {
     const run = openRun({
       agentRunId: "root",
       parent: undefined,
@@ -747,7 +747,7 @@ describe("the log of a run's calls", () => {
       ["c2", "pay", "unknown", { n: 1 }],
       ["c3", "look", "running", { n: 3 }]
     ])
-    // Neither itself, nor what it was before; a call with its id in an agent within is another one.
+    // Neither itself, nor its earlier attempts; a call with its id in an inner agent is another one.
     assert.deepStrictEqual(seen(third).map(([callId]) => callId), ["c1", "c2"])
     assert.deepStrictEqual(seen(first).map(([callId]) => callId), ["c2", "c3"])
     assert.deepStrictEqual(seen(second).map(([callId]) => callId), ["c1", "c2", "c3"])

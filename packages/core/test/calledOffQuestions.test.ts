@@ -1,4 +1,4 @@
-/** A message in place of a decision: what the next turn's model reads of the answers that waited. */
+/** A message instead of a decision: the next turn's model's view of the waiting answers. */
 import { assert, describe, it } from "@effect/vitest"
 import { Laws, ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Agent, Approval, Conversation, Recovery, Tool } from "@recourse/core"
@@ -45,7 +45,7 @@ const waitsAs = (turns: Readonly<Record<string, ScriptedModel.Turn>>) =>
     Approval.layerKey(Redacted.make("k".repeat(32)))
   ))
 
-/** What the model of the next turn reads: of calls and results their ids and what they came to. */
+/** The next turn's model's calls and results: their ids and outcomes. */
 const read = Effect.map(Effect.scoped(Conversation.begin({ ...chat, message: "Wait" })), ({ mended, prompt }) => {
   assert.deepStrictEqual(mended, [])
   assert.deepStrictEqual(Laws.problemsOfHistory(prompt), [])
@@ -107,11 +107,12 @@ const cases: Readonly<Record<string, readonly [agent: () => unknown, told: Reado
   ]
 }
 
-describe("told of an agent that waits", () => {
+describe("a listener of a waiting agent", () => {
   it.effect.each(Object.keys(cases))("%s", (name) =>
     Effect.gen(function*() {
       const [agent, told] = cases[name]!
-      // Which of two agents waits first is up to the processor otherwise, which computes digests beside this thread.
+      // Otherwise the processor decides which of two agents waits first, because it computes digests in parallel to
+      // this thread.
       yield* VirtualTime.run(Conversation.send(agent() as Chatting, { ...chat, message: "Pay Ada" }))
       const { thread } = yield* (yield* Conversation.Conversations).read(chat)
       assert.isTrue(thread.isWaiting)
@@ -119,7 +120,7 @@ describe("told of an agent that waits", () => {
     }).pipe(waitsAs({})))
 })
 
-/** A tool whose agent waits, behind what it has done or at once. */
+/** A tool whose agent waits, behind a write or at once. */
 const agentTool = (name: string) => textPayer(name).pipe(Agent.asTool(name, { description: name, effects: "write" }))
 
 /** A tool that waits in a call of another tool. */
@@ -131,7 +132,7 @@ const callingTool = (name: string, first: Effect.Effect<unknown, unknown, never>
     execute: () => Effect.as(Effect.andThen(first, Pay.call as Effect.Effect<unknown>), "never")
   } as never)
 
-it.effect("of several calls that wait, those are told as begun in which something was done", () =>
+it.effect("receives starts of waiting calls with inner writes only", () =>
   Effect.gen(function*() {
     const agent = payer("lead", {
       tools: [
@@ -176,7 +177,7 @@ describe("a snapshot that is not as this library makes it now", () => {
     }).pipe(waitsAs({}))
   const route = () => Agent.route("to", (_: Prompt.Prompt) => "one" as const, { one: payer("one") })
 
-  it.effect("without what tells which agents have the conversation: that shows in what they have", () =>
+  it.effect("without agents of the conversation: their messages decide", () =>
     Effect.gen(function*() {
       const told = yield* waitsWith(route(), (snapshot) => {
         const { asGiven: _, ...steps } = snapshot.steps!

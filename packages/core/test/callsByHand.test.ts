@@ -1,4 +1,7 @@
-/** A call that a program makes by hand once, and that stands in many calls of agents: it is another one in each of them. */
+/**
+ * A call that a program makes by hand once, and that is used in many calls of agents: it is another one in each of
+ * them.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Fiber, Layer, Schema } from "effect"
@@ -15,7 +18,7 @@ const kinds = [
   ["write", true]
 ] as const
 
-/** A tool that numbers what it does, and a call of it that is made once. */
+/** A tool that numbers its executions, and a call of it that is made once. */
 const standing = (effects: "read" | "idempotent" | "write", keyed: boolean, wait = false) => {
   let done = 0
   const tool = Tool.make("backup", {
@@ -56,7 +59,7 @@ const agentOf = (answer: Effect.Effect<number>, options: object = {}) =>
 describe("a call that is made by hand once", () => {
   for (const [effects, keyed] of kinds) {
     for (const atOnce of [false, true]) {
-      it.effect(`${effects}${keyed ? " with a key" : ""}: is done for each call of each run${atOnce ? ", at once" : ""}`, () =>
+      it.effect(`${effects}${keyed ? " with a key" : ""}: runs for each call of each run${atOnce ? ", at once" : ""}`, () =>
         Effect.gen(function*() {
           const { call, done } = standing(effects, keyed, atOnce)
           const lead = agentOf(call)
@@ -80,7 +83,7 @@ describe("a call that is made by hand once", () => {
     }
   }
 
-  it.effect("is seen by the policies of each run, also behind a call of it outside of runs", () =>
+  it.effect("is visible to each run's policies, also after calls outside of runs", () =>
     Effect.gen(function*() {
       const { call, done } = standing("write", false)
       yield* call

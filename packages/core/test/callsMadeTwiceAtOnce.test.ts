@@ -1,6 +1,7 @@
 /**
- * Calls made twice at once: a call is raced with itself, at each place where a program can do that, in drawn orders of fibers. A write
- * begins once, a key is free if and only if nothing began under it, and it is held as long as anybody is at work under it.
+ * Calls made twice at once: a call is raced with itself, at each possible place of a program, in random orders of
+ * fibers. A write starts once. A key is free if and only if no execution started under it, and it is claimed as long as
+ * an execution runs under it.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
@@ -30,7 +31,7 @@ class Declined extends Schema.TaggedError<Declined>()(
 
 type Call = Effect.Effect<string, unknown, ToolCall.ToolCall>
 
-/** How a call is made twice at once. */
+/** Ways to make a call twice at once. */
 const ways: Readonly<Record<string, (call: Call) => Call>> = {
   race: (call) => Effect.race(call, call),
   raceFirst: (call) => Effect.raceFirst(call, call),
@@ -43,7 +44,7 @@ const ways: Readonly<Record<string, (call: Call) => Call>> = {
 const places = ["the tool within", "the executor around", "the tool around", "two tools around", "the agent"] as const
 const kinds = ["read", "idempotent", "write"] as const
 const keys = ["none", "call", "order"] as const
-/** What the executions of the tool within come to, in turn; behind them they go well. */
+/** Outcomes of the inner tool's executions, in turn; later ones succeed. */
 const outcomes = ["ok", "slow", "declined", "lost", "dies", "hangs"] as const
 
 interface Case {
@@ -53,7 +54,7 @@ interface Case {
   readonly key: (typeof keys)[number]
   readonly outcomes: ReadonlyArray<(typeof outcomes)[number]>
   readonly asks: boolean
-  /** The tool within stands in for a read with a key, which fails. */
+  /** The inner tool replaces a read with a key, which fails. */
   readonly standsIn: boolean
   /** The operation at which the run is interrupted. */
   readonly interruptAt: number | undefined
@@ -79,7 +80,7 @@ const play = (plan: Case) =>
     const world = { began: 0, atOnce: 0, most: 0, done: 0, keys: new Set<string | undefined>(), declined: 0, within: 0 }
     const twice = ways[plan.way]!
     const at = (place: Case["place"]) => (call: Call): Call => plan.place === place ? twice(call) : call
-    // Begins where the executor is called: before the first step of its effect.
+    // Starts when the executor is called: before the first step of its effect.
     const execute = (outcome: (typeof outcomes)[number]) =>
       Effect.flatMap(ToolCall.ToolCall, ({ idempotencyKey }) => {
         world.keys.add(idempotencyKey)
@@ -191,7 +192,7 @@ const judge = (
   const entries = all.filter(({ tool }) => tool === "inner")
   const callsOf = (tag: "ToolCallStarted" | "ToolResult") =>
     new Set(events.flatMap((event) => event._tag === tag ? [event.callId] : []))
-  // What an executor calls twice are two calls.
+  // Two calls of an executor are two calls.
   const isOne = plan.place !== "the executor around"
   const runs = (tag: AgentEvent.AgentEvent["_tag"]) => events.filter(({ _tag }) => _tag === tag).length
   const pausedAt = events.findLastIndex((event) => event._tag === "RunFinished" && event.outcome === "paused")
@@ -244,7 +245,7 @@ describe("a call that is made twice at once", () => {
   }
 })
 
-it.effect("a key that is claimed again by the call that had left it is held as it was the first time", () =>
+it.effect("a key reclaimed by its former call behaves like the first claim", () =>
   Effect.gen(function*() {
     for (const hasReconcile of [true, false]) {
       const world = { began: 0, atOnce: 0, most: 0 }

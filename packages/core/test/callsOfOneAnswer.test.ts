@@ -1,4 +1,7 @@
-/** Calls of one answer: each has one start and one result, also where the run ends before it begins, and is charged once over a pause. */
+/**
+ * Calls of one answer: each has one start and one result, also if the run ends before it starts, and is charged once
+ * over a pause.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Agent, Approval, ErrorProjection, Recovery, type RunRecord, Tool } from "@recourse/core"
@@ -24,7 +27,7 @@ const answer = tool("answer", Effect.succeed("answered"))
 const dies = tool("dies", Effect.die("no"))
 const never = tool("never", Effect.never)
 
-/** What was told of a run whose calls come in one answer, and what its conversation has in the end. */
+/** The events of a run whose calls are in one answer, and its final conversation. */
 const played = (names: ReadonlyArray<string>, concurrency: number | "unbounded") =>
   Effect.gen(function*() {
     const { events, layer } = collect()
@@ -45,7 +48,7 @@ const played = (names: ReadonlyArray<string>, concurrency: number | "unbounded")
 
 describe("a call that ends the run", () => {
   for (const concurrency of [1, 2, 3, "unbounded"] as const) {
-    it.effect(`before others begin, beside others or behind them: ${concurrency} at once`, () =>
+    it.effect(`before others start, in parallel or behind them: ${concurrency} at once`, () =>
       Effect.gen(function*() {
         const all = [
           ["dies", "answer", "nowhere"],
@@ -66,7 +69,7 @@ describe("a call that ends the run", () => {
       }))
   }
 
-  it.effect("at once, as it comes to its turn, leaves nothing behind it", () =>
+  it.effect("ending at its turn leaves no later events", () =>
     Effect.gen(function*() {
       for (const first of ["answer", "never"]) {
         for (let behind = 0; behind < 4; behind++) {
@@ -99,7 +102,7 @@ describe("a call that ends the run", () => {
 
 describe("a call that interrupts its run", () => {
   for (const concurrency of [1, 2, 3, "unbounded"] as const) {
-    it.effect(`at once, as it comes to its turn, is over before the run is: ${concurrency} at once`, () =>
+    it.effect(`interrupting at its turn ends before the run: ${concurrency} at once`, () =>
       Effect.gen(function*() {
         for (const names of [["answer", "answer_2", "ends"], ["answer", "never", "ends", "late"], ["ends", "late"]]) {
           if (concurrency === 1 && names.includes("never")) continue
@@ -132,7 +135,7 @@ describe("a call that interrupts its run", () => {
   }
 })
 
-/** Goes on from each pause by approving what waits. */
+/** Resumes each pause by approving the pending calls. */
 const approved = (agent: Agents, turns: ReadonlyArray<ScriptedModel.Turn>) =>
   Effect.gen(function*() {
     let outcome = yield* agent.start("go")
@@ -145,7 +148,7 @@ const approved = (agent: Agents, turns: ReadonlyArray<ScriptedModel.Turn>) =>
   }).pipe(Effect.exit, Effect.provide([key, ScriptedModel.layer(ScriptedModel.steps(turns as never))]))
 
 describe("a call that waits", () => {
-  it.effect("is one in a row of the same tool, and not one more as it goes on", () =>
+  it.effect("counts once in a row of the same tool, also when resumed", () =>
     Effect.gen(function*() {
       for (const [limit, isGood] of [[2, true], [1, false]] as const) {
         let paid = 0
@@ -159,7 +162,7 @@ describe("a call that waits", () => {
       }
     }))
 
-  it.effect("goes on as it was: what another call of its answer has read taints what comes behind it", () =>
+  it.effect("resumes unchanged: reads of its answer taint only later calls", () =>
     Effect.gen(function*() {
       const did: Array<string> = []
       const fetch = tool("fetch", Effect.succeed("text"), { trust: "untrusted" })
@@ -184,7 +187,7 @@ class Closed extends Schema.TaggedError<Closed>()(
   )
 ) {}
 
-it.effect("a call that ends the run with words of what it has read taints the record of the run", () =>
+it.effect("an error with untrusted words taints the record of the run", () =>
   Effect.gen(function*() {
     const fetch = tool("fetch", Effect.succeed("text"), { trust: "untrusted" })
     const read = (fetch as never as { readonly call: Effect.Effect<string, never> }).call

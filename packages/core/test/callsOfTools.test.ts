@@ -1,4 +1,4 @@
-/** What is audited, told, marked and traced of a call that a tool makes: what holds of every call. */
+/** Audit, events, marks and traces of a call made by a tool: the same as for every call. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Data, DateTime, Effect, Exit, Layer, Option, Redacted, Schema, Tracer } from "effect"
@@ -51,7 +51,7 @@ const agentOf = (tools: ReadonlyArray<Tool.Any>, options?: object): AnyAgent =>
 
 const script = ScriptedModel.steps([call("outer", {}, { id: "c" }), text("done")])
 
-/** What came of a run whose model calls `outer`. */
+/** The results of a run whose model calls `outer`. */
 const played = (agent: AnyAgent, audited?: (record: Audit.AuditRecord) => Effect.Effect<void>) =>
   Effect.gen(function*() {
     const log = collect()
@@ -94,7 +94,7 @@ const played = (agent: AnyAgent, audited?: (record: Audit.AuditRecord) => Effect
     }
   })
 
-/** Ways in which a tool makes nothing of what a call of its has come to. */
+/** Ways in which a tool ignores the outcome of an inner call. */
 const swallowing: Readonly<Record<string, (inner: Inner) => Inner>> = {
   catch: (inner) => Effect.catch(inner, () => Effect.succeed("fine")),
   catchCause: (inner) => Effect.catchCause(inner, () => Effect.succeed("fine")),
@@ -104,7 +104,7 @@ const swallowing: Readonly<Record<string, (inner: Inner) => Inner>> = {
   "a failure of its own": (inner) => Effect.catch(inner, () => Effect.fail(new Down()))
 }
 
-describe("what nobody may overlook of a call that a tool makes is audited, whatever the tool makes of it", () => {
+describe("audits security-relevant calls made by tools in any case", () => {
   const unknown: Readonly<Record<string, Effect.Effect<string, unknown>>> = {
     "an undeclared error": Effect.fail(new Down()),
     "no answer": Effect.never,
@@ -144,7 +144,7 @@ describe("what nobody may overlook of a call that a tool makes is audited, whate
       }))
   }
 
-  it.effect("once for a call that is tried again, and not for one that did nothing", () =>
+  it.effect("audits a retried call once, and not one without effect", () =>
     Effect.gen(function*() {
       const pay = write(() => Effect.fail(new Down()))
       const closed = write(() => Effect.fail(new Closed()), { failure: Closed })
@@ -159,7 +159,7 @@ describe("what nobody may overlook of a call that a tool makes is audited, whate
       assert.deepStrictEqual(harmless.audit, [])
     }))
 
-  it.effect("and ends the run where it cannot be written", () =>
+  it.effect("ends the run if the audit cannot be written", () =>
     Effect.gen(function*() {
       const pay = write(() => Effect.fail(new Down()))
       const { exit, results } = yield* played(
@@ -179,7 +179,7 @@ describe("what nobody may overlook of a call that a tool makes is audited, whate
     }))
 })
 
-describe("listeners are told what such a call came to, as of every call", () => {
+describe("events of the outcome of a call made by a tool", () => {
   it.effect("its result as JSON", () =>
     Effect.gen(function*() {
       const when = Tool.make("pay", {
@@ -194,7 +194,7 @@ describe("listeners are told what such a call came to, as of every call", () => 
       )
     }))
 
-  it.effect("its failure: what a model would read, and what the user may", () =>
+  it.effect("include its failure with the model's and the user's texts", () =>
     Effect.gen(function*() {
       const pay = write(() => Effect.fail(new Closed()), { failure: Closed })
       const { resultOf } = yield* played(agentOf([outerOf(() => Effect.option(callOf(pay)))]))
@@ -205,7 +205,7 @@ describe("listeners are told what such a call came to, as of every call", () => 
       assert.deepStrictEqual([status, message_for_model], ["error", "The bank is closed."])
     }))
 
-  it.effect("in an envelope if it is from outside, without secrets, and not what the guard takes away", () =>
+  it.effect("wrap untrusted results, without secrets and blocked content", () =>
     Effect.gen(function*() {
       const page = Tool.make("pay", {
         success: Schema.String,
@@ -245,7 +245,7 @@ describe("listeners are told what such a call came to, as of every call", () => 
       assert.deepStrictEqual(guarded.results, ["ok"])
     }))
 
-  it.effect("that it has begun a task", () =>
+  it.effect("include a started task", () =>
     Effect.gen(function*() {
       const job = Tool.make("pay", {
         success: Schema.String,
@@ -367,12 +367,12 @@ describe("a mark of such a call's result is one of the result around it", () => 
     }))
 })
 
-describe("such a call is told once", () => {
+describe("events of a call made by a tool, once", () => {
   const guarded: Array<unknown> = []
   const guard = OutputGuard.layer(({ content }) => Effect.sync(() => void guarded.push(content)))
   const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
 
-  it.effect("as one that has begun, and not as one of a resumption", () =>
+  it.effect("report it as started, not as resumed", () =>
     Effect.gen(function*() {
       const pay = write(() => Effect.succeed("paid"))
       const { events } = yield* played(agentOf([outerOf(() => callOf(pay))]))
@@ -386,7 +386,7 @@ describe("such a call is told once", () => {
       )
     }))
 
-  it.effect("and the call itself, where its recovery makes it by its tool, is no other one", () =>
+  it.effect("do not report the call itself, repeated by its recovery, as another", () =>
     Effect.gen(function*() {
       const outer = outerOf(() => Effect.succeed("fine"))
       const { events, results, spans } = yield* played(
@@ -402,7 +402,7 @@ describe("such a call is told once", () => {
       assert.deepStrictEqual(results, ["fine"])
     }))
 
-  it.effect("one that was cut off before it began is in no audit, and no guard is asked about it", () =>
+  it.effect("omit an interrupted unstarted call from audit and guard", () =>
     Effect.gen(function*() {
       guarded.length = 0
       const pay = write(() => Effect.succeed("paid"))
@@ -417,7 +417,7 @@ describe("such a call is told once", () => {
       assert.deepStrictEqual([audit, results, guarded], [[], ["fine"], ["fine"]])
     }))
 
-  it.effect("a read that was cut off, and may not be tried again, gave no answer in time", () =>
+  it.effect("report an interrupted unrepeatable read as a timeout", () =>
     Effect.gen(function*() {
       const look = write(() => Effect.never, { effects: "read" })
         .pipe(Tool.onError((c) => Effect.retry(Effect.timeout(c, 1000), { times: 1 }) as never)) as Tool.Any
@@ -429,7 +429,7 @@ describe("such a call is told once", () => {
       assert.strictEqual((results[0] as { readonly code?: string }).code, "timeout")
     }))
 
-  it.effect("one that waits has no result yet, and no guard is asked about it", () =>
+  it.effect("have no result and no guard check for a waiting call", () =>
     Effect.gen(function*() {
       guarded.length = 0
       const pay = write(() => Effect.succeed("paid"), { needsApproval: true })
@@ -454,12 +454,12 @@ describe("such a call is told once", () => {
         Layer.mergeAll(guard, key, log.layer, ScriptedModel.layer(script))
       )
       assert.instanceOf(paused, Approval.Paused)
-      // The call around it is made anew when the run goes on.
+      // The outer call is repeated when the run resumes.
       const told = log.events.flatMap((event) => event._tag === "ToolResult" ? [`${event.callId} ${event.code}`] : [])
       assert.deepStrictEqual([told, guarded], [["c/middle_1 approval_required"], []])
     }))
 
-  it.effect("where nobody listens, no guard is asked about what only listeners would be told", () =>
+  it.effect("call no guard for texts without a listener", () =>
     Effect.gen(function*() {
       guarded.length = 0
       const pay = write(() => Effect.succeed("paid"))
@@ -492,7 +492,7 @@ describe("such a call is told once", () => {
 })
 
 describe("such a call by hand, outside a run", () => {
-  it.effect("is the same call where it is made again, as it has failed", () =>
+  it.effect("is the same call when retried after a failure", () =>
     Effect.gen(function*() {
       const ids: Array<string> = []
       const look = write(
@@ -575,7 +575,7 @@ describe("such a call has a span", () => {
       assert.deepStrictEqual(resultOf("c/pay_1").map(({ code }) => code), ["outcome_unknown"])
     }))
 
-  it.effect("also where a policy denies it: it says so, and so does its event", () =>
+  it.effect("has a span also if a policy denies it, like its event", () =>
     Effect.gen(function*() {
       const pay = write(() => Effect.succeed("paid"))
       const policies = [Policy.make("no", () => Policy.deny("no")).pipe(Policy.forTools(pay))]

@@ -1,6 +1,6 @@
 /**
- * What a later life of a run comes by: calls whose places in the journal are alike are told apart, so that what one call has begun is never taken for another
- * one's.
+ * Replayed calls of a later execution: calls with similar paths in the journal are distinguished, so that a call's
+ * started work is never attributed to another.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
@@ -36,13 +36,13 @@ interface Lives {
   /** The calls of an agent, by its name. */
   readonly within?: Readonly<Record<string, { readonly id: string; readonly name: string }>>
   readonly cut: CutAt
-  /** The tools of a life, the first one is 0. */
+  /** The tools of an execution, the first one is 0. */
   readonly tools: (life: number) => ReadonlyArray<AnyTool>
-  /** What the second life comes to late. */
+  /** The call that the second execution reaches late. */
   readonly late?: string
 }
 
-/** What the second life tells of a call. */
+/** The second execution's reports of a call. */
 const lives = ({ calls, cut, late, tools, within = {} }: Lives) =>
   Effect.gen(function*() {
     const { kept, life } = journalOf()
@@ -85,7 +85,7 @@ const lives = ({ calls, cut, late, tools, within = {} }: Lives) =>
     return { exit, recorded, told }
   })
 
-describe("what one call has begun is not another one's", () => {
+describe("started work of one call is not attributed to another", () => {
   it.effect("a tool makes its calls again, and has their results", () =>
     Effect.gen(function*() {
       const calls = [{ id: "c1", name: "bundle" }]
@@ -98,7 +98,7 @@ describe("what one call has begun is not another one's", () => {
       assert.deepStrictEqual(told("c1"), ["ok"])
     }))
 
-  it.effect("a tool whose replay diverges, beside a tool that is missing", () =>
+  it.effect("a tool whose replay diverges next to a missing tool", () =>
     Effect.gen(function*() {
       const { told } = yield* lives({
         calls: [{ id: "c1", name: "bundle" }, { id: "c2", name: "gone" }],
@@ -131,7 +131,7 @@ describe("what one call has begun is not another one's", () => {
       }
     }))
 
-  it.effect("agents beside each other, whose calls have the same ids", () =>
+  it.effect("parallel agents whose calls have the same ids", () =>
     Effect.gen(function*() {
       const { recorded, told } = yield* lives({
         calls: [{ id: "c1", name: "first" }, { id: "c2", name: "other" }],

@@ -1,6 +1,7 @@
 /**
- * Chains of calls: tools that call tools, three deep, with drawn effects, keys, approvals, recoveries and outcomes at each depth. People are asked
- * and decide, and one of the lives is interrupted at a drawn operation. Counted is what was done, what was asked, and which keys are taken.
+ * Chains of calls: tools that call tools, three deep, with random effects, keys, approvals, recoveries and outcomes at
+ * each depth. People are asked and decide, and one of the executions is interrupted at a random operation. Counted:
+ * completed calls, questions, and taken keys.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
@@ -23,7 +24,7 @@ class Declined extends Schema.TaggedError<Declined>()(
 type Call = Effect.Effect<string, unknown, ToolCall.ToolCall>
 type Named = Tool.Any & { readonly call: Call }
 
-/** What a tool's recovery does with its calls. `spare` is another tool. */
+/** Recovery of a tool's calls. `spare` is another tool. */
 const recoveries: Readonly<Record<string, (call: Call, spare: Call) => Call>> = {
   none: (call) => call,
   retry: (call) => Recovery.retry({ times: 2 })(call as never) as Call,
@@ -53,11 +54,11 @@ interface Level {
   readonly key: (typeof keys)[number]
   readonly asks: boolean
   readonly recovery: string
-  /** What its executions come to, in turn; behind them they go well. */
+  /** Outcomes of its executions, in turn; later ones succeed. */
   readonly outcomes: ReadonlyArray<(typeof outcomes)[number]>
-  /** Whether it does its own work before it calls the tool within, or after. */
+  /** True if it does its own work before it calls the inner tool. */
   readonly isFirst: boolean
-  /** How it calls the tool within: itself, or by an agent that it runs. */
+  /** Caller of the inner tool: itself, or an agent that it runs. */
   readonly by: "itself" | "an agent"
 }
 
@@ -101,7 +102,7 @@ class World {
   }
   readonly approved = new Set<string>()
   readonly unapproved: Array<string> = []
-  /** The questions that people were asked, with how many writes had begun around them. */
+  /** The questions to people, with the number of started writes around them. */
   readonly asked: Array<string> = []
 }
 
@@ -237,7 +238,7 @@ const play = (plan: Plan) =>
       const before = ends.length
       const begun = JSON.stringify(world.began)
       exit = yield* live(resumed())
-      // Interrupted before anything ran: it is gone on with again.
+      // Interrupted before any execution: it is resumed again.
       const isCut = plan.cut?.life === before && Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause)
       if (isCut && JSON.stringify(world.began) === begun) exit = yield* live(resumed())
     }
@@ -248,7 +249,7 @@ const judge = (
   { levels }: Plan,
   { ends, entries, events, exit, world }: Effect.Success<ReturnType<typeof play>>
 ): ReadonlyArray<string> => {
-  // What an agent asks that a tool runs by itself is for that tool to decide about: its question may stay open.
+  // A tool decides about the questions of an agent that it runs itself: they may stay open.
   const asksItself = events.some((event) => event._tag === "AgentFinished" && event.outcome === "paused")
   const callsOf = (tag: "ToolCallStarted" | "ToolResult") =>
     new Set(
@@ -313,7 +314,7 @@ const judge = (
 }
 
 describe("a chain of calls", () => {
-  it.effect(`${chains} of them keep what holds of each call`, () =>
+  it.effect(`keeps the rules of each call in ${chains} chains`, () =>
     Effect.gen(function*() {
       const seen = { began: 0, asked: 0, lives: 0 }
       for (const seed of [...Array.from({ length: chains }, (_, n) => n + 1), ...once]) {

@@ -28,7 +28,9 @@ const schemas = {
   "amount and note": Schema.Struct({ amount: Schema.Int, note: Schema.optionalKey(Schema.String) })
 }
 
-/** The tools of a desk, by what a paused run has to do with them. `outer` calls `done`, which has ended, and `inner`, which waits. */
+/**
+ * The tools of a desk, by their role in a paused run. `outer` calls `done`, which has ended, and `inner`, which waits.
+ */
 const base = {
   waiting: spec("pay", "write"),
   waitingToo: spec("book", "write"),
@@ -118,7 +120,7 @@ const plainTool = (log: Log, { description, effects, name, schema, trust }: Spec
   } as never)
 
 const toolsOf = (log: Log, specs: ReadonlyArray<Spec>): ReadonlyArray<Tool.Any> => {
-  // What `outer` calls does not depend on the list of the agent.
+  // The calls of `outer` do not depend on the list of the agent.
   const done = plainTool(log, specs.find(({ name }) => name === "done") ?? base.done)
   const inner = plainTool(log, specs.find(({ name }) => name === "inner") ?? base.inner)
   return specs.map((one) =>
@@ -185,7 +187,7 @@ const pausedOf = (outcome: Approval.Outcome<unknown>): Approval.Paused => {
   return outcome
 }
 
-/** JSON and back, as a database keeps it. */
+/** A round trip through JSON, like in a database. */
 const stored = (snapshot: unknown): unknown => JSON.parse(JSON.stringify(snapshot))
 
 const approveAll = ({ pending }: { readonly pending: ReadonlyArray<Approval.PendingCall> }) =>
@@ -353,7 +355,7 @@ describe("a snapshot of an earlier version", () => {
 })
 
 describe("agent.explain", () => {
-  it.effect("names each tool, its role and what differs", () =>
+  it.effect("names each tool, its role and its differences", () =>
     Effect.gen(function*() {
       const log: Log = []
       const pausing = shops.desk(

@@ -1,4 +1,7 @@
-/** Chats behind a handoff: wherever a turn is cut off, the model of the next one reads what was done before the conversation changed hands, and what was undone. */
+/**
+ * Chats behind a handoff: after an interruption at any operation, the model of the next turn reads the completed and
+ * the compensated writes before the handoff.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Laws, ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Agent, Approval, Conversation, Tool } from "@recourse/core"
@@ -6,7 +9,7 @@ import { Effect, Exit, Layer, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import { call, key, type Log, standard, text } from "./bookings.ts"
 
-/** How many operations lie between two cuts: `RECOURSE_STEP=1` cuts at each. */
+/** Number of operations between two interruptions: `RECOURSE_STEP=1` interrupts at each. */
 const step = Number(process.env["RECOURSE_STEP"] ?? 29)
 
 type Chatting =
@@ -58,7 +61,7 @@ const asking = (decide: Decides): Around => (agent) =>
 
 const say = (agent: Chatting) => Conversation.send(agent, { ...chat, message: "Book it" })
 
-/** Where a person is asked. */
+/** Places of a question to a person. */
 const places: Readonly<
   Record<
     string,
@@ -93,7 +96,7 @@ const models = ScriptedModel.layer(({ prompt }) => {
   return next === undefined ? text("done") : call(next, {}, { id: next === "book" ? "note" : next })
 })
 
-/** What the model of the next turn reads of each tool. */
+/** The next turn's model's view of each tool. */
 const known = Effect.map(
   Effect.scoped(Conversation.begin({ ...chat, message: "And?" })),
   ({ prompt }) => {
@@ -124,7 +127,7 @@ const remembers = (dies = 0): Approval.ResumptionStore => {
   }
 }
 
-/** What is known of each write is what became of it. */
+/** The known state of each write is its real state. */
 const isKnown = (log: Log, told: ReadonlyMap<string, unknown>, about: string) => {
   for (const name of ["note", "book", "pay"]) {
     const done = log.filter((one) => one === name).length
@@ -143,7 +146,7 @@ describe("a chat whose conversation was given away", () => {
     for (const [place, begin] of Object.entries(places)) {
       for (const [how, decide] of Object.entries(decides)) {
         it.effect(
-          `knows what was done: ${form}, asked ${place}, ${how}, cut off at any operation`,
+          `knows the writes: ${form}, asked ${place}, ${how}, interrupted at any operation`,
           () =>
             Effect.gen(function*() {
               const cutOff = (interruptAt: number) =>
@@ -166,7 +169,7 @@ describe("a chat whose conversation was given away", () => {
       }
     }
 
-    it.effect(`knows what was done, as nobody could go on: ${form}`, () =>
+    it.effect(`knows the writes of an abandoned run: ${form}`, () =>
       Effect.gen(function*() {
         for (const dies of [1, 2, 3]) {
           const log: Log = []

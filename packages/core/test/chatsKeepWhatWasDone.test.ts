@@ -1,4 +1,7 @@
-/** Chats of agents that are made of agents: whatever ends a turn, the model of the next one reads what was done, and what was undone. */
+/**
+ * Chats of agents made of agents: after any end of a turn, the model of the next one reads the completed and the
+ * compensated writes.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Laws, ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Agent, Approval, Conversation, Guardrail, Recovery, Tool } from "@recourse/core"
@@ -33,7 +36,7 @@ const clerkOf = (more: object = {}) =>
     } as never
   ) as unknown as Chatting
 
-/** An agent that chooses. It is given the conversation, as the agent that it chooses is. */
+/** An agent that chooses. It receives the conversation, like the chosen agent. */
 const chooser = Agent.fromFunction("chooser", (_: Prompt.Prompt) => Effect.succeed("clerk" as const))
 
 const agents: Readonly<Record<string, (clerk: Chatting) => Chatting>> = {
@@ -116,20 +119,20 @@ describe.each(Object.entries(agents))("%s", (_name, agentOf) => {
       assert.strictEqual((yield* known)["b"], "booked")
     }).pipe(inChat(bookThen("breaks"))))
 
-  it.effect("that waits, and is told something else", () =>
+  it.effect("that waits, and receives another message", () =>
     Effect.gen(function*() {
       yield* say(agentOf(clerkOf()), "Book it")
       assert.strictEqual((yield* known)["b"], "booked")
     }).pipe(inChat(bookThen("pay"))))
 
   for (const [how, turns] of [["in turn", bookThen("pay")], ["in one answer", inOneAnswer]] as const) {
-    it.effect(`whose input a guard has changed, that waits, and is told something else: ${how}`, () =>
+    it.effect(`with an input changed by a guard, another message while waiting: ${how}`, () =>
       Effect.gen(function*() {
         yield* say(agentOf(clerkOf(hidden)), "Book it, and pay with 1234")
         assert.strictEqual((yield* known)["b"], "booked")
       }).pipe(inChat(behindGuard(turns))))
 
-    it.effect(`whose input a guard has changed, and that goes on: ${how}`, () =>
+    it.effect(`with an input changed by a guard, resumed: ${how}`, () =>
       Effect.gen(function*() {
         const agent = agentOf(clerkOf(hidden))
         const paused = yield* say(agent, "Book it, and pay with 1234")
@@ -137,7 +140,7 @@ describe.each(Object.entries(agents))("%s", (_name, agentOf) => {
         assert.deepStrictEqual(Object.keys(yield* known), ["b", "t"])
       }).pipe(inChat(behindGuard(turns))))
 
-    it.effect(`that is interrupted when it goes on, at any operation: ${how}`, () =>
+    it.effect(`interrupted at any operation of its resumption: ${how}`, () =>
       Effect.gen(function*() {
         const agent = agentOf(clerkOf())
         const cutOff = (interruptAt: number) =>
@@ -225,7 +228,7 @@ it.effect.each(Object.keys(agents))(
           const result = (yield* known)["b"]
           const about = `operation ${interruptAt}: ${booked} booked`
           if (booked === 1) assert.include(["booked", "outcome_unknown"], result, about)
-          // Where the answer was cut off before its result, the model knows of no booking.
+          // If the answer was interrupted before its result, the model knows of no booking.
           else if (result !== undefined) assert.notStrictEqual(result, "booked", about)
           seen.add(JSON.stringify(result))
           return operations

@@ -31,7 +31,7 @@ const call = <A, E, R>(effect: Effect.Effect<A, E, R>, id: string) =>
   Effect.provideService(effect, ToolCall.ToolCall, ToolCall.make({ id, arguments: { order: 7 } }))
 
 describe("a checked outcome", () => {
-  it.effect("that happened is the result of the next call with the key, as the tool's schema reads it", () =>
+  it.effect("that happened is the next call's result, decoded by the tool's schema", () =>
     Effect.gen(function*() {
       const { log, Pay } = world()
       for (const reconcile of [undefined, () => Effect.succeed(stillUnknown())]) {
@@ -53,7 +53,7 @@ describe("a checked outcome", () => {
       }
     }))
 
-  it.effect("that has not happened lets the next call run, and one that cannot be read leaves it unknown", () =>
+  it.effect("that did not happen lets the next call run; unreadable stays unknown", () =>
     Effect.gen(function*() {
       const { log, Pay } = world()
       const pay = Pay().call
@@ -68,7 +68,7 @@ describe("a checked outcome", () => {
       assert.deepStrictEqual(log, ["pay 7", "pay 7"])
     }))
 
-  it.effect("is asked for by the entry that the event of the unknown outcome names", () =>
+  it.effect("is queried by the entry in the unknown outcome's event", () =>
     Effect.gen(function*() {
       const { Pay } = world()
       const events: Array<AgentEvent.AgentEvent> = []

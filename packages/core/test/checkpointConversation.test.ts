@@ -1,4 +1,4 @@
-/** The conversation at a checkpoint, as a chat keeps it of a run that stopped before it went on: each call has a result. */
+/** The conversation at a checkpoint, in a chat's form of a paused run: each call has a result. */
 import { assert, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Agent, Approval, Recovery, Tool, ToolCall } from "@recourse/core"
@@ -44,7 +44,7 @@ const snapshot = Effect.gen(function*() {
 
 const shown = { user: (code: string) => code }
 
-it.effect("has what was done, what waits, and what waits after a part of it was done", () =>
+it.effect("has completed, pending, and partly completed pending calls", () =>
   Effect.gen(function*() {
     const { content } = stoppedAt(yield* snapshot, { id: "run_1" }, shown)
     assert.deepStrictEqual(content.map(({ role }) => role), ["user", "assistant", "tool"])
@@ -64,7 +64,7 @@ it.effect("has what was done, what waits, and what waits after a part of it was 
     assert.notStrictEqual(waits!["message_for_model"], inPart!["message_for_model"])
   }))
 
-it.effect("between two answers it is what was said", () =>
+it.effect("between two answers it has all messages", () =>
   Effect.gen(function*() {
     const { round: _, ...between } = yield* snapshot
     const { content } = stoppedAt(between, { id: "run_1" }, shown)

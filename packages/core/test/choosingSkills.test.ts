@@ -1,4 +1,4 @@
-/** The choice of a skill: what the model is asked, who hears of it, and what of the guard of the input and of failed calls holds for it. */
+/** The choice of a skill: the model's request, its listeners, and the rules of the input guard and of failed calls. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Clock, Effect, Exit } from "effect"
@@ -29,7 +29,7 @@ const failureOf = (exit: Exit.Exit<unknown, unknown>) =>
   Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason)?.error : undefined
 
 describe("the model that chooses", () => {
-  it.effect("is told what there is and what was asked; listeners are told what it has chosen", () => {
+  it.effect("receives the skills and the input; listeners receive the choice", () => {
     const { events, layer } = collect()
     return Effect.gen(function*() {
       assert.strictEqual(yield* agentWith().run("How much?"), "four")
@@ -57,7 +57,7 @@ describe("the model that chooses", () => {
     "chooses one that there is not": [chooses("poetry"), { reason: "unknown", chosen: ["poetry"] }]
   }
   for (const [name, [turn, { chosen, reason }]] of Object.entries(refused)) {
-    it.effect(`ends the run where it ${name}: the error says why, and what there was`, () =>
+    it.effect(`ends the run if it ${name}: the error names the reason`, () =>
       Effect.gen(function*() {
         const error = failureOf(yield* Effect.exit(agentWith().run("x"))) as AgentError.SkillNotChosen
         assert.strictEqual(error._tag, "SkillNotChosen")
@@ -66,7 +66,7 @@ describe("the model that chooses", () => {
       }).pipe(given(turn)))
   }
 
-  it.effect("is answered for where it cannot be asked: that answer is the run's, and stands in the conversation", () =>
+  it.effect("has a replacement answer on failure, which ends the conversation", () =>
     Effect.gen(function*() {
       const agent = agentWith({ onModelError: () => ModelError.respondWith("Later.") })
       const { exit, transcript } = yield* agent.report("x")
@@ -76,8 +76,8 @@ describe("the model that chooses", () => {
     }).pipe(given(ScriptedModel.failure("RateLimitError"))))
 })
 
-describe("the guard of the input, where a skill is chosen", () => {
-  it.effect("holds what is told of the choice until it has passed; what it stops is not told", () =>
+describe("the input guard when a skill is chosen", () => {
+  it.effect("delays events of the choice until it passes, else drops them", () =>
     Effect.gen(function*() {
       for (const passes of [true, false]) {
         const { events, layer } = collect()
@@ -100,7 +100,7 @@ describe("the guard of the input, where a skill is chosen", () => {
       }
     }))
 
-  it.effect("changes what is asked, also of the model that chooses", () =>
+  it.effect("changes the input, also for the choosing model", () =>
     Effect.gen(function*() {
       const agent = agentWith({
         guardInput: (text: string) => Effect.succeed(Guardrail.change(text.replace("4111", "[card]")))
@@ -116,7 +116,7 @@ describe("the guard of the input, where a skill is chosen", () => {
       )
     ))
 
-  it.effect("costs no time beside the first request, where no model chooses", () =>
+  it.effect("runs in parallel to the first request if no model chooses", () =>
     Effect.gen(function*() {
       const guardInput = () => Effect.sleep(5000)
       const ways: Readonly<Record<string, object>> = {

@@ -12,7 +12,7 @@ const breaker = CircuitBreaker.layer({ tripPolicy: CircuitBreaker.consecutive(2)
   Layer.provideMerge(CircuitBreaker.layerStoreMemory())
 )
 
-/** A service that is down until it is told otherwise. */
+/** A service that is down until it is switched on. */
 const service = () => {
   const state = { runs: 0, isDown: true }
   const tool = Tool.make("look", {
@@ -48,7 +48,7 @@ const play = <E, R>(
 const look = (host = "a") => call("look", { host })
 
 describe("an open circuit", () => {
-  it.effect("keeps a tool from running, and tells the model until when", () =>
+  it.effect("prevents a tool's execution, and gives the model the time", () =>
     Effect.gen(function*() {
       const { state, tool } = service()
       const { events, layer } = collect()
@@ -72,13 +72,13 @@ describe("an open circuit", () => {
         severity: "medium"
       })
       assert.strictEqual(state.runs, 2)
-      // It is still offered, as it was not asked to be left out.
+      // It is still offered, because `hide` is not set.
       assert.deepStrictEqual(requests.at(-1)?.tools, ["look"])
       const open = events.find((event) => event._tag === "ToolCircuitOpen")
       assert.deepInclude(open, { tool: "look", circuit: "look", retryAfter: 30_000 })
     }).pipe(Effect.provide(breaker)))
 
-  it.effect("leaves the tool out of the next requests, if asked to, until it may be tried again", () =>
+  it.effect("hides the tool from requests until a retry, if configured", () =>
     Effect.gen(function*() {
       const { state, tool } = service()
       const wait = Tool.make("wait", {
@@ -105,7 +105,7 @@ describe("an open circuit", () => {
       assert.strictEqual(state.runs, 3)
     }).pipe(Effect.provide(breaker)))
 
-  it.effect("is the agent's in another run, too, and is closed by a call that succeeds", () =>
+  it.effect("is shared by the agent's runs, and closed by a success", () =>
     Effect.gen(function*() {
       const { state, tool } = service()
       const agent = Agent.make("a", {
@@ -135,7 +135,7 @@ describe("an open circuit", () => {
       assert.strictEqual(state.runs, 3)
     }).pipe(Effect.provide(breaker)))
 
-  it.effect("lets one call try whether the service is back, and rejects the others meanwhile", () =>
+  it.effect("lets one call probe the service, and rejects the others meanwhile", () =>
     Effect.gen(function*() {
       let runs = 0
       const tool = Tool.make("slow", {
@@ -158,7 +158,7 @@ describe("an open circuit", () => {
 })
 
 describe("a call whose arguments cannot be read", () => {
-  it.effect("goes by the circuit of its tool, though others have one for each key", () =>
+  it.effect("uses its tool's circuit, though others have one per key", () =>
     Effect.gen(function*() {
       const { state, tool } = service()
       const fixer = Agent.fromFunction("fixer", () => Effect.succeed("{\"host\":\"a\"}"))
@@ -243,7 +243,7 @@ describe("a circuit is not opened", () => {
       assert.strictEqual(runs, 4)
     }).pipe(Effect.provide(breaker)))
 
-  it.effect("by what recovery within it hands to the model", () =>
+  it.effect("by errors that an inner recovery escalates", () =>
     Effect.gen(function*() {
       const { state, tool } = service()
       const told = tool.pipe(
@@ -258,7 +258,7 @@ describe("a circuit is not opened", () => {
     }).pipe(Effect.provide(breaker)))
 
   for (const [what, denied] of [["may not", true], ["has no budget to", false]] as const) {
-    it.effect(`by a call that failed and ${what} run again, nor is it closed`, () =>
+    it.effect(`by a failed call that ${what} run again, nor is it closed`, () =>
       Effect.gen(function*() {
         const { state, tool } = service()
         const again = tool.pipe(Tool.onError((call) =>
@@ -365,7 +365,7 @@ describe("a key that has a result", () => {
   }
 
   for (const [whose, make] of Object.entries(recoveries)) {
-    it.effect(`is answered while the circuit is open, in ${whose} recovery; other calls are not made`, () =>
+    it.effect(`is answered with an open circuit in ${whose} recovery; others do not run`, () =>
       Effect.gen(function*() {
         const { state, tool } = bank()
         const agent = make(tool)
@@ -380,7 +380,7 @@ describe("a key that has a result", () => {
           // The circuit is open from here.
           "paid 1",
           "circuit_open",
-          // Begun, and nobody knows what came of it: that is the truth, whatever the circuit.
+          // Started, with an unknown outcome: this is true in any state of the circuit.
           "outcome_unknown",
           "paid 1"
         ] as ReadonlyArray<unknown>)
@@ -398,7 +398,7 @@ describe("a key that has a result", () => {
       }).pipe(Effect.provide(Layer.merge(breaker, IdempotencyLedger.layerMemory))))
   }
 
-  it.effect("is answered where `Recovery.idempotent` stands around the circuit", () =>
+  it.effect("is answered if `Recovery.idempotent` is around the circuit", () =>
     Effect.gen(function*() {
       let runs = 0
       const tool = Tool.make("book", {

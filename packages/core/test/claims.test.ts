@@ -63,7 +63,7 @@ const stateOf = (isFailure: boolean, said: unknown, options?: Prompt.ProviderOpt
 
 describe("claims", () => {
   for (const streamed of [false, true]) {
-    it.effect(`tell a guard what was done, whatever the tools say, ${streamed ? "streamed" : "not streamed"}`, () =>
+    it.effect(`give a guard the completed calls, ignoring tools' texts, ${streamed ? "streamed" : "not streamed"}`, () =>
       Effect.gen(function*() {
         let seen: ReadonlyArray<History.Claim> = []
         const agent = Agent.make("clerk", {
@@ -138,7 +138,7 @@ describe("claims", () => {
     )
   })
 
-  it("know what was undone, and no untrusted text that says so", () => {
+  it("know compensated calls, and trust no untrusted claim of it", () => {
     const envelope = {
       untrusted: true,
       source: "page",

@@ -1,4 +1,7 @@
-/** Client tools within agents: what the model reads next, what the snapshot holds, and what is known of a call that was stopped. */
+/**
+ * Client tools within agents: the model's next prompt, the content of the snapshot, and the known state of a stopped
+ * call.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, ErrorProjection, Policy, Recovery, Tool } from "@recourse/core"
 import { Drive, ScriptedModel } from "@recourse/testing"
@@ -48,7 +51,7 @@ const lastResult = Effect.map(
 )
 
 describe("a client tool", () => {
-  it.effect("goes on in another process with the page's result, as untrusted", () =>
+  it.effect("resumes in another process with the page's untrusted result", () =>
     Effect.gen(function*() {
       const { call, snapshot } = yield* paused(make())
       assert.deepInclude(call, { code: "client_tool", tool: "position", arguments: { precise: true } })
@@ -121,7 +124,7 @@ describe("a client tool", () => {
       assert.deepInclude(yield* lastResult, { code: "outcome_unknown" })
     }).pipe(Effect.provide([...services()])))
 
-  it("is refused a name that models cannot call, and a timeout of 0", () => {
+  it("refuses an uncallable name and a timeout of 0", () => {
     assert.throws(() => Tool.client("no name"), /letters/)
     assert.throws(() => Tool.client("position", { timeout: 0 }), /timeout/)
   })

@@ -1,4 +1,4 @@
-/** A chat keeps what a run has made its conversation shorter by: the next run reads that, and people still read all. */
+/** A chat stores a run's compacted conversation: the next run reads it, and people still read all. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Redacted } from "effect"
 import { Prompt } from "effect/ai"
@@ -46,7 +46,7 @@ const shownTexts = Effect.flatMap(
 )
 
 describe("a chat whose run was compacted", () => {
-  it.effect("goes on with the summary, which is not paid again; people are shown all", () =>
+  it.effect("continues with the paid summary, while people are shown all", () =>
     Effect.gen(function*() {
       const { model, requests, summaries, summariser } = world([
         ScriptedModel.text("one"),
@@ -68,7 +68,7 @@ describe("a chat whose run was compacted", () => {
         const second = requests[1]!
         assert.isTrue(second.some((text) => text.includes("Summary of")), second.join("\n"))
         yield* say("third")
-        // What the second run has paid for is read by the third, and its instructions stand there once.
+        // The third run reads the second run's paid summary, with the instructions once.
         assert.strictEqual(summaries.length, 1)
         assert.deepEqual(requests[2], [...second, "assistant: two", "user: third"])
         assert.deepEqual(yield* shownTexts, [
@@ -83,7 +83,7 @@ describe("a chat whose run was compacted", () => {
       yield* Effect.provide(program, [Conversation.layerMemory, model])
     }))
 
-  it.effect("begins with all of it where it is not to be kept", () =>
+  it.effect("starts with all messages if the summary is not kept", () =>
     Effect.gen(function*() {
       const { model, requests } = world([
         ScriptedModel.text("one"),
@@ -106,7 +106,7 @@ describe("a chat whose run was compacted", () => {
       yield* Effect.provide(program, [Conversation.layerMemory, model])
     }))
 
-  it.effect("compacted behind its first calls: they are not read twice, and what they taint stays tainted", () =>
+  it.effect("compacted behind its first calls: reads them once, keeps their taint", () =>
     Effect.gen(function*() {
       const Read = Tool.make("read", {
         effects: "read",
@@ -137,7 +137,7 @@ describe("a chat whose run was compacted", () => {
       yield* Effect.provide(program, [Conversation.layerMemory, model, key32])
     }))
 
-  it.effect("that waited: once it has gone on, and nothing while it waits", () =>
+  it.effect("that waited is compacted once it has resumed", () =>
     Effect.gen(function*() {
       const Pay = Tool.make("pay", { effects: "write", needsApproval: true, execute: () => Effect.void })
       const { model, requests } = world([

@@ -73,7 +73,7 @@ describe("a write that a run compensates", () => {
       assert.deepStrictEqual(yield* claimsOf(agent), ["c1 undone", "c2 undone"])
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-  it.effect("stands if a live call of the run around was told of it", () =>
+  it.effect("stays if a live outer call received it", () =>
     Effect.gen(function*() {
       const { tool, world } = paying()
       const inner = agentOf(
@@ -99,7 +99,7 @@ describe("a write that a run compensates", () => {
       assert.notInclude(states, "b done")
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-  it.effect("is compensated by the run whose live call was told of it, if that fails", () =>
+  it.effect("is compensated by the failing run whose live call received it", () =>
     Effect.gen(function*() {
       const { tool, world } = paying()
       const inner = agentOf(
@@ -125,7 +125,7 @@ describe("a write that a run compensates", () => {
       assert.include(states, "a undone")
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-  it.effect("stands if the winner of firstOf was told of it", () =>
+  it.effect("stays if the winner of firstOf received it", () =>
     Effect.gen(function*() {
       const { tool, world } = paying()
       const loser = agentOf("loser", [tool], ScriptedModel.steps([pay("l"), ScriptedModel.hang]), { compensation: {} })
@@ -180,7 +180,7 @@ const twice: Readonly<Record<string, ReadonlyArray<ScriptedModel.Turn>>> = {
   ]
 }
 
-describe("a write of a run with a journal, of which two calls were told", () => {
+describe("a write of a journaled run that answered two calls", () => {
   for (const [calls, turns] of Object.entries(twice)) {
     for (const idempotency of [{}, { reconcile: () => Effect.succeed(Recovery.stillUnknown) }]) {
       const how = "reconcile" in idempotency ? "with reconcile" : "without reconcile"

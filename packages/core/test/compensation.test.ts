@@ -24,12 +24,12 @@ class Refused extends Data.TaggedError("Refused")<{ readonly id: number }> {}
 const Params = Schema.Struct({ n: Schema.Int })
 const Booking = Schema.Struct({ id: Schema.Int, at: Schema.Date })
 
-/** What is done and undone, with the keys that it was done under. */
+/** Completed and compensated calls, with their keys. */
 class Desk {
   readonly log: Array<string> = []
   readonly keys: Array<string | undefined> = []
 
-  /** A tool that books, and cancels what it has booked. */
+  /** A tool that books, and cancels its bookings. */
   tool<const Name extends string>(name: Name, more: Record<string, unknown> = {}) {
     return Tool.make(name, {
       parameters: Params,
@@ -60,7 +60,7 @@ const failing = (...calls: ReadonlyArray<ReturnType<typeof book>>) => [
   ScriptedModel.calls([{ name: "fail", params: {}, id: "f" }])
 ]
 
-/** A model, and what it was asked. */
+/** A model with its recorded requests. */
 const recorded = (turns: ReadonlyArray<ScriptedModel.Turn>) => {
   const requests: Array<ScriptedModel.Request> = []
   const layer = ScriptedModel.layer((request) => {
@@ -80,7 +80,7 @@ const told = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 
 describe("a run that fails", () => {
-  it.effect("undoes what it has done, the newest first, each under a key of its own, recorded and audited", () =>
+  it.effect("compensates in reverse order under own keys, recorded and audited", () =>
     Effect.gen(function*() {
       const desk = new Desk()
       const audit: Array<Audit.AuditRecord> = []
@@ -121,7 +121,7 @@ describe("a run that fails", () => {
         ["hotel_2", "undone"],
         ["flight_1", "undone"]
       ])
-      // Nobody goes on as if it stood, and whoever reads the conversation reads that it does not.
+      // It cannot be resumed, and readers of the conversation see the compensation.
       assert.isUndefined(resumable)
       const results = transcript.content.flatMap((message) => message.role === "tool" ? message.content : [])
       assert.deepStrictEqual(
@@ -130,7 +130,7 @@ describe("a run that fails", () => {
       )
     }))
 
-  it.effect("undoes nothing where the agent does not say so, and nothing where it ends well", () =>
+  it.effect("compensates nothing without the option, nor after a success", () =>
     Effect.gen(function*() {
       const desk = new Desk()
       const tools = [desk.tool("flight"), Fail] as const
@@ -153,7 +153,7 @@ describe("a run that fails", () => {
       assert.deepStrictEqual(told(events), [])
     }))
 
-  it.effect("tells a person what is not undone: unknown, done in part, begun, failed; the others are undone", () =>
+  it.effect("reports uncompensated writes to a person, and compensates the others", () =>
     Effect.gen(function*() {
       const desk = new Desk()
       const audit: Array<string> = []
@@ -241,7 +241,7 @@ describe("a run that fails", () => {
       assert.strictEqual(desk.log.length, 4)
     }))
 
-  it.effect("what reads has nothing to undo", () =>
+  it.effect("reads need no compensation", () =>
     Effect.sync(() => {
       assert.throws(
         () =>
@@ -256,7 +256,7 @@ describe("a run that fails", () => {
     }))
 })
 
-describe("what may have happened", () => {
+describe("writes that may have happened", () => {
   const cases: Readonly<
     Record<string, readonly [Recovery.Reconciled<typeof Booking.Type>, ReadonlyArray<string>]>
   > = {
@@ -301,7 +301,7 @@ describe("what may have happened", () => {
       }))
   }
 
-  it.effect("a key that another run has used is not this run's to undo", () =>
+  it.effect("a key used by another run is not compensated by this one", () =>
     Effect.gen(function*() {
       const desk = new Desk()
       const flight = desk.tool("flight", { idempotency: { key: ({ n }: typeof Params.Type) => `order ${n}` } })
@@ -320,7 +320,7 @@ describe("what may have happened", () => {
 })
 
 describe("a run that is interrupted", () => {
-  it.effect("undoes what it has done, uninterrupted", () =>
+  it.effect("compensates its writes uninterrupted", () =>
     Effect.gen(function*() {
       const desk = new Desk()
       const begun = yield* Deferred.make<void>()
@@ -340,7 +340,7 @@ describe("a run that is interrupted", () => {
       assert.deepStrictEqual(desk.log, ["flight 1", "hotel 2", "undo hotel", "undo flight 1 101 1"])
     }))
 
-  it.effect("with a journal: only where that cancels it", () =>
+  it.effect("with a journal: compensates only if the interruption cancels it", () =>
     Effect.gen(function*() {
       for (const isCancelled of [false, true]) {
         const desk = new Desk()
@@ -362,7 +362,7 @@ describe("a run that is interrupted", () => {
     }))
 })
 
-/** A journal in memory: `earlier` is what other lives have recorded, `now` what this one does. */
+/** A journal in memory: `earlier` has the entries of other executions, `now` those of this one. */
 const journalOf = (
   earlier: ReadonlyMap<string, Schema.Json>,
   now: Map<string, Schema.Json>,
@@ -405,7 +405,7 @@ describe("a run with a journal", () => {
       return { events, exit: exit as Exit.Exit<unknown, unknown> }
     })
 
-  it.effect("a life that begins again undoes what the one before has done, and nothing that it has undone", () =>
+  it.effect("an execution that recovers compensates earlier writes once", () =>
     Effect.gen(function*() {
       const first = new Desk()
       const steps = new Map<string, Schema.Json>()
@@ -421,7 +421,7 @@ describe("a run with a journal", () => {
       assert.deepStrictEqual(told(events), ["flight_1 undone"])
     }))
 
-  it.effect("a compensation that was cut off is for a person, unless it does nothing twice", () =>
+  it.effect("an interrupted compensation needs a person, unless it is repeatable", () =>
     Effect.gen(function*() {
       for (const [effects, undone] of [["write", false], ["idempotent", true]] as const) {
         const steps = new Map<string, Schema.Json>()
@@ -440,8 +440,8 @@ describe("a run with a journal", () => {
     }))
 })
 
-describe("the result of a call that was undone", () => {
-  it.effect("says so beside what it says, and nothing else changes", () =>
+describe("the result of a compensated call", () => {
+  it.effect("is marked next to its content, with no other change", () =>
     Effect.gen(function*() {
       const desk = new Desk()
       const seat = Schema.String
@@ -529,7 +529,7 @@ describe("a compensation that fails", () => {
     ["by an interruption", () => Effect.interrupt, "failed: Interrupted"]
   ]
   for (const [how, compensate, told] of outcomes) {
-    it.effect(`${how} is told by name, and hides neither the run's own error nor the others`, () =>
+    it.effect(`${how} is reported by name, and hides no other error`, () =>
       Effect.gen(function*() {
         const desk = new Desk()
         const reports: Array<ToolError.NotCompensated> = []
@@ -574,7 +574,7 @@ describe("a compensation that fails", () => {
           record?._tag === "Some" ? record.value.compensations?.map(({ error, outcome }) => [outcome, error]) : [],
           [["undone", undefined], ["not_undone", name], ["undone", undefined]]
         )
-        // The next life knows it still, and nothing of what only an operator may read is stored.
+        // The next execution still knows it, and no text for operators is stored.
         assert.notInclude(JSON.stringify([...steps]), "secret")
         yield* life(journalOf(steps, new Map()))
         assert.deepStrictEqual(reports.slice(1).map(({ because, error }) => [because, error]), [["failed", name]])
@@ -585,7 +585,7 @@ describe("a compensation that fails", () => {
 })
 
 describe("an approval that is refused later", () => {
-  it.effect("what was done before is undone when the run ends; the model is told, and what is done behind it stays", () =>
+  it.effect("compensates earlier writes at the end, informs the model, keeps later ones", () =>
     Effect.gen(function*() {
       const desk = new Desk()
       const Pay = desk.tool("pay", { needsApproval: true })
@@ -603,7 +603,7 @@ describe("an approval that is refused later", () => {
       const outcome = yield* Effect.gen(function*() {
         const paused = yield* agent.start("Book") as Effect.Effect<Approval.Outcome<string>, unknown, never>
         if (paused._tag !== "Paused") return assert.fail("it waits")
-        // In another process: nothing is left but the snapshot.
+        // In another process: only the snapshot remains.
         const snapshot = JSON.parse(JSON.stringify(paused.snapshot))
         return yield* agent.resume(snapshot, [Approval.reject(paused.pending[0]!, "too dear")]) as Effect.Effect<
           Approval.Outcome<string>,
@@ -618,7 +618,7 @@ describe("an approval that is refused later", () => {
       assert.deepStrictEqual(told(events), ["flight_1 undone"])
     }))
 
-  it.effect("over a pause: what was done before is undone in the process that goes on, from its snapshot", () =>
+  it.effect("over a pause: the resuming process compensates from the snapshot", () =>
     Effect.gen(function*() {
       const made = (desk: Desk) =>
         Agent.make("clerk", {
@@ -655,7 +655,7 @@ describe("agents in agents, tools in tools", () => {
       return turns[who]![prompt.content.filter(({ role }) => role === "assistant").length]!
     })
 
-  it.effect("the outer agent undoes what the inner one has done, which ended well", () =>
+  it.effect("the outer agent compensates the writes of a successful inner one", () =>
     Effect.gen(function*() {
       const desk = new Desk()
       const { events, layer } = collect()
@@ -685,7 +685,7 @@ describe("agents in agents, tools in tools", () => {
       assert.deepStrictEqual(told(events), ["hotel_2 undone", "a/flight_1 undone"])
     }))
 
-  it.effect("what the inner one has undone is not undone again", () =>
+  it.effect("the inner agent's compensations are not repeated", () =>
     Effect.gen(function*() {
       const desk = new Desk()
       const inner = Agent.make("inner", {
@@ -713,7 +713,7 @@ describe("agents in agents, tools in tools", () => {
       assert.deepStrictEqual(desk.log, ["flight 1", "undo flight 1 101 1"])
     }))
 
-  it.effect("a call that a tool makes is undone with the services that it was made with", () =>
+  it.effect("compensates a tool's call with the services of its execution", () =>
     Effect.gen(function*() {
       class Office extends Context.Service<Office, { readonly name: string }>()("test/Office") {}
       const desk = new Desk()
@@ -773,9 +773,9 @@ describe("agents in agents, tools in tools", () => {
     }))
 })
 
-describe("the key of a write that is undone", () => {
+describe("the key of a compensated write", () => {
   for (const key of ["its own", "the call's"] as const) {
-    it.effect(`${key}: the same is done again by the next run, and not answered by the ledger`, () =>
+    it.effect(`${key}: the next run executes it again, without a ledger answer`, () =>
       Effect.gen(function*() {
         const desk = new Desk()
         const idempotency = key === "its own" ? { key: ({ n }: typeof Params.Type) => `book ${n}` } : true
@@ -794,7 +794,7 @@ describe("the key of a write that is undone", () => {
       }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
   }
 
-  it.effect("is not free where the undoing failed", () =>
+  it.effect("is not free if the compensation failed", () =>
     Effect.gen(function*() {
       const desk = new Desk()
       const flight = desk.tool("flight", { idempotency: { key: () => "k" }, compensate: () => Effect.fail(new Down()) })
@@ -819,7 +819,7 @@ describe("agents that are made of agents, and of calls", () => {
   const key = Approval.layerKey(Redacted.make("k".repeat(32)))
   const down = Agent.fromFunction("down", (_: string): Effect.Effect<string, Down> => Effect.fail(new Down()))
 
-  it.effect("undo what the steps before have done", () =>
+  it.effect("compensate the writes of earlier steps", () =>
     Effect.gen(function*() {
       const desk = new Desk()
       const left: Array<string> = []
@@ -839,7 +839,7 @@ describe("agents that are made of agents, and of calls", () => {
       ScriptedModel.text("booked")
     ]))))
 
-  it.effect("over a pause, in a process that knows what was done by the snapshot alone", () =>
+  it.effect("over a pause, in a process with only the snapshot", () =>
     Effect.gen(function*() {
       const desk = new Desk()
       const agent = () => {
@@ -865,7 +865,7 @@ describe("agents that are made of agents, and of calls", () => {
       assert.deepStrictEqual(desk.log, ["flight 1", "hotel 2", "undo hotel 2 102 2", "undo flight 1 101 1"])
     }))
 
-  it.effect("a call of another library's loop is undone where it ends badly", () =>
+  it.effect("a failed call of another library's loop is compensated", () =>
     Effect.gen(function*() {
       const desk = new Desk()
       const Flight = desk.tool("flight")

@@ -1,4 +1,7 @@
-/** Agents made of agents wait where one of them waits, and go on there: in the same process, and from the JSON of a snapshot. */
+/**
+ * Agents made of agents wait if one of them waits, and resume there: in the same process, and from the JSON of a
+ * snapshot.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Replay, ScriptedModel } from "@recourse/testing"
 import { Data, Effect, Exit, Option, Redacted, Schema, SchemaGetter } from "effect"
@@ -24,7 +27,7 @@ const models = (turns: Readonly<Record<string, Turns>>) =>
 
 const refund = (order: string, amount = 500) => call("refund", { order, amount }, { id: "r" })
 
-/** An agent with a log of what its tools do. */
+/** An agent with a log of its tools' calls. */
 const clerk = (log: Array<string>, name = "clerk") =>
   Agent.make(name, {
     instructions: name,
@@ -214,7 +217,10 @@ const cases: Readonly<Record<string, Case>> = {
 
 const stored = <A>(value: A): A => JSON.parse(JSON.stringify(value))
 
-/** Starts an agent, approves what waits until nothing does, and answers what happened. `fresh`: each life has a new agent and a new model. */
+/**
+ * Starts an agent, approves pending calls until there are none, and returns the events. `fresh`: each execution has a
+ * new agent and a new model.
+ */
 const play = ({ agent, turns }: Pick<Case, "agent" | "turns">, input = "clerk one") =>
   Effect.gen(function*() {
     const log: Array<string> = []
@@ -231,7 +237,7 @@ const play = ({ agent, turns }: Pick<Case, "agent" | "turns">, input = "clerk on
     return { output: outcome.output, log, pending, events }
   })
 
-describe("an agent made of agents waits, and goes on from the JSON of its snapshot", () => {
+describe("an agent made of agents waits, and resumes from its snapshot's JSON", () => {
   for (const [name, one] of Object.entries(cases)) {
     it.effect(name, () =>
       Effect.gen(function*() {
@@ -295,7 +301,7 @@ const slow = Agent.fromFunction("slow", (_: string): Effect.Effect<string, Down>
 const down = Agent.fromFunction("down", (_: string): Effect.Effect<string, Down> => Effect.fail(new Down()))
 
 describe("over the pause of an agent made of agents", () => {
-  it.effect("`run` and `stream` fail with the snapshot of the whole, `report` has it", () =>
+  it.effect("`run` and `stream` fail with the whole snapshot, `report` has it", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const agent = clerk(log, "first").pipe(Agent.andThen(clerk(log)))
@@ -310,7 +316,7 @@ describe("over the pause of an agent made of agents", () => {
       assert.propertyVal(again, "reason", "used")
     }).pipe(Effect.provide([key, models({ first: [text("go")], clerk: [refund("A"), text("paid")] })])))
 
-  it.effect("usage, executions and ids of runs go on, and starts have their ends", () =>
+  it.effect("continues usage, executions and run ids, with matched starts and ends", () =>
     Effect.gen(function*() {
       const { events } = yield* play(cases["loopUntil, in the second round"]!)
       const ids = events.flatMap((event) => event._tag === "AgentStarted" ? [event.agentRunId.split("/").slice(1)] : [])
@@ -325,7 +331,7 @@ describe("over the pause of an agent made of agents", () => {
       assert.deepStrictEqual(new Set(events.map(({ runId }) => runId)).size, 1)
     }))
 
-  it.effect("runs of one agent have keys of their own, though an earlier life has run the first", () =>
+  it.effect("gives runs of one agent own keys, also after earlier executions", () =>
     Effect.gen(function*() {
       const keys: Array<string | undefined> = []
       const pay = (needsApproval: boolean) =>
@@ -355,7 +361,7 @@ describe("over the pause of an agent made of agents", () => {
       })
     ])))
 
-  it.effect("what nobody has decided waits on, and a refusal is told its own agent", () =>
+  it.effect("keeps undecided calls pending, and reports rejections to their own agent", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const agent = () => Agent.all("all", [clerk(log, "a"), clerk(log, "b")])
@@ -376,7 +382,7 @@ describe("over the pause of an agent made of agents", () => {
       assert.deepStrictEqual(log, ["refund A 500"])
     }).pipe(Effect.provide([key, models({ a: [refund("A"), text("done")], b: [refund("A"), text("done")] })])))
 
-  it.effect("a failure beside it calls the question off, live and from a snapshot", () =>
+  it.effect("a parallel failure withdraws the question, live and from a snapshot", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const { events, layer } = collect()
@@ -398,7 +404,7 @@ describe("over the pause of an agent made of agents", () => {
       assert.deepStrictEqual(events.filter(({ _tag }) => _tag === "ToolResult").length, 3)
     }).pipe(Effect.provide([key, models({ clerk: [refund("A"), text("done")], late: [refund("A"), text("done")] })])))
 
-  it.effect("a step that failed before the pause is left out of the best, and its failure is not needed", () =>
+  it.effect("excludes a step that failed before the pause from the best", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       let n = 0
@@ -414,7 +420,7 @@ describe("over the pause of an agent made of agents", () => {
       assert.strictEqual(n, 2)
     }).pipe(Effect.provide([key, models({ clerk: [refund("A"), text("done")] })])))
 
-  it.effect("what waits at once is in the order of the steps, whichever came to wait first", () =>
+  it.effect("orders waiting calls by their steps, not by time", () =>
     Effect.gen(function*() {
       const slow = Agent.fromFunction(
         "slow",
@@ -472,7 +478,7 @@ describe("over the pause of an agent made of agents", () => {
       })
     ])))
 
-  it.effect("a failure of the agent around it calls off what is asked within a composed tool", () =>
+  it.effect("an outer agent's failure withdraws questions within a composed tool", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const { events, layer } = collect()
@@ -506,7 +512,7 @@ describe("over the pause of an agent made of agents", () => {
       })
     ])))
 
-  it.effect("answers with schemas come back as they were; what JSON does not hold ends the run with a sentence", () =>
+  it.effect("restores answers by schema; unencodable answers end the run", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const When = Schema.Struct({ at: Schema.DateFromString })

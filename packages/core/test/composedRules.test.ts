@@ -1,4 +1,4 @@
-/** Rules of agents that are made of agents: what they keep over a pause, which decisions they take, and what they refuse. */
+/** Rules of agents made of agents: their state over a pause, their accepted decisions, and their refusals. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Clock, Effect, Exit, Layer, Redacted, Schema } from "effect"
@@ -14,7 +14,7 @@ const { call, text } = ScriptedModel
 const refund = call("refund", { order: "A", amount: 500 }, { id: "r" })
 const stored = <A>(value: A): A => JSON.parse(JSON.stringify(value))
 
-/** It waits before it pays, in whatever life it is. */
+/** It waits before it pays, in every execution. */
 const model = ScriptedModel.layer(({ prompt }) => prompt.content.at(-1)?.role === "tool" ? text("paid") : refund)
 
 const clerk = (log: Array<string>, name = "clerk") =>
@@ -27,7 +27,7 @@ const paused = (outcome: Approval.Outcome<unknown>): Approval.Paused => {
   return outcome as Approval.Paused
 }
 
-/** What an agent answers beside one that waits, as it comes out behind the pause. */
+/** The restored answer, behind a pause, of an agent in parallel to a waiting one. */
 const overAPause = (beside: Within) =>
   Effect.gen(function*() {
     const agent = () => Agent.all("all", [beside, clerk([])])
@@ -40,7 +40,7 @@ const overAPause = (beside: Within) =>
 const deep = (depth: number, leaf: unknown): unknown => depth === 0 ? leaf : [deep(depth - 1, leaf)]
 const nothing = Object.assign(Object.create(null) as object, { a: 1 })
 
-describe("what an agent within has answered", () => {
+describe("the answer of an inner agent", () => {
   const same: Readonly<Record<string, unknown>> = {
     "nothing": undefined,
     "null": null,
@@ -52,13 +52,13 @@ describe("what an agent within has answered", () => {
     "a list a hundred deep": deep(100, 1)
   }
   for (const [what, value] of Object.entries(same)) {
-    it.effect(`is kept over a pause: ${what}`, () =>
+    it.effect(`is stored over a pause: ${what}`, () =>
       Effect.gen(function*() {
         assert.deepStrictEqual(yield* overAPause(says("one", value)), value)
       }))
   }
 
-  it.effect("is kept without what is left out, and as an object that has no prototype", () =>
+  it.effect("is stored without absent fields, and with a plain prototype", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* overAPause(says("one", { a: undefined, b: 1 })), { b: 1 })
       assert.deepStrictEqual(yield* overAPause(says("one", nothing)), { a: 1 })
@@ -88,7 +88,7 @@ describe("what an agent within has answered", () => {
     "a list deeper than a hundred": deep(101, 1)
   }
   for (const [what, value] of Object.entries(others)) {
-    it.effect(`is not JSON, and nobody waits: ${what}`, () =>
+    it.effect(`cannot be stored, so the run does not wait: ${what}`, () =>
       Effect.gen(function*() {
         const exit = yield* Effect.exit(overAPause(says("one", value)))
         const [reason] = Exit.isFailure(exit) ? exit.cause.reasons : []
@@ -114,7 +114,7 @@ describe("what an agent within has answered", () => {
         : refund
     )
 
-  it.effect("is kept by its schema, also in a list of answers and where one of several agents answers", () =>
+  it.effect("is stored by its schema, also in lists and choices", () =>
     Effect.gen(function*() {
       const each = Agent.all("each", [dated, says("two", 2)])
       const either = Agent.branch("either", (s: string) => s === "x", { onTrue: dated, onFalse: says("no", 0) })
@@ -137,7 +137,7 @@ describe("an agent that is made of agents", () => {
     assert.throws(() => Agent.all("", [says("a", 1)]), ConfigurationError.ConfigurationError)
   })
 
-  it("has agents to run, and tries one so many times that there are such", () => {
+  it("needs agents, and a positive number of tries", () => {
     const refused = (make: () => unknown, subject: string, problem: string) => {
       try {
         make()
@@ -154,7 +154,7 @@ describe("an agent that is made of agents", () => {
     }
   })
 
-  it.effect("runs one as often at once as is said, until one of them answers", () =>
+  it.effect("runs one with the given concurrency until one answers", () =>
     Effect.gen(function*() {
       for (const n of [1, 3]) {
         let runs = 0
@@ -181,7 +181,7 @@ describe("an agent that is made of agents", () => {
     assert.deepStrictEqual(named(Agent.route("route", chooses, to)), ["refund", "look"])
   })
 
-  it.effect("tells what a decision runs by hand from its steps", () =>
+  it.effect("separates runs by hand of a decision from its steps", () =>
     Effect.gen(function*() {
       const { events, layer } = collect()
       const one = says("one", 1)
@@ -193,7 +193,7 @@ describe("an agent that is made of agents", () => {
       assert.deepStrictEqual(ids, ["one", "one~1", "one#2"])
     }))
 
-  it("undoes within a time that is longer than nothing", () => {
+  it("compensates within a positive time limit", () => {
     for (const timeout of ["0 seconds", -1] as const) {
       assert.throws(
         () => Agent.compensated({ timeout })(says("a", 1)),
@@ -203,7 +203,7 @@ describe("an agent that is made of agents", () => {
     assert.doesNotThrow(() => Agent.compensated({ timeout: "1 millis" })(says("a", 1)))
   })
 
-  it.effect("refuses a decision about other arguments before anything runs, and the snapshot can be used", () =>
+  it.effect("refuses a decision about other arguments, and keeps the snapshot usable", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const agent = Agent.all("all", [clerk(log, "a"), clerk(log, "b")])
@@ -217,7 +217,7 @@ describe("an agent that is made of agents", () => {
       assert.deepStrictEqual(log, ["refund A 500", "refund A 500"])
     }).pipe(Effect.provide([key, model])))
 
-  it.effect("goes on with that agent of one name whose tools are those that waited", () =>
+  it.effect("resumes the agent of one name whose tools waited", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const Look = Tool.make("look", { success: Schema.String, effects: "read", execute: () => Effect.succeed("seen") })
@@ -232,7 +232,7 @@ describe("an agent that is made of agents", () => {
       assert.strictEqual(log.length, 2)
     }).pipe(Effect.provide([key, model])))
 
-  it.effect("goes on with that of two agents whose names make the same id", () =>
+  it.effect("resumes the right one of two agents with one id", () =>
     Effect.gen(function*() {
       for (const isFirst of [true, false]) {
         const log: Array<string> = []
@@ -246,7 +246,7 @@ describe("an agent that is made of agents", () => {
       }
     }).pipe(Effect.provide([key, model])))
 
-  it.effect("goes on though a tool of an agent that does not wait has changed", () =>
+  it.effect("resumes though a tool of an agent that does not wait changed", () =>
     Effect.gen(function*() {
       const looks = (description: string) =>
         Agent.make("looks", {
@@ -265,7 +265,7 @@ describe("an agent that is made of agents", () => {
       assert.deepInclude(ended, { _tag: "Completed", output: ["seen", "seen"] })
     }).pipe(Effect.provide(key)))
 
-  it.effect("says why the snapshot of an agent within is refused that has a key of its own", () =>
+  it.effect("gives the reason to refuse an inner snapshot with its own key", () =>
     Effect.gen(function*() {
       const agent = (own: string) =>
         Agent.all("all", [
@@ -277,12 +277,12 @@ describe("an agent that is made of agents", () => {
         pending.filter(({ callId }) => callId === `${name}/r`).map((one) => Approval.approve(one))
       const refused = yield* Effect.flip(agent("b").resume(stored(snapshot), decided("clerk")))
       assert.deepInclude(refused, { _tag: "SnapshotRefused", agent: "clerk", reason: "tampered" })
-      // Another one may go on: nobody has read that snapshot.
+      // Another one may resume: that snapshot was not opened.
       const { pending: left } = paused(yield* agent("b").resume(stored(snapshot), decided("other")))
       assert.deepStrictEqual(left.map(({ callId }) => callId), ["clerk/r"])
     }).pipe(Effect.provide([key, model])))
 
-  it.effect("of which several are tried at once fails behind a pause with what failed since", () =>
+  it.effect("racing several fails behind a pause with the later failure", () =>
     Effect.gen(function*() {
       let runs = 0
       const down = Agent.fromFunction(
@@ -305,12 +305,12 @@ describe("an agent that is made of agents", () => {
         assert.isAbove(before, 0)
         const error = yield* Effect.exit(form().resume(stored(snapshot), pending.map((one) => Approval.approve(one))))
         assert.strictEqual(Exit.isFailure(error) && Cause.squash(error.cause), "closed")
-        // What has failed does not run again.
+        // A failed step does not run again.
         assert.strictEqual(runs, before)
       }
     }).pipe(Effect.provide([key, model])))
 
-  it.effect("stays tainted over a pause by what one of them has read", () =>
+  it.effect("stays tainted over a pause by an inner read", () =>
     Effect.gen(function*() {
       const sent: Array<string> = []
       const options = { defaults: { onError: Recovery.standard }, onTainted: "deny" } as const
@@ -329,7 +329,7 @@ describe("an agent that is made of agents", () => {
       for (const reads of [true, false]) {
         const reader = Agent.make("reader", { ...options, instructions: "reader", tools: [fetch] })
         const agent = () =>
-          // The one that asks has read nothing: both begin at once.
+          // The asking one has read no untrusted text: both start at once.
           Agent.all("both", [
             reads ? reader : says("reader", "x") as never as typeof reader,
             Agent.make("asker", { ...options, instructions: "asker", tools: [ask] })
@@ -347,7 +347,7 @@ describe("an agent that is made of agents", () => {
       assert.deepStrictEqual(sent, ["sent"])
     }).pipe(Effect.provide(key)))
 
-  it.effect("reports what was done before a pause and behind it", () =>
+  it.effect("reports calls before and behind a pause", () =>
     Effect.gen(function*() {
       const quiet = Agent.make("quiet", {
         instructions: "quiet",
@@ -381,7 +381,7 @@ describe("an agent that is made of agents", () => {
       }
     }))
 
-  it.effect("goes on behind a crash only with what nobody has to run again", () =>
+  it.effect("recovers from a crash only with repeatable calls", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const fates: Array<string> = []
@@ -413,7 +413,7 @@ describe("an agent that is made of agents", () => {
       assert.deepInclude(yield* quiet.start("x"), { _tag: "Completed", output: [1, 2] })
     }).pipe(Effect.provide([key, model])))
 
-  it.effect("whose input is kept by a schema that reads it no more dies of what the schema says", () =>
+  it.effect("dies with the schema's message if its stored input does not decode", () =>
     Effect.gen(function*() {
       const taking = <S extends Schema.Top>(input: S) =>
         Agent.make("taking", {
@@ -437,7 +437,7 @@ describe("an agent that is made of agents", () => {
       assert.deepInclude(reason.defect as object, { _tag: "SchemaError" })
     }).pipe(Effect.provide([key, model])))
 
-  it.effect("whose agents have nothing to undo where a race is lost tells nothing more of them", () =>
+  it.effect("emits no further events of losers without writes", () =>
     Effect.gen(function*() {
       const undone: Array<string> = []
       const Book = Tool.make("book", {
@@ -469,13 +469,13 @@ describe("an agent that is made of agents", () => {
           assert.strictEqual(output, "won")
           return events.filter(({ _tag }) => _tag === "AgentStarted").length
         })
-      // An agent that undoes, and that has done nothing, stands beside one that has booked and does not undo.
+      // A compensating agent without writes in parallel to one that has booked and does not compensate.
       const quiet = Agent.fromFunction("quiet", (_: string) => Effect.succeed(""))
       const before = yield* run([waiting("b"), quiet])
       const idle = Agent.branch("a", (_: string) => false, { onTrue: waiting("a", {}), onFalse: quiet })
       assert.strictEqual(yield* run([waiting("b"), idle]), before + 1)
       assert.deepStrictEqual(undone, [])
-      // Nor is that of one undone which another one would undo.
+      // Writes of a group are not compensated if only another agent compensates.
       const failing = yield* run([waiting("b", { after: ["failure"] }), quiet])
       const undoing = Agent.compensated({})(quiet)
       assert.strictEqual(yield* run([waiting("b", { after: ["failure"] }), undoing]), failing + 1)

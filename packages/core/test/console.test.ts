@@ -1,4 +1,4 @@
-/** What `AgentEvent.layerConsole` prints: what happened, within the terminal, and nothing that a terminal would obey. */
+/** Output of `AgentEvent.layerConsole`: the events, within the terminal's width, and no control characters. */
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Data, Effect, Layer, References, Schedule, Schema } from "effect"
@@ -36,7 +36,7 @@ const Stock = Tool.make("stock", {
 )
 
 describe("the console of a run", () => {
-  it.effect("says what was asked, tried, decided and answered", () =>
+  it.effect("prints requests, attempts, decisions and answers", () =>
     Effect.gen(function*() {
       attempts = 0
       const inner = Agent.make("counter", { tools: [Stock] })
@@ -83,7 +83,7 @@ describe("the console of a run", () => {
       ])
     }))
 
-  it.effect("keeps every line within the width, and loses nothing, whatever the text", () =>
+  it.effect("keeps every line within the width without losing text", () =>
     Effect.gen(function*() {
       const next = seeded(7)
       const draw = (below: number) => next() % below
@@ -93,7 +93,7 @@ describe("the console of a run", () => {
         const width = 24 + draw(70)
         const lines = yield* printed(answering(text).run(""), { width, maxLength: 5_000 })
         for (const line of lines) {
-          // Of what is drawn here, Han takes two columns, and all else one.
+          // Of the characters drawn here, Han takes two columns, and all others one.
           const columns = [...line].reduce((sum, letter) => sum + (letter === "漢" || letter === "字" ? 2 : 1), 0)
           assert.isAtMost(columns, width, JSON.stringify(line))
         }
@@ -103,7 +103,7 @@ describe("the console of a run", () => {
       }
     }))
 
-  it.effect("prints nothing that a terminal obeys, and no secret, also where a text is cut", () =>
+  it.effect("prints no control characters and no secret, also in cut texts", () =>
     Effect.gen(function*() {
       const evil = "\u001B[2J\u0007\u202Egnp.exe \u009B31m tab\tend"
       const [, answer = ""] = yield* printed(answering(evil).run("x"))
@@ -114,7 +114,7 @@ describe("the console of a run", () => {
       assert.include(cut, "[redacted")
     }))
 
-  it.effect("cuts long texts, and takes what is no JSON", () =>
+  it.effect("cuts long texts, and accepts values that are no JSON", () =>
     Effect.gen(function*() {
       const [, long = ""] = yield* printed(answering("x".repeat(10_000)).run("y"), { maxLength: 20 })
       assert.strictEqual(long, `     0 ms  a  answered: ${"x".repeat(10)}…`)
@@ -128,7 +128,7 @@ describe("the console of a run", () => {
       ])
     }))
 
-  it.effect("has the colours that the terminal takes, unless it is told", () =>
+  it.effect("uses the terminal's colours, unless configured otherwise", () =>
     Effect.gen(function*() {
       const run = answering("y").run("x")
       const within = (canColor: boolean, options: AgentEvent.ConsoleOptions) =>
@@ -146,7 +146,7 @@ describe("the console of a run", () => {
       assert.notInclude((yield* within(true, { colors: false })).join(""), "\u001B")
     }))
 
-  it.effect("numbers runs that run at the same time, and counts each one's time from its start", () =>
+  it.effect("numbers simultaneous runs, and times each from its start", () =>
     Effect.gen(function*() {
       const sleeper = Agent.fromFunction("s", (millis: number) => Effect.as(Effect.sleep(millis), "awake"))
       const both = Effect.all([sleeper.run(100), Effect.delay(sleeper.run(10), "50 millis")], { concurrency: 2 })
@@ -161,7 +161,7 @@ describe("the console of a run", () => {
       ])
     }))
 
-  it.effect("leaves standard output alone where logs do", () =>
+  it.effect("leaves standard output alone if logs use standard error", () =>
     Effect.gen(function*() {
       yield* Effect.provide(answering("y").run("x"), AgentEvent.layerConsole({ colors: false }))
       assert.deepStrictEqual(yield* TestConsole.logLines, [])

@@ -1,4 +1,4 @@
-/** Continuations: where a conversation goes on behind another one, and what calls came to that nobody decided about. */
+/** Continuations: the position at which a conversation continues another one, and the outcomes of undecided calls. */
 import { assert, describe, it } from "@effect/vitest"
 import { Prompt } from "effect/ai"
 
@@ -18,26 +18,26 @@ const said = (text: string) => Prompt.assistantMessage({ content: [Prompt.textPa
 const of = (...messages: ReadonlyArray<Prompt.Message>) => Prompt.fromMessages(messages)
 const stored = (prompt: Prompt.Prompt) => of(...prompt.content.map((message) => ({ ...message })))
 
-describe("a conversation that goes on in a transcript", () => {
+describe("a conversation that continues in a transcript", () => {
   const [hi, yo, again] = [user("hi"), said("yo"), user("hi")]
 
   it("ends behind its last message", () => {
     assert.strictEqual(endIn(of(hi, yo, again), of(hi)), 1)
     assert.strictEqual(endIn(of(hi, yo, again), of(hi, yo)), 2)
     assert.strictEqual(endIn(of(hi, yo), of(hi, yo)), 2)
-    // Whatever stood before it and was left out.
+    // Regardless of omitted messages before it.
     assert.strictEqual(endIn(of(hi, yo), of(said("before"), hi)), 1)
-    // And not behind an equal one that stands before it.
+    // And not behind an equal one before it.
     assert.strictEqual(endIn(of(hi, yo, again), of(again)), 3)
   })
 
-  it("ends behind equal messages where it was stored in between", () => {
+  it("ends behind equal messages if it was stored in between", () => {
     assert.strictEqual(endIn(stored(of(hi, yo, again)), of(hi, yo)), 2)
     assert.strictEqual(endIn(stored(of(yo, hi)), of(hi)), 2)
     assert.strictEqual(endIn(stored(of(hi, yo)), of(hi, yo)), 2)
   })
 
-  it("ends nowhere where it is not there, or is nothing", () => {
+  it("has no end if it is missing or empty", () => {
     assert.isUndefined(endIn(of(hi, yo), of(user("ho"))))
     assert.isUndefined(endIn(stored(of(hi)), of(hi, yo)))
     assert.isUndefined(endIn(of(hi, yo), Prompt.empty))
@@ -54,11 +54,11 @@ describe("a conversation that goes on in a transcript", () => {
   })
 })
 
-describe("calls that nobody decided about", () => {
+describe("undecided calls", () => {
   const result = (id: string) =>
     Prompt.toolResultPart({ id, name: "look", isFailure: false, result: id, providerExecuted: false })
 
-  it("have the result that they have, were not made, or may have been made in part", () => {
+  it("have their result, were not made, or are partly unknown", () => {
     const results = of(
       said("c2"),
       Prompt.assistantMessage({ content: [result("c2")] }),

@@ -1,4 +1,4 @@
-/** Turns of a chat: what the model reads next, what people are shown, who holds a thread. */
+/** Turns of a chat: the model's next prompt, the people's view, and claims of a thread. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, Laws, ScriptedModel } from "@recourse/testing"
 import { Agent, Approval, Conversation, Quarantine, Recovery, Tool } from "@recourse/core"
@@ -28,7 +28,7 @@ const given = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   Effect.provide(Layer.mergeAll(Conversation.layerMemory, ScriptedModel.layer(turns)))
 
 describe("send", () => {
-  it.effect("goes on with the conversation, without failed calls; people are shown all", () =>
+  it.effect("continues the conversation without failed calls, which people still see", () =>
     Effect.gen(function*() {
       yield* Conversation.send(support, { ...chat, message: "Where is my order 7?" })
       const { exit, stored } = yield* Conversation.send(support, { ...chat, message: "Thanks!" })
@@ -91,7 +91,7 @@ describe("send", () => {
       assert.strictEqual(second.turn.thread.version, 5)
     }).pipe(given()))
 
-  it.effect("what an interrupted turn has done is in the conversation", () =>
+  it.effect("an interrupted turn's calls are in the conversation", () =>
     Effect.gen(function*() {
       const Slow = Tool.make("slow", { effects: "write", execute: () => Effect.never })
       const slow = Agent.make("slow", { ...options, tools: [Slow] })
@@ -112,7 +112,7 @@ describe("send", () => {
       assert.include(JSON.stringify(entries.at(-1)), "outcome_unknown")
     }).pipe(given(ScriptedModel.call("slow", {}))))
 
-  it.effect("a turn from an old version appends and runs nothing", () =>
+  it.effect("a turn from an old version neither appends nor runs", () =>
     Effect.gen(function*() {
       yield* Conversation.send(support, { ...chat, message: "One" })
       const conflict = yield* Effect.flip(Conversation.send(support, { ...chat, message: "Two", version: 1 }))
@@ -125,11 +125,11 @@ describe("send", () => {
       assert.strictEqual((yield* requests).length, 2)
     }).pipe(given(ScriptedModel.text("1"), ScriptedModel.text("2"))))
 
-  it.effect("a process that died gives its thread back when the lease has run out, and its call is mended", () =>
+  it.effect("a dead process's thread is free after the lease, its call mended", () =>
     Effect.gen(function*() {
       const store = yield* Conversation.Conversations
       yield* store.create(chat)
-      // What a process leaves behind that stored a call and died before its result.
+      // State after a process that stored a call and died before its result.
       const call = Prompt.toolCallPart({ id: "c1", name: "pay", params: {}, providerExecuted: false })
       yield* store.append({
         ...chat,
@@ -149,7 +149,7 @@ describe("send", () => {
 })
 
 describe("resume", () => {
-  it.effect("where no run waits runs nothing, and leaves the thread as it is", () =>
+  it.effect("runs no call if no run waits, and keeps the thread", () =>
     Effect.gen(function*() {
       yield* Conversation.send(support, { ...chat, message: "Hello" })
       const store = yield* Conversation.Conversations
@@ -168,7 +168,7 @@ describe("resume", () => {
       Effect.provide(Approval.layerKey(Redacted.make("k".repeat(32))))
     ))
 
-  it.effect("answers with what the run waits for next, and the thread waits on", () =>
+  it.effect("answers with the next pending call, and the thread still waits", () =>
     Effect.gen(function*() {
       const state = { paid: 0 }
       const Pay = Tool.make("pay", {
@@ -196,7 +196,7 @@ describe("resume", () => {
       Effect.provide(Approval.layerKey(Redacted.make("k".repeat(32))))
     ))
 
-  it.effect("a run waits, its thread says so, and goes on in another process", () =>
+  it.effect("a waiting run is visible in its thread and resumes elsewhere", () =>
     Effect.gen(function*() {
       const state = { paid: 0 }
       const Pay = Tool.make("pay", {
@@ -259,7 +259,7 @@ describe("several agents", () => {
       Approval.layerKey(Redacted.make("k".repeat(32)))
     ))
 
-  it.effect("what they said is in the thread once, over a pause as well", () =>
+  it.effect("their messages are in the thread once, also over a pause", () =>
     Effect.gen(function*() {
       const { exit, turn } = yield* Conversation.send(desk, { ...chat, message: "Pay me" })
       assert.isTrue(Exit.isFailure(exit))
@@ -390,7 +390,7 @@ describe("a message in place of a decision", () => {
     }).pipe(given(...turns), Effect.provide(Approval.layerKey(Redacted.make("k".repeat(32))))))
 })
 
-describe("an agent that is made of agents remembers what was said and done", () => {
+describe("an agent made of agents remembers messages and calls", () => {
   const Write = Tool.make("write", { effects: "write", success: Schema.String, execute: () => Effect.succeed("done") })
   const Fetch = Tool.make("fetch", {
     trust: "untrusted",
@@ -484,8 +484,8 @@ describe("an agent that is made of agents remembers what was said and done", () 
     ))
 })
 
-describe("what the model reads", () => {
-  it.effect("a summary stands for what it replaces, keeps the taint, and people read all", () =>
+describe("the model's view", () => {
+  it.effect("a summary replaces messages for the model, keeps taint, people see all", () =>
     Effect.gen(function*() {
       const store = yield* Conversation.Conversations
       yield* store.create(chat)
@@ -515,7 +515,7 @@ describe("what the model reads", () => {
 })
 
 describe("layerKeyValueStore", () => {
-  it.effect("an owner of many threads finds all of them; a new one costs no more than the first", () => {
+  it.effect("an owner finds all of many threads at constant cost", () => {
     let written = 0
     const counting = Layer.effect(
       KeyValueStore.KeyValueStore,
@@ -544,7 +544,7 @@ describe("layerKeyValueStore", () => {
     }).pipe(Effect.provide(Conversation.layerKeyValueStore().pipe(Layer.provide(counting))))
   })
 
-  it.effect("a thread of which an append was cut off is as it was before", () => {
+  it.effect("a thread after an interrupted append is unchanged", () => {
     const fails = { now: false }
     const flaky = Layer.effect(
       KeyValueStore.KeyValueStore,

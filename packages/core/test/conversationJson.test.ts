@@ -1,4 +1,4 @@
-/** Conversations as JSON are what the schema says, those made by hand too. */
+/** Conversations as JSON have the schema's form, also those made by hand. */
 import { assert, describe, it } from "@effect/vitest"
 import { Conversation } from "@recourse/core"
 import { Effect, Option, Schema } from "effect"
@@ -82,7 +82,7 @@ describe("conversations as JSON", () => {
       })
   )
 
-  it("what leaves out options, and a text in parts, is read as the schema reads it", () => {
+  it("decodes omitted options and a text in parts like the schema", () => {
     for (const role of ["user", "assistant"] as const) {
       for (const content of ["Hi", [], [{ type: "text", text: "a" }], [{ type: "text", text: "a", more: 1 }]]) {
         const json = { content: [{ role, content, more: 1 }] }
@@ -91,7 +91,7 @@ describe("conversations as JSON", () => {
     }
   })
 
-  it("of what JSON has no form for, JSON keeps what it can, and the rest of the conversation", () => {
+  it("keeps the JSON part of values without a JSON form", () => {
     const cycle: Record<string, unknown> = {}
     cycle["itself"] = cycle
     const kept: ReadonlyArray<readonly [value: unknown, json: unknown]> = [
@@ -115,7 +115,7 @@ describe("conversations as JSON", () => {
     }
   })
 
-  it("what is no conversation is none", () => {
+  it("an invalid conversation decodes to none", () => {
     const text = { type: "text", text: "a" }
     const none: ReadonlyArray<unknown> = [
       undefined,

@@ -1,4 +1,4 @@
-/** Stores of conversations do what their service says, in drawn programs, against a few lines that say it. */
+/** Stores of conversations follow their service, in random programs, against a short model of it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Conversation } from "@recourse/core"
 import { Duration, Effect, Layer } from "effect"
@@ -20,7 +20,7 @@ const told = Prompt.toolMessage({
   content: [Prompt.toolResultPart({ id: "c", name: "t", isFailure: false, result: "needle", providerExecuted: false })]
 })
 
-/** Events, and whether somebody who looks for a needle finds them. */
+/** Events, and true if a search for a needle finds them. */
 const pieces: ReadonlyArray<readonly [Conversation.Event, boolean]> = [
   [Conversation.said([user("A NEEDLE in it")])[0]!, true],
   [Conversation.said([Prompt.assistantMessage({ content: [text("hay"), text("needles")] })])[0]!, true],
@@ -59,7 +59,7 @@ const ids = ["1", "2", "it's %_\\ \"3\" 🧵"]
 const claims = ["one", "two"]
 const lease = Duration.seconds(10)
 
-/** One step of a program: what a store is asked, and what it has to answer. */
+/** One step of a program: the request to a store, and its expected answer. */
 const drawn = (
   pick: <A>(of: ReadonlyArray<A>) => A,
   all: Map<string, Model>,
@@ -234,7 +234,7 @@ for (const [name, layer] of Object.entries(stores)) {
         })
     )
 
-    it.effect("list behind each thread those that were updated before it, or at the same time", () =>
+    it.effect("list behind each thread those with earlier or equal update times", () =>
       Effect.gen(function*() {
         const store = yield* Conversation.Conversations
         for (let n = 0; n < 12; n++) {
@@ -257,7 +257,7 @@ for (const [name, layer] of Object.entries(stores)) {
         assert.deepStrictEqual(read, threads.map(({ id }) => id))
       }).pipe(Effect.provide(Layer.fresh(layer))))
 
-    it.effect("give a thread to another run when the lease is over, and not before", () =>
+    it.effect("give a thread to another run only after the lease", () =>
       Effect.gen(function*() {
         const store = yield* Conversation.Conversations
         const key = { owner: "ada", thread: "1", events: [] }
@@ -271,7 +271,7 @@ for (const [name, layer] of Object.entries(stores)) {
         assert.isFalse(yield* store.renew(key, { id: "one", lease }))
       }).pipe(Effect.provide(Layer.fresh(layer))))
 
-    it.effect("list each thread once, page by page, also those that were updated at the same time; at most 200", () =>
+    it.effect("list each thread once over pages of at most 200, also equal times", () =>
       Effect.gen(function*() {
         const store = yield* Conversation.Conversations
         for (let n = 0; n < 230; n++) yield* store.create({ owner: "ada", thread: `${n}` })
@@ -292,7 +292,7 @@ for (const [name, layer] of Object.entries(stores)) {
         assert.deepStrictEqual((yield* paged(23)).read, whole.read)
         assert.deepStrictEqual((yield* paged(115)).sizes, [115, 115])
         assert.deepStrictEqual((yield* paged(undefined)).sizes, [50, 50, 50, 50, 30])
-        // What was deleted in between is not missed.
+        // Threads deleted in between do not matter.
         for (let n = 0; n < 230; n += 2) yield* store.delete({ owner: "ada", thread: `${n}` })
         assert.deepStrictEqual((yield* paged(100)).read, whole.read.filter((id) => Number(id) % 2 === 1))
         yield* store.create({ owner: "ada", thread: "0" })
@@ -306,7 +306,7 @@ for (const [name, layer] of Object.entries(stores)) {
 }
 
 describe("a key/value store that fails", () => {
-  it.effect("is an error that names the operation, and nothing of an owner", () =>
+  it.effect("is an error that names the operation, and no owner", () =>
     Effect.gen(function*() {
       const reason = new Error("disk full")
       const failing = KeyValueStore.make({
@@ -349,7 +349,7 @@ describe("a key/value store that fails", () => {
 })
 
 describe("readings of a thread", () => {
-  it("people are shown what was said to them, with the run that said it", () => {
+  it("show people their messages with the run of each", () => {
     const entry = (position: number, event: Conversation.Event, runId?: string): Conversation.Entry => ({
       position,
       at: position * 10,
@@ -375,7 +375,7 @@ describe("readings of a thread", () => {
     assert.deepStrictEqual(shown.map((one) => "runId" in one), [false, true, false, false, false])
   })
 
-  it("the model reads what was said to it; what stands for the beginning goes before what was said behind it", () => {
+  it("show the model its messages, with replacements before later ones", () => {
     const of = (...events: ReadonlyArray<Conversation.Event>) =>
       Conversation.sent(events.map((event, n) => ({ position: n + 1, at: 0, event }))).content.map((
         { content, role }
@@ -397,7 +397,7 @@ describe("readings of a thread", () => {
     assert.deepStrictEqual(of(one!, three!, by(1, "s"), four!), ["user s", "user 3", "assistant 4"])
     assert.deepStrictEqual(of(one!, by(0, "s"), three!), ["user s", "user 1", "user 3"])
     assert.deepStrictEqual(of(one!, three!, by(2, "s", "t"), four!, by(3, "u")), ["user u", "assistant 4"])
-    // What stands for entries goes when others stand for those.
+    // A replacement of entries is removed when others replace those.
     assert.deepStrictEqual(of(one!, three!, by(2, "s"), by(1, "u")), ["user u", "user s"])
     assert.deepStrictEqual(of(one!, by(1), four!), ["assistant 4"])
   })
@@ -419,7 +419,7 @@ describe("a turn of a chat", () => {
           : content.map((part) => part.type === "text" ? part.text : "id" in part ? part.id : part.type)
       }`
     )
-  /** What the next turn's model reads, and what people are shown, after a turn that ends so. */
+  /** The next turn's model's view, and the people's, after a turn with this end. */
   const after = (
     message: string,
     end: (prompt: Prompt.Prompt) => Conversation.EndOptions
@@ -443,7 +443,7 @@ describe("a turn of a chat", () => {
     })
   const fresh = Effect.provide(Layer.fresh(Conversation.layerMemory))
 
-  it.effect("names a new thread by what was said", () =>
+  it.effect("names a new thread by its first message", () =>
     Effect.gen(function*() {
       const long = "word ".repeat(40)
       const file = Prompt.filePart({ mediaType: "image/png", data: new Uint8Array([1]), fileName: undefined })
@@ -462,7 +462,7 @@ describe("a turn of a chat", () => {
       const { thread } = yield* fresh(Effect.scoped(Conversation.begin({ ...key, message: long })))
       assert.isAtMost(thread.title!.length, 61)
       assert.isTrue(long.startsWith(thread.title!.replace("…", "")))
-      // A thread that the user has seen, or that nothing is said in, is not made.
+      // A thread that the user has seen, or that has no message, is not created.
       for (const options of [{ message: "x", version: 0 }, {}]) {
         const error = yield* Effect.flip(fresh(Effect.scoped(Conversation.begin({ ...key, ...options }))))
         assert.strictEqual(error._tag, "ThreadNotFound")
@@ -480,14 +480,14 @@ describe("a turn of a chat", () => {
           const ended = yield* turn.end({ transcript: turn.prompt, runId: "r" })
           assert.isFalse(ended.isRunning)
           assert.notProperty(turn, "snapshot")
-          // Its scope does not give back what another turn holds by now.
+          // Its scope does not release another turn's claim.
           yield* Conversation.begin({ ...key, message: "y" })
         }).pipe(Effect.andThen(Effect.asVoid(Effect.flip(begin))))
       )
       yield* begin
     }).pipe(fresh))
 
-  it.effect("appends what is new in the transcript: behind the prompt's own messages, or the same as they were stored", () =>
+  it.effect("appends the transcript's new messages behind the prompt's", () =>
     Effect.gen(function*() {
       const instructions = Prompt.systemMessage({ content: "Help." })
       const answer = assistant(text("A"))
@@ -513,14 +513,14 @@ describe("a turn of a chat", () => {
         const all = ["user one", "assistant 1", "user two", "assistant A"]
         assert.deepStrictEqual(told, { sent: all, shown: all }, name)
       }
-      // An answer without anything new, and a conversation that nobody began.
+      // An answer without new messages, and a conversation that did not start.
       const nothing = yield* fresh(after("one", (prompt) => ({ transcript: prompt })))
       assert.deepStrictEqual(nothing.sent, ["user one"])
       const empty = yield* fresh(after("", () => ({ transcript: Prompt.fromMessages([instructions, answer]) })))
       assert.deepStrictEqual(empty.shown.at(-1), "assistant A")
     }))
 
-  it.effect("failed calls are forgotten by the model, but for those that may have done something", () =>
+  it.effect("forgets failed calls for the model, except possible effects", () =>
     Effect.gen(function*() {
       const rounds = [
         ["ok", false, "fine"],
@@ -547,7 +547,7 @@ describe("a turn of a chat", () => {
       assert.deepStrictEqual(keeps, { sent: all, shown: all })
     }))
 
-  it.effect("a run that waits: what stands before the answer that waits is told, of any agent within", () =>
+  it.effect("appends messages before the waiting answer, of any inner agent", () =>
     Effect.gen(function*() {
       const round = (...ids: ReadonlyArray<string>) => ({ calls: ids.map((id) => ({ id })), nested: [] })
       const snapshots: ReadonlyArray<readonly [object, ReadonlyArray<string>]> = [
@@ -576,7 +576,7 @@ describe("a turn of a chat", () => {
       }
     }))
 
-  it.effect("what the model read in place of the beginning is read on, without the agent's own instructions", () =>
+  it.effect("keeps the model's replacement of the beginning, without own instructions", () =>
     Effect.gen(function*() {
       const own = Prompt.systemMessage({ content: "Help." })
       const summary = user("in short")

@@ -1,4 +1,7 @@
-/** The conversation of an agent that is made of agents: what that one has said whose answer it is, and the answer, if it is another one. */
+/**
+ * The conversation of an agent made of agents: the messages of the agent with the final answer, and the answer, if it
+ * is another one.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Exit, Schema } from "effect"
@@ -129,7 +132,7 @@ const cases: Readonly<Record<string, Case>> = {
   }
 }
 
-describe("the conversation of an agent that is made of agents, where", () => {
+describe("the conversation of an agent that is made of agents", () => {
   for (const [what, one] of Object.entries(cases)) {
     it.effect(what, () =>
       Effect.gen(function*() {
@@ -139,7 +142,7 @@ describe("the conversation of an agent that is made of agents, where", () => {
       }).pipe(Effect.provide(model())))
   }
 
-  it.effect("nobody has begun is empty", () =>
+  it.effect("is empty if no agent has started", () =>
     Effect.gen(function*() {
       const { exit, transcript } = yield* (Agent.all("all", [unready]) as Talks).report(Prompt.make("Hi"))
       assert.isTrue(Exit.isFailure(exit))

@@ -1,12 +1,12 @@
-/** Runs that are cut off at a record of their journal, and go on in another life. */
+/** Runs that are interrupted at an entry of their journal, and continue in another execution. */
 import { assert } from "@effect/vitest"
 import { Data, Effect, type Schema } from "effect"
 import type { Journal } from "@recourse/core"
 
-/** What a run dies of where it is cut off. */
+/** Defect of an interrupted run. */
 export class Cut extends Data.TaggedError("Cut") {}
 
-/** The record that a life is cut off at: it is there, or not. */
+/** The entry at which an execution is interrupted: it is stored, or not. */
 export interface CutAt {
   readonly at: number
   readonly behind: boolean
@@ -25,10 +25,10 @@ export const entriesIn = (records: ReadonlyMap<string, Schema.Json>): Journal.Jo
     value
   ])
 
-/** The journal of a run over all of its lives. */
+/** The journal of a run over all of its executions. */
 export const journalOf = (kept: Map<string, Schema.Json> = new Map()) => {
   let lives = 0
-  /** The journal of the next life, and what writes a record: it answers whether the life is over. */
+  /** The journal of the next execution, and its writer: it returns whether the execution has ended. */
   const life = (cut?: CutAt) => {
     const earlier = new Map(kept)
     let records = 0
@@ -38,7 +38,7 @@ export const journalOf = (kept: Map<string, Schema.Json> = new Map()) => {
       if (!isCut || (records === cut.at && cut.behind)) {
         if (kept.has(`${kind} ${key}`)) throw new Error(`recorded twice: ${kind} ${key}`)
         const json = JSON.parse(JSON.stringify(value)) as Schema.Json
-        // A journal that stores no text has what it is given: fields that are undefined included.
+        // A journal that stores no text has its original values: undefined fields included.
         assert.deepStrictEqual(value, json, `${kind} ${key}`)
         kept.set(`${kind} ${key}`, json)
       }

@@ -1,4 +1,7 @@
-/** An agent that has come to wait, and is cut off before anybody has its snapshot: its questions are off where it is left, and what it has done is undone. */
+/**
+ * A waiting agent that is interrupted before a caller has its snapshot: its questions are withdrawn if it is abandoned,
+ * and its writes are compensated.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { VirtualTime } from "@recourse/testing"
 import { Cause, Effect, Exit, Layer } from "effect"
@@ -37,7 +40,7 @@ const slowSeal = <A, E>(effect: Effect.Effect<A, E>) =>
     return Effect.provideService(effect, WebCrypto.WebCrypto, crypto)
   })
 
-/** What was told of the call that waits. */
+/** Events of the waiting call. */
 const resultsOf = ({ events }: Watched) => events.filter((event) => event._tag === "ToolResult" && event.callId === "p")
 
 const isOff = (log: Log, seen: Watched) => {
@@ -55,7 +58,7 @@ describe("an agent that is cut off as its snapshot is sealed", () => {
     ]
   }
   for (const [name, [form, turns]] of Object.entries(forms)) {
-    it.effect(`is undone as the run around it ends: ${name}`, () =>
+    it.effect(`is compensated as the outer run ends: ${name}`, () =>
       Effect.gen(function*() {
         const log: Log = []
         const seen = watched()
@@ -65,7 +68,7 @@ describe("an agent that is cut off as its snapshot is sealed", () => {
       }))
   }
 
-  it.effect("is undone where it asks itself, as nobody has its snapshot", () =>
+  it.effect("is compensated if it asks itself, because its snapshot stays private", () =>
     Effect.gen(function*() {
       const log: Log = []
       const seen = watched()
@@ -77,7 +80,7 @@ describe("an agent that is cut off as its snapshot is sealed", () => {
       assert.strictEqual(resultsOf(seen).length, 1)
     }))
 
-  it.effect("is undone where a tool has run it by hand, and goes on without it", () =>
+  it.effect("is compensated if a tool ran it by hand and continues", () =>
     Effect.gen(function*() {
       const log: Log = []
       const seen = watched()
@@ -95,7 +98,7 @@ describe("an agent that is cut off as its snapshot is sealed", () => {
       isOff(log, seen)
     }))
 
-  it.effect("asks on where it is the outermost one: its engine has what it has done", () =>
+  it.effect("keeps asking if outermost: its engine has its writes", () =>
     Effect.gen(function*() {
       const log: Log = []
       const seen = watched()
@@ -105,7 +108,7 @@ describe("an agent that is cut off as its snapshot is sealed", () => {
     }))
 })
 
-it.effect("an agent for which there is no level left fails with that, and begins nothing", () =>
+it.effect("an agent beyond the level cap fails with that, without starting", () =>
   Effect.gen(function*() {
     const log: Log = []
     const inner = boss([tool(waits(log, {}), "a")], { instructions: "mid" })
@@ -121,7 +124,7 @@ it.effect("an agent for which there is no level left fails with that, and begins
     assert.deepStrictEqual(log, [])
   }))
 
-it.effect("an agent whose run cannot begin fails with that, and nothing else", () =>
+it.effect("an agent whose run cannot start fails with that error only", () =>
   Effect.gen(function*() {
     const exit = yield* running((waits([], {}) as unknown as Waits).start({}, { runId: "" }), watched())
     const reasons = Exit.isFailure(exit) ? exit.cause.reasons : []
@@ -130,7 +133,7 @@ it.effect("an agent whose run cannot begin fails with that, and nothing else", (
   }))
 
 describe("an agent that is a tool", () => {
-  /** Waits where no run can go on with it. */
+  /** Waits without a run that can resume it. */
   const agent = (log: Log) => {
     const A = tool(waits(log, {}), "a")
     const hand = book([], "hand", {
@@ -144,7 +147,7 @@ describe("an agent that is a tool", () => {
     return boss([hand]) as unknown as Runs
   }
 
-  it.effect("and is called by another tool is undone, wherever that is cut off once it waits", () =>
+  it.effect("called by another tool is compensated at any interruption while waiting", () =>
     Effect.gen(function*() {
       const turns = { boss: [call("hand", {}, { id: "h" }), text("It was denied.")] } as const
       const cutAt = (interruptAt: number) =>
@@ -178,7 +181,7 @@ describe("an agent that is a tool", () => {
       }
     }))
 
-  it.effect("is done under its key as it goes on, and not as it waits", () =>
+  it.effect("is completed under its key when resumed, not while waiting", () =>
     Effect.gen(function*() {
       const log: Log = []
       const A = (waits(log, {}) as unknown as Waits).pipe(

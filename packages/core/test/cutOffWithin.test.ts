@@ -1,4 +1,7 @@
-/** An agent within a run with a journal, at work or waiting, that the run goes on or ends without: it is undone once, and not where only a life ends. */
+/**
+ * An inner agent of a journaled run, running or waiting, that the run resumes or ends without: it is compensated once,
+ * and not if only an execution ends.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { Agent, Approval, Audit, Journal, Tool, ToolError } from "@recourse/core"
@@ -55,7 +58,7 @@ const journaled = (effect: Effect.Effect<unknown, unknown, never>, isCancelled?:
   })
 
 const named = { runId: "run_1" } as const
-/** What ends an agent at work, too. */
+/** Ends of a running agent too. */
 const places: ReadonlyArray<readonly [string, Case]> = [
   ...Object.entries(cases).filter(([name]) =>
     !name.startsWith("interactive") && name !== "an agent that is a tool, called by another tool"
@@ -109,14 +112,14 @@ for (const [state, { agent, turns }] of Object.entries(states)) {
         }))
 
       if (ends) {
-        it.effect(`${name}, and is cancelled: it is undone`, () =>
+        it.effect(`${name}, and is cancelled: is compensated`, () =>
           Effect.gen(function*() {
             const log: Log = []
             undoneOnce(log, (yield* play(log, {}, true)).seen)
           }))
       }
 
-      it.effect(`${name}: what undoes other ends does nothing, and tells nothing`, () =>
+      it.effect(`${name}: compensation for other ends has no effect and no events`, () =>
         Effect.gen(function*() {
           for (const compensation of [undefined, { after: ["failure"] }, { after: ["rejection"] }]) {
             const log: Log = []
@@ -138,7 +141,7 @@ describe("an agent that is cut off at work", () => {
       return Effect.map(ran, (exit) => ({ exit, seen }))
     })
 
-  it.effect("is told to have gone on, and to have been interrupted, with what it has used", () =>
+  it.effect("is reported as resumed, interrupted, and with its usage", () =>
     Effect.gen(function*() {
       const { seen } = yield* play(Agent.all("w", [works([], {}), fails] as never), { a: atWork })
       const told = seen.events.filter((event) => event.path.at(-1) === "boss")
@@ -154,7 +157,7 @@ describe("an agent that is cut off at work", () => {
       assert.isAbove(first!.usage.toolCalls, 0)
     }))
 
-  it.effect("is not undone again by an agent around it, nor where that has undone it", () =>
+  it.effect("is compensated once, by itself or by an outer agent", () =>
     Effect.gen(function*() {
       for (const inner of [{}, undefined]) {
         const log: Log = []
@@ -166,7 +169,7 @@ describe("an agent that is cut off at work", () => {
       }
     }))
 
-  it.effect("is undone with the services that it brings along", () =>
+  it.effect("is compensated with its own services", () =>
     Effect.gen(function*() {
       class Office extends Context.Service<Office, { readonly name: string }>()("test/CutOff/Office") {}
       const log: Log = []
@@ -186,7 +189,7 @@ describe("an agent that is cut off at work", () => {
       assert.deepStrictEqual(log, ["Rome"])
     }))
 
-  it.effect("is not given what it brings along once more, where it has done nothing", () =>
+  it.effect("does not get its own services again without writes", () =>
     Effect.gen(function*() {
       let made = 0
       const a = boss([Slow], { instructions: "a", compensation: {} }).pipe(
@@ -196,7 +199,7 @@ describe("an agent that is cut off at work", () => {
       assert.strictEqual(made, 1)
     }))
 
-  it.effect("is undone though its audit cannot be written, which is logged", () =>
+  it.effect("is compensated though its audit fails, which is logged", () =>
     Effect.gen(function*() {
       const log: Log = []
       const full = Audit.layer(({ decision }) => decision === "compensated" ? Effect.die("full") : Effect.void)
@@ -214,7 +217,7 @@ describe("an agent that is cut off at work", () => {
       "waiting again": { last: call("pay", {}, { id: "q" }) }
     })
   ) {
-    it.effect(`behind a person's no, ${state}: what was done before that is undone, or all of it, or nothing`, () =>
+    it.effect(`behind a rejection, ${state}: earlier writes, all, or none are compensated`, () =>
       Effect.gen(function*() {
         for (const hasJournal of [true, false]) {
           for (
@@ -263,8 +266,8 @@ describe("an agent that is cut off at work", () => {
   }
 })
 
-describe("what was undone behind a person's no", () => {
-  it.effect("stays undone in the next life, which answers", () =>
+describe("writes compensated behind a rejection", () => {
+  it.effect("stay compensated in the next execution, which answers", () =>
     Effect.gen(function*() {
       const log: Log = []
       const agent = boss([book(log), pay(log)], { compensation: {} }) as unknown as Waits
@@ -295,7 +298,7 @@ describe("what was undone behind a person's no", () => {
 })
 
 describe("an agent that waits, and whose tools are others when it is left", () => {
-  it.effect("is undone by those that it has", () =>
+  it.effect("is compensated by its present tools", () =>
     Effect.gen(function*() {
       const log: Log = []
       const seen = watched()
@@ -327,7 +330,7 @@ describe("an agent that waits within one that is left, and whose tool is gone", 
     "is no agent any more": [plain]
   }
   for (const [what, tools] of Object.entries(ways)) {
-    it.effect(`${what}: it stays, and the run ends as it fails`, () =>
+    it.effect(`${what}: stays, and the run ends with its failure`, () =>
       Effect.gen(function*() {
         const log: Log = []
         const seen = watched()
@@ -358,7 +361,7 @@ describe("an agent that waits within one that is left, and whose tool is gone", 
 })
 
 describe("a run that is cancelled", () => {
-  it.effect("lets those beside one that comes to wait end, and that one is undone", () =>
+  it.effect("lets others finish next to a waiting one, which is compensated", () =>
     Effect.gen(function*() {
       const log: Log = []
       const seen = watched()
@@ -387,7 +390,7 @@ describe("a run that is cancelled", () => {
       approves: (one: Approval.PendingCall) => Approval.approve(one)
     })
   ) {
-    it.effect(`is undone in another life, whose tools are others, though a person ${what}`, () =>
+    it.effect(`is compensated in another execution with other tools, though a person ${what}`, () =>
       Effect.gen(function*() {
         const log: Log = []
         const seen = watched()
@@ -414,7 +417,7 @@ describe("a run that is cancelled", () => {
       }))
   }
 
-  it.effect("refuses what a person has decided of an agent whose tool is gone", () =>
+  it.effect("refuses a decision about an agent whose tool is gone", () =>
     Effect.gen(function*() {
       const log: Log = []
       const exit = yield* running(
@@ -441,8 +444,8 @@ describe("a run that is cancelled", () => {
     }))
 })
 
-describe("agents together that an earlier life has begun, and that this one does not come to", () => {
-  it.effect("are undone as another one answers", () =>
+describe("parallel agents of an earlier execution that this one does not reach", () => {
+  it.effect("are compensated when another one answers", () =>
     Effect.gen(function*() {
       const log: Log = []
       const { life } = journalOf()
@@ -471,7 +474,7 @@ describe("agents together that an earlier life has begun, and that this one does
     }))
 })
 
-describe("a failure that undid something, and does not come again in the next life", () => {
+describe("a compensated failure that does not recur in the next execution", () => {
   const turns = {
     boss: [call("book", {}, { id: "b" }), call("car", {}, { id: "c" }), call("flaky", {}, { id: "f" }), text("done")]
   } as const
@@ -480,7 +483,7 @@ describe("a failure that undid something, and does not come again in the next li
       effects: "read",
       execute: () => Effect.suspend(() => state.isDown ? Effect.die("down") : Effect.void)
     })
-  /** Two lives: what the first one has recorded up to a key is there in the second one. */
+  /** Two executions: entries of the first one up to a key are present in the second one. */
   const lives = (until: string, comesAgain = false) =>
     Effect.gen(function*() {
       const log: Log = []
@@ -513,7 +516,7 @@ describe("a failure that undid something, and does not come again in the next li
       return { exit, before, log }
     })
 
-  it.effect("ends the run, whose other writes are undone", () =>
+  it.effect("ends the run, whose other writes are compensated", () =>
     Effect.gen(function*() {
       for (
         const until of ["compensation begun run_1/4:book", "compensation run_1/3:car", "compensation told run_1/3:car"]
@@ -522,12 +525,12 @@ describe("a failure that undid something, and does not come again in the next li
         const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
         assert.instanceOf(error, Journal.Diverged, until)
         assert.match((error as Journal.Diverged).step, /^compensation run_1\/3:car/)
-        // What was begun, and of which no record says how it went, is a person's.
+        // A started compensation without a recorded outcome needs a person.
         assert.deepStrictEqual(log, ["book", "car", "uncar", "unbook"], until)
       }
     }))
 
-  it.effect("is what ends the run, where it comes again", () =>
+  it.effect("ends the run itself if it recurs", () =>
     Effect.gen(function*() {
       const { exit, log } = yield* lives("compensation begun run_1/4:book", true)
       const defect = Exit.isFailure(exit) && Cause.squash(exit.cause)
@@ -535,7 +538,7 @@ describe("a failure that undid something, and does not come again in the next li
       assert.deepStrictEqual(log, ["book", "car", "uncar", "unbook"])
     }))
 
-  it.effect("goes on where nothing was undone for it", () =>
+  it.effect("continues if no write was compensated for it", () =>
     Effect.gen(function*() {
       const { before, exit, log } = yield* lives("compensation begun run_1/3:car")
       assert.deepStrictEqual(exit, Exit.succeed("done"))

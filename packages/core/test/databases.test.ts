@@ -1,4 +1,4 @@
-/** What is kept in a database: the tables, who makes them, what stands in the audit's, and when old rows go. */
+/** Stores in a database: the tables, their creation, the content of the audit's, and the deletion of old rows. */
 import { NodeSqliteClient } from "@recourse/sql"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Duration, Effect, Exit, Layer, Option } from "effect"
@@ -11,7 +11,7 @@ type Dialect = IdempotencyLedger.Dialect
 
 interface Door {
   readonly name: string
-  /** Its tables, as they are called by default and as a program may call them. */
+  /** Its tables, with their default names and a program's names. */
   readonly tables: ReadonlyArray<readonly [byDefault: string, otherwise: string]>
   readonly sql: (dialect: Dialect, isNamed: boolean) => string
   readonly layer: (
@@ -124,7 +124,7 @@ describe("a layer over SQL", () => {
   })
 })
 
-/** What is in each table: programs' migrations have made tables like these. */
+/** Columns of each table: programs' migrations have made tables like these. */
 const printed = `CREATE TABLE IF NOT EXISTS "recourse_resumptions" (
   snapshot_id VARCHAR(64) NOT NULL UNIQUE,
   claim VARCHAR(64) NOT NULL,
@@ -187,7 +187,7 @@ CREATE TABLE IF NOT EXISTS "recourse_thread_entries" (
 CREATE INDEX IF NOT EXISTS "recourse_thread_entries_thread_id" ON "recourse_thread_entries" (thread_id) WHERE thread_id IS NOT NULL;
 `
 
-it("what is in each table is what migrations have made", () => {
+it("has the columns that migrations have created", () => {
   for (const dialect of ["pg", "sqlite"] as const) {
     assert.strictEqual(doors.map(({ sql }) => sql(dialect, false)).join(""), printed)
   }
@@ -293,7 +293,7 @@ describe("the audit's table", () => {
   }
   const more = { referenceId: "ref-2", actor: "ada", by: "closed", reason: "weekend", security: true }
 
-  it.live("has all of each record, and nothing where a record has nothing", () =>
+  it.live("has all fields of each record, and null for absent ones", () =>
     database(
       Effect.gen(function*() {
         const sql = yield* SqlClient.SqlClient
@@ -333,7 +333,7 @@ describe("old rows", () => {
       }
     })
 
-  it.live("of resumed snapshots go after ninety days, or after the time that is said", () =>
+  it.live("of resumed snapshots expire after ninety days, or a given time", () =>
     database(Effect.gen(function*() {
       yield* runAll(Approval.createTableSql("sqlite"))
       yield* runAll(Approval.createTableSql("sqlite", { table: "mine" }))
@@ -369,7 +369,7 @@ describe("old rows", () => {
       }))
   )
 
-  /** What deletes old rows again and again: the layer, and how often it has. */
+  /** Repeated deletions of old rows: the layer, and the number of its runs. */
   const purges: ReadonlyArray<
     readonly [
       name: string,
@@ -420,7 +420,7 @@ describe("old rows", () => {
       })
   )
 
-  it.effect("of resumed snapshots are deleted at once and then each hour, or as often as is said", () =>
+  it.effect("of resumed snapshots are deleted at once, then hourly or as configured", () =>
     database(Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       yield* runAll(Approval.createTableSql("sqlite", { table: "mine" }))
@@ -446,7 +446,7 @@ describe("old rows", () => {
       }
     })))
 
-  it.effect("of conversations are those that were not changed for ninety days, or for the time that is said", () =>
+  it.effect("of conversations unchanged for ninety days, or a given time, expire", () =>
     Effect.gen(function*() {
       const asked: Array<Duration.Input> = []
       const store = Layer.mock(Conversation.Conversations, {

@@ -1,4 +1,4 @@
-/** Calls that a person decided about: with what they run, and whose arguments those are, for the model, the audit, events and the record. */
+/** Calls decided by a person: their arguments and their authors, for the model, the audit, events and the record. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Agent, Approval, Audit, Recovery, type RunRecord, Tool, ToolCall } from "@recourse/core"
@@ -17,7 +17,7 @@ type Agents =
 
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 
-/** Tools that write down what they are run with; a fixer makes 7 of what is no number. */
+/** Tools that record their arguments; a fixer makes 7 of a value that is no number. */
 const worldOf = () => {
   const log: Array<string> = []
   let fixes = 0
@@ -55,7 +55,7 @@ const decisions = {
 }
 type Decided = keyof typeof decisions
 
-/** What the model made of the call, and what a person sees of it. */
+/** The model's call, and a person's view of it. */
 const played = (tool: Named, n: unknown, decided: Decided, options: object = {}) =>
   Effect.gen(function*() {
     const { events, layer } = collect()
@@ -101,11 +101,11 @@ const played = (tool: Named, n: unknown, decided: Decided, options: object = {})
     }
   })
 
-/** Where a person is asked: about a call with which arguments, and whose they are. */
+/** Places of a question: the call with its arguments, and their author. */
 const places: Readonly<
   Record<string, {
     readonly make: (world: ReturnType<typeof worldOf>) => Named
-    /** What the model gives it. */
+    /** The model's argument. */
     readonly n: unknown
     readonly asked: { readonly callId: string; readonly n: number; readonly fixedBy?: string }
     /** Whose arguments the call around it has. */
@@ -150,7 +150,7 @@ describe("a decided call", () => {
           const isOwn = asked.callId === "c"
           assert.isTrue(Exit.isSuccess(ran.exit))
 
-          // The person is shown what would run.
+          // The person is shown the arguments of the execution.
           assert.deepStrictEqual(ran.asked, [
             { args: { n: asked.n }, argumentsHash: hash(asked.n), callId: asked.callId, fixedBy: asked.fixedBy }
           ])
@@ -165,7 +165,7 @@ describe("a decided call", () => {
           ])
           assert.strictEqual(ran.audit[1]![2], hash(used))
 
-          // The model reads what came of it, and whose arguments its own call was made with.
+          // The model reads the result, and the author of its call's arguments.
           if (decided === "reject") {
             assert.deepInclude(ran.told, {
               code: "permission_denied",
@@ -186,7 +186,7 @@ describe("a decided call", () => {
             }
           }
 
-          // Listeners see the model's call begin, and go on.
+          // Listeners receive the start and the resumption of the model's call.
           const own = ran.started.filter(([id]) => id === "c")
           assert.deepStrictEqual(own[0], ["c", JSON.stringify({ n }), false])
           assert.strictEqual(own.length, 2)
@@ -250,7 +250,7 @@ describe("an approval", () => {
   }
 })
 
-it.effect("a snapshot keeps of a call that waits itself no more than the question", () =>
+it.effect("a snapshot of a call that waits itself has only the question", () =>
   Effect.gen(function*() {
     const { pay } = worldOf()
     const { snapshot } = yield* agentOf([pay]).start("go").pipe(
@@ -259,7 +259,7 @@ it.effect("a snapshot keeps of a call that waits itself no more than the questio
     assert.deepStrictEqual(Object.keys(snapshot.round!).toSorted(), ["calls", "pending", "results"])
   }))
 
-/** Pauses of an agent, each gone on with from its snapshot by approving all, and what was asked. */
+/** Pauses of an agent, each resumed from its snapshot by approving all, and the questions. */
 const pausesOf = (agent: Agents, turns: Parameters<typeof ScriptedModel.steps>[0]) =>
   Effect.gen(function*() {
     const asked: Array<string> = []
@@ -302,7 +302,7 @@ describe("a snapshot", () => {
   }
 })
 
-describe("what was let on stays so over a pause within it", () => {
+describe("an admitted call stays admitted over an inner pause", () => {
   for (const n of [1, "one"]) {
     it.effect(`with arguments ${n === 1 ? "of the model" : "of a fixer"}`, () =>
       Effect.gen(function*() {
@@ -319,7 +319,7 @@ describe("what was let on stays so over a pause within it", () => {
   }
 })
 
-it.effect("an approved call begins, though what its recovery did before is not met again", () =>
+it.effect("an approved call starts though its recovery's earlier calls are not replayed", () =>
   Effect.gen(function*() {
     const { log, making, pay, tool } = worldOf()
     const note = tool("note")

@@ -22,7 +22,7 @@ const waiting = (log: Array<string>) =>
     return outcome as Approval.Paused
   })
 
-/** What a resumption fails with; nothing may run, and the model may not be asked. */
+/** The error of a resumption; no call may run, and no request reach the model. */
 const refusal = (log: Array<string>, snapshot: unknown, decisions: unknown) =>
   Effect.gen(function*() {
     const { layer, tags } = collect()
@@ -37,7 +37,7 @@ const refusal = (log: Array<string>, snapshot: unknown, decisions: unknown) =>
   })
 
 describe("decisions come from outside", () => {
-  it.effect("what is not a list of decisions is refused with a reason, and nothing runs", () =>
+  it.effect("refuses decisions that are no list, with a reason, without running", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const { pending, snapshot } = yield* waiting(log)
@@ -97,7 +97,7 @@ describe("decisions come from outside", () => {
       assert.deepStrictEqual(log, ["refund A-1 500"])
     }))
 
-  it.effect("a refusal says what was expected, and holds nothing of what was sent", () =>
+  it.effect("refuses with the expectation, and without the sent values", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const { pending, snapshot } = yield* waiting(log)
@@ -119,7 +119,7 @@ describe("decisions come from outside", () => {
 })
 
 describe("snapshots come from outside", () => {
-  it.effect("what is not a snapshot is refused with a reason, and nothing runs", () =>
+  it.effect("refuses a value that is no snapshot, with a reason", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const { snapshot } = yield* waiting(log)
@@ -169,7 +169,7 @@ describe("keys", () => {
       Effect.map((outcome) => (outcome as Approval.Paused).snapshot)
     )
 
-  it.effect("a snapshot of an earlier key is resumed, and what waits on is signed with the current one", () =>
+  it.effect("resumes a snapshot of an earlier key, and signs with the current one", () =>
     Effect.gen(function*() {
       const old = yield* waitingWith(Approval.layerKey(secret("a")))
       const rotated = Approval.layerKey(secret("b"), { earlier: [secret("z"), secret("a")] })
@@ -181,7 +181,7 @@ describe("keys", () => {
       assert.strictEqual(current._tag, "Success")
     }))
 
-  it.effect("a key that is no longer listed signs nothing", () =>
+  it.effect("a key that is not listed any more signs no snapshot", () =>
     Effect.gen(function*() {
       const old = yield* waitingWith(Approval.layerKey(secret("a")))
       const exit = yield* resumeWith(Approval.layerKey(secret("b"), { earlier: [secret("c")] }), old)

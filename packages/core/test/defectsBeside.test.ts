@@ -1,4 +1,4 @@
-/** Defects beside failures: what several agents come to that run at once, where one of them dies, or its store refuses or fails. */
+/** Defects with failures: exits of several parallel agents, if one of them dies, or its store refuses or fails. */
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Data, Effect, Exit, Layer, Predicate, Redacted, Schema } from "effect"
@@ -10,7 +10,7 @@ class Boom extends Data.TaggedError("Boom") {}
 
 const key = Effect.provideService(Approval.SnapshotKey, Redacted.make("a key of 32 bytes for signing ok!"))
 
-/** A clerk that pays what a person approves; whoever resumes it asks the same model. */
+/** A clerk that pays approved calls; every resumption calls the same model. */
 const clerk = (name = "clerk", execute: Effect.Effect<string> = Effect.succeed("paid")) => {
   const Refund = Tool.make("refund", {
     success: Schema.String,
@@ -23,7 +23,7 @@ const clerk = (name = "clerk", execute: Effect.Effect<string> = Effect.succeed("
   return Agent.make(name, { tools: [Refund], defaults: { onError: Recovery.standard } }).pipe(Agent.provide(model))
 }
 
-/** What a person approves, `ms` later. */
+/** A person's approval, `ms` later. */
 const approve = (ms: number) => (pending: Approval.PendingCall) =>
   Effect.delay(Effect.succeed(Approval.approve(pending)), ms)
 
@@ -32,7 +32,7 @@ const asks = (ms = 0) => clerk().pipe(Approval.interactive(approve(ms)))
 const fails = (ms: number, name = "fails") =>
   Agent.fromFunction(name, (_: string) => Effect.delay(Effect.fail(new Boom()), ms))
 
-/** What a run has come to: each reason by its kind and name. */
+/** Exit of a run: each reason by its kind and name. */
 const reasonsOf = (exit: Exit.Exit<unknown, unknown>): ReadonlyArray<string> =>
   Exit.isSuccess(exit) ? [`answers ${JSON.stringify(exit.value)}`] : exit.cause.reasons.map((reason) => {
     const held = Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined
@@ -57,7 +57,7 @@ const store = (...answers: ReadonlyArray<boolean | "down">) => {
 
 describe("the first of several agents that answers", () => {
   for (const order of ["first", "last"] as const) {
-    it.effect(`waits where one waits and the ${order} one dies, which does not run again`, () =>
+    it.effect(`waits if one waits and the ${order} one dies, which does not rerun`, () =>
       Effect.gen(function*() {
         let runs = 0
         const dies = Agent.fromFunction("dies", (_: string) => Effect.suspend(() => (runs++, Effect.die("a bug"))))
@@ -70,14 +70,14 @@ describe("the first of several agents that answers", () => {
       }).pipe(key))
   }
 
-  it.effect("holds nothing of before the pause where the last one dies behind it", () =>
+  it.effect("has no reasons from before the pause if the last one dies", () =>
     Effect.gen(function*() {
       const dies = clerk("clerk", Effect.die("a bug"))
       const agent = Agent.firstOf("any", [fails(0), dies]).pipe(Approval.interactive(approve(0)))
       assert.deepStrictEqual(yield* ending(agent.run("x")), ["Die a bug"])
     }))
 
-  it.effect("has the defects of all where all fail and one dies, as Effect.raceAll has", () =>
+  it.effect("has all defects if all fail and one dies, like Effect.raceAll", () =>
     Effect.gen(function*() {
       const agent = Agent.firstOf("any", [asks(), fails(30)])
       const ended = yield* ending(agent.run("x")).pipe(Effect.provide(store(false)))
@@ -86,7 +86,7 @@ describe("the first of several agents that answers", () => {
 })
 
 describe("the best of several runs", () => {
-  it.effect("has the defects of all where all fail and one dies", () =>
+  it.effect("has all defects of the best if all fail and one dies", () =>
     Effect.gen(function*() {
       let runs = 0
       const writer = Agent.fromFunction("writer", (_: string): Effect.Effect<string, Boom> =>
@@ -102,14 +102,14 @@ describe("the best of several runs", () => {
 describe("an agent that asks while it runs", () => {
   const other = new Approval.SnapshotRefused({ agent: "other", reason: "used" })
 
-  it.effect("fails with the refusal of another snapshot that an agent within it fails with", () =>
+  it.effect("fails with an inner agent's refusal of another snapshot", () =>
     Effect.gen(function*() {
       const takesOver = Agent.fromFunction("takes over", (_: string) => Effect.fail(other))
       const agent = clerk().pipe(Agent.andThen(takesOver), Approval.interactive(approve(0)))
       assert.strictEqual(yield* Effect.flip(agent.run("x")), other)
     }))
 
-  it.effect("fails so where that has been refused by its store", () =>
+  it.effect("fails so if its store has refused that", () =>
     Effect.gen(function*() {
       const inner = clerk("inner")
       const takesOver = Agent.fromFunction("takes over", (_: string) =>
@@ -128,7 +128,7 @@ describe("an agent that asks while it runs", () => {
     }))
 
   for (const claim of [1, 2]) {
-    it.effect(`dies of a refusal of its own snapshot, or of one within it: claim ${claim}`, () =>
+    it.effect(`dies of a refusal of its own or an inner snapshot: claim ${claim}`, () =>
       Effect.gen(function*() {
         const agent = Agent.all("all", [clerk("one")]).pipe(Approval.interactive(approve(0)))
         const ended = yield* ending(agent.run("x")).pipe(Effect.provide(store(claim !== 1, claim !== 2)))
@@ -137,7 +137,7 @@ describe("an agent that asks while it runs", () => {
   }
 
   for (const order of ["first", "last"] as const) {
-    it.effect(`has what the others have failed with, where that ends it as well and was refused ${order}`, () =>
+    it.effect(`has the others' failures, if those end it and were refused ${order}`, () =>
       Effect.gen(function*() {
         const failing = (name: string) =>
           clerk(name).pipe(Agent.andThen(fails(order === "first" ? 30 : 0, `behind ${name}`)))
@@ -151,13 +151,13 @@ describe("an agent that asks while it runs", () => {
 describe("a failure that ends a run stays one", () => {
   const faults = { refuses: false, fails: "down" } as const
   for (const [what, answer] of Object.entries(faults)) {
-    it.effect(`where the store of an agent that was stopped by it ${what} afterwards`, () =>
+    it.effect(`if the store of an agent stopped by it ${what} afterwards`, () =>
       Effect.gen(function*() {
         const all = Agent.all("all", [asks(), fails(10)])
         assert.deepStrictEqual(yield* ending(all.run("x")).pipe(Effect.provide(store(answer))), ["Fail Boom"])
       }))
 
-    it.effect(`also within the calls of one answer: the store ${what}`, () =>
+    it.effect(`a failure within one answer's calls stays one: the store ${what}`, () =>
       Effect.gen(function*() {
         const Fails = Tool.make("fails", {
           success: Schema.String,

@@ -1,4 +1,4 @@
-/** Fallbacks that a policy denies: the call reports what is known of its own attempts. */
+/** Fallbacks that a policy denies: the call reports the known state of its own attempts. */
 import { assert, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Schema } from "effect"

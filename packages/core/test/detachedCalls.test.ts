@@ -96,7 +96,7 @@ describe("a call of a detached fiber", () => {
       assert.deepStrictEqual(at.paid, ["1"])
     }))
 
-  it.effect("starts while a branch of a race executes the call around it, and another branch has failed", () =>
+  it.effect("starts while a race branch executes the outer call and another failed", () =>
     Effect.gen(function*() {
       const { paid, pay } = world()
       let executions = 0

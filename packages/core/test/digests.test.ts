@@ -15,7 +15,7 @@ const { sha256On } = await import(new URL("../src/internal/foundation/digest.ts"
   readonly sha256On: (runtime: object) => (text: string) => Effect.Effect<string>
 }
 
-/** The hash of the arguments of a denied call, as the audit has it. */
+/** The hash of a denied call's arguments in the audit. */
 const hashed = Effect.gen(function*() {
   const hashes: Array<string> = []
   const agent = Agent.make("clerk", {
@@ -30,7 +30,7 @@ const hashed = Effect.gen(function*() {
   return hashes
 })
 
-it.live("a digest is SHA-256 of the JSON with sorted keys, by the program's own WebCrypto where it has one", () =>
+it.live("a digest is SHA-256 of sorted JSON, by the program's WebCrypto", () =>
   Effect.gen(function*() {
     let digests = 0
     const own = {
@@ -67,7 +67,7 @@ it.effect.each<readonly [what: string, runtime: object]>([
     })
 )
 
-it.effect("a digest is the runtime's own where it hashes at once", () =>
+it.effect("a digest is the runtime's own if it hashes synchronously", () =>
   Effect.gen(function*() {
     const hash = (...args: ReadonlyArray<string>) => args.join()
     const runtime = { process: { getBuiltinModule: (id: string) => id === "node:crypto" ? { hash } : undefined } }

@@ -164,10 +164,10 @@ describe("a repeated executor", () => {
     }))
 })
 
-describe("a question beside a write in one executor", () => {
+describe("a question parallel to a write in one executor", () => {
   const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef0123456789"))
   for (const effects of ["write", "idempotent", "read"]) {
-    it.effect(`is put to a person, and the ${effects} beside it has its result`, () =>
+    it.effect(`reaches a person, and the parallel ${effects} has its result`, () =>
       Effect.gen(function*() {
         const world: Array<string> = []
         const doing = (name: string, more: object, millis: number) =>

@@ -1,4 +1,4 @@
-/** Dropped turns: of a run that is interrupted while a guard looks at what goes in or comes out, each turn that was told has its end. */
+/** Dropped turns: in a run interrupted while a guard checks the input or the answer, each emitted turn has its end. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Effect, Layer, Schema, Stream } from "effect"

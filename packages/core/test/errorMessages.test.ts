@@ -1,4 +1,4 @@
-/** What operators and logs read of an error: the call, the attempt and what was wrong, and no value of a call. */
+/** Texts of an error for operators and logs: the call, the attempt and the fault, and no value of a call. */
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Exit, Schema } from "effect"
 import { AgentError, ConfigurationError, Guardrail, Journal, OutputGuard, Runs, ToolError } from "@recourse/core"
@@ -145,7 +145,7 @@ describe("an error", () => {
       assert.strictEqual(again.message, message)
     }))
 
-  it("of a transaction has what the database said", () => {
+  it("of a transaction has the database's message", () => {
     const reason = new Error("down")
     assert.strictEqual(new Journal.TransactionFailed({ reason }).reason, reason)
   })
@@ -175,13 +175,13 @@ describe("an error", () => {
       assert.isTrue(Exit.isFailure(yield* Effect.exit(Schema.decodeUnknownEffect(Kind)({ ...json, _tag }))))
     }))
 
-  it("is one of a call by what it is, and not by what it is called", () => {
+  it("is a call's error by identity, not by name", () => {
     for (const [error] of ofTools) assert.isTrue(ToolError.isToolError(error), error.name)
     for (const [error] of ofOthers) assert.isFalse(ToolError.isToolError(error), error.name)
     assert.isFalse(ToolError.isToolError({ ...ofTools[0]![0] }))
   })
 
-  it("of a call has what it was caused by, for operators", () => {
+  it("of a call has its cause, for operators", () => {
     const error = new Error("no connection")
     const causes = [
       new ToolError.ExecutionError({ ...call, reason: error }),

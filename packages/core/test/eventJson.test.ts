@@ -18,7 +18,7 @@ const conversation = Prompt.make([
   }
 ])
 
-/** Events of a kind. Nothing draws conversations. */
+/** Events of a kind. No generator has conversations. */
 const drawn = (kind: Schema.Struct<Schema.Struct.Fields>) => {
   const { compacted, messages, replacedInput, transcript, ...fields } = kind.fields
   return Effect.map(
@@ -109,7 +109,7 @@ describe("events as JSON", () => {
     assert.isNull(result([[1, value]]))
   })
 
-  it("have no field of which there is nothing, unless it is a value of the program's own", () => {
+  it("have no empty field, except a value of the program's own", () => {
     const event = {
       _tag: "AgentFinished",
       runId: "r",
@@ -125,7 +125,7 @@ describe("events as JSON", () => {
     assert.deepStrictEqual<unknown>(EventJson.encode(event), { ...rest, output: null })
   })
 
-  it.effect("are, for each kind of event, what the schema says, and read back", () =>
+  it.effect("encode and decode by the schema, for each kind", () =>
     Effect.gen(function*() {
       const kinds = AgentEvent.AgentEvent.members
       const compared = new Set<string>()

@@ -1,4 +1,4 @@
-/** What `AgentEvent.describe` says of each event, in each of its forms; what is not said of the others. */
+/** Lines of `AgentEvent.describe` for each event, in each of its forms; events without a line. */
 import { assert, describe, it } from "@effect/vitest"
 import { Prompt } from "effect/ai"
 import { AgentEvent } from "@recourse/core"
@@ -201,7 +201,7 @@ describe("an event in words", () => {
     assert.deepStrictEqual(rows.map(([fields]) => said({ _tag, ...fields })), rows.map(([, text]) => text))
   })
 
-  it("of a kind that is not known says nothing", () => {
+  it("of an unknown kind has no line", () => {
     assert.isUndefined(said({ _tag: "Later" }))
   })
 })

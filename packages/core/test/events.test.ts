@@ -17,7 +17,7 @@ const only = <const T extends Tag>(
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 const usage = { inputTokens: { total: 3 }, outputTokens: { total: 4 } }
 
-/** A model that streams parts as they are given; what comes behind its first answer is text. */
+/** A model that streams the given parts; its later answers are text. */
 const streaming = (parts: ReadonlyArray<Response.StreamPartEncoded>) => {
   let turns = 0
   const text: ReadonlyArray<Response.StreamPartEncoded> = [
@@ -68,7 +68,7 @@ describe("events", () => {
       assert.deepStrictEqual(last.transcript.content.map(({ role }) => role), ["user", "assistant"])
     }))
 
-  it.effect("of a run that fails say a code and what the user may read, in the user's language", () =>
+  it.effect("of a failed run have a code and the user's localised text", () =>
     Effect.gen(function*() {
       for (
         const [reason, code] of [["RateLimitError", "rate_limited"], ["AuthenticationError", "authentication"]] as const
@@ -102,7 +102,7 @@ describe("events", () => {
       ])
     }))
 
-  it.effect("of calls that wait have the id to decide by, an expiry and no attempt; those that go on say so", () =>
+  it.effect("of waiting calls have decision id, expiry and no attempt, then resumption", () =>
     Effect.gen(function*() {
       const clerk = Agent.make("clerk", { input: Schema.Struct({ q: Schema.String }), tools: [Refund] })
       const Clerk = clerk.pipe(
@@ -141,7 +141,7 @@ describe("events", () => {
       }).pipe(Effect.provide([layer, key, ScriptedModel.layer(turns)]))
     }))
 
-  it.effect("tell a person's no from a policy's", () =>
+  it.effect("separate a person's rejection from a policy's denial", () =>
     Effect.gen(function*() {
       const Read = Tool.make("read", { effects: "read", execute: () => Effect.void })
       const never = Policy.make(
@@ -197,7 +197,7 @@ describe("streamed answers", () => {
   const told = (agent: Agent.Agent<string, string, unknown, LanguageModel.LanguageModel>, model = streaming(parts)) =>
     Stream.runCollect(agent.stream("x")).pipe(Effect.provide(model))
 
-  it.effect("tell parts by their ids and their ends, sources, files and what the provider ran", () =>
+  it.effect("separate parts by ids and ends, sources, files and provider calls", () =>
     Effect.gen(function*() {
       const events = yield* told(Agent.make("a", { tools: [Write] }))
       const first = events.filter((event) => "turn" in event && event.turn === 1)
@@ -223,7 +223,7 @@ describe("streamed answers", () => {
       assert.deepStrictEqual([ids[0] === ids[1], ids[1] === ids[2]], [true, false])
     }))
 
-  it.effect("tell arguments as they come, under the id that the call has then", () =>
+  it.effect("emit arguments as they arrive, under the call's id", () =>
     Effect.gen(function*() {
       const events = yield* told(Agent.make("a", { tools: [Write] }))
       const deltas = Map.groupBy(only(events, "ToolCallDelta"), ({ callId }) => callId)
@@ -255,7 +255,7 @@ describe("streamed answers", () => {
       ])
     }))
 
-  it.effect("that are not streamed tell the same of sources, files and the provider's tools", () =>
+  it.effect("without streaming emit the same sources, files and provider tools", () =>
     Effect.gen(function*() {
       const whole = parts.filter(({ type }) => !/delta|start|end/.test(type))
       let turns = 0

@@ -10,7 +10,7 @@ import { collect, lastResults } from "./kit.ts"
 const secret = "postgres://root:hunter2@db"
 const boom = () => new Error(secret)
 
-/** How an executor ends, and never as its type says. */
+/** Ends of an executor that its type does not contain. */
 const endings = {
   throw: (): Effect.Effect<string> => {
     throw boom()
@@ -62,7 +62,7 @@ const observed = (preset: Preset, ending: Ending, kind: Kind) =>
     ]))
   })
 
-/** What the model reads next, or "ends", by ending and preset: of a read and an undeclared tool, and of a write. */
+/** The model's next text, or "ends", by ending and preset: for a read and an undeclared tool, and for a write. */
 const rows: Record<Ending, Record<Preset, readonly [read: string, write: string]>> = {
   throw: {
     standard: ["ends", "ends"],
@@ -103,7 +103,7 @@ const rowOf: Record<Exclude<Ending, "promise">, string> = {
   misfit: "a result that does not fit"
 }
 
-/** A cell of the guide for what a read and a write gave. */
+/** A cell of the guide for the outcomes of a read and a write. */
 const cellOf = ([read, write]: readonly [string, string], isDefect: boolean): string => {
   const audit = isDefect ? ", audit" : ""
   return read === "ends"

@@ -1,4 +1,7 @@
-/** An approval that came in time, in a run with a journal whose process ended while it went on: that the time is over by the next life takes nothing back. */
+/**
+ * An approval in time, in a journaled run whose process ended during the resumption: its expiry before the next
+ * execution changes nothing.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Layer, Schema } from "effect"
@@ -22,7 +25,7 @@ const clerk = (tools: ReadonlyArray<unknown>) =>
     { ...standard, approval: { timeToLive: "1 hour" }, instructions: "a", input: Schema.Struct({}), tools } as never
   ) as never as Waits
 
-/** A write that is approved, and where it stands. */
+/** An approved write, and its place. */
 const places: Readonly<Record<string, (log: Array<string>) => Waits>> = {
   "a write": (log) => clerk([Pay(log)]),
   "a write with a key": (log) => clerk([Pay(log, { idempotency: true })]),
@@ -45,7 +48,7 @@ const stores = Layer.mergeAll(
   })
 )
 
-describe("an approval that was in time when its run went on", () => {
+describe("an approval in time for a run's resumption", () => {
   for (const [name, agentOf] of Object.entries(places)) {
     for (
       const [next, decide] of [["approves again", Approval.approve], [
@@ -53,7 +56,7 @@ describe("an approval that was in time when its run went on", () => {
         (pending: Approval.PendingCall) => Approval.reject(pending, "no")
       ]] as const
     ) {
-      it.effect(`holds in the next life, or nothing was done: ${name}, and a person ${next}`, () =>
+      it.effect(`holds in the next execution, else runs nothing: ${name}, a person ${next}`, () =>
         Effect.gen(function*() {
           for (const cut of cuts(8)) {
             const log: Array<string> = []
@@ -69,7 +72,7 @@ describe("an approval that was in time when its run went on", () => {
               assert(begun._tag === "Paused")
               let { pending, snapshot } = begun
               let decision = Approval.approve as (pending: Approval.PendingCall) => Approval.Decision
-              // Each leg of a run has a journal of its own.
+              // Each segment of a run has a journal of its own.
               for (let leg = 1; leg <= 3; leg++) {
                 const { life } = journalOf()
                 const resume = (journal: Journal.Journal) =>

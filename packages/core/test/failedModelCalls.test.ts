@@ -1,6 +1,6 @@
 /**
- * Failed model calls: what a run counts and tells of them, also where a life of it ends between two of them and the next one takes them from
- * its journal.
+ * Failed model calls: their counts and events in a run, also if an execution ends between two of them and the next one
+ * replays them from its journal.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, type AgentEvent, Journal, ModelError, ModelProvider, TransportRetry } from "@recourse/core"
@@ -44,7 +44,7 @@ describe("requests that the transport sends again", () => {
       streamText: () => Stream.die("not streamed")
     })
 
-  it.effect("are told with the turn, and counted; who hears them around the run hears them behind it", () =>
+  it.effect("are emitted with the turn, and counted; outer listeners receive them later", () =>
     Effect.gen(function*() {
       const { events, layer } = collect()
       const heard: Array<readonly [attempt: number, told: number]> = []
@@ -78,7 +78,7 @@ describe("requests that the transport sends again", () => {
       assert.strictEqual(report.usage.transportRetries, 3)
     }))
 
-  it.effect("end the run where the budget has none left: before it is told, and before it is sent", () =>
+  it.effect("end the run on an exhausted budget, before emission and sending", () =>
     Effect.gen(function*() {
       const { events, layer } = collect()
       const heard: Array<number> = []
@@ -97,7 +97,7 @@ describe("requests that the transport sends again", () => {
     }))
 })
 
-describe("a model call that failed in an earlier life", () => {
+describe("a model call that failed in an earlier execution", () => {
   /** A model that fails twice, the second time in the middle of its answer, and then answers. */
   const world = () => {
     const { kept, life } = journalOf()
@@ -174,14 +174,14 @@ describe("a model call that failed in an earlier life", () => {
     }))
 
   for (const { about, at, behind } of cuts(3)) {
-    it.effect(`is not asked again, and its wait goes on: cut off ${about}`, () =>
+    it.effect(`is not repeated, and its wait continues: interrupted ${about}`, () =>
       Effect.gen(function*() {
         const cut = world()
         const first = yield* cut.live({ at, behind })
         assert.isTrue(Exit.isFailure(first))
         const ended = texts(yield* cut.live())
         assert.deepStrictEqual({ output: ended.output, used: ended.used }, { output: "the whole answer", used })
-        // What has not been recorded is asked for again, and nothing else.
+        // Only unrecorded requests are repeated.
         const asks = [0, 5_000, 9_000]
         assert.deepStrictEqual(cut.asked, behind ? asks : asks.toSpliced(at, 0, asks[at - 1]!))
         // An answer that is recorded has no failures before it any more.

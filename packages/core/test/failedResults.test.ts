@@ -1,4 +1,4 @@
-/** Failed results: what is said of a call that failed, was cut off, or has no result, by what is known of it. */
+/** Failed results: the text about a call that failed, was interrupted, or has no result, by its known state. */
 import { assert, describe, it } from "@effect/vitest"
 import { Duration } from "effect"
 import { ToolError } from "@recourse/core"
@@ -54,7 +54,7 @@ const partial = new ToolError.PartialSuccess({ ...fields("c1"), succeeded: [1], 
 const invalid = new ToolError.InvalidResult({ ...fields("c1"), issues: [] })
 
 describe("a call that failed", () => {
-  it("is told as what may have been done, unless its error says that it was, or nothing was", () => {
+  it("is reported as possibly done, unless its error declares otherwise", () => {
     const code = (happened: "no" | "yes" | "unknown", error: unknown) =>
       failureOf(recordOf("write", happened), error, "r").code
     for (const error of [partial, invalid, escalated(partial), escalated(invalid), escalated(undefined)]) {
@@ -69,7 +69,7 @@ describe("a call that failed", () => {
     }
   })
 
-  it("may be made again where nothing is done twice: a read only while nothing was written within it", () => {
+  it("may be repeated if repeatable: a read only without inner writes", () => {
     const mayBeMadeAgain = (record: object) => failureOf(record, "no", "r").safe_to_retry
     assert.isFalse(mayBeMadeAgain(recordOf("write", "unknown")))
     assert.isTrue(mayBeMadeAgain(recordOf("idempotent", "unknown")))
@@ -78,7 +78,7 @@ describe("a call that failed", () => {
     assert.isFalse(mayBeMadeAgain(recordOf("read", "no", ["yes"])))
   })
 
-  it("is not told as safe to repeat because a call within it is", () => {
+  it("is not safe to repeat only because an inner call is", () => {
     const told = (record: object | undefined, error: unknown) => {
       const { instruction, safe_to_retry } = failureOf(record, error, "r")
       return [safe_to_retry, instruction !== undefined]
@@ -86,7 +86,7 @@ describe("a call that failed", () => {
     const [own] = [told(undefined, timeout("c1"))]
     assert.isTrue(own[0])
     for (const effects of ["read", "idempotent", "write"] as const) {
-      // What it says of itself stands.
+      // Its own text stays.
       assert.deepStrictEqual(told(recordOf(effects), timeout("c1")), own)
       for (const error of [timeout("c2"), escalated(timeout("c2"))]) {
         const other = told(undefined, error)
@@ -95,12 +95,12 @@ describe("a call that failed", () => {
       }
     }
     assert.deepStrictEqual(told(recordOf("read", "no", ["no"]), timeout("c2")), [false, false])
-    // The rest of what is said stays as it is.
+    // The rest of the text does not change.
     const { instruction: _, ...whole } = failureOf(undefined, timeout("c2"), "r")
     assert.deepStrictEqual(failureOf(recordOf("write"), timeout("c2"), "r"), { ...whole, safe_to_retry: false })
   })
 
-  it("has nothing of its own to say where no call of it was made", () => {
+  it("has no text of its own if no call was made", () => {
     assert.deepStrictEqual(failureOf(undefined, partial, "r"), failureOf(recordOf("write"), partial, "r"))
     assert.deepStrictEqual(failureOfEnded(undefined, partial, "r"), failureOf(undefined, partial, "r"))
   })
@@ -121,7 +121,7 @@ describe("a call that has no result as its run ended", () => {
 })
 
 describe("a call that was cut off and may not run again", () => {
-  it("is a read that gave no answer in time, or may have been done", () => {
+  it("is a timed-out read, or has an unknown outcome", () => {
     const code = (record: object) => failureOfInterrupted(record, "r").code
     assert.deepStrictEqual(
       [recordOf("read"), recordOf("idempotent"), recordOf("write"), recordOf("read", "no", ["no"])].map(code),

@@ -1,4 +1,4 @@
-/** What a fallback knows: the error, and the arguments that were really used. */
+/** Inputs of a fallback: the error, and the real arguments. */
 import { ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Data, Effect, Schema } from "effect"
@@ -37,7 +37,7 @@ describe("a fallback", () => {
       text("ok")
     ]))))
 
-  it.effect("sees the arguments decoded: the fixer's, where those were used, and of each call its own", () =>
+  it.effect("gets the decoded arguments: a fixer's if used, each call its own", () =>
     Effect.gen(function*() {
       const fixer = Agent.fromFunction(
         "fixer",
@@ -70,7 +70,7 @@ describe("a fallback", () => {
       text("ok")
     ]))))
 
-  it.effect("of two parameters sees them decoded too, wherever the call's tool is known", () =>
+  it.effect("of two parameters gets them decoded, if the tool is known", () =>
     Effect.gen(function*() {
       const Find = Tool.make("find", {
         parameters,
@@ -116,7 +116,7 @@ describe("a fallback", () => {
       }
     }))
 
-  it.effect("is told that there are no arguments, where none fit", () =>
+  it.effect("gets a failure if no arguments fit", () =>
     Effect.gen(function*() {
       const Find = Tool.make("find", {
         parameters,
@@ -136,7 +136,7 @@ describe("a fallback", () => {
       assert.deepStrictEqual(yield* told, ["since"])
     }).pipe(Effect.provide(ScriptedModel.layer([call("find", { id: "A", since: "never" }), text("ok")]))))
 
-  it.effect("that throws is a defect, as any other function of a program", () =>
+  it.effect("that throws is a defect, like any function of a program", () =>
     Effect.gen(function*() {
       const Find = Tool.make("find", { effects: "read", execute: () => Effect.fail(new Down({ id: "x" })) }).pipe(
         Tool.onError(Recovery.fallback("ExecutionError", (): Effect.Effect<void> => {

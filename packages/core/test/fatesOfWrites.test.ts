@@ -1,4 +1,7 @@
-/** What becomes of each write that is to be undone, and who is told: the report, the audit, the events, the record, the conversation, the spans. */
+/**
+ * The outcome of each compensation, and its receivers: the report, the audit, the events, the record, the conversation,
+ * the spans.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Effect, Exit, Layer, Logger, References, Schema, SchemaGetter, Tracer } from "effect"
@@ -29,7 +32,7 @@ const at = new Date(0).toISOString()
 type AnyTool = Tool.Tool<string, never, never, never, never>
 type AnyAgent = Agent.Agent<string, string, unknown, never> & Agent.Resumable<string, string, unknown, never, never>
 
-/** What was undone, and with what. */
+/** Compensated calls with their arguments. */
 interface World {
   readonly undone: Array<readonly [name: string, params: unknown, result: unknown]>
   readonly calls: Array<ToolCall.Call>
@@ -58,13 +61,13 @@ const looks = (found: Effect.Effect<Recovery.Reconciled<typeof Booking.Type>, un
   idempotency: { reconcile: () => found }
 })
 
-/** A tool, and what becomes of its write. */
+/** A tool, and the outcome of its write's compensation. */
 interface Fate {
   readonly more?: object
   readonly outcome: RunRecord.CompensatedCall["outcome"]
   readonly because?: ToolError.NotCompensated["because"]
   readonly error?: string
-  /** What is told beside the result of the call. */
+  /** The mark of the call's result. */
   readonly mark?: "undone" | "may_be_undone"
 }
 
@@ -124,7 +127,7 @@ const model = (tools: ReadonlyArray<string>, waits: boolean) =>
     return ScriptedModel.call(name, name === "die" || name === "pay" ? {} : { at }, { id: `c_${name}` })
   })
 
-/** Keeps the spans in which something is undone. */
+/** Collects the spans of compensations. */
 const spansOf = () => {
   const spans: Array<Tracer.NativeSpan> = []
   const tracer = Tracer.make({
@@ -139,10 +142,10 @@ const spansOf = () => {
 
 const stored = <A>(value: A): A => JSON.parse(JSON.stringify(value)) as A
 
-/** Without what is undefined. */
+/** Without undefined fields. */
 const defined: (value: object) => unknown = stored
 
-/** What stands beside the result of a call of a tool, by the name of the tool. */
+/** The marks of the result of a tool's call, by the name of the tool. */
 const marksOf = (result: unknown, tool: string): ReadonlyArray<string> =>
   Object.entries(result as object).flatMap(([key, value]) => JSON.stringify(value) === `["${tool}"]` ? [key] : [])
 
@@ -153,12 +156,15 @@ const toldOf = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
     return [stored({ callId, tool, outcome, because, error } as RunRecord.CompensatedCall)]
   })
 
-/** How a run comes to its end: in its only life, in another process behind a pause, or in a life of a run with a journal. */
+/**
+ * Ways of a run to its end: in its only execution, in another process after a pause, or in an execution of a journaled
+ * run.
+ */
 const ways = ["in one go", "over a pause", "with a journal"] as const
 
-describe("a write that is to be undone", () => {
+describe("a write with a due compensation", () => {
   for (const way of ways) {
-    it.effect(`is undone, or told with its reason, once: ${way}`, () =>
+    it.effect(`is compensated, or reported with its reason, once: ${way}`, () =>
       Effect.gen(function*() {
         const world = worldOf()
         const reports: Array<ReadonlyArray<ToolError.NotCompensated>> = []
@@ -186,7 +192,7 @@ describe("a write that is to be undone", () => {
         const exit = yield* Effect.provide(
           way === "with a journal"
             ? Effect.flatMap(play(life().journal), (first) =>
-              // The next life knows all of it.
+              // The next execution knows all of it.
               Effect.as(play(life().journal), first))
             : play(undefined),
           IdempotencyLedger.layerMemory
@@ -256,7 +262,7 @@ describe("a write that is to be undone", () => {
   }
 })
 
-describe("a write that another process undoes", () => {
+describe("a write that another process compensates", () => {
   const Other = Schema.Struct({ n: Schema.Int })
   const Broken = Schema.Struct({
     at: Schema.String.pipe(Schema.decodeTo(Schema.String, {
@@ -300,7 +306,7 @@ describe("a write that another process undoes", () => {
         const world = worldOf()
         const { events, layer: heard } = collect()
         const snapshot = yield* waiting
-        // It is cancelled as it waits: that asks nothing of the tools but to undo.
+        // It is cancelled while it waits: that calls the tools only to compensate.
         const { journal } = journalOf().life()
         yield* Effect.exit(agentOf(tools(world)).resume({ ...snapshot }, [])).pipe(
           Effect.provide([model(["book"], true), key, heard]),
@@ -313,7 +319,7 @@ describe("a write that another process undoes", () => {
         )
         assert.deepStrictEqual<unknown>(toldOf(events).map(({ because, outcome }) => because ?? outcome), [expected])
         assert.strictEqual(world.undone.length, expected === "undone" ? 1 : 0)
-        // It is over: nobody goes on as if what was undone stood.
+        // It has ended: compensated writes are not resumed.
         const again = yield* Effect.flip(agentOf([tool(world, "book")]).resume({ ...snapshot }, [])).pipe(
           Effect.provide([model(["book"], true), key])
         )
@@ -321,7 +327,7 @@ describe("a write that another process undoes", () => {
       }))
   }
 
-  it.effect("is left where JSON does not hold its result", () =>
+  it.effect("stays if JSON cannot represent its result", () =>
     Effect.gen(function*() {
       const { events, layer: heard } = collect()
       const odd = tool(worldOf(), "odd", { success: Schema.Unknown, execute: () => Effect.succeed(() => 1) })
@@ -347,7 +353,7 @@ describe("a write that another process undoes", () => {
 })
 
 describe("a compensation", () => {
-  it.effect("is given what was decoded and answered, where the process that made the call is there", () =>
+  it.effect("gets the decoded arguments and the answer in the calling process", () =>
     Effect.gen(function*() {
       const world = worldOf()
       let decoded = 0
@@ -370,7 +376,7 @@ describe("a compensation", () => {
       assert.deepStrictEqual<unknown>(world.undone, [["book", { at, n: 1 }, answer]])
     }))
 
-  it.effect("of a call that a person has approved finds out whether it was done", () =>
+  it.effect("of an approved call finds out if it was done", () =>
     Effect.gen(function*() {
       const world = worldOf()
       const more = { ...looks(Effect.succeed(Recovery.happened({ at: new Date(7) }))), needsApproval: true }
@@ -385,7 +391,7 @@ describe("a compensation", () => {
       assert.deepStrictEqual<unknown>(toldOf(events).map(({ because, outcome }) => because ?? outcome), ["undone"])
     }))
 
-  it.effect("that was cut off is for a person, where nobody knows its tool any more", () =>
+  it.effect("that was interrupted needs a person if its tool is unknown", () =>
     Effect.gen(function*() {
       const { life } = journalOf()
       const { events, layer: heard } = collect()
@@ -404,7 +410,7 @@ describe("a compensation", () => {
       assert.deepStrictEqual<unknown>(toldOf(events).map(({ because, outcome }) => because ?? outcome), ["timeout"])
     }))
 
-  it.effect("is given the call that it undoes, under a key of its own, and may be intercepted", () =>
+  it.effect("gets the call under its own key, and may be intercepted", () =>
     Effect.gen(function*() {
       const world = worldOf()
       const met: Array<ToolInterceptor.Compensation> = []
@@ -430,7 +436,7 @@ describe("a compensation", () => {
       assert.strictEqual(new Set(world.calls.map(({ idempotencyKey }) => idempotencyKey)).size, 1)
     }))
 
-  it.effect("has the time of its tool, or of the agent; the next one comes behind", () =>
+  it.effect("has the timeout of its tool or agent; the next one follows", () =>
     Effect.gen(function*() {
       for (
         const [timeout, compensation, seconds] of [
@@ -460,7 +466,7 @@ describe("a compensation", () => {
     }))
 })
 
-describe("the report of what is left", () => {
+describe("the report of uncompensated writes", () => {
   const left = ["lost"] as const
   const reporting: Readonly<
     Record<string, readonly [(() => Effect.Effect<unknown>) | undefined, ReadonlyArray<string>]>
@@ -477,7 +483,7 @@ describe("the report of what is left", () => {
     "that is not wanted is told of nobody": [undefined, []]
   }
   for (const [name, [report, expected]] of Object.entries(reporting)) {
-    it.effect(`${name}; the run ends with what ended it`, () =>
+    it.effect(`${name}; the run ends with its own error`, () =>
       Effect.gen(function*() {
         const { layer, messages } = collectLogs()
         const agent = agentOf([tool(worldOf(), "lost", lost)], [], { compensation: { report } })
@@ -493,7 +499,7 @@ describe("the report of what is left", () => {
       }))
   }
 
-  it.effect("is not made where nothing is left", () =>
+  it.effect("is not made if all writes are compensated", () =>
     Effect.gen(function*() {
       const reports: Array<ReadonlyArray<ToolError.NotCompensated>> = []
       yield* Effect.exit(agentOf([tool(worldOf(), "book")], reports).run("go")).pipe(
@@ -537,7 +543,7 @@ describe("an audit that cannot be written", () => {
   const without = (...tools: ReadonlyArray<string>) =>
     tools.map((tool) => ["A compensation has no audit record", { call_id: `c_${tool}`, tool }])
 
-  it.effect("is tried once; the other writes are undone, and logged in its place; the run ends with what ended it", () =>
+  it.effect("is tried once; other writes are compensated and logged; the error stays", () =>
     Effect.gen(function*() {
       const { exit, lines, tried, world } = yield* play([...books, ScriptedModel.call("die", {})], false)
       assert.deepStrictEqual<unknown>(tried, ["c_car"])
@@ -560,7 +566,7 @@ describe("an audit that cannot be written", () => {
 })
 
 describe("a run that ends badly", () => {
-  it.effect("can be gone on with where nothing of it was undone, and not where something was", () =>
+  it.effect("can be resumed only if no write of it was compensated", () =>
     Effect.gen(function*() {
       const Fail = Tool.make("die", { effects: "read", execute: () => Effect.fail(new Down()) })
       const resumable = (after: ReadonlyArray<string>) =>

@@ -1,4 +1,4 @@
-/** Final answers: which texts are read as the output, what the model is told of those that do not fit, and what providers are asked for. */
+/** Final answers: texts that are decoded as the output, the model's corrections, and requests to providers. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, type AgentEvent, ModelProvider } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
@@ -9,7 +9,7 @@ import { finish } from "./parts.ts"
 
 const { text } = ScriptedModel
 
-/** What comes of an answer that is not corrected: its output, or that it does not fit. */
+/** Outcome of an uncorrected answer: its output, or a misfit. */
 const readAs = (output: Schema.Top, answer: string) =>
   Effect.map(
     Effect.exit(
@@ -73,7 +73,7 @@ describe("an answer is read", () => {
     }))
 })
 
-describe("what the model is told of an answer that does not fit", () => {
+describe("the model's correction of an answer that does not fit", () => {
   const Even = Schema.Number.check(Schema.makeFilter((n) => n % 2 === 0 || "must be even"))
   const Output = Schema.Struct({ title: Schema.String, price: Schema.Number, seats: Even })
   const corrections: ReadonlyArray<
@@ -114,7 +114,7 @@ describe("what the model is told of an answer that does not fit", () => {
     }))
 })
 
-describe("what a provider is asked for", () => {
+describe("the request to a provider", () => {
   const answer = (text: string) => [{ type: "text" as const, text }, finish("stop")]
   const provider = (
     text: string,
@@ -134,7 +134,7 @@ describe("what a provider is asked for", () => {
     )
   const List = Schema.Array(Schema.Struct({ title: Schema.String, note: Schema.optionalKey(Schema.String) }))
 
-  it.effect("has a name that providers take: 64 characters of those that they know", () =>
+  it.effect("has a name of at most 64 allowed characters", () =>
     Effect.gen(function*() {
       const formats: Array<LanguageModel.ProviderOptions["responseFormat"]> = []
       yield* Agent.make(`the clerk of ${"x".repeat(100)}`, { output: N }).run("x").pipe(
@@ -144,7 +144,7 @@ describe("what a provider is asked for", () => {
       assert.strictEqual(format?.type === "json" && format.objectName, `the_clerk_of_${"x".repeat(51)}`)
     }))
 
-  it.effect("is an object, also for an output that is none; what it makes of the schema is read", () =>
+  it.effect("is an object for any output; its transformed schema is decoded", () =>
     Effect.gen(function*() {
       const formats: Array<LanguageModel.ProviderOptions["responseFormat"]> = []
       const agent = Agent.make("a", { output: List })
@@ -167,7 +167,7 @@ describe("what a provider is asked for", () => {
       assert.strictEqual(changes, 1)
     }))
 
-  it.effect("is nothing that a provider's way with schemas can end the run by: an answer that does not fit is one", () =>
+  it.effect("ends no run by a provider's schema limits: misfits stay misfits", () =>
     Effect.gen(function*() {
       const answers = provider(`{"title":1}`, () => {
         throw new Error("not supported")
@@ -207,7 +207,7 @@ describe("a message of a schema's author", () => {
       assert.deepStrictEqual(told, [isShown ? message : "expected a valid value"])
     }))
 
-  it.effect("is the first of a group that says something, else what is expected", () =>
+  it.effect("is the first text of a group, else the expectation", () =>
     Effect.gen(function*() {
       const issuesOf = (schema: Schema.Top, value: Schema.Json) =>
         Effect.gen(function*() {

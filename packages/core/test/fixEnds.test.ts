@@ -1,4 +1,4 @@
-/** How fixes end: what listeners, counters and the call itself are told of each way. */
+/** Ends of fixes: events, counters and the call's result for each way. */
 import { ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Metric, Schema } from "effect"
@@ -20,7 +20,7 @@ const escalated = new ToolError.Escalated({ agent: "fixer", reason: "ask Ada", s
 const thrown = new ToolError.AgentException({ agent: "fixer", reason: "attack" })
 const interrupted = Cause.interrupt(7)
 
-/** Each way: what the fixer does, what is told of it, and whether the call has a result for the model. */
+/** Each way: the fixer's action, its events, and whether the call has a result for the model. */
 const ways: ReadonlyArray<
   readonly [
     string,
@@ -79,13 +79,13 @@ describe("a fixer that has failed", () => {
       return [yield* Effect.exit(tool.call.pipe(by("nonsense"))), asked.length] as const
     })
 
-  it.effect("is asked again by a level that tries again; one that has thrown an exception is not", () =>
+  it.effect("is called again by a retrying level, except after an exception", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* attempts(Effect.fail("no")), [Exit.succeed(3), 2])
       assert.deepStrictEqual(yield* attempts(Effect.fail(thrown)), [Exit.fail(thrown), 1])
     }))
 
-  it.effect("by an exception closes the call for other fixers, and the error stays the call's", () =>
+  it.effect("by an exception closes the call for other fixers, error unchanged", () =>
     Effect.gen(function*() {
       let asked = 0
       const other = Agent.fromFunction("other", (_: Recovery.FixRequest) => Effect.sync(() => `{"n":${++asked}}`))
@@ -109,7 +109,7 @@ describe("an answer of a fixer", () => {
       assert.strictEqual(yield* tool.call.pipe(by("nonsense")), 3)
     }))
 
-  it.effect("that is not there, as its steps are used, lets the failure go on: it is not asked again", () =>
+  it.effect("that is missing lets the failure pass without another fixer call", () =>
     Effect.gen(function*() {
       const { events, layer } = collect()
       const look = Tool.make("look", { effects: "read", execute: () => Effect.void })
@@ -148,8 +148,8 @@ describe("an answer of a fixer", () => {
     }))
 })
 
-describe("what is counted", () => {
-  it.effect("is each time that a fixer is asked, by tool and fixer, and each failure handed to a model, by tool and code", () =>
+describe("metrics of fixes", () => {
+  it.effect("count fixer calls by tool and fixer, and escalations by code", () =>
     Effect.gen(function*() {
       const tool = Tool.make("counted", {
         parameters: Schema.Struct({ n: Schema.Int }),

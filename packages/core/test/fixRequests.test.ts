@@ -1,4 +1,4 @@
-/** What a fixer is asked: the request as a value, and the whole of it as text. */
+/** The request to a fixer: a value, and the whole of it as text. */
 import { assert, describe, it } from "@effect/vitest"
 import { Quarantine, type Redaction, ToolError } from "@recourse/core"
 import { openRecord } from "./openRecord.ts"

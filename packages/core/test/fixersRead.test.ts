@@ -1,4 +1,4 @@
-/** What the model of a fixer reads: no more of a tool's words than the model of the agent would. */
+/** Prompt of a fixer's model: no more of a tool's words than the agent's model would read. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Data, Effect, Layer, Option, Schema } from "effect"
@@ -27,7 +27,7 @@ const fixers = {
 
 type Fixer = (typeof fixers)["as text"]
 
-/** What the fixer is asked about a call that failed, what the guard has seen, and what was audited. */
+/** The fixer's request about a failed call, the guard's inputs, and the audit. */
 const asked = (error: Raw | Said, fixer: Fixer, trust: Tool.Trust, guard: boolean) =>
   Effect.gen(function*() {
     let attempts = 0
@@ -76,7 +76,7 @@ const asked = (error: Raw | Said, fixer: Fixer, trust: Tool.Trust, guard: boolea
 
 describe("the model of a fixer", () => {
   for (const [how, fixer] of Object.entries(fixers)) {
-    it.effect(`${how}: reads nothing of an error but what is declared for models`, () =>
+    it.effect(`${how}: reads only the declared model text of an error`, () =>
       Effect.gen(function*() {
         for (const [name, error] of Object.entries(errors)) {
           const { request } = yield* asked(error, fixer as Fixer, "trusted", false)
@@ -86,7 +86,7 @@ describe("the model of a fixer", () => {
       }))
 
     for (const trust of ["trusted", "untrusted"] as const) {
-      it.effect(`${how}: reads nothing that the guard blocks, of a tool that is ${trust}`, () =>
+      it.effect(`${how}: reads no text that the guard blocks, tool ${trust}`, () =>
         Effect.gen(function*() {
           const { audit, request, seen } = yield* asked(
             errors["what is declared for models"],
@@ -105,7 +105,7 @@ describe("the model of a fixer", () => {
     }
   }
 
-  it.effect("reads of an error that says nothing what it would without a guard, which is not asked", () =>
+  it.effect("reads a wordless error as without a guard, which is not called", () =>
     Effect.gen(function*() {
       const error = errors["an error of which nothing is declared"]
       const fixer = fixers["as JSON"] as never as Fixer
@@ -115,7 +115,7 @@ describe("the model of a fixer", () => {
       assert.lengthOf(seen, 1)
     }))
 
-  it.effect("reads what the guard lets pass", () =>
+  it.effect("reads texts that the guard passes", () =>
     Effect.gen(function*() {
       let request = ""
       let attempts = 0
@@ -139,7 +139,7 @@ describe("the model of a fixer", () => {
       assert.strictEqual(attempts, 2)
     }))
 
-  it.effect("is kept from the words of a call that has read what outsiders write, also by hand", () =>
+  it.effect("does not read words of a call that read untrusted text", () =>
     Effect.gen(function*() {
       const fetch = Tool.make("fetch", {
         parameters: Schema.Struct({ page: Schema.Number }),

@@ -31,7 +31,7 @@ const Charge = Tool.make("charge", {
 const call = (name: string, args: unknown) => ({ id: "call_1", name, arguments: args })
 
 describe("an agent without a model", () => {
-  it.effect("answers a call as a model would read it, and the result itself for programs", () =>
+  it.effect("answers a call in a model's form, and the result for programs", () =>
     Effect.gen(function*() {
       charges.length = 0
       const tags: Array<string> = []
@@ -64,7 +64,7 @@ describe("an agent without a model", () => {
       assert.deepStrictEqual(charges, ["A-1"])
     }))
 
-  it("is not made with two tools of one name, or with rules about tools that it has not", () => {
+  it("refuses two tools of one name, and rules about missing tools", () => {
     const problemOf = (make: () => unknown): unknown => {
       try {
         make()
@@ -83,7 +83,7 @@ describe("an agent without a model", () => {
     )
   })
 
-  it.effect("an error that is left ends the run, whose record holds what a model would have read", () =>
+  it.effect("an uncaught error ends the run, whose record has the model's text", () =>
     Effect.gen(function*() {
       const agent = Agent.forCalls("tools", { tools: [Charge] })
       const exit = yield* Effect.exit(agent.run(call("charge", { order: "bad" })))
@@ -118,7 +118,7 @@ describe("an agent without a model", () => {
       assert.deepStrictEqual(charges, ["A-1"])
     }).pipe(Effect.provide(key)))
 
-  it.effect("what is marked, wrapped or cut for a model is whole for programs", () =>
+  it.effect("results marked, wrapped or cut for a model are whole for programs", () =>
     Effect.gen(function*() {
       const words = { words: "x".repeat(100) }
       const Down = Tool.make("down", {
@@ -137,7 +137,7 @@ describe("an agent without a model", () => {
       assert.notInclude(JSON.stringify(answer.result), words.words)
     }).pipe(Effect.provide(key)))
 
-  it.effect("of a task that goes on there is no result yet for programs", () =>
+  it.effect("a pending task has no result yet for programs", () =>
     Effect.gen(function*() {
       const Render = Tool.make("render", {
         effects: "write",
@@ -151,7 +151,7 @@ describe("an agent without a model", () => {
       assert.isFalse("structured" in answer)
     }))
 
-  it.effect("the record of a run has the call with its result, and what failed can be gone on with", () =>
+  it.effect("the record has the call with its result; failures can resume", () =>
     Effect.gen(function*() {
       const agent = Agent.forCalls("tools", { tools: [Charge] })
       const { transcript } = yield* agent.report(call("charge", { order: "A-2" }))

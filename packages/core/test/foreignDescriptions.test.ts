@@ -115,7 +115,7 @@ const compositions: Readonly<Record<string, (tool: Tool.Any, send: Tool.Any) => 
   }
 }
 
-/** Where a description is the server's. */
+/** Descriptions by the server. */
 const outside: Readonly<Record<string, () => Tool.Any>> = {
   "fromTool of a dynamic one": () => remote(),
   "fromJsonSchema that is untrusted": () =>
@@ -127,7 +127,7 @@ const outside: Readonly<Record<string, () => Tool.Any>> = {
     }) as never
 }
 
-/** Where it is the program's. */
+/** Descriptions by the program. */
 const inside: Readonly<Record<string, () => Tool.Any>> = {
   "a dynamic one that the program trusts": () => remote({ trust: "trusted" }),
   "an untrusted one that the program has written": () =>
@@ -172,7 +172,7 @@ describe("a description from outside", () => {
     }
   }
 
-  it.effect("of a skill that is not chosen taints nobody", () =>
+  it.effect("of an unchosen skill taints no run", () =>
     Effect.gen(function*() {
       const { send, sent } = sending()
       const skills = [

@@ -1,11 +1,11 @@
-/** Structured answers as they are written: what is known of them at each moment is a beginning of what they become. */
+/** Structured answers while they are written: the known part at each moment is a beginning of the final value. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema, Stream } from "effect"
 import { Agent, type AgentEvent } from "@recourse/core"
 
 const Output = Schema.Record(Schema.String, Schema.Json)
 
-/** What is known when the model has written this much; nothing where nothing is. */
+/** The known part when the model has written this much; `undefined` if there is none. */
 const known = (text: string): unknown => {
   const event = { _tag: "TextDelta", delta: text } as AgentEvent.AgentEvent
   return Effect.runSync(Stream.runCollect(Stream.make(event).pipe(Agent.partialOutput(Output)))).at(-1)
@@ -13,7 +13,7 @@ const known = (text: string): unknown => {
 
 const nested = (levels: number): unknown => levels === 0 ? undefined : levels === 1 ? [] : [nested(levels - 1)]
 
-describe("what is known of an answer", () => {
+describe("the known part of an answer", () => {
   it.each<readonly [text: string, value: unknown]>([
     ["", undefined],
     ["Here", undefined],
@@ -58,7 +58,7 @@ describe("what is known of an answer", () => {
     ["{\"a\":{\"b\":1},\"c\":2 ", { a: { b: 1 }, c: 2 }],
     ["{\n \"a\" : [ 1 , 2 ] ,\n \"b\" : { \"c\" : 3 } }\n", { a: [1, 2], b: { c: 3 } }],
     ["{\"a\":1} and {\"b\":2}", { a: 1 }],
-    // A text that is no JSON from some place on: what stands before.
+    // A text that is no JSON from some position on: the part before.
     ["{a:1}", {}],
     ["{\"a\" 1}", {}],
     ["{\"a\" 12}", {}],
@@ -66,12 +66,12 @@ describe("what is known of an answer", () => {
     ["{\"a\":1;\"b\":2}", { a: 1 }],
     ["{\"a\":[1;2]}", { a: [1] }],
     ["{\"a\":[,]}", { a: [] }],
-    // What cannot be read at all.
+    // Unreadable texts.
     ["{\"a\":nope }", undefined],
     ["{\"a\":\"\\x\"}", undefined]
   ])("%j: %j", (text, value) => assert.deepStrictEqual(known(text), value))
 
-  it("is what lies two hundred levels deep, and nothing further within", () => {
+  it("reaches two hundred levels deep, and no further", () => {
     assert.deepStrictEqual(known(`{"a":${"[".repeat(199)}`), { a: nested(199) })
     assert.deepStrictEqual(known(`{"a":${"[".repeat(5_000)}`), { a: nested(199) })
     assert.deepStrictEqual(known(`{"a":${"{\"b\":".repeat(5_000)}`) === undefined, false)

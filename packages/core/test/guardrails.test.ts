@@ -31,7 +31,7 @@ for (const streaming of [false, true]) {
       : agent.run(input)
 
   describe(`the guard of the input, ${streaming ? "streamed" : "not streamed"}`, () => {
-    it.effect("costs no time beside the first model request", () =>
+    it.effect("runs in parallel to the first model request at no cost", () =>
       Effect.gen(function*() {
         const agent = Agent.make("m", { guardInput: () => after(5000, Effect.void) })
         const took = yield* Drive.drive(
@@ -44,7 +44,7 @@ for (const streaming of [false, true]) {
         assert.strictEqual(took, 5000)
       }))
 
-    it.effect("nothing is told and nothing runs before it has passed; its error is the run's", () =>
+    it.effect("delays events and calls until it passes; its error is the run's", () =>
       Effect.gen(function*() {
         for (const wait of [0, 3000]) {
           for (const slow of [0, 1000, 9000]) {
@@ -72,7 +72,7 @@ for (const streaming of [false, true]) {
         }
       }))
 
-    it.effect("what it changes is what the model reads; the first request's answer is dropped", () =>
+    it.effect("replaces the model's input, and drops the first request's answer", () =>
       Effect.gen(function*() {
         const { Pay, state } = pay()
         const { events, layer } = collect()
@@ -114,7 +114,7 @@ for (const streaming of [false, true]) {
         )
       }))
 
-    it.effect("stands beside the choice of a skill where the model chooses", () =>
+    it.effect("runs in parallel to the model's choice of a skill", () =>
       Effect.gen(function*() {
         const skills = ["a", "b"].map((name) => Skill.make(name, { description: name, instructions: name, tools: [] }))
         const requests: Array<unknown> = []
@@ -133,7 +133,7 @@ for (const streaming of [false, true]) {
   })
 
   describe(`the guard of the answer, ${streaming ? "streamed" : "not streamed"}`, () => {
-    it.effect("stops: nobody was told the answer, and the conversation does not have it", () =>
+    it.effect("stops the answer before emission and outside the conversation", () =>
       Effect.gen(function*() {
         const { Pay } = pay()
         const { events, layer } = collect()
@@ -172,7 +172,7 @@ for (const streaming of [false, true]) {
         assert.strictEqual(content(events).some((event) => JSON.stringify(event).includes("Bob")), true)
       }))
 
-    it.effect("looks at what is read, behind a correction as well", () =>
+    it.effect("checks the decoded answer, also after a correction", () =>
       Effect.gen(function*() {
         const seen: Array<unknown> = []
         const { events, layer } = collect()
@@ -188,7 +188,7 @@ for (const streaming of [false, true]) {
   })
 }
 
-it.effect("streamed text is told as soon as the input has passed", () =>
+it.effect("streamed text is emitted as soon as the input has passed", () =>
   Effect.gen(function*() {
     const told: Array<number> = []
     const agent = Agent.make("m", { guardInput: () => after(1000, Effect.void) })
@@ -203,7 +203,7 @@ it.effect("streamed text is told as soon as the input has passed", () =>
     assert.isTrue(told.length > 0 && told.every((at) => at >= 1000))
   }))
 
-it.effect("a pause is behind the guard of the input; the guard of the answer looks at it when the run goes on", () =>
+it.effect("a pause follows the input guard; the answer guard checks the resumption", () =>
   Effect.gen(function*() {
     const looked = { input: 0, output: 0 }
     const Ask = Tool.make("ask", { needsApproval: true, execute: () => Effect.void })

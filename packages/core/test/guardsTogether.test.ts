@@ -1,4 +1,4 @@
-/** Guards of the input and of the answer: what the record has of what they change, and what is told while both look. */
+/** Guards of the input and of the answer: the record of their changes, and the events while both run. */
 import { assert, it } from "@effect/vitest"
 import { Agent, Guardrail, ModelError } from "@recourse/core"
 import { Drive, ScriptedModel } from "@recourse/testing"
@@ -11,7 +11,7 @@ const textsOf = ({ content }: Prompt.Prompt) =>
     typeof content === "string" ? [] : content.flatMap((part) => part.type === "text" ? [`${role} ${part.text}`] : [])
   )
 
-it.effect("an answer that a guard has changed stands in the conversation as it was changed; the guard reads the conversation", () =>
+it.effect("a changed answer is in the conversation, which the guard reads", () =>
   Effect.gen(function*() {
     const read: Array<ReadonlyArray<string>> = []
     const agent = Agent.make("m", {
@@ -25,7 +25,7 @@ it.effect("an answer that a guard has changed stands in the conversation as it w
     assert.deepStrictEqual(textsOf(transcript), ["user Who?", "assistant [name]"])
   }))
 
-it.effect("the input has passed, and the answer does not: nobody is told of it", () =>
+it.effect("the input passes, the answer does not: no listener receives it", () =>
   Effect.gen(function*() {
     const { events, layer } = collect()
     const agent = Agent.make("m", {
@@ -41,7 +41,7 @@ it.effect("the input has passed, and the answer does not: nobody is told of it",
     assert.notInclude(JSON.stringify(events), "Ada")
   }))
 
-it.effect("an answer in the model's place is told of with the failure, and stands in the conversation", () =>
+it.effect("a replacement answer is emitted with the failure and stored", () =>
   Effect.gen(function*() {
     const { events, layer } = collect()
     const agent = Agent.make("m", { onModelError: () => ModelError.respondWith("Later.") })

@@ -1,4 +1,4 @@
-/** Agents that share a conversation, together with pauses and with what is undone. */
+/** Agents that share a conversation, with pauses and compensations. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Cause, Effect, Exit, Layer, Schema } from "effect"
@@ -10,7 +10,7 @@ const talks = { ...standard, input: Prompt.Prompt, prompt: (said: Prompt.Prompt)
 const Boom = Tool.make("boom", { effects: "read", execute: () => Effect.die("no") })
 const to = (name: string) => Agent.handoffTo(name, { description: "Gives it away" })
 
-/** Each agent's model has its turns by its agent's instructions, over all lives. */
+/** Turns of each agent's model by its agent's instructions, over all executions. */
 const models = (turns: Readonly<Record<string, ReadonlyArray<ScriptedModel.Turn>>>) => {
   const left = new Map(Object.entries(turns).map(([name, all]) => [name, [...all]]))
   const prompts: Array<Prompt.Prompt> = []
@@ -70,7 +70,7 @@ describe("the note of a transfer", () => {
       return prompts.at(-1)!.content.slice(2)
     })
 
-  it.effect("is read by the next agent, as the words of a model; without one it reads what was said", () =>
+  it.effect("reaches the next agent as a model's words, else all messages do", () =>
     Effect.gen(function*() {
       const [said, note, ...rest] = yield* read({ note: "It is about a bill." })
       assert.include(JSON.stringify(said), "Hello")
@@ -85,13 +85,13 @@ describe("the note of a transfer", () => {
     }))
 })
 
-it("the tool that gives a conversation away tells the model what a note is for", () => {
+it("the handoff tool describes the purpose of a note", () => {
   const { definitions, schema } = Schema.toJsonSchemaDocument(to("desk").parameters)
   assert.include(JSON.stringify([schema, definitions]), "\"note\"")
   assert.include(JSON.stringify([schema, definitions]), "What the next agent has to know")
 })
 
-it.effect("a failure that gives nothing away is the failure of the run", () =>
+it.effect("a failure without a handoff is the failure of the run", () =>
   Effect.gen(function*() {
     const broken = Tool.make("broken", { effects: "read", execute: () => Effect.fail("no" as const) })
     const agent = handoff({ triage: agentNamed("triage", [broken, to("desk")]), desk: agentNamed("desk", []) })
@@ -101,7 +101,7 @@ it.effect("a failure that gives nothing away is the failure of the run", () =>
     assert.deepInclude(error, { _tag: "ExecutionError", reason: "no" })
   }))
 
-it.effect("an agent that fails before it begins has said nothing: what was said before it is told", () =>
+it.effect("an agent failing before its start leaves the earlier messages emitted", () =>
   Effect.gen(function*() {
     const unready = (name: string) => agentNamed(name, [], { instructions: () => Effect.fail("down") })
     const told = (agents: Readonly<Record<string, unknown>>) =>
@@ -134,7 +134,7 @@ describe("over a pause behind a transfer", () => {
     Effect.gen(function*() {
       const log: Log = []
       const seen = watched()
-      // The first request is asked beside the guard.
+      // The first request runs in parallel to the guard.
       const { layer } = models({
         triage: [...input === said ? [text("unheard")] : [], transfer("desk")],
         desk: [call("pay", {}, { id: "p" }), text("paid")]
@@ -154,7 +154,7 @@ describe("over a pause behind a transfer", () => {
       return { exit, last, log }
     })
 
-  it.effect("what a guard has replaced in it is known when it ends", () =>
+  it.effect("a guard's replacement in it is known at its end", () =>
     Effect.gen(function*() {
       const { exit, last, log } = yield* play(0)
       assert.strictEqual(Exit.isSuccess(exit) && exit.value._tag, "Completed")
@@ -166,7 +166,7 @@ describe("over a pause behind a transfer", () => {
       assert.notProperty(other.last, "replacedInput")
     }))
 
-  it.effect("it is told, though the agent that has it could not go on", () =>
+  it.effect("is emitted, though the receiving agent could not resume", () =>
     Effect.gen(function*() {
       const { exit, last, log } = yield* play(2)
       assert.isTrue(Exit.isFailure(exit))
@@ -174,7 +174,7 @@ describe("over a pause behind a transfer", () => {
       assert.include(JSON.stringify(last.transcript), "[card]")
     }))
 
-  it.effect("the answer of all agents together is kept beside another one that waits", () =>
+  it.effect("the joint answer of all agents is stored next to a waiting one", () =>
     Effect.gen(function*() {
       const log: Log = []
       const form = () =>
@@ -192,12 +192,12 @@ describe("over a pause behind a transfer", () => {
     }))
 })
 
-it("a handoff that begins with an agent that it does not have is refused as it is made", () => {
+it("a handoff is refused if it starts with a missing agent", () => {
   assert.throws(() => handoff({ desk: agentNamed("desk", []) }), "it has no agent \"triage\" to hand over to")
   assert.throws(() => handoff({ desk: agentNamed("desk", []) }, { start: "toString" }), "it has no agent \"toString\"")
 })
 
-it.effect("a conversation changes hands so often as is said, and once more is the failure of the run", () =>
+it.effect("a conversation changes agents up to the limit, then fails", () =>
   Effect.gen(function*() {
     const play = (times: number | undefined, transfers: number) => {
       const turns = Array.from({ length: transfers }, (_, index) => transfer(index % 2 === 0 ? "desk" : "triage"))
@@ -221,7 +221,7 @@ it.effect("a conversation changes hands so often as is said, and once more is th
     ) {
       assert.strictEqual(Exit.isSuccess(yield* play(times, transfers)), isGood, `${times} ${transfers}`)
     }
-    // Also where nobody has that name.
+    // Also if no agent has that name.
     const exit = yield* Effect.exit(handoff({ triage: agentNamed("triage", [to("nobody")]) }, { times: 0 }).run(hello))
       .pipe(Effect.provide([models({ triage: [transfer("nobody")] }).layer, key]))
     assert.strictEqual(
@@ -243,7 +243,7 @@ describe("the failure by which an agent gives a conversation away", () => {
     )
   const triage = agentNamed("triage", [to("desk")]) as unknown as Agent.Agent<Prompt.Prompt, string, unknown, never>
 
-  it.effect("says to whom, and whether nobody takes it: outside of a handoff only the program knows", () =>
+  it.effect("names the receiver, and if it exists: outside unknown", () =>
     Effect.gen(function*() {
       const given = yield* failing(triage)
       assert.instanceOf(given, Agent.HandedOff)
@@ -265,7 +265,7 @@ describe("the failure by which an agent gives a conversation away", () => {
   })
 })
 
-describe("a conversation that nobody takes", () => {
+describe("a conversation without a receiver", () => {
   const ends = {
     "it has changed hands too often": { options: { times: 0 }, name: "desk" },
     "no agent has that name": { options: {}, name: "nobody" }
@@ -284,7 +284,7 @@ describe("a conversation that nobody takes", () => {
   } as const
   for (const [why, { name, options }] of Object.entries(ends)) {
     for (const [who, [more, around]] of Object.entries(places)) {
-      it.effect(`is the failure of the run, as ${why}: ${who} undoes what it has done`, () =>
+      it.effect(`is the failure of the run, because ${why}: ${who} compensates its writes`, () =>
         Effect.gen(function*() {
           const log: Log = []
           const seen = watched()
@@ -305,7 +305,7 @@ describe("a conversation that nobody takes", () => {
     }
   }
 
-  it.effect("one that is taken is undone by who took it", () =>
+  it.effect("with a receiver is compensated by that one", () =>
     Effect.gen(function*() {
       const log: Log = []
       const triage = agentNamed("triage", [book(log), to("desk")], { compensation: {} })
@@ -320,7 +320,7 @@ describe("a conversation that nobody takes", () => {
     }))
 })
 
-/** Books, and undoes under a name of its own. */
+/** Books, and compensates under a name of its own. */
 const bookAt = (log: Log, place: string) =>
   book(log, "book", {
     execute: () => Effect.sync(() => (log.push(`book ${place}`), place)),
@@ -387,7 +387,7 @@ describe("tools of several agents with one name, over a pause", () => {
     ]
   }
   for (const [name, [agent, turns, undone]] of Object.entries(cases)) {
-    it.effect(`each write is undone by its own tool: ${name}`, () =>
+    it.effect(`each write is compensated by its own tool: ${name}`, () =>
       Effect.gen(function*() {
         const log: Log = []
         const seen = watched()

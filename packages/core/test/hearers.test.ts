@@ -11,7 +11,7 @@ const script = () =>
   ScriptedModel.layer([ScriptedModel.call("ask", { input: "?" }), ScriptedModel.text("!"), ScriptedModel.text("Done.")])
 
 describe("CurrentHearer", () => {
-  it.effect("hears what a listener hears, nested agents included, each event once and in order", () =>
+  it.effect("receives a listener's events, nested ones too, once and in order", () =>
     Effect.gen(function*() {
       const heard: Array<AgentEvent.AgentEvent> = []
       const listened: Array<AgentEvent.AgentEvent> = []
@@ -26,7 +26,7 @@ describe("CurrentHearer", () => {
       assert.strictEqual(heard.at(-1)?._tag, "RunFinished")
     }))
 
-  it.effect("a run goes on when one throws; that is logged once for each run", () =>
+  it.effect("a run continues when one throws, which is logged once", () =>
     Effect.gen(function*() {
       const logged: Array<unknown> = []
       let events = 0
@@ -57,7 +57,7 @@ describe("a run without a listener", () => {
 
   it.effect("reads the clock for no event", () =>
     Effect.gen(function*() {
-      /** How often a run reads the clock: events have their time, and spans theirs. */
+      /** Number of a run's clock readings: events and spans have times of their own. */
       const reads = (listeners: Layer.Layer<never>) =>
         Effect.gen(function*() {
           let count = 0

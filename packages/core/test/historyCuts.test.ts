@@ -1,4 +1,4 @@
-/** Conversations made shorter: cut, trimmed and summed up, of drawn conversations and against what they are said to be. */
+/** Shortened conversations: cut, trimmed and summarised random conversations, against their specification. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, History, Quarantine } from "@recourse/core"
 import { Effect, Exit } from "effect"
@@ -54,7 +54,7 @@ const leftOf = (roles: string, count: number): ReadonlyArray<number> => {
   const last = units.findLastIndex((_, index) => isUser(index))
   const from = units.length - count
   const staying = new Set(Array.from({ length: count }, (_, index) => from + index))
-  // What is left begins with what a user said, and the last message of a user stays.
+  // The rest starts with a user's message, and the last message of a user stays.
   const begins = [...staying].find(isUser)
   const kept = begins !== undefined
     ? [...staying].filter((index) => index >= begins)
@@ -68,7 +68,7 @@ const placesIn = (whole: Prompt.Prompt, left: Prompt.Prompt): ReadonlyArray<numb
   left.content.map((message) => whole.content.indexOf(message))
 
 describe("cut conversations", () => {
-  it("keepLast: the last units that have so many messages, at least one, and what they need", () => {
+  it("keepLast: keeps the last units up to a count, at least one", () => {
     for (const roles of conversations) {
       const whole = ofRoles(roles)
       const { units } = unitsOf(roles)
@@ -84,7 +84,7 @@ describe("cut conversations", () => {
     }
   })
 
-  it.effect("withinTokens: as many of the last units as fit beside the system's messages, at least one", () =>
+  it.effect("withinTokens: keeps the last units that fit with system messages", () =>
     Effect.gen(function*() {
       for (const roles of conversations.slice(-160)) {
         const whole = ofRoles(roles)
@@ -93,7 +93,7 @@ describe("cut conversations", () => {
         let at = whole.content.length
         const sizes = units.toReversed().map((unit) => size(whole.content.slice(at -= unit.length, at + unit.length)))
         const total = size(whole.content)
-        // Just what some units take, one less, and limits that nothing and everything fits.
+        // The exact size of some units, one less, and limits that fit no units or all.
         const sums = sizes.map((_, index) =>
           size(whole.content.slice(0, system)) + sizes.slice(0, index + 1).reduce((one, other) => one + other)
         )
@@ -108,7 +108,7 @@ describe("cut conversations", () => {
       }
     }))
 
-  it("a tainted conversation stays so, whatever is cut off; counts that are none are refused", () => {
+  it("a tainted conversation stays tainted; invalid counts are refused", () => {
     const tainted = result("c", "x", { options: { recourse: { taintedBy: ["find"] } } })
     const left = History.keepLast(1)(prompt(user("a"), assistant(call("c")), tool(tainted), user("b")))
     assert.deepStrictEqual(left.content.map(({ role }) => role), ["user"])
@@ -188,7 +188,7 @@ describe("trimResults", () => {
     })
   }
 
-  it("keeps the taint of what is left out", () => {
+  it("keeps the taint of removed results", () => {
     const tainted = result("1", long, { options: { recourse: { taintedBy: ["find"] } } })
     const cut = History.trimResults({ keep: 0 })(prompt(assistant(call("1")), tool(tainted)))
     assert.deepStrictEqual(Quarantine.taintedBy(cut), ["find"])
@@ -196,7 +196,7 @@ describe("trimResults", () => {
 })
 
 describe("summarised", () => {
-  /** What is read by the agent that sums up, and what comes of it. */
+  /** The summarising agent's input, and the result. */
   const summed = (whole: Prompt.Prompt, keep?: number) => {
     const read: Array<string> = []
     const agent = Agent.fromFunction("s", (transcript: string) => {
@@ -209,7 +209,7 @@ describe("summarised", () => {
     )
   }
 
-  it.effect("reads each part of what goes as a line, but for what the model thought", () =>
+  it.effect("summarises each removed part as a line, except reasoning", () =>
     Effect.gen(function*() {
       const { read } = yield* summed(
         prompt(
@@ -252,7 +252,7 @@ describe("summarised", () => {
       ].join("\n")])
     }))
 
-  it.effect("stands behind the system's messages and before what is kept, cut as keepLast cuts, marked as a summary", () =>
+  it.effect("places a marked summary between system messages and kept ones", () =>
     Effect.gen(function*() {
       for (const roles of conversations.slice(-120)) {
         const whole = ofRoles(roles)
@@ -289,7 +289,7 @@ describe("summarised", () => {
 })
 
 describe("countTokens", () => {
-  it.effect("estimates a quarter of the characters, four for a message, and a flat sum for a file", () =>
+  it.effect("estimates a quarter of the characters, plus flat sums", () =>
     Effect.gen(function*() {
       const file = Prompt.filePart({ mediaType: "image/png", data: new Uint8Array(9_000), fileName: undefined })
       const cases: ReadonlyArray<readonly [ReadonlyArray<Prompt.Message>, number]> = [
@@ -314,7 +314,7 @@ describe("mend, in detail", () => {
   const marks = (part: Prompt.Part) => (part.options["recourse"] as { readonly mended?: string } | undefined)?.mended
   const approval = Prompt.toolApprovalResponsePart({ approvalId: "a", approved: true, reason: undefined }) as never
 
-  it("marks what it has changed beside what was marked, and nothing else", () => {
+  it("marks only its changes, next to earlier marks", () => {
     const { prompt: left } = History.mend(prompt(
       assistant(
         Prompt.toolCallPart({ ...call("1"), options: { p: { k: 1 } } }),
@@ -354,7 +354,7 @@ describe("mend, in detail", () => {
     })
   })
 
-  it("leaves decisions about approvals where they stand, with the options of their messages", () => {
+  it("keeps approval decisions in place with their messages' options", () => {
     const answers = Prompt.toolMessage({ content: [result("9", "x"), approval], options: { p: { k: 1 } } })
     // Behind no answer at all, and behind one.
     const alone = History.mend(prompt(user("a"), answers, user("b"))).prompt

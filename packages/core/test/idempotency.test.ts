@@ -36,7 +36,7 @@ const parameters = Schema.Struct({ order: Schema.Int, amount: Schema.optionalKey
 
 const { call, calls, text } = ScriptedModel
 
-/** A service that does a payment once for each key, and answers late, or not at all, as it is told. */
+/** A service that pays once for each key, and answers late, or not at all, as configured. */
 const service = () => {
   const done = new Map<string, number>()
   const keys: Array<string | undefined> = []
@@ -51,7 +51,7 @@ const service = () => {
   return { done, keys, pay }
 }
 
-/** Runs an agent by a script, and tells how it ended, and what the model was asked last. */
+/** Runs an agent by a script, and returns its exit, and the model's last request. */
 const play = <E, R>(
   agent: Agent.Agent<string, unknown, E, R>,
   turns: ReadonlyArray<ScriptedModel.Turn>
@@ -90,7 +90,7 @@ const PayByCall = (pay: Paying, answer?: Parameters<Paying>[0]) =>
   })
 
 describe("attempts of an idempotent write", () => {
-  it.effect("that timed out are repeated under the same key, and the service does it once", () =>
+  it.effect("that timed out repeat one key, and the service executes once", () =>
     Effect.gen(function*() {
       const { done, keys, pay } = service()
       const tool = Tool.make("pay", {
@@ -110,7 +110,7 @@ describe("attempts of an idempotent write", () => {
       assert.strictEqual(done.size, 1)
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-  it.effect("that all timed out may have happened, for code and for the model", () =>
+  it.effect("that all timed out have an unknown outcome for code and model", () =>
     Effect.gen(function*() {
       const { done, keys, pay } = service()
       const tool = Tool.make("pay", {
@@ -136,7 +136,7 @@ describe("attempts of an idempotent write", () => {
       assert.strictEqual(done.size, 2)
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-  it.effect("that all timed out under a key of the arguments may be made again, and are not done twice", () =>
+  it.effect("that timed out under a key of arguments may repeat safely", () =>
     Effect.gen(function*() {
       for (const effects of ["write", undefined] as const) {
         const { done, keys, pay } = service()
@@ -234,7 +234,7 @@ const everything = Recovery.policy({
 })
 
 describe("calls with one key", () => {
-  it.effect("and the same arguments get the first result; the second waits while the first runs", () =>
+  it.effect("with equal arguments get the first result, waiting while it runs", () =>
     Effect.gen(function*() {
       const { keys, pay } = service()
       const { events, layer } = collect()
@@ -266,7 +266,7 @@ describe("calls with one key", () => {
       assert.strictEqual(keys.length, 2)
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-  it.effect("and other arguments are a conflict: nothing is run, and the run ends", () =>
+  it.effect("with other arguments are a conflict that ends the run", () =>
     Effect.gen(function*() {
       const { keys, pay } = service()
       const agent = Agent.make("a", { tools: [Pay(pay)], defaults: { onError: Recovery.standard } })
@@ -298,7 +298,7 @@ describe("calls with one key", () => {
       assert.strictEqual(keys.length, 1)
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-  it.effect("are run again after a failure that says that nothing was done", () =>
+  it.effect("run again after a failure declared as not done", () =>
     Effect.gen(function*() {
       const { keys, pay } = service()
       const agent = Agent.make("a", {
@@ -311,7 +311,7 @@ describe("calls with one key", () => {
       assert.strictEqual(keys.length, 2)
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-  it.effect("are unknown after a failure that does not say so, also for those who wait", () =>
+  it.effect("are unknown after other failures, also for waiting calls", () =>
     Effect.gen(function*() {
       const { keys, pay } = service()
       const agent = Agent.make("a", {
@@ -340,7 +340,7 @@ describe("calls with one key", () => {
       assert.strictEqual(keys.length, 1)
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-  it.effect("replay a partial success and a pending task as what they were", () =>
+  it.effect("replay a partial success and a pending task unchanged", () =>
     Effect.gen(function*() {
       let runs = 0
       const parts = Tool.make("parts", {
@@ -388,7 +388,7 @@ describe("calls with one key", () => {
 })
 
 describe("calls without a key of their own", () => {
-  it.effect("are told apart by their ids, also in agents that run within each other", () =>
+  it.effect("are separated by ids, also in nested agents", () =>
     Effect.gen(function*() {
       const { keys, pay } = service()
       const tool = PayByCall(pay)
@@ -485,7 +485,7 @@ const recording = (broken: ReadonlySet<ToolErrorOperation> = new Set()) => {
 type ToolErrorOperation = IdempotencyLedger.LedgerError["operation"]
 
 describe("the ledger", () => {
-  it.effect("has the intent before the tool runs and the result after, and no arguments", () =>
+  it.effect("has the intent before the tool, the result after, no arguments", () =>
     Effect.gen(function*() {
       const { entries, layer, log } = recording()
       const tool = Tool.make("pay", {
@@ -503,7 +503,7 @@ describe("the ledger", () => {
       assert.notInclude(JSON.stringify(entry), "4711")
     }))
 
-  it.effect("that cannot record the intent keeps the tool from running, and the model is told", () =>
+  it.effect("that cannot record the intent prevents execution, and informs the model", () =>
     Effect.gen(function*() {
       const { keys, pay } = service()
       const { layer, log } = recording(new Set(["begin"]))
@@ -517,7 +517,7 @@ describe("the ledger", () => {
       assert.deepStrictEqual(keys, [])
     }))
 
-  it.effect("that cannot record the result does not lose it, and knows later that it does not know", () =>
+  it.effect("that cannot record a result keeps it, and is unknown later", () =>
     Effect.gen(function*() {
       const { keys, pay } = service()
       const { layer } = recording(new Set(["complete"]))
@@ -530,7 +530,7 @@ describe("the ledger", () => {
       assert.strictEqual(keys.length, 1)
     }))
 
-  it.effect("logs what it cannot record as an operator may read it, and not the secrets in its cause", () =>
+  it.effect("logs failed records for operators, without secrets of the cause", () =>
     Effect.gen(function*() {
       const url = "redis://worker:hunter2hunter2@10.0.0.7:6379"
       const logged: Array<{ readonly message: unknown; readonly fields: Readonly<Record<string, unknown>> }> = []
@@ -582,13 +582,13 @@ describe("the ledger", () => {
       assert.match(String(complete?.["trace_id"]), /^run_/)
       const all = JSON.stringify(logged)
       for (const secret of ["hunter2", "C-123456", "10.0.0.7"]) assert.notInclude(all, secret)
-      // What is left says what is wrong.
+      // The remaining text names the fault.
       assert.include(String(complete?.["cause"]), "[redacted: customer] is not connected")
       assert.include(String(complete?.["cause"]), "ECONNREFUSED [redacted: credentials]")
       assert.include(String(release?.["cause"]), "defect at [redacted: credentials]")
     }))
 
-  it.effect("forgets an intent whose call was not run because the budget was used up", () =>
+  it.effect("deletes an intent if an exhausted budget prevented the call", () =>
     Effect.gen(function*() {
       const { keys, pay } = service()
       const { entries, layer, log } = recording()
@@ -600,7 +600,7 @@ describe("the ledger", () => {
       assert.deepStrictEqual(keys, [])
     }))
 
-  it.effect("forgets it for a second try, too, that was not run, as the first was rejected", () =>
+  it.effect("deletes it for an unexecuted second try after a rejected first", () =>
     Effect.gen(function*() {
       const { keys, pay } = service()
       const { entries, layer, log } = recording()
@@ -625,7 +625,7 @@ describe("the ledger", () => {
 })
 
 describe("a fixer's arguments that wait for an approval", () => {
-  /** Pays 500 only if somebody has approved it, under the key that the first arguments had. */
+  /** Pays 500 only after an approval, under the key of the first arguments. */
   const paying = (tag: "InvalidArgs" | "ExecutionError", ownKey: boolean) => {
     const paid: Array<number> = []
     const execute = ({ amount }: { readonly amount: number }): Effect.Effect<string, Declined> =>
@@ -664,7 +664,7 @@ describe("a fixer's arguments that wait for an approval", () => {
             ledger
           )
           if (paused._tag !== "Paused") return assert.fail("did not pause")
-          // Nobody holds the key while a person thinks about it.
+          // The key is free while a person thinks about it.
           assert.strictEqual(entries.size, 0)
           assert.deepStrictEqual(log, tag === "InvalidArgs" ? [] : ["begin", "release"])
           assert.deepStrictEqual(paused.pending[0]?.arguments, { amount: 500 })
@@ -685,7 +685,7 @@ describe("a fixer's arguments that wait for an approval", () => {
 })
 
 describe("a call that was cut off", () => {
-  /** A ledger in which the call of order 7 was begun ten minutes ago, and nothing more. */
+  /** A ledger in which the call of order 7 was started ten minutes ago, without an outcome. */
   const cutOff = Effect.gen(function*() {
     const { entries, layer, log } = recording()
     const { pay } = service()
@@ -697,7 +697,7 @@ describe("a call that was cut off", () => {
     yield* Fiber.interrupt(first)
     log.length = 0
     yield* TestClock.adjust("10 minutes")
-    // Another layer of the same store: what another process would see.
+    // Another layer of the same store, like in another process.
     return { entries, layer: Layer.fresh(layer), log }
   })
 
@@ -736,7 +736,7 @@ describe("a call that was cut off", () => {
       assert.deepStrictEqual(log, ["begin"])
     }))
 
-  it.effect("is answered with what `reconcile` found, which is recorded", () =>
+  it.effect("is answered with the finding of `reconcile`, which is recorded", () =>
     Effect.gen(function*() {
       const found = yield* after(Effect.succeed(Recovery.happened("payment 1")))
       assert.strictEqual(found.result, "payment 1")
@@ -745,7 +745,7 @@ describe("a call that was cut off", () => {
       assert.deepStrictEqual(found.log, ["begin", "take", "complete"])
     }))
 
-  it.effect("is run if `reconcile` found that nothing was done", () =>
+  it.effect("runs if `reconcile` found that it was not done", () =>
     Effect.gen(function*() {
       const found = yield* after(Effect.succeed(Recovery.notHappened))
       assert.strictEqual(found.result, "payment 1")
@@ -753,7 +753,7 @@ describe("a call that was cut off", () => {
       assert.deepStrictEqual(found.log, ["begin", "take", "renew", "complete"])
     }))
 
-  it.effect("lists its own failure only, if `reconcile` found that nothing was done", () =>
+  it.effect("lists only its own failure if `reconcile` found no effect", () =>
     Effect.gen(function*() {
       const { layer } = yield* cutOff
       const tool = Tool.make("pay", {
@@ -771,7 +771,7 @@ describe("a call that was cut off", () => {
       )
     }))
 
-  it.effect("stays unknown if `reconcile` cannot tell, or fails", () =>
+  it.effect("stays unknown if `reconcile` cannot decide, or fails", () =>
     Effect.gen(function*() {
       for (const reconcile of [Effect.succeed(Recovery.stillUnknown), Effect.fail(new Lost())]) {
         const found = yield* after(reconcile)
@@ -805,7 +805,7 @@ describe("Recovery.idempotent", () => {
   const written = (execute: () => Effect.Effect<string, Lost>) =>
     Tool.make("pay", { parameters, success: Schema.String, effects: "write", execute })
 
-  it.effect("does a call once for each key, and does not make a write repeatable", () =>
+  it.effect("runs once for each key, and does not make writes repeatable", () =>
     Effect.gen(function*() {
       let runs = 0
       const tool = written(() => Effect.suspend(() => ++runs === 1 ? Effect.fail(new Lost()) : Effect.succeed("paid")))
@@ -867,7 +867,7 @@ describe("arguments that a call made by hand gives", () => {
     ["numbers that JSON does not have", Schema.Number, Infinity, -Infinity]
   ]
   for (const [name, parameters, one, other] of pairs) {
-    it.effect(`are told apart, and are the same again: ${name}`, () =>
+    it.effect(`have distinct and stable hashes: ${name}`, () =>
       Effect.gen(function*() {
         const runs: Array<unknown> = []
         const { call } = tool(runs, parameters)
@@ -879,7 +879,7 @@ describe("arguments that a call made by hand gives", () => {
       }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
   }
 
-  it.effect("are invalid where the tool's schema has no JSON for them, and nothing is run", () =>
+  it.effect("are invalid without a JSON form, and the call does not run", () =>
     Effect.gen(function*() {
       const runs: Array<unknown> = []
       const { call } = tool(runs, Schema.Unknown)

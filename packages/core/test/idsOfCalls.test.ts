@@ -8,7 +8,7 @@ import { collect } from "./kit.ts"
 
 const said = [{ type: "text" as const, text: "Let me look." }]
 
-/** A conversation with one call in it, `c1`, and with texts beside it. */
+/** A conversation with one call, `c1`, and with texts around it. */
 const earlier = Prompt.make([
   { role: "system", content: "Be kind." },
   { role: "user", content: "save a" },
@@ -20,7 +20,7 @@ const earlier = Prompt.make([
   { role: "assistant", content: said }
 ])
 
-/** An agent with two writes, and what they have done. */
+/** An agent with two writes, and their completed calls. */
 const world = () => {
   const done: Array<string> = []
   const write = (name: string) =>
@@ -124,7 +124,7 @@ describe("calls of one answer", () => {
     )
   }
 
-  it.effect("run once where they are alike, also where a text of the answer has their id", () =>
+  it.effect("run once if equal, also if a text has their id", () =>
     Effect.gen(function*() {
       const { agent, done } = world()
       const call = { type: "tool-call", id: "x", name: "save", params: { text: "b" } }
@@ -132,7 +132,7 @@ describe("calls of one answer", () => {
       assert.deepStrictEqual(done, ["save b"])
     }))
 
-  it.effect("are told as their arguments come, by the id that they have: not where that is not known yet", () =>
+  it.effect("are emitted with growing arguments under their known id", () =>
     Effect.gen(function*() {
       for (const [id, told] of [["x", ["x"]], ["", []], ["c1", []]] as const) {
         const { agent } = world()

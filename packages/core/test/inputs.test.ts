@@ -1,4 +1,4 @@
-/** Inputs of agents: what the model reads of one, and what the caller reads of one that does not fit. */
+/** Inputs of agents: the model's view of one, and the caller's error for one that does not fit. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, type AgentError } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
@@ -21,13 +21,13 @@ const played = (input: Schema.Top, value: unknown) =>
   }).pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.text("done")])))
 
 describe("an input", () => {
-  it.effect("is read as the text that it is, or as JSON of its schema", () =>
+  it.effect("is read unchanged if a text, else as JSON of its schema", () =>
     Effect.gen(function*() {
       assert.strictEqual(yield* played(Schema.String, "Hello"), "Hello")
       assert.strictEqual(yield* played(Schema.Struct({ n: Schema.Number }), { n: 1 }), `{"n":1}`)
     }))
 
-  it.effect("that is a conversation is read as JSON, where the agent has no `prompt` that says it message by message", () =>
+  it.effect("that is a conversation is JSON if the agent lacks `prompt`", () =>
     Effect.gen(function*() {
       const text = yield* played(Prompt.Prompt, Prompt.make("Hello"))
       const read = Schema.decodeUnknownSync(Prompt.Prompt)(JSON.parse(text!))
@@ -39,7 +39,7 @@ describe("an input", () => {
       )
     }))
 
-  it.effect("that does not fit is refused, with all that is wrong with it", () =>
+  it.effect("that does not fit is refused with all its faults", () =>
     Effect.gen(function*() {
       const form = Schema.Struct({ order: Schema.String, amount: Schema.Number })
       const error = yield* Effect.flip(played(form, { order: 1, amount: "two" }))
@@ -47,14 +47,14 @@ describe("an input", () => {
       assert.deepStrictEqual(error.issues.map(({ path }) => path), [["order"], ["amount"]])
     }))
 
-  it.effect("that does not fit is said by what is expected, not in words that its schema's author wrote for a model", () =>
+  it.effect("that does not fit is described by expectation, not author messages", () =>
     Effect.gen(function*() {
       const large = Schema.Number.check(Schema.makeFilter((n) => n > 5, { message: "ask for more than five" }))
       const error = yield* Effect.flip(played(Schema.Struct({ n: large }), { n: 1 }))
       assert.deepStrictEqual(error.issues.map(({ expected }) => expected), ["expected a valid value"])
     }))
 
-  it.effect("that is a conversation is refused as any other where it does not fit", () =>
+  it.effect("that is an unfit conversation is refused like any other", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(played(Schema.String, Prompt.make("Hello")))
       assert.strictEqual(error._tag, "InvalidInput")

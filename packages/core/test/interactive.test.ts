@@ -9,7 +9,7 @@ import { collect, lastResults } from "./kit.ts"
 
 const { call, calls, text } = ScriptedModel
 
-/** Refunds with a record of what was done. */
+/** Refunds with a record of completed calls. */
 const refunds = () => {
   const done: Array<number> = []
   const Refund = Tool.make("refund", {
@@ -37,7 +37,7 @@ const small = (pending: Approval.PendingCall) =>
 type Waits = Agent.Agent<string, string, never, never> & Agent.Resumable<string, string, never, never, never>
 
 describe("an interactive agent", () => {
-  it.effect("asks about each waiting call, one after the other, and goes on with the answers", () =>
+  it.effect("asks about each waiting call in turn, and resumes with answers", () =>
     Effect.gen(function*() {
       asked.length = 0
       const { clerk, done } = refunds()
@@ -84,7 +84,7 @@ describe("an interactive agent", () => {
       assert.strictEqual(runId, "run-7")
     }).pipe(Effect.provide(ScriptedModel.layer([call("refund", { euros: 2 }), text("B")]))))
 
-  it.effect("asks from within another agent's run, whose events say which call it is", () =>
+  it.effect("asks from within another agent's run, whose events name the call", () =>
     Effect.gen(function*() {
       asked.length = 0
       const { clerk, done } = refunds()
@@ -108,7 +108,7 @@ describe("an interactive agent", () => {
       text("Done")
     ]))))
 
-  it.effect("ends with what the question fails with, and with decisions that do not fit: nothing is done", () =>
+  it.effect("ends with the question's failure or unfit decisions, running no call", () =>
     Effect.gen(function*() {
       class Away extends Data.TaggedError("Away") {}
       const { clerk, done } = refunds()
@@ -125,7 +125,7 @@ describe("an interactive agent", () => {
       assert.deepStrictEqual(done, [])
     }))
 
-  it.effect("asks again where the answer came too late", () =>
+  it.effect("asks again if the answer came too late", () =>
     Effect.gen(function*() {
       const { Refund, done } = refunds()
       const agent = Agent.make("slow", {
@@ -145,7 +145,7 @@ describe("an interactive agent", () => {
       assert.deepStrictEqual(done, [3])
     }).pipe(Effect.provide(ScriptedModel.layer([call("refund", { euros: 3 }), text("ok")]))))
 
-  it.effect("is interrupted while it asks, and does nothing", () =>
+  it.effect("is interrupted while it asks, and runs no call", () =>
     Effect.gen(function*() {
       const { clerk, done } = refunds()
       const fiber = yield* Effect.forkChild(clerk.pipe(Approval.interactive(() => Effect.never)).run("x"))
@@ -156,7 +156,7 @@ describe("an interactive agent", () => {
       assert.deepStrictEqual(done, [])
     }).pipe(Effect.provide(ScriptedModel.layer([call("refund", { euros: 3 })]))))
 
-  it.effect("asks also where its type says nothing of waiting", () =>
+  it.effect("asks also if its type has no pause", () =>
     Effect.gen(function*() {
       const done: Array<string> = []
       const agent = Agent.make("clerk", {
@@ -170,7 +170,7 @@ describe("an interactive agent", () => {
       assert.deepStrictEqual(done, ["noted"])
     }).pipe(Effect.provide(ScriptedModel.layer([call("note", {}), text("Noted.")]))))
 
-  it.effect("fails with what its question fails with, also where another agent is asked and refuses", () =>
+  it.effect("fails with its question's error, also if another agent refuses", () =>
     Effect.gen(function*() {
       const { clerk, done } = refunds()
       const refused = new Approval.SnapshotRefused({ agent: "other", reason: "used" })
@@ -179,7 +179,7 @@ describe("an interactive agent", () => {
       assert.deepStrictEqual(done, [])
     }).pipe(Effect.provide(ScriptedModel.layer([call("refund", { euros: 3 })]))))
 
-  it.effect("dies where its snapshot was claimed elsewhere, as its type has no such error", () =>
+  it.effect("dies if its snapshot was claimed elsewhere, without a typed error", () =>
     Effect.gen(function*() {
       const { clerk, done } = refunds()
       const used = Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed(false) })
@@ -218,7 +218,7 @@ const typing = (...lines: ReadonlyArray<string>) => {
   return { shown, layer: Layer.succeed(Terminal.Terminal, terminal) }
 }
 
-describe("a run whose question nobody answers", () => {
+describe("a run with an unanswered question", () => {
   class Away extends Data.TaggedError("Away") {}
   const ends: Readonly<Record<string, (pending: Approval.PendingCall) => Effect.Effect<Approval.Decision, Away>>> = {
     "its question fails": () => Effect.fail(new Away()),
@@ -308,12 +308,12 @@ describe("a run with a journal that waits for a person as it ends", () => {
       return log
     })
 
-  it.effect("is not undone where only a life of it ends", () =>
+  it.effect("is not compensated if only an execution ends", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* play("r", "r", Effect.interrupt), ["booked"])
     }))
 
-  it.effect("is undone where its question fails, or the journal is that of another run", () =>
+  it.effect("is compensated if its question fails, or with another run's journal", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* play("r", "r", Effect.fail(new Away())), ["booked", "cancelled"])
       for (const [runId, journalId] of [["other", "r"], [undefined, "r"], ["r", undefined]] as const) {
@@ -359,7 +359,7 @@ describe("a person at the terminal", () => {
       assert.include(told, "Not today")
     }))
 
-  it.effect("edits, and is asked again for what is no object", () =>
+  it.effect("edits arguments, and is asked again for a non-object", () =>
     Effect.gen(function*() {
       const { done, shown } = yield* decide({ euros: 3 }, "e", "[4]", "edit", "{\"euros\":4}")
       assert.deepStrictEqual(done, [4])
@@ -382,7 +382,7 @@ describe("a person at the terminal", () => {
       assert.deepStrictEqual(done, [])
     }))
 
-  it.effect("reads what the arguments are, and not what they would make of the terminal", () =>
+  it.effect("reads the arguments with escaped control characters", () =>
     Effect.gen(function*() {
       const layers = typing("n", "")
       const Run = Tool.make("run", {

@@ -1,4 +1,7 @@
-/** An agent that asks while it runs is interrupted at every operation: what it has done is undone once, or stays where it has ended. */
+/**
+ * An agent that asks while it runs is interrupted at every operation: its writes are compensated once, or stay if it
+ * has ended.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Agent, AgentEvent, Approval, Tool } from "@recourse/core"
@@ -46,7 +49,7 @@ const forms: Readonly<Record<string, (log: Log) => Effect.Effect<unknown, unknow
   "provided": (log) => clerkOf(log).pipe(Agent.provide(Layer.empty), asked).run("x")
 }
 
-/** Ids are the same in each run: what one has resumed is not the other's. */
+/** Ids are the same in each run: one's resumed snapshots are not the other's. */
 const fresh = () => {
   const claimed = new Set<string>()
   return Layer.succeed(Approval.Resumptions, {
@@ -83,7 +86,7 @@ describe("an agent that asks, interrupted at every operation", () => {
           const { events, exit, log } = yield* go(at)
           const ends = events.flatMap((event) => event._tag === "RunFinished" ? [event.outcome] : [])
           const told = events.filter((event) => event._tag === "ToolCompensated")
-          // An agent within another one that has ended well stands, however that ends.
+          // An inner agent that has ended well stays, for any end of the outer one.
           const isGood = ({ _tag, ...event }: AgentEvent.AgentEvent) =>
             (_tag === "RunFinished" || _tag === "AgentFinished") && "outcome" in event && event.outcome === "success"
           if (events.some(isGood)) {
@@ -91,7 +94,7 @@ describe("an agent that asks, interrupted at every operation", () => {
             continue
           }
           assert.isTrue(Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause), `operation ${at}`)
-          // Of a write that is cut off nobody knows whether it was done: that is told.
+          // An interrupted write has an unknown outcome: that is reported.
           const isCutOff = told.some((event) =>
             event._tag === "ToolCompensated" && event.tool === "book" && event.outcome === "not_undone"
           )

@@ -35,7 +35,7 @@ const programs: Readonly<Record<string, (run: Run) => Run>> = {
 describe("the record of an interrupted run", () => {
   for (const [what, execute] of Object.entries(executors)) {
     for (const [where, program] of Object.entries(programs)) {
-      it.effect(`is there although ${what} takes time to end, ${where}`, () =>
+      it.effect(`exists although ${what} takes time to end, ${where}`, () =>
         Effect.gen(function*() {
           const exit = yield* Drive.drive(Effect.gen(function*() {
             const fiber = yield* Effect.forkDetach(program(agentOf(execute).run("go")))
@@ -50,7 +50,7 @@ describe("the record of an interrupted run", () => {
     }
   }
 
-  it.effect("does not end a program that recovers from an interruption of its own", () =>
+  it.effect("does not end a program that recovers from its own interruption", () =>
     Effect.gen(function*() {
       const agent = agentOf(() => Effect.never)
       const fiber = yield* Effect.forkChild(

@@ -100,7 +100,7 @@ describe("a resumption that is interrupted", () => {
         const fiber = yield* Effect.forkChild(resume(world, tool, pause), { startImmediately: true })
         yield* reached(world, world.hold)
         assert.isUndefined(fiber.pollUnsafe())
-        // Meanwhile it is nobody else's.
+        // Meanwhile no other process has it.
         const other = yield* Effect.flip(resume({ ran: world.ran, hold: undefined }, tool, pause))
         assert.deepInclude(other, { _tag: "SnapshotRefused", reason: "used" })
         yield* Fiber.interrupt(fiber)
@@ -125,7 +125,7 @@ describe("a resumption that is interrupted", () => {
         assert.deepStrictEqual(world.ran, ["refund 1"])
       }))
 
-    it.effect(`after a rejection (${tool}), while the model is asked, gives it back, nested ones too`, () =>
+    it.effect(`after a rejection (${tool}), during a model request, releases it, nested too`, () =>
       Effect.gen(function*() {
         const world: World = { ran: [], hold: undefined }
         const pause = yield* paused(world, tool)
@@ -138,7 +138,7 @@ describe("a resumption that is interrupted", () => {
         assert.deepStrictEqual(world.ran, ["refund 1"])
       }))
 
-    it.effect(`at any step (${tool}): the call runs at most once, and if it did not, the snapshot is free`, () =>
+    it.effect(`at any step (${tool}): runs at most once, else frees the snapshot`, () =>
       Effect.gen(function*() {
         const seen = new Set<string>()
         for (let step = 0; step < 120; step++) {

@@ -6,7 +6,7 @@ import { entriesIn } from "./cutOff.ts"
 
 class Cut extends Data.TaggedError("Cut") {}
 
-/** The journal of a run over its lives. A life ends at a record: before it is durable, or behind it. */
+/** The journal of a run over its executions. An execution ends at an entry: before it is durable, or behind it. */
 const journal = () => {
   const kept = new Map<string, Schema.Json>()
   let lives = 0
@@ -120,7 +120,7 @@ describe("a journal", () => {
   const cuts = Array.from({ length: 12 }, (_, at) => [false, true].map((behind) => ({ at: at + 1, behind }))).flat()
 
   for (const cut of cuts) {
-    it.effect(`a run that is cut off ${cut.behind ? "behind" : "before"} record ${cut.at} goes on and does nothing twice`, () =>
+    it.effect(`a run interrupted ${cut.behind ? "behind" : "before"} record ${cut.at} recovers without repeating calls`, () =>
       lasting(({ done, live, model }) =>
         Effect.gen(function*() {
           const whole = yield* lasting(({ live, model }) =>
@@ -140,10 +140,10 @@ describe("a journal", () => {
           assert.strictEqual(new Set(done.writes).size, done.writes.length)
           assert.strictEqual(done.keys.length, 1)
           assert.deepEqual(summary(last), summary(whole))
-          // A write that began and was not done is told as unknown, to whom asked for it.
+          // A started write that was not done is reported as unknown to its requester.
           const unknown = ["1A", "2B", "3C"].filter((seat) => !done.writes.includes(seat))
           if (unknown.length > 0) assert.match(done.told, unknown[0] === "2B" ? /nobody knows/ : /outcome_unknown/)
-          // A third life is told everything.
+          // A third execution replays everything.
           const before = [done.prompts.length, done.writes.length, done.keys.length]
           const again = yield* live(life(undefined))
           assert.deepEqual(again.exit, last.exit)

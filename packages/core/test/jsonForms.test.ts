@@ -1,4 +1,7 @@
-/** Values that JSON has no form of its own for: models write them as the JSON schema says that they are told, and programs as they are. */
+/**
+ * Values without a JSON form of their own: models write them by the JSON schema that they receive, and programs
+ * directly.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { BigDecimal, Effect, HashMap, Option, Schema } from "effect"
@@ -39,7 +42,7 @@ const values: Readonly<Record<string, readonly [schema: Schema.Top, json: Schema
   "one of a record": [Schema.Record(Schema.String, Schema.Date), { a: "1970-01-01T00:00:00.000Z" }, { a: new Date(0) }]
 }
 
-/** A tool that takes a value, and keeps what it was given. */
+/** A tool that takes a value, and records it. */
 const taking = (schema: Schema.Top, given: Array<unknown>) =>
   Tool.make("take", {
     parameters: Schema.Struct({ value: schema as Schema.Codec<unknown, unknown> }),
@@ -51,9 +54,9 @@ const taking = (schema: Schema.Top, given: Array<unknown>) =>
 const byHand = (tool: ReturnType<typeof taking>, args: Readonly<Record<string, unknown>>) =>
   Effect.provideService(tool.call, ToolCall.ToolCall, ToolCall.make({ id: "by hand", arguments: args }))
 
-describe("what JSON has no form of its own for", () => {
+describe("a value without a JSON form of its own", () => {
   for (const [what, [schema, json, value]] of Object.entries(values)) {
-    it.effect(`is an argument as a model writes it, and as a program makes it: ${what}`, () =>
+    it.effect(`is an argument, as a model's JSON and a program's value: ${what}`, () =>
       Effect.gen(function*() {
         const given: Array<unknown> = []
         const Take = taking(schema, given)
@@ -95,7 +98,7 @@ describe("what JSON has no form of its own for", () => {
       assert.deepStrictEqual(seen, [new Date(0)])
     }))
 
-  it.effect("is refused where it is something else, in the words of the form that the model is told", () =>
+  it.effect("is refused with the expectation of its JSON form", () =>
     Effect.gen(function*() {
       const given: Array<unknown> = []
       const schema = Schema.Struct({
@@ -110,7 +113,7 @@ describe("what JSON has no form of its own for", () => {
         [{ ...right, at: 5 }, /at: expected/i],
         [{ amount: 1 }, /at: required/i],
         [{ ...right, note: 1 }, /note: expected string/i],
-        // A model that may write numbers that are none would pass what compares them.
+        // A model that may write NaN would pass comparing checks.
         [{ ...right, amount: "NaN" }, /amount: expected number/i],
         [{ ...right, amount: "Infinity" }, /amount: expected number/i],
         [{ ...right, more: [1, "NaN"] }, /more.1: expected number/i],

@@ -29,7 +29,7 @@ const object = (properties: Record<string, unknown>, more: Record<string, unknow
   ...more
 })
 
-describe("what of a JSON Schema is checked", () => {
+describe("the checked part of a JSON Schema", () => {
   const table: ReadonlyArray<
     readonly [name: string, Record<string, unknown>, Tool.JsonSchemaOptions, right: unknown, wrong: unknown]
   > = [
@@ -191,7 +191,7 @@ describe("what of a JSON Schema is checked", () => {
     })
   }
 
-  it("patterns are not applied unless asked for, and the tool says so: a stranger's can hold the process", () => {
+  it("excludes patterns by default, which the tool lists as unchecked", () => {
     const document = object({ a: { type: "string", pattern: "^(a+)+$" } })
     const tool = Tool.fromJsonSchema("t", { parameters: document, execute: () => Effect.void })
     assert.deepStrictEqual(tool.unchecked, ["/properties/a/pattern"])
@@ -207,7 +207,7 @@ describe("what of a JSON Schema is checked", () => {
     assert.deepStrictEqual(Tool.schemaFromJsonSchema("S", document, { patterns: "apply" }).unchecked, [])
   })
 
-  it("what is too large to be searched, or too deep, is refused as a whole, and nothing of it is checked where that is allowed", () => {
+  it("refuses too large or deep parts whole, or leaves them unchecked", () => {
     const wide = object(Object.fromEntries(Array.from({ length: 1_001 }, (_, n) => [`p${n}`, { not: { const: n } }])))
     let deep: Record<string, unknown> = { not: { const: 1 } }
     for (let n = 0; n < 600; n++) deep = { type: "array", items: deep }
@@ -242,7 +242,7 @@ describe("what of a JSON Schema is checked", () => {
     )
   })
 
-  it("a stranger's document does not hold the process: 20,000 schemas, and 20,000 within each other", () => {
+  it("bounds a stranger's document: 20,000 schemas, flat or nested", () => {
     const wide = object(Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`p${n}`, { not: { const: n } }])))
     let deep: Record<string, unknown> = { not: { const: 1 } }
     for (let n = 0; n < 20_000; n++) deep = { type: "array", items: deep }
@@ -271,7 +271,7 @@ describe("what of a JSON Schema is checked", () => {
 describe("Tool.fromJsonSchema", () => {
   const parameters = object({ n: { type: "integer" } }, { required: ["n"], additionalProperties: false })
 
-  it.effect("checks arguments before the executor, and sends the model the schema as it is", () =>
+  it.effect("checks arguments before the executor, and sends the schema unchanged", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const T = Tool.fromJsonSchema("t", {
@@ -349,7 +349,7 @@ describe("AiToolkit and dynamic tools", () => {
       )
     }))
 
-  it.effect("a name that the toolkit does not have is refused with those that it has", () =>
+  it.effect("refuses an unknown name, and lists the toolkit's names", () =>
     Effect.gen(function*() {
       const kit = yield* Toolkit.make(Remote, Local).pipe(Effect.provide(handlers([])))
       const none = yield* Toolkit.make()

@@ -45,12 +45,12 @@ describe("canonical JSON", () => {
     for (const value of values) assert.strictEqual(canonicalJson(value), JSON.stringify(sorted(value)))
   })
 
-  it("leaves out what JSON leaves out, and asks values for their JSON", () => {
+  it("omits the fields that JSON omits, and calls toJSON", () => {
     const value = { f: () => 1, u: undefined, d: new Date(0), list: [undefined, () => 1, NaN] }
     assert.strictEqual(canonicalJson(value), "{\"d\":\"1970-01-01T00:00:00.000Z\",\"list\":[null,null,null]}")
   })
 
-  it("writes what stands deep as it writes what does not", () => {
+  it("writes deep values like shallow ones", () => {
     const odd = [undefined, () => 1, null, { f: () => 1, u: undefined, n: null, d: new Date(0), toJSON: 1 }, [
       undefined
     ]]
@@ -74,7 +74,7 @@ describe("canonical JSON", () => {
     assert.strictEqual(canonicalJson(value), `${"{\"a\":".repeat(20_000)}1${"}".repeat(20_000)}`)
   })
 
-  it("writes values of any depth, with the same text on both sides of where recursion ends", () => {
+  it("writes any depth with equal text around the recursion limit", () => {
     for (const levels of [0, 1, 62, 63, 64, 65, 66, 100_000]) {
       assert.strictEqual(canonicalJson(within(levels)), `${"[".repeat(levels)}{"a":2,"b":1}${"]".repeat(levels)}`)
       assert.strictEqual(deepJson(within(levels)), `${"[".repeat(levels)}{"b":1,"a":2}${"]".repeat(levels)}`)
@@ -83,7 +83,7 @@ describe("canonical JSON", () => {
 })
 
 describe("length of a JSON text", () => {
-  it("is never said to be above a limit that the text is a little below", () => {
+  it("is never above a limit that the text is below", () => {
     for (const value of values) {
       const { length } = JSON.stringify(value)
       assert.isFalse(isLongerThan(value, length + 16), JSON.stringify(value))
@@ -105,7 +105,7 @@ describe("length of a JSON text", () => {
     ])
   })
 
-  it("what is short, alone, and what is long", () => {
+  it("is short, or long, or a single value", () => {
     for (const value of [null, true]) {
       assert.deepStrictEqual([3, 4].map((limit) => isLongerThan(value, limit)), [true, false])
     }
@@ -120,7 +120,7 @@ describe("length of a JSON text", () => {
     assert.isFalse(isLongerThan(-Number.MAX_VALUE, 25))
   })
 
-  it("stops at the limit: a list of a million values within a million lists", () => {
+  it("stops at the limit: a million values in a million lists", () => {
     const list = Array.from({ length: 1_000_000 }, () => 1)
     assert.isTrue(isLongerThan(Array.from({ length: 1_000_000 }, () => list), 1_000))
   })
@@ -155,7 +155,7 @@ describe("the shape of a JSON value", () => {
     assert.isFalse(isDeeperThan("abc", 0))
   })
 
-  it("is without end where there are more values than any text has", () => {
+  it("is infinite for more values than any text has", () => {
     const list = Array.from({ length: 5_000 }, () => 1)
     assert.isTrue(isDeeperThan(Array.from({ length: 4_100 }, () => list), 200))
   })

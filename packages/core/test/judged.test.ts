@@ -1,4 +1,7 @@
-/** Handoff, best of n, votes, revisions and routes: what each model reads next, and how failures of parts end the whole. */
+/**
+ * Handoff, best of n, votes, revisions and routes: each model's next prompt, and the effect of failed parts on the
+ * whole.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Laws, ScriptedModel } from "@recourse/testing"
 import { Agent, AgentError, Approval, ConfigurationError, Quarantine, Recovery, Tool, ToolError } from "@recourse/core"
@@ -39,7 +42,7 @@ describe("handoff", () => {
   const support = Agent.handoff("support", { start: "triage", agents: { triage, billing }, times: 2 })
   const withKey = Effect.provide(Approval.layerKey(Redacted.make("k".repeat(32))))
 
-  it.effect("the next agent reads all that was said, with its own instructions, without the transfer", () =>
+  it.effect("the next agent reads all messages with its own instructions", () =>
     Effect.gen(function*() {
       const system = Prompt.systemMessage({ content: "The customer is Ada." })
       const { exit, taintedBy, usage } = yield* support.report(
@@ -69,7 +72,7 @@ describe("handoff", () => {
       )
     ))
 
-  it.effect("a conversation that is passed back and forth ends with the transfer that nobody takes", () =>
+  it.effect("a conversation passed back and forth ends with an untaken transfer", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(support.run(Prompt.make("x")))
       assert.instanceOf(error, ToolError.ExecutionError)
@@ -84,7 +87,7 @@ describe("handoff", () => {
       )
     ))
 
-  it.effect("other failures are the run's, and a name that no agent has is said", () =>
+  it.effect("other failures are the run's, and an unknown name is reported", () =>
     Effect.gen(function*() {
       const failed = yield* Effect.flip(
         support.run(Prompt.make("x")).pipe(given(ScriptedModel.failure("UnknownError")))
@@ -118,7 +121,7 @@ describe("bestOf", () => {
         return best
       }))
 
-  it.effect("answers what the judge chooses among the runs that succeeded", () =>
+  it.effect("answers with the judge's choice among successful runs", () =>
     Effect.gen(function*() {
       const judged: Array<Agent.Candidates<string, number>> = []
       const judge = judgeInto(judged)
@@ -147,7 +150,7 @@ describe("bestOf", () => {
 })
 
 describe("vote", () => {
-  it.effect("answers what most answered, the first of equals, and leaves failures out", () =>
+  it.effect("answers with the most frequent answer, ignoring failures", () =>
     Effect.gen(function*() {
       const saying = (...answers: ReadonlyArray<unknown>) => {
         let runs = 0
@@ -172,7 +175,7 @@ describe("vote", () => {
 describe("revise, loopUntil and route", () => {
   const echo = Agent.fromFunction("echo", (text: string) => Effect.succeed(`${text}!`))
 
-  it.effect("revise runs with what the judge says, and stops at its bound", () =>
+  it.effect("revise uses the judge's feedback, and stops at its limit", () =>
     Effect.gen(function*() {
       const asked: Array<readonly [string, string]> = []
       const revised = (times: number) =>

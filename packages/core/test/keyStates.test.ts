@@ -52,7 +52,7 @@ describe("the states of an attempt under a key", () => {
     }
   })
 
-  it("end once: a later end changes nothing", () => {
+  it("end once: a later end has no effect", () => {
     for (const state of states.filter(isEnd)) {
       const machine = machineIn(state)
       for (const [event] of transitions) machine.end(event)

@@ -1,4 +1,6 @@
-/** Attempts of a call, each at its own door: under a key, refused in another life of their run, and executed. */
+/**
+ * Attempts of a call, each by its own interface: under a key, refused in another execution of the run, and executed.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, type Context, Duration, Effect, Exit, Fiber, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -112,7 +114,7 @@ interface Ledger {
   readonly service: object
 }
 
-/** A ledger that answers each claim as it is told, and what it was told. */
+/** A ledger with configured answers to claims, and its requests. */
 const ledgerOf = (answer: (intent: Fields) => object, more: object = {}): Ledger => {
   const asked: Array<string> = []
   const completed: Ledger["completed"] = []
@@ -146,7 +148,7 @@ const finished = (claim: string) => () => ({
   outcome: { _tag: "Result", value: "earlier" }
 })
 
-/** What an effect comes to within the time that a ledger takes. */
+/** Exit of an effect within a ledger's time limit. */
 const ends = <A, E>(effect: Effect.Effect<A, E>, ledger: Ledger) =>
   Effect.gen(function*() {
     const fiber = yield* Effect.forkChild(
@@ -172,7 +174,7 @@ const under = (call: Call, run: Run | undefined, idempotency: object = plain, an
 }
 
 describe("an attempt under a key", () => {
-  it.effect("is one with an attempt beside it: the ledger is asked once", () =>
+  it.effect("shares one ledger request with a parallel attempt", () =>
     Effect.gen(function*() {
       const ledger = ledgerOf(begun)
       const call = callOf()
@@ -181,7 +183,7 @@ describe("an attempt under a key", () => {
       assert.strictEqual(ledger.asked.length, 1)
     }))
 
-  it.effect("is in conflict with an attempt beside it that has another key", () =>
+  it.effect("conflicts with a parallel attempt of another key", () =>
     Effect.gen(function*() {
       const ledger = ledgerOf(begun)
       const call = callOf()
@@ -201,10 +203,10 @@ describe("an attempt under a key", () => {
     }))
 })
 
-describe("the answer of a ledger to a call that can be undone", () => {
+describe("the answer of a ledger to a compensable call", () => {
   const undoable = { ...info(), compensation: {} }
 
-  it.effect("is noted of what the call, or its run, has done, and not of what another run has", () =>
+  it.effect("is recorded for writes of the call or run, not of others", () =>
     Effect.gen(function*() {
       const noted = (idempotency: object, claim: string, journal = true) =>
         Effect.gen(function*() {
@@ -227,7 +229,7 @@ describe("the answer of a ledger to a call that can be undone", () => {
       assert.deepStrictEqual(yield* noted({ ...plain, id: "e" }, "r e"), ["done"])
     }))
 
-  it.effect("is counted where an earlier life of the run has executed it, once", () =>
+  it.effect("counts once if an earlier execution of the run executed it", () =>
     Effect.gen(function*() {
       const counted = (claim: string, more: object = {}) =>
         Effect.gen(function*() {
@@ -241,9 +243,9 @@ describe("the answer of a ledger to a call that can be undone", () => {
       assert.deepStrictEqual((yield* counted("r e", { executed: true })).slice(0, 2), [0, []])
     }))
 
-  it.effect("is what was found out about it: it is done, and has its result", () =>
+  it.effect("is the reconciled finding: it is done, and has its result", () =>
     Effect.gen(function*() {
-      const reconcile = () => Effect.succeed({ _tag: "Happened", result: "found" })
+      const reconcile = () => Effect.succeed({ _tag: "Completed", result: "found" })
       for (const tool of [info(), undoable]) {
         const call = callOf({ tool })
         const run = runOf()
@@ -268,7 +270,7 @@ describe("an execution", () => {
         )
     )
 
-  it.effect("does not begin where its call was stopped or executed meanwhile, and its charge is given back", () =>
+  it.effect("does not start if stopped or executed meanwhile, and is refunded", () =>
     Effect.gen(function*() {
       let runs = 0
       const more = { execute: () => Effect.sync(() => ++runs) }
@@ -293,7 +295,7 @@ describe("an execution", () => {
       }
     }))
 
-  it.effect("that is not begun in time, as whoever hears of its refusal takes long, is a timeout", () =>
+  it.effect("that starts late because of a slow listener is a timeout", () =>
     Effect.gen(function*() {
       const ears = [{ tell: () => Effect.sleep("10 seconds") }]
       const run = runOf({}, { audience: { ears, told: { events: 0, isOver: false }, details: false }, taintedBy: [] })
@@ -302,7 +304,7 @@ describe("an execution", () => {
       assert.strictEqual((ended as { readonly _tag?: string })._tag, "Timeout")
     }))
 
-  it.effect("of what can be undone has its place where it began; by hand it has none", () =>
+  it.effect("that is compensable has its start's position; by hand none", () =>
     Effect.gen(function*() {
       const undoable = info({ passesKey: false, compensation: {} })
       const run = runOf()
@@ -332,7 +334,7 @@ describe("an execution", () => {
       assert.strictEqual(yield* executed(callOf({ tool: undoable }), undefined, { info: undoable }, false), "paid")
     }))
 
-  it.effect("takes back what answered in its place, unless another attempt runs beside it", () =>
+  it.effect("reverts its replacement's answer, unless another attempt runs", () =>
     Effect.gen(function*() {
       const degraded = { source: "cache" }
       const seen: Array<unknown> = []

@@ -1,4 +1,4 @@
-/** A turn of a chat whose process dies: the next turn reads what it did, at whatever step it died. */
+/** A turn of a chat whose process dies: the next turn reads its calls, after a death at any step. */
 import { assert, describe, it } from "@effect/vitest"
 import { Conversation } from "@recourse/core"
 import { Effect, Layer } from "effect"

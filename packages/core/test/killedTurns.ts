@@ -1,4 +1,4 @@
-/** Killed turns: a turn of a chat whose process dies at each step, and what the next turn does. */
+/** Killed turns: a turn of a chat whose process dies at each step, and the next turn. */
 import { assert } from "@effect/vitest"
 import { Laws, ScriptedModel } from "@recourse/testing"
 import { Agent, Audit, Conversation, IdempotencyLedger, Recovery, Tool, ToolCall } from "@recourse/core"
@@ -124,7 +124,7 @@ export const killedTurn = Effect.fnUntraced(function*(
         Effect.provideService(Conversation.Conversations, mortal.store(store)),
         Effect.provide([
           model,
-          // A process that is dead logs nothing.
+          // A dead process logs no line.
           Logger.layer([]),
           IdempotencyLedger.layerMemory,
           Audit.layer((record) => Effect.sync(() => mortal.isDead || audits.push(record)))
@@ -151,7 +151,7 @@ export const killedTurn = Effect.fnUntraced(function*(
       ? [{ isFailure: false, code: undefined }]
       : [{ isFailure: true, code: "outcome_unknown" }]
   )
-  // What may have happened is not done again; what has not started is.
+  // A write that may have happened is not repeated; one that has not started is.
   assert.strictEqual(paid.length, hasStarted ? paidBefore : 1)
   const third = yield* turn(new Mortal(Infinity), "And now?")
   assert.strictEqual(resultsIn(third.turn.prompt).length, 1)
@@ -169,6 +169,6 @@ export const killedTurn = Effect.fnUntraced(function*(
   return dying.isDead
 })
 
-/** Whether the thread knows how each write ended. */
+/** True if the thread knows the end of each write. */
 const hasEnded = (entries: ReadonlyArray<Conversation.Entry>): boolean =>
   entries.some(({ event }) => event._tag === "WriteEnded")

@@ -18,7 +18,7 @@ const keys = {
 interface Cut {
   /** The record at which the process is killed; left out: within the write. */
   readonly record?: number
-  /** Whether the record is kept. */
+  /** True if the record is kept. */
   readonly isKept?: boolean
 }
 
@@ -102,7 +102,7 @@ const scene = (idempotency: unknown) => {
         )
       )
       yield* Effect.raceFirst(Fiber.await(fiber), Deferred.await(killed))
-      // A killed process runs no finalizer: `alive` and the journal hold what it left.
+      // A killed process runs no finalizer: `alive` and the journal have its state.
       return records
     })
   return { execution, reported, world }

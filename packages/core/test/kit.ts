@@ -1,4 +1,4 @@
-/** What the tests of this package have in common. */
+/** Common parts of the tests of this package. */
 import { Data, Effect, type Layer, Logger, Schema } from "effect"
 import { seeded } from "./seeded.ts"
 import { type AgentEvent, AgentEvent as Events, Tool, ToolCall } from "@recourse/core"
@@ -6,7 +6,7 @@ import { type AgentEvent, AgentEvent as Events, Tool, ToolCall } from "@recourse
 export class Down extends Data.TaggedError("Down") {}
 export class Gone extends Data.TaggedError("Gone")<{ readonly id: string }> {}
 
-/** Events of the runs below `layer`, as they came. */
+/** Events of the runs below `layer`, in their order. */
 export const collect = (): {
   readonly events: Array<AgentEvent.AgentEvent>
   readonly tags: () => ReadonlyArray<string>
@@ -37,7 +37,7 @@ export const flaky = <Eff extends Tool.Effects | undefined>(failures: number, ef
 export const by = (args: unknown, id = "c1") => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.provideService(effect, ToolCall.ToolCall, ToolCall.make({ id, arguments: args }))
 
-/** The tool results in the last message of a prompt, as the model is given them. */
+/** The tool results in the last message of a prompt, in the model's form. */
 export const lastResults = (prompt: {
   readonly content: ReadonlyArray<{ readonly role: string; readonly content: unknown }>
 }): ReadonlyArray<{ readonly id: string; readonly isFailure: boolean; readonly result: unknown }> => {
@@ -45,7 +45,7 @@ export const lastResults = (prompt: {
   return message?.role === "tool" ? message.content as never : []
 }
 
-/** What is logged below `layer`. */
+/** Logs below `layer`. */
 export const collectLogs = (): { readonly messages: Array<string>; readonly layer: Layer.Layer<never> } => {
   const messages: Array<string> = []
   return { messages, layer: Logger.layer([Logger.make(({ message }) => messages.push(String(message)))]) }

@@ -1,4 +1,6 @@
-/** Later attempts in a run with a journal: what is recorded of an earlier attempt, or of an earlier execution, holds for that one only. */
+/**
+ * Later attempts in a journaled run: entries of an earlier attempt, or of an earlier execution, apply to that one only.
+ */
 import { assert, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Fiber, Schema } from "effect"
@@ -88,7 +90,7 @@ it.effect("a payment declined first and made then is compensated or reported", (
     assert.isAbove(paid, 2)
   }))
 
-it.effect("an agent that paid in an earlier execution is not run again by Effect.retry", () =>
+it.effect("Effect.retry does not rerun an agent that paid in an earlier execution", () =>
   Effect.gen(function*() {
     const paid: Array<string> = []
     let failures = 0

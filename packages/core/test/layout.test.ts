@@ -1,4 +1,4 @@
-/** The core's layout as users meet it: closed rooms, and what loading an agent loads. */
+/** The core's layout for users: closed rooms, and the modules that an agent loads. */
 import { assert, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
 

@@ -1,4 +1,4 @@
-/** A lease: when the store is asked whether a claim holds, and what becomes of renewals that fail. */
+/** A lease: the requests to the store about a claim, and failed renewals. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -34,7 +34,7 @@ const leased = (...answers: ReadonlyArray<boolean | "broken">) => {
 
 const begun = (lease: Lease) => Effect.flatMap(moment, lease.start)
 
-/** A process whose clocks stand where they are put. */
+/** A process with configured clocks. */
 const processAt = (wall: number, monotonic: number): Clock.Clock => ({
   currentTimeMillisUnsafe: () => wall,
   currentTimeNanosUnsafe: () => BigInt(wall) * 1_000_000n,
@@ -69,7 +69,7 @@ describe("whether a claim holds", () => {
       })
   )
 
-  it.effect("is not asked before the lease begins, and not after it was renewed a moment ago", () =>
+  it.effect("is not requested before the lease, nor shortly after a renewal", () =>
     Effect.gen(function*() {
       const { asked, lease } = leased()
       yield* lease.stop
@@ -81,7 +81,7 @@ describe("whether a claim holds", () => {
       yield* lease.stop
     }))
 
-  it.effect("is known where a renewal has found the claim lost, and the store is left alone from then on", () =>
+  it.effect("is known after a lost renewal, without further store requests", () =>
     Effect.gen(function*() {
       const { asked, lease } = leased(false)
       yield* begun(lease)

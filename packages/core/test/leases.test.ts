@@ -1,4 +1,4 @@
-/** Leases of the idempotency ledger, in virtual time: processes with clocks that differ, and processes that stand still. */
+/** Leases of the idempotency ledger, in virtual time: processes with different clocks, and suspended processes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Exit, Fiber, Layer, Random, Schema } from "effect"
 import { KeyValueStore } from "effect/persistence"
@@ -26,7 +26,7 @@ describe("a lease", () => {
 })
 
 describe("an operation of a store", () => {
-  it.effect("that nobody waits for any more is told to end, and holds nobody", () =>
+  it.effect("that was abandoned is interrupted, and blocks no caller", () =>
     Effect.gen(function*() {
       let ended = 0
       const hang = Effect.onInterrupt(Effect.never, () => Effect.sync(() => ended++))
@@ -96,13 +96,13 @@ describe("a ledger of one process", () => {
 
 // --- processes
 
-/** A time during which a process stands still, in milliseconds. */
+/** A time of suspension of a process, in milliseconds. */
 interface Pause {
   readonly from: number
   readonly to: number
 }
 
-/** A process: a clock that is wrong by `skew`, and times at which nothing of it goes on. */
+/** A process: a clock that is wrong by `skew`, and times of suspension. */
 const processOf = (world: Clock.Clock, skew: number, pauses: ReadonlyArray<Pause>) => {
   const awake: Effect.Effect<void> = Effect.suspend(() => {
     const now = world.currentTimeMillisUnsafe()
@@ -123,13 +123,16 @@ const processOf = (world: Clock.Clock, skew: number, pauses: ReadonlyArray<Pause
 
 const lease = 30_000
 
-/** Several processes that do the same write, and what came of it. */
+/** Several processes that do the same write, and their outcomes. */
 const race = (
   processes: ReadonlyArray<{
     readonly startsAt: number
     readonly skew: number
     readonly pauses: ReadonlyArray<Pause>
-    /** How long the executor prepares its request (it stands still with its process), and how long that is on its way. */
+    /**
+     * Time in which the executor prepares its request (it is suspended with its process), and the request's travel
+     * time.
+     */
     readonly prepares: number
     readonly travels: number
   }>
@@ -153,7 +156,7 @@ const race = (
           effects: "write",
           idempotency: {
             key: () => "k",
-            // Truthful: what is on its way has not happened.
+            // Truthful: a travelling request has not happened.
             reconcile: () =>
               Effect.sync(() => landed.length === 0 ? Recovery.notHappened : Recovery.happened(landed[0]!))
           },
@@ -189,7 +192,7 @@ const race = (
 const healthy = { startsAt: 0, skew: 0, pauses: [], prepares: 0, travels: 5000 }
 
 describe("processes that share a ledger", () => {
-  it.effect("do a write once, though `reconcile` does not see what is on its way, and all have its result", () =>
+  it.effect("write once, though `reconcile` misses travelling requests, sharing one result", () =>
     Effect.gen(function*() {
       // Longer than the lease: it is renewed.
       const { exits, landed } = yield* race([
@@ -202,9 +205,9 @@ describe("processes that share a ledger", () => {
       assert.deepStrictEqual(exits, exits.map(() => Exit.succeed(0)))
     }))
 
-  it.effect("take over what was begun by one that stands still before it executes, and that one learns so", () =>
+  it.effect("take over from one suspended before execution, which detects it", () =>
     Effect.gen(function*() {
-      // It stands still from when the store has recorded its intent.
+      // It is suspended from the moment when the store has recorded its intent.
       const { exits, landed } = yield* race([
         { ...healthy, startsAt: 1000, pauses: [{ from: 1500, to: 120_000 }] },
         { ...healthy, startsAt: 5000 }
@@ -213,7 +216,7 @@ describe("processes that share a ledger", () => {
       assert.isTrue(Exit.isSuccess(exits[1]!))
     }))
 
-  it.effect("report a write that was overtaken while it was on its way, and change nothing that is on record", () =>
+  it.effect("report a write overtaken during travel, and change no record", () =>
     Effect.gen(function*() {
       const logs = collectLogs()
       const { exits, landed } = yield* race([
@@ -233,7 +236,7 @@ describe("processes that share a ledger", () => {
     }))
 
   it.effect(
-    "of any number, with clocks that differ and pauses of any length: a second write has an overtaken first",
+    "of any number and skew: a second write has an overtaken first",
     () =>
       Effect.gen(function*() {
         let overtaken = 0
@@ -258,7 +261,7 @@ describe("processes that share a ledger", () => {
           const results = new Set(exits.flatMap((exit) => Exit.isSuccess(exit) ? [exit.value] : []))
           // Whoever has a result has the one that is on record.
           assert.isAtMost(results.size, 1, about)
-          // A write that is done again overtook one whose process stood still for longer than the lease while it executed.
+          // A repeated write overtook one whose process was suspended for longer than the lease while it executed.
           for (const [index, second] of executions.entries()) {
             const first = executions.slice(0, index).find(({ to }) => to > second.from)
             if (first === undefined) continue
@@ -294,7 +297,7 @@ describe("a store that does not answer", () => {
     })
 
   for (const hang of [Effect.never, Effect.uninterruptible(Effect.never)]) {
-    it.effect("has failed when its time is over: at the beginning the tool does not run", () =>
+    it.effect("fails at its time limit: at the start the tool does not run", () =>
       Effect.gen(function*() {
         const runs: Array<string> = []
         const started = yield* Clock.currentTimeMillis
@@ -307,7 +310,7 @@ describe("a store that does not answer", () => {
         Effect.provide(StoreTimeout.layer("3 seconds"))
       ))
 
-    it.effect("has failed when its time is over: at the end the result is used", () =>
+    it.effect("fails at its time limit: at the end the result is used", () =>
       Effect.gen(function*() {
         const runs: Array<string> = []
         assert.strictEqual(yield* Drive.drive(pay(runs).call.pipe(by({}))), "paid")
@@ -352,7 +355,7 @@ describe("a store whose connection breaks", () => {
     }
   }
 
-  it.effect("for long, and then recovers, has no key that is lost for a call that did not run", () =>
+  it.effect("that recovers late loses no key of an unexecuted call", () =>
     Effect.gen(function*() {
       const world = yield* Clock.Clock
       const store = sharedStore(world)(Effect.void)

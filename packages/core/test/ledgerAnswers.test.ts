@@ -1,4 +1,4 @@
-/** Answers of a ledger: what a keyed call comes to for each of them, how often it runs, and what is logged of it. */
+/** Answers of a ledger: the outcome of a keyed call for each, its number of executions, and its logs. */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Logger, References, Schema, type Tracer } from "effect"
 import { IdempotencyLedger, Tool, ToolCall } from "@recourse/core"
@@ -7,7 +7,7 @@ const entry = { id: "e", tool: "pay", callId: "c1", arguments: "h", claim: "othe
 const broken = (operation: string) =>
   Effect.fail(new IdempotencyLedger.LedgerError({ operation, reason: "down" } as never))
 
-/** A claim that does what the ledger of a healthy process does, but for what a case says. */
+/** A claim that behaves like a healthy process's ledger, except for a case's changes. */
 const claimOf = (steps: Array<string>, more: object) => ({
   intent: { ...entry, claim: "mine" },
   confirm: Effect.succeed(true),
@@ -150,7 +150,7 @@ describe("a keyed call", () => {
       }))
   }
 
-  it.effect("logs what became of its entry, and tells its span", () =>
+  it.effect("logs the outcome of its entry, and marks its span", () =>
     Effect.gen(function*() {
       const about = { tool: "pay", call_id: "c1", trace_id: "c1" }
       const taken =

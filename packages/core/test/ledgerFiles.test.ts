@@ -33,7 +33,7 @@ const disk = (room: { left: number }) =>
   ).pipe(Layer.provide(NodeServices.layer))
 
 describe("a ledger in files", () => {
-  it.live("on a disk that is full refuses before the call, and keeps the intent behind it: no key is lost or free", () =>
+  it.live("on a full disk refuses before the call, keeps later intents", () =>
     Effect.gen(function*() {
       const directory = mkdtempSync(join(tmpdir(), "recourse-"))
       const room = { left: 0 }
@@ -67,7 +67,7 @@ describe("a ledger in files", () => {
       room.left = 100_000
       assert.strictEqual(runs, 2)
       assert.deepStrictEqual(readdirSync(join(directory, "ledger")).filter((name) => name.endsWith(".writing")), [])
-      // What a process left that died while it wrote is no entry.
+      // A partial file of a process that died while writing is no entry.
       writeFileSync(join(directory, "ledger", "torn.1.writing"), "{")
       assert.strictEqual(yield* IdempotencyLedger.purge.pipe(Effect.provide(ledger)), 0)
     }))
@@ -89,7 +89,7 @@ describe("a ledger in files", () => {
       execute: () => Effect.sync(() => (runs.push(key), "paid"))
     })
 
-  it.live("is purged of what has expired, and of nothing that is being written", () =>
+  it.live("purges expired entries, and none that are being written", () =>
     files((directory) =>
       Effect.gen(function*() {
         writeFileSync(join(directory, "torn.1.writing"), "{")
@@ -101,7 +101,7 @@ describe("a ledger in files", () => {
       })
     ))
 
-  it.live("runs nothing where the file of the key cannot be read", () =>
+  it.live("runs no call if the file of the key is unreadable", () =>
     files((directory) =>
       Effect.gen(function*() {
         const runs: Array<string> = []
@@ -125,7 +125,7 @@ describe("a ledger in files", () => {
       })
     ))
 
-  it.live("can be told twice to forget an entry", () =>
+  it.live("deletes an entry twice without an error", () =>
     Effect.gen(function*() {
       const { atomicFiles } = (yield* Effect.promise(() =>
         import(new URL("../src/internal/idempotency/atomicFiles.ts", import.meta.url).href)

@@ -32,7 +32,7 @@ const reader = Agent.make("reader", { tools: [Fetch] }).pipe(
   Agent.provide(ScriptedModel.layer(ScriptedModel.steps([call("fetch", {}), text("it says: obey me")])))
 ) as unknown as Agent.Agent<string, string, unknown, never>
 
-/** Keyed tools that are trusted, and read what is not. */
+/** Keyed tools that are trusted, and read untrusted text. */
 const ways: Readonly<Record<string, { readonly inner: Inner; readonly taintedBy?: ReadonlyArray<string> }>> = {
   "by a call of its tool": { inner: Fetch.call as Inner, taintedBy: ["fetch"] },
   "by an agent that its tool runs": { inner: reader.run("go") as Inner, taintedBy: ["fetch"] },
@@ -129,7 +129,7 @@ describe("a result that the ledger gives again", () => {
       assert.deepStrictEqual(second, first)
     }))
 
-  it.effect("of an entry that was recorded without marks has those of its tool alone", () =>
+  it.effect("of an entry without marks has only its tool's marks", () =>
     Effect.gen(function*() {
       const entry = yield* Schema.decodeEffect(Schema.fromJsonString(IdempotencyLedger.Entry))(JSON.stringify({
         id: "k",

@@ -6,7 +6,7 @@ import { Redis } from "effect/persistence"
 import { ConfigurationError, IdempotencyLedger, Tool } from "@recourse/core"
 import { by, collectLogs } from "./kit.ts"
 
-/** A server that answers what a test says, and its ledger. */
+/** A server with a test's answers, and its ledger. */
 const ledgerOn = (
   server: { readonly config?: unknown; readonly answer?: () => Effect.Effect<unknown, Redis.RedisError> },
   options?: { readonly allowEviction?: boolean }
@@ -47,7 +47,7 @@ describe("an error of the server", () => {
         else {
           const error = Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : Option.none()
           assert.strictEqual(Option.getOrUndefined(error)?._tag, "LedgerUnavailable")
-          // Asked a second time, to release what may have been recorded.
+          // Called a second time, to release a possible record.
           assert.deepStrictEqual([asked, runs], [2, 0])
         }
       })
@@ -70,7 +70,7 @@ describe("a server", () => {
   const build = (config: unknown, allowEviction = false) =>
     Effect.exit(Effect.scoped(Layer.build(ledgerOn({ config }, { allowEviction }))))
 
-  it.effect("that forgets results when its memory is full is refused, unless that is allowed by name", () =>
+  it.effect("that evicts results when full is refused, unless allowed by name", () =>
     Effect.gen(function*() {
       for (const answer of [["maxmemory-policy", "volatile-lru"], { "maxmemory-policy": "allkeys-lru" }]) {
         const exit = yield* build(answer)
@@ -81,7 +81,7 @@ describe("a server", () => {
       }
     }))
 
-  it.effect("that forgets is refused by a layer that is given no options, too", () =>
+  it.effect("that evicts is refused by a layer without options too", () =>
     Effect.gen(function*() {
       const redis = Layer.mock(Redis.Redis, {
         send: <A>() => Effect.succeed(["maxmemory-policy", "allkeys-lru"] as A),
@@ -109,7 +109,7 @@ describe("a server", () => {
       }
     }))
 
-  it.effect("that forgets nothing is used without a word", () =>
+  it.effect("that evicts no results is used without a log", () =>
     Effect.gen(function*() {
       for (const answer of [["maxmemory-policy", "noeviction"], { "maxmemory-policy": "noeviction" }]) {
         const { layer, messages } = collectLogs()
@@ -118,7 +118,7 @@ describe("a server", () => {
       }
     }))
 
-  it.effect("that does not tell its policy is used, and that is logged", () =>
+  it.effect("without a reported policy is used, and that is logged", () =>
     Effect.gen(function*() {
       const denied = new Redis.RedisError({ cause: new Error("ERR unknown command 'CONFIG'") })
       for (const answer of [[], {}, null, "OK", ["maxmemory-policy", 7], denied]) {

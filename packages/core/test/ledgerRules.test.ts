@@ -30,7 +30,7 @@ it.effect("the same arguments in another order are the same call", () =>
     assert.strictEqual(state.runs, 1)
   }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-it.effect("a result that the tool's schema of today cannot read is an unknown outcome, and nothing runs", () =>
+it.effect("a result unreadable by the present schema is unknown, without execution", () =>
   Effect.gen(function*() {
     const yesterday = counted(Schema.Int, (runs) => runs)
     yield* yesterday.tool.call.pipe(by({ order: 1, amount: 2 }))
@@ -40,7 +40,7 @@ it.effect("a result that the tool's schema of today cannot read is an unknown ou
     assert.strictEqual(today.state.runs, 0)
   }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-it.effect("a failure leaves the outcome unknown where the tool writes, or does not say; not where doing it twice does nothing", () =>
+it.effect("a failure leaves the outcome unknown unless the tool is repeatable", () =>
   Effect.gen(function*() {
     for (const effects of ["write", undefined, "idempotent", "read"] as const) {
       const tool = Tool.make("pay", { effects, idempotency: true, execute: () => Effect.fail("no" as const) })
@@ -49,7 +49,7 @@ it.effect("a failure leaves the outcome unknown where the tool writes, or does n
     }
   }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-it.effect("the memory forgets what has expired once a minute, when a call begins", () =>
+it.effect("the memory deletes expired entries once a minute, when calls start", () =>
   Effect.gen(function*() {
     const store = memoryStore()
     const intent = (id: string) => ({ id, tool: "pay", callId: id, arguments: "hash", claim: id })
@@ -61,7 +61,7 @@ it.effect("the memory forgets what has expired once a minute, when a call begins
     }
   }))
 
-it.effect("an entry that cannot be read keeps its key: nothing runs under it", () =>
+it.effect("an unreadable entry keeps its key: no call runs under it", () =>
   Effect.gen(function*() {
     const { state, tool } = counted(Schema.Int, (runs) => runs)
     const store = yield* KeyValueStore.KeyValueStore
@@ -79,7 +79,7 @@ it.effect("an entry that cannot be read keeps its key: nothing runs under it", (
     assert.strictEqual(state.runs, 1)
   }).pipe(Effect.provide(KeyValueStore.layerMemory)))
 
-it.effect("a purge goes on where an entry has vanished while it read the others", () =>
+it.effect("a purge continues if an entry vanished while reading", () =>
   Effect.gen(function*() {
     let gone: ReadonlyArray<string> = []
     const store = yield* KeyValueStore.KeyValueStore
@@ -101,7 +101,7 @@ it.effect("a purge goes on where an entry has vanished while it read the others"
 describe("a call that was cut off", () => {
   const lease = { lease: "10 seconds", waitFor: "10 seconds" } as const
 
-  /** A store in which another process has begun the payment of order 1, and is no more. */
+  /** A store in which another process has started the payment of order 1, and died. */
   const abandoned = Effect.gen(function*() {
     const store = memoryStore()
     const entries: Array<IdempotencyLedger.Intent> = []
@@ -137,12 +137,12 @@ describe("a call that was cut off", () => {
     return { answered, state }
   }
 
-  it.effect("is found out about by one of two: the other one has that one's answer", () =>
+  it.effect("is reconciled by one of two calls: the other gets the answer", () =>
     Effect.gen(function*() {
       const store = yield* abandoned
       const both = yield* Deferred.make<void>()
       let seen = 0
-      /** Nobody takes the entry before both have seen it abandoned. */
+      /** The entry stays until both have seen it abandoned. */
       const slow: IdempotencyLedger.Store = {
         ...store,
         take: (from, intent, duration) =>
@@ -158,7 +158,7 @@ describe("a call that was cut off", () => {
       assert.deepStrictEqual([asked, a.state.runs, b.state.runs], [1, 0, 0])
     }))
 
-  it.effect("is not run by one that has lost the key while it found out", () =>
+  it.effect("does not run for one that lost the key while reconciling", () =>
     Effect.gen(function*() {
       const store = yield* abandoned
       const { answered, state } = process(

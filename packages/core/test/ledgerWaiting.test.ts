@@ -1,4 +1,4 @@
-/** Rules of claims that meet an entry of another process: when they look again, what they answer, what is asked together. */
+/** Rules of claims that meet an entry of another process: their next look, their answers, and batched requests. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Duration, Effect, Fiber, Option } from "effect"
 import { TestClock } from "effect/testing"
@@ -40,7 +40,7 @@ const intent = (id: string, claim = `mine ${id}`, args = "hash") => ({
 const entry = (leasedUntil: number, change: object = {}) =>
   ({ ...intent("a", "theirs"), startedAt: -2_000, leasedUntil, ...change }) as unknown as NonNullable<Found>["entry"]
 
-/** A store that does nothing, but for what a test says; it notes when it is asked what. */
+/** A store without behaviour, except for a test's; it records its requests with their times. */
 const scripted = (parts: Partial<Store>) => {
   const asked: Array<string> = []
   const noted =
@@ -77,7 +77,7 @@ const claimed = (store: Store, passing: Duration.Input, of = intent("a")) =>
   })
 
 describe("a claim whose key another process holds", () => {
-  it.effect("asks again after 50 ms, and twice as long each time up to a second, until its time is over", () =>
+  it.effect("retries after 50 ms, doubling up to a second, until its limit", () =>
     Effect.gen(function*() {
       const { asked, store } = scripted({ begin: () => found(entry(60_000)) })
       const outcome = yield* claimed(store, "4 seconds")
@@ -85,7 +85,7 @@ describe("a claim whose key another process holds", () => {
       assert.deepStrictEqual(asked, [0, 50, 150, 350, 750, 1550, 2550, 3000].map((at) => `begin ${at}`))
     }))
 
-  it.effect("asks when the lease has run out, and not later: then it is abandoned", () =>
+  it.effect("retries exactly at the lease's end: then it is abandoned", () =>
     Effect.gen(function*() {
       const { asked, store } = scripted({ begin: () => found(entry(120)) })
       assert.strictEqual((yield* claimed(store, "1 second"))._tag, "Abandoned")
@@ -109,7 +109,7 @@ describe("a claim whose key another process holds", () => {
       assert.strictEqual(asked.length, 1)
     }))
 
-  it.effect("of this process: another call of the same key waits, and one of other arguments is a conflict", () =>
+  it.effect("of this process: equal calls wait, other arguments conflict", () =>
     Effect.gen(function*() {
       const { asked, store } = scripted({})
       const { claim } = claims(store, options)
@@ -124,7 +124,7 @@ describe("a claim whose key another process holds", () => {
       assert.strictEqual((yield* Fiber.join(third))._tag, "Begun")
     }))
 
-  it.effect("of this process: one that has ended lets nobody pass that waits for the next, however often it says so", () =>
+  it.effect("of this process: an end admits no call waiting for the next", () =>
     Effect.gen(function*() {
       let other = true
       const { asked, store } = scripted({ begin: () => other ? found(entry(60_000)) : Effect.undefined })
@@ -145,7 +145,7 @@ describe("a claim whose key another process holds", () => {
 describe("a claim whose key it holds itself", () => {
   const outcome = { _tag: "Result", value: 1 } as const
 
-  it.effect("begins where the answer to its first request was lost, and has what an earlier life of its run recorded", () =>
+  it.effect("starts after a lost first answer, with an earlier execution's record", () =>
     Effect.gen(function*() {
       for (const [change, tag] of [[{}, "Begun"], [{ outcome }, "Finished"]] as const) {
         const { store } = scripted({ begin: () => found(entry(60_000, { claim: "mine a", ...change })) })
@@ -158,7 +158,7 @@ describe("an entry of a claim that got no answer", () => {
   const lost = new IdempotencyLedger.LedgerError({ operation: "begin", reason: "no answer" })
   const begins = (asked: ReadonlyArray<string>) => asked.filter((what) => !what.startsWith("renew"))
 
-  /** A store that records what begins, and answers to none of the first claims. */
+  /** A store that records starts, and does not answer the first claims. */
   const silent = (outcome?: IdempotencyLedger.Outcome) => {
     const entries = new Map<string, NonNullable<Found>["entry"]>()
     const made = scripted({
@@ -179,7 +179,7 @@ describe("an entry of a claim that got no answer", () => {
   }
   const noSettle = () => {}
 
-  it.effect("is released, as nothing ran under it", () =>
+  it.effect("is released, because no call ran under it", () =>
     Effect.gen(function*() {
       const { asked, store } = silent()
       const { claim } = claims(store, options)
@@ -190,7 +190,7 @@ describe("an entry of a claim that got no answer", () => {
       assert.deepStrictEqual(begins(asked), ["begin 0", "release 0", "begin 0"])
     }))
 
-  it.effect("is answered with its outcome, which only another life of its run can have recorded", () =>
+  it.effect("is answered with its outcome of another execution of its run", () =>
     Effect.gen(function*() {
       const { asked, store } = silent({ _tag: "Result", value: 1 })
       const { claim } = claims({ ...store, release: () => Effect.void }, options)
@@ -246,7 +246,7 @@ describe("a store that does many things at once", () => {
         Effect.map(find(), (found) => new Map(found === undefined ? [] : ids.map((id) => [id, found] as const)))
     })
 
-  it.effect("is only read while nothing is new, and asked for the key once something is", () =>
+  it.effect("is read while unchanged, and claimed once something is new", () =>
     Effect.gen(function*() {
       const outcome = { _tag: "Result", value: 1 } as const
       const { asked, store } = many(() =>
@@ -260,7 +260,7 @@ describe("a store that does many things at once", () => {
       assert.isTrue(others.slice(0, -1).every((what) => what.startsWith("find")), String(asked))
     }))
 
-  it.effect("is asked for the key where the entry is gone, is another one's, or its lease has run out", () =>
+  it.effect("is claimed if the entry is gone, another's, or expired", () =>
     Effect.gen(function*() {
       const now = Effect.map(Clock.currentTimeMillis, entry)
       const others = [
@@ -286,7 +286,7 @@ describe("a store that does many things at once", () => {
       }
     }))
 
-  it.effect("gives up when its time is over, asking for the key a last time", () =>
+  it.effect("gives up at its limit, claiming the key a last time", () =>
     Effect.gen(function*() {
       const { asked, store } = many(() => found(entry(60_000)))
       assert.strictEqual((yield* claimed(store, "8 seconds"))._tag, "Busy")
@@ -298,7 +298,7 @@ describe("a store that does many things at once", () => {
       assert.strictEqual(asked.filter((what) => what.startsWith("find")).length, 7)
     }))
 
-  it.effect("renews leases together, and a claim that it does not name is lost", () =>
+  it.effect("renews leases together, and an unnamed claim is lost", () =>
     Effect.gen(function*() {
       const { asked, store } = many(() => Effect.undefined)
       const { claim } = claims(store, options)
@@ -316,7 +316,7 @@ describe("a store that does many things at once", () => {
       assert.isFalse(asked.some((what) => what.startsWith("renew ")))
     }))
 
-  it.effect("is not read where it can do only one of both for many", () =>
+  it.effect("is not read if it can batch only one of both", () =>
     Effect.gen(function*() {
       for (const missing of ["find", "renewAll"] as const) {
         const { asked, store } = many(() => found(entry(60_000)))
@@ -325,7 +325,7 @@ describe("a store that does many things at once", () => {
       }
     }))
 
-  it.effect("is read for two hundred entries at once, each of which has its own answer", () =>
+  it.effect("reads two hundred entries at once, each with its own answer", () =>
     Effect.gen(function*() {
       const outcome = { _tag: "Result", value: 1 } as const
       const read: Array<number> = []
@@ -357,7 +357,7 @@ describe("a store that does many things at once", () => {
       yield* Fiber.interruptAll(waiting)
     }))
 
-  it.effect("has four operations of a kind under way, and beginnings do not queue before ends", () =>
+  it.effect("runs four operations of a kind; starts do not delay ends", () =>
     Effect.gen(function*() {
       const open = Effect.runSync(Deferred.make<void>())
       const under = { begin: 0, complete: 0, release: 0, take: 0 }
@@ -400,7 +400,7 @@ describe("a store that does many things at once", () => {
       assert.deepStrictEqual(under, { begin: 6, complete: 5, release: 1, take: 1 })
     }))
 
-  it.effect("is asked again for what it failed to answer, and not for longer than it has", () =>
+  it.effect("is called again for unanswered requests, within its time limit", () =>
     Effect.gen(function*() {
       const broken = (operation: "renew" | "find") =>
         new IdempotencyLedger.LedgerError({ operation, reason: "reset", isTransient: true })

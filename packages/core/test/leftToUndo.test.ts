@@ -1,4 +1,7 @@
-/** What is left to undo of a run, as its snapshot and its journal say: what engines of durable runs tell of one that nobody goes on with. */
+/**
+ * Uncompensated writes of a run, by its snapshot and its journal: engines of durable runs report them for an abandoned
+ * one.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { Agent, Approval, Journal, Tool, ToolCall } from "@recourse/core"
@@ -24,7 +27,7 @@ import {
 } from "./bookings.ts"
 import { cuts, journalOf } from "./cutOff.ts"
 
-/** The snapshot of a run that comes to wait, as it is stored. */
+/** The snapshot of a run that waits, in its stored form. */
 const snapshotOf = (agent: unknown, turns: Parameters<typeof running>[2] = {}): Effect.Effect<unknown> =>
   Effect.map(running((agent as Waits).start({}), watched(), turns), (exit) => {
     if (Exit.isFailure(exit) || exit.value._tag !== "Paused") return assert.fail("it waits")
@@ -102,7 +105,7 @@ describe("of a run that waits", () => {
     }))
 })
 
-describe("read of what is stored", () => {
+describe("stored uncompensated writes", () => {
   const unknown = { tool: "unknown", callId: "unknown", arguments: null }
   const stored: Readonly<Record<string, readonly [unknown, ReadonlyArray<Approval.LeftToUndo>]>> = {
     "nothing of no snapshot": [undefined, []],
@@ -125,7 +128,7 @@ describe("read of what is stored", () => {
 })
 
 describe("of a run with a journal", () => {
-  it.effect("what it has begun since and not undone, wherever it was cut off", () =>
+  it.effect("of a journaled run: later uncompensated starts, interrupted anywhere", () =>
     Effect.gen(function*() {
       for (const cut of cuts(14)) {
         const log: Log = []
@@ -147,12 +150,13 @@ describe("of a run with a journal", () => {
         )
         const left = Approval.leftToUndo({ journal: life().journal }).map(({ callId, tool }) => `${tool} ${callId}`)
         assert.deepStrictEqual(left, ["book b", "car c"].filter((one) => left.includes(one)), cut.about)
-        // What became of it is known: that is told in the next life.
+        // Its outcome is known: the next execution reports it.
         for (const name of ["book", "car"]) {
           const isKnown = [...kept.keys()].some((key) => key.startsWith(`compensation run_1/${name.length}:${name}/`))
           if (isKnown) assert.isFalse(left.some((one) => one.startsWith(name)), `${name}, ${cut.about}`)
         }
-        // Nobody is told nothing of what was done and stands; what was begun, or is being undone, is told to be safe.
+        // All completed and uncompensated writes are reported; started ones, or those being compensated, are reported
+        // to be safe.
         for (const name of ["book", "car"].filter((one) => log.includes(one) && !log.includes(`un${one}`))) {
           assert.isTrue(left.some((one) => one.startsWith(name)), `${name}, ${cut.about}`)
         }
@@ -175,7 +179,7 @@ describe("of a run with a journal", () => {
       byHand(boss([byHand(inner, "mid")], { instructions: "mid" }))
   }
   for (const [name, form] of Object.entries(around)) {
-    it.effect(`by the calls around its agent, and beside the result of no other call: ${name}`, () =>
+    it.effect(`by the calls around its agent, next to their results: ${name}`, () =>
       Effect.gen(function*() {
         const log: Log = []
         const { life } = journalOf()
@@ -224,7 +228,7 @@ describe("of a run with a journal", () => {
       }))
   }
 
-  it.effect("by the calls of the agent that undoes it, where that stands within another one", () =>
+  it.effect("by the compensating agent's calls if nested in another one", () =>
     Effect.gen(function*() {
       const log: Log = []
       const { life } = journalOf()
@@ -260,7 +264,7 @@ describe("of a run with a journal", () => {
       assert.deepStrictEqual(compensations?.map(({ callId }) => callId), ["h/m/b"])
     }))
 
-  it.effect("by each of two agents what is its own", () =>
+  it.effect("by each of two agents for its own writes", () =>
     Effect.gen(function*() {
       const log: Log = []
       const { life } = journalOf()

@@ -1,4 +1,4 @@
-/** Programs in which an agent waits that is not gone on with. */
+/** Programs with a waiting agent that is abandoned. */
 import { Effect, Schema } from "effect"
 import { Agent, Approval, Tool, ToolCall } from "@recourse/core"
 import {
@@ -24,7 +24,7 @@ import {
 export interface Case {
   readonly agent: (a: Waits) => unknown
   readonly turns?: Parameters<typeof models>[0]
-  /** Whether the run is interrupted, after a second. */
+  /** True if the run is interrupted, after a second. */
   readonly isInterrupted?: boolean
   readonly isGood?: boolean
 }

@@ -1,4 +1,6 @@
-/** Levels of recovery: attempts add up and never multiply; what is permanent is not tried again; waits grow and have an end. */
+/**
+ * Levels of recovery: attempts add up and never multiply; permanent errors are not retried; waits grow and are bounded.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Data, Effect, Exit, Layer, Schedule, Schema } from "effect"
@@ -69,7 +71,7 @@ describe("an error that a level has tried again", () => {
     }
   }
 
-  it.effect("goes to what the policy around says otherwise: a timeout is met three times, not nine", () =>
+  it.effect("passes to the outer policy's other entry: three timeouts, not nine", () =>
     Effect.gen(function*() {
       const { events, runs } = yield* attempts(
         (c) => Recovery.retry({ times: 2 })(c),
@@ -81,7 +83,7 @@ describe("an error that a level has tried again", () => {
       assert.isTrue(events.some((event) => event._tag === "ToolEscalated" && event.code === "timeout"))
     }))
 
-  it.effect("and one that it rethrows by name: neither again nor fixed around it, on any two levels; the model may be told", () =>
+  it.effect("rethrown by name is neither retried nor fixed further out", () =>
     Effect.gen(function*() {
       const rethrows: Recover = (c) => Recovery.policy({ ExecutionError: "rethrow" })(c)
       let asked = 0
@@ -128,7 +130,7 @@ describe("an error that a level has tried again", () => {
       }
     }))
 
-  it.effect("is not retried by a preset behind a retry of three attempts or of one", () =>
+  it.effect("is not retried by a preset behind an explicit retry", () =>
     Effect.gen(function*() {
       for (const times of [0, 1, 2, 3]) {
         const onOneLevel: Recover = (c) => Recovery.standard(Recovery.retry({ times })(c))
@@ -143,7 +145,7 @@ describe("an error that a level has tried again", () => {
       }
     }))
 
-  it.effect("is retried by a layer that says so by name: attempts add up", () =>
+  it.effect("is retried by a layer with evenIfRetried: attempts add up", () =>
     Effect.gen(function*() {
       const byName: Recover = (c) => Recovery.retry<unknown>({ times: 3, while: () => true, evenIfRetried: true })(c)
       assert.strictEqual((yield* attempts((c) => byName(ours(2)(c)), undefined, undefined)).runs, 6)
@@ -155,7 +157,7 @@ describe("an error that a level has tried again", () => {
       assert.strictEqual((yield* attempts(rethrows, byName, undefined)).runs, 1)
     }))
 
-  it.effect("is retried behind a fixer on the same level: that is no retry", () =>
+  it.effect("is retried behind a fixer on the same level", () =>
     Effect.gen(function*() {
       const fixer = Agent.fromFunction("f", () => Effect.succeed("{}"))
       const fixes: Recover = (c) => Recovery.fix("ExecutionError", fixer)(c as never)
@@ -180,7 +182,7 @@ describe("an error that a level has tried again", () => {
       assert.strictEqual(runs, 5)
     }))
 
-  it.effect("another error falls through: only what the level within has left alone", () =>
+  it.effect("another error falls through, if the inner level did not handle it", () =>
     Effect.gen(function*() {
       let n = 0
       const { runs } = yield* attempts(
@@ -192,7 +194,7 @@ describe("an error that a level has tried again", () => {
       assert.strictEqual(runs, 3)
     }))
 
-  it.effect("a call within a tool that was tried again is not tried again by the tool around it", () =>
+  it.effect("an inner call's retried error is not retried by the outer tool", () =>
     Effect.gen(function*() {
       const { state, tool } = read()
       const within = tool.pipe(Tool.onError(Recovery.retry({ times: 2 })))
@@ -253,7 +255,7 @@ describe("a level that is made again", () => {
       ))
   const failsFor1 = (n: number) => n === 1 ? Effect.fail(new Down()) : Effect.succeed("two")
 
-  it.effect("with other arguments runs: what a level within has decided was about the ones before", () =>
+  it.effect("with other arguments runs: earlier decisions were about earlier ones", () =>
     Effect.gen(function*() {
       for (const levels of [[rethrows, again(2), undefined], [undefined, rethrows, again(2)]] as const) {
         const { ran, told } = yield* played({ effects: "read" }, failsFor1, levels)
@@ -261,7 +263,7 @@ describe("a level that is made again", () => {
       }
     }))
 
-  it.effect("runs, where it has failed before any attempt", () =>
+  it.effect("runs if it has failed before any attempt", () =>
     Effect.gen(function*() {
       for (const effects of ["read", "write"]) {
         let n = 0
@@ -272,7 +274,7 @@ describe("a level that is made again", () => {
       }
     }))
 
-  it.effect("runs, where it has succeeded", () =>
+  it.effect("runs if it has succeeded", () =>
     Effect.gen(function*() {
       const twice: Recover = (c) => Effect.andThen(c, c)
       for (const levels of [[undefined, twice, undefined], [undefined, undefined, twice]] as const) {
@@ -281,7 +283,7 @@ describe("a level that is made again", () => {
       }
     }))
 
-  it.effect("beside itself, and may not run twice: runs once", () =>
+  it.effect("in parallel to itself, unrepeatable: runs once", () =>
     Effect.gen(function*() {
       const others: Array<unknown> = []
       const beside: Recover = (c) =>
@@ -304,7 +306,7 @@ describe("a level that is made again", () => {
       )
     }))
 
-  it.effect("and may not run: ends as before; its recovery runs again only where nobody can say how it ended", () =>
+  it.effect("unrepeatable: ends as before; recovery reruns only on unknown ends", () =>
     Effect.gen(function*() {
       const count = { runs: 0 }
       const counted = (recover: Recover): Recover => (c) => Effect.suspend(() => (count.runs++, recover(c)))
@@ -326,7 +328,7 @@ describe("a level that is made again", () => {
       }
     }))
 
-  it.effect("behind a circuit that is open ends as before, with a key as well", () =>
+  it.effect("behind an open circuit ends as before, with a key too", () =>
     Effect.gen(function*() {
       const count = { runs: 0 }
       const counted: Recover = (c) => Effect.suspend(() => (count.runs++, c))
@@ -411,7 +413,7 @@ describe("waits", () => {
     }
   })
 
-  it.effect("a schedule that is bounded by time bounds the retries of model calls", () =>
+  it.effect("a time-bounded schedule bounds the retries of model calls", () =>
     Effect.gen(function*() {
       const seen = collect()
       const agent = Agent.make("a", {
@@ -434,7 +436,7 @@ describe("waits", () => {
       assert.strictEqual(seen.tags().filter((tag) => tag === "ModelRetry").length, 7)
     }))
 
-  it.effect("a wait that is longer than what is left of the run is not waited for", () =>
+  it.effect("a wait longer than the run's remaining time is not waited", () =>
     Effect.gen(function*() {
       const { state, tool } = read()
       const agent = Agent.make("a", {

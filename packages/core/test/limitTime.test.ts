@@ -1,4 +1,4 @@
-/** The time limit of a wait does what `Effect.timeoutOrElse` does, under the default clock and under any other. */
+/** The time limit of a wait behaves like `Effect.timeoutOrElse`, with the default clock and with any other. */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -19,7 +19,7 @@ const limits: Readonly<Record<string, LimitTime>> = {
   ours: limitTime
 }
 
-/** What is limited; it writes down what happens to it. */
+/** The limited effect; it records its events. */
 const limited: Readonly<Record<string, (log: Array<string>) => Effect.Effect<string, string>>> = {
   "a value": () => Effect.succeed("value"),
   "a failure": () => Effect.fail("failure"),
@@ -80,7 +80,7 @@ describe.each(Object.entries(limited))("%s", (_, make) => {
   }
 })
 
-it.live("a limit longer than the longest timer of the platform does not end at once", () =>
+it.live("a limit beyond the platform's longest timer does not end at once", () =>
   Effect.gen(function*() {
     const fiber = yield* Effect.forkChild(limitTime(Effect.never, 2 ** 40, () => Effect.succeed("too late")))
     yield* Effect.sleep(5)

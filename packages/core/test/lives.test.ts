@@ -1,6 +1,6 @@
 /**
- * Lives of a run: one that is cut off at any record of its journal goes on as if it had not been, whatever had failed, waited, begun
- * or been committed by then.
+ * Executions of a run: one interrupted at any entry of its journal recovers as if it had not been, after any failures,
+ * waits, starts and commits.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
@@ -30,20 +30,20 @@ class Busy extends Schema.TaggedError<Busy>()(
   ErrorProjection.declare({ code: "rate_limited", model: "Busy.", outcome: "not_done", retryAfter: () => "3 seconds" })
 ) {}
 
-/** What was done in the world outside, and what a journal has, over all lives. */
+/** External effects, and the journal's content, over all executions. */
 const worldOf = () => {
   const kept = new Map<string, Schema.Json>()
   const world = {
     kept,
     /** Executions, and when. */
     ran: [] as Array<readonly [what: string, at: number]>,
-    /** Errors as recovery met them, in the life of now. */
+    /** Errors that recovery received, in the present execution. */
     met: [] as Array<string>,
-    /** What transactions have written. */
+    /** Rows of transactions. */
     rows: [] as Array<string>,
-    /** What the next commits come to. */
+    /** Outcomes of the next commits. */
     commits: [] as Array<"lost" | "refused" | "slow" | "stuck">,
-    /** What listeners were told of attempts and retries, over all lives. */
+    /** Events of attempts and retries, over all executions. */
     told: [] as Array<string>,
     requests: [] as Array<unknown>
   }
@@ -108,7 +108,7 @@ const notYet = (inner: Tool.Any): Execute => () =>
         attempt === 1 ? Effect.fail("not yet") : Effect.succeed(answer))
   )
 
-/** An error as JSON. How long something took depends on where a life began: what counts is whether it did. */
+/** An error as JSON. Durations depend on the start of an execution: only their presence counts. */
 const shown = (error: unknown): string =>
   JSON.stringify(error).replace(/"millis":(\d+)/, (_, millis) => `"tookLong":${Number(millis) >= 1000}`)
 
@@ -117,7 +117,7 @@ const recovered = (made: Tool.Any, by: (call: Inner) => unknown): Tool.Any =>
     Tool.onError(by as never) as never
   ) as never
 
-/** Tries a tool again after two seconds, and notes what it failed with. */
+/** Retries a tool after two seconds, and records its errors. */
 const retried = (
   world: World,
   made: Tool.Any,
@@ -135,7 +135,7 @@ const again = (call: Inner) =>
 
 const busy = () => Effect.fail(new Busy({ since: new Date(7) }))
 
-/** Ways in which a call fails and is tried again: how often its tools run, and what the call comes to. */
+/** Ways in which a call fails and is retried: the number of its tools' executions, and the outcome of the call. */
 const ways: Readonly<
   Record<
     string,
@@ -144,11 +144,11 @@ const ways: Readonly<
       ran: Readonly<Record<string, number>>,
       answer: string,
       more?: {
-        /** How many calls the model makes at once. */
+        /** Number of parallel calls of the model. */
         readonly calls?: number
-        /** What the agent's own level does, around the tool's. */
+        /** The agent's own level around the tool's. */
         readonly around?: (call: Inner) => unknown
-        /** Something outside of the run's journal knows of it: what the journal has not got is not as if it had not been. */
+        /** A component outside of the run's journal knows of it: a missing entry does not undo it. */
         readonly isSeen?: true
       }
     ]
@@ -356,7 +356,7 @@ const ways: Readonly<
   ]
 }
 
-/** One line for each attempt and retry that is told. */
+/** One line for each emitted attempt and retry. */
 const lineOf = (event: AgentEvent.AgentEvent): ReadonlyArray<string> =>
   event._tag === "ToolAttempt"
     ? [`${event.callId} attempt ${event.attempt} after ${event.delay}`]
@@ -439,14 +439,13 @@ const answerOf = ({ requests }: World) => {
 }
 
 /**
- * What was executed, by call: in what order calls of one answer are counted depends on what is on record, and so does the number
- * that a call gets within another one.
+ * Executions by call: the order of one answer's calls depends on the entries, and so does the number of an inner call.
  */
 const byCall = ({ executed }: RunRecord.RunRecord) =>
   executed.map((call) => ({ ...call, callId: call.callId.replace(/_\d+$/, "") }))
     .toSorted((a, b) => a.callId < b.callId ? -1 : a.callId > b.callId ? 1 : 0)
 
-describe("a run that is cut off at any record goes on as if it had not been", () => {
+describe("a run interrupted at any entry recovers as if it was not", () => {
   for (const [way, [make, ran, answer, more = {}]] of Object.entries(ways)) {
     it.effect(`behind ${way}`, () =>
       Effect.gen(function*() {
@@ -468,7 +467,8 @@ describe("a run that is cut off at any record goes on as if it had not been", ()
               const kept = [...world.kept.keys()]
               const last = yield* live()
               assert.deepStrictEqual(last.exit, whole.report.exit, about)
-              // Waits that are on record are told once, and attempts whose failures are: each with the wait behind it.
+              // Recorded waits are emitted once, and so are attempts with recorded failures: each with the wait behind
+              // it.
               if (cut.behind && more.calls === undefined && !("inner" in ran) && !("pay" in ran)) {
                 const told = ({ told }: World) => told.filter((line) => !way.includes("no") || line.includes("retry"))
                 assert.deepStrictEqual(told(world), told(whole.world), about)
@@ -481,7 +481,7 @@ describe("a run that is cut off at any record goes on as if it had not been", ()
               assert.deepStrictEqual(last.transcript, whole.report.transcript, about)
               assert.deepStrictEqual(last.taintedBy, whole.report.taintedBy, about)
               assert.deepStrictEqual(world.requests.at(-1), whole.world.requests.at(-1), about)
-              // Only what is not on record is made again.
+              // Only unrecorded work is repeated.
               if (cut.behind && !way.includes("made again") && more.calls === undefined) {
                 assert.deepStrictEqual(
                   { ...timesOf(world), outer: ran["outer"] },
@@ -506,8 +506,10 @@ describe("a run that is cut off at any record goes on as if it had not been", ()
   }
 })
 
-describe("a run that goes on", () => {
-  /** A first life that is cut off behind the first wait, and a second one with another tool, or another agent. */
+describe("a recovered run", () => {
+  /**
+   * A first execution that is interrupted behind the first wait, and a second one with another tool, or another agent.
+   */
   const changed = (first: Execute, second: { readonly tool: object; readonly options?: object }) =>
     Effect.gen(function*() {
       const lives = worldOf()
@@ -531,7 +533,7 @@ describe("a run that goes on", () => {
       assert.deepStrictEqual(timesOf(world), { look: 3 })
     }))
 
-  it.effect("makes attempts again where it cannot read the wait that follows them", () =>
+  it.effect("repeats attempts if it cannot decode the wait behind them", () =>
     Effect.gen(function*() {
       const damages: ReadonlyArray<(wait: { readonly failed: ReadonlyArray<object> }) => object> = [
         (wait) => wait,
@@ -556,7 +558,7 @@ describe("a run that goes on", () => {
       }
     }))
 
-  it.effect("has read what an earlier life has read, also where it has no time for another attempt", () =>
+  it.effect("replays earlier reads, also without time for another attempt", () =>
     Effect.gen(function*() {
       const { report, world } = yield* changed(failing(1, busy), {
         tool: { trust: "untrusted" },
@@ -566,7 +568,7 @@ describe("a run that goes on", () => {
       assert.deepStrictEqual(timesOf(world), { look: 1 })
     }))
 
-  it.effect("counts the calls that its program makes, in whichever life they were made", () =>
+  it.effect("counts its program's calls over all executions", () =>
     Effect.gen(function*() {
       const made = () => {
         const { life, world } = worldOf()
@@ -626,8 +628,8 @@ const booking = (
         })), { effects: "write", transaction: true, ...options })
   )
 
-describe("what is committed with the record of its outcome", () => {
-  /** What stands in the database afterwards, how often the tool ran, and what the model is told. */
+describe("writes committed with the record of their outcome", () => {
+  /** The final rows of the database, the number of the tool's executions, and the model's result. */
   const cases: Readonly<
     Record<
       string,
@@ -679,7 +681,7 @@ describe("what is committed with the record of its outcome", () => {
     ]
   }
   for (const [name, [make, rows, ran, told]] of Object.entries(cases)) {
-    it.effect(`${name}: in whichever life`, () =>
+    it.effect(`${name}: in any execution`, () =>
       Effect.gen(function*() {
         const whole = yield* within(make, ({ live, world }) => Effect.map(live(), (report) => ({ report, world })))
         assert.deepStrictEqual(whole.report.exit, Exit.succeed("done"))
@@ -691,7 +693,7 @@ describe("what is committed with the record of its outcome", () => {
               yield* live(cut)
               const last = yield* live()
               assert.deepStrictEqual(last.exit, whole.report.exit, about)
-              // A commit of which nobody knows leaves no record: its call is made again in another life.
+              // An unknown commit leaves no record: its call is repeated in another execution.
               if (told === "outcome_unknown") return
               assert.strictEqual(world.rows.length, 1, about)
               assert.strictEqual(answerOf(world), told, about)
@@ -702,8 +704,8 @@ describe("what is committed with the record of its outcome", () => {
   }
 })
 
-describe("what would be committed with a record", () => {
-  it.effect("is done where no database holds the run's records, and where there is no run", () =>
+describe("writes meant to be committed with a record", () => {
+  it.effect("run without a journal in a database, or without a run", () =>
     Effect.gen(function*() {
       const { life, world } = worldOf()
       const book = booking(world)
@@ -732,7 +734,7 @@ describe("what would be committed with a record", () => {
     }))
 })
 
-describe("a budget counts what all lives of a run have used", () => {
+describe("a budget over all executions of a run", () => {
   const Q = Schema.Struct({ q: Schema.String })
   type Options = { readonly budget: Budget.Budget; readonly extends?: Budget.Budget; readonly fails?: boolean }
   /** An agent that calls a keyed write, and an agent that calls it, in turns. */

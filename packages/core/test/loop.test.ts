@@ -64,7 +64,7 @@ describe("calls", () => {
       assert.deepStrictEqual(ids, ["c1", "c1_2"])
     }))
 
-  it.effect("that repeat each other run once, also with an id of the conversation before", () =>
+  it.effect("that repeat each other run once, also with an earlier id", () =>
     Effect.gen(function*() {
       const again = call("echo", { text: "b" }, "c1")
       assert.deepStrictEqual(yield* idsAfterEarlier([again, again]), ["c1", "c1_2"])
@@ -105,7 +105,7 @@ describe("calls", () => {
       assert.strictEqual(most, 3)
     }))
 
-  it.effect("of unknown tools are answered with the tools there are, and siblings run", () =>
+  it.effect("of unknown tools are answered with the existing tools; siblings run", () =>
     Effect.gen(function*() {
       const results = yield* resultsOf(Agent.make("a", { tools: [Echo, Wait] }), [
         ScriptedModel.calls([call("nope", {}), call("echo", { text: "hi" })]),
@@ -117,7 +117,7 @@ describe("calls", () => {
       assert.strictEqual(results[1]?.result, "hi")
     }))
 
-  it.effect("that end the run leave one result for each call: done, failed, not run", () =>
+  it.effect("that end the run leave one result per call", () =>
     Effect.gen(function*() {
       const boom = Tool.make("boom", {
         execute: () => Effect.andThen(Effect.sleep("1 second"), Effect.fail("x" as const))
@@ -138,7 +138,7 @@ describe("calls", () => {
       assert.deepStrictEqual(results.map((result) => result.id), ["call_1", "call_2", "call_3", "call_4"])
     }))
 
-  it.effect("with one id twice: the same call runs once, another one gets an id of its own", () =>
+  it.effect("with one id: equal ones run once, others get new ids", () =>
     Effect.gen(function*() {
       let runs = 0
       const pay = Tool.make("pay", {
@@ -164,7 +164,7 @@ describe("calls", () => {
       assert.deepStrictEqual(parts("tool", "tool-result"), ids)
     }))
 
-  it.effect("that fail in the same way again and again are refused, and count for the budget", () =>
+  it.effect("that repeatedly fail in the same way are refused, and charged", () =>
     Effect.gen(function*() {
       const { state, tool } = flaky(99, "read")
       const agent = Agent.make("a", {
@@ -183,7 +183,7 @@ describe("calls", () => {
       assert.strictEqual(state.runs, 3)
     }))
 
-  it.effect("keep what the provider ran itself, and run only the others", () =>
+  it.effect("keep the provider's own calls, and run only the others", () =>
     Effect.gen(function*() {
       const results = yield* resultsOf(Agent.make("a", { tools: [Echo] }), [
         ScriptedModel.calls([call("echo", { text: "1" })], { finishReason: "pause" }),
@@ -210,7 +210,7 @@ describe("streaming", () => {
   }
   type Model = Layer.Layer<LanguageModel.LanguageModel | ScriptedModel.ScriptedModel>
   const direct = (model: Model): Model => model
-  /** The same model without its hooks, as any other `LanguageModel`. */
+  /** The same model without its hooks, like any other `LanguageModel`. */
   const standard = (model: Model): Model =>
     Layer.effect(
       Ai.LanguageModel,
@@ -275,7 +275,7 @@ describe("streaming", () => {
       assert.strictEqual(seen.at(-1), "RunFinished")
     }))
 
-  it.effect("stops the run when nobody listens any more", () =>
+  it.effect("stops the run when the consumer stops", () =>
     Effect.gen(function*() {
       let stopped = 0
       const hang = Tool.make("hang", {
@@ -326,7 +326,7 @@ describe("output", () => {
       assert.strictEqual(error._tag, "InvalidOutput")
     }))
 
-  it.effect("input that does not fit is a typed error, and the model is not called", () =>
+  it.effect("an unfit input is a typed error without a model call", () =>
     Effect.gen(function*() {
       const strict = Agent.make("a", { input: Schema.Struct({ age: Schema.Int }) })
       const error = yield* Effect.flip(strict.run({ age: 0.5 })).pipe(Effect.provide(ScriptedModel.layer([])))
@@ -347,7 +347,7 @@ describe("skills", () => {
       return { exit, requests: yield* (yield* ScriptedModel.ScriptedModel).requests }
     }).pipe(Effect.provide(ScriptedModel.layer(turns)))
 
-  it.effect("are chosen by one model call; only the chosen one's instructions and tools are used", () =>
+  it.effect("are chosen by one model call, which limits instructions and tools", () =>
     Effect.gen(function*() {
       const { exit, requests } = yield* play(agent, [
         ScriptedModel.object({ skills: ["math"] }),
@@ -371,7 +371,7 @@ describe("skills", () => {
       }))
   }
 
-  it.effect("are chosen without a call by a function, and when there is one", () =>
+  it.effect("are chosen without a call by a function, or if single", () =>
     Effect.gen(function*() {
       const named = yield* play(Agent.make("a", { skills: [math, talk], skill: () => "talk" }), [
         ScriptedModel.text("ok")
@@ -500,7 +500,7 @@ describe("telemetry", () => {
       ])
     }))
 
-  it.effect("arguments and results stand in spans if asked for", () =>
+  it.effect("arguments and results are in spans on request", () =>
     Effect.gen(function*() {
       const spans = yield* spansOf(Layer.succeed(Telemetry.CaptureContent, true))
       const execute = spans.find((span) => span.name === "execute_tool flaky")
@@ -525,7 +525,7 @@ describe("bad input", () => {
     )
   })
 
-  it.effect("a handler that answers the wrong decision type does not compile, and a right one works", () =>
+  it.effect("a handler of a wrong decision type does not compile", () =>
     Effect.gen(function*() {
       const agent = Agent.make("a", { output: Schema.Int, onModelError: () => ModelError.respondWith(1) })
       assert.strictEqual(

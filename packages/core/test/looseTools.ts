@@ -7,7 +7,7 @@ export type AnyTool = Tool.Tool<string, Schema.Struct<{}>, Schema.String, never,
 export const toolOf = (name: string, options: object): AnyTool =>
   Tool.make(name, { success: Schema.String, ...options } as never) as never
 
-/** An agent as a tool, that goes on whatever its tool fails with. */
+/** An agent as a tool that continues after any failure of its tool. */
 export const clerkOf = (name: string, tool: AnyTool, more?: object): AnyTool =>
   Agent.make("bookkeeper", {
     input: Schema.Struct({}),

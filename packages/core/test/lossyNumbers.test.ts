@@ -53,7 +53,7 @@ describe("lossyNumbers", () => {
     assert.deepStrictEqual(lossyNumbers(text), [["list", 2, "x"], ["é\""]])
   })
 
-  it("finds none in what JSON.stringify has written", () => {
+  it("finds none in texts of JSON.stringify", () => {
     const next = random(11)
     for (let n = 0; n < 2_000; n++) {
       const value = (next() - 0.5) * 10 ** (next() * 600 - 300)
@@ -63,7 +63,7 @@ describe("lossyNumbers", () => {
 })
 
 describe("JsonText.exactAt", () => {
-  it("keeps the digits of each whole number as text, and parses all else", () => {
+  it("keeps the digits of whole numbers as text, and parses the rest", () => {
     const next = random(19)
     let kept = 0
     for (let n = 0; n < 2_000; n++) {
@@ -79,7 +79,7 @@ describe("JsonText.exactAt", () => {
     assert.isAbove(kept, 500)
   })
 
-  it("is undefined for a text that is no JSON, and for a place that is not there", () => {
+  it("is undefined for invalid JSON, and for a missing path", () => {
     assert.isUndefined(JsonText.exactAt("{", ["a"]))
     assert.isUndefined(JsonText.exactAt(`{"a":1}`, ["b"]))
   })

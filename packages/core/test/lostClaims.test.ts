@@ -1,10 +1,13 @@
-/** A store of resumptions that claims a snapshot, and dies before it says so: where nobody can end what waited, somebody is told. */
+/**
+ * A store of resumptions that claims a snapshot, and dies before it answers: if the paused run cannot be ended, that is
+ * reported.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Redacted } from "effect"
 import { Agent, Approval } from "@recourse/core"
 import { boss, call, key, type Log, running, text, tool, type Waits, waits, watched } from "./bookings.ts"
 
-/** Remembers what it has claimed. Of the claims with these numbers nobody hears. */
+/** Records its claims. Claims with these numbers get no answer. */
 const losing = (...lost: ReadonlyArray<number>) => {
   const claimed = new Set<string>()
   let claims = 0
@@ -23,7 +26,7 @@ const forms: Readonly<Record<string, (a: Waits) => unknown>> = {
   "one of several": (a) => Agent.all("w", [a])
 }
 
-describe("a claim that nobody heard of", () => {
+describe("a claim without an answer", () => {
   for (const [name, form] of Object.entries(forms)) {
     const play = (store: Layer.Layer<never>, told = "is not undone here") =>
       Effect.gen(function*() {
@@ -42,7 +45,7 @@ describe("a claim that nobody heard of", () => {
         return { exit, log, told: seen.messages.filter((message) => message.includes(told)) }
       })
 
-    it.effect(`leaves what was done, and says so: ${name}`, () =>
+    it.effect(`keeps the completed writes, and reports them: ${name}`, () =>
       Effect.gen(function*() {
         const { exit, log, told } = yield* play(losing(2))
         assert(Exit.isFailure(exit))
@@ -51,7 +54,7 @@ describe("a claim that nobody heard of", () => {
         assert.include(told[0], "\"a\"")
       }))
 
-    it.effect(`that cannot be made at all leaves what was done, and says that it could not be undone: ${name}`, () =>
+    it.effect(`that fails keeps completed writes, and reports them as uncompensated: ${name}`, () =>
       Effect.gen(function*() {
         let claims = 0
         const down = Layer.succeed(Approval.Resumptions, {
@@ -66,7 +69,7 @@ describe("a claim that nobody heard of", () => {
         assert.deepStrictEqual((yield* play(down)).told, [])
       }))
 
-    it.effect(`is told of nobody where there is none: ${name}`, () =>
+    it.effect(`is not reported without writes: ${name}`, () =>
       Effect.gen(function*() {
         const { exit, log, told } = yield* play(losing())
         assert(Exit.isSuccess(exit))
@@ -113,7 +116,7 @@ describe("an agent that waits within one that is left", () => {
       return { log, seen, told }
     })
 
-  it.effect("is undone with it, once", () =>
+  it.effect("is compensated with it, once", () =>
     Effect.gen(function*() {
       const { log, seen, told } = yield* play(() => Effect.void)
       assert.deepStrictEqual(log, ["book", "unbook"])
@@ -121,7 +124,7 @@ describe("an agent that waits within one that is left", () => {
       assert.strictEqual(seen.compensations().length, 1)
     }))
 
-  it.effect("is not, where somebody else has claimed it, which is told once", () =>
+  it.effect("is not, if another process has claimed it, reported once", () =>
     Effect.gen(function*() {
       const { log, told } = yield* play(({ claimed, snapshot }) => Effect.sync(() => void claimed.add(snapshot.id)))
       assert.deepStrictEqual(log, ["book"])
@@ -129,7 +132,7 @@ describe("an agent that waits within one that is left", () => {
       assert.include(told[0], "is not undone here")
     }))
 
-  it.effect("is not, where this process has gone on with it, and nothing is told of that", () =>
+  it.effect("is not, if this process has resumed it, without a report", () =>
     Effect.gen(function*() {
       const { log, told } = yield* play(({ a, snapshot }) =>
         Effect.map(
@@ -141,7 +144,7 @@ describe("an agent that waits within one that is left", () => {
       assert.deepStrictEqual(told, [])
     }))
 
-  it.effect("is not, where nobody can read its snapshot any more, and that is told as what could not be undone", () =>
+  it.effect("is not, if its snapshot is unreadable, reported as uncompensated", () =>
     Effect.gen(function*() {
       const { log, told } = yield* play(
         () => Effect.void,

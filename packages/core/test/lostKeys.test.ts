@@ -1,6 +1,7 @@
 /**
- * Lost keys: a call that an earlier life of its run has begun under a key, and whose tool has another key today, or none. What the ledger has of it
- * counts: what was done is answered, what may have been is unknown, and what was not is made.
+ * Lost keys: a call that an earlier execution of its run has started under a key, and whose tool has another key today,
+ * or none. Its entry in the ledger counts: a completed one is answered, a possible one is unknown, and a missing one
+ * runs.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
@@ -24,9 +25,9 @@ class Full extends Schema.TaggedError<Full>()(
   ErrorProjection.declare({ code: "not_found", model: "Full.", outcome: "not_done" })
 ) {}
 
-/** What the first life has done of it when it ends. */
+/** State of the call at the end of the first execution. */
 const states = ["not begun", "begun", "done", "failed"] as const
-/** What its key is made of. */
+/** Parts of its key. */
 const keys = ["of the call", "of its arguments", "of its arguments in another way", "none"] as const
 const effects = ["write", "idempotent", "read"] as const
 const ledgers = ["answers", "is down", "is gone"] as const
@@ -40,7 +41,7 @@ interface Case {
   readonly effects: (typeof effects)[number]
   readonly ledger: (typeof ledgers)[number]
   readonly level: "a tool" | "a tool within a tool"
-  /** What had come of an attempt before that in the first life: it failed, or its arguments did not fit. They do today. */
+  /** Outcome of an earlier attempt in the first execution: it failed, or its arguments did not fit. They do today. */
   readonly first?: "failed" | "unfit"
 }
 
@@ -144,7 +145,7 @@ const play = (one: Case) => {
     )
     const there = Layer.succeed(IdempotencyLedger.IdempotencyLedger, ledger)
     const isDown = Layer.succeed(IdempotencyLedger.IdempotencyLedger, { ...ledger, claim: () => Effect.fail(down) })
-    // Behind the model's answer, or before the outcome is on record: nothing else of it stands in the journal.
+    // Behind the model's answer, or before the outcome is recorded: the journal has no other entry of it.
     yield* live(0, there, one.state === "not begun" ? { at: 1, behind: true } : undefined)
     for (const key of kept.keys()) {
       if (key.startsWith("call ") || key.startsWith("child ") || key === "model /2") kept.delete(key)
@@ -161,7 +162,7 @@ describe("a call whose tool has another key today, or none", () => {
   for (const ledger of ledgers) {
     for (const level of ["a tool", "a tool within a tool"] as const) {
       for (const state of states) {
-        it.effect(`made by ${level}, ${state}, where the ledger ${ledger}`, () =>
+        it.effect(`made by ${level}, ${state}, when the ledger ${ledger}`, () =>
           Effect.forEach(
             effects.flatMap((effects): ReadonlyArray<Case> => [
               { state, effects, ledger, level, before: "of the call", today: "none" },
@@ -184,7 +185,7 @@ describe("a call whose tool has another key today, or none", () => {
   }
 })
 
-describe("a call that was begun behind an attempt that came to nothing, and whose tool has another key today, or none", () => {
+describe("a call started behind a failed attempt, with a changed key", () => {
   const of = { effects: "write", ledger: "answers", level: "a tool" } as const
   for (const first of ["failed", "unfit"] as const) {
     for (const before of ["of its arguments", "of the call"] as const) {

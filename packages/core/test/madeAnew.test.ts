@@ -1,4 +1,4 @@
-/** A call that a person has decided about runs, and the read around it is made anew: what was made before has its result, and no second one. */
+/** A call with a person's decision runs, and its outer read is repeated: earlier inner calls keep their results. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Cause, Effect, Exit, Layer, Redacted, Schema } from "effect"

@@ -1,4 +1,4 @@
-/** The arguments of a person or a fixer: however the call ends, the audit and the history name what it was made with. */
+/** The arguments of a person or a fixer: at any end of the call, the audit and the history name the real ones. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Cause, Effect, Exit, Layer, Option, Redacted, Schema } from "effect"
@@ -14,7 +14,7 @@ type Execute = (amount: number) => Effect.Effect<number, string>
 const shown = 500
 const edited = 90
 
-/** A clerk that pays: what is not approved waits, and a fixer answers the edited amount for arguments that do not fit. */
+/** A clerk that pays: unapproved calls wait, and a fixer answers the edited amount for arguments that do not fit. */
 const clerk = (execute: Execute, options: object = {}, needsApproval = true): Clerk =>
   Agent.make("clerk", {
     tools: [
@@ -44,7 +44,7 @@ const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
 /** Runs here have the same ids as those of other tests. */
 const resumptions = Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed(true) })
 
-/** What a run came to, what was audited, with which amount, and what the history says of its call. */
+/** Outcome of a run, its audit with the amount, and its call in the history. */
 const played = (run: Effect.Effect<Approval.Outcome<string>, unknown>, identity: number, params: object) =>
   Effect.gen(function*() {
     const audit: Array<readonly [string, number | undefined]> = []
@@ -83,7 +83,7 @@ const paused = ({ exit }: { readonly exit: Exit.Exit<Approval.Outcome<string>, u
 
 let runs = 0
 
-/** A call that waits, and goes on as was decided. */
+/** A waiting call that resumes with its decision. */
 const decided = (make: () => Clerk, params: object, decide: (call: Approval.PendingCall) => Approval.Decision) =>
   Effect.gen(function*() {
     const pause = paused(yield* played(make().start("go"), ++runs, params))

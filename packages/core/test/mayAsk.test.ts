@@ -1,4 +1,7 @@
-/** Whether a run waits is in its type: a run whose type says that it does not wait needs no key, and denies what it would ask for. */
+/**
+ * The type of a run contains its waits: a run without a pause in its type needs no key, and denies calls that would
+ * ask.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Exit, Layer, Redacted, Schema } from "effect"
@@ -25,7 +28,7 @@ const defaults = { onError: Recovery.standard }
 const Question = Schema.Struct({ q: Schema.String })
 const ask = { description: "", parameters: Question, success: Schema.String, effects: "read" } as const
 
-/** What `run` gives, and whether it asked. */
+/** Result of `run`, and whether it asked. */
 const ended = (exit: Exit.Exit<unknown, unknown>): string =>
   Exit.isSuccess(exit)
     ? String(exit.value)
@@ -72,7 +75,7 @@ describe("an agent that denies once it is tainted", () => {
   }
 })
 
-describe("an agent that is given a tainted conversation, and whose type says nothing of waiting", () => {
+describe("an agent with a tainted conversation and no pause in its type", () => {
   const agentOf = (tool: ReturnType<typeof sender>["tool"]) =>
     Agent.make("a", {
       tools: [tool],
@@ -81,7 +84,7 @@ describe("an agent that is given a tainted conversation, and whose type says not
     })
   const model = () => ScriptedModel.layer([call("send", {}), text("done")])
 
-  it.effect("denies without a key, however it is begun", () =>
+  it.effect("denies without a key, for any start", () =>
     Effect.gen(function*() {
       const { sent, tool } = sender()
       const agent = agentOf(tool)
@@ -111,7 +114,7 @@ describe("an agent that is given a tainted conversation, and whose type says not
       assert.deepStrictEqual(sent, [])
     }))
 
-  it.effect("waits where a key is there and a pause is an answer", () =>
+  it.effect("waits with a key if a pause is an answer", () =>
     Effect.gen(function*() {
       const { sent, tool } = sender()
       const started = yield* agentOf(tool).start("go").pipe(Effect.provide(Layer.merge(model(), key)))
@@ -129,7 +132,7 @@ describe("a call within an executor that needs an approval", () => {
   })
   const model = () => ScriptedModel.layer([call("outer", {}), text("done")])
 
-  it.effect("makes the run wait, as its type says", () =>
+  it.effect("makes the run wait, as its type declares", () =>
     Effect.gen(function*() {
       const Outer = Tool.make("outer", {
         success: Schema.String,
@@ -151,7 +154,7 @@ describe("a call within an executor that needs an approval", () => {
     }))
 
   for (const keys of [Layer.empty, key]) {
-    it.effect(`is denied where the executor hides it, ${keys === key ? "with a key of others" : "without a key"}`, () =>
+    it.effect(`is denied if the executor hides it, ${keys === key ? "with a key of others" : "without a key"}`, () =>
       Effect.gen(function*() {
         const Hides = Tool.make("outer", {
           success: Schema.String,
@@ -159,7 +162,7 @@ describe("a call within an executor that needs an approval", () => {
           execute: () => Effect.orElseSucceed(Inner.call, () => "hidden")
         })
         const agent = Agent.make("a", { tools: [Hides], defaults })
-        // No cast: the compiler says that nothing else can end it.
+        // No cast: the compiler proves that no other error can end it.
         const run: Effect.Effect<string, Exclude<Agent.Error<typeof agent>, Approval.ApprovalRequired>, unknown> = agent
           .run("go")
         assert.strictEqual(
@@ -172,7 +175,7 @@ describe("a call within an executor that needs an approval", () => {
       }))
   }
 
-  it.effect("waits where the executor hides it and a pause is an answer", () =>
+  it.effect("waits if the executor hides it and a pause is an answer", () =>
     Effect.gen(function*() {
       const Hides = Tool.make("outer", {
         success: Schema.String,
@@ -202,7 +205,7 @@ describe("a fallback that is a tool which asks", () => {
     })
   const fallback = Recovery.fallback("ExecutionError", Asking.call)
 
-  it.effect("of an agent is denied in `run`, whose type says nothing of waiting, and waits in `start`", () =>
+  it.effect("of an agent is denied in `run` without a pause, waits in `start`", () =>
     Effect.gen(function*() {
       const agent = Agent.make("a", { tools: [find({})], onToolError: { find: fallback }, defaults })
       const report = yield* agent.report("go").pipe(Effect.provide(Layer.merge(model(), key)))
@@ -212,7 +215,7 @@ describe("a fallback that is a tool which asks", () => {
       assert.strictEqual(started._tag, "Paused")
     }))
 
-  it.effect("waits where the tool says that it asks", () =>
+  it.effect("waits if the tool declares that it asks", () =>
     Effect.gen(function*() {
       const agent = Agent.make("a", { tools: [find({ asks: true })], onToolError: { find: fallback }, defaults })
       const exit = yield* Effect.exit(agent.run("go")).pipe(Effect.provide(Layer.merge(model(), key)))

@@ -1,4 +1,4 @@
-/** Histories that were cut elsewhere are mended, marked and told, and never sent as they are. */
+/** Histories that were truncated by others are mended, marked and reported, and never sent unchanged. */
 import { assert, describe, it } from "@effect/vitest"
 import { Laws, ScriptedModel } from "@recourse/testing"
 import { Agent, History, Quarantine } from "@recourse/core"
@@ -40,13 +40,13 @@ const mended = (...messages: ReadonlyArray<Prompt.Message>) => {
 }
 
 describe("mend", () => {
-  it("gives a call without a result one that says that it may have happened", () =>
+  it("gives a call without a result one of unknown outcome", () =>
     assert.deepStrictEqual(mended(user("a"), assistant(call("1"), call("2")), tool(result("2")), user("b")), {
       mended: ["call_without_result 1"],
       prompt: ["user: a", "assistant: 1 2", "tool: 1=outcome_unknown 2=2", "user: b"]
     }))
 
-  it("takes out results that nothing was called for, and second ones", () =>
+  it("removes results without a call, and second ones", () =>
     assert.deepStrictEqual(
       mended(tool(result("0")), user("a"), assistant(call("1")), tool(result("1"), result("1", "again"), result("9"))),
       {
@@ -78,7 +78,7 @@ describe("mend", () => {
       }
     ))
 
-  it("moves a result that stands elsewhere to its call", () =>
+  it("moves a misplaced result to its call", () =>
     assert.deepStrictEqual(
       mended(assistant(call("1")), user("and?"), tool(result("1")), assistant(Prompt.textPart({ text: "x" }))),
       {
@@ -87,7 +87,7 @@ describe("mend", () => {
       }
     ))
 
-  it("leaves what is well formed as it is: several messages of results, calls that the provider executed", () => {
+  it("keeps well-formed parts: several result messages, provider calls", () => {
     const prompt = Prompt.fromMessages([
       user("a"),
       assistant(call("1"), call("2"), call("p", true)),
@@ -104,7 +104,7 @@ describe("mend", () => {
     assert.deepStrictEqual(Quarantine.taintedBy(prompt), ["fetch"])
   })
 
-  it("of any pieces of a conversation makes one that is well formed, and the same when it is done again", () => {
+  it("makes any pieces of a conversation well formed, idempotently", () => {
     for (let seed = 0; seed < 3000; seed++) {
       const next = random(seed)
       const pick = (n: number) => Math.floor(next() * n)
@@ -144,8 +144,8 @@ describe("mend", () => {
   })
 })
 
-describe("an agent that goes on with a history", () => {
-  it.effect("sends it mended, and tells it", () => {
+describe("an agent that continues a history", () => {
+  it.effect("sends it mended, and emits that", () => {
     const { events, layer } = collect()
     const agent = Agent.make("a", { input: Prompt.Prompt, prompt: (prompt) => prompt })
     return Effect.gen(function*() {
@@ -159,7 +159,7 @@ describe("an agent that goes on with a history", () => {
     }).pipe(Effect.provide(Layer.merge(ScriptedModel.layer([ScriptedModel.text("I look.")]), layer)))
   })
 
-  it.effect("tells nothing of one that is well formed", () => {
+  it.effect("emits no event for a well-formed one", () => {
     const { layer, tags } = collect()
     const agent = Agent.make("a", { input: Prompt.Prompt, prompt: (prompt) => prompt })
     return Effect.gen(function*() {

@@ -1,4 +1,4 @@
-/** Answers of models: which are complete, what is told and kept of them, what they cost, and what is decided about a failed call. */
+/** Answers of models: complete ones, their events and stored form, their cost, and decisions about a failed call. */
 import { assert, describe, it } from "@effect/vitest"
 import {
   Cause,
@@ -99,7 +99,7 @@ const streamedText = (said: string, id = "t") => [
 
 const detailed = Layer.succeed(AgentEvent.Details, true)
 
-/** A run, as it ended; streamed or not. */
+/** Exit of a run; streamed or not. */
 const exitOf = (agent: Agent.Agent<string, string, unknown, LanguageModel.LanguageModel>, streamed: boolean) =>
   streamed
     ? Effect.exit(Effect.map(Stream.runCollect(agent.stream("x")), (events) =>
@@ -124,7 +124,7 @@ describe("an answer", () => {
   const cases: ReadonlyArray<readonly [parts: ReadonlyArray<unknown>, reason: unknown]> = [
     [[finish("stop")], ["InvalidOutputError", "The answer is empty"]],
     [[finish("tool-calls")], ["InvalidOutputError", "The answer is empty"]],
-    // The provider goes on in the next turn.
+    // The provider continues in the next turn.
     [[finish("pause")], undefined],
     [[{ type: "error", error: own }, finish("stop")], ["InternalProviderError", "own"]],
     [[{ type: "error", error: "overloaded" }, finish("stop")], [
@@ -153,7 +153,7 @@ describe("an answer", () => {
     }
   }
 
-  it.effect("that broke off is none, even with calls: none of them is run", () =>
+  it.effect("that broke off is none: its calls do not run", () =>
     Effect.gen(function*() {
       let runs = 0
       const Pay = Tool.make("pay", { effects: "write", execute: () => Effect.sync(() => void runs++) })
@@ -167,7 +167,7 @@ describe("an answer", () => {
       assert.strictEqual(runs, 0)
     }))
 
-  it.effect("that is no choice of a skill is corrected or a typed error, and is counted", () =>
+  it.effect("that chooses no skill is corrected or a typed error, counted", () =>
     Effect.gen(function*() {
       const skills = ["read", "write"].map((name) => Skill.make(name, { description: name }))
       const agent = Agent.make("a", { skills })
@@ -184,10 +184,10 @@ describe("an answer", () => {
     }))
 })
 
-describe("what is told of a turn", () => {
+describe("events of a turn", () => {
   const Echo = Tool.make("echo", { parameters: Schema.Struct({ text: Schema.String }), execute: () => Effect.void })
 
-  it.effect("the choice of tools, where there is one, and the part of the conversation that is new", () =>
+  it.effect("include the choice of tools and the new part of the conversation", () =>
     Effect.gen(function*() {
       const choices: ReadonlyArray<readonly [Agent.TurnPlan<"echo">["toolChoice"], string | undefined]> = [
         [undefined, undefined],
@@ -214,7 +214,7 @@ describe("what is told of a turn", () => {
       }
     }))
 
-  it.effect("a conversation that was changed is told from the first change on", () =>
+  it.effect("include a changed conversation from its first change on", () =>
     Effect.gen(function*() {
       const { events, layer } = collect()
       const user = (said: string) => Prompt.make(said).content[0]!
@@ -237,7 +237,7 @@ describe("what is told of a turn", () => {
       )
     }))
 
-  it.effect("documents with and without a name, and results of the provider that are final", () =>
+  it.effect("include documents with and without a name, and final provider results", () =>
     Effect.gen(function*() {
       const document = { type: "source", sourceType: "document", id: "s", mediaType: "text/plain", title: "T" }
       const result = {
@@ -275,7 +275,7 @@ describe("what is told of a turn", () => {
       }
     }))
 
-  it.effect("of what a guard holds: nothing until it has passed, then all in order; nothing where it stops the run", () =>
+  it.effect("are delayed until a guard passes, and dropped if it stops", () =>
     Effect.gen(function*() {
       const unsafe = (category: string) => new Guardrail.UnsafeInput({ category })
       for (const verdict of ["pass", "stop"] as const) {
@@ -316,7 +316,7 @@ describe("the end of a turn", () => {
         : []
     )
 
-  it.effect("says text, calls, reason and tokens, streamed or not; the run adds the tokens up", () =>
+  it.effect("has text, calls, reason and tokens, which the run sums up", () =>
     Effect.gen(function*() {
       const call = { type: "tool-call", id: "c", name: "echo", params: { text: "x" } }
       const executed = { type: "tool-call", id: "p", name: "search", params: {}, providerExecuted: true }
@@ -337,7 +337,7 @@ describe("the end of a turn", () => {
       assert.deepStrictEqual(ended([...heard]), [["a!", 0, "stop", 3, 2]])
     }))
 
-  it.effect("of a choice that is no object says what was said, for no reason; it offered no tools", () =>
+  it.effect("of an invalid choice has the text without a reason or tools", () =>
     Effect.gen(function*() {
       const skills = ["read", "write"].map((name) => Skill.make(name, { description: name, tools: [Echo] }))
       for (const said of ["no object", ""]) {
@@ -355,7 +355,7 @@ describe("the end of a turn", () => {
       }
     }))
 
-  it.effect("parts that were not begun do not end; arguments grow under the first name, and a provider's are not told", () =>
+  it.effect("ends only started parts; arguments grow under the first name", () =>
     Effect.gen(function*() {
       const start = (id: string, name: string, more: object = {}) => ({ type: "tool-params-start", id, name, ...more })
       const delta = (id: string, delta: string) => ({ type: "tool-params-delta", id, delta })
@@ -388,7 +388,7 @@ describe("the end of a turn", () => {
       )
     }))
 
-  it.effect("an answer of which a part was heard is not asked for again, with whatever it came", () =>
+  it.effect("a partly emitted answer is not requested again after any error", () =>
     Effect.gen(function*() {
       for (
         const [parts, calls] of [
@@ -424,7 +424,7 @@ describe("the end of a turn", () => {
     }))
 })
 
-describe("what is kept of an answer in a journal", () => {
+describe("the stored form of an answer in a journal", () => {
   const usage = new Response.Usage({
     inputTokens: { uncached: undefined, total: 3, cacheRead: undefined, cacheWrite: undefined },
     outputTokens: { total: 2, text: undefined, reasoning: undefined }
@@ -451,7 +451,7 @@ describe("what is kept of an answer in a journal", () => {
   ]
   const again = (json: unknown) => JSON.parse(JSON.stringify(json))
 
-  it.effect("is read as it was: calls, results as they are encoded, bytes, usage", () =>
+  it.effect("round-trips calls, encoded results, bytes and usage", () =>
     Effect.gen(function*() {
       const reply = { content, text: "t", finishReason: "stop" as const }
       const read = yield* replyCodec.read(again(yield* replyCodec.write(reply)))
@@ -468,7 +468,7 @@ describe("what is kept of an answer in a journal", () => {
       assert.deepInclude(end?.type === "finish" && end.usage.inputTokens, { total: 3 })
     }))
 
-  it.effect("an object is read through its schema, and what did not fit with its issues; another shape is refused", () =>
+  it.effect("decodes an object by its schema, misfits with issues, refuses others", () =>
     Effect.gen(function*() {
       const codec = objectCodec(Schema.Struct({ on: Schema.Date, of: Schema.Option(Schema.String) }))
       const value = { on: new Date(0), of: Option.some("x") }
@@ -484,7 +484,7 @@ describe("what is kept of an answer in a journal", () => {
       }
     }))
 
-  it("arguments that are too deep are text; others are left as they are", () => {
+  it("arguments that are too deep become text; others do not change", () => {
     let deep: unknown = 1
     for (let index = 0; index < 300; index++) deep = [deep]
     const call = (params: unknown) =>
@@ -497,7 +497,7 @@ describe("what is kept of an answer in a journal", () => {
   })
 })
 
-describe("what an answer costs", () => {
+describe("the cost of an answer", () => {
   const million = 1_000_000
   const prices = Budget.layerPrices({
     small: { input: 2, output: 10 },
@@ -527,7 +527,7 @@ describe("what an answer costs", () => {
     )
   }
 
-  it.effect("each kind of tokens by its price, and by that of the model that answered", () =>
+  it.effect("prices each kind of tokens by the model that answered", () =>
     Effect.gen(function*() {
       const input = { total: million, cacheRead: 400_000, cacheWrite: 100_000 }
       const cases: ReadonlyArray<readonly [number, ...Parameters<typeof costOf>]> = [
@@ -537,7 +537,7 @@ describe("what an answer costs", () => {
         [1.5, { input, modelId: "cached" }, prices, named("small")],
         [2, { input, modelId: "unknown" }, prices, named("small")],
         [2, { input, modelId: "small" }, prices],
-        // What some servers say of their cache is more than the whole.
+        // Some servers report a cache greater than the whole.
         [0.5, { input: { cacheRead: million } }, prices, named("cached")],
         [3, { input: { cacheWrite: million } }, prices, named("cached")],
         [10, { output: million }, prices, named("small")],
@@ -593,7 +593,7 @@ describe("decisions about a failed call", () => {
     readonly failures?: number
     readonly retryAfter?: Duration.Input
     readonly options?: Partial<Waits>
-    /** Milliseconds until it is called again; nothing: the error goes on. */
+    /** Milliseconds until the next call; absent: the error passes. */
     readonly waits: number | undefined
   }
   const every = (times: number, more: object = {}) =>
@@ -710,7 +710,7 @@ describe("decisions about a failed call", () => {
       assert.isFalse(isSubstitute({}))
     }))
 
-  it.effect("by default the waits double from half a second, with jitter, up to half a minute", () =>
+  it.effect("by default waits double from half a second, jittered, to thirty", () =>
     Effect.gen(function*() {
       const decision = ModelError.retry({ times: 12 })
       assert.deepInclude(decision, { times: 12, restart: false, maxRetryAfter: Duration.seconds(60) })

@@ -86,7 +86,7 @@ describe("decisions", () => {
       )
     }))
 
-  it.effect("are asked for at each failure: retry, then respond; the answer is marked in the transcript", () =>
+  it.effect("run at each failure: retry, then respond; the answer is marked", () =>
     Effect.gen(function*() {
       const asked: Array<number> = []
       const agent = Agent.make("a", {
@@ -109,7 +109,7 @@ describe("decisions", () => {
       assert.deepStrictEqual(last?.options, { recourse: { synthetic: true } })
     }))
 
-  it.effect("the tools of a turn do not run again because the model failed after it", () =>
+  it.effect("a turn's tools do not rerun after a later model failure", () =>
     Effect.gen(function*() {
       let runs = 0
       const tool = Tool.make("pay", { effects: "write", execute: () => Effect.sync(() => void runs++) })
@@ -242,7 +242,7 @@ describe("layer", () => {
       assert.strictEqual(yield* asked, requests)
     }).pipe(Effect.provide(over(turns))))
 
-  it.effect("has no text to give in place of an object: the error goes on", () =>
+  it.effect("has no text instead of an object: the error passes", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(
         LanguageModel.generateObject({ prompt: "x", schema: Schema.Struct({ n: Schema.Int }) })
@@ -251,7 +251,7 @@ describe("layer", () => {
       assert.strictEqual(yield* asked, 1)
     }).pipe(Effect.provide(over([refused]))))
 
-  it.effect("repeats no object whose call runs tools, as they would run twice", () =>
+  it.effect("repeats no object request that runs tools", () =>
     Effect.gen(function*() {
       let runs = 0
       const kit = Toolkit.make(AiTool.make("pay", { success: Schema.Int }))

@@ -1,4 +1,7 @@
-/** What a user reads of failures, code by code: of a failed model call that ends a run, and of a tool's error that recovery hands to the model. */
+/**
+ * A user's texts of failures, code by code: of a failed model call that ends a run, and of a tool's error that recovery
+ * escalates.
+ */
 import { ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Schema } from "effect"
@@ -9,7 +12,7 @@ import { collect } from "./kit.ts"
 const description = "postgres://root:hunter2@10.0.0.7"
 const toolName = "none"
 
-/** Each reason of `effect/ai` by its tag, with the code that a user is told by; by the rest of a name, variants of it. */
+/** Each reason of `effect/ai` by its tag, with the user's code; the rest of a name marks variants. */
 const reasons: Readonly<Record<string, readonly [AiError.AiErrorReason, code: string, retryAfter?: number]>> = {
   RateLimitError: [new AiError.RateLimitError({ retryAfter: Duration.seconds(90) }), "rate_limited", 90_000],
   "RateLimitError, no time": [new AiError.RateLimitError({}), "rate_limited"],
@@ -72,7 +75,7 @@ it("each reason of the library is in the table", () => {
   assert.strictEqual(tags.length, 19)
 })
 
-describe("a failed model call that ends the run says to the user what and when", () => {
+describe("the user's text of a failed model call that ends a run", () => {
   for (const [name, [reason, code, retryAfter]] of Object.entries(reasons)) {
     for (const [locale, texts] of Object.entries(languages)) {
       it.effect(`${name}, ${locale}`, () =>
@@ -90,14 +93,14 @@ describe("a failed model call that ends the run says to the user what and when",
   }
 })
 
-it("texts that a user can act on are told apart", () => {
+it("differs for failures that a user can act on", () => {
   for (const texts of Object.values(languages)) {
     const codes = ["model_not_found", "invalid_request", "quota_exhausted", "rate_limited", "upstream_error"]
     assert.lengthOf(new Set([texts.execution_error, ...codes.map((code) => texts[code])]), codes.length + 1)
   }
 })
 
-/** The result of a call, as an event tells it. */
+/** The result of a call in an event. */
 const toldOf = (tool: Tool.Any, options: object, args: object, model: ReadonlyArray<ScriptedModel.Turn> = []) =>
   Effect.gen(function*() {
     const { events, layer } = collect()
@@ -113,7 +116,7 @@ const toldOf = (tool: Tool.Any, options: object, args: object, model: ReadonlyAr
     return results[0]!
   })
 
-describe("a failed model call of an agent that is a tool says it too, where its caller goes on", () => {
+describe("the user's text of a failed inner model call", () => {
   for (const [name, [reason, code, retryAfter]] of Object.entries(reasons)) {
     it.effect(name, () =>
       Effect.gen(function*() {

@@ -29,7 +29,7 @@ const two = (
   })
 
 describe("ModelFallback", () => {
-  it.effect("asks the next model in the middle of a run, and no tool runs twice", () =>
+  it.effect("calls the next model within a run, and repeats no tool", () =>
     Effect.gen(function*() {
       let runs = 0
       const pay = Tool.make("pay", { effects: "write", execute: () => Effect.sync(() => void runs++) })
@@ -68,7 +68,7 @@ describe("ModelFallback", () => {
       assert.isTrue(Exit.isFailure(yield* run(2)))
     }))
 
-  it.effect("leaves out a model whose circuit is open, and asks it again when that time is over", () =>
+  it.effect("skips a model with an open circuit until that time ends", () =>
     Effect.gen(function*() {
       const { asked, layer } = yield* two(
         [...down(2), ScriptedModel.text("back")],
@@ -102,7 +102,7 @@ describe("ModelFallback", () => {
       assert.deepStrictEqual(answers.at(-1), Exit.succeed(third))
     }))
 
-  it.effect("a defect of a model passes its circuit, and counts as a failure of it", () =>
+  it.effect("a model's defect passes its circuit, and counts as its failure", () =>
     Effect.gen(function*() {
       let asked = 0
       const hook = Effect.suspend(() => (asked++, Effect.die("bug")))
@@ -121,7 +121,7 @@ describe("ModelFallback", () => {
       assert.strictEqual(asked, 1)
     }))
 
-  it.effect("says which model is left out where none is left", () =>
+  it.effect("names the skipped model if no other remains", () =>
     Effect.gen(function*() {
       const { layer } = yield* two(down(1), down(1), {
         circuitBreaker: { tripPolicy: CircuitBreaker.consecutive(1), openDuration: "1 minute" }
@@ -145,7 +145,7 @@ describe("ModelFallback", () => {
       assert.deepStrictEqual(yield* asked, [1, 1])
     }))
 
-  it.effect("an object whose call runs tools is the first model's alone, as they would run twice", () =>
+  it.effect("an object request that runs tools stays with the first model", () =>
     Effect.gen(function*() {
       const { asked, layer } = yield* two(down(1), [ScriptedModel.object({ n: 1 })])
       const kit = Toolkit.make(AiTool.make("pay", { success: Schema.Int }))

@@ -5,7 +5,7 @@ import { Agent, ModelError, Telemetry } from "@recourse/core"
 import { Effect, Metric, Schedule } from "effect"
 import { Model } from "effect/ai"
 
-/** What was measured of a model of this name. */
+/** Metrics of a model of this name. */
 const measured = (name: string) =>
   Effect.map(
     Metric.snapshot,
@@ -20,14 +20,14 @@ const measured = (name: string) =>
 
 const operation = { "gen_ai.operation.name": "chat", "gen_ai.provider.name": "office" }
 
-/** Metrics of its own, so that nothing else is counted. */
+/** A registry of its own, so that no other metrics are counted. */
 const alone = Effect.provideServiceEffect(Metric.MetricRegistry, Effect.sync(() => new Map()))
 
-/** A model of which nothing was measured yet. */
+/** A model without metrics yet. */
 const newModel = () => crypto.randomUUID()
 
 describe("metrics of model calls", () => {
-  it.effect("are how long each took, and how many tokens it used, by model and by how it failed", () => {
+  it.effect("are durations and tokens of each, by model and error", () => {
     const name = newModel()
     return Effect.gen(function*() {
       const clerk = Agent.make("clerk", {
@@ -60,7 +60,7 @@ describe("metrics of model calls", () => {
     )
   })
 
-  it.effect("name no provider where none is known, and count on", () =>
+  it.effect("name no provider if it is unknown, and continue to count", () =>
     Effect.gen(function*() {
       yield* Drive.drive(Effect.andThen(Agent.make("clerk", {}).run("Hi"), Agent.make("clerk", {}).run("Hi")))
       const model = { "gen_ai.operation.name": "chat" }
@@ -77,7 +77,7 @@ describe("metrics of model calls", () => {
       Effect.provide(ScriptedModel.layer([ScriptedModel.text("Hello"), ScriptedModel.text("Hello")]))
     ))
 
-  it.effect("are told apart by provider", () =>
+  it.effect("are separated by provider", () =>
     Effect.gen(function*() {
       const name = newModel()
       for (const provider of ["office", "home"]) {
@@ -91,13 +91,13 @@ describe("metrics of model calls", () => {
       assert.sameDeepMembers(providers, [["office", 1], ["home", 1]])
     }).pipe(alone, Effect.provideService(Telemetry.MeasureModelCalls, true)))
 
-  it.effect("are not taken where nobody wants them", () =>
+  it.effect("are not recorded unless requested", () =>
     Effect.gen(function*() {
       yield* Drive.drive(Agent.make("clerk", {}).run("Hi"))
       assert.deepStrictEqual(yield* measured("measured-2"), [])
     }).pipe(Effect.provide(Model.make("office", "measured-2", ScriptedModel.layer([ScriptedModel.text("Hello")])))))
 
-  it.effect("fall into buckets that grow, and are taken only where that is asked for", () =>
+  it.effect("have growing buckets, and are recorded on request only", () =>
     Effect.gen(function*() {
       assert.strictEqual(yield* Telemetry.MeasureModelCalls, false)
       const run = Effect.provide(

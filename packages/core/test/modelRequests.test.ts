@@ -1,4 +1,4 @@
-/** One request to a model, as tables: the ways in which an answer of a form is asked for, and how what comes is read. */
+/** One request to a model, in tables: ways to request an answer of a form, and the decoding of its parts. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Schedule, Schema, Stream, type Tracer } from "effect"
 import {
@@ -50,7 +50,7 @@ const form = (prefer: "tools" | "format", objectName = "answer") => ({ objectNam
 type Sent = LanguageModel.ProviderOptions
 type Parts = ReadonlyArray<Response.PartEncoded>
 
-/** A model that answers with what a function gives, and what it was sent. `direct`: whether its hooks are called. */
+/** A model that answers with a function's values, and its requests. `direct`: true if its hooks are called. */
 const asked = Effect.fnUntraced(function*(
   answer: (sent: Sent, index: number) => Effect.Effect<Parts, AiError.AiError>,
   more: Partial<ModelProvider.Hooks> = {}
@@ -99,7 +99,7 @@ const shown = ({ responseFormat, toolChoice, tools }: Sent) => [
   toolChoice
 ]
 
-describe("what a provider is asked", () => {
+describe("the request of a form to a provider", () => {
   const kit = Toolkit.make(Echo, Ping)
   const tools = ["echo", "ping"]
   const cases: ReadonlyArray<
@@ -181,7 +181,7 @@ describe("what a provider is asked", () => {
       assert.deepStrictEqual(shown(sent[0]!), ["text", ["answer"], "auto"])
     }))
 
-  it.effect("the hooks are called only where nobody wants what LanguageModel does besides", () =>
+  it.effect("calls the hooks directly only without other needs of LanguageModel", () =>
     Effect.gen(function*() {
       const { model, sent } = yield* asked(() => Effect.succeed(said("x")))
       const run = answerOf(model, { prompt, toolkit: Toolkit.empty })
@@ -214,7 +214,7 @@ describe("a form that a provider refuses", () => {
     asked((sent) => refused.includes(ways([sent])[0]!) ? Effect.fail(error) : Effect.succeed(said("x")))
 
   for (const streamed of [false, true]) {
-    it.effect(`is asked for by the next way, and no more by the refused ones${streamed ? ": streamed" : ""}`, () =>
+    it.effect(`is requested by the next way only${streamed ? ": streamed" : ""}`, () =>
       Effect.gen(function*() {
         for (
           const [error, refused, first, second] of [
@@ -233,7 +233,7 @@ describe("a form that a provider refuses", () => {
         }
       }))
 
-    it.effect(`a request that is refused in every way fails, and nothing is remembered${streamed ? ": streamed" : ""}`, () =>
+    it.effect(`a request refused in every way fails and stores nothing${streamed ? ": streamed" : ""}`, () =>
       Effect.gen(function*() {
         for (
           const [error, times] of [[invalid, 3], [unsupported, 3], [tooLong, 1], [busy, 1]] as const
@@ -266,7 +266,7 @@ describe("a form that a provider refuses", () => {
 })
 
 describe("a request that is too long", () => {
-  it("is told by the mark of a provider on a refused request, by nothing else", () => {
+  it("is detected only by the provider's mark on a refused request", () => {
     const mark = { kind: "context-length" }
     const cases: ReadonlyArray<readonly [reason: object, boolean]> = [
       [{ metadata: { p: mark } }, true],
@@ -380,7 +380,7 @@ describe("a call of the answer tool", () => {
 })
 
 describe("parts", () => {
-  it.effect("are the same past LanguageModel as through it, in what agents and conversations look at", () =>
+  it.effect("are equal through and past LanguageModel, as far as agents read", () =>
     Effect.gen(function*() {
       const metadata = { p: { k: 1 } }
       const shared: ReadonlyArray<Response.PartEncoded> = [
@@ -450,7 +450,7 @@ describe("parts", () => {
       assert.deepStrictEqual(file?.type === "file" && file.data, new Uint8Array())
     }))
 
-  it.effect("an object through LanguageModel that does not fit is what was said, with an end", () =>
+  it.effect("an unfit object through LanguageModel is the original text, ended", () =>
     Effect.gen(function*() {
       for (const text of [`{"title":"t"}`, "no object"]) {
         const { model } = yield* asked(() => Effect.succeed(said(text)))
@@ -531,7 +531,7 @@ describe("a model with something around its requests", () => {
       }).pipe(Effect.scoped))
   }
 
-  it.effect("an object is asked for again as a whole, unless the call runs tools itself", () =>
+  it.effect("an object is requested again as a whole, unless it runs tools", () =>
     Effect.gen(function*() {
       const again = ModelError.retry({ times: 1, schedule: Schedule.forever })
       const toolkit = Toolkit.make(Ping)

@@ -65,7 +65,7 @@ const refused: Readonly<Record<string, readonly [schema: Record<string, unknown>
   ]
 }
 
-/** Schemas of which only what is sent is tested. */
+/** Schemas whose sent form only is tested. */
 const faulty: Readonly<Record<string, Record<string, unknown>>> = {
   "a condition": {
     type: "object",
@@ -125,7 +125,7 @@ describe("the JSON Schema of a tool that a model is sent", () => {
   }
 
   for (const [what, [schema, fits, fails]] of Object.entries(refused)) {
-    it.effect(`differs from the one that arguments are checked by for ${what}`, () =>
+    it.effect(`differs from the checking schema for ${what}`, () =>
       Effect.gen(function*() {
         const run = (args: unknown) =>
           Effect.exit(
@@ -133,7 +133,7 @@ describe("the JSON Schema of a tool that a model is sent", () => {
           )
         assert.isTrue(Exit.isSuccess(yield* run(fits)))
         assert.isTrue(Exit.isFailure(yield* run(fails)))
-        // A model that keeps to what it was sent can write what fits.
+        // A model that follows the sent schema can write fitting values.
         assert.isTrue(Schema.is(Tool.schemaFromJsonSchema("sent", sentOf(schema), { unchecked: "any" }).schema)(fits))
       }))
   }

@@ -4,14 +4,14 @@ import { Effect, Redacted, Schema } from "effect"
 import { Agent, Approval, Catalogue, ErrorProjection, Recovery, Tool } from "@recourse/core"
 import { lastResults } from "./kit.ts"
 
-/** What every object has without anybody having put it there. */
+/** Inherited properties of every object. */
 const names = [...Object.getOwnPropertyNames(Object.prototype), "prototype", "then"]
 
 const results = (transcript: Parameters<typeof lastResults>[0]) =>
   transcript.content.filter(({ role }) => role === "tool").flatMap((message) => lastResults({ content: [message] }))
 
 describe("names that every object has", () => {
-  it.effect("are names of tools: offered, run, recovered, told", () =>
+  it.effect("are valid names of tools: offered, run, recovered, emitted", () =>
     Effect.gen(function*() {
       for (const name of names) {
         const tool = Tool.make(name, { success: Schema.String, effects: "read", execute: () => Effect.succeed(name) })
@@ -57,7 +57,7 @@ describe("names that every object has", () => {
       }
     }))
 
-  it.effect("are names in a run that waits and goes on", () =>
+  it.effect("are valid names in a run that waits and resumes", () =>
     Effect.gen(function*() {
       for (const name of names) {
         const tool = Tool.make(name, {

@@ -29,7 +29,7 @@ const system = ({ prompt }: ScriptedModel.Request): string => {
   return first?.role === "system" ? first.content : ""
 }
 
-/** The models of all agents: what each does next follows from its own conversation, in whatever process it is. */
+/** The models of all agents: each one's next turn follows from its own conversation, in any process. */
 const model = (turns: Readonly<Record<string, Turns>>) =>
   ScriptedModel.layer((request, index) => ScriptedModel.steps(turns[nameOf(request)]!)(request, index))
 
@@ -58,7 +58,7 @@ const asks = {
 
 const Ask = (log: Array<string>) => clerk(log).pipe(Agent.asTool("ask_clerk", asks))
 
-/** A fresh agent value, as another process would have it. */
+/** A fresh agent value, like in another process. */
 const desk = (log: Array<string>) =>
   Agent.make("desk", {
     instructions: "desk",
@@ -81,7 +81,7 @@ const one: Readonly<Record<string, Turns>> = {
   ]
 }
 
-/** Runs with a fresh agent and a fresh model; answers what the run came to, and what the models were asked. */
+/** Runs with a fresh agent and a fresh model; returns the exit of the run, and the models' requests. */
 const process = <A, E, R>(
   turns: Readonly<Record<string, Turns>>,
   run: Effect.Effect<A, E, R>
@@ -100,7 +100,7 @@ const paused = (outcome: Approval.Outcome<unknown>): Approval.Paused => {
 /** JSON and back, as if the snapshot had been stored. */
 const stored = (snapshot: Approval.Snapshot): Approval.Snapshot => JSON.parse(JSON.stringify(snapshot))
 
-/** What a run goes on with when the first call that waits is approved. */
+/** Resumes a run by approving the first waiting call. */
 const approved = ({ pending, snapshot }: Approval.Paused) =>
   [stored(snapshot), [Approval.approve(pending[0]!)]] as const
 
@@ -119,7 +119,7 @@ const resumed = (
 const done = new Approval.Completed<string>({ output: "all done" })
 
 describe("an agent that is a tool", () => {
-  it.effect("pauses the run around it; approved, it goes on where it was, and nothing runs twice", () =>
+  it.effect("pauses the outer run, which resumes when approved without repetitions", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const pause = yield* started(one, log)
@@ -198,7 +198,7 @@ describe("an agent that is a tool", () => {
     "task B": [refund("B", 600), text("refunded B")]
   }
 
-  it.effect("two wait at once beside a call that ran; the one without a decision waits on", () =>
+  it.effect("two wait next to an executed call; the undecided one stays pending", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const first = yield* started(two, log)
@@ -221,7 +221,7 @@ describe("an agent that is a tool", () => {
       assert.deepStrictEqual(log, ["note sibling", "refund B 600", "refund A 500"])
     }))
 
-  it.effect("two calls of one agent wait: one is decided on, the other one later", () =>
+  it.effect("two calls of one agent wait, decided one after the other", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const turns: Readonly<Record<string, Turns>> = {
@@ -376,7 +376,7 @@ describe("an agent that is a tool", () => {
         "note success",
         "refund success"
       ])
-      // A cap that is exactly what is needed holds, and one less does not.
+      // A cap of the exact need holds, and one less does not.
       const capped = (toolCalls: number) =>
         Effect.gen(function*() {
           const log: Array<string> = []
@@ -395,7 +395,7 @@ describe("an agent that is a tool", () => {
       assert.deepStrictEqual(yield* capped(3), [false, false])
     }))
 
-  it.effect("goes on streamed", () =>
+  it.effect("resumes streamed", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const pause = yield* started(one, log)
@@ -410,7 +410,7 @@ describe("an agent that is a tool", () => {
       assert.strictEqual(events.filter((event) => event._tag === "ApprovalRequested").length, 0)
     }))
 
-  it.effect("a snapshot that was changed inside is refused, and one whose agent has changed, and one that was used", () =>
+  it.effect("refuses a snapshot changed inside, of a changed agent, or used", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const pause = yield* started(one, log)
@@ -471,7 +471,7 @@ describe("an agent that is a tool", () => {
       const { of, outcome } = yield* process(one, agent().resume(...approved(pause)))
       assert.deepStrictEqual(outcome, done)
       assert.deepStrictEqual(lastResults(of("desk")[0]!.prompt)[0]?.result, "refunded A")
-      // `catchCause` is run, but what it answers is not the call's result.
+      // `catchCause` runs, but its answer is not the call's result.
       assert.isAtMost(seen, 1)
     }))
 
@@ -503,7 +503,7 @@ describe("an agent that is a tool", () => {
       )
     }))
 
-  it.effect("goes on with a fixer's arguments where they are what it was called with", () =>
+  it.effect("resumes with a fixer's arguments if they were the call's", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const fixer = Agent.fromFunction("fixer", () => Effect.succeed("{\"task\":\"task A\"}"))
@@ -568,7 +568,7 @@ describe("an agent that is a tool", () => {
       assert.include(log, "refund A 500")
     }))
 
-  it.effect("an id of a call cannot be taken for that of a call within another one", () =>
+  it.effect("a call's id is never confused with an inner call's", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const agent = () =>
@@ -595,7 +595,7 @@ describe("an agent that is a tool", () => {
       assert.deepStrictEqual(log, ["refund A 500"])
     }))
 
-  it.effect("a failing sibling ends the run; what waited has a result that says so", () =>
+  it.effect("a failing sibling ends the run; waiting calls have a result", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const agent = Agent.make("desk", {
@@ -635,7 +635,7 @@ describe("an agent that is a tool", () => {
 })
 
 describe("a call that waits for an agent", () => {
-  it.effect("may still be denied; then what waits within it is off", () =>
+  it.effect("may still be denied; its inner calls are withdrawn then", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       let closed = false
@@ -685,7 +685,7 @@ describe("elsewhere, an agent that waits fails", () => {
       assert.notInclude(log, "refund A 500")
     }))
 
-  it.effect("called by another tool, or in its place, that one's call is not allowed", () =>
+  it.effect("called by or instead of another tool: that call is denied", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const parameters = { parameters: asks.parameters, success: Schema.String } as const
@@ -702,7 +702,7 @@ describe("elsewhere, an agent that waits fails", () => {
         const agent = Agent.make("desk", { instructions: "desk", tools: [tool, Note(log)] })
         const { of, outcome } = yield* process(one, agent.run("go")).pipe(Effect.provide(layer))
         assert.strictEqual(outcome, "all done")
-        // The clerk has made a note before: that the call is not allowed would say that nothing was done.
+        // The clerk has written a note before: a denied call would mean that no call was executed.
         assert.include(JSON.stringify(lastResults(of("desk")[1]!.prompt)[0]), "outcome_unknown")
         const results = events.flatMap((event) =>
           event._tag === "ToolResult" && event.path.length === 2 ? [event.callId] : []
@@ -712,7 +712,7 @@ describe("elsewhere, an agent that waits fails", () => {
       assert.notInclude(log, "refund A 500")
     }))
 
-  it.effect("started by hand in a call of no run, it is asked by the ids of its own calls", () =>
+  it.effect("started by hand without a run asks by its own calls' ids", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const { events, layer } = collect()
@@ -727,7 +727,7 @@ describe("elsewhere, an agent that waits fails", () => {
       )
     }))
 
-  it.effect("refused, its model reads that what was done before is undone, also where the agent around undoes it", () =>
+  it.effect("rejected: its model reads of compensations, also by the outer agent", () =>
     Effect.gen(function*() {
       const told = (own: object, around: object) =>
         Effect.gen(function*() {

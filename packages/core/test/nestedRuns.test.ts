@@ -1,4 +1,4 @@
-/** Default keys of calls in nested runs: each run has its own, and keeps them when it is retried or goes on. */
+/** Default keys of calls in nested runs: each run has its own, and keeps them over retries and resumptions. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Data, Effect, Layer, Redacted, Schedule, Schema } from "effect"
@@ -103,7 +103,7 @@ describe("each nested run has keys of its own", () => {
               ScriptedModel.layer(ScriptedModel.steps([call("pay", {}, { id: "call_1" }), text("paid")]))
             ))))
           )
-          // The same run id again, as a program has it that begins anew after a crash.
+          // The same run id again, like in a program that restarts after a crash.
           yield* Agent.all("both", clerks).run("go", { runId: "run" }).pipe(
             Effect.provide(Layer.fresh(IdempotencyLedger.layerMemory))
           )
@@ -136,7 +136,7 @@ describe("the keys of a nested run stay", () => {
     }).pipe(Tool.onError((call) => Effect.retry(call, { times: failures })))
   }
 
-  it.effect("in a call that is not repeated, as its agent has written", () =>
+  it.effect("in a call that is not repeated, because its agent has written", () =>
     Effect.gen(function*() {
       const till = bank()
       const lead = Agent.make("lead", { tools: [Ask(till, 1)] })
@@ -149,7 +149,7 @@ describe("the keys of a nested run stay", () => {
       assert.strictEqual(till.keys.length, 1)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("when it goes on, with the run around it or on its own", () =>
+  it.effect("at its resumption, with the outer run or alone", () =>
     Effect.gen(function*() {
       const till = bank()
       const agent = () =>
@@ -191,7 +191,7 @@ describe("the keys of a nested run stay", () => {
 })
 
 describe("in the journal of the run around it, a nested run has a place of its own", () => {
-  it.effect("in recovery, and in the attempt before: neither is given the other's answers", () =>
+  it.effect("in recovery, and in the previous attempt, without mixed answers", () =>
     Effect.gen(function*() {
       for (const cut of cuts(4).slice(-1)) {
         const { life } = journalOf()
@@ -249,5 +249,5 @@ describe("in the journal of the run around it, a nested run has a place of its o
     }))
 })
 
-/** Lets a snapshot be resumed twice, as after a crash. */
+/** Lets a snapshot be resumed twice, like after a crash. */
 const anyTime = Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed(true) } as never)

@@ -1,4 +1,7 @@
-/** A run that ends sooner in its second life than in the first, by a call beside one that the first life may have begun: it is told as not done where it is known not to be. */
+/**
+ * A run that ends earlier in its second execution than in the first, because of a call in parallel to a possibly
+ * started one: that one is reported as not done only if that is known.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Effect, Exit, Layer } from "effect"
@@ -7,7 +10,7 @@ import { type CutAt, cuts, journalOf } from "./cutOff.ts"
 import { collect } from "./kit.ts"
 import { type AnyTool, clerkOf, toolOf } from "./looseTools.ts"
 
-/** What the call does, each in its own way. */
+/** Ways of the call. */
 const ways: Readonly<Record<string, (pay: (more: object) => AnyTool) => AnyTool>> = {
   "a write": (pay) => pay({ effects: "write" }),
   "a write with a key": (pay) => pay({ effects: "write", idempotency: true }),
@@ -45,15 +48,15 @@ const ways: Readonly<Record<string, (pay: (more: object) => AnyTool) => AnyTool>
 /** When the call that ends the run does so. */
 const places = ["behind the call that ends the run", "before the call that ends the run", "while a policy looks at it"]
 
-/** What the two lives have in common. */
+/** State shared by the two executions. */
 interface World {
-  /** In which lives was paid. */
+  /** The executions that paid. */
   readonly paid: Array<number>
-  /** The first life ends as the second does. */
+  /** The first execution ends like the second one. */
   readonly isHasty?: boolean
 }
 
-/** A tool that takes its time in the first life, and fails in the next. */
+/** A tool that is slow in the first execution, and fails in the next. */
 const breaksIn = (life: number, { isHasty }: World): AnyTool =>
   toolOf("breaks", {
     effects: "read",
@@ -67,7 +70,7 @@ const payIn = (life: number, { paid }: World) => (more: object): AnyTool =>
     ...more
   })
 
-/** A run of the tools, whose model calls those that are named at once: what it tells of each call, and what it has executed. */
+/** A run of the tools, whose model calls the named ones at once: its reports of each call, and its executions. */
 const live = (
   tools: ReadonlyArray<AnyTool>,
   names: ReadonlyArray<string>,
@@ -107,7 +110,7 @@ const live = (
 const slow = (name: string) =>
   Policy.make("slow", () => Effect.as(Effect.sleep("1 second"), Policy.allow)).pipe(Policy.forTools(name))
 
-describe("a call that an earlier life has begun, in a run that ends sooner now, is not told as not done", () => {
+describe("a started call of an earlier execution, unreached in a failing run", () => {
   for (const [name, wayOf] of Object.entries(ways)) {
     for (const place of places) {
       it.effect(`${name}, ${place}`, () =>
@@ -129,7 +132,7 @@ describe("a call that an earlier life has begun, in a run that ends sooner now, 
             yield* lived(0)
             const before = world.paid.length
             const { executed, exit, told } = yield* lived(1)
-            // The first life had all of both calls.
+            // The first execution completed both calls.
             if (Exit.isSuccess(exit)) continue
             if (before > 0) assert.notInclude(told, "not_run", cut.about)
             if (told.includes("outcome_unknown")) unknown++
@@ -142,9 +145,12 @@ describe("a call that an earlier life has begun, in a run that ends sooner now, 
   }
 })
 
-describe("a call that no life has begun, in a run that ends sooner now, is told as not done", () => {
+describe("a call that no execution started, in a failing run", () => {
   const idempotent = { effects: "idempotent" }
-  /** The first life is cut off as it has the answer of the model, before a call begins; the second one does not come by the call. */
+  /**
+   * The first execution is interrupted when it has the model's answer, before a call starts; the second one does not
+   * reach the call.
+   */
   const lives = (
     toolIn: (life: number, world: World) => AnyTool | undefined,
     { cut = { at: 1, behind: true }, first, name = "pay" }: {
@@ -196,7 +202,7 @@ describe("a call that no life has begun, in a run that ends sooner now, is told 
       assert.deepStrictEqual(yield* lives(tool, read), ["not_run"])
     }))
 
-  it.effect("of an answer that this life was given", () =>
+  it.effect("is reported as not done, for an answer of this execution", () =>
     Effect.gen(function*() {
       const tool = (life: number, world: World) => payIn(life, world)(idempotent)
       assert.deepStrictEqual(yield* lives(tool), ["not_run"])
@@ -218,7 +224,7 @@ describe("a call that no life has begun, in a run that ends sooner now, is told 
       }
     }))
 
-  it.effect("in a first life, with a journal and without one", () =>
+  it.effect("is reported as not done in a first execution, journaled or not", () =>
     Effect.gen(function*() {
       const world: World = { paid: [], isHasty: true }
       for (const journal of [() => journalOf().life().journal, () => undefined]) {

@@ -1,11 +1,14 @@
-/** Answers of models in a journal: which may be durable later, what is kept of the called tools, and how the next life takes them. */
+/**
+ * Answers of models in a journal: those that may become durable later, the stored state of the called tools, and their
+ * replay.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Journal, ModelError, Recovery, Tool } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Exit, Schema } from "effect"
 import { entriesIn } from "./cutOff.ts"
 
-/** A journal that says how each answer of a model was recorded, and the one that the next life has of it. */
+/** A journal that exposes the recording of each answer of a model, and its entry for the next execution. */
 const journal = () => {
   const how: Array<string> = []
   const kept = new Map<string, Schema.Json>()
@@ -102,7 +105,7 @@ describe("an answer may be durable later", () => {
     }))
 })
 
-it.effect("what the program answered in the model's place is answered again by the next life, which does not ask the model", () =>
+it.effect("the program's replacement answer is replayed without a model request", () =>
   Effect.gen(function*() {
     const { life } = journal()
     let asked = 0
@@ -124,8 +127,8 @@ it.effect("what the program answered in the model's place is answered again by t
     assert.strictEqual(asked, 1)
   }))
 
-describe("an answer of an earlier life is taken", () => {
-  /** A run and the next life of it, which has the model's answers and not what calls came to. */
+describe("an answer of an earlier execution is replayed", () => {
+  /** A run and its next execution, which has the model's answers without the outcomes of calls. */
   const twice = (
     first: { readonly instructions: string; readonly input: string; readonly result: string },
     second: typeof first
@@ -165,12 +168,12 @@ describe("an answer of an earlier life is taken", () => {
       assert.strictEqual(step(yield* twice(given, { ...given, instructions: "Be brief." })), "Done.")
     }))
 
-  it.effect("but not where the run was asked something else", () =>
+  it.effect("but not if the run's request differs", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(step(yield* twice(given, { ...given, input: "stop" })), [["r", "model", "1"]])
     }))
 
-  it.effect("but not where a call has come to something else", () =>
+  it.effect("but not if a call has another outcome", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(step(yield* twice(given, { ...given, result: "red" })), [["r", "model", "2"]])
     }))
@@ -207,7 +210,7 @@ describe("a recorded answer", () => {
       assert.deepStrictEqual(again.transcript, first.transcript)
     }))
 
-  it.effect("is replayed as earlier versions recorded it: in pieces, and with its text", () =>
+  it.effect("is replayed in earlier versions' form: in pieces, with its text", () =>
     Effect.gen(function*() {
       const made = journal()
       const first = yield* run(false, made, [ScriptedModel.text("Word by word.")])

@@ -1,4 +1,4 @@
-/** An agent that has a clerk as its tool, whose runs are numbered: what each of them calls is said by its number. */
+/** An agent that has a clerk as its tool, whose runs are numbered: the calls of each are selected by its number. */
 import { ScriptedModel } from "@recourse/testing"
 import { type Effect, Schema } from "effect"
 import { Agent, Recovery, Tool, type ToolCall } from "@recourse/core"
@@ -11,7 +11,7 @@ export const plain = (name: string, execute: () => Effect.Effect<unknown, unknow
   Tool.make(name, { success: Schema.String, effects: "read", execute, ...more } as never) as never
 
 export const numberedClerk = ({ began = 0, calls = ["c"], recovered, runs, tools }: {
-  /** How many runs of the clerk have begun before. */
+  /** Number of earlier runs of the clerk. */
   readonly began?: number
   /** The ids of the calls that are made of the clerk. */
   readonly calls?: ReadonlyArray<string>

@@ -14,7 +14,7 @@ const Echo = Tool.make("echo", {
   execute: ({ text }) => Effect.succeed(text)
 })
 
-/** What is logged below a layer. */
+/** Logs below a layer. */
 const logs = () => {
   const messages: Array<string> = []
   return { messages, layer: Logger.layer([Logger.make(({ message }) => messages.push(String(message)))]) }
@@ -103,7 +103,7 @@ describe("a listener", () => {
       }
     }))
 
-  it.effect("is heard beside others: merged, nested, and around a nested agent only", () =>
+  it.effect("receives events with others: merged, nested, and of one nested agent", () =>
     Effect.gen(function*() {
       const [first, second, outer, inner] = [tagsOf(), tagsOf(), tagsOf(), tagsOf()]
       const both = shout.pipe(Agent.provide(inner.layer), Agent.andThen(shout))
@@ -113,14 +113,14 @@ describe("a listener", () => {
       assert.deepStrictEqual(inner.tags, ["AgentStarted", "AgentFinished"])
     }))
 
-  it.effect("hears nothing of what it runs itself", () =>
+  it.effect("receives no events of its own runs", () =>
     Effect.gen(function*() {
       const heard = tagsOf((event) => event._tag === "RunStarted" ? shout.run("y") : Effect.void)
       yield* shout.run("x").pipe(Effect.provide(heard.layer))
       assert.deepStrictEqual(heard.tags, ["RunStarted", "RunFinished"])
     }))
 
-  it.effect("hears what another listener runs", () =>
+  it.effect("receives events of another listener's runs", () =>
     Effect.gen(function*() {
       const runs = tagsOf((event) => event._tag === "RunStarted" ? shout.run("y") : Effect.void)
       const heard = tagsOf()
@@ -129,7 +129,7 @@ describe("a listener", () => {
       assert.deepStrictEqual(heard.tags.toSorted(), ["RunFinished", "RunFinished", "RunStarted", "RunStarted"])
     }))
 
-  it.effect("of the context is heard alone, and beside those of layers", () =>
+  it.effect("of the context receives events alone, and next to layers'", () =>
     Effect.gen(function*() {
       const tags: Array<string> = []
       const listener: AgentEvent.Listener = ({ _tag }) => Effect.sync(() => tags.push(_tag))
@@ -142,7 +142,7 @@ describe("a listener", () => {
       assert.strictEqual(tags.length, 4)
     }))
 
-  it.effect("hears events one at a time and in their order, also of calls side by side", () =>
+  it.effect("receives events singly and in order, also of parallel calls", () =>
     Effect.gen(function*() {
       const heard: Array<number> = []
       let now = 0
@@ -167,7 +167,7 @@ describe("a listener", () => {
 })
 
 describe("agents within agents", () => {
-  it.effect("that run side by side are told apart, with the call around them", () =>
+  it.effect("that run in parallel are distinguished, with their outer call", () =>
     Effect.gen(function*() {
       const clerk = Agent.make("clerk", { input: Schema.Struct({ q: Schema.String }), tools: [Echo] })
       const Clerk = clerk.pipe(
@@ -215,7 +215,7 @@ describe("agents within agents", () => {
       assert.strictEqual(ids.size, 5)
     }))
 
-  it.effect("that were detached are interrupted with the run, which tells nothing after its end", () =>
+  it.effect("that were detached are interrupted with the run, without later events", () =>
     Effect.gen(function*() {
       const heard = tagsOf()
       let fiber: Fiber.Fiber<unknown, unknown> | undefined
@@ -229,7 +229,7 @@ describe("agents within agents", () => {
       assert.deepStrictEqual(heard.tags, ["RunStarted", "AgentStarted", "AgentFinished", "RunFinished"])
     }))
 
-  it.effect("that begin within a run that has ended are a defect that says so", () =>
+  it.effect("that start within an ended run are a named defect", () =>
     Effect.gen(function*() {
       const heard = tagsOf()
       let fiber: Fiber.Fiber<unknown, unknown> | undefined
@@ -247,7 +247,7 @@ describe("agents within agents", () => {
 describe("agent.stream", () => {
   const words = (n: number) => ScriptedModel.text(Array.from({ length: n }, (_, i) => `w${i} `).join(""))
 
-  it("has a buffer of a whole number of events, or one without an end", () => {
+  it("has a buffer of a whole or infinite number of events", () => {
     for (const bufferSize of [0, -1, 1.5, NaN, -Infinity]) {
       assert.throws(
         () => Agent.make("a", {}).stream("x", { bufferSize }),
@@ -257,7 +257,7 @@ describe("agent.stream", () => {
     for (const bufferSize of [1, 64, Infinity, undefined]) Agent.make("a", {}).stream("x", { bufferSize })
   })
 
-  it.effect("holds as many events as is said before the run waits with the next one", () =>
+  it.effect("buffers the configured number before the run waits", () =>
     Effect.gen(function*() {
       for (const bufferSize of [1, 2, 5]) {
         const heard = tagsOf()
@@ -276,7 +276,7 @@ describe("agent.stream", () => {
       }
     }))
 
-  it.effect("slows the run down where nobody takes its events", () =>
+  it.effect("slows the run down if its events are not consumed", () =>
     Effect.gen(function*() {
       const heard = tagsOf()
       const fiber = yield* Agent.make("a", {}).stream("x", { bufferSize: 8 }).pipe(
@@ -290,7 +290,7 @@ describe("agent.stream", () => {
       assert.deepStrictEqual([heard.tags[0], heard.tags.at(-1)], ["RunStarted", "RunFinished"])
     }))
 
-  it.effect("loses nothing and keeps the order, whatever the size of the buffer", () =>
+  it.effect("loses no event and keeps order, for any buffer size", () =>
     Effect.gen(function*() {
       for (const bufferSize of [1, 2, 64, Infinity]) {
         const events = yield* Agent.make("a", {}).stream("x", { bufferSize }).pipe(
@@ -346,7 +346,7 @@ describe("agent.stream", () => {
 })
 
 describe("report", () => {
-  it.effect("has every field when what the agent needs cannot be made", () =>
+  it.effect("has every field if the agent's services cannot be built", () =>
     Effect.gen(function*() {
       const broken = Agent.provide(Layer.effect(Logger.CurrentLoggers, Effect.fail("no layer" as const)))(shout)
       const { exit, ...record } = yield* broken.report("x")

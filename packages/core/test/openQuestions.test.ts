@@ -1,4 +1,4 @@
-/** A question that nobody will answer any more is called off, however deep the agent stands that asked it. */
+/** A question that cannot be answered any more is withdrawn, at any depth of the asking agent. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Effect, Exit, Layer, Redacted, Schema } from "effect"
@@ -84,7 +84,7 @@ describe("in an agent that is interrupted between its pause and its parent knowi
         assert.isAbove(openCalls(waiting.events).length, 0)
         const asked = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
           events.some(({ _tag }) => _tag === "ApprovalRequested")
-        // Before the question there is nothing to call off.
+        // Before the question there is no question to withdraw.
         let from = 1
         for (let to = waiting.operations; from < to;) {
           const middle = Math.floor((from + to) / 2)

@@ -21,7 +21,7 @@ const failingWith = (error: unknown, effects: "read" | "write" = "read") =>
 const toolError = (cause: Cause.Cause<unknown>) => Cause.squash(cause) as ToolError.ExecutionError
 
 describe("the cause of a failed run", () => {
-  it.effect("prints the run, the tool's error, and where it was made, without secrets", () =>
+  it.effect("prints the run, the tool's error and its origin, without secrets", () =>
     Effect.gen(function*() {
       const cause = yield* failingWith(new Refused({ message: `no answer from ${secret}` }))
       const printed = Cause.pretty(cause)
@@ -30,12 +30,12 @@ describe("the cause of a failed run", () => {
       assert.include(printed, "[cause]: Refused: no answer from [redacted: credentials]\n")
       assert.include(printed, "operatorCause.test.ts")
       assert.notInclude(printed, "hunter2")
-      // For programs nothing has changed.
+      // Programs still see the original.
       assert.strictEqual((toolError(cause).reason as Refused).message, `no answer from ${secret}`)
       assert.strictEqual(RunRecord.fromCause(cause).pipe((record) => record._tag), "Some")
     }))
 
-  it.effect("is the error itself where there is nothing to hide, and a copy of its class where there is", () =>
+  it.effect("is the error itself without secrets, else a copy of its class", () =>
     Effect.gen(function*() {
       const plain = new Refused({ message: "closed" })
       assert.strictEqual(toolError(yield* failingWith(plain)).cause, plain)
@@ -45,7 +45,7 @@ describe("the cause of a failed run", () => {
       assert.strictEqual((copy as Refused)._tag, "Refused")
     }))
 
-  it.effect("goes through causes of causes, also where they go in a circle", () =>
+  it.effect("redacts causes of causes, also circular ones", () =>
     Effect.gen(function*() {
       const deep = new Error("outer", { cause: new TypeError("middle", { cause: new Error(secret) }) })
       const printed = Cause.pretty(yield* failingWith(deep))
@@ -55,7 +55,7 @@ describe("the cause of a failed run", () => {
       assert.notInclude(Cause.pretty(yield* failingWith(loop)), "hunter2")
     }))
 
-  it.effect("looks for secrets in what is no place in code", () =>
+  it.effect("redacts lines that are no stack frames", () =>
     Effect.gen(function*() {
       const odd = new Error("x")
       odd.stack = `Error: x\n    at pay (file:///app/aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z/pay.js:1:2)\n${secret}`
@@ -79,7 +79,7 @@ describe("the cause of a failed run", () => {
       assert.include(Cause.pretty(yield* failingWith(odd)), "run_42")
     }))
 
-  it.effect("is there of a write that may have happened, and of what was escalated", () =>
+  it.effect("is present for possible writes and escalations", () =>
     Effect.gen(function*() {
       const cause = yield* failingWith(new Refused({ message: "lost" }), "write")
       assert.include(Cause.pretty(cause), "OutcomeUnknown: ")
@@ -97,7 +97,7 @@ describe("the cause of a failed run", () => {
       assert.include(Cause.pretty(Cause.fail(ledger)), "[cause]: Refused: disk full")
     }))
 
-  it.effect("names the run of what no tool has to do with: own errors, defects, budgets, agents within agents", () =>
+  it.effect("names the run of own errors, defects, budgets, nested agents", () =>
     Effect.gen(function*() {
       const inner = Agent.fromFunction("inner", (_: string) => Effect.fail("no" as const))
       const outer = Agent.fromFunction("outer", (input: string) => inner.run(input))
@@ -112,7 +112,7 @@ describe("the cause of a failed run", () => {
       assert.include(Exit.isFailure(died) ? Cause.pretty(died.cause) : "", "at run run_2 of agent \"dying\"")
     }))
 
-  it.effect("is not looked at before somebody asks, is no field, and changes no equality", () =>
+  it.effect("is computed on access, is no field, and changes no equality", () =>
     Effect.gen(function*() {
       let looks = 0
       const watched = new Error("x")
@@ -146,7 +146,7 @@ describe("the cause of a failed run", () => {
       new ToolError.ExecutionError({ tool: "pay", callId: "c1", attempt: 1, causes: [], reason }).cause
     const hidden = "[redacted: credentials]"
 
-    it("has the message, the stack and the fields, each as an error has it", () => {
+    it("has the message, the stack and the fields of an error", () => {
       const error = Object.assign(new TypeError(`no answer from ${secret}`), { url: secret, port: 1 })
       const copy = causeOf(error) as typeof error
       assert.instanceOf(copy, TypeError)
@@ -167,14 +167,14 @@ describe("the cause of a failed run", () => {
       }
     })
 
-    it("is made where any part has a secret, and where none has, it is the error itself", () => {
+    it("exists if any part has a secret, else the error itself", () => {
       const plain = () => Object.assign(new Error("closed", { cause: new Error("reset") }), { port: 1, host: "crm" })
       for (const error of [plain(), new Error(""), Object.assign(new Error("no stack"), { stack: undefined })]) {
         assert.strictEqual(causeOf(error), error)
       }
       const inStack = plain()
       inStack.stack += `\n${secret}`
-      // Whatever is as long as the message is looked at with what follows it.
+      // Text as long as the message is checked together with the text behind it.
       const inName = Object.assign(plain(), { message: "no connection" })
       inName.stack = secret
       for (
@@ -195,7 +195,7 @@ describe("the cause of a failed run", () => {
       }
     })
 
-    it("keeps places in code, whatever their names look like, and looks at all other lines", () => {
+    it("keeps stack frames with any names, and checks other lines", () => {
       const random = "9fQ2mZ7kP4xW8vB1tR6y"
       const lines = [
         [`    at pay (/srv/${random}/pay.js:10:20)`, true],
@@ -213,14 +213,14 @@ describe("the cause of a failed run", () => {
       const [head, ...shown] = (causeOf(error) as Error).stack!.split("\n")
       assert.strictEqual(head, "Error: odd")
       assert.deepStrictEqual(shown.map((line, index) => line === lines[index]![0]), lines.map(([, isPlace]) => isPlace))
-      // Without its message in it, or with nothing before it, a stack is looked at all the same.
+      // Without its message, or with an empty prefix, a stack is checked too.
       error.stack = `    at pay (/srv/${random}/pay.js:10:20)\n${secret}`
       assert.include((causeOf(error) as Error).stack, hidden)
       error.stack = `odd\n    at pay (/srv/${random}/pay.js:10:20)\n${secret}`
       assert.strictEqual((causeOf(error) as Error).stack, `odd\n    at pay (/srv/${random}/pay.js:10:20)\n${hidden}`)
     })
 
-    it("shows eight causes of causes, and what is no error goes through the same rules: paths stay", () => {
+    it("shows eight nested causes; other values follow the same rules", () => {
       const chain = (length: number): Error =>
         new Error(`cause ${length}`, length === 0 ? undefined : { cause: chain(length - 1) })
       const shown = (error: unknown): ReadonlyArray<string> =>

@@ -1,4 +1,4 @@
-/** What events hold for operators, and their JSON. */
+/** Operators' part of events, and its JSON. */
 import { isDeepStrictEqual } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, AgentEvent, Budget, EventJson, Recovery, Tool } from "@recourse/core"
@@ -35,7 +35,7 @@ const ran = (details: boolean) =>
     return { events, requests: yield* (yield* ScriptedModel.ScriptedModel).requests }
   }).pipe(Effect.provide(ScriptedModel.layer(turns)))
 
-/** The requests as the events tell them, for each agent's run. */
+/** The requests in the events, for each agent's run. */
 const told = (events: ReadonlyArray<AgentEvent.AgentEvent>) => {
   const last = new Map<string, ReadonlyArray<Prompt.Message>>()
   return events.flatMap((event) => {
@@ -49,7 +49,7 @@ const told = (events: ReadonlyArray<AgentEvent.AgentEvent>) => {
 }
 
 describe("events for operators", () => {
-  it.effect("tell each request as the model was sent it, and each message once", () =>
+  it.effect("have each model request, and each message once", () =>
     Effect.gen(function*() {
       const { events, requests } = yield* ran(true)
       assert.deepStrictEqual(
@@ -61,7 +61,7 @@ describe("events for operators", () => {
       assert.deepStrictEqual(requested.map(({ tools }) => tools), [["search"], ["search"], ["search"]])
     }))
 
-  it.effect("say what a failure is caused by, and the caps of an agent", () =>
+  it.effect("have the cause of a failure, and the caps of an agent", () =>
     Effect.gen(function*() {
       const { events } = yield* ran(true)
       const failed = events.find((event) => event._tag === "ToolAttemptFailed")
@@ -70,7 +70,7 @@ describe("events for operators", () => {
       assert.deepInclude(started?.limits, { turns: 50 })
     }))
 
-  it.effect("say which caps an agent has: not those that end nothing, and its own before those of the program", () =>
+  it.effect("list an agent's finite caps, its own before the program's", () =>
     Effect.gen(function*() {
       const limits: Array<unknown> = []
       const hear = AgentEvent.listen((event) =>
@@ -95,7 +95,7 @@ describe("events for operators", () => {
       ])
     }))
 
-  it.effect("say what an agent and a run have failed of, and nothing of an interruption", () =>
+  it.effect("have the failure of an agent and a run, without interruptions", () =>
     Effect.gen(function*() {
       const told: Array<unknown> = []
       const hear = AgentEvent.listen((event) =>
@@ -127,7 +127,7 @@ describe("events for operators", () => {
       assert.deepStrictEqual(limits, [{}, {}])
     }))
 
-  it.effect("hold nothing of it where nobody asks for it", () =>
+  it.effect("omit the details by default", () =>
     Effect.gen(function*() {
       const { events } = yield* ran(false)
       assert.deepStrictEqual(told(events), [])

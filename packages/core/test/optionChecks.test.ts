@@ -9,7 +9,7 @@ const makes = { agent: Agent.make as never as Make, tool: Tool.make as never as 
 const execute = () => Effect.void
 const find = Tool.make("find", { execute })
 
-/** The problem that an error names; nothing if there is none. */
+/** The problem in an error; `undefined` if there is none. */
 const problemOf = (kind: keyof typeof makes, options: object): string | undefined => {
   try {
     makes[kind]("x", kind === "tool" ? { execute, ...options } : options)
@@ -152,7 +152,7 @@ describe("the check of options", () => {
     }
   })
 
-  it("refuses a name that is no string, and options that are no object", () => {
+  it("refuses a name that is no string, and non-object options", () => {
     assert.throws(
       () => makes.tool({ name: "x" }, { execute }),
       /its first argument is an object and has to be the tool's name/

@@ -1,6 +1,7 @@
 /**
- * A run whose program is another one in its second life: whatever differs, it goes on lawfully or ends with an error that has a name. It never hangs, begins
- * no write twice, asks for no recorded answer again, and tells nothing as not done that was begun.
+ * A run with another program in its second execution: for any difference it continues lawfully or ends with a named
+ * error. It never hangs, starts no write twice, requests no recorded answer again, and reports no started call as not
+ * done.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
@@ -8,13 +9,13 @@ import { Cause, Clock, Effect, Exit, Layer, Random, Schedule, Schema } from "eff
 import { Agent, IdempotencyLedger, Journal, Policy, Recovery, Skill, Tool, ToolCall } from "@recourse/core"
 import { type CutAt, cuts, journalOf } from "./cutOff.ts"
 
-/** What was done in the world outside. */
+/** External effects. */
 const worldOf = () => ({
   writes: [] as Array<{ readonly life: number; readonly what: string; readonly key: string | undefined }>,
   asked: [] as Array<{ readonly life: number; readonly by: string }>
 })
 
-/** The world as one life sees it. */
+/** The world in one execution. */
 interface Here {
   /** 0 or 1. */
   readonly life: number
@@ -82,9 +83,9 @@ interface Case {
   readonly make: (here: Here) => AnyAgent
   /** By the first word of the instructions; those without are `main`. */
   readonly turns: Turns
-  /** How the second life may end, other than with its output. Default: not. */
+  /** Ends of the second execution other than with its output. Default: none. */
   readonly ends?: ReadonlyArray<string>
-  /** The second program does not make the write of the first again: it does something else, or nothing. */
+  /** The second program does not repeat the write of the first one: it makes another call, or none. */
   readonly other?: true
 }
 
@@ -583,7 +584,7 @@ const nameOf = (exit: Exit.Exit<unknown, unknown>): string => {
   return reason.defect instanceof Journal.Diverged ? "Diverged" : `defect: ${String(reason.defect)}`
 }
 
-/** What the model is told of each call in the end. */
+/** The model's final results of each call. */
 const told = (report: { readonly transcript: { readonly content: ReadonlyArray<unknown> } }) =>
   new Map(
     (report.transcript.content as ReadonlyArray<{ readonly role: string; readonly content: ReadonlyArray<never> }>)
@@ -593,9 +594,9 @@ const told = (report: { readonly transcript: { readonly content: ReadonlyArray<u
       )
   )
 
-describe("a run whose program is another one in its second life", () => {
+describe("a run with another program in its second execution", () => {
   for (const [name, one] of [...Object.entries(tools), ...Object.entries(programs), ...Object.entries(withoutThem)]) {
-    it.effect(`goes on lawfully, or ends with a name, where ${name}`, () =>
+    it.effect(`continues lawfully, or ends with a named error, where ${name}`, () =>
       Effect.gen(function*() {
         const play = (cut: CutAt | undefined) =>
           Effect.gen(function*() {
@@ -622,7 +623,8 @@ describe("a run whose program is another one in its second life", () => {
           const begun = world.writes.some(({ life }) => life === 0)
           const codes = end === "done" ? told(last) : new Map<string, string | undefined>()
           const [code] = codes.values()
-          // What the second program does not do again is told as unknown, and what it does instead is not told alone.
+          // Writes that the second program does not repeat are reported as unknown, and its other calls are not
+          // reported alone.
           if (one.other === true) {
             if (begun && end === "done" && !recorded.includes("call /c1")) {
               assert.strictEqual(code, "outcome_unknown", about)
@@ -636,7 +638,7 @@ describe("a run whose program is another one in its second life", () => {
             assert.isTrue(keys.size === 1 && !keys.has(undefined), `${about}: ${what} under ${[...keys].join(" and ")}`)
           }
           if (begun && codes.size === 1) assert.include([undefined, "outcome_unknown"], code, about)
-          // What had not begun is refused as it would have been.
+          // An unstarted call is refused like without a journal.
         }
       }))
   }

@@ -38,7 +38,7 @@ describe("a fallback with a mark", () => {
     result: { rate: 1.1, day: "2026-01-01" }
   }
 
-  it.effect("tells the model and the user where the answer is from, and of when", () =>
+  it.effect("reports the source and time of the answer to model and user", () =>
     Effect.gen(function*() {
       const runs = { count: 0 }
       const { events, layer } = collect()
@@ -78,7 +78,7 @@ describe("a fallback with a mark", () => {
       assert.strictEqual(results[0]?.result, 2)
     }))
 
-  it.effect("tells the model of `generateText`, too", () =>
+  it.effect("reports it to the model of `generateText` too", () =>
     Effect.gen(function*() {
       const response = yield* LanguageModel.generateText({
         prompt: "rate",
@@ -144,7 +144,7 @@ describe("a partial success", () => {
       assert.deepStrictEqual(yield* tool.call.pipe(by({ to: ["a@x", "b"] })), ["a@x"])
     }))
 
-  it.effect("ends the run with its parts if nobody handles it", () =>
+  it.effect("ends the run with its parts if it is not handled", () =>
     Effect.gen(function*() {
       const agent = Agent.make("a", { tools: [send({ count: 0 })] })
       const error = yield* Effect.flip(agent.run("go")).pipe(
@@ -154,7 +154,7 @@ describe("a partial success", () => {
     }))
 })
 
-describe("a task that goes on", () => {
+describe("a task that continues after its call", () => {
   const render = (state: { begun: number; asked: Array<string>; isDone?: boolean }) =>
     Tool.make("render", {
       parameters: Schema.Struct({ scene: Schema.String }),
@@ -172,7 +172,7 @@ describe("a task that goes on", () => {
         })
     })
 
-  it.effect("is begun once; the model is offered a status tool, and asks until it is done", () =>
+  it.effect("starts once; the model queries its status tool until the end", () =>
     Effect.gen(function*() {
       const state = { begun: 0, asked: [] as Array<string> }
       const { events, layer } = collect()

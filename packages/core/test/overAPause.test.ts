@@ -1,4 +1,4 @@
-/** What a run knows when it goes on behind a pause, one thing each. The pause is stored as JSON and resumed by an agent made anew. */
+/** State of a run that resumes after a pause, fact by fact. The pause is stored as JSON and resumed by a new agent. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { type Duration, Effect, Exit, Layer, Redacted, Schedule, Schema } from "effect"
@@ -35,7 +35,7 @@ interface Waits {
   ) => Effect.Effect<unknown, unknown, Services>
 }
 
-/** Runs an agent until it waits, and one made anew from there on, with what waited approved. */
+/** Runs an agent until it waits, and a new one from there on, with the pending calls approved. */
 const play = (
   agent: () => Waits,
   before: ReadonlyArray<ScriptedModel.Turn>,
@@ -83,7 +83,7 @@ describe("behind a pause", () => {
       assert.isTrue(Exit.isFailure((yield* again("3 seconds")).exit))
     }))
 
-  it.effect("an answer that did not fit before is not corrected a second time", () =>
+  it.effect("an answer that did not fit before is corrected only once", () =>
     Effect.gen(function*() {
       const { exit, requests } = yield* play(
         () => Agent.make("a", { tools: [Ask], output: N }),
@@ -125,7 +125,7 @@ describe("behind a pause", () => {
       assert.strictEqual(skill, "one")
     }))
 
-  it.effect("a tool that an open circuit hides stays hidden, in a process with a breaker of its own", () =>
+  it.effect("a tool hidden by an open circuit stays hidden elsewhere", () =>
     Effect.gen(function*() {
       const Down = Tool.make("down", { effects: "read", execute: () => Effect.fail("down" as const) })
       const agent = () =>
@@ -193,7 +193,7 @@ describe("behind a pause", () => {
       assert.include(JSON.stringify(requests[0]!.prompt), `"by":"fixer"`)
     }))
 
-  it.effect("what a result of the same answer tainted is tainted", () =>
+  it.effect("a taint by a result of the same answer stays", () =>
     Effect.gen(function*() {
       let sent = 0
       const Fetch = Tool.make("fetch", {

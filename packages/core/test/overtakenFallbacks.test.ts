@@ -1,10 +1,10 @@
-/** A fallback of a write that is raced with itself: what else the call has come to decides whether it is run. */
+/** A fallback of a write that is raced with itself: the call's other outcomes decide if it runs. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Schema } from "effect"
 import { ErrorProjection, IdempotencyLedger, Recovery, Tool, type ToolError } from "@recourse/core"
 import { by } from "./kit.ts"
 
-/** Nothing was done. */
+/** Not done. */
 class Refused extends Schema.TaggedError<Refused>()(
   "Refused",
   {},
@@ -25,7 +25,7 @@ const twice = (
       success: Schema.String,
       failure: Refused,
       effects,
-      // The same key: another attempt may begin where the first one did nothing.
+      // The same key: another attempt may start if the first one had no effect.
       ...(effects === "write" ? { idempotency: { key: () => "order-7" } } : undefined),
       execute: () => Effect.suspend(() => execute(++counts.executed))
     }).pipe(
@@ -46,13 +46,13 @@ const endOf = (exit: Exit.Failure<unknown, ToolError.ToolError>): string => {
 }
 
 describe("a fallback of a call that is made twice at once", () => {
-  it.effect("is not run where the other attempt runs: it may be done there", () =>
+  it.effect("does not run while the other attempt runs, which may write", () =>
     Effect.gen(function*() {
       const second = Deferred.makeUnsafe<void>()
       const { counts, ends } = yield* twice(
         (nth) =>
           nth === 1
-            // The first fails once the second has begun.
+            // The first fails once the second has started.
             ? Effect.andThen(Deferred.await(second), Effect.fail(new Refused()))
             : Effect.andThen(Deferred.succeed(second, undefined), Effect.as(Effect.yieldNow, "paid")),
         Effect.succeed("elsewhere")
@@ -61,14 +61,14 @@ describe("a fallback of a call that is made twice at once", () => {
       assert.deepStrictEqual([...ends].sort(), ["OutcomeUnknown", "paid"])
     }))
 
-  it.effect("is run once, and answers for both, where nothing was done", () =>
+  it.effect("runs once and answers for both, if neither had an effect", () =>
     Effect.gen(function*() {
       const { counts, ends } = yield* twice(() => Effect.fail(new Refused()), Effect.succeed("elsewhere"))
       assert.strictEqual(counts.other, 1)
       assert.deepStrictEqual(ends, ["elsewhere", "elsewhere"])
     }))
 
-  it.effect("is not run beside itself", () =>
+  it.effect("does not run in parallel to itself", () =>
     Effect.gen(function*() {
       const { counts, ends } = yield* twice(
         () => Effect.fail(new Refused()),

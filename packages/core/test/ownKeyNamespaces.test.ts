@@ -57,7 +57,7 @@ describe("an own key", () => {
       assert.deepStrictEqual(paid, ["A 7"])
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-  it.effect("of a tool made anew for each run of an agent is done once", () =>
+  it.effect("of a tool made for each run of an agent executes once", () =>
     Effect.gen(function*() {
       const paid: Array<string> = []
       assert.strictEqual(yield* pays("clerk", bank(paid, "A")), "paid by A")
@@ -99,7 +99,7 @@ describe("an own key", () => {
       assert.deepStrictEqual(paid, ["A 7", "A 7"])
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-  it.effect("of two tools of one name that one executor calls is a conflict", () =>
+  it.effect("of two tools of one name in one executor is a conflict", () =>
     Effect.gen(function*() {
       const paid: Array<string> = []
       const [one, other] = [bank(paid, "A"), bank(paid, "B")] as unknown as ReadonlyArray<Callable>
@@ -112,7 +112,7 @@ describe("an own key", () => {
       assert.deepStrictEqual(paid, ["A 7"])
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-  it.effect("of two tools of agents of one name in one run is a conflict", () =>
+  it.effect("of two tools of same-named agents in one run is a conflict", () =>
     Effect.gen(function*() {
       const paid: Array<string> = []
       const asks = (name: string) =>

@@ -1,4 +1,4 @@
-/** Errors of a program may have the tags of the library's: they are what they are, and not what their tags say. */
+/** Errors of a program may have the tags of the library's: their class decides, not their tags. */
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, it } from "@effect/vitest"
 import { Data, Effect, Schema } from "effect"
@@ -25,7 +25,7 @@ const run = <E, R>(agent: Agent.Agent<string, string, E, R>) =>
     return [ended, (yield* requests).length] as const
   }).pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.call("t", {}), ScriptedModel.text("done")])))
 
-it.effect("an escalation of the program's ends the run: the model is not asked again", () =>
+it.effect("a program's own escalation ends the run without another model call", () =>
   Effect.gen(function*() {
     const error = new Escalation()
     assert.deepStrictEqual(yield* run(Agent.make("a", { tools: [make(error)] })), [error, 1])
@@ -44,7 +44,7 @@ it.effect("a fixer is not asked about arguments that the program calls invalid",
     assert.strictEqual(asked, 0)
   }))
 
-it.effect("the reason of a program's own failure of an execution is not handled as an executor's", () =>
+it.effect("a program's own execution error is not handled as an executor's", () =>
   Effect.gen(function*() {
     const error = new ExecutionError({ reason: new Down() })
     let fails: "as the executor" | "as the program" = "as the executor"
@@ -62,7 +62,7 @@ it.effect("the reason of a program's own failure of an execution is not handled 
     assert.deepStrictEqual(yield* run(agent), [error, 1])
   }))
 
-it.effect("what is told of a program's error is not read off its tag", () =>
+it.effect("texts of a program's error do not follow from its tag", () =>
   Effect.gen(function*() {
     const agent = Agent.make("a", {
       tools: [make(new InvalidArgs())],
@@ -71,7 +71,7 @@ it.effect("what is told of a program's error is not read off its tag", () =>
     assert.deepStrictEqual(yield* run(agent), ["done", 2])
   }))
 
-it("what is said of a run that waits is not said of an error that has its tag", () => {
+it("a waiting run's text does not apply to an error with its tag", () => {
   class ApprovalRequired extends Data.TaggedError("ApprovalRequired") {}
   const code = (error: unknown) => ErrorProjection.toolFailure(error, "r").code
   assert.strictEqual(code(Object.create(Approval.ApprovalRequired.prototype)), "approval_required")

@@ -4,7 +4,7 @@ import { Conversation } from "@recourse/core"
 import { Effect, Layer } from "effect"
 import { KeyValueStore } from "effect/persistence"
 
-/** A store, with what it holds and what is written to it. */
+/** A store, with its content and its writes. */
 const observed = () => {
   const held = new Map<string, string>()
   const written: Array<string> = []
@@ -60,7 +60,7 @@ it.effect("threads fill one page after another, and each is written once", () =>
   }).pipe(Effect.provide(Conversation.layerKeyValueStore().pipe(Layer.provide(layer))))
 })
 
-it.effect("a page that begins behind no cursor of a list begins at the beginning", () =>
+it.effect("a page behind an invalid cursor starts at the beginning", () =>
   Effect.gen(function*() {
     const { create, list } = yield* Conversation.Conversations
     yield* Effect.forEach([0, 1, 2], (n) => create(key(n)))

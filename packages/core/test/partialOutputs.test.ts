@@ -1,4 +1,4 @@
-/** Partial outputs: what a form shows of an answer while the model writes it. */
+/** Partial outputs: a form's view of an answer while the model writes it. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Schema, Stream } from "effect"
@@ -64,7 +64,7 @@ describe("of an answer that is being written is shown", () => {
   }
 
   for (const again of ["ModelTurnStarted", "AnswerRestarted"] as const) {
-    it.effect(`all of it again where it begins again: ${again}`, () =>
+    it.effect(`shows all of it again after a restart: ${again}`, () =>
       Effect.gen(function*() {
         const whole = written("{\"n\": 1}")
         const turn = { _tag: "ModelTurnStarted" } as const
@@ -74,7 +74,7 @@ describe("of an answer that is being written is shown", () => {
       }))
   }
 
-  it.effect("nothing of what an agent within writes, begins or thinks", () =>
+  it.effect("shows no text, start or reasoning of an inner agent", () =>
     Effect.gen(function*() {
       const parent = { agentRunId: "r", callId: "c" }
       const values = yield* shown(Ticket, [

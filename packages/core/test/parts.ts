@@ -1,4 +1,7 @@
-/** A model that answers with the parts it is given: for what a script of turns cannot say, such as calls that a provider executed. */
+/**
+ * A model that answers with the given parts: for cases beyond a script of turns, such as calls that a provider
+ * executed.
+ */
 import { Effect, Layer, Stream } from "effect"
 import { type AiError, LanguageModel, type Prompt, type Response } from "effect/ai"
 import { ModelProvider } from "@recourse/core"

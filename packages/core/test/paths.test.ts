@@ -49,7 +49,7 @@ describe("a path or key", () => {
     it(`has the stored text ${text}`, () => assert.strictEqual(path, text))
   }
 
-  it("is below what it is in, and below nothing else", () => {
+  it("is below its outer path, and below no other", () => {
     assert.isTrue(Path.isBelow("run_1/3:pay/c1/3:pay{}#1", "run_1/3:pay/c1"))
     for (const outer of ["run_1/3:pay/c", "run_1/3:pay/c1/3:pay{}#1", "run_2"]) {
       assert.isFalse(Path.isBelow("run_1/3:pay/c1/3:pay{}#1", outer), outer)

@@ -1,4 +1,4 @@
-/** A call waits within another one after something was done there: that is not done again, and nobody is told that nothing was done. */
+/** A call waits within another one behind inner writes: they are not repeated, and never reported as not done. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Data, Effect, Exit, Layer, Redacted, Schema } from "effect"
@@ -29,7 +29,7 @@ const Args = Schema.Struct({ to: Schema.String })
 
 type Call = Effect.Effect<string, unknown, ToolCall.ToolCall>
 
-/** A tool, with what it was run for. */
+/** A tool with the arguments of its executions. */
 const tool = (name: string, options: object = {}) => {
   const runs: Array<string> = []
   const made = Tool.make(name, {
@@ -45,7 +45,7 @@ const tool = (name: string, options: object = {}) => {
 
 const asks = { needsApproval: true }
 
-/** The model's tool: a read, which does what `execute` says. */
+/** The model's tool: a read with the given `execute`. */
 const outer = (execute: () => Effect.Effect<unknown, unknown, ToolCall.ToolCall>, options: object = {}) =>
   tool("outer", { effects: "read", asks: true, execute: () => Effect.map(execute(), String), ...options }).tool
 
@@ -61,7 +61,7 @@ const agentOf = (tools: ReadonlyArray<Tool.Any>, options?: object): AnyAgent =>
     } as never
   ) as never
 
-/** How a run went on from a call of `outer`: what the model was told of it, what was told and audited. */
+/** A run's continuation behind a call of `outer`: the model's results, events and audit. */
 const played = <A>(effect: Effect.Effect<A, unknown, never>) =>
   Effect.gen(function*() {
     const { events, layer } = collect()
@@ -111,7 +111,7 @@ const approvedAll = (agent: AnyAgent) =>
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
 const layer = Layer.merge(IdempotencyLedger.layerMemory, key)
 
-describe("what was done within a call before it waited", () => {
+describe("calls completed within a call before its wait", () => {
   const pay = () => tool("pay", asks)
   const cases: Readonly<Record<string, (note: ReturnType<typeof tool>, pay: ReturnType<typeof tool>) => Tool.Any>> = {
     "in the executor": (note, pay) => outer(() => Effect.all([note.tool.call, pay.tool.call])),
@@ -144,7 +144,7 @@ describe("what was done within a call before it waited", () => {
   }
   for (const [where, make] of Object.entries(cases)) {
     for (const idempotency of [undefined, true]) {
-      it.effect(`${where} is not done again, ${idempotency ? "with" : "without"} a key`, () =>
+      it.effect(`${where} is not repeated, ${idempotency ? "with" : "without"} a key`, () =>
         Effect.gen(function*() {
           const note = tool("note", { idempotency })
           const asked = pay()
@@ -168,7 +168,7 @@ describe("what was done within a call before it waited", () => {
       assert.deepStrictEqual(note.runs, ["Ada"])
     }).pipe(Effect.provide(key)))
 
-  it.effect("stays done over as many pauses as it takes, each write in its turn", () =>
+  it.effect("stay completed over several pauses, each write in turn", () =>
     Effect.gen(function*() {
       const asked = pay()
       const agent = agentOf([
@@ -185,7 +185,7 @@ describe("what was done within a call before it waited", () => {
       assert.deepStrictEqual(audit.filter((record) => record.startsWith("approved")).length, 3)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("is told once, charged once, and is one entry of the record", () =>
+  it.effect("are emitted once, charged once, and one entry of the record", () =>
     Effect.gen(function*() {
       const note = tool("note")
       const asked = pay()
@@ -204,7 +204,7 @@ describe("what was done within a call before it waited", () => {
       assert.strictEqual(ended?._tag === "RunFinished" ? ended.usage.toolCalls : undefined, 4)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("keeps what it came to: results that are not JSON as they are, marks, what was read", () =>
+  it.effect("keep their outcome: results without JSON, marks, reads", () =>
     Effect.gen(function*() {
       const kinds: Array<boolean> = []
       const ofRun = (asking: object) => {
@@ -240,7 +240,7 @@ describe("what was done within a call before it waited", () => {
       assert.include(resultOf(waited), "\"degraded\":{\"source\":\"cache\"}")
     }).pipe(Effect.provide(layer)))
 
-  it.effect("answers as it did where it failed though it was done", () =>
+  it.effect("answer as before if failed though completed", () =>
     Effect.gen(function*() {
       const asked = pay()
       for (
@@ -270,8 +270,8 @@ describe("what was done within a call before it waited", () => {
     }).pipe(Effect.provide(layer)))
 })
 
-describe("what had begun and did nothing", () => {
-  it.effect("begins again, before what was done is met", () =>
+describe("started calls without an effect", () => {
+  it.effect("restart before completed calls are replayed", () =>
     Effect.gen(function*() {
       const first = tool("first", {
         execute: () => Effect.sync(() => first.runs.push("x")).pipe(Effect.andThen(Effect.fail(new Declined())))
@@ -291,7 +291,7 @@ describe("what had begun and did nothing", () => {
     }).pipe(Effect.provide(layer)))
 })
 
-describe("what answers in the place of a call", () => {
+describe("a replacement of a call", () => {
   for (const idempotency of [undefined, { rejected: ["Declined"] }]) {
     it.effect(`waits for its approval, ${idempotency === undefined ? "without" : "with"} a key`, () =>
       Effect.gen(function*() {
@@ -308,7 +308,7 @@ describe("what answers in the place of a call", () => {
   }
 })
 
-describe("what was done before the pause, where its call is made again", () => {
+describe("a call completed before the pause, in a repeated call", () => {
   it.effect("answers each attempt", () =>
     Effect.gen(function*() {
       const note = tool("note")
@@ -330,7 +330,7 @@ describe("what was done before the pause, where its call is made again", () => {
       assert.deepStrictEqual([attempts, note.runs, asked.runs], [3, ["Ada"], ["Ada"]])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("is unknown where the schema of today cannot read what it came to: it is not done again", () =>
+  it.effect("is unknown and not repeated if its result cannot be decoded", () =>
     Effect.gen(function*() {
       const runs: Array<string> = []
       const agent = (success: Schema.Top) => {
@@ -339,11 +339,12 @@ describe("what was done before the pause, where its call is made again", () => {
         return agentOf([
           outer(() =>
             Effect.andThen(
-              Effect.catchTag(note.tool.call as Effect.Effect<string, ToolError.OutcomeUnknown>, "OutcomeUnknown", () =>
-                Effect.succeed("nobody knows")),
-              (said) =>
-                Effect.map(asked.tool.call, (paid) =>
-                  `${said}, ${paid}`)
+              Effect.catchTag(
+                note.tool.call as Effect.Effect<string, ToolError.OutcomeUnknown>,
+                "OutcomeUnknown",
+                () => Effect.succeed("nobody knows")
+              ),
+              (said) => Effect.map(asked.tool.call, (paid) => `${said}, ${paid}`)
             )
           )
         ])
@@ -356,13 +357,13 @@ describe("what was done before the pause, where its call is made again", () => {
     }).pipe(Effect.provide(layer)))
 })
 
-describe("where the tool goes another way", () => {
+describe("a tool that diverges", () => {
   const forked = (ways: ReadonlyArray<Call>) => {
     let times = 0
     return outer(() => ways[Math.min(times++, ways.length - 1)]!)
   }
 
-  it.effect("a new write does not begin, as long as something that was done is not met again", () =>
+  it.effect("a new write waits for the replay of completed ones", () =>
     Effect.gen(function*() {
       const note = tool("note")
       const asked = tool("pay", asks)
@@ -376,7 +377,7 @@ describe("where the tool goes another way", () => {
       assert.deepStrictEqual(audit.slice(-1), ["denied c/note_1"])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("a new write begins, if nothing was done before it", () =>
+  it.effect("a new write starts if no write was completed before", () =>
     Effect.gen(function*() {
       const first = tool("first", { execute: () => Effect.fail(new Declined()) })
       const note = tool("note")
@@ -390,7 +391,7 @@ describe("where the tool goes another way", () => {
       assert.deepStrictEqual([note.runs, asked.runs], [["Ada"], ["Ada"]])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("a write with a key does not begin, and its key is free", () =>
+  it.effect("a write with a key does not start, and its key is free", () =>
     Effect.gen(function*() {
       const note = tool("note", { idempotency: { key: ({ to }: typeof Args.Type) => to } })
       const asked = tool("pay", asks)
@@ -408,7 +409,7 @@ describe("where the tool goes another way", () => {
       assert.deepStrictEqual([alone, note.runs], ["note 2 b", ["Ada", "b"]])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("what was approved begins: a tool may find out that a step is done", () =>
+  it.effect("an approved write starts: a tool may detect a completed step", () =>
     Effect.gen(function*() {
       const note = tool("note")
       const asked = tool("pay", asks)
@@ -418,7 +419,7 @@ describe("where the tool goes another way", () => {
       assert.deepStrictEqual([note.runs, asked.runs], [["Ada"], ["Ada"]])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("a failure says that something may have been done, also before it is met again", () =>
+  it.effect("a failure has an unknown outcome, also before the replay", () =>
     Effect.gen(function*() {
       const note = tool("note")
       const asked = tool("pay", asks)
@@ -439,7 +440,7 @@ describe("of a call of which a part was done", () => {
     return { agent, asked, events: report.events, note, paused: pausedOf(report) }
   })
 
-  it.effect("nobody says that it was not made: rejected", () =>
+  it.effect("a partly completed call is not reported as not made: rejected", () =>
     Effect.gen(function*() {
       const { agent, asked, paused } = yield* halfway
       const { audit, events, results } = yield* resumed(agent, paused, [
@@ -452,7 +453,7 @@ describe("of a call of which a part was done", () => {
       assert.include(JSON.stringify(said), "A part of this call was done. A person rejected another: too much")
     }).pipe(Effect.provide(layer)))
 
-  it.effect("it is said that it was not made, if nothing was: rejected", () =>
+  it.effect("an unstarted call is reported as not made: rejected", () =>
     Effect.gen(function*() {
       const first = tool("first", { execute: () => Effect.fail(new Declined()) })
       const asked = tool("pay", asks)
@@ -462,7 +463,7 @@ describe("of a call of which a part was done", () => {
       assert.deepStrictEqual(results, ["permission_denied"])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("nobody says that it was not made: the transcript while it waits", () =>
+  it.effect("a partly completed call is not reported as not made: waiting", () =>
     Effect.gen(function*() {
       const { agent } = yield* halfway
       const { exit } = yield* played(agent.report("go"))
@@ -474,7 +475,7 @@ describe("of a call of which a part was done", () => {
       })
     }).pipe(Effect.provide(layer)))
 
-  it.effect("nobody says that it was not made: the run ends before it goes on, at every operation", () =>
+  it.effect("a partly completed call is never not made, interrupted anywhere", () =>
     Effect.gen(function*() {
       const { agent, asked, note, paused } = yield* halfway
       const go = (interruptAt?: number) => {
@@ -521,7 +522,7 @@ describe("of a call that waits", () => {
       "and has done something besides what was not done": [[declined(), done()], true]
     }
   for (const [name, [before, isInPart]] of Object.entries(cases)) {
-    it.effect(`${name} the model is told that a part was ${isInPart ? "" : "not "}done`, () =>
+    it.effect(`${name} the model reads that a part was ${isInPart ? "" : "not "}done`, () =>
       Effect.gen(function*() {
         const asked = tool("pay", asks)
         const agent = agentOf([

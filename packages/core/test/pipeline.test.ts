@@ -1,4 +1,4 @@
-/** Where a call passes policies and approval, its key, its circuit and its delivery: that they keep their order. */
+/** The order of a call's policies and approval, key, circuit and delivery. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Layer, Redacted, Schema } from "effect"
@@ -22,7 +22,7 @@ const { call, calls, text } = ScriptedModel
 
 const secret = Approval.layerKey(Redacted.make("k".repeat(32)))
 
-/** What another process knows of resumed snapshots: nothing. */
+/** Another process's knowledge of resumed snapshots: none. */
 const otherProcess = () => Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed(true) })
 
 const handing = Recovery.policy({
@@ -90,7 +90,7 @@ describe("a write with a key that needs an approval", () => {
       assert.strictEqual(events.filter((event) => event._tag === "ToolReplayed").length, 1)
     }).pipe(Effect.provide(Layer.merge(secret, IdempotencyLedger.layerMemory))))
 
-  it.effect("holds no key while it waits: another run may do it, and the approved call gets that result", () =>
+  it.effect("releases its key while waiting: another run's result answers it", () =>
     Effect.gen(function*() {
       const { keys, pay } = payment({ approve: true })
       const agent = Agent.make("a", { tools: [pay()], defaults: { onError: handing } })
@@ -111,7 +111,7 @@ describe("a write with a key that needs an approval", () => {
       assert.deepStrictEqual(keys, [])
     }).pipe(Effect.provide(Layer.merge(secret, IdempotencyLedger.layerMemory))))
 
-  it.effect("waits in a tainted run, without being declared to, and runs under its key", () =>
+  it.effect("waits in a tainted run, undeclared, and runs under its key", () =>
     Effect.gen(function*() {
       const { keys, pay } = payment()
       const Fetch = Tool.make("fetch", {
@@ -139,7 +139,7 @@ describe("a write with a key that needs an approval", () => {
 })
 
 describe("a conflict of keys", () => {
-  it.effect("is told to the user in Chinese, and recorded in the audit", () =>
+  it.effect("reaches the user in Chinese, and the audit", () =>
     Effect.gen(function*() {
       const { keys, pay } = payment()
       const records: Array<Audit.AuditRecord> = []
@@ -161,7 +161,7 @@ describe("a conflict of keys", () => {
     }).pipe(Effect.provide(Layer.merge(secret, IdempotencyLedger.layerMemory))))
 })
 
-it("every code of a lawful failure has a text of its own in both languages", () => {
+it("every code of a lawful failure has its text in both languages", () => {
   const codes = [
     "outcome_unknown",
     "idempotency_conflict",
@@ -174,10 +174,10 @@ it("every code of a lawful failure has a text of its own in both languages", () 
   }
 })
 
-describe("what is delivered of an untrusted tool", () => {
+describe("the delivery of an untrusted tool's result", () => {
   const untrusted = { trust: "untrusted", effects: "read" } as const
 
-  it.effect("a mark stands outside of the envelope", () =>
+  it.effect("a mark is outside of the envelope", () =>
     Effect.gen(function*() {
       const News = Tool.make("news", { ...untrusted, success: Schema.String, execute: () => Effect.fail(new Down()) })
         .pipe(
@@ -204,7 +204,7 @@ describe("what is delivered of an untrusted tool", () => {
       })
     }).pipe(Effect.provide(secret)))
 
-  it.effect("a task that goes on taints, its instruction is ours; the status is in an envelope, also when resumed", () =>
+  it.effect("a pending task taints; its status is in an envelope, also resumed", () =>
     Effect.gen(function*() {
       const Crawl = Tool.make("crawl", {
         ...untrusted,
@@ -264,7 +264,7 @@ describe("a partial success", () => {
       ])
     }))
 
-  it.effect("is marked where the tool is untrusted, and looked at by the guard", () =>
+  it.effect("is marked if the tool is untrusted, and guarded", () =>
     Effect.gen(function*() {
       assert.strictEqual((yield* told("untrusted", Layer.empty))["untrusted"], "send")
       const guard = OutputGuard.layer(({ content }) =>
@@ -314,7 +314,7 @@ describe("a circuit", () => {
       assert.strictEqual(runs, 2)
     }).pipe(Effect.provide(breaker)))
 
-  it.effect("does not count a denied call, and the tool that it hides stays hidden when the run is resumed", () =>
+  it.effect("does not count a denied call, and hides a tool over resumption", () =>
     Effect.gen(function*() {
       let runs = 0
       const fresh = () =>
@@ -329,8 +329,11 @@ describe("a circuit", () => {
             Ask
           ],
           policies: [
-            Policy.make("own", ({ arguments: args }) =>
-              (args as { readonly at?: string }).at === "theirs" ? Policy.deny("not ours") : Policy.allow)
+            Policy.make(
+              "own",
+              ({ arguments: args }) =>
+                (args as { readonly at?: string }).at === "theirs" ? Policy.deny("not ours") : Policy.allow
+            )
           ],
           defaults: { onError: handing }
         })

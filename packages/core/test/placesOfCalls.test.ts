@@ -1,4 +1,4 @@
-/** Places of calls: each call has one of its own, the same in each of its attempts, also where its id is another call's. */
+/** Paths of calls: each call has a unique one, the same in each of its attempts, also if its id is another call's. */
 import { assert, it } from "@effect/vitest"
 import { Agent, AiToolkit, IdempotencyLedger, Recovery, Tool, ToolCall } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
@@ -7,7 +7,7 @@ import { LanguageModel } from "effect/ai"
 
 const nothing = { parameters: Schema.Struct({}), success: Schema.String } as const
 
-/** A tool that fails so many times, and notes where its calls stand. */
+/** A tool that fails so many times, and records the paths of its calls. */
 const look = (noted: Array<string>, failures = 0) => {
   let left = failures
   return Tool.make("look", {
@@ -23,7 +23,7 @@ const look = (noted: Array<string>, failures = 0) => {
 
 const standard = { defaults: { onError: Recovery.standard } } as const
 
-it.effect("a call of an agent has one place in all its attempts, behind its run", () =>
+it.effect("an agent's call has one path in all attempts, below its run", () =>
   Effect.gen(function*() {
     const noted: Array<string> = []
     const script = [ScriptedModel.call("look", {}, { id: "c" }), ScriptedModel.text("done")]
@@ -57,7 +57,7 @@ it.effect("calls of one id within agents have places of their own", () =>
     for (const place of noted) assert.match(place, /^run_1\/.*look$/)
   }))
 
-it.effect("a call that a tool makes has a place of its own, and the same when the tool makes it in another attempt", () =>
+it.effect("a tool's inner call has its own path, equal in all attempts", () =>
   Effect.gen(function*() {
     const noted: Array<string> = []
     const Look = look(noted)
@@ -83,7 +83,7 @@ it.effect("a call that a tool makes has a place of its own, and the same when th
     for (const place of noted) assert.match(place, /^run_1\/c\//)
   }))
 
-it.effect("calls of a toolkit, which have no run, have places of their own, though models number them anew", () =>
+it.effect("calls of a toolkit without a run have unique paths despite ids", () =>
   Effect.gen(function*() {
     const noted: Array<string> = []
     const toolkit = AiToolkit.toToolkit([look(noted)])
@@ -92,7 +92,7 @@ it.effect("calls of a toolkit, which have no run, have places of their own, thou
     for (const place of noted) assert.match(place, /[^/]+\/c$/)
   }).pipe(Effect.provide(ScriptedModel.layer(() => ScriptedModel.call("look", {}, { id: "c" })))))
 
-it.effect("a call by hand, which has no run, stands where its id says", () =>
+it.effect("a call by hand without a run has its id as path", () =>
   Effect.gen(function*() {
     const noted: Array<string> = []
     yield* look(noted).call.pipe(
@@ -101,7 +101,7 @@ it.effect("a call by hand, which has no run, stands where its id says", () =>
     assert.deepStrictEqual(noted, ["run/c"])
   }))
 
-it.effect("compensation reads the path of its write, also in agents of one name", () =>
+it.effect("compensation reads the path of its write, also in same-named agents", () =>
   Effect.gen(function*() {
     const paid: Array<string> = []
     const undone: Array<string> = []
@@ -130,7 +130,7 @@ it.effect("compensation reads the path of its write, also in agents of one name"
     assert.deepStrictEqual(undone, paid.toReversed())
   }))
 
-it.effect("a run id that reads like a nested agent's path shares no key with it", () =>
+it.effect("a run id like a nested agent's path shares no key", () =>
   Effect.gen(function*() {
     const paid: Array<string> = []
     const Pay = Tool.make("pay", {

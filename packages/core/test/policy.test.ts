@@ -62,7 +62,7 @@ describe("policies", () => {
       }))
   }
 
-  it.effect("a denial stands, though recovery makes the call again: no policy is asked twice", () =>
+  it.effect("a denial stays over retries: each policy is evaluated once", () =>
     Effect.gen(function*() {
       const { state, tool } = counted()
       let asked = 0
@@ -79,7 +79,7 @@ describe("policies", () => {
       assert.deepStrictEqual([asked, state.runs], [1, 0])
     }))
 
-  it.effect("a denial tells the model and the user nothing of its reason", () =>
+  it.effect("a denial hides its reason from the model and the user", () =>
     Effect.gen(function*() {
       const state = counted()
       const { request } = yield* lastOf([deny], state)
@@ -178,7 +178,7 @@ describe("policies", () => {
 })
 
 describe("needsApproval", () => {
-  it.effect("by hand, a call that needs an approval fails and is not executed", () =>
+  it.effect("a call by hand that needs an approval fails without execution", () =>
     Effect.gen(function*() {
       let runs = 0
       const tool = Tool.make("pay", {

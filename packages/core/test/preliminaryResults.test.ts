@@ -56,7 +56,7 @@ const ways: Readonly<Record<string, (failures: number) => Effect.Effect<Readonly
   }
 }
 
-/** The events of one call, and what the model reads of it. */
+/** The events of one call, and the model's result of it. */
 const events = (way: string, options?: { readonly failures?: number; readonly guard?: Layer.Layer<never> }) =>
   Effect.gen(function*() {
     const again = Recovery.retry({ times: 1, schedule: Schedule.forever })
@@ -101,7 +101,7 @@ describe("a preliminary result of a handler", () => {
       ))
   }
 
-  it.effect("is dropped if it does not fit, or if there is no listener", () =>
+  it.effect("is dropped if it does not fit, or without a listener", () =>
     Effect.gen(function*() {
       const odd = AiToolkit.fromTool(
         Search,

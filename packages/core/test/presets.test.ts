@@ -1,4 +1,6 @@
-/** `Recovery.standard` and `Recovery.keepGoing`, row by row: attempts, what the model reads next, and how the run ends. */
+/**
+ * `Recovery.standard` and `Recovery.keepGoing`, row by row: attempts, the model's next prompt, and the end of the run.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Effect, Exit, Schema } from "effect"
@@ -33,7 +35,7 @@ const run = (
     )
   })
 
-/** What fails, how often it runs, and what the model reads under either policy. */
+/** The failure, the number of executions, and the model's results under either policy. */
 const rows: ReadonlyArray<
   readonly [Tool.Effects, ErrorProjection.Declaration<unknown> | undefined, number, string, string]
 > = [

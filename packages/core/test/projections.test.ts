@@ -15,7 +15,7 @@ import {
 } from "@recourse/core"
 import { collect, lastResults } from "./kit.ts"
 
-/** Secrets that are planted where nothing declares them: no format would give the first one away. */
+/** Planted undeclared secrets: the first one has no detectable format. */
 const planted = ["correct-horse", "ghp_0123456789abcdefghijABCDEFGHIJ456789", "postgres://root:hunter2@10.0.0.7/crm"]
 const leaky = planted.join(" and ")
 
@@ -119,7 +119,7 @@ describe("projections", () => {
       }))
   }
 
-  it.effect("a tag that comes from outside is redacted in events and spans, recovered or not", () =>
+  it.effect("an untrusted tag is redacted in events and spans, recovered or not", () =>
     Effect.gen(function*() {
       const foreign = JSON.parse(JSON.stringify({ _tag: `down: ${planted[2]} ${planted[1]}` })) as {
         readonly _tag: string
@@ -157,7 +157,7 @@ describe("projections", () => {
       assert.notInclude(told.error, planted[1]!)
     }))
 
-  it.effect("a declared text passes the redactor once on its way to each reader", () =>
+  it.effect("a declared text is redacted once on its way to each reader", () =>
     Effect.gen(function*() {
       // Whoever passes twice is marked twice.
       const marking = Redaction.layer({ results: false, text: (text) => `<${text}>` })
@@ -186,7 +186,7 @@ describe("projections", () => {
       assert.strictEqual(user.message, "<There is none.>")
     }))
 
-  it.effect("what is declared reaches the model and the user, and nothing else", () =>
+  it.effect("only declared text reaches the model and the user", () =>
     Effect.gen(function*() {
       const { results } = yield* sinks(cases["a declared error's other fields"]!)
       const result = results[0] as ErrorProjection.ToolFailure
@@ -210,7 +210,7 @@ describe("projections", () => {
       assert.strictEqual((plain as ErrorProjection.ToolFailure).message_for_model, "Tool execution failed.")
     }))
 
-  it.effect("a declared code has the table's sentences and says when to try again", () =>
+  it.effect("a declared code has the table's sentences and the retry time", () =>
     Effect.gen(function*() {
       const [busy] = (yield* sinks(() => Effect.fail(new Busy({ internal: leaky })))).results
       const failure = busy as ErrorProjection.ToolFailure
@@ -220,7 +220,7 @@ describe("projections", () => {
       )
     }))
 
-  it.effect("text that is declared too much of goes through redaction on its way to every sink", () =>
+  it.effect("declared text with secrets is redacted before every sink", () =>
     Effect.gen(function*() {
       class Careless extends Schema.TaggedError<Careless>()(
         "Careless",
@@ -253,7 +253,7 @@ describe("projections", () => {
       assert.include(JSON.stringify(request.prompt), "[redacted: github token]")
     }))
 
-  it.effect("results are gone through only if switched on, and then before every sink", () =>
+  it.effect("results are redacted on request only, before every sink", () =>
     Effect.gen(function*() {
       const found = () => Effect.succeed(`see ${planted[1]}`)
       assert.include((yield* sinks(found)).requests, planted[1]!)
@@ -262,7 +262,7 @@ describe("projections", () => {
       assert.deepStrictEqual(seen.results, ["see [redacted: github token]"])
     }))
 
-  it("the operator's has the cause as it is, and its text without secrets of known format", () => {
+  it("the operator's has the original cause, and its redacted text", () => {
     const error = new Undeclared({ internal: leaky })
     const projection = ErrorProjection.forOperator(Cause.fail(error), "run-1")
     assert.strictEqual(Cause.squash(projection.cause), error)

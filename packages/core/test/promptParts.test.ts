@@ -39,7 +39,7 @@ const parts: ReadonlyArray<Response.AnyPart> = [
 ]
 
 describe("parts of a prompt", () => {
-  it("are for answers of up to three parts what effect makes of them", () => {
+  it("equal effect's for answers of up to three parts", () => {
     const chosen: ReadonlyArray<Response.AnyPart | undefined> = [undefined, ...parts]
     for (const first of chosen) {
       for (const second of chosen) {
@@ -48,14 +48,14 @@ describe("parts of a prompt", () => {
           const expected = Prompt.fromResponseParts(content).content
           const messages = messagesOf(content)
           assert.deepStrictEqual(messages, expected)
-          // What is equal may still be written in another order.
+          // Equal values may be written in another order.
           assert.strictEqual(JSON.stringify(messages), JSON.stringify(expected))
         }
       }
     }
   })
 
-  it("are for results what effect makes of them", () => {
+  it("equal effect's for results", () => {
     const options = { recourse: { repaired: { by: "fixer" } } }
     const expected = Prompt.toolResultPart({
       id: "c1",

@@ -1,4 +1,4 @@
-/** Agents that bring their services along: each way to run one has them, and so has what is undone behind its end. */
+/** Agents with services of their own: each way to run one provides them, and so does a compensation behind its end. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Schema, Stream } from "effect"
 import { Agent, Approval, Journal, Tool } from "@recourse/core"
@@ -21,7 +21,7 @@ import {
 class House extends Context.Service<House, { readonly isOpen: () => boolean }>()("House") {}
 class Desk extends Context.Service<Desk, { readonly does: (what: string) => Effect.Effect<void> }>()("Desk") {}
 
-/** What is opened with a layer, and closed with it. */
+/** A resource that is opened and closed with a layer. */
 const opened = Effect.acquireRelease(
   Effect.sync(() => {
     let isOpen = true
@@ -77,7 +77,7 @@ const within: Readonly<Record<string, (agent: Waits) => Waits>> = {
   "as a step": (agent) => Agent.all("all", [agent]) as never,
   "as a tool": (agent) => boss([tool(agent, "clerk")]) as never
 }
-/** The journal of a run that goes on in another life, which keeps nothing. */
+/** The journal of a recovered run, without storage. */
 const journal: Journal.Journal = {
   runId: "r",
   isResumed: false,
@@ -92,9 +92,9 @@ const journal: Journal.Journal = {
 const turns = { boss: [call("clerk", {}, { id: "c" }), text("done")] } as const
 
 for (const [way, made] of Object.entries(ways)) {
-  describe(`what an agent needs, given ${way}, is there`, () => {
+  describe(`an agent's services, provided ${way}`, () => {
     for (const [where, around] of Object.entries(within)) {
-      it.effect(`where it is started and gone on with, ${where}`, () =>
+      it.effect(`exist at start and resumption, ${where}`, () =>
         Effect.gen(function*() {
           const log: Log = []
           const agent = around(made(log))
@@ -104,7 +104,7 @@ for (const [way, made] of Object.entries(ways)) {
           assert.deepStrictEqual(log, ["book", "pay"])
         }).pipe(Effect.provide([key, models(turns)])))
 
-      it.effect(`where its events are streamed, ${where}`, () =>
+      it.effect(`exist for streamed events, ${where}`, () =>
         Effect.gen(function*() {
           const log: Log = []
           const agent = around(made(log))
@@ -119,7 +119,7 @@ for (const [way, made] of Object.entries(ways)) {
           assert.deepStrictEqual(log, ["book", "pay"])
         }).pipe(Effect.provide([key, models(turns)])))
 
-      it.effect(`where a decision does not fit, which is refused before anything runs, ${where}`, () =>
+      it.effect(`exist for a refused decision before any call, ${where}`, () =>
         Effect.gen(function*() {
           const log: Log = []
           const agent = around(made(log))
@@ -131,7 +131,7 @@ for (const [way, made] of Object.entries(ways)) {
         }).pipe(Effect.provide([key, models(turns)])))
     }
 
-    it.effect("where it waited beside one that fails, and is undone", () =>
+    it.effect("exist for the compensation next to a failing agent", () =>
       Effect.gen(function*() {
         const log: Log = []
         const seen = watched()
@@ -142,7 +142,7 @@ for (const [way, made] of Object.entries(ways)) {
       }))
 
     for (const [where, around] of Object.entries(within)) {
-      it.effect(`where it was at work in a run that has a journal, as the one beside it fails, ${where}`, () =>
+      it.effect(`exist for a running journaled one next to a failure, ${where}`, () =>
         Effect.gen(function*() {
           const log: Log = []
           const seen = watched()
@@ -158,7 +158,7 @@ for (const [way, made] of Object.entries(ways)) {
         }))
     }
 
-    it.effect("where it waited in an earlier life, and the one beside it fails in this one", () =>
+    it.effect("exist for one paused earlier, next to a failure now", () =>
       Effect.gen(function*() {
         const log: Log = []
         const seen = watched()
@@ -190,7 +190,7 @@ for (const [way, made] of Object.entries(ways)) {
   })
 }
 
-it.effect("what an agent needs that is not there behind its end is logged, and the run ends as it would have", () =>
+it.effect("missing behind the end are logged; the run ends normally", () =>
   Effect.gen(function*() {
     const log: Log = []
     const seen = watched()

@@ -51,7 +51,7 @@ const cutOff = <A, E>(
     { interruptAt }
   )
 
-it.effect("a race that is won calls the questions of the others off, wherever it is interrupted", () =>
+it.effect("a won race withdraws the other questions at any interruption", () =>
   Effect.gen(function*() {
     const wins = Agent.fromFunction("wins", (_: string) => Effect.delay(Effect.succeed("done"), "1 second"))
     const cutOffAt = Effect.fnUntraced(function*(interruptAt: number) {

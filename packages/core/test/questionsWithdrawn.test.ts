@@ -1,4 +1,6 @@
-/** Questions of a run that went on, or that ended, without them: each is called off once, where it stands, for listeners and for the audit. */
+/**
+ * Questions that a resumed or ended run abandons: each is withdrawn once, at its path, for listeners and for the audit.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel, VirtualTime } from "@recourse/testing"
 import {
@@ -48,7 +50,7 @@ const toolOf = (agent: Agents, options: object = {}): Named =>
 
 const input = { input: Schema.Unknown }
 
-/** The tools of all agents, and what they have done. */
+/** The tools of all agents, and their executions. */
 const world = () => {
   const log: Array<string> = []
   const does = (name: string) => Effect.sync(() => (log.push(name), `${name} is done`))
@@ -80,7 +82,7 @@ const models = (calls: Readonly<Record<string, string>>) =>
 
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 
-/** A life of a run, and what was told and audited of it. */
+/** An execution of a run, and its events and audit. */
 const played = (calls: Readonly<Record<string, string>>, effect: Effect.Effect<unknown, unknown>) =>
   Effect.gen(function*() {
     const { events, layer } = collect()
@@ -116,7 +118,7 @@ const pausedOf = ({ exit }: { readonly exit: Exit.Exit<unknown, unknown> }): App
   throw new Error(`not paused: ${JSON.stringify(exit)}`)
 }
 
-/** Goes on from the pause as another process would, with some decisions. */
+/** Resumes the pause like another process, with some decisions. */
 const goneOn = (
   calls: Readonly<Record<string, string>>,
   agent: Agents,
@@ -127,7 +129,7 @@ const goneOn = (
     const first = yield* played(calls, agent.start("go"))
     const { pending, snapshot } = pausedOf(first)
     const went = yield* played(calls, behind.resume(JSON.parse(JSON.stringify(snapshot)), pending.flatMap(decide)))
-    /** Where a call stands: in which run of an agent, and for which call that is made. */
+    /** Path of a call: the agent's run, and the outer call. */
     const placeOf = ({ agentRunId, path, parent }: AgentEvent.AgentEvent) => JSON.stringify([agentRunId, path, parent])
     const places = new Map(
       first.events.flatMap((event) =>
@@ -137,7 +139,7 @@ const goneOn = (
     return {
       ...went,
       asked: pending.map(({ callId }) => callId),
-      /** Results that are told of another place than their calls were. */
+      /** Results that are emitted with another path than their calls. */
       elsewhere: went.events.filter((event) =>
         (event._tag === "ToolResult" || event._tag === "ToolCompensated") &&
         places.get(`${event.path.join("/")} ${event.callId}`) !== placeOf(event)
@@ -147,8 +149,8 @@ const goneOn = (
 
 const only = (id: string) => (call: Approval.PendingCall) => call.callId === id ? [Approval.approve(call)] : []
 
-describe("a run that ends beside what waited before it went on", () => {
-  it.effect("calls every question off, also those within agents and tools, and ends the calls around them", () =>
+describe("a run that ends before its waiting calls resume", () => {
+  it.effect("withdraws every question, also nested, and ends outer calls", () =>
     Effect.gen(function*() {
       const { ask, book, gate, log, look, made } = world()
       const deep = toolOf(agentOf("deep", [look, ask], input))
@@ -173,7 +175,7 @@ describe("a run that ends beside what waited before it went on", () => {
       ])
       assert.isTrue(Exit.isFailure(exit))
       assert.deepStrictEqual(elsewhere, [])
-      // What was told before the pause is not told again: no call but the approved one, and no result of `look`.
+      // Earlier events are not repeated: no call except the approved one, and no result of `look`.
       assert.deepStrictEqual(started, ["boss gate"])
       assert.deepStrictEqual(results, [
         "boss/mid/deep ask approval_required",
@@ -200,7 +202,7 @@ describe("a run that ends beside what waited before it went on", () => {
       assert.deepStrictEqual(log, ["look", "book", "look", "look"])
     }))
 
-  it.effect("calls off what it has not come to", () =>
+  it.effect("withdraws unreached calls", () =>
     Effect.gen(function*() {
       const { ask, book, gate, log, look, made } = world()
       const deep = toolOf(agentOf("deep", [look, ask], input))
@@ -210,7 +212,7 @@ describe("a run that ends beside what waited before it went on", () => {
       const calls = { boss: "gate mid look ask plain", mid: "look ask outer deep", deep: "look ask" }
       const { audit, exit, interrupted, results, started } = yield* goneOn(calls, boss, boss, only("gate"))
       assert.isTrue(Exit.isFailure(exit))
-      // Each has been told of before the pause.
+      // Each was emitted before the pause.
       assert.deepStrictEqual(started, ["boss gate"])
       assert.deepStrictEqual(results, [
         "boss/mid/deep ask approval_required",
@@ -245,7 +247,7 @@ describe("a run that ends beside what waited before it went on", () => {
       ["waits for a call of its tool", "boss ask/ask_1", true]
     ] as const
   ) {
-    it.effect(`as the recovery breaks around a call that ${what}`, () =>
+    it.effect(`when recovery fails around a call that ${what}`, () =>
       Effect.gen(function*() {
         const { ask, log, made } = world()
         const one = {
@@ -273,7 +275,7 @@ describe("a run that ends beside what waited before it went on", () => {
       }))
   }
 
-  it.effect("is refused, and calls nothing off, where an agent that waits is there no more", () =>
+  it.effect("is refused without withdrawals if a waiting agent is missing", () =>
     Effect.gen(function*() {
       const { ask, gate, log } = world()
       const mid = toolOf(agentOf("mid", [ask], input))
@@ -284,7 +286,7 @@ describe("a run that ends beside what waited before it went on", () => {
       assert.deepStrictEqual(log, [])
     }))
 
-  it.effect("calls off what is asked in a step of an agent that is made of agents, where it stands", () =>
+  it.effect("withdraws the question of a composed agent's step at its path", () =>
     Effect.gen(function*() {
       const { ask, gate } = world()
       const mid = toolOf(Agent.all("mid", [agentOf("deep", [ask], input)] as never) as never)
@@ -304,7 +306,7 @@ describe("a run that ends beside what waited before it went on", () => {
       assert.deepStrictEqual(elsewhere, [])
     }))
 
-  it.effect("undoes what the agents did that waited", () =>
+  it.effect("compensates the agents that waited", () =>
     Effect.gen(function*() {
       const { ask, book, gate, log } = world()
       const deep = toolOf(agentOf("deep", [book, ask], { ...input, compensation: {} }))
@@ -318,7 +320,7 @@ describe("a run that ends beside what waited before it went on", () => {
     }))
 })
 
-describe("a run that ends while an agent goes on, at each event", () => {
+describe("a run that ends while an agent resumes, at each event", () => {
   it.effect.each([1, 2])(
     "each call that was told has one result, and what is cut off is undone once: part %i",
     (part) =>
@@ -334,7 +336,7 @@ describe("a run that ends while an agent goes on, at each event", () => {
             needsApproval: true,
             execute: () => Effect.andThen(Deferred.await(heard), Effect.die("no"))
           })
-          /** Listeners take their time, and in the second life one of them opens the gate. */
+          /** Listeners are slow, and in the second execution one of them opens the gate. */
           const listening = AgentEvent.listen((event) =>
             Effect.andThen(
               Effect.suspend(() => {
@@ -365,7 +367,7 @@ describe("a run that ends while an agent goes on, at each event", () => {
             "boss/mid/deep ask"
           ], about)
           assert.strictEqual(results.length, 4, about)
-          // An agent that has answered is not undone, also where its call was cut off behind that.
+          // An agent that has answered is not compensated, also if its call was interrupted after that.
           const isDone = events.some((event) =>
             event._tag === "AgentFinished" && event.path.at(-1) === "deep" && event.outcome === "success"
           )
@@ -387,7 +389,7 @@ describe("a run that ends while an agent goes on, at each event", () => {
   )
 })
 
-it.effect("a resumption that is interrupted as it begins calls nothing off: whoever runs it has the snapshot still", () =>
+it.effect("a resumption interrupted at its start withdraws none: snapshot stays usable", () =>
   Effect.gen(function*() {
     const { ask, log } = world()
     const boss = agentOf("boss", [ask])
@@ -463,7 +465,7 @@ it.effect.each([0, 1, 2])(
     })
 )
 
-describe("a call that goes on", () => {
+describe("a call that resumes", () => {
   const calls = { boss: "outer" }
   const approve = (call: Approval.PendingCall) => [Approval.approve(call)]
   const reject = (call: Approval.PendingCall) => [Approval.reject(call, "too much")]
@@ -476,7 +478,7 @@ describe("a call that goes on", () => {
       return made("outer", Effect.suspend(() => times++ === 0 ? asks : Effect.succeed("without")))
     }
 
-    it.effect(`without what was approved calls the question off: ${about}`, () =>
+    it.effect(`without the approved call withdraws the question: ${about}`, () =>
       Effect.gen(function*() {
         const here = world()
         const boss = agentOf("boss", [outerOf(here)])
@@ -486,7 +488,7 @@ describe("a call that goes on", () => {
         assert.notInclude(here.log, "ask")
       }))
 
-    it.effect(`with a rejection tells whose it is, and the audit has it once: ${about}`, () =>
+    it.effect(`with a rejection names its author, audited once: ${about}`, () =>
       Effect.gen(function*() {
         const here = world()
         const boss = agentOf("boss", [outerOf(here)])
@@ -503,7 +505,7 @@ describe("a call that goes on", () => {
       }))
   }
 
-  it.effect("and makes what was approved tells its result, and nothing of the question", () =>
+  it.effect("and makes the approved call emits its result, without the question", () =>
     Effect.gen(function*() {
       const { ask, log, made } = world()
       const boss = agentOf("boss", [made("outer", ask.call)])
@@ -513,7 +515,7 @@ describe("a call that goes on", () => {
       assert.deepStrictEqual(log, ["ask"])
     }))
 
-  it.effect("and comes to wait for the next one says nothing of the first, which was made", () =>
+  it.effect("and waits for the next one does not mention the first", () =>
     Effect.gen(function*() {
       const { ask, log, made } = world()
       const pay = tool("pay", { effects: "write", needsApproval: true, execute: () => Effect.succeed("paid") })
@@ -524,7 +526,7 @@ describe("a call that goes on", () => {
       assert.deepStrictEqual(log, ["ask"])
     }))
 
-  it.effect("and makes what was approved in a read that is made anew, under another id: only the question is over", () =>
+  it.effect("and makes the approved call under another id ends the question", () =>
     Effect.gen(function*() {
       const { ask, log, made } = world()
       let times = 0
@@ -545,7 +547,7 @@ describe("a call that goes on", () => {
       assert.deepStrictEqual(log, ["ask"])
     }))
 
-  it.effect("and leaves what was approved at work as it ends calls nothing off: that is told what it came to", () =>
+  it.effect("and ends with the approved call running withdraws none", () =>
     Effect.gen(function*() {
       for (const effects of ["write", "read"]) {
         const { does, log, look, made } = world()
@@ -567,7 +569,7 @@ describe("a call that goes on", () => {
       }
     }))
 
-  it.effect("with a rejection, and is interrupted at any operation, is told and audited as one of both: rejected, or cancelled", () =>
+  it.effect("with a rejection, interrupted anywhere, is either rejected or cancelled", () =>
     Effect.gen(function*() {
       const { ask, made } = world()
       const boss = agentOf("boss", [made("outer", ask.call)])
@@ -595,7 +597,7 @@ describe("a call that goes on", () => {
       ])
     }))
 
-  it.effect("and comes to wait for another call in the place of what was approved calls that question off", () =>
+  it.effect("and waits for another call instead withdraws the first question", () =>
     Effect.gen(function*() {
       const { ask, log, made } = world()
       const pay = tool("pay", { effects: "write", needsApproval: true, execute: () => Effect.succeed("paid") })
@@ -612,7 +614,7 @@ describe("a call that goes on", () => {
       assert.deepStrictEqual(log, [])
     }))
 
-  it.effect("asks again where the approval comes too late, and calls nothing off", () =>
+  it.effect("asks again if the approval was late, withdrawing none", () =>
     Effect.gen(function*() {
       const { ask, log, made } = world()
       const boss = agentOf("boss", [made("outer", ask.call)], { approval: { timeToLive: "1 hour" } })
@@ -628,7 +630,7 @@ describe("a call that goes on", () => {
     }))
 
   for (const undecided of ["outer", "mid", "ask"]) {
-    it.effect(`leaves open what nobody has decided: ${undecided}`, () =>
+    it.effect(`keeps undecided calls pending: ${undecided}`, () =>
       Effect.gen(function*() {
         const { ask, log, made } = world()
         const mid = toolOf(agentOf("mid", [ask], input))
@@ -648,10 +650,10 @@ describe("a call that goes on", () => {
       }))
   }
 
-  it.effect("with something else in the place of its agent calls off what is asked within that", () =>
+  it.effect("with something else instead of its agent withdraws inner questions", () =>
     Effect.gen(function*() {
       const { ask, book, log, look } = world()
-      // Another agent runs where it would go on: it has the place of the first run there is.
+      // Another agent runs instead of the resumed one: it has the path of the first run.
       const other = Effect.as(agentOf("other", [look], input).run({} as never), "skipped")
       const agent = (isSkipped: boolean) => {
         const mid = toolOf(agentOf("mid", [book, ask], { ...input, compensation: {} }))
@@ -675,7 +677,7 @@ describe("a call that goes on", () => {
     }))
 })
 
-it.effect("an agent that goes on by hand behind a failure of its model asks nothing: where it fails again, it fails as it does", () =>
+it.effect("an agent resumed by hand after a model failure fails normally", () =>
   Effect.gen(function*() {
     const { look } = world()
     const mid = agentOf("mid", [look], input)
@@ -746,7 +748,7 @@ describe("an agent within a tool of the run that ends", () => {
       ])
     }))
 
-  it.effect("is called off in the attempt that waits: the one before it has failed, and stays so", () =>
+  it.effect("is withdrawn in the waiting attempt; the failed one stays failed", () =>
     Effect.gen(function*() {
       const { ask } = world()
       let times = 0
@@ -774,7 +776,7 @@ describe("an agent within a tool of the run that ends", () => {
       assert.deepStrictEqual(runsWith("ToolResult"), runsWith("ToolCallStarted"))
     }))
 
-  it.effect("is called off beside an attempt of its call that has failed: that has ended once", () =>
+  it.effect("is withdrawn next to a failed attempt, which has ended once", () =>
     Effect.gen(function*() {
       const { ask } = world()
       let times = 0

@@ -5,7 +5,7 @@ const { Recent } = await import(new URL("recentMap.ts", foundation).href) as {
   readonly Recent: new(most: number) => Map<string, number>
 }
 
-it("what was set last is remembered, so many keys at most; a key that is set again is new again", () => {
+it("keeps the last keys up to a limit; reset keys are new", () => {
   const recent = new Recent(3)
   for (const [n, key] of ["a", "b", "c", "a", "d"].entries()) recent.set(key, n)
   assert.deepStrictEqual([...recent], [["c", 2], ["a", 3], ["d", 4]])

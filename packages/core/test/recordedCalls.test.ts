@@ -1,4 +1,6 @@
-/** What a run's journal has of a call: it is told as it was and counted as it was, and is refused where it is of another call. */
+/**
+ * Entries of a run's journal about a call: replayed and counted unchanged, and refused if they belong to another call.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Data, Effect, Exit, type Schema, Schema as S } from "effect"
@@ -10,7 +12,7 @@ class No extends Data.TaggedError("No") {}
 
 type Kept = Map<string, Schema.Json>
 
-/** The tools of a life, and what they did in it. */
+/** The tools of an execution, and their calls. */
 interface Life {
   readonly tools: ReadonlyArray<Tool.Any>
   readonly ran: Array<string>
@@ -38,7 +40,7 @@ const payOf = (): Life => {
   return { tools: [pay], ran }
 }
 
-/** A life of a run whose calls are `turns`, until it is cut off. */
+/** An execution of a run whose calls are `turns`, until it is interrupted. */
 const live = (
   { life }: ReturnType<typeof journalOf>,
   { ran, tools }: Life,
@@ -120,7 +122,7 @@ describe("a recorded call", () => {
       }))
   }
 
-  it.effect("whose arguments are none is told as it was", () =>
+  it.effect("with invalid arguments is replayed unchanged", () =>
     Effect.gen(function*() {
       const journal = journalOf()
       const turns = [ScriptedModel.call("look", undefined, { id: "c" })]
@@ -137,7 +139,7 @@ describe("a recorded call", () => {
 describe("the failures that the journal has", () => {
   const turns = [look(-1, "a"), look(-1, "b"), look(-1, "c"), look(-1, "d")]
 
-  /** The whole run, and what the life behind a record does and tells. */
+  /** The whole run, and the calls and events of the execution behind an entry. */
   const cutBehind = (name: string, turns: ReadonlyArray<ScriptedModel.Turn>) =>
     Effect.gen(function*() {
       const whole = journalOf()
@@ -156,7 +158,7 @@ describe("the failures that the journal has", () => {
       assert.deepStrictEqual([first.ran.length, second.ran.length], [3, 1])
     }))
 
-  it.effect("are as many as they were, whichever of the same calls ended last", () =>
+  it.effect("are as many as before, for any order of equal calls", () =>
     Effect.gen(function*() {
       const both = [
         ScriptedModel.calls([
@@ -172,7 +174,7 @@ describe("the failures that the journal has", () => {
     }))
 })
 
-describe("a call that was begun of a tool that is gone", () => {
+describe("a started call of a missing tool", () => {
   const pay = [ScriptedModel.call("pay", { n: 1 }, { id: "c" })]
   const play = Effect.gen(function*() {
     const whole = journalOf()
@@ -184,7 +186,7 @@ describe("a call that was begun of a tool that is gone", () => {
     return yield* live(journal, { tools, ran: [] }, pay)
   })
 
-  it.effect("is told as unknown, is in the record of the run, and is counted", () =>
+  it.effect("is reported as unknown, recorded and counted", () =>
     Effect.gen(function*() {
       const { events, report, told } = yield* play
       assert.strictEqual((told.get("c") as { readonly code: string }).code, "outcome_unknown")

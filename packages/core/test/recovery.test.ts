@@ -7,7 +7,7 @@ import { Agent, type AgentError, ErrorProjection, Recovery, Tool, ToolCall, type
 import { by, collect, Down, flaky, Gone, lastResults } from "./kit.ts"
 
 describe("attempts", () => {
-  it.effect("without recovery the executor's error is the call's, as the same value", () =>
+  it.effect("without recovery the executor's error is the call's own value", () =>
     Effect.gen(function*() {
       const reason = new Down()
       const tool = Tool.make("t", { execute: () => Effect.fail(reason) })
@@ -17,7 +17,7 @@ describe("attempts", () => {
       assert.strictEqual(error.attempt, 1)
     }))
 
-  it.effect("Effect.retry runs a call three times at most, to the millisecond, and its error lists all three causes", () =>
+  it.effect("Effect.retry stops at three attempts, with all three causes", () =>
     Effect.gen(function*() {
       const { state, tool } = flaky(9, "read")
       const at: Array<number> = []
@@ -102,7 +102,7 @@ describe("arguments", () => {
       }))
   }
 
-  it.effect("that do not fit are named by path and expectation, without their values", () =>
+  it.effect("that do not fit are named by path and expectation only", () =>
     Effect.gen(function*() {
       const issues = yield* issuesOf({ a: "hunter2", who: {} })
       assert.deepStrictEqual(issues.map((issue) => [issue.path.join("."), issue.problem]), [
@@ -112,7 +112,7 @@ describe("arguments", () => {
       assert.notInclude(JSON.stringify(issues), "hunter2")
     }))
 
-  it.effect("whose schema asks somebody are read once, and all that is wrong is said", () =>
+  it.effect("with an effectful schema are decoded once, with all issues", () =>
     Effect.gen(function*() {
       let asked = 0
       const Known = Schema.String.pipe(Schema.decode({
@@ -148,7 +148,7 @@ describe("arguments", () => {
 })
 
 describe("results", () => {
-  it.effect("are checked behind all recovery: a write with a bad result runs once", () =>
+  it.effect("are checked behind recovery: a write with a bad result runs once", () =>
     Effect.gen(function*() {
       let runs = 0
       const tool = Tool.make("write", {
@@ -175,7 +175,7 @@ describe("results", () => {
 describe("lawfulness", () => {
   const write = () => flaky(9, "write")
 
-  it.effect("a write that was executed is not run again by retry, fix or raw Effect.retry", () =>
+  it.effect("retry, fix and Effect.retry never rerun an executed write", () =>
     Effect.gen(function*() {
       const fixer = Agent.fromFunction("f", () => Effect.succeed("{\"n\":1}"))
       const ways = [
@@ -194,7 +194,7 @@ describe("lawfulness", () => {
       }
     }))
 
-  it.effect("a write whose arguments did not fit has not been executed: it may be fixed and run", () =>
+  it.effect("a write with unfit arguments is unexecuted: may be fixed and run", () =>
     Effect.gen(function*() {
       const { state, tool } = flaky(0, "write")
       const fixed = tool.pipe(
@@ -204,7 +204,7 @@ describe("lawfulness", () => {
       assert.strictEqual(state.runs, 1)
     }))
 
-  it.effect("the timeout of a write is an unknown outcome, and the model is told so", () =>
+  it.effect("the timeout of a write is an unknown outcome for the model", () =>
     Effect.gen(function*() {
       let runs = 0
       const tool = Tool.make("pay", {
@@ -226,7 +226,7 @@ describe("lawfulness", () => {
       assert.strictEqual(runs, 1)
     }))
 
-  it.effect("a retry waits as long as the error declares, and not at all where that is too long", () =>
+  it.effect("a retry waits as declared, and not at all beyond the limit", () =>
     Effect.gen(function*() {
       class Busy extends Schema.TaggedError<Busy>()(
         "Busy",
@@ -259,7 +259,7 @@ describe("lawfulness", () => {
       assert.deepStrictEqual(yield* asked(61, "2 minutes"), [0, 61_000, 122_000])
     }))
 
-  it.effect("after a timeout the model may call again only a tool that says that this does nothing twice", () =>
+  it.effect("after a timeout the model may repeat only a repeatable tool", () =>
     Effect.gen(function*() {
       const told = (effects: Tool.Effects | undefined) => {
         const tool = Tool.make("slow", { effects, timeout: "1 second", execute: () => Effect.never })
@@ -278,7 +278,7 @@ describe("lawfulness", () => {
       }
     }))
 
-  it.effect("a tool with undeclared effects is repeated by its own recovery, not by the agent's", () =>
+  it.effect("a tool with undeclared effects is repeated by its own recovery only", () =>
     Effect.gen(function*() {
       const script = () => ScriptedModel.layer([ScriptedModel.call("flaky", { n: 1 }), ScriptedModel.text("ok")])
       const own = flaky(2, undefined)
@@ -336,7 +336,7 @@ describe("precedence", () => {
       assert.isTrue((yield* played(one))?.isFailure)
     }))
 
-  it.effect("is decided for each tag: what the tool's own recovery leaves falls through", () =>
+  it.effect("is decided per tag: errors left by the tool's recovery fall through", () =>
     Effect.gen(function*() {
       const tool = Tool.make("t", {
         parameters: Schema.Struct({ kind: Schema.String }),
@@ -377,7 +377,7 @@ describe("fix", () => {
     execute: ({ json }) => Effect.succeed(json.n)
   })
 
-  it.effect("a deterministic fixer costs no model call and is asked again until its arguments fit", () =>
+  it.effect("a deterministic fixer without a model repeats until its arguments fit", () =>
     Effect.gen(function*() {
       const requests: Array<Recovery.FixRequest> = []
       const answers = ["{\"json\":1}", "{\"json\":{\"n\":3}}"]
@@ -426,7 +426,7 @@ describe("fix", () => {
       if (error._tag === "InvalidArgs") assert.strictEqual(error.causes.length, 4)
     }))
 
-  it.effect("a fixer that declines lets the failure go on", () =>
+  it.effect("a fixer that declines lets the failure pass", () =>
     Effect.gen(function*() {
       const fixer = Agent.fromFunction("fixer", () => Effect.succeed(Recovery.declined))
       const error = yield* Effect.flip(
@@ -436,7 +436,7 @@ describe("fix", () => {
       assert.strictEqual(error.attempt, 1)
     }))
 
-  it.effect("a fixer that escalates: the parent's model reads reason and severity, and the result is a failure everywhere", () =>
+  it.effect("a fixer that escalates gives reason and severity as a failed result", () =>
     Effect.gen(function*() {
       const fixer = Agent.make("fixer", { instructions: "Fix", tools: [Tool.escalate] })
       const agent = Agent.make("a", { tools: [Count.pipe(Tool.onError(Recovery.fix("InvalidArgs", fixer)))] })
@@ -462,7 +462,7 @@ describe("fix", () => {
       assert.isTrue(seen?._tag === "ToolResult" && seen.isFailure)
     }))
 
-  it.effect("a fixer's throwException ends the run at once, whatever is left of fixes and retries", () =>
+  it.effect("a fixer's throwException ends the run, regardless of remaining fixes", () =>
     Effect.gen(function*() {
       const fixer = Agent.make("fixer", { tools: [Tool.throwException] })
       const agent = Agent.make("a", {
@@ -486,7 +486,7 @@ describe("fix", () => {
       assert.strictEqual(requests.length, 2)
     }))
 
-  it.effect("a fixer that fixes itself in circles is stopped by its steps, and the failure goes on", () =>
+  it.effect("a looping fixer stops at its steps, and the failure passes", () =>
     Effect.gen(function*() {
       const inner:
         & Agent.Agent<string, string, AgentError.AgentError | ToolError.InvalidResult, LanguageModel.LanguageModel>
@@ -569,7 +569,7 @@ describe("control signals", () => {
       assert.deepStrictEqual([runs, seen], [1, 0])
     }))
 
-  it.effect("interrupting a run interrupts its tools and leaves one result for each call", () =>
+  it.effect("interrupting a run interrupts its tools, with one result per call", () =>
     Effect.gen(function*() {
       let stopped = 0
       const done = Tool.make("done", { success: Schema.Int, execute: () => Effect.succeed(1) })

@@ -10,7 +10,7 @@ const Falls = Tool.make("falls", { success: Schema.Int, effects: "read", execute
 const soon = { times: 2, schedule: Schedule.forever }
 
 describe("a table with an entry that is `undefined`", () => {
-  it.effect("handles nothing there: the error goes on as it is", () =>
+  it.effect("handles no error there: it passes unchanged", () =>
     Effect.gen(function*() {
       const catchReasons = Recovery.catchReasons as (call: typeof Falls.call, cases: object) => typeof Falls.call
       const policy = Recovery.policy(
@@ -23,7 +23,7 @@ describe("a table with an entry that is `undefined`", () => {
 })
 
 describe("a handler of one reason", () => {
-  it.effect("that is given the call has the reason and nothing else", () =>
+  it.effect("with the call as parameter has only the reason", () =>
     Effect.gen(function*() {
       const given: Array<ReadonlyArray<unknown>> = []
       const answer = yield* Recovery.catchReason(Falls.call, "Down", (...all: ReadonlyArray<unknown>) =>
@@ -42,7 +42,7 @@ describe("an escalation with a reason of one's own", () => {
     "behind a call": Falls.pipe(Tool.onError((call) => call.pipe(Recovery.escalateWith("ExecutionError", told))))
   }
   for (const [way, tool] of Object.entries(ways)) {
-    it.effect(`${way} is what the model and listeners are told`, () =>
+    it.effect(`${way} reaches the model and listeners`, () =>
       Effect.gen(function*() {
         const { events, layer } = collect()
         yield* Agent.make("a", { tools: [tool] }).run("x").pipe(
@@ -84,7 +84,7 @@ describe("a fallback that is no effect", () => {
 })
 
 describe("a retry", () => {
-  it.effect("by a policy's entry for one error is not one for another of a write under a key", () =>
+  it.effect("by a policy's entry does not apply to another error of a keyed write", () =>
     Effect.gen(function*() {
       let runs = 0
       const Pay = Tool.make("pay", {
@@ -105,7 +105,7 @@ describe("a retry", () => {
       assert.deepStrictEqual(yield* times("ExecutionError"), [true, 3])
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-  it.effect("is not made of a read within which a write may have happened", () =>
+  it.effect("is not made for a read with a possible inner write", () =>
     Effect.gen(function*() {
       const { state, tool } = flaky(9, "write")
       let runs = 0

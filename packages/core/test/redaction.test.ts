@@ -44,7 +44,7 @@ describe("the corpora", () => {
     }
   })
 
-  it("what is redacted once stays as it is", () => {
+  it("a redacted text does not change again", () => {
     for (const item of secretTexts(4)) {
       const once = text(item.text)
       assert.strictEqual(text(once), once)
@@ -52,7 +52,7 @@ describe("the corpora", () => {
   })
 })
 
-describe("what is taken out", () => {
+describe("redacted texts", () => {
   const taken: ReadonlyArray<readonly [name: string, text: string, hidden: string]> = [
     ["SQL with an alias", "failed: select u.name, u.pin from users u where u.id = 7", "users"],
     ["SQL with AS", "SELECT o.id FROM crm.orders AS o JOIN customers c ON c.id = o.customer", "crm.orders"],
@@ -102,7 +102,7 @@ describe("the edges of each rule", () => {
   })
 })
 
-describe("what stays", () => {
+describe("unchanged texts", () => {
   for (
     const said of [
       "Commit 76ea8712f0c1b3a4d5e6f708192a3b4c5d6e7f80 is missing",
@@ -116,7 +116,7 @@ describe("what stays", () => {
 })
 
 describe("time", () => {
-  // What each part of each rule begins with, and never ends.
+  // The starts of each part of each rule, without ends.
   const fragments = [
     "-eyJ",
     "eyJabcdefgh.",
@@ -215,7 +215,7 @@ describe("time", () => {
     return (process.cpuUsage().user - user) / 1_000
   }
 
-  it("one megabyte of the worst text of each rule takes all rules less than a second", () => {
+  it("a megabyte of each rule's worst text takes under a second", () => {
     for (const fragment of fragments) assert.isBelow(measured(fragment), 1_000, fragment)
   }, 120_000)
 
@@ -239,7 +239,7 @@ describe("time", () => {
 describe("values", () => {
   const secret = "ghp_0123456789abcdefghijABCDEFGHIJ456789"
 
-  it("what holds no secret stays the value that it is: dates, bytes, options, maps", () => {
+  it("values without secrets stay themselves: dates, bytes, options, maps", () => {
     const value = {
       at: new Date(0),
       bytes: new Uint8Array([1, 2]),
@@ -254,7 +254,7 @@ describe("values", () => {
     assert.strictEqual(Redaction.json(redactor, value), value)
   })
 
-  it("what holds one is a copy with its prototype, and the rest of it is the same", () => {
+  it("a value with a secret is copied with its prototype", () => {
     const at = new Date(0)
     const shown = Redaction.json(redactor, {
       at,
@@ -277,7 +277,7 @@ describe("values", () => {
     assert.strictEqual(both.a, both.b)
   })
 
-  it("what is shown of a text stays beside what is taken out, whatever its name", () => {
+  it("harmless text next to redacted parts stays, for any name", () => {
     const note = "[redacted: path] and more"
     assert.deepStrictEqual(
       Redaction.json(redactor, { seen: `see ${secret} now`, note, [secret]: "a game" }),
@@ -287,7 +287,7 @@ describe("values", () => {
     assert.deepStrictEqual(Redaction.json(redactor, { cookie: "sid=abc" }), { cookie: "[redacted: cookie]" })
   })
 
-  it("a name of 64 characters says so of a value of 512, and no longer one of a longer one", () => {
+  it("a name of 64 characters marks a value of 512, no longer", () => {
     const name = (length: number) => "password".padStart(length, "x_")
     const value = (length: number) => "a1".repeat(length).slice(0, length)
     for (
@@ -302,7 +302,7 @@ describe("values", () => {
     }
   })
 
-  it("a redactor of the program's own, which writes something else in place of a secret, hides it too", () => {
+  it("a program's own redactor with another placeholder applies too", () => {
     const own = { results: true, text: (text: string) => text.replace(/password=.+/, "***") }
     const shown = JSON.stringify(Redaction.json(own, { password: "hunter2" }))
     assert.notInclude(shown, "hunter2")
@@ -330,7 +330,7 @@ describe("values", () => {
     )
   })
 
-  it("keys of prototypes are keys, a value within itself ends, and a deep one is cut", () => {
+  it("handles prototype keys, circular values, and cuts deep ones", () => {
     const own = JSON.parse(`{"__proto__":{"key":"${secret}"}}`) as object
     assert.strictEqual(
       JSON.stringify(Redaction.json(redactor, own)),

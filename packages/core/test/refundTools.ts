@@ -1,4 +1,4 @@
-/** Two tools that write into a log what they do: one for all, one that a person has to approve above 100. */
+/** Two tools that log their executions: one for everyone, one that a person has to approve above 100. */
 import { Effect, Schema } from "effect"
 import { Tool } from "@recourse/core"
 

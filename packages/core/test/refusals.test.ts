@@ -1,4 +1,4 @@
-/** Attempts that are refused: nothing runs, and what the caller gets is what is known, in the types that it knows. */
+/** Refused attempts: no executor runs, and the caller gets the known state, in its types. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Data, type Duration, Effect, Exit, Layer, Schema } from "effect"
@@ -13,7 +13,7 @@ const { call, text } = ScriptedModel
 
 type Answer = Effect.Effect<string, unknown>
 
-/** A write, and how often it was begun. */
+/** A write, and the number of its starts. */
 const write = (answer: (run: number) => Answer, timeout?: Duration.Input) => {
   const state = { runs: 0 }
   const tool = Tool.make("pay", {
@@ -51,7 +51,7 @@ const recoveries: Readonly<Record<string, Recover>> = {
   "catchCause again": (c) => c.pipe(Effect.timeout("1 second"), Effect.catchCause(() => c))
 }
 
-/** What is done about it on each level; what is left is typed. */
+/** Recovery on each level; the remaining errors are typed. */
 const typed = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string"
 
@@ -73,7 +73,7 @@ describe("whatever recovery does with a write", () => {
   for (const [level, agent] of Object.entries(levels)) {
     for (const [recovery, recover] of Object.entries(recoveries)) {
       for (const [how, answer] of Object.entries(answers)) {
-        it.effect(`${recovery} ${level}, where it ${how}: it runs once, and what fails has a type`, () =>
+        it.effect(`${recovery} ${level}, where it ${how}: runs once, fails typed`, () =>
           Effect.gen(function*() {
             const { state, tool } = write(answer)
             const report = yield* Drive.drive(
@@ -94,7 +94,7 @@ describe("whatever recovery does with a write", () => {
 })
 
 describe("a refused attempt", () => {
-  it.effect("answers again what was answered, and nothing runs", () =>
+  it.effect("answers again with the earlier answer, without an execution", () =>
     Effect.gen(function*() {
       const { state, tool } = write(answers["succeeds"]!)
       const again = tool.pipe(Tool.onError((c) => Effect.repeat(c, { times: 3 })))
@@ -111,7 +111,7 @@ describe("a refused attempt", () => {
       assert.strictEqual(state.runs, 1)
     }))
 
-  it.effect("fails as the level within it left it: what that removed does not come back", () =>
+  it.effect("fails like the inner level left it: removed errors do not return", () =>
     Effect.gen(function*() {
       const { events, layer } = collect()
       const { state, tool } = write(answers["fails"]!)
@@ -150,7 +150,7 @@ describe("a refused attempt", () => {
       )
     )))
 
-  it.effect("of a call that a fixer has closed fails as the call did, and the fixer is not asked again", () =>
+  it.effect("of a call closed by a fixer fails alike, without another fix", () =>
     Effect.gen(function*() {
       let asked = 0
       const judge = Agent.fromFunction(

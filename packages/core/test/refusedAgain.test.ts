@@ -1,6 +1,7 @@
 /**
- * Refused again: a keyed write that the next life of its run would not let on. What its ledger has of it counts, whatever refuses it: what was done
- * is answered, what may have been is unknown, and what was not is refused as it would have been. It never runs.
+ * Refused again: a keyed write that the next execution of its run refuses. Its entry in the ledger counts, for any
+ * refusal: a completed one is answered, a possible one is unknown, and an unstarted one is refused normally. It never
+ * runs.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
@@ -15,13 +16,13 @@ class Full extends Schema.TaggedError<Full>()(
   ErrorProjection.declare({ code: "not_found", model: "Full.", outcome: "not_done" })
 ) {}
 
-/** What the first life has done of it when it ends. */
+/** State of the call at the end of the first execution. */
 const states = ["not begun", "begun", "done", "failed"] as const
 
-/** What the second life has against it. */
+/** The second execution's refusals. */
 const refusals = ["denied", "unfit", "broken", "with others"] as const
 
-/** What its key is made of, and whether somebody can be asked what became of it. */
+/** Parts of its key, and the way to reconcile it. */
 const keys = ["of the call", "of its arguments", "that is asked about", "that is known not to be done"] as const
 
 const levels = ["a model", "a tool"] as const
@@ -33,9 +34,9 @@ type Case = readonly [
   level: (typeof levels)[number]
 ]
 
-/** What the model is told. */
+/** The model's result. */
 const expected = ([state, refusal, key, level]: Case): string => {
-  // Whatever ends the run tells nobody that it was not done.
+  // The end of the run is not a report that it was not done.
   if (refusal === "broken") return "broken"
   // With other arguments it is another call of its tool: the call that started is not met.
   if (refusal === "with others" && level === "a tool") {
@@ -44,7 +45,7 @@ const expected = ([state, refusal, key, level]: Case): string => {
   if (state === "done") return "paid"
   // The ledger has released the key, and the journal has the start.
   if (state === "failed") return "outcome_unknown"
-  // Without its arguments nobody is asked.
+  // Without its arguments it cannot be reconciled.
   if (state === "begun" && (refusal === "unfit" || !key.startsWith("that is"))) return "outcome_unknown"
   if (state === "begun" && key === "that is asked about") return "found"
   if (refusal !== "unfit") return "permission_denied"
@@ -123,10 +124,10 @@ const program = ([state, refusal, key, level]: Case) => {
   return { kept, live, world }
 }
 
-describe("a keyed write that the next life would refuse", () => {
+describe("a keyed write that the next execution refuses", () => {
   for (const level of levels) {
     for (const refusal of refusals) {
-      it.effect(`of ${level}, ${refusal}: comes to what its ledger has`, () =>
+      it.effect(`of ${level}, ${refusal}: has the outcome of its ledger entry`, () =>
         Effect.forEach(
           states.flatMap((state) => keys.map((key): Case => [state, refusal, key, level])),
           (one) =>
@@ -134,7 +135,7 @@ describe("a keyed write that the next life would refuse", () => {
               const about = one.join(", ")
               const [state] = one
               const { kept, live, world } = program(one)
-              // Behind the model's answer, or before the outcome is on record: nothing else of it stands in the journal.
+              // Behind the model's answer, or before the outcome is recorded: the journal has no other entry of it.
               yield* live(0, state === "not begun" ? { at: 1, behind: true } : undefined)
               for (const key of kept.keys()) {
                 if (key.startsWith("call ") || key.startsWith("child ") || key === "model /2") kept.delete(key)

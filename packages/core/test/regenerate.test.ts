@@ -1,4 +1,6 @@
-/** Another answer to the last message while a run waits: the model reads what that run has done, and its question is off. */
+/**
+ * Another answer to the last message while a run waits: the model reads the run's calls, and its question is withdrawn.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, Audit, Conversation, Recovery, Tool } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
@@ -38,7 +40,7 @@ const resultsIn = (prompt: Prompt.Prompt) =>
   )
 
 describe("a message that is answered again while a run waits", () => {
-  it.effect("is answered by a model that reads the calls of the answer that waits", () =>
+  it.effect("is answered by a model that reads the waiting answer's calls", () =>
     Effect.gen(function*() {
       done.splice(0)
       const audited: Array<string> = []

@@ -54,8 +54,8 @@ const play = (
 const refused = (results: ReadonlyArray<{ code?: string } | null>) =>
   results.map((result) => result?.code === "repeated_call")
 
-describe("calls that give nothing new", () => {
-  it.effect("the same call: the fifth is not made, and the model is told", () =>
+describe("calls without new results", () => {
+  it.effect("the fifth equal call is not made, and the model is informed", () =>
     Effect.gen(function*() {
       const { state, tool } = reading("look", [{ a: 1 }])
       const results = yield* play([tool], Array.from({ length: 6 }, () => "look"))
@@ -69,7 +69,7 @@ describe("calls that give nothing new", () => {
       const a = reading("a", [1])
       const b = reading("b", [{ b: 1 }])
       const turns = yield* play([a.tool, b.tool], [..."ababababababab"])
-      // The first answer of `a` is older than what `b` told.
+      // The first answer of `a` is older than that of `b`.
       assert.deepStrictEqual(refused(turns).slice(-5), [true, true, true, true, true])
       assert.deepStrictEqual([a.state.runs, b.state.runs], [5, 4])
 
@@ -80,14 +80,14 @@ describe("calls that give nothing new", () => {
       assert.deepStrictEqual([c.state.runs, fresh.state.runs], [8, 8])
     }))
 
-  it.effect("results from outside are the same by what they say, though each names its call", () =>
+  it.effect("untrusted results are compared by content, not by call", () =>
     Effect.gen(function*() {
       const { state, tool } = reading("fetch", ["text"], { trust: "untrusted" })
       yield* play([tool], Array.from({ length: 6 }, () => "fetch")).pipe(Effect.provide(key))
       assert.strictEqual(state.runs, 4)
     }))
 
-  it.effect("a tool that polls is not counted; the limit can be set and lifted", () =>
+  it.effect("a polling tool is not counted; the limit can be changed", () =>
     Effect.gen(function*() {
       const nine = (name: string) => Array.from({ length: 9 }, () => name)
       const polled = reading("poll", ["waiting"], { polls: true })
@@ -116,7 +116,7 @@ describe("calls that give nothing new", () => {
       assert.throws(() => Agent.make("m", { repeatedFailures: 1.5 }), ConfigurationError.ConfigurationError)
     }))
 
-  it.effect("the count goes on behind a pause", () =>
+  it.effect("the count continues behind a pause", () =>
     Effect.gen(function*() {
       const { state, tool } = reading("look", ["x"])
       const ask = Tool.make("ask", { needsApproval: true, execute: () => Effect.void })
@@ -132,7 +132,7 @@ describe("calls that give nothing new", () => {
       assert.strictEqual(state.runs, 6)
     }))
 
-  it.effect("what a tool that polls tells is nothing new", () =>
+  it.effect("a polling tool's result does not count as new", () =>
     Effect.gen(function*() {
       const look = reading("look", [1])
       const poll = reading("poll", [1, 2, 3, 4, 5, 6], { polls: true })
@@ -140,7 +140,7 @@ describe("calls that give nothing new", () => {
       assert.deepStrictEqual([look.state.runs, poll.state.runs], [4, 6])
     }))
 
-  it.effect("a tool that polls since a pause is not stopped by what it gave before", () =>
+  it.effect("a tool polling since a pause ignores earlier results", () =>
     Effect.gen(function*() {
       const agent = (options: { readonly polls?: boolean }) => {
         const { state, tool } = reading("look", [1], options)
@@ -160,7 +160,7 @@ describe("calls that give nothing new", () => {
       assert.deepStrictEqual([first.state.runs, second.state.runs], [2, 1])
     }))
 
-  it.effect("a call that fails: how often it did, and in which way, is told of each further one", () =>
+  it.effect("further failures of a call report their number and kind", () =>
     Effect.gen(function*() {
       let runs = 0
       const down = Tool.make("down", {
@@ -178,7 +178,7 @@ describe("calls that give nothing new", () => {
       }
     }))
 
-  it.effect("a call of a tool that there is not: the fourth is told so", () =>
+  it.effect("the fourth call of a missing tool is reported as such", () =>
     Effect.gen(function*() {
       const results = yield* play([reading("look", [1]).tool], Array.from({ length: 4 }, () => "lock"))
       assert.deepStrictEqual(results.map((result) => result.code), [
@@ -189,7 +189,7 @@ describe("calls that give nothing new", () => {
       ])
     }))
 
-  it.effect("a write that may have happened is told as such, the last time that it is made as well", () =>
+  it.effect("a possible write is always reported as unknown", () =>
     Effect.gen(function*() {
       let runs = 0
       const pay = Tool.make("pay", {
@@ -235,7 +235,7 @@ describe("coalesce", () => {
     return { state, tool }
   }
 
-  it.effect("identical reads of one answer run once; each has its result, its start and its end", () =>
+  it.effect("identical reads of one answer run once, each with its events", () =>
     Effect.gen(function*() {
       for (const concurrency of [1, 2, 8]) {
         const { state, tool } = coalescing()
@@ -254,7 +254,7 @@ describe("coalesce", () => {
       }
     }))
 
-  it.effect("a result is the same for each, unless it is an envelope, which names its call", () =>
+  it.effect("shares one result, except envelopes, which name their call", () =>
     Effect.gen(function*() {
       const answers = [null, 1, "x", { untrusted: true }, { call_id: "call_9" }, { a: [1] }]
       for (const answer of answers) {
@@ -276,7 +276,7 @@ describe("coalesce", () => {
       }
     }))
 
-  it.effect("an envelope that is too long for the model names its call to listeners, who read the whole", () =>
+  it.effect("a long envelope names its call to listeners, who read all", () =>
     Effect.gen(function*() {
       const tool = Tool.make("load", {
         success: Schema.String,
@@ -298,7 +298,7 @@ describe("coalesce", () => {
       }
     }))
 
-  it.effect("calls of different answers are different calls; an envelope names its own call", () =>
+  it.effect("calls of different answers differ; an envelope names its own call", () =>
     Effect.gen(function*() {
       const { state, tool } = coalescing("untrusted")
       const agent = Agent.make("m", { tools: [tool] })
@@ -313,7 +313,7 @@ describe("coalesce", () => {
       }
     }))
 
-  it.effect("where the first waits or is denied, the others follow a verdict of their own", () =>
+  it.effect("if the first waits or is denied, others get own verdicts", () =>
     Effect.gen(function*() {
       const { state, tool } = coalescing()
       const agent = Agent.make("m", {

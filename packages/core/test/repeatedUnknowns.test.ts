@@ -8,7 +8,7 @@ import { lastResults } from "./kit.ts"
 
 const { call, text } = ScriptedModel
 
-/** A payment whose first answer is lost, called twice by the model: the keys that the service saw, and what the model read. */
+/** A payment whose first answer is lost, called twice by the model: the service's keys, and the model's results. */
 const paid = (idempotency: object, answers: (n: number) => Effect.Effect<string, "declined">) =>
   Effect.gen(function*() {
     const keys: Array<string | undefined> = []
@@ -44,7 +44,7 @@ const paid = (idempotency: object, answers: (n: number) => Effect.Effect<string,
 const lostFirst = (n: number): Effect.Effect<string, "declined"> => n === 1 ? Effect.never : Effect.succeed("paid")
 
 describe("an unknown outcome under an own key", () => {
-  it.effect("is not called safe to repeat if no later call can get an answer", () =>
+  it.effect("is not safe to repeat if no later call can get an answer", () =>
     Effect.gen(function*() {
       const { keys, read } = yield* paid({}, lostFirst)
       assert.deepStrictEqual([keys, read], [["7"], [["outcome_unknown", false], ["outcome_unknown", false]]])

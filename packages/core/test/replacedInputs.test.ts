@@ -1,4 +1,7 @@
-/** Inputs that a guard replaces, in chats: later models read what was put in their place, people what was said, and what was done stays known. */
+/**
+ * Inputs that a guard replaces, in chats: later models read the replacement, people the original, and completed calls
+ * stay known.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Cause, Effect, Exit, Option, Redacted, Schema } from "effect"
@@ -46,7 +49,7 @@ const textIn = ({ content }: Prompt.Message): string =>
 const lines = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
   messages.map((message) => `${message.role}: ${textIn(message)}`)
 
-/** Hides numbers of cards in what users say; answers nothing where there are none. */
+/** Hides card numbers in users' messages; returns `undefined` if there are none. */
 const hidesCards = (conversation: Prompt.Prompt) => {
   const hidden = Prompt.fromMessages(
     conversation.content.map((message) =>
@@ -64,7 +67,7 @@ const hidesCards = (conversation: Prompt.Prompt) => {
 const lastOnly = ({ content }: Prompt.Prompt) =>
   Effect.succeed(content.length > 1 ? Guardrail.change(Prompt.fromMessages(content.slice(-1))) : undefined)
 
-/** Leaves out what the model has said. */
+/** Removes the model's messages. */
 const usersOnly = ({ content }: Prompt.Prompt) =>
   Effect.succeed(
     content.some(({ role }) => role !== "user")
@@ -85,7 +88,10 @@ type Clerk =
   & Agent.Agent<Prompt.Prompt, unknown, unknown, never>
   & Agent.Resumable<Prompt.Prompt, unknown, unknown, never, never>
 
-/** Says messages in a chat, and approves what waits behind each; what the model was asked last, what it would read next, and what people are shown. */
+/**
+ * Sends messages in a chat, and approves pending calls behind each; returns the model's last and next prompt, and the
+ * people's view.
+ */
 const chatOf = (agent: unknown, turns: Iterable<ScriptedModel.Turn>, says: ReadonlyArray<Prompt.RawInput>) =>
   Effect.gen(function*() {
     const clerk = agent as Clerk
@@ -119,7 +125,7 @@ const inFrench = (text: string): Prompt.RawInput => [
 
 const pays = ScriptedModel.call("pay", { amount: 5 }, { id: "p" })
 
-/** The first request of a turn whose input is replaced is interrupted: it is asked beside the guard. */
+/** The first request of a turn whose input is replaced is interrupted: it runs in parallel to the guard. */
 const unheard = ScriptedModel.text("unheard")
 
 describe("an input that a guard has replaced", () => {
@@ -135,7 +141,7 @@ describe("an input that a guard has replaced", () => {
     "assistant: Welcome."
   ]
 
-  it.effect("is what the model of the next turn reads; people are shown what was said, each thing once", () =>
+  it.effect("reaches the next turn's model; people see each original message once", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* chatOf(clerk, turns, says), {
         asked: next.slice(0, -1),
@@ -184,7 +190,7 @@ describe("an input that a guard has replaced", () => {
       }))
   }
 
-  it.effect("leaves out what was said, and no call: what was done is known", () =>
+  it.effect("drops messages, and no call: completed calls stay known", () =>
     Effect.gen(function*() {
       const clerk = Agent.make("clerk", { ...talks, tools: [Pay], guardInput: lastOnly })
       const turns = [pays, ScriptedModel.text("Paid."), unheard, ScriptedModel.text("Welcome."), unheard, unheard]
@@ -205,7 +211,7 @@ describe("an input that a guard has replaced", () => {
       ])
     }))
 
-  it.effect("has what it leaves out in its place: calls between what users said, without the text beside them", () =>
+  it.effect("keeps dropped calls at their positions, without the text around them", () =>
     Effect.gen(function*() {
       const clerk = Agent.make("clerk", { ...talks, tools: [Pay], guardInput: usersOnly })
       const beside = ScriptedModel.calls([{ name: "pay", params: { amount: 5 }, id: "p" }], { text: "I pay." })
@@ -221,7 +227,7 @@ describe("an input that a guard has replaced", () => {
       assert.include(shown, "assistant: I pay. call pay")
     }))
 
-  it.effect("has a call once whose result the guard has rewritten, and those beside it that it has left out", () =>
+  it.effect("has a rewritten result's call once, with the dropped ones", () =>
     Effect.gen(function*() {
       const hides = ({ content }: Prompt.Prompt) =>
         Effect.succeed(
@@ -273,7 +279,7 @@ describe("an input that a guard has replaced", () => {
       ["a result whose call alone it has left", "tool", ["assistant: Paid."]]
     ] as const
   ) {
-    it.effect(`has ${what}: neither says alone what was done`, () =>
+    it.effect(`has ${what}: neither alone shows the outcome`, () =>
       Effect.gen(function*() {
         const clerk = Agent.make("clerk", { ...talks, tools: [Pay], guardInput: without(role) })
         const turns = [pays, ScriptedModel.text("Paid."), unheard, ScriptedModel.text("Welcome.")]
@@ -289,7 +295,7 @@ describe("an input that a guard has replaced", () => {
       }))
   }
 
-  it.effect("leaves out a file beside a call that was left out", () =>
+  it.effect("drops a file next to a dropped call", () =>
     Effect.gen(function*() {
       const clerk = Agent.make("clerk", { ...talks, tools: [Pay], guardInput: lastOnly })
       const bill = Prompt.userMessage({
@@ -305,7 +311,7 @@ describe("an input that a guard has replaced", () => {
       ])
     }))
 
-  it.effect("has no message of which nothing is left: of a result that is rewritten, or of the system", () =>
+  it.effect("has no empty message: of rewritten results, or of the system", () =>
     Effect.gen(function*() {
       const hides = ({ content }: Prompt.Prompt) =>
         Effect.succeed(
@@ -342,7 +348,7 @@ describe("an input that a guard has replaced", () => {
       assert.deepStrictEqual(read, ["system: Speak French.", ...next])
     }))
 
-  it.effect("leaves no call out where it is shortened, too", () =>
+  it.effect("drops no call when it is shortened too", () =>
     Effect.gen(function*() {
       const clerk = Agent.make("clerk", {
         ...talks,
@@ -369,7 +375,7 @@ describe("an input that a guard has replaced", () => {
       assert.notInclude(next.join(), "4242")
     }))
 
-  it.effect("stands in the record and in the last event, and not where nothing was replaced", () =>
+  it.effect("is in the record and the last event, only if replaced", () =>
     Effect.gen(function*() {
       const ends: Array<AgentEvent.RunFinished> = []
       const { replacedInput } = yield* clerk.report(Prompt.make("Pay 5 with 4242"))

@@ -60,7 +60,7 @@ describe("the starts of a call", () => {
     assert.deepStrictEqual([replay.has("r/3:pay/c1"), replay.has("r/3:pay/c1@1")], [true, false])
   })
 
-  it("are read from the entries of older versions, whose keys tell the path", () => {
+  it("decode from older versions' entries, whose keys have the path", () => {
     const replay = replayOf({
       "write r/3:pay/c1": { tool: "pay", at: 1 },
       "write r/3:pay/c1@3": { tool: "pay", at: 2, begun: { write: {} } },
@@ -82,7 +82,7 @@ describe("the starts of a call", () => {
     for (const path of ["r/3:pay/c4", "r/3:pay/c5"]) assert.isFalse(replay.has(path), path)
   })
 
-  it("may be added, and an outcome without a start is one of the call", () => {
+  it("may be added; an outcome without a start belongs to the call", () => {
     const replay = replayOf({
       "child r/3:pay/c1": "paid",
       "write r/3:pay/c2@1": start("r/3:pay/c2"),

@@ -15,7 +15,7 @@ const failureOf = (exit: Exit.Exit<unknown, unknown>) =>
     ? exit.cause.reasons.map((reason) => Cause.isFailReason(reason) ? reason.error : reason._tag)
     : []
 
-/** The lives of a run, streamed or not, with its model. */
+/** The executions of a run, streamed or not, with its model. */
 const livesOf = (model: Parameters<typeof ScriptedModel.layer>[0], streaming = false) => {
   const { kept, life } = journalOf()
   const live = (agent: AnyAgent, cut?: CutAt) => {
@@ -37,7 +37,7 @@ const livesOf = (model: Parameters<typeof ScriptedModel.layer>[0], streaming = f
   return { kept, live }
 }
 
-describe("a guard looks at an answer of an earlier life as at any other", () => {
+describe("a guard checks an earlier execution's answer like any other", () => {
   const Look = Tool.make("look", { effects: "read", success: Schema.String, execute: () => Effect.succeed("seen") })
   const verdicts = {
     passes: Effect.void,
@@ -65,7 +65,7 @@ describe("a guard looks at an answer of an earlier life as at any other", () => 
           assert.deepStrictEqual(outcome(whole), expected)
           const { kept, live } = livesOf(model)
           yield* live(agent)
-          // Each life has all that the one before has recorded.
+          // Each execution has all earlier entries.
           const records = kept.size
           looks = 0
           const again = yield* live(agent)
@@ -77,7 +77,7 @@ describe("a guard looks at an answer of an earlier life as at any other", () => 
   }
 })
 
-it.effect("a plan holds for an answer of an earlier life: a call of a tool that it has left out is not made", () =>
+it.effect("a plan applies to a replayed answer: removed tools are not called", () =>
   Effect.gen(function*() {
     let wiped = 0
     const Look = Tool.make("look", { effects: "read", success: Schema.String, execute: () => Effect.succeed("seen") })
@@ -96,12 +96,12 @@ it.effect("a plan holds for an answer of an earlier life: a call of a tool that 
     assert.strictEqual(wiped, 0)
   }))
 
-describe("a failure of an earlier life", () => {
+describe("a failure of an earlier execution", () => {
   const retrying = (options: { readonly restart?: boolean } = {}) =>
     agentOf({ onModelError: () => ModelError.retry({ times: 3, schedule: Schedule.spaced("4 seconds"), ...options }) })
   const half = ScriptedModel.cut(ScriptedModel.text("half an answer"), { after: 2 })
 
-  /** A life that ends while it waits behind a failure, and what the next one, of another program, comes to. */
+  /** An execution that ends in a wait behind a failure, and the exit of the next one, with another program. */
   const behind = (failure: ScriptedModel.Turn, first: AnyAgent, second: AnyAgent) =>
     Effect.gen(function*() {
       const asked = { times: 0 }
@@ -116,27 +116,27 @@ describe("a failure of an earlier life", () => {
       }
     })
 
-  it.effect("of which nobody has heard a part is gone on behind", () =>
+  it.effect("without emitted parts is resumed behind", () =>
     Effect.gen(function*() {
       const { asked, exit, told } = yield* behind(ScriptedModel.failure("RateLimitError"), retrying(), retrying())
       assert.deepStrictEqual([asked, Exit.isSuccess(exit), told], [2, true, ["whole"]])
     }))
 
-  it.effect("of which somebody has heard a part is gone on behind where the program begins such answers again", () =>
+  it.effect("with emitted parts is resumed behind if the program restarts answers", () =>
     Effect.gen(function*() {
       const again = retrying({ restart: true })
       const { asked, exit, told } = yield* behind(half, again, again)
       assert.deepStrictEqual([asked, Exit.isSuccess(exit), told], [2, true, ["whole"]])
     }))
 
-  it.effect("of which somebody has heard a part ends the run where the program does not, or not any more", () =>
+  it.effect("with emitted parts ends the run without such a restart", () =>
     Effect.gen(function*() {
       const { asked, exit, told } = yield* behind(half, retrying({ restart: true }), retrying())
       assert.deepStrictEqual([asked, told], [1, [undefined]])
       assert.strictEqual((failureOf(exit)[0] as { readonly _tag: string })._tag, "AiError")
     }))
 
-  it.effect("that another version has recorded is met again, and keeps its place in the journal", () =>
+  it.effect("of another version recurs, and keeps its position in the journal", () =>
     Effect.gen(function*() {
       const asked = { times: 0 }
       const { kept, live } = livesOf(() =>
@@ -149,15 +149,15 @@ describe("a failure of an earlier life", () => {
       assert.isTrue(Exit.isFailure(cut.exit))
       assert.strictEqual(kept.size, 2)
       assert.deepStrictEqual(kept.get(first!), { by: "another version" })
-      // What this version has recorded is not met again.
+      // Failures recorded by this version do not recur.
       assert.deepStrictEqual((yield* live(retrying())).exit, Exit.succeed("whole"))
       assert.strictEqual(asked.times, 3)
     }))
 
-  it.effect("that cannot be written down is met again, and takes no place in the journal", () =>
+  it.effect("that cannot be recorded recurs, without a position in the journal", () =>
     Effect.gen(function*() {
       const reason = new AiError.RateLimitError({})
-      // A provider may say what no journal can hold.
+      // A provider's metadata may have no JSON form.
       Object.assign(reason.metadata, { test: { count: 1n } })
       const error = AiError.make({ module: "Test", method: "call", reason })
       const asked = { times: 0 }
@@ -171,7 +171,7 @@ describe("a failure of an earlier life", () => {
       const { events, exit } = yield* live(retrying())
       assert.deepStrictEqual(exit, Exit.succeed("whole"))
       assert.strictEqual(asked.times, 3)
-      // What was used before the failure that is written down counts.
+      // Usage before the recorded failure counts.
       assert.deepStrictEqual(events.flatMap((event) => event._tag === "RunFinished" ? [event.usage.turns] : []), [3])
     }))
 })

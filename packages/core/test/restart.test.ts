@@ -1,4 +1,4 @@
-/** Streamed answers that are cut off: begun again where listeners are told to forget, and in the record where not. */
+/** Streamed answers that break off: restarted if listeners discard them, and in the record otherwise. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, Laws, ScriptedModel } from "@recourse/testing"
 import { Agent, type AgentEvent, Approval, ModelError, RunRecord } from "@recourse/core"
@@ -12,7 +12,7 @@ const retry = (restart: boolean) => Agent.make("poet", { onModelError: () => Mod
 const drained = (agent: { readonly stream: (input: string) => Stream.Stream<AgentEvent.AgentEvent, unknown, never> }) =>
   Drive.drive(Effect.exit(Stream.runDrain(agent.stream("Write"))))
 
-/** What somebody sees who shows text as it comes, and forgets when told to. */
+/** The view of a listener that shows text as it arrives, and discards it on request. */
 const shownBy = (events: ReadonlyArray<AgentEvent.AgentEvent>): string =>
   events.reduce(
     (text, event) => event._tag === "AnswerRestarted" ? "" : event._tag === "TextDelta" ? text + event.delta : text,
@@ -24,7 +24,7 @@ const lastText = (prompt: Prompt.Prompt) => {
 }
 
 describe("a streamed answer that is cut off", () => {
-  it.effect("begins again, and who listens is told to forget", () => {
+  it.effect("restarts, and listeners discard the first part", () => {
     const { events, layer } = collect()
     return Effect.gen(function*() {
       const exit = yield* drained(retry(true) as never)
@@ -43,7 +43,7 @@ describe("a streamed answer that is cut off", () => {
     }).pipe(Effect.provide(Layer.merge(ScriptedModel.layer([cut, whole]), layer)))
   })
 
-  it.effect("does not by default: the run fails, and what was shown is in the record, marked", () => {
+  it.effect("fails by default, with the marked text in the record", () => {
     const { events, layer } = collect()
     return Effect.gen(function*() {
       const exit = yield* drained(retry(false) as never)
@@ -56,7 +56,7 @@ describe("a streamed answer that is cut off", () => {
     }).pipe(Effect.provide(Layer.merge(ScriptedModel.layer([cut]), layer)))
   })
 
-  it.effect("a run whose answer was cut off goes on without the piece", () => {
+  it.effect("a run with an interrupted answer resumes without that part", () => {
     const { events, layer } = collect()
     const agent = Agent.make("poet", {})
     const slow = ScriptedModel.layer([cut])
@@ -78,7 +78,7 @@ describe("a streamed answer that is cut off", () => {
     }).pipe(Effect.provide(Layer.merge(layer, key)))
   })
 
-  it.effect("an answer that was not streamed and is made again leaves nothing of itself", () => {
+  it.effect("a repeated answer without streaming leaves no trace", () => {
     const { layer } = collect()
     return Effect.gen(function*() {
       const { exit, transcript } = yield* Drive.drive(retry(false).report("Write"))
@@ -90,7 +90,7 @@ describe("a streamed answer that is cut off", () => {
     )))
   })
 
-  it.effect("no part was heard: it is retried without being told", () => {
+  it.effect("is retried silently if no part was emitted", () => {
     const { events, layer } = collect()
     return Effect.gen(function*() {
       const fiber = yield* Effect.forkChild(drained(retry(true) as never))

@@ -1,4 +1,4 @@
-/** Results at their own door: what the audit and listeners are told of each, and what the model is given. */
+/** Results by their own interface: audit, events and the model's view of each. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Prompt } from "effect/ai"
@@ -28,7 +28,7 @@ const { denied: deniedAs }: { readonly denied: (id: string, user: (code: string)
   new URL("../projection/failures.ts", room).href
 ) as never
 
-/** A run, what its listeners are told, and what is audited. */
+/** A run, its events, and its audit. */
 const runOf = (more: Fields = {}) => {
   const told: Array<Fields> = []
   const audited: Array<Fields> = []
@@ -79,7 +79,7 @@ const done = (more: Fields = {}) => ({
 const result = { _tag: "ToolResult", callId: "c1", tool: "book" }
 const record = { tool: "book", callId: "c1", security: false }
 
-describe("a result is told", () => {
+describe("the event of a result", () => {
   it.effect.each<readonly [string, Fields, ReadonlyArray<Fields>, ReadonlyArray<Fields>]>([
     ["of a success, as it is", done(), [{ ...result, isFailure: false, result: "ok" }], []],
     [
@@ -172,7 +172,7 @@ describe("a result is told", () => {
       yield* at.withAudit(announce(at.run, given))
       assert.deepStrictEqual(at.events(), events)
       assert.deepStrictEqual(at.records(), records)
-      // Who has no listeners has the same audit.
+      // A run without listeners has the same audit.
       const quiet = runOf({ audience: undefined })
       yield* quiet.withAudit(announce(quiet.run, given))
       assert.deepStrictEqual(quiet.events(), [])
@@ -180,7 +180,7 @@ describe("a result is told", () => {
     }))
 })
 
-describe("a call that waits is told", () => {
+describe("the event of a waiting call", () => {
   const pending = {
     callId: "c2",
     tool: "book",
@@ -236,7 +236,7 @@ describe("a call that waits is told", () => {
     }))
 })
 
-describe("what the model is given", () => {
+describe("the model's view", () => {
   const presentation = {
     resultLimit: 10,
     redactor: { results: false, text: (text: string) => text.replaceAll("7", "*") },
@@ -267,7 +267,7 @@ describe("what the model is given", () => {
       assert.strictEqual(yield* deliver(presentation, { id: "r" }, info, given), given as Fields)
     }))
 
-  it.effect("of results that hold words from outside is an envelope that names whose, each once", () =>
+  it.effect("of untrusted results is an envelope that names each source once", () =>
     Effect.gen(function*() {
       const of = (sources: ReadonlyArray<string>) => ({
         ...plain,
@@ -282,7 +282,7 @@ describe("what the model is given", () => {
       assert.deepStrictEqual(yield* shown(undefined, done()), plain)
     }))
 
-  it.effect("of a result that is too long is its beginning; listeners have the whole, in an envelope as well", () =>
+  it.effect("of a long result is its beginning; listeners have the whole", () =>
     Effect.gen(function*() {
       const long = done({ encoded: "12345678901" })
       const { encoded, whole } = yield* shown(info, long)
@@ -295,7 +295,7 @@ describe("what the model is given", () => {
       assert.notProperty(yield* shown(info, done({ encoded: "1234567" })), "whole")
     }))
 
-  it.effect("of a task that goes on is never cut, and says from where it is", () =>
+  it.effect("of a pending task is never cut, and names its source", () =>
     Effect.gen(function*() {
       const encoded = { task_id: "a-long-task-id", status: "pending" }
       const task = done({ encoded, pendingOf: "look" })
@@ -308,7 +308,7 @@ describe("what the model is given", () => {
       })
     }))
 
-  it.effect("of an answer from elsewhere has the mark beside it, without secrets", () =>
+  it.effect("of a degraded answer has the mark next to it, redacted", () =>
     Effect.gen(function*() {
       const degraded = { source: "cache *" }
       assert.deepStrictEqual(yield* shown(info, done({ degraded: { source: "cache 7" } })), {
@@ -318,7 +318,7 @@ describe("what the model is given", () => {
       })
     }))
 
-  it.effect("as parts stands between lines that nobody can have known, redacted where results are", () =>
+  it.effect("of parts is between unforgeable lines, redacted like results", () =>
     Effect.gen(function*() {
       const modelOutput = [Prompt.textPart({ text: "room 7" })]
       const texts = (all: Fields) =>
@@ -339,7 +339,7 @@ describe("what the model is given", () => {
       )
     }))
 
-  it.effect("is what a guard lets through, which is told whose it is; what it blocks is a reference", () =>
+  it.effect("passes the guard, which knows the source; blocked becomes a reference", () =>
     Effect.gen(function*() {
       const asked: Array<unknown> = []
       const guard = (all: { readonly content: unknown }) => {
@@ -358,7 +358,7 @@ describe("what the model is given", () => {
       assert.deepInclude(encoded, { code: "unsafe_output", trace_id: "r" })
       assert.deepInclude(verdict, { decision: "blocked", by: "injection", security: true })
       assert.isString(verdict["referenceId"])
-      // Nobody but this library has said it: nobody is asked.
+      // Text of this library alone: the guard is not called.
       assert.deepStrictEqual(yield* shown(undefined, done({ encoded: "no" }), [], { guard }), {
         ...plain,
         encoded: "no"
@@ -366,7 +366,7 @@ describe("what the model is given", () => {
       assert.strictEqual(asked.length, 3)
     }))
 
-  it.effect("of a failure is not the guard's to see where the words are this library's", () =>
+  it.effect("of a failure in this library's words bypasses the guard", () =>
     Effect.gen(function*() {
       const guard = () => Effect.fail({ category: "injection" })
       const denied = deniedAs("r", presentation.user)
@@ -374,7 +374,7 @@ describe("what the model is given", () => {
       assert.deepStrictEqual(kept["encoded"], denied)
     }))
 
-  it.effect("of a failure in a tool's words names the tool, if it is untrusted", () =>
+  it.effect("of a failure in an untrusted tool's words names the tool", () =>
     Effect.gen(function*() {
       const said = failed("not_found", { message_for_model: "room 7" })
       const expected = { ...said.encoded, message_for_model: "room *" }

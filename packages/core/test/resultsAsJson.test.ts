@@ -7,7 +7,7 @@ import { lastResults, random } from "./kit.ts"
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
 
-/** A schema that a tool may answer by: any depth of what JSON has and has not. */
+/** A random schema of a tool: any depth of values with and without a JSON form. */
 const randomSchema = (next: () => number, depth: number): Schema.Top => {
   const inner = () => randomSchema(next, depth - 1)
   const leaves: ReadonlyArray<() => Schema.Top> = [
@@ -65,7 +65,7 @@ const requestOf = ({ prompt }: ScriptedModel.Request) => stored(prompt)
 
 describe("a result of any schema", () => {
   it.effect(
-    "is the same in the next request, whether the run was stored in between or not",
+    "is equal in the next request, stored in between or not",
     () =>
       Effect.gen(function*() {
         const forms = new Set<string>()
@@ -106,7 +106,7 @@ describe("a result of any schema", () => {
           const result = lastResults(through!.prompt)[0]!
           assert.isFalse(result.isFailure, `seed ${seed}: ${JSON.stringify(result)}`)
           assert.deepStrictEqual(stored(result.result), result.result, `seed ${seed}`)
-          // Nothing is lost: it reads back as what the tool answered.
+          // No value is lost: it decodes to the tool's answer.
           const codec = Schema.toCodecJson(success as Schema.Codec<unknown>)
           const back = yield* Schema.decodeUnknownEffect(codec)(result.result)
           assert.deepStrictEqual(yield* Schema.encodeEffect(codec)(back), result.result, `seed ${seed}`)
@@ -117,7 +117,7 @@ describe("a result of any schema", () => {
     60_000
   )
 
-  it.effect("stands in the record of a failed run, which goes on", () =>
+  it.effect("is in the record of a failed run, which resumes", () =>
     Effect.gen(function*() {
       const values: ReadonlyArray<readonly [Schema.Top, unknown, unknown]> = [
         [Schema.Date, new Date(0), "1970-01-01T00:00:00.000Z"],
@@ -146,7 +146,7 @@ describe("a result of any schema", () => {
       }
     }))
 
-  it.effect("of a type of one's own is said by its JSON form, also where its value is a text", () =>
+  it.effect("of an own type has its JSON form, also for text values", () =>
     Effect.gen(function*() {
       const Code = Schema.declare((value: unknown): value is string => typeof value === "string", {
         toCodecJson: () =>
@@ -216,7 +216,7 @@ describe("a result of any schema", () => {
 })
 
 describe("a conversation that the program brings", () => {
-  it.effect("may hold what JSON cannot: a pause keeps what JSON keeps of it", () =>
+  it.effect("may contain values beyond JSON: a pause keeps the rest", () =>
     Effect.gen(function*() {
       const history = Prompt.fromMessages([
         Prompt.assistantMessage({

@@ -1,4 +1,4 @@
-/** What a store of resumptions is told about a snapshot, and what the errors of resuming say to whoever reads them. */
+/** Requests to a store of resumptions about a snapshot, and the texts of resumption errors. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Data, Deferred, Effect, Exit, Fiber, Layer, Redacted, Schema } from "effect"
@@ -78,7 +78,7 @@ const resumed = (
     )
   )
 
-describe("what a person answers in a tool's place", () => {
+describe("a person's answer instead of a tool", () => {
   const cases: ReadonlyArray<readonly [success: Schema.Top, answer: Schema.Json, told: Schema.Json | "refused"]> = [
     [Schema.Void, null, null],
     [Schema.Undefined, null, null],
@@ -90,7 +90,7 @@ describe("what a person answers in a tool's place", () => {
     [Schema.UndefinedOr(Schema.Int), "yes", "refused"],
     [Schema.Undefined, "yes", "refused"]
   ]
-  it.effect("is what its schema reads, and nothing is null", () =>
+  it.effect("is decoded by its schema, and void is null", () =>
     Effect.forEach(cases, ([success, answer, told]) =>
       Effect.gen(function*() {
         let ran = 0
@@ -135,7 +135,7 @@ const cutOffAt = (fates: Array<string>, pause: Approval.Paused, turns: ReadonlyA
     yield* Fiber.interrupt(fiber)
   })
 
-describe("a store is told of a snapshot", () => {
+describe("a store receives the end of a snapshot", () => {
   it.effect("whose audit died before a tool ran: free", () =>
     Effect.gen(function*() {
       const fates: Array<string> = []
@@ -150,7 +150,7 @@ describe("a store is told of a snapshot", () => {
       assert.deepStrictEqual(fates, ["free", "used"])
     }))
 
-  it.effect("of a claim that another process holds: the time at which it ends", () =>
+  it.effect("reports when another process's claim ends", () =>
     Effect.gen(function*() {
       const store = Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed({ freeAt: 60_000 }) })
       const refused = yield* Effect.flip(resumed(store, yield* paused, []))
@@ -200,7 +200,7 @@ describe("a store is told of a snapshot", () => {
       ["ask", "an agent that has written nothing", "abandoned"]
     ] as const
   ) {
-    it.effect(`whose run was cut off after ${what}: ${fate}`, () =>
+    it.effect(`whose run was interrupted after ${what}: ${fate}`, () =>
       Effect.gen(function*() {
         const fates: Array<string> = []
         const pause = yield* paused
@@ -218,7 +218,7 @@ describe("a store is told of a snapshot", () => {
       assert.deepStrictEqual(fates, ["abandoned"])
     }))
 
-  it.effect("that cannot record it: a warning, and the run ends as it did", () =>
+  it.effect("with a failing record: a warning, and the run ends normally", () =>
     Effect.gen(function*() {
       const { layer, messages } = collectLogs()
       const outcome = yield* resumed(
@@ -242,7 +242,7 @@ describe("a store of resumptions", () => {
       assert.match(String(exit), /did not answer within/)
     }))
 
-  it.effect("that cannot free a snapshot keeps nobody from interrupting", () =>
+  it.effect("that cannot release a snapshot does not prevent interruption", () =>
     Effect.gen(function*() {
       const pause = yield* paused
       const { layer, messages } = collectLogs()
@@ -258,7 +258,7 @@ describe("a store of resumptions", () => {
     }))
 })
 
-describe("what a person reads where a run waits or is not resumed", () => {
+describe("a person's texts about waiting and refused runs", () => {
   it.effect("how many calls wait, and which", () =>
     Effect.gen(function*() {
       const messages: Array<string> = []
@@ -282,7 +282,7 @@ describe("what a person reads where a run waits or is not resumed", () => {
       assert.deepStrictEqual(new Approval.ApprovalRequired({ agent: "desk", snapshot: interrupted }).pending, [])
     }))
 
-  it("why a snapshot is refused, and what to do", () => {
+  it("give the reason of a refused snapshot, and advice", () => {
     for (const reason of ["tampered", "version", "agent", "tools_changed", "used", "abandoned"] as const) {
       const { message } = new Approval.SnapshotRefused({ agent: "desk", reason })
       assert.match(
@@ -292,7 +292,7 @@ describe("what a person reads where a run waits or is not resumed", () => {
     }
   })
 
-  it("why a decision is refused, of which call, and where, with three places at most", () => {
+  it("name a refused decision's reason, call and up to three paths", () => {
     const issues = [1, 2, 3, 4].map((n) => ({ path: [0, `p${n}`], expected: "text", problem: "invalid" as const }))
     assert.deepStrictEqual(
       [
@@ -308,7 +308,7 @@ describe("what a person reads where a run waits or is not resumed", () => {
     )
   })
 
-  it("what was expected in place of what is no list", () => {
+  it("name the expectation instead of a non-list", () => {
     const refused = Approval.decodeDecisions("yes")
     assert.deepStrictEqual(refused._tag === "Failure" ? refused.failure.issues?.map(({ expected }) => expected) : [], [
       "expected a list of decisions"

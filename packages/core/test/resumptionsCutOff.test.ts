@@ -1,6 +1,6 @@
 /**
- * Resumptions cut off: a run that goes on after a pause is interrupted at any operation, and gone on with again. Nothing is done twice, the
- * conversation is there whenever the run has ended, and each question, call and run that was told has its end.
+ * Interrupted resumptions: a run that resumes after a pause is interrupted at any operation, and resumed again. No call
+ * is repeated, the conversation exists whenever the run has ended, and each emitted question, call and run has its end.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
@@ -8,7 +8,7 @@ import { Cause, Effect, Exit, Layer, Option, Redacted, Schema } from "effect"
 import type { Prompt } from "effect/ai"
 import { Agent, AgentEvent, Approval, IdempotencyLedger, Recovery, RunRecord, Tool, ToolCall } from "@recourse/core"
 
-/** How far apart the operations are at which resumptions are interrupted. */
+/** Distance of the operations at which resumptions are interrupted. */
 const step = Number(process.env["RECOURSE_STEP"] ?? 23)
 
 type Resumable = Agent.Agent<string, string, unknown, never> & Agent.Resumable<string, string, unknown, never, never>
@@ -68,7 +68,7 @@ const asTool = (agent: Resumable): unknown =>
     agent as never
   )
 
-/** Where the call waits. */
+/** Places of the waiting call. */
 const places: Readonly<Record<string, (world: World, keyed: boolean) => Resumable>> = {
   "a call of the model": (world, keyed) => agentOf("clerk", [payOf(world, keyed), look]),
   "a call of a tool": (world, keyed) => agentOf("clerk", [bundleOf(payOf(world, keyed)), look]),
@@ -92,7 +92,7 @@ interface Played {
   readonly operations: number
 }
 
-/** One life: what it came to, and what was told. Listeners take their time. */
+/** One execution: its exit, and its events. Listeners are slow. */
 const life = (
   place: string,
   run: Effect.Effect<Approval.Outcome<string>, unknown>,
@@ -125,7 +125,7 @@ const unanswered = ({ content }: Prompt.Prompt): ReadonlyArray<string> => {
   ).filter((id) => results.filter((result) => result === id).length !== 1)
 }
 
-/** What a message says, however it was stored. */
+/** The text of a message in any stored form. */
 const saidIn = ({ content, role }: Prompt.Message): string =>
   `${role}: ${
     typeof content === "string"
@@ -138,7 +138,7 @@ const recordOf = ({ exit }: Played): RunRecord.RunRecord | undefined =>
 
 const finishedOf = ({ events }: Played) => events.findLast((event) => event._tag === "RunFinished")
 
-/** What a life that was cut off leaves to be desired. */
+/** Faults of an interrupted execution. */
 const judge = (played: Played, paused: Prompt.Prompt): ReadonlyArray<string> => {
   const record = recordOf(played)
   const finished = finishedOf(played)
@@ -169,7 +169,7 @@ const decide = ({ pending }: Approval.Paused, decision: "approve" | "reject") =>
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
 
-/** A snapshot is its owner's: whoever goes on with it changes nothing of it. */
+/** A snapshot belongs to its owner: a resumption does not change it. */
 const frozen = (value: unknown): unknown => {
   if (typeof value === "object" && value !== null) {
     for (const within of Object.values(value)) frozen(within)
@@ -218,7 +218,7 @@ describe("a resumption that is interrupted at any operation, and made again", ()
               const begun = world.begun
               if (begun === 0 && Exit.isFailure(cut.exit)) cutBefore++
               const again = yield* life(place, resume(), kept)
-              // Given back where no tool had run; otherwise its record has the snapshot to go on with.
+              // Released if no tool had run; otherwise its record has the next snapshot.
               const record = recordOf(cut)
               const hasRun = record !== undefined && record.executed.length > pause.snapshot.executed.length
               if (hasRun) assert.isTrue(Option.isSome(yield* Effect.provide(RunRecord.snapshot(record), key)), about)

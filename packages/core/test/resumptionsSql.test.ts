@@ -1,4 +1,7 @@
-/** Claims of snapshots in a table, over statements that go wrong: what a process holds without knowing it, it takes again, and nobody takes it for what it is not. */
+/**
+ * Claims of snapshots in a table, with failing statements: a process retakes its unknown claims, and misreads no other
+ * state.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -12,7 +15,7 @@ type Fault = "fails" | "lost"
 
 const wentWrong = Effect.fail(new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: "drawn" }) }))
 
-/** A database in memory, whose next statements do what they are told; and the statements that it was given. */
+/** A database in memory, whose next statements behave as configured, with a record of the statements. */
 const faulty = () => {
   const faults: Array<Fault | undefined> = []
   const statements: Array<string> = []
@@ -65,7 +68,7 @@ const over = (
 
 const yielding = Effect.repeat(Effect.yieldNow, { times: 50 })
 
-/** A claim whose statements go wrong, and what it is given back with. */
+/** A claim whose statements fail, and its release. */
 const lost = ({ faults }: ReturnType<typeof faulty>, claim: Claim, ...wrong: ReadonlyArray<Fault | undefined>) =>
   Effect.gen(function*() {
     faults.push(...wrong)
@@ -107,7 +110,7 @@ describe("a claim whose answer was lost", () => {
       })
     ))
 
-  it.effect("holds nothing where it never came to the table", () =>
+  it.effect("claims no snapshot if it never reached the table", () =>
     over((database, process) =>
       Effect.gen(function*() {
         const [one, other] = [yield* process, yield* process]
@@ -117,7 +120,7 @@ describe("a claim whose answer was lost", () => {
       })
     ))
 
-  it.effect("is forgotten when its process holds the snapshot: later claims ask for nothing more than any other", () =>
+  it.effect("is removed once its process has the snapshot", () =>
     over((database, process) =>
       Effect.gen(function*() {
         const one = yield* process
@@ -131,7 +134,7 @@ describe("a claim whose answer was lost", () => {
       })
     ))
 
-  it.effect("of what was left behind stays a resumption that was cut off, by whomever it is claimed", () =>
+  it.effect("of an abandoned snapshot stays an interrupted resumption for every claimant", () =>
     over((database, process) =>
       Effect.gen(function*() {
         const [one, other] = [yield* process, yield* process]
@@ -142,7 +145,7 @@ describe("a claim whose answer was lost", () => {
       })
     ))
 
-  it.effect("of what was left behind is so for its own process, too, however often an answer is lost", () =>
+  it.effect("of an abandoned snapshot stays so for its own process too", () =>
     over((database, process) =>
       Effect.gen(function*() {
         const [one, other] = [yield* process, yield* process]

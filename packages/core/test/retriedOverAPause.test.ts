@@ -1,4 +1,7 @@
-/** The call of an agent that is retried over a pause, in a run that is cut off behind it: each life makes the attempts that are left, and no other. */
+/**
+ * The call of an agent that is retried over a pause, in a run interrupted after it: each execution makes the remaining
+ * attempts, and no other.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive } from "@recourse/testing"
 import { Effect, Exit, Layer, Redacted, Schedule } from "effect"
@@ -14,15 +17,15 @@ interface Lived {
   readonly events: ReadonlyArray<AgentEvent.AgentEvent>
 }
 
-/** Whoever keeps the journal sees to it that one life goes on with a snapshot at a time. */
+/** The owner of the journal ensures one resumption of a snapshot at a time. */
 const again = Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed(true) })
 
-/** What each run of the clerk does: the second one waits, and fails once it goes on. */
+/** Behaviour of each run of the clerk: the second one waits, and fails once it resumes. */
 const runs = [["fail"], ["ask", "fail"], ["fail"], []]
 
 const program = (effects: "read" | "write") => {
   const world = { paid: 0 }
-  /** Begins, or goes on with a snapshot, of which a journal of its own tells. */
+  /** Starts, or resumes a snapshot, with a journal of its own. */
   const lived = (journal: Journal.Journal, from?: Approval.Paused) => {
     const { agent, model } = numberedClerk({
       began: from === undefined ? 0 : 2,

@@ -4,7 +4,7 @@ import { Drive, ScriptedModel } from "@recourse/testing"
 import { Effect, Schedule, Schema } from "effect"
 import { Agent, History, Recovery, Tool, ToolCall } from "@recourse/core"
 
-/** How often a mail is sent in a sequence whose second call fails once. */
+/** Number of sent mails in a sequence whose second call fails once. */
 const mails = (how: "sequence" | "second" | "tool") =>
   Effect.gen(function*() {
     let sent = 0
@@ -50,7 +50,7 @@ describe("a sequence of calls in one executor", () => {
     }))
 
   for (const effects of ["read", "idempotent", undefined] as const) {
-    it.effect(`does not do a write with drawn arguments in two attempts of a tool that is ${effects ?? "undeclared"}`, () =>
+    it.effect(`repeats no write with random arguments over attempts of a tool: ${effects ?? "undeclared"}`, () =>
       Effect.gen(function*() {
         const booked: Array<number> = []
         let drawn = 0

@@ -52,7 +52,7 @@ describe("the budget", () => {
       assert.isTrue(yield* budget.withdraw)
     }))
 
-  it.effect("does not follow a time of day that is set back, or forward", () =>
+  it.effect("ignores changes of the wall clock", () =>
     Effect.gen(function*() {
       const clock = yield* Clock.Clock
       const at = (offset: number): Clock.Clock => ({
@@ -75,7 +75,7 @@ describe("the budget", () => {
       }
     }))
 
-  it.effect("is by default a retry for five calls, and ten for each second of ten", () =>
+  it.effect("defaults to one retry per five calls, and ten per second", () =>
     Effect.gen(function*() {
       for (const budget of [RetryBudget.make(), RetryBudget.make({})]) {
         yield* Effect.replicateEffect(budget.deposit, 10)
@@ -111,7 +111,7 @@ describe("the budget", () => {
 })
 
 describe("retries under a budget", () => {
-  it.effect("stay below a share of the calls of all agents of the process, and the model is asked on", () =>
+  it.effect("stay below a share of the process's calls, and runs continue", () =>
     Effect.gen(function*() {
       const { state, tool } = down()
       const agent = (name: string) =>
@@ -183,7 +183,7 @@ describe("retries under a budget", () => {
       call.pipe(Effect.timeout("2 seconds"), Effect.retry({ times: 3 }))
 
     for (const [effects, code] of [["read", "timeout"], [undefined, "outcome_unknown"]] as const) {
-      it.effect(`end the call of effects ${effects} with "${code}", and the model is asked on`, () =>
+      it.effect(`end the call of effects ${effects} with "${code}", and the model continues`, () =>
         Effect.gen(function*() {
           const { state, tool } = hanging(effects)
           const agent = Agent.make("a", { tools: [tool], onToolError: { hang: again } })
@@ -206,7 +206,7 @@ describe("retries under a budget", () => {
         assert.strictEqual(state.runs, 1)
       }).pipe(Effect.provide(none)))
 
-    it.effect("interrupt a call by hand, as what it would repeat was", () =>
+    it.effect("interrupt a call by hand, like its predecessor", () =>
       Effect.gen(function*() {
         const { state, tool } = hanging("read")
         const exit = yield* Drive.drive(Effect.exit(tool.pipe(Tool.onError(again)).call.pipe(by({}))))
@@ -214,7 +214,7 @@ describe("retries under a budget", () => {
         assert.strictEqual(state.runs, 1)
       }).pipe(Effect.provide(none)))
 
-    it.effect("give what a policy answered again", () =>
+    it.effect("return a policy's answer again", () =>
       Effect.gen(function*() {
         const { state, tool } = hanging("read")
         const agent = Agent.make("a", {

@@ -12,7 +12,7 @@ class Down extends Data.TaggedError("Down") {}
 const { call, text } = ScriptedModel
 const times = 2
 
-/** Counts what reaches the service. */
+/** Counts requests that reach the service. */
 class Service {
   requests = 0
   readonly client = HttpClient.make((request) =>

@@ -60,7 +60,7 @@ describe("rough hash", () => {
     assert.isAbove(met, 500)
   })
 
-  it("arguments that differ in a number, in a key, at the beginning or at the end of a text have others", () => {
+  it("differs for changed numbers, keys, and starts or ends of texts", () => {
     const hashes = Array.from({ length: 1_000 }, (_, n) => [
       { n },
       { [`key${n}`]: 1 },

@@ -1,4 +1,4 @@
-/** How a run ended: what its last event says, and who reads that it was tainted. */
+/** End of a run: its last event, and the runs that its taint reaches. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Effect, Exit, Option, Schema } from "effect"
@@ -33,7 +33,7 @@ describe("the last event of a run says how it ended", () => {
   }
 })
 
-describe("what an agent within a function has asked", () => {
+describe("the question of an agent within a function", () => {
   const cases: Readonly<
     Record<string, readonly [end: (error: unknown) => Effect.Effect<never, unknown>, isOff: boolean]>
   > = {
@@ -61,7 +61,7 @@ describe("what an agent within a function has asked", () => {
   }
 })
 
-it.effect("the record with a failure is that of the outermost run, whose id and agent are printed", () =>
+it.effect("a failure's record is that of the printed outermost run", () =>
   Effect.gen(function*() {
     const inner = Agent.fromFunction("inner", (_: string) => Effect.withSpan(Effect.fail("no" as const), "at work"))
     const outer = Agent.fromFunction("outer", (text: string) => inner.run(text))
@@ -77,7 +77,7 @@ it.effect("the record with a failure is that of the outermost run, whose id and 
     assert.notInclude(Exit.isFailure(cut) ? Cause.pretty(cut.cause) : "", "of agent")
   }))
 
-describe("a run that goes on in another life", () => {
+describe("a run that continues in another execution", () => {
   const life = (elapsedBefore: number): Journal.Journal => ({
     runId: "r",
     isResumed: elapsedBefore > 0,
@@ -110,7 +110,7 @@ describe("a run that goes on in another life", () => {
       }
     }))
 
-  it.effect("takes nothing of the time of an agent within, which begins", () =>
+  it.effect("takes no time from a newly started inner agent", () =>
     Effect.gen(function*() {
       const agent = Agent.make("a", {
         tools: [slow],
@@ -127,7 +127,7 @@ describe("a run that goes on in another life", () => {
       assert.strictEqual(answer, "done")
     }))
 
-  it.effect("has used what it used in each life before", () =>
+  it.effect("keeps the usage of each earlier execution", () =>
     Effect.gen(function*() {
       const ask = Tool.make("ask", { effects: "read", needsApproval: true, execute: () => Effect.void })
       const agent = Agent.make("a", {
@@ -152,7 +152,7 @@ describe("a run that goes on in another life", () => {
     }))
 })
 
-it.effect("what a call has read before an agent begins within it, that has read", () =>
+it.effect("reads of a call taint an agent that starts in it", () =>
   Effect.gen(function*() {
     const sent: Array<string> = []
     const options = { defaults: { onError: Recovery.standard }, onTainted: "deny" } as const
@@ -178,7 +178,7 @@ it.effect("what a call has read before an agent begins within it, that has read"
     assert.deepStrictEqual(sent, ["sent"])
   }))
 
-it.effect("what an agent has read within another one, the next one within that has read, and the call around both", () =>
+it.effect("reads of an inner agent taint its sibling and the outer call", () =>
   Effect.gen(function*() {
     const sent: Array<string> = []
     const options = { defaults: { onError: Recovery.standard }, onTainted: "deny" } as const

@@ -1,4 +1,4 @@
-/** Run ids: what a run that is begun again needs. */
+/** Run ids: requirements of a restarted run. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Effect, Exit, Fiber, Layer, Random, Schema } from "effect"
@@ -40,7 +40,7 @@ const script = ScriptedModel.layer([
 ])
 
 describe("a run id", () => {
-  it.effect("is that of the run's events, record and nested runs, however it is begun", () =>
+  it.effect("is used in events, record and nested runs, for any start", () =>
     Effect.gen(function*() {
       const { agent } = payments()
       const outer = Agent.fromFunction("outer", (input: string) => agent.run(input, { runId: "ignored" }))
@@ -61,7 +61,7 @@ describe("a run id", () => {
       assert.deepStrictEqual(ran, ["started", "run"])
     }))
 
-  it.effect("makes the same call of a run that is begun again the same write", () =>
+  it.effect("makes the same call of a restarted run the same write", () =>
     Effect.gen(function*() {
       const { agent, keys } = payments()
       const again = Effect.flatMap(
@@ -73,7 +73,7 @@ describe("a run id", () => {
       assert.strictEqual(keys.length, 1)
     }))
 
-  it.live("after a crash the write is not made again, and the model is told that it may have happened", () =>
+  it.live("after a crash the write is unknown and not repeated", () =>
     Effect.gen(function*() {
       const { agent, hang, keys } = payments()
       /** Processes with one store. */
@@ -97,7 +97,7 @@ describe("a run id", () => {
       assert.strictEqual(keys.length, 1)
     }))
 
-  it.effect("is another for each run where none is given, also under one seed", () =>
+  it.effect("is unique for each run by default, also under one seed", () =>
     Effect.gen(function*() {
       const { agent, keys } = payments()
       const run = agent.report("go").pipe(Random.withSeed("seed"), Effect.provide(script))

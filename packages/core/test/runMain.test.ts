@@ -1,4 +1,4 @@
-/** What a process prints of a run that failed. */
+/** Output of a process about a failed run. */
 import { assert, it } from "@effect/vitest"
 import { execFile } from "node:child_process"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-/** Parts of a run, each at its own door: what is counted of a call, named, listened to, recorded and restored. */
+/** Parts of a run, each by its own interface: counts, names, listeners, records and restoration of a call. */
 import { assert, describe, it } from "@effect/vitest"
 import {
   Cause,
@@ -180,7 +180,7 @@ const runOf = (account = new Account("a", {}, [], undefined), more: object = {})
     ...more
   }) as never
 
-describe("what a call has used", () => {
+describe("the usage of a call", () => {
   const bare = {
     usage: {},
     executed: [],
@@ -202,7 +202,7 @@ describe("what a call has used", () => {
     }
   }
 
-  it("is nothing at first, and stands with what was done and revoked in it alone", () => {
+  it("is empty at first, and has its own completed and revoked writes", () => {
     const run = runOf()
     use(run, "toolCalls", 2)
     const one = runSection(run)
@@ -226,7 +226,7 @@ describe("what a call has used", () => {
     }
     assert.deepStrictEqual(usedBy(one), used)
     assert.deepStrictEqual(usedBy(other), { ...bare, hidden: { look: 7 } })
-    // In another life it counts the same.
+    // In another execution it counts the same.
     const later = runOf()
     countReplayed(later, JSON.parse(JSON.stringify(used)) as object)
     assert.deepStrictEqual([later.usage, later.executed, [...later.hidden]], [
@@ -238,7 +238,7 @@ describe("what a call has used", () => {
     assert.deepStrictEqual(later.completed!.state(later).map(({ id, revoked }) => [id, revoked]), [["w", true]])
   })
 
-  it("revokes nothing where nothing was revoked", () => {
+  it("revokes no write without a revocation", () => {
     const run = runOf()
     run.completed!.add(run, write("before"), undefined)
     countReplayed(run, { ...bare, done: [write("w")] })
@@ -248,7 +248,7 @@ describe("what a call has used", () => {
     ])
   })
 
-  it("is the difference where nothing runs beside it", () => {
+  it("is the difference if no other call runs in parallel", () => {
     const run = runOf()
     use(run, "turns", 3)
     const used = usedSince(run)
@@ -271,7 +271,7 @@ describe("what a call has used", () => {
     assert.notStrictEqual(section["counts"], run["counts"])
   })
 
-  it("is within caps of its own, of which nobody is told", () => {
+  it("is within caps of its own, without events", () => {
     const section = new Account("a", {}, [0.5], { onThreshold: () => Effect.die("told") }).section("part", { turns: 1 })
     Effect.runSync(section.charge("turns"))
     assert.isTrue(Exit.isFailure(Effect.runSyncExit(section.charge("turns"))))
@@ -299,7 +299,7 @@ const journalOf = (entries: Readonly<Record<string, Json>>, isResumed = true): J
     ) => [key.slice(kind.length + 1), value] as const)
 })
 
-describe("a write that an earlier life has begun", () => {
+describe("a write that an earlier execution has started", () => {
   const begun = (id: string, more: object = {}, of: object = {}) => ({
     begun: { write: write(id, of), call: `p/${id}`, child: `r/4:book/${id}`, ...more } as Json
   })
@@ -322,7 +322,7 @@ describe("a write that an earlier life has begun", () => {
     )
   const both = (one: ReadonlyArray<unknown>) => [one, one]
 
-  it("is known by what stands beside it", () => {
+  it("is known by its neighbouring entries", () => {
     assert.deepStrictEqual(known({}), both([["w", "unknown"]]))
     assert.deepStrictEqual(known({}, { isAtomic: true }), both([]), "nothing of it is committed")
     assert.deepStrictEqual(known({ "compensation w": {} }), both([["w", "unknown"]]), "undone, and not told")
@@ -334,7 +334,7 @@ describe("a write that an earlier life has begun", () => {
     )
     assert.deepStrictEqual(known({ "child r/4:book/w": "ok" }), both([["w", "done", "ok"]]))
     assert.deepStrictEqual(known({ "child r/4:book/w": "ok" }, { isAtomic: true }), both([["w", "done", "ok"]]))
-    // The call that it is part of has ended, and says what it has done.
+    // The outer call has ended, and has its effect.
     assert.deepStrictEqual(known({ "call p/w": used(undefined) }), both([]))
     assert.deepStrictEqual(known({ "call p/w": used([write("v", { known: "done" })]) }), both([]))
     assert.deepStrictEqual(
@@ -349,7 +349,7 @@ describe("a write that an earlier life has begun", () => {
       )],
       []
     )
-    // Only what says all of a write is one.
+    // Only an entry with all fields of a write is one.
     const intent = { id: "e", tool: "book", callId: "w", arguments: "h", claim: "mine" }
     const read = (of: object) => [...startedUnsettled(journalOf({ "write r/4:book/w": begun("w", {}, of) }))].length
     assert.deepStrictEqual(
@@ -372,7 +372,7 @@ describe("a write that an earlier life has begun", () => {
     )
   })
 
-  it("is recalled where this life has not noted what became of it", () => {
+  it("is recalled if this execution has not recorded its outcome", () => {
     const journal = journalOf({
       "write r/4:book/w": begun("w"),
       "write r/4:book/v": begun("v"),
@@ -395,8 +395,8 @@ describe("a write that an earlier life has begun", () => {
   })
 })
 
-describe("a run that nobody goes on with", () => {
-  it("begins nothing, with a journal or without, and reads what it has", () => {
+describe("an abandoned run", () => {
+  it("starts no call, journaled or not, and reads its entries", () => {
     const journal = { ...journalOf({ "write w": "here" }), isResumed: false, claim: (entry: string) => `of ${entry}` }
     for (const [given, found, claim] of [[undefined, undefined, "e"], [journal, "here", "of e"]] as const) {
       assert.isFalse(isCancelledReplay(given))
@@ -434,7 +434,7 @@ describe("names of errors", () => {
     assert.deepStrictEqual(asked, ["T1099"], "a thousand are kept")
   })
 
-  it("stand in a summary that has no more fields than it knows", () => {
+  it("are in a summary with only its known fields", () => {
     const summary = summaryOf(Cause.fail(new Late()), "r", Context.empty())
     assert.deepStrictEqual(Object.keys(summary), ["error", "code", "userMessage"])
     for (const run of [undefined, {}, { audience: { details: false } }]) {
@@ -454,7 +454,7 @@ describe("counters and events of spans", () => {
         Effect.map(Metric.value(Metric.withAttributes(counter, attributes)), ({ count }) => count)
       const context = yield* Effect.contextWith((context: Context.Context<never>) => Effect.succeed(context))
       const counted = (attributes: Readonly<Record<string, string>>) => value(Telemetry.toolRetries, attributes)
-      // Tools that nothing was counted of yet.
+      // Tools without counts yet.
       const [a, b] = [crypto.randomUUID(), crypto.randomUUID()]
       for (const tool of [a, b, a]) countToolRetry(context, { tool })
       assert.deepStrictEqual([yield* counted({ tool: a }), yield* counted({ tool: b })], [2, 1])
@@ -464,7 +464,7 @@ describe("counters and events of spans", () => {
       assert.strictEqual(yield* value(Telemetry.modelRetries, model), former + 1)
     }))
 
-  it.effect("are told to the span that is current, if it is one of this process", () =>
+  it.effect("reach the current span of this process", () =>
     Effect.gen(function*() {
       const span = yield* Effect.makeSpan("s")
       yield* Effect.provideService(spanEvent("seen", { n: 1 }), Tracer.ParentSpan, span)
@@ -480,7 +480,7 @@ describe("counters and events of spans", () => {
 describe("a session", () => {
   const run = (more: object = {}) => runOf(undefined, { id: "r", path: ["a"], scope: "r", ...more })
 
-  it("is, over a checkpoint, what it was; fields of nothing are left out", () => {
+  it("round-trips a checkpoint, without empty fields", () => {
     const plain = new Session()
     assert.deepStrictEqual([plain.begun, plain.isCorrected], [false, false])
     const bare = plain.checkpoint(run(), undefined)
@@ -517,7 +517,7 @@ describe("a session", () => {
     )
   })
 
-  it("has one version, and names what waits within calls", () => {
+  it("has one version, and names calls waiting within calls", () => {
     const session = new Session()
     const round = (within: ReadonlyArray<object | undefined>, nested?: object) => {
       const waiting = within.map((one) => ({ pending: [], nested, within: one }))
@@ -539,12 +539,12 @@ describe("a session", () => {
     assert.deepStrictEqual(round([undefined], { id: "n", approvals: [] }), [4, [...fields, "nested"]])
   })
 
-  it("reads the results of its calls, and nothing else that a message holds", () => {
+  it("reads its calls' results, and no other part of a message", () => {
     const result = (id: string) =>
       Prompt.toolResultPart({ id, name: "t", isFailure: false, result: id, providerExecuted: false })
     const messages = encodePrompt(Prompt.fromMessages([
       Prompt.userMessage({ content: [Prompt.textPart({ text: "c1" })] }),
-      // What a provider ran itself is not the round's.
+      // Calls that a provider ran are not the round's.
       Prompt.assistantMessage({ content: [result("c2")] }),
       Prompt.toolMessage({
         content: [
@@ -578,7 +578,7 @@ describe("listeners of a run", () => {
       assert.deepStrictEqual(heard, ["Event0 a", "Event1 a", "Event2 b", "Event3 a"])
     }))
 
-  it.live("are waited for, also by who comes to wait when they are done", () =>
+  it.live("are awaited, also by calls that wait after they end", () =>
     Effect.gen(function*() {
       const gate = Semaphore.makeUnsafe(0)
       let done = 0
@@ -597,7 +597,7 @@ describe("listeners of a run", () => {
       assert.strictEqual(done, 3)
     }).pipe(Effect.timeout(2_000)))
 
-  it.live("that give no answer in time are interrupted, told once in the log, and hold nobody up", () =>
+  it.live("that are late are interrupted, logged once, and block no run", () =>
     Effect.gen(function*() {
       const logged: Array<unknown> = []
       const logger = Logger.make(({ fiber, message }) => {
@@ -612,7 +612,7 @@ describe("listeners of a run", () => {
       )
       const [first, second] = [ear.tell(event(1), told(context)), ear.tell(event(2), told(context))]
       yield* Effect.sleep(20)
-      // Nobody had come to wait by then.
+      // No call waited by then.
       yield* Effect.andThen(first, second)
       assert.strictEqual(ear.tell(event(3), told(context)), Effect.void)
       assert.deepStrictEqual([interrupted, logged], [1, [[
@@ -621,7 +621,7 @@ describe("listeners of a run", () => {
       ]]])
     }).pipe(Effect.timeout(2_000)))
 
-  it.live("that fail are named in the log, once, without what is redacted", () =>
+  it.live("that fail are named in the log once, redacted", () =>
     Effect.gen(function*() {
       const logged: Array<object> = []
       const logger = Logger.make(({ fiber }) => {
@@ -649,7 +649,7 @@ describe("listeners of a run", () => {
       assert.strictEqual(sleeping, 0)
     }))
 
-  it.effect("are each one ear, however often they listen, and none is nobody", () =>
+  it.effect("are one receiver each, however often registered; none is empty", () =>
     Effect.gen(function*() {
       const listener = () => Effect.void
       const layer = AgentEvent.listen(listener)
@@ -662,7 +662,7 @@ describe("listeners of a run", () => {
       assert.strictEqual(audienceOf(around, Context.empty(), undefined, same), around)
     }))
 
-  it.effect("hear nothing behind the end of a run", () =>
+  it.effect("receive no event behind the end of a run", () =>
     Effect.gen(function*() {
       const heard: Array<string> = []
       const ears = [{ tell: ({ _tag }: { readonly _tag: string }) => (heard.push(_tag), Effect.void) }]

@@ -1,4 +1,4 @@
-/** State of a run: what is counted, answered, done and said in it, and what of that outlives a pause or a life. */
+/** State of a run: its counts, answers, writes and messages, and the part that outlives a pause or an execution. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { Prompt } from "effect/ai"
@@ -158,7 +158,7 @@ describe("answers", () => {
     assert.deepStrictEqual([one, other].map((asked) => answers.timesOf(asked)), [1, 2])
   })
 
-  it("are old once another call gives a new one, whether it was made before or not", () => {
+  it("are old once another call gives a new one", () => {
     const answers = new Answers()
     const [first, second] = [call("other", { n: 1 }), call("other", { n: 2 })]
     for (const [one, encoded] of [[look, 1], [first, 1], [look, 1], [first, 2], [second, 1]] as const) {
@@ -167,7 +167,7 @@ describe("answers", () => {
     assert.strictEqual(answers.timesOf(look), 0)
   })
 
-  it("from outside are what they say, and not which call says it", () => {
+  it("that are untrusted are compared by content, not by call", () => {
     const answers = new Answers()
     const said = (call_id: string, content: unknown) => ({ untrusted: true, call_id, content })
     answers.note(look, said("c1", "x"))
@@ -184,7 +184,7 @@ describe("answers", () => {
     }
   })
 
-  it("are all that they say where they have no envelope", () => {
+  it("are compared whole without an envelope", () => {
     for (const fields of [{}, { untrusted: true }, { call_id: "c1" }]) {
       const answers = new Answers()
       for (const n of [1, 2]) answers.note(look, { ...fields, content: "x", n })
@@ -192,7 +192,7 @@ describe("answers", () => {
     }
   })
 
-  it("go on over a pause as if it had not been", () => {
+  it("continue over a pause unchanged", () => {
     const noted: ReadonlyArray<readonly [Call, unknown]> = [
       [look, "x"],
       [call("other", { n: 1 }), "y"],
@@ -237,7 +237,7 @@ describe("an account", () => {
   }
   const isStopped = (effect: Effect.Effect<void>): boolean => Exit.isFailure(Effect.runSyncExit(effect))
 
-  it("tells each threshold once, of each run around as well", () => {
+  it("emits each threshold once, also of each outer run", () => {
     const { inner } = accounts({ turns: 4 }, [0, 0.5], { turns: 2 })
     for (let turn = 0; turn < 2; turn++) Effect.runSync(inner.charge("turns"))
     assert.deepStrictEqual(told, ["turns 0 1 4", "turns 0 1 2", "turns 0.5 1 2", "turns 0.5 2 4"])
@@ -258,7 +258,7 @@ describe("an account", () => {
     assert.deepStrictEqual([inner, outer].map((account) => account.state().used["toolCalls"]), [1, 1])
   })
 
-  it("counts again what an earlier life has used, and not how long it took", () => {
+  it("counts an earlier execution's usage, without its duration", () => {
     const { inner, outer } = accounts({ turns: 4, retriesPerTool: 3 })
     const state = {
       used: { turns: 2, duration: 7, allFailureRounds: 1, tokens: 5 },
@@ -302,7 +302,7 @@ describe("an account", () => {
     assert.isTrue(accounts({}).inner.hasTime(0, 1e6))
   })
 
-  it("ends what calls with larger arguments than it allows, here and around", () => {
+  it("ends calls with larger arguments than its cap or outer ones", () => {
     const { inner } = accounts({ argumentSize: 5 })
     assert.deepStrictEqual(
       ["12345", "123456", [123], [1234]].map((all) => isStopped(inner.requireArguments("t", all))),
@@ -401,7 +401,7 @@ describe("completed writes", () => {
 })
 
 describe("runs within a run", () => {
-  it("are counted by name, also over a pause, and interrupted while they run", () => {
+  it("are counted by name over pauses, and interrupted while running", () => {
     const first = new NestedRuns(false)
     assert.deepStrictEqual([first.state(), first.areRunning], [{}, false])
     first.interrupt()
@@ -428,7 +428,7 @@ describe("a transcript", () => {
         : `${role} ${content.map((part) => part.type === "text" ? part.text : part.type).join()}`
     )
 
-  it("goes on without an answer that was cut off last", () => {
+  it("resumes without a last interrupted answer", () => {
     const transcript = new Transcript()
     assert.deepStrictEqual(transcript.resumable().content, [])
     transcript.forgetCutOff()
@@ -452,7 +452,7 @@ describe("a transcript", () => {
     assert.deepStrictEqual([texts(transcript.snapshot(1)), transcript.length], [["user a"], 3])
   })
 
-  it("takes back the model's last answers, and marks those that the program gave", () => {
+  it("removes the model's last answers, and marks the program's", () => {
     const transcript = new Transcript()
     transcript.retractAnswer()
     transcript.user("a")
@@ -464,7 +464,7 @@ describe("a transcript", () => {
     assert.deepStrictEqual(texts(transcript.snapshot()), ["user a"])
   })
 
-  it("says beside a result that it is undone, and leaves the others as they are", () => {
+  it("marks a result as compensated, and keeps the others", () => {
     const part = (id: string, result: unknown, isFailure = false) =>
       Prompt.toolResultPart({ id, name: "t", result, isFailure, providerExecuted: false } as never)
     const message = (...content: ReadonlyArray<Prompt.ToolMessagePart>) => Prompt.toolMessage({ content })
@@ -488,7 +488,7 @@ describe("a transcript", () => {
     assert.deepStrictEqual((envelope as Prompt.ToolResultPart).result, { untrusted: true, content: "x", undone: ["u"] })
   })
 
-  it("says beside a result which writes of its call are undone, and which may be", () => {
+  it("marks which writes of a call are compensated, or possibly", () => {
     const transcript = new Transcript()
     const part = { id: "a", name: "t", result: "x", isFailure: false, providerExecuted: false }
     transcript.prompt(Prompt.fromMessages([Prompt.toolMessage({ content: [Prompt.toolResultPart(part as never)] })]))
@@ -504,7 +504,7 @@ describe("a transcript", () => {
     })
   })
 
-  it("knows the tasks that have begun, until it begins anew", () => {
+  it("knows the started tasks until it restarts", () => {
     const pending = Prompt.toolResultPart({
       id: "a",
       name: "t",

@@ -1,4 +1,4 @@
-/** Runs as data: what servers send of a run, and which runs a list has in which order. */
+/** Runs as data: a server's view of a run, and the order and filter of a list. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option, Redacted, Schema } from "effect"
 import { Agent, Approval, RunRecord, Runs, StoreTimeout } from "@recourse/core"
@@ -28,7 +28,7 @@ const info = {
   failure: { error: "Down", code: "down", userMessage: "Sorry.", value: { why: "?" } }
 }
 
-describe("what is known of a run", () => {
+describe("the known facts of a run", () => {
   const decode = Schema.decodeUnknownOption(Schema.toCodecJson(Runs.RunInfo))
   const encode = Schema.encodeSync(Schema.toCodecJson(Runs.RunInfo))
 
@@ -84,7 +84,7 @@ describe("a list of runs", () => {
     [{ behind: { runId: "b", startedAt: 1 } }, []]
   ])("has for %o those that fit, the newest first", (query, ids) => assert.deepStrictEqual(idsOf(query), ids))
 
-  it("does not tell apart a run and itself", () => {
+  it("orders a run and itself as equal", () => {
     const [first, second] = [run("a", 1), run("b", 1)]
     assert.strictEqual(Runs.newestFirst(first, first), 0)
     assert.isAbove(Runs.newestFirst(first, second), 0)

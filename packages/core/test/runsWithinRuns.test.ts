@@ -1,4 +1,4 @@
-/** Runs that begin within a run: what they are called, that they end with it, and that watchers stand outside of it. */
+/** Runs that start within a run: their ids, their end with it, and observers outside of it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Effect, Exit, Fiber } from "effect"
@@ -7,7 +7,7 @@ import { collect } from "./kit.ts"
 
 const { call, text } = ScriptedModel
 
-/** An agent whose model answers as it is told. */
+/** An agent whose model answers as configured. */
 const answers = (name: string, tools: ReadonlyArray<unknown> = [], ...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   Agent.make(name, { instructions: name, tools } as never).pipe(
     Agent.provide(ScriptedModel.layer(ScriptedModel.steps([...turns, text("done")] as never)))
@@ -167,7 +167,7 @@ describe("a run that outlives the call that began it", () => {
         Agent.all("w", [agent] as never) as never as Agent.Agent<string, unknown, unknown, never>
     })
   ) {
-    it.effect(`does not begin where ${place} has ended, and says so`, () =>
+    it.effect(`does not start after the end of ${place}, with a named error`, () =>
       Effect.gen(function*() {
         const { events, layer } = collect()
         const fibers: Array<Fiber.Fiber<unknown, unknown>> = []

@@ -1,4 +1,4 @@
-/** Sent schemas: each value that fits the JSON Schema that a model is sent is read. An independent validator says what fits. */
+/** Sent schemas: each value that fits a model's JSON Schema is decoded. An independent validator decides the fit. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, AiToolkit, Recovery, Tool, ToolCall, ToolSchema } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
@@ -179,7 +179,7 @@ describe("null for an absent field", () => {
       assert.deepStrictEqual(output, absent)
     }))
 
-  it.effect("is read by a toolkit of tools with recovery, and by a handler of a toolkit", () =>
+  it.effect("is decoded by a toolkit of recovered tools, and by handlers", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const Find = Tool.make("find", {

@@ -1,4 +1,4 @@
-/** Waits that servers ask for outside of `Retry-After`, as a table. */
+/** Waits that servers request outside of `Retry-After`, in a table. */
 import { assert, describe, it } from "@effect/vitest"
 import { TransportRetry } from "@recourse/core"
 import { Duration } from "effect"
@@ -11,7 +11,7 @@ interface Row {
   readonly headers?: Record<string, string>
   readonly body?: unknown
   readonly status?: number
-  /** In milliseconds; none if nothing is asked for. */
+  /** In milliseconds; absent without a request. */
   readonly wait: number | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Errors of set-up say in a sentence what is wrong and what to do. */
+/** Errors of set-up: a sentence with the fault and the advice. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, ConfigurationError, Recovery, Tool, ToolCall } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
@@ -19,7 +19,7 @@ describe("a sentence is said", () => {
   for (
     const [shown, answer] of [["undefined: is it declared below this line?", undefined], ["a value of type number", 1]]
   ) {
-    it(`of a fallback that is ${typeof answer}, where it is written`, () => {
+    it(`for a fallback that is ${typeof answer}, at its definition`, () => {
       const untyped = Recovery.fallback as (tag: string, answer: unknown) => unknown
       assert.throws(
         () => untyped("Timeout", answer),
@@ -29,7 +29,7 @@ describe("a sentence is said", () => {
     })
   }
 
-  it("of a limit of results that shows nothing", () => {
+  it("for a limit of results that shows no text", () => {
     const says = "Agent \"desk\": resultLimit must be more than 0"
     for (const resultLimit of [0, -1, NaN]) {
       assert.throws(() => Agent.make("desk", { tools: [lookUp], resultLimit }), Wrong, says)
@@ -57,7 +57,7 @@ describe("a sentence is said", () => {
     )
   })
 
-  it("of a table whose prototype was set, as its entry is there for the compiler alone", () => {
+  it("for a table with a set prototype, visible only to the compiler", () => {
     const named = Tool.make("__proto__", { execute: () => Effect.void })
     const says = "write the name in brackets, [\"__proto__\"]"
     assert.throws(() => Agent.make("a", { tools: [named], onToolError: { __proto__: Recovery.standard } }), Wrong, says)
@@ -73,7 +73,7 @@ describe("a sentence is said", () => {
       assert.strictEqual(yield* agent.run("go").pipe(Effect.provide(ScriptedModel.layer(script))), "done")
     }))
 
-  it.effect("of a result as of a result, and of arguments as of arguments", () =>
+  it.effect("for a result and for arguments in their own words", () =>
     Effect.gen(function*() {
       const result = yield* Effect.flip(lookUp.call.pipe(call({ id: 2 })))
       assert.include(result.message, "Invalid result of tool \"look_up\" (call c1, attempt 1): result: expected number")

@@ -1,4 +1,4 @@
-/** Turns that an agent shapes, and conversations that it makes shorter: at the edges, and where a run goes on with its journal. */
+/** Turns that an agent shapes, and conversations that it shortens: edge cases, and recovery from its journal. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Agent, Approval, History, ModelError, Quarantine, Recovery, Tool } from "@recourse/core"
@@ -31,7 +31,7 @@ const tooLong = ScriptedModel.failWith(AiError.make({
 }))
 
 describe("a turn that is prepared", () => {
-  it.effect("has its instructions behind those of the agent, and before what was said", () => {
+  it.effect("has its instructions between the agent's and the messages", () => {
     const prompts = [
       undefined,
       Prompt.make([{ role: "system", content: "Only this." }]),
@@ -80,7 +80,7 @@ describe("a turn that is prepared", () => {
     )
   })
 
-  it.effect("with a tool that is not there: the defect names those that are", () =>
+  it.effect("with a missing tool: the defect names the existing ones", () =>
     Effect.gen(function*() {
       const Send = Tool.make("send", { effects: "write", execute: () => Effect.void })
       const agent = Agent.make("a", { tools: [Echo, Send], prepareTurn: () => ({ tools: ["ecoh"] as never }) })
@@ -88,7 +88,7 @@ describe("a turn that is prepared", () => {
       assert.include(String(exit), `prepareTurn offers "ecoh", which is none of its tools (echo, send)`)
     }).pipe(given()))
 
-  it.effect("fails the run with its own error before the first request, also where a guard looks at answers", () =>
+  it.effect("fails the run before the first request, also with guarded answers", () =>
     Effect.gen(function*() {
       const guards = { input: { guardInput: () => Effect.void }, output: { guardOutput: () => Effect.void } }
       for (const guard of Object.values(guards)) {
@@ -103,7 +103,7 @@ describe("a turn that is prepared", () => {
 })
 
 describe("an answer that the provider has paused", () => {
-  it.effect("is gone on with: the model reads what it has said", () =>
+  it.effect("is resumed: the model reads its own text", () =>
     Effect.gen(function*() {
       const { exit, transcript, usage } = yield* Agent.make("a", { tools: [Echo] }).report("Begin")
       assert.deepStrictEqual(exit, Exit.succeed("and the rest"))
@@ -113,7 +113,7 @@ describe("an answer that the provider has paused", () => {
       assert.strictEqual(usage.toolCalls, 0)
     }).pipe(given(ScriptedModel.text("The half", { finishReason: "pause" }), ScriptedModel.text("and the rest"))))
 
-  it.effect("is told before the next one is asked for, where a guard looks at the last", () => {
+  it.effect("is emitted before the next request if the last is guarded", () => {
     const { events, layer } = collect()
     const agent = Agent.make("a", { guardOutput: () => Effect.void })
     return Effect.gen(function*() {
@@ -142,7 +142,7 @@ describe("a conversation that can be made shorter", () => {
       : Prompt.fromMessages([prompt.content[0]!, ...prompt.content.slice(3)])
   }
 
-  it.effect("is made so once for each request that the provider refuses, and not again", () => {
+  it.effect("is shortened once for each refused request, and not again", () => {
     const asked: Array<number> = []
     const agent = Agent.make("a", { tools: [Echo], compact: { by: shorter(asked) } })
     return Effect.gen(function*() {
@@ -153,14 +153,14 @@ describe("a conversation that can be made shorter", () => {
     }).pipe(given(echo, echo, echo, tooLong, tooLong))
   })
 
-  it.effect("stays as it is where the agent says nothing of it: the run fails with the refusal", () =>
+  it.effect("does not change without the option: the refusal fails the run", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(Agent.make("a", { tools: [Echo] }).run("Begin"))
       assert.isTrue(AiError.isAiError(error) && ModelError.isContextLength(error))
       assert.strictEqual((yield* requests).length, 2)
     }).pipe(given(echo, tooLong)))
 
-  it.effect("stays as it is where something else fails: the run fails with that", () =>
+  it.effect("does not change for other errors, which fail the run", () =>
     Effect.gen(function*() {
       const asked: Array<number> = []
       const options = { tools: [Echo], compact: { by: shorter(asked) } }
@@ -192,7 +192,7 @@ describe("a conversation that can be made shorter", () => {
       }
     }))
 
-  it.effect("is not counted where the agent says no limit", () => {
+  it.effect("is not counted without a limit", () => {
     let counted = 0
     const tokenizer = Tokenizer.make({
       tokenize: () =>
@@ -215,7 +215,7 @@ describe("a conversation that can be made shorter", () => {
   })
 })
 
-it.effect("a conversation in which the provider executed something untrusted taints the run that goes on with it", () => {
+it.effect("a provider's untrusted call in the conversation taints the run", () => {
   const provided = { id: "s", name: "web_search", providerExecuted: true } as const
   const earlier = Prompt.fromMessages([
     ...Prompt.make("Find it").content,

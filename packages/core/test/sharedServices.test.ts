@@ -67,7 +67,7 @@ describe("a service without a resource", () => {
       assert.deepStrictEqual(builds, ["built", "built"])
     }))
 
-  it.effect("is built by the next run if the run that builds it is interrupted", () =>
+  it.effect("is built by the next run if the building one is interrupted", () =>
     Effect.gen(function*() {
       const builds: Array<string> = []
       let times = 0
@@ -176,7 +176,7 @@ describe("a service that needs another one", () => {
 })
 
 describe("a service with a resource", () => {
-  it.effect("is released with its run, and the state that was provided with it stays", () =>
+  it.effect("is released with its run, while provided state stays", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const builds: Array<string> = []

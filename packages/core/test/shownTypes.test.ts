@@ -1,4 +1,4 @@
-/** What a reader sees of a type is what can happen, and not how the type was computed. */
+/** Displayed types show possible values and errors, not the computation of the type. */
 import { assert, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -9,7 +9,7 @@ import { dirname, join } from "node:path"
 const fixture = join(import.meta.dirname, "fixtures/shown")
 const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc")
 
-/** The declarations of the fixture as the compiler writes them, without where names come from. */
+/** The declarations of the fixture in the compiler's form, without the origins of names. */
 const declarations = (): ReadonlyMap<string, string> => {
   const outDir = mkdtempSync(join(tmpdir(), "recourse-shown-"))
   try {

@@ -1,13 +1,13 @@
-/** How long a model's server may be silent before its answer counts as broken. */
+/** Silence of a model's server until its answer counts as broken. */
 import { Drive } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, type Duration, Effect } from "effect"
 import { IdleTimeout } from "@recourse/core"
 
-/** What a server sends, and how long it is waited for. */
+/** A server's message, and the wait before it. */
 type Step = readonly [wait: Duration.Input, heard: "content" | "ping" | "pause"]
 
-/** Hears the steps, and then waits for what never comes: what was wrong then, and after how many seconds. */
+/** Receives the steps, and then waits forever: returns the fault, and the seconds until then. */
 const silent = (options: IdleTimeout.Options | undefined, ...steps: ReadonlyArray<Step>) =>
   Drive.drive(
     Effect.gen(function*() {
@@ -71,7 +71,7 @@ describe("a silent server", () => {
       assert.deepStrictEqual<unknown>(yield* silent(options, ["1 second", "content"]), ["bytes", bytes, 3])
       const begun = yield* Clock.currentTimeMillis
       const [of, message, now] = yield* silent(options, ["2 seconds", "ping"], ["1 second", "ping"])
-      // Two seconds are left both for bytes and for content: the content is what was waited for in vain.
+      // Two seconds remain both for bytes and for content: the content was awaited in vain.
       assert.deepStrictEqual<unknown>([of, message, now - begun / 1000], ["content", content, 5])
     }))
 

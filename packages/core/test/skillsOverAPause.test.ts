@@ -1,4 +1,4 @@
-/** Skills of one agent may have tools of one name. A run that goes on elsewhere knows whose tool is meant: that of its skill. */
+/** Skills of one agent may have tools of one name. A run resumed elsewhere uses the tool of its skill. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Cause, Effect, Exit, Layer, Schema } from "effect"
@@ -51,7 +51,7 @@ describe("skills with tools of one name, over a pause", () => {
       )
   }
   for (const chosen of ["flights", "hotels"]) {
-    it.effect(`a write is undone by the tool of the skill: ${chosen}`, () =>
+    it.effect(`a write is compensated by the skill's tool: ${chosen}`, () =>
       Effect.gen(function*() {
         const log: Log = []
         const seen = watched()
@@ -64,7 +64,7 @@ describe("skills with tools of one name, over a pause", () => {
       }))
   }
 
-  it.effect("an agent of the second skill goes on as was decided", () =>
+  it.effect("an agent of the second skill resumes as decided", () =>
     Effect.gen(function*() {
       const log: Log = []
       const seen = watched()
@@ -88,7 +88,7 @@ describe("skills with tools of one name, over a pause", () => {
       assert.deepStrictEqual(log, ["pay"])
     }))
 
-  it.effect("what a person answers fits the tool of the skill", () =>
+  it.effect("a person's answer fits the skill's tool", () =>
     Effect.gen(function*() {
       const tool = (success: Schema.Top) =>
         Tool.make("ask", { success, needsApproval: true, effects: "read", execute: () => Effect.succeed(0) } as never)
@@ -103,7 +103,7 @@ describe("skills with tools of one name, over a pause", () => {
       assert(Exit.isSuccess(exit), String(exit))
     }))
 
-  it.effect("a write without a key is left where a resumption was cut off, whatever tool another skill has", () =>
+  it.effect("a keyless write stays after an interrupted resumption, despite other skills", () =>
     Effect.gen(function*() {
       const log: Log = []
       const tool = (more: object) =>
@@ -141,7 +141,7 @@ describe("skills with tools of one name, over a pause", () => {
 })
 
 describe("an agent that is a tool of a skill, and waits", () => {
-  it.effect("is undone, as the run that goes on is cut off before its calls go on", () =>
+  it.effect("is compensated if the resuming run is interrupted before its calls", () =>
     Effect.gen(function*() {
       const log: Log = []
       const seen = watched()

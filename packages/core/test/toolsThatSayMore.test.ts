@@ -47,7 +47,7 @@ const givenOf = (request: ScriptedModel.Request) => {
   }
 }
 
-/** A model, and what it was asked. */
+/** A model with its recorded requests. */
 const recorded = (turns: ReadonlyArray<ScriptedModel.Turn>) =>
   Effect.sync(() => {
     const requests: Array<ScriptedModel.Request> = []

@@ -267,7 +267,7 @@ const endings: Readonly<Record<string, Ending>> = {
     turns: { desk: [text("I see.")] },
     by: []
   },
-  "a conversation that nobody takes": {
+  "a conversation without a receiver": {
     run: (log, after) => handoff(log, after, 0).run(Prompt.make("Hello")),
     behind: handsOver,
     by: ["failure"]

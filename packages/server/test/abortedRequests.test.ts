@@ -34,7 +34,7 @@ const clerk = (log: Array<string>) => {
 const paying = [ScriptedModel.call("book", {}, { id: "b" }), ScriptedModel.call("pay", {}, { id: "p" })]
 const answering = ScriptedModel.delay("100 millis", ScriptedModel.text("Hello"))
 
-/** Ids are the same in each run: what one has resumed is not the other's. */
+/** Ids are the same in each run: one's resumed snapshots are not the other's. */
 const unused = () => {
   const claimed = new Set<string>()
   return Layer.succeed(Approval.Resumptions, {

@@ -1,6 +1,6 @@
 /**
- * Texts at the edges of each rule of `Redaction`: what stands between « and » is taken out, and nothing else. A text is
- * tried with the rules of one kind, so that no other rule hides what one of them leaves.
+ * Texts at the edges of each rule of `Redaction`: exactly the part between « and » is redacted. A text is tested with
+ * the rules of one kind, so that no other rule hides a miss.
  */
 
 /** A name of rules in `Redaction`, the kind of those that are tried, and the texts. */

@@ -1,6 +1,6 @@
 /**
- * Secrets in the formats that their issuers publish, in the places where secrets are found. Values are made by a seeded
- * generator, so no text is anybody's secret and each run has the same texts.
+ * Secrets in the formats of their issuers, in their usual places. A seeded generator makes the values: no text is a
+ * real secret, and each run has the same texts.
  */
 import { seeded } from "../seeded.ts"
 
@@ -50,7 +50,7 @@ const password = (next: Next): string =>
 /** A secret, and the part of it that must not be seen. */
 type Format = (next: Next) => string
 
-/** Keys and tokens that show what they are by a prefix. */
+/** Keys and tokens with an identifying prefix. */
 const prefixed: Record<string, Format> = {
   "AWS access key id": (next) => `${["AKIA", "ASIA"][next(2)]}${chars(next, `${upper}234567`, 16)}`,
   "AWS Bedrock key": (next) => `ABSK${chars(next, base64, 128)}`,
@@ -166,7 +166,7 @@ const prefixed: Record<string, Format> = {
   "JSON Web Token": jwt
 }
 
-/** Keys without a prefix: only what they look like, or what stands before them, shows what they are. */
+/** Keys without a prefix: only their look, or the text before them, identifies them. */
 const bare: Record<string, Format> = {
   "AWS secret access key": (next) => chars(next, base64, 40),
   "Azure storage key": (next) => `${chars(next, base64, 86)}==`,
@@ -177,7 +177,7 @@ const bare: Record<string, Format> = {
   "20 lower-case letters and digits": (next) => chars(next, lower + digits, 20)
 }
 
-/** Places where a token stands that shows what it is. */
+/** Texts around a token that identify it. */
 const places: ReadonlyArray<(secret: string) => string> = [
   (secret) => secret,
   (secret) => `the request used ${secret} and was refused`,
@@ -194,7 +194,7 @@ const places: ReadonlyArray<(secret: string) => string> = [
   (secret) => `配置 ${secret} 无效`
 ]
 
-/** Places that call what stands in them a secret. */
+/** Texts that name their value a secret. */
 const named: ReadonlyArray<(secret: string) => string> = [
   (secret) => `API_KEY=${secret}`,
   (secret) => `"api_key": "${secret}"`,
@@ -258,7 +258,7 @@ const authorization: ReadonlyArray<(secret: string) => string> = [
 
 const letters: Format = (next) => chars(next, lower, 8 + next(20))
 
-/** Passwords, which no format shows: only what stands before them does. */
+/** Passwords without a format: only the text before them identifies them. */
 const passwords: ReadonlyArray<(secret: string) => string> = [
   (secret) => `password=${secret}`,
   (secret) => `DB_PASSWORD="${secret}"`,
@@ -383,7 +383,7 @@ export const secretTexts = (seed = 1): ReadonlyArray<SecretText> => {
   return texts.map((item) => ({ ...item, secret: item.secret.replace(/^https:\/\/[^/]+\//, "") }))
 }
 
-/** Whether a text still shows eight characters of a secret, or half of a short one. */
+/** True if a text still shows eight characters of a secret, or half of a short one. */
 export const shows = (text: string, secret: string): boolean => {
   const length = Math.min(8, Math.ceil(secret.length / 2))
   for (let i = 0; i + length <= secret.length; i++) {
