@@ -1,7 +1,7 @@
 /** Why a run ended, for whoever operates the program: loggers and `runMain` print it, without a word from us. */
 import { ScriptedModel, TestTracer } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Data, Effect, Equal, Exit, Formatter, Layer, Schema } from "effect"
+import { Cause, Data, Effect, Equal, Exit, Formatter, Layer, Schedule, Schema } from "effect"
 import { Agent, ErrorProjection, Recovery, RunRecord, Tool, ToolError } from "@recourse/core"
 
 const { call, text } = ScriptedModel
@@ -122,6 +122,23 @@ describe("the cause of a failed run", () => {
       assert.isFalse(Object.keys(error).includes("cause"))
       assert.isTrue(Equal.equals(error, error))
       assert.notProperty(yield* Schema.encodeEffect(ToolError.ExecutionError)(error), "cause")
+    }))
+
+  it.effect("is not computed by retries, which follow the reason of an error", () =>
+    Effect.gen(function*() {
+      let reads = 0
+      let attempts = 0
+      const failing = () => {
+        const down = new Refused({ message: "down" })
+        return Object.defineProperty(down, "stack", { get: () => `${++reads}` })
+      }
+      const flaky = Tool.make("pay", {
+        effects: "read",
+        execute: () => Effect.suspend(() => ++attempts < 3 ? Effect.fail(failing()) : Effect.succeed("paid"))
+      }).pipe(Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.forever })))
+      const agent = Agent.make("till", { tools: [flaky] })
+      yield* agent.run("x").pipe(Effect.provide(ScriptedModel.layer([call("pay", {}), text("Paid.")])))
+      assert.deepStrictEqual({ attempts, reads }, { attempts: 3, reads: 0 })
     }))
 
   it.effect("reaches neither the model nor the user nor a span", () =>

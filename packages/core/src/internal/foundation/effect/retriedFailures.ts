@@ -3,6 +3,7 @@
  * retry them for the same reason.
  */
 import * as Predicate from "effect/Predicate"
+import { isToolError } from "../../../ToolError.ts"
 
 /** Moment at which a layer gave up, by its error: a program may fail with one object in several attempts. */
 const retried = new WeakMap<object, number>()
@@ -19,11 +20,16 @@ export const noteRetried = (failure: unknown): void => {
 
 const deepest = 8
 
+/** Errors of calls compute `cause` from one of these fields, as a copy without secrets: that takes long, and the copy has no mark. */
+const causesOf = (error: object): ReadonlyArray<string> =>
+  isToolError(error) ? ["reason", "error"] : ["reason", "cause", "response"]
+
 /** True if an error, or a cause of it, was given up by a layer within the attempt that started at `since`. */
 export const isRetried = (error: unknown, since: number, depth = 0): boolean => {
-  if (typeof error !== "object" || error === null || depth > deepest) return false
+  // Without a mark since then there is none to find.
+  if (marks <= since || typeof error !== "object" || error === null || depth > deepest) return false
   if ((retried.get(error) ?? 0) > since) return true
-  return Predicate.hasProperty(error, "reason") && isRetried(error.reason, since, depth + 1) ||
-    Predicate.hasProperty(error, "cause") && isRetried(error.cause, since, depth + 1) ||
-    Predicate.hasProperty(error, "response") && isRetried(error.response, since, depth + 1)
+  return causesOf(error).some((name) =>
+    Predicate.hasProperty(error, name) && isRetried(error[name], since, depth + 1)
+  )
 }
