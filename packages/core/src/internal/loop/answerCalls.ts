@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { before } from "../foundation/effect/sequence.ts"
 import { callLog, type RoundContext } from "../round/roundContext.ts"
 import { runAll } from "../round/round.ts"
-import type { Resumed } from "../round/roundCalls.ts"
+import { type Resumed, Round } from "../round/roundCalls.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation } from "./program.ts"
@@ -54,33 +54,32 @@ export const runCalls = (
   resumed?: Resumed
 ): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> =>
   // An interruption that comes with the first step takes effect behind it.
-  Effect.uninterruptibleMask((restore) =>
-    Effect.suspend(() => {
-      note()
-      const asked = transcript.length
-      return Effect.flatMap(
-        runAll(calls, raws, resumed, restore),
-        (outcome): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> => {
-          const { waiting } = outcome
-          return waiting.length > 0
-            ? Effect.succeed(
-              new Pause(
-                waiting.flatMap(({ pending }) => pending),
-                () =>
-                  session.checkpoint(run, {
-                    transcript: transcript.snapshot(asked),
-                    calls: raws,
-                    results: outcome.results,
-                    waiting
-                  }),
-                () => ({ tools: [...calls.tools.values()].map(({ tool }) => tool) })
-              )
+  Effect.uninterruptibleMask((restore) => {
+    note()
+    const asked = transcript.length
+    const round = new Round(calls, raws, resumed)
+    return Effect.flatMap(
+      runAll(round, restore),
+      (): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> => {
+        const { waiting } = round
+        return waiting.length > 0
+          ? Effect.succeed(
+            new Pause(
+              waiting.flatMap(({ pending }) => pending),
+              () =>
+                session.checkpoint(run, {
+                  transcript: transcript.snapshot(asked),
+                  calls: raws,
+                  results: round.results,
+                  waiting
+                }),
+              () => ({ tools: [...calls.tools.values()].map(({ tool }) => tool) })
             )
-            : before(
-              run.account.round(outcome.allFailed),
-              () => before(run.account.require("allFailureRounds"), () => Effect.succeed(outcome.results))
-            )
-        }
-      )
-    })
-  )
+          )
+          : before(
+            run.account.round(round.allFailed),
+            () => before(run.account.require("allFailureRounds"), () => Effect.succeed(round.results))
+          )
+      }
+    )
+  })

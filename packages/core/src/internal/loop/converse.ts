@@ -138,11 +138,13 @@ const turns = Effect.fnUntraced(function*(
     const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
     taintRun(run, executedElsewhere(content, isTrusted(tools)))
     if (raws.length === 0 && answer.finishReason !== "pause") {
-      const finished = Effect.suspend(() => {
+      const finished = () => {
         transcript.assistant(content)
         return finish(state, answer, plan?.model)
-      })
-      const output = yield* (guardOutput === undefined ? finished : guardAnswer(state, guardOutput, finished))
+      }
+      const output = yield* (
+        guardOutput === undefined ? finished() : guardAnswer(state, guardOutput, Effect.suspend(finished))
+      )
       if (output !== corrected) return output
       continue
     }

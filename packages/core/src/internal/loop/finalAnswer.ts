@@ -39,7 +39,7 @@ export const finish = (
   reply: Reply,
   model: LanguageModel.LanguageModel | undefined
 ): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.contextWith((context: Context.Context<never>) => {
+  state.program.output.isPlain ? Effect.succeed(reply.text) : Effect.contextWith((context: Context.Context<never>) => {
     const { program: { name, output }, run, session, transcript } = state
     const asked = model ?? Context.getOrUndefined(context, LanguageModel.LanguageModel)
     const transformer = asked && transformerOf(asked)

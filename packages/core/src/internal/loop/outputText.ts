@@ -16,6 +16,8 @@ export interface OutputReader {
   /** The model's instructions for the form of its answer; absent for plain text. */
   readonly instructions: string | undefined
   readonly isText: boolean
+  /** Whether each text is an output, as it is. */
+  readonly isPlain: boolean
   readonly schema: Schema.Top
   /** The schema that providers enforce: of an object, because they support no others. */
   readonly format: Schema.Top
@@ -84,6 +86,7 @@ export const outputReader = (schema: Schema.Top): OutputReader => {
     transformer === undefined ? plain(value) : orElse(plain(value), () => transformed(value, transformer))
   return {
     isText: text,
+    isPlain: schema === Schema.String,
     schema,
     format,
     instructions: text

@@ -189,8 +189,8 @@ const inForm = <A, R>(
   ) => Effect.Effect<A, AiError.AiError, R>,
   isHeard?: () => boolean
 ): Effect.Effect<A, AiError.AiError, R> => {
+  if (request.format === undefined) return ask(request, asItIs)
   const { format, ...plain } = request
-  if (format === undefined) return ask(request, asItIs)
   const by = ([way, ...others]: ReadonlyArray<Way>): Effect.Effect<A, AiError.AiError, R> => {
     const offered = way === "tool" ? offering({ ...plain, format }) : undefined
     if (way === "tool" && offered === undefined) return by(others)

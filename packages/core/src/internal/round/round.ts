@@ -5,7 +5,7 @@ import { type RoundContext } from "./roundContext.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { after } from "../foundation/effect/sequence.ts"
 
-import { type Resumed, Round, type RoundOutcome } from "./roundCalls.ts"
+import type { Round } from "./roundCalls.ts"
 import { commit } from "./roundResults.ts"
 
 /**
@@ -16,7 +16,7 @@ const inLanes = (
   round: Round,
   raws: ReadonlyArray<RequestedCall>,
   concurrency: RoundContext["concurrency"]
-): Effect.Effect<void, unknown, unknown> => {
+): Effect.Effect<unknown, unknown, unknown> => {
   if (raws.length === 1) return round.run(raws[0]!, 0)
   let next = 0
   const lane = Effect.whileLoop({
@@ -39,14 +39,10 @@ const inLanes = (
  * that waits for an approval lets the others run; its result reports the wait.
  */
 export const runAll = (
-  calls: RoundContext,
-  raws: ReadonlyArray<RequestedCall>,
-  resumed: Resumed | undefined,
+  round: Round,
   restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-): Effect.Effect<RoundOutcome, unknown, unknown> => {
-  const round = new Round(calls, raws, resumed)
-  return Effect.as(
-    after(restore(inLanes(round, raws, calls.concurrency)), (exit) => commit(round, Exit.isFailure(exit))),
-    round
+): Effect.Effect<unknown, unknown, unknown> =>
+  after(
+    restore(inLanes(round, round.raws, round.calls.concurrency)),
+    (exit) => commit(round, Exit.isFailure(exit))
   )
-}

@@ -7,6 +7,22 @@ import type * as Response from "effect/ai/Response"
 
 const mark = "~effect/ai/Prompt/Part"
 
+/** A text, for the history. */
+export const textPart = (text: string, options: Prompt.ProviderOptions = {}): Prompt.TextPart => ({
+  text,
+  options,
+  "~effect/ai/Prompt/Part": mark,
+  type: "text"
+})
+
+/** A message with these parts, or with the text of the system. */
+export const message = <Message extends Prompt.Message>(
+  role: Message["role"],
+  content: Message["content"],
+  options: Prompt.ProviderOptions = {}
+): Message =>
+  ({ content, "~effect/ai/Prompt/Message": "~effect/ai/Prompt/Message", role, options }) as unknown as Message
+
 /** The result of a call, for the history. */
 export const toolResultPart = (
   id: string,
@@ -47,7 +63,7 @@ const plainParts = (
         parts.push(toolCallPart(part))
         break
       case "text":
-        parts.push(Prompt.textPart({ text: part.text, options: part.metadata }))
+        parts.push(textPart(part.text, part.metadata))
         break
       case "finish":
       case "response-metadata":
@@ -63,5 +79,5 @@ const plainParts = (
 export const messagesOf = (content: ReadonlyArray<Response.AnyPart>): ReadonlyArray<Prompt.Message> => {
   const parts = plainParts(content)
   if (parts === undefined) return Prompt.fromResponseParts(content).content
-  return parts.length === 0 ? [] : [Prompt.assistantMessage({ content: parts })]
+  return parts.length === 0 ? [] : [message<Prompt.AssistantMessage>("assistant", parts)]
 }

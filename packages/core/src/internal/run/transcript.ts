@@ -5,7 +5,7 @@ import type * as Response from "effect/ai/Response"
 import { marked } from "../../Quarantine.ts"
 import type { CompensatedMark } from "../projection/compensatedMark.ts"
 import type { CallResult } from "./callResult.ts"
-import { messagesOf, toolResultPart } from "./promptParts.ts"
+import { message, messagesOf, textPart, toolResultPart } from "./promptParts.ts"
 
 export type { CompensatedMark } from "../projection/compensatedMark.ts"
 
@@ -23,13 +23,14 @@ const optionsOf = ({ pendingOf, repaired, taints }: CallResult): Prompt.Provider
 
 /** The message that gives a model the results of calls, in the order of the calls. */
 export const resultsMessage = (results: ReadonlyArray<CallResult>): Prompt.ToolMessage =>
-  Prompt.toolMessage({
-    content: results.map((result) => {
+  message(
+    "tool",
+    results.map((result) => {
       const { call: { id, name }, encoded, isFailure, modelOutput } = result
       const part = toolResultPart(id, name, isFailure, encoded, optionsOf(result))
       return modelOutput === undefined ? part : { ...part, modelOutput }
     })
-  })
+  )
 
 const Tools = Schema.Array(Schema.String)
 const isUndone = Schema.is(Schema.Struct({ undone: Tools }))
@@ -129,7 +130,7 @@ export class Transcript {
   }
 
   system(text: string): void {
-    this.messages.push(Prompt.systemMessage({ content: text }))
+    this.messages.push(message<Prompt.SystemMessage>("system", text))
   }
 
   prompt(prompt: Prompt.Prompt): void {
@@ -152,7 +153,7 @@ export class Transcript {
   }
 
   user(text: string): void {
-    this.messages.push(Prompt.userMessage({ content: [Prompt.textPart({ text })] }))
+    this.messages.push(message<Prompt.UserMessage>("user", [textPart(text)]))
   }
 
   /** A complete answer of the model. */

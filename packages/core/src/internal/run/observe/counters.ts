@@ -33,15 +33,14 @@ export const countToolFix = counting<"fixer" | "tool">(toolFixes)
 export const countToolEscalation = counting<"code" | "tool">(toolEscalations)
 export const countModelRetry = counting<"agent" | "error">(modelRetries)
 
-const identityIn = (context: Context.Context<never>): ModelProvider.ModelIdentity | undefined =>
-  Option.getOrUndefined(Option.flatMapNullishOr(
-    Context.getOption(context, LanguageModel.LanguageModel),
-    ModelProvider.identityOf
-  ))
+const identityIn = (context: Context.Context<never>): ModelProvider.ModelIdentity | undefined => {
+  const model = Context.getOrUndefined(context, LanguageModel.LanguageModel)
+  return model && ModelProvider.identityOf(model)
+}
 
 /** The model that a context asks, if its name is known: the model itself knows it best. */
 export const knownModelName = (context: Context.Context<never>): string | undefined =>
-  identityIn(context)?.name ?? Option.getOrUndefined(Context.getOption(context, Model.ModelName))
+  identityIn(context)?.name ?? Context.getOrUndefined(context, Model.ModelName)
 
 /** The model that a context asks. */
 export const modelName = (context: Context.Context<never>): string => knownModelName(context) ?? "unknown"
@@ -60,7 +59,7 @@ const models = new Map<string, OfModel>()
 const metricsOf = (context: Context.Context<never>): OfModel => {
   const model = modelName(context)
   const provider = identityIn(context)?.provider ??
-    Option.getOrUndefined(Context.getOption(context, Model.ProviderName))
+    Context.getOrUndefined(context, Model.ProviderName)
   const key = `${provider ?? ""}\n${model}`
   let metrics = models.get(key)
   if (metrics === undefined) {
