@@ -20,7 +20,7 @@ export const noteRetried = (failure: unknown): void => {
 
 const deepest = 8
 
-/** Errors of calls compute `cause` from one of these fields, as a copy without secrets: that takes long, and the copy has no mark. */
+/** Errors of calls compute `cause` from one of these fields. The copy is without secrets and marks, and takes long to make. */
 const causesOf = (error: object): ReadonlyArray<string> =>
   isToolError(error) ? ["reason", "error"] : ["reason", "cause", "response"]
 
@@ -29,7 +29,5 @@ export const isRetried = (error: unknown, since: number, depth = 0): boolean => 
   // Without a mark since then there is none to find.
   if (marks <= since || typeof error !== "object" || error === null || depth > deepest) return false
   if ((retried.get(error) ?? 0) > since) return true
-  return causesOf(error).some((name) =>
-    Predicate.hasProperty(error, name) && isRetried(error[name], since, depth + 1)
-  )
+  return causesOf(error).some((name) => Predicate.hasProperty(error, name) && isRetried(error[name], since, depth + 1))
 }
