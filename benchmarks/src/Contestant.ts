@@ -3,16 +3,19 @@ import type { Task } from "./Task.ts"
 /** Runs the prepared program once, to the model's last text. */
 export type Run = () => Promise<string>
 
-/** A way to do the work. What can be made once (agent, tools, model) is made by `prepare`, as an application would. */
+/** A way to do the work. `prepare` makes reusable parts (agent, tools, model), like an application. */
 export interface Contestant {
   readonly prepare: (task: Task) => Promise<Run>
-  /** The same through the streaming API; absent where there is none. */
+  /** The same through the streaming API; absent without one. */
   readonly prepareStream?: (task: Task, onDelta: (delta: string) => void) => Promise<Run>
-  /** Runs until the tool waits for a person. Resolves to what a program keeps to resume the run, and fails if nothing waits. */
+  /**
+   * Runs until the tool waits for a person. Resolves to a program's stored state for the resumption, and fails if no
+   * call waits.
+   */
   readonly preparePause?: (task: Task) => Promise<() => Promise<object>>
 }
 
-/** Who is measured, in the order of the tables. */
+/** Contestants, in the order of the tables. */
 export const contestantNames = [
   "floor",
   "effect Toolkit.handle",

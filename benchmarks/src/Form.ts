@@ -1,13 +1,13 @@
 /**
- * Forms of a benchmark: `full` is published, `quick` is a first look, and `check` runs the work once to see that it is done right and
- * measures nothing.
+ * Forms of a benchmark: `full` is published, `quick` is a first look, and `check` runs the work once to check its
+ * correctness without measuring.
  */
 export type Form = "full" | "quick" | "check"
 
 /** One value for each form. */
 export type ByForm<A> = Readonly<Record<Form, A>>
 
-/** How often and for how long a contestant is measured, in processor or wall time. */
+/** Number and duration of a contestant's measurements, in processor or wall time. */
 export interface Times {
   /** Milliseconds of runs that are not measured; at least one run. */
   readonly warmUp: number
@@ -33,14 +33,14 @@ export const longRuns: ByForm<Times> = {
   check: once
 }
 
-/** Of a whole stack: what it runs is compiled late. */
+/** For a whole stack: its code is compiled late. */
 export const deepRuns: ByForm<Times> = {
   full: { warmUp: 3_000, budget: 700, atLeast: 5 },
   quick: { warmUp: 800, budget: 400, atLeast: 5 },
   check: once
 }
 
-/** How many processes measure each contestant. */
+/** Number of processes that measure each contestant. */
 export const fewRounds: ByForm<number> = { full: 3, quick: 1, check: 1 }
 
 /** Fewer, because each has a long warm-up. */

@@ -1,7 +1,7 @@
 import type { Profile } from "./profile.ts"
 import type { WorkloadResult } from "./report.ts"
 
-/** Where, when and of which state of the sources results are. */
+/** Machine, date and commit of the results. */
 export interface Origin {
   readonly date: string
   readonly commit: string

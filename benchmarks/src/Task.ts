@@ -16,11 +16,11 @@ export interface Turn {
 
 export interface Task {
   readonly turns: ReadonlyArray<Turn>
-  /** The tool's body. Throws where the workload wants a failure. */
+  /** The tool's body. Throws if the workload requires a failure. */
   readonly execute: (n: number) => number
-  /** What is to happen when it throws: nothing is prepared, two more attempts, or the model is told. */
+  /** Reaction to an exception: none is prepared, two more attempts, or a report to the model. */
   readonly onFailure: "none" | "retry" | "tell"
-  /** How long the model takes for an answer, in milliseconds; 0 is at once. */
+  /** The model's time for an answer, in milliseconds; 0 is at once. */
   readonly modelDelay: number
 }
 
@@ -35,7 +35,7 @@ export const calls = (...calls: ReadonlyArray<Call>): Turn => ({ calls, text: []
 
 export const text = (...text: ReadonlyArray<string>): Turn => ({ calls: [], text })
 
-/** What a failing tool throws. */
+/** Exception of a failing tool. */
 export class Down extends Error {
   readonly _tag = "Down"
 }
@@ -52,8 +52,8 @@ export const executeOrRetry = (task: Task, n: number): number => {
 }
 
 /**
- * Plays a task's script by the length of the conversation, so that one model serves any number of runs at a time, and
- * fails where a conversation has not the messages that it must have.
+ * Plays a task's script by the length of the conversation, so that one model serves any number of runs at a time. Fails
+ * if a conversation lacks its expected messages.
  */
 export const script = <A>(
   task: Task,
@@ -61,7 +61,7 @@ export const script = <A>(
   first: number,
   /** Messages that a turn and its results add. */
   added: (turn: Turn) => number,
-  /** The answer in the contestant's own form. Made anew for each request only if it is a function. */
+  /** The answer in the contestant's own form. Made for each request only if it is a function. */
   answer: (turn: Turn) => A
 ): (length: number) => Promise<A> | A => {
   const answers = new Map<number, A>()

@@ -1,7 +1,7 @@
 import type { Contestant, ContestantName } from "./Contestant.ts"
 import type { ByForm, Form } from "./Form.ts"
 
-/** What one process measured, by metric. */
+/** Measurements of one process, by metric. */
 export type Sample = Readonly<Record<string, number>>
 
 export interface Metric {
@@ -15,7 +15,7 @@ export interface Workload {
   /** Cases of the workload, each measured by itself. */
   readonly cases: ByForm<ReadonlyArray<number>>
   readonly metrics: ReadonlyArray<Metric>
-  /** How many processes measure each contestant. */
+  /** Number of processes that measure each contestant. */
   readonly rounds: ByForm<number>
   /** Measures one case, in a process of its own. Throws if the work was not done as it must be. */
   readonly measure: (options: {

@@ -1,6 +1,6 @@
 /**
- * `pnpm bench:check`: each contestant does each workload once, and the work is checked. Nothing is measured. Fails if a contestant fails a
- * workload that it is listed for.
+ * `pnpm bench:check`: each contestant does each workload once, and the work is checked, without measurements. Fails if
+ * a contestant fails a workload that it is listed for.
  */
 import { contestantNames } from "./Contestant.ts"
 import { runChild } from "./runChild.ts"

@@ -1,6 +1,7 @@
 /**
- * Measures one case of one workload with one contestant, in this process alone: `child.ts <form> <contestant> <workload> <size> [profile]`. In the form
- * `check` it does all workloads of the contestant once. Writes what it measured, as a line of JSON for each workload.
+ * Measures one case of one workload with one contestant, in this process alone: `child.ts <form> <contestant>
+ * <workload> <size> [profile]`. In the form `check` it does all workloads of the contestant once. Writes its
+ * measurements, a line of JSON for each workload.
  */
 import type { ContestantName } from "./Contestant.ts"
 import { contestants } from "./contestants.ts"

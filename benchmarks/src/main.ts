@@ -30,7 +30,7 @@ const measure = async (workload: WorkloadName, contestant: ContestantName, size:
   return outcome.sample
 }
 
-/** All contestants in turn, then all of them again, so that what else happens on the machine happens to all. */
+/** All contestants in turn, then all of them again, so that other load of the machine affects all. */
 const measureAll = async (name: WorkloadName): Promise<WorkloadResult> => {
   const { workload } = await workloads[name]()
   const pairs = workload.cases[form].flatMap((size) => workload.contestants.map((contestant) => ({ size, contestant })))
@@ -74,7 +74,7 @@ for (const name of wanted) {
   measured.push(result)
   process.stderr.write(`${name} took ${Math.round((performance.now() - started) / 1_000)} s\n`)
   process.stdout.write(`${section(result)}\n`)
-  // After each workload, so that an interrupted run leaves what it has.
+  // After each workload, so that an interrupted run keeps its results.
   writeFileSync(new URL("latest.json", results), JSON.stringify({ ...from, form, measured }, null, 2))
 }
 if (form === "full" && values.only === undefined) {

@@ -1,4 +1,4 @@
-/** `pnpm --filter @recourse/benchmarks run bench:page`: makes the page anew of the results that are published. */
+/** `pnpm --filter @recourse/benchmarks run bench:page`: makes the page again from the published results. */
 import { readFileSync } from "node:fs"
 import { publish } from "./publish.ts"
 import type { Results } from "./Results.ts"

@@ -1,4 +1,4 @@
-/** Programs of many tools in the words of each library, for what they cost the compiler. */
+/** Programs of many tools in the words of each library, for their cost to the compiler. */
 import type { ContestantName } from "./Contestant.ts"
 
 interface Program {

@@ -1,4 +1,4 @@
-/** Minimal programs of `minimal`, as they are deployed: with installed packages, and in one file. */
+/** Minimal programs of `minimal`, in their deployed forms: with installed packages, and in one file. */
 import { build } from "esbuild"
 import { execFileSync } from "node:child_process"
 import { copyFileSync } from "node:fs"
@@ -9,7 +9,7 @@ import type { ContestantName } from "./Contestant.ts"
 
 const benchmarks = fileURLToPath(new URL("..", import.meta.url))
 
-/** The program of each contestant, and what it takes to install it. */
+/** The program of each contestant, and its packages. */
 export const programs: Partial<
   Record<ContestantName, { readonly file: string; readonly packages: ReadonlyArray<string> }>
 > = {
@@ -26,7 +26,7 @@ const withRequire = {
   js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);"
 }
 
-/** Everything in one file, as it is deployed. */
+/** Everything in one file, the deployed form. */
 const bundle = async (entry: string, outfile: string): Promise<void> => {
   await build({
     entryPoints: [entry],

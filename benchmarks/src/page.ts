@@ -1,4 +1,4 @@
-/** The page `docs/performance.md`, made of the results of a run. It claims what they show, and nothing else. */
+/** The page `docs/performance.md`, made of the results of a run. Its claims follow the results. */
 import { type Aim, type PageRow, tables } from "./pageRows.ts"
 import type { ContestantName } from "./Contestant.ts"
 import { profileTable } from "./profile.ts"
@@ -25,7 +25,7 @@ interface Judged {
   readonly reached: boolean
 }
 
-/** The values of a row by contestant, and what was aimed at. */
+/** The values of a row by contestant, and the aim. */
 class Measured {
   readonly row: PageRow
   private readonly results: Results
@@ -46,13 +46,13 @@ class Measured {
     return this.of(this.row.whose ?? "recourse")
   }
 
-  /** How many times as much as Recourse a peer takes. */
+  /** Ratio of a peer's time to Recourse's. */
   ratio(contestant: ContestantName): number | undefined {
     const [own, other] = [this.recourse, this.of(contestant)]
     return own === undefined || other === undefined || own <= 0 || other <= 0 ? undefined : other / own
   }
 
-  /** What the aim asks for, which factor there is, and whether that reaches the aim. */
+  /** The aim, the present factor, and whether it reaches the aim. */
   judged(aim: Aim, peers: ReadonlyArray<ContestantName>): Judged | undefined {
     switch (aim.kind) {
       case "faster": {
@@ -124,7 +124,7 @@ export const page = (results: Results): string => {
     `Measured on ${date}, of commit ${commit}, on ${cpus} × ${cpu} of a virtual machine with Node.js ${node}. Load of the machine before the run: ${load}.
 Contestants take turns, each in a process of its own. Compare ratios, not times: times depend on the machine.`,
     "",
-    // Wall times of a busy machine show what else it does.
+    // Wall times of a busy machine include its other work.
     ...(load > cpus / 2 ? ["**The machine had other work during this run: its numbers are provisional.**", ""] : []),
     "`n×` is how many times as long (as much, as big) as Recourse a peer takes: above 1, Recourse is the better one. A dash: the peer has none, or was not measured.",
     "",

@@ -1,4 +1,4 @@
-/** The rows of the page `docs/performance.md`: which number stands where, and what is aimed at. */
+/** The rows of the page `docs/performance.md`: the number of each, and its aim. */
 import type { ContestantName } from "./Contestant.ts"
 import type { WorkloadName } from "./workloads.ts"
 
@@ -9,7 +9,7 @@ interface Place {
   readonly size?: number
 }
 
-/** What Recourse is to reach. */
+/** Aim of Recourse. */
 export type Aim =
   /** A peer, or the best of all, takes so many times as long. */
   | { readonly kind: "faster"; readonly times: number; readonly than?: ContestantName }
@@ -24,7 +24,7 @@ export type Aim =
 
 export interface PageRow extends Place {
   readonly label: string
-  /** Whose number stands for Recourse. Default: `recourse`. */
+  /** Contestant whose number represents Recourse. Default: `recourse`. */
   readonly whose?: ContestantName
   readonly unit: "µs" | "ms" | "s" | "KiB" | "" | "thousand"
   readonly aim?: Aim

@@ -12,7 +12,7 @@ export interface Profile {
   readonly shares: Shares
 }
 
-/** What is profiled, in the order of the table. */
+/** Profiled work, in the order of the table. */
 export const profiled: ReadonlyArray<
   { readonly workload: WorkloadName; readonly size: number; readonly label: string }
 > = [
@@ -68,10 +68,10 @@ export const profile = async (work: () => Promise<unknown>): Promise<Shares> => 
   return Object.fromEntries(Array.from(times, ([part, time]) => [part, time / all]))
 }
 
-/** What runs around the measured runs of this process: the profiler, if it is wanted. */
+/** Wrapper of the measured runs of this process: the profiler, if requested. */
 export const around: { run: (work: () => Promise<number>) => Promise<number> } = { run: (work) => work() }
 
-/** Wants a profile of what is measured next; answers it once that is done. */
+/** Requests a profile of the next measurement; returns it afterwards. */
 export const wanted = (): () => Shares => {
   let shares: Shares = {}
   around.run = async (work) => {

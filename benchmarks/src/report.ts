@@ -3,11 +3,11 @@ import type { ContestantName } from "./Contestant.ts"
 import type { Summary } from "./stats.ts"
 import type { Metric } from "./Workload.ts"
 
-/** What the processes of one contestant measured in one case. */
+/** Measurements of one contestant's processes in one case. */
 export interface Row {
   readonly contestant: ContestantName
   readonly size: number
-  /** Absent where it could not be measured. */
+  /** Absent if it could not be measured. */
   readonly metrics: Readonly<Record<string, Summary>> | undefined
   readonly error?: string
 }
@@ -31,7 +31,7 @@ const ratio = (row: Row, rows: ReadonlyArray<Row>, metric: string): string => {
   const recourse = rows.find((other) => other.contestant === "recourse" && other.size === row.size)
   const mine = row.metrics?.[metric]?.median
   const its = recourse?.metrics?.[metric]?.median
-  // Memory near nothing can come out negative: it has no ratio.
+  // Memory near zero can be negative: it has no ratio.
   return mine === undefined || its === undefined || mine <= 0 || its <= 0 ? "–" : `${round(mine / its)}×`
 }
 

@@ -8,7 +8,7 @@ import type { Shares } from "./profile.ts"
 import type { Sample } from "./Workload.ts"
 import type { WorkloadName } from "./workloads.ts"
 
-/** What a process says of one case: what it measured, or why it could not. */
+/** Report of a process about one case: its measurement, or the reason of its failure. */
 export interface Outcome {
   readonly workload: WorkloadName
   readonly size: number

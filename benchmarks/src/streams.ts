@@ -1,9 +1,9 @@
 /**
- * What a stream of an answer costs a server: `node src/streams.ts [--streams 1000] [--rate 5] [--seconds 10] [--rounds 4]`. `--profile
- * <folder>` writes what each server has spent its time with.
+ * A server's cost of an answer's stream: `node src/streams.ts [--streams 1000] [--rate 5] [--seconds 10] [--rounds 4]`.
+ * `--profile <folder>` writes each server's profile.
  *
- * Each server has a process of its own, and streams the same deltas to the same number of readers. A delta holds the time at which it
- * was made. The servers take turns, so that what else the machine does meets all of them.
+ * Each server has a process of its own, and streams the same deltas to the same number of readers. A delta contains the
+ * time of its creation. The servers take turns, so that other load of the machine affects all of them.
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { Agent, request } from "node:http"
@@ -107,7 +107,7 @@ const round = async (name: Name): Promise<Round> => {
     const listens = await told(child)
     if (listens._tag !== "Listens") throw new Error("It does not listen")
     const agent = new Agent({ keepAlive: false, maxSockets: Infinity })
-    // What is loaded and compiled with the first streams is not what a stream costs.
+    // Loading and compiling with the first streams is not a stream's cost.
     await Promise.all(
       Array.from({ length: shape.streams }, (_, n) => read(listens.port, agent, `warm ${n}`, shape.rate))
     )

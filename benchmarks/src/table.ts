@@ -1,4 +1,4 @@
-/** Markdown tables whose columns are as wide as their cells, as the formatter of the repository writes them. */
+/** Markdown tables with columns as wide as their cells, in the form of the repository's formatter. */
 const cells = (row: ReadonlyArray<string>, widths: ReadonlyArray<number>, fill = " "): string =>
   `| ${row.map((cell, at) => cell.padEnd(widths[at]!, fill)).join(" | ")} |`
 

@@ -1,6 +1,6 @@
 import type { Workload } from "./Workload.ts"
 
-/** The workloads, in order. Each is loaded where it is needed. */
+/** The workloads, in order. Each is loaded on demand. */
 export const workloads = {
   W1: () => import("./workloads/oneCall.ts"),
   W2: () => import("./workloads/manyTurns.ts"),

@@ -1,4 +1,4 @@
-/** Pages that are made of measurements: they claim what the results show. */
+/** Pages made of measurements: their claims follow the results. */
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 
@@ -46,7 +46,7 @@ describe("the page on performance", () => {
     assert.include(page(results(80, 12)), "Measured on 2026-01-02, of commit 0123abcd, on 2 × CPU")
   })
 
-  it("compares with each peer, and has a dash for one that failed or was not measured", () => {
+  it("compares with each peer, with a dash for missing measurements", () => {
     assert.deepStrictEqual(lineOf(page(results(80, 12)), "W1"), [
       "W1 one tool call, then text",
       "20 µs",
@@ -69,7 +69,7 @@ describe("the page on performance", () => {
     assert.include(missed, "- W2 a turn, in a run of 500 turns: at most 1.5 of one of 10, and it is 2.0.")
   })
 
-  it("leaves out what was not measured", () => {
+  it("omits missing measurements", () => {
     assert.isUndefined(lineOf(page(results(80, 12)), "W3"))
   })
 
@@ -83,7 +83,7 @@ describe("the page on performance", () => {
     assert.strictEqual(readFileSync(new URL("performance.md", docs), "utf8"), page(JSON.parse(published)))
   })
 
-  it("says where the time goes", () => {
+  it("breaks down the time", () => {
     assert.deepStrictEqual(lineOf(page(results(80, 12)), "`@recourse/core`"), ["`@recourse/core`", "25 %"])
   })
 })
@@ -111,7 +111,7 @@ describe("the section on costs of durable runs", () => {
     ]
   })
 
-  it("claims of a peer what each round shows", () => {
+  it("claims about a peer only the result of each round", () => {
     assert.include(
       section(measured(3_290)),
       "In each of 2 rounds on PostgreSQL it recorded at least 3.1 times as many steps a second as DBOS."
@@ -126,7 +126,7 @@ describe("the section on costs of durable runs", () => {
     )
   })
 
-  it("takes the place between its marks, and changes nothing else", () => {
+  it("replaces the text between its marks only", () => {
     const text = readFileSync(new URL("durable.md", docs), "utf8")
     const [before, after] = [text.indexOf("<!-- made by"), text.indexOf("<!-- end of")]
     const changed = withSection(text, measured(3_290))

@@ -1,4 +1,4 @@
-/** What is asked of durable runs that cannot be done is refused with an error that has a name: the same on each store. */
+/** Impossible requests to durable runs are refused with a named error: the same on each store. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore, Signal } from "@recourse/durable"
@@ -44,7 +44,7 @@ const model = ScriptedModel.layer([ScriptedModel.call("pay", { amount: 7 }, { id
 const tagOf = <R>(effect: Effect.Effect<unknown, { readonly _tag: string }, R>): Effect.Effect<string, never, R> =>
   Effect.match(effect, { onFailure: ({ _tag }) => _tag, onSuccess: () => "nothing" })
 
-/** Each operation, as a process does it that runs nothing. */
+/** Each operation, from a process that executes no runs. */
 const operations = (
   runId: string,
   decision: Approval.Decision
@@ -79,7 +79,7 @@ const program = (break_: Effect.Effect<unknown> | undefined) =>
         }
       })
     yield* Effect.gen(function*() {
-      // Nobody knows the run.
+      // The run is unknown.
       for (const [name, operation] of Object.entries(operations("nobody", none))) {
         if (name === "start" || name === "list" || name === "run") continue
         assert.strictEqual(yield* tagOf(operation), "UnknownRun", name)
@@ -87,7 +87,7 @@ const program = (break_: Effect.Effect<unknown> | undefined) =>
       const runs = yield* Runs.Runs
       yield* Clerk.start("r1", "go")
       yield* Other.start("o1", 7)
-      // The id is another run's, the input is none, or the agent is nobody.
+      // The id is another run's, the input is invalid, or the agent is unknown.
       const conflict = yield* Effect.flip(Clerk.start("r1", "stop"))
       assert.deepInclude(conflict, { _tag: "RunConflict", differs: "input" })
       assert.deepInclude(yield* Effect.flip(Other.start("r1", 7)), { _tag: "RunConflict", differs: "agent" })
@@ -112,7 +112,7 @@ const program = (break_: Effect.Effect<unknown> | undefined) =>
       yield* Clerk.decide("r1", [approved])
       assert.deepInclude(yield* Effect.flip(Clerk.decide("r1", [approved])), { reason: "twice" })
     }).pipe(Effect.provide(client))
-    // Another version has them, which cannot go on with them.
+    // Another version has them, which cannot continue them.
     yield* Effect.scoped(Effect.provide(
       Effect.gen(function*() {
         const infos = [yield* until("r1", "failed"), yield* until("o1", "failed")]
@@ -126,7 +126,7 @@ const program = (break_: Effect.Effect<unknown> | undefined) =>
       runner([NewClerk, NewOther])
     ))
     yield* Effect.gen(function*() {
-      // What has ended is not cancelled, and nothing of it waits.
+      // An ended run is not cancelled, and has no waits.
       assert.isFalse(yield* Clerk.cancel("r1"))
       assert.strictEqual(yield* tagOf(Clerk.decide("r1", [none])), "DecisionRefused")
       if (break_ === undefined) return
@@ -137,7 +137,7 @@ const program = (break_: Effect.Effect<unknown> | undefined) =>
     }).pipe(Effect.provide(client))
   })
 
-/** A run whose model gives its calls ids, and answers in text, that a database may not store, beside another run. */
+/** A run whose model's ids and texts contain characters that a database may not store, next to another run. */
 const oddly = Effect.gen(function*() {
   const odd = "a\0b \ud800"
   const Write = Tool.make("write", { effects: "write", success: Schema.String, execute: () => Effect.succeed(odd) })
@@ -153,11 +153,11 @@ const oddly = Effect.gen(function*() {
   assert.deepEqual(yield* Effect.provide(Effect.timeout(both, "10 seconds"), runners), [odd, 7])
 }).pipe(Effect.scoped)
 
-describe("what cannot be done with durable runs is refused by name", () => {
+describe("impossible requests to durable runs are refused by name", () => {
   it("memory", () => Effect.runPromise(Effect.scoped(Effect.provide(program(undefined), RunStore.layerMemory))))
 
   for (const { name, open } of supported) {
-    it(`${name}: also where the tables are gone, or of another version`, async () => {
+    it(`${name}: also if the tables are missing, or of another version`, async () => {
       const { address, close } = await open()
       const sql = sqlLayer(address)
       const store = RunStore.layerSql().pipe(Layer.provideMerge(sql))

@@ -14,13 +14,13 @@ const places = Object.keys(Agents) as ReadonlyArray<keyof typeof Agents>
 /** A machine that has other work is slow at times: the best of so many counts. */
 const times = [1, 2]
 
-/** How far a run is when it is in the middle of what its agent does. */
+/** Progress of a run within its agent's work. */
 const isInside = (place: string, events: ReadonlyArray<string>): boolean =>
   events.includes(place === "model" ? "ModelTurnStarted" : place === "wait" ? "ToolRetry" : "ToolAttempt")
 
 describe.concurrent("a run that another process cancels", () => {
   for (const { name, open } of supported) {
-    it(`ends within a second, in a call of a model or a tool, and in each wait: ${name}`, async () => {
+    it(`ends within a second, in model calls, tools and waits: ${name}`, async () => {
       const { address, close } = await open()
       const runner = spawn(
         process.execPath,
@@ -70,7 +70,7 @@ describe.concurrent("a run that another process cancels", () => {
               assert.isAtMost(Math.min(...spans), 1000, `${place}: ${spans.join()}`)
             })
             yield* Effect.forEach(places, cancelled, { concurrency: "unbounded", discard: true })
-            // What they had started is cancelled with them.
+            // Runs that they had started are cancelled with them.
             for (const time of times) {
               assert.strictEqual((yield* runs.wait(`child ${time}/c1`)).status, "cancelled")
             }

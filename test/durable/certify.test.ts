@@ -1,4 +1,4 @@
-/** Certificates of the hosts and logs of the package; and what the laws find in ones that are broken. */
+/** Certificates of the hosts and logs of the package; and the laws' findings in broken ones. */
 import { assert, describe, it } from "@effect/vitest"
 import { RunStore } from "@recourse/durable"
 import * as Certify from "@recourse/testing/Certify"

@@ -55,7 +55,7 @@ const bytesOfTables = Effect.gen(function*() {
   return sum
 })
 
-/** What the stores in memory hold, as JSON. */
+/** Content of the stores in memory, as JSON. */
 const bytesInMemory = (stores: Stores, runIds: () => ReadonlyArray<string>) =>
   Effect.gen(function*() {
     const runs = Context.get(stores, RunStore.RunStore)

@@ -10,7 +10,7 @@ import { type SqlAddress, sqlLayer } from "../support/connections.ts"
 /** Called at each place at which a process may be killed. */
 export type Moment = () => void
 
-/** A line of the world outside: which run did what, under which key. */
+/** A line of external effects: the run, its call, and the key. */
 export interface Deed {
   readonly run: string
   readonly deed: string
@@ -105,7 +105,7 @@ export const office = (file: string, moment: Moment, pause: number) => {
   return { Chief: Durable.make(chief), model }
 }
 
-/** How often a run has noted something. */
+/** Number of notes of a run. */
 export const notesOf = (run: string) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -120,7 +120,7 @@ const watched = (store: RunStore.Store, moment: Moment): RunStore.Store => ({
     Effect.sync(moment).pipe(Effect.andThen(store.settle(hold, settlement)), Effect.tap(() => Effect.sync(moment)))
 })
 
-/** Where runs and keys are kept. */
+/** Stores of runs and keys. */
 export const stores = (address: SqlAddress, prefix: string, moment: Moment) => {
   const sql = Layer.effectDiscard(
     Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.ignore(sql`CREATE TABLE IF NOT EXISTS notes (run VARCHAR(99))`))

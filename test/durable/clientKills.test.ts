@@ -62,7 +62,7 @@ const ended = (process: ChildProcess) =>
   })
 
 describe.each(supported)("a run that waits for a page, over processes that are killed: $name", ({ open }) => {
-  it("takes the result of the page once, and does nothing twice", () =>
+  it("accepts the page's result once, and repeats no call", () =>
     within(open, async (office) => {
       const killedAt = (killAt: number) => {
         const prefix = `c${killAt}`
@@ -106,7 +106,7 @@ describe.each(supported)("a run that waits for a page, over processes that are k
     }), 120_000)
 
   it(
-    "reports a write at the page as unknown if it is cancelled while no process runs it",
+    "reports a page's write as unknown if cancelled without a process",
     () =>
       within(open, async (office) => {
         const { Guide, layer } = clientOf(office, "w")

@@ -53,7 +53,7 @@ const processOf = Effect.fnUntraced(function*(
   agents: ReadonlyArray<Durable.Any> | undefined
 ) {
   const sharding = clusterPlace(address, agents === undefined ? "client" : "runner")
-  // Rows without NOTIFY: what is heard comes by messages.
+  // Rows without NOTIFY: notifications arrive by messages.
   const rows = Layer.effect(
     RunStore.RunStore,
     Effect.map(RunStore.RunStore, (store) => ({ ...store, listen: () => Effect.void }))

@@ -92,7 +92,7 @@ const plain = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
     return left
   })
 
-/** What a listener hears of a run that is not durable. */
+/** Events that a listener receives of a run that is not durable. */
 const heardOf = (
   one: Agent.Agent<Prompt.Prompt, string>,
   prompt: Prompt.Prompt,
@@ -167,7 +167,7 @@ for (const { name, place } of places) {
       Effect.gen(function*() {
         const { store } = yield* place
         const first = Prompt.concat(Prompt.empty, long("Good day."))
-        // Started by a process that runs nothing.
+        // Started by a process that executes no runs.
         yield* Effect.scoped(Effect.flatMap(
           Layer.build(
             Layer.fresh(Durable.layerClient([Clerk])).pipe(Layer.provide(Layer.succeed(RunStore.RunStore, store)))
@@ -275,7 +275,7 @@ for (const { name, place } of places) {
         }
       }))
 
-    it.live("of two owners share nothing", () =>
+    it.live("of two owners share no data", () =>
       Effect.gen(function*() {
         const { store } = yield* place
         const prompt = Prompt.concat(Prompt.concat(Prompt.empty, long("My secret")), "Hello")

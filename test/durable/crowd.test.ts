@@ -1,7 +1,7 @@
 /**
- * Queues, cron and children among two real runners of which one is killed again and again: limits hold over both, each time has one run, each child
- * is there once, and nothing stays behind. On the database that several machines would share, if it answers; `TEST_CROWD=long` takes each,
- * and has a thousand children, and more of the rest.
+ * Queues, cron and children in two real runners of which one is killed repeatedly: limits apply to both, each time has
+ * one run, each child exists once, and no row stays behind. On the database that several machines would share, if it
+ * answers; `TEST_CROWD=long` tests each, with a thousand children, and more of the rest.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Runs } from "@recourse/core"
@@ -20,7 +20,7 @@ const isLong = process.env["TEST_CROWD"] === "long"
 const children = isLong ? 1000 : 60
 const narrow = isLong ? 120 : 14
 const paced = isLong ? 200 : 20
-/** Where processes start in less time than a run needs, it would be killed for ever. */
+/** If processes start in less time than a run needs, it would be killed forever. */
 const mostKills = isLong ? 60 : 4
 
 const supported = sqlDatabases.filter(({ isShared, name }) => isShared && !name.startsWith("M")).slice(
@@ -28,7 +28,7 @@ const supported = sqlDatabases.filter(({ isShared, name }) => isShared && !name.
   isLong ? 2 : 1
 )
 
-/** How many runs were at work at once, at most; or are. What a process that was killed had begun has ended then. */
+/** Maximum of simultaneous runs; or the present number. Work of a killed process has ended then. */
 const most = (deeds: ReadonlyArray<Deed>, isOne: (run: string) => boolean, when?: "now"): number => {
   const working = new Map<string, number>()
   let most = 0
@@ -44,7 +44,7 @@ const most = (deeds: ReadonlyArray<Deed>, isOne: (run: string) => boolean, when?
 
 describe.concurrent("two processes of which one is killed", () => {
   for (const { name, open } of supported) {
-    it(`keep the limits of queues, start each time of a cron once, and each child: ${name}`, async () => {
+    it(`keep queue limits, start each cron time and child once: ${name}`, async () => {
       const directory = mkdtempSync(join(tmpdir(), "recourse-"))
       const log = join(directory, "deeds.log")
       writeFileSync(log, "")
@@ -68,7 +68,7 @@ describe.concurrent("two processes of which one is killed", () => {
       const ready = async (count: number): Promise<void> => {
         while (readies() < count) await setTimeout(20)
       }
-      /** Who is in the middle of something: first of all who has the run that has started the others. */
+      /** The busy process: first of all the one with the run that has started the others. */
       const busy = async (): Promise<ChildProcess> => {
         for (let look = 0;; look++) {
           const deeds = deedsOf(log)
@@ -117,7 +117,7 @@ describe.concurrent("two processes of which one is killed", () => {
             const havocking = havoc()
             const runs = yield* Runs.Runs
             const store = yield* RunStore.RunStore
-            // Nothing stays behind.
+            // No row stays behind.
             for (const id of [...narrows, ...paceds, "root 1"]) {
               const { status } = yield* Effect.timeout(runs.wait(id), "3 minutes")
               assert.strictEqual(status, "completed", id)
@@ -140,12 +140,12 @@ describe.concurrent("two processes of which one is killed", () => {
             assert.strictEqual(leaves.length, children)
             assert.isAtMost(most(deeds, (run) => run.startsWith("narrow")), atOnce)
             assert.isAtLeast(most(deeds, (run) => run.startsWith("narrow")), 2)
-            // What was taken over had begun before.
+            // Taken-over runs had started before.
             const begun = deeds.filter(({ deed, run }) =>
               deed === "begin" && run?.startsWith("paced") === true && lives.get(run) === 1
             )
             for (const { at } of begun) {
-              // A bucket and what is filled in; and between a claim and its line in the log lies what a busy machine takes.
+              // A bucket and its refill; a claim and its log line are as far apart as a busy machine needs.
               assert.isAtMost(begun.filter((other) => other.at >= at && other.at < at + 900).length, 3 * perSecond)
             }
             const span = begun.at(-1)!.at - begun[0]!.at

@@ -1,6 +1,6 @@
 /**
- * A process that runs agents with queues, a cron of each second, and an agent that starts many: `node crowd.ts <address> <log> <children>`. It
- * goes on until it is killed.
+ * A process that runs agents with queues, a cron of each second, and an agent that starts many: `node crowd.ts
+ * <address> <log> <children>`. It runs until it is killed.
  */
 import { NodeRuntime } from "@effect/platform-node"
 import { Agent, Recovery, Tool } from "@recourse/core"
@@ -15,7 +15,7 @@ export const atOnce = 3
 /** At most so many runs of the agent `paced` begin in a second, and twice as many in any one. */
 export const perSecond = 8
 
-/** What a process did, and when. */
+/** A process's action, with its time. */
 export interface Deed {
   readonly deed: "ready" | "begin" | "end" | "killed"
   readonly pid: number

@@ -1,6 +1,6 @@
 /**
- * Havoc: runs with writes that several processes share, while they are killed (`kill -9`) and stopped (`SIGSTOP`) and the database
- * crashes, at random. Afterwards what the world outside saw is compared with what the runs say.
+ * Havoc: runs with writes that several processes share, while they are killed (`kill -9`) and stopped (`SIGSTOP`) and
+ * the database crashes, at random. Afterwards the external effects are compared with the runs' reports.
  *
  * `node test/durable/havoc.ts [--seconds 120] [--runs 200] [--runners 3] [--seed 1]` starts a PostgreSQL server of its own.
  */

@@ -1,4 +1,4 @@
-/** The agents whose rows `rows/beforeHosts.json` holds, and what they did outside. */
+/** The agents with rows in `rows/beforeHosts.json`, and their external effects. */
 import { Agent, Recovery, Tool } from "@recourse/core"
 import { Durable, Signal } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
@@ -11,7 +11,7 @@ export interface Outside {
   paid: number
 }
 
-/** An agent that books, waits for a parcel if it is told to, and pays with an approval. */
+/** An agent that books, waits for a parcel if configured, and pays with an approval. */
 export const hostedAgent = (outside: Outside) => {
   const Book = Tool.make("book", {
     parameters: Schema.Struct({ seat: Schema.String }),
@@ -42,7 +42,7 @@ export const hostedAgent = (outside: Outside) => {
   )
 }
 
-/** Turns of the model: by what the run was started with. */
+/** Turns of the model: by the run's input. */
 export const hostedModel = ScriptedModel.layer(({ prompt }) => {
   const asked = JSON.stringify(prompt.content.find(({ role }) => role === "user")?.content)
   const turn = prompt.content.filter(({ role }) => role === "assistant").length

@@ -1,6 +1,6 @@
 /**
- * Durable runs among real processes: ones that are killed at each step, and ones that are killed and stopped at random. What the
- * world outside saw is compared with what the runs say.
+ * Durable runs in real processes: some are killed at each step, others are killed and stopped at random. The external
+ * effects are compared with the runs' reports.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Runs } from "@recourse/core"
@@ -20,9 +20,9 @@ import { clusterPlace } from "./clusterPlace.ts"
 import { laws } from "./laws.ts"
 import { spansOf, tracing } from "./spans.ts"
 
-/** How many moments processes are killed at, of the about 40 that there are. */
+/** Number of moments at which processes are killed, of about 40. */
 const kills = Number(process.env["TEST_KILLS"] ?? 2)
-/** How many runs three processes share while they are killed and stopped. `havoc.ts` has more of it, and for longer. */
+/** Number of runs that three processes share while they are killed and stopped. `havoc.ts` has more, and for longer. */
 const runs = Number(process.env["TEST_RUNS"] ?? 6)
 
 const child = (address: SqlAddress, effects: string, options: object): ChildProcess =>
@@ -64,7 +64,7 @@ const nothing = () => undefined
 describe("a durable run whose process is killed with SIGKILL", () => {
   for (const { name, open } of supported) {
     it(
-      `goes on in another process, and nothing is done twice: ${name}`,
+      `continues in another process without repeating a call: ${name}`,
       () =>
         within(open, async (address, effects) => {
           const moments = Array.from({ length: kills }, (_, n) => 6 + Math.round((n * 33) / Math.max(1, kills - 1)))
@@ -105,7 +105,7 @@ describe("a durable run whose process is killed with SIGKILL", () => {
               }).pipe(Effect.provide(Layer.provideMerge(layer, tracing(spans))), Effect.scoped)
             )
           }
-          // What both processes did for a run is one trace, below the request that started it.
+          // Both processes' spans of a run are one trace, below the request that started it.
           const ended = spansOf(spans).filter(({ name }) => !name.startsWith("sql"))
           const pids = moments.map((killAt) => {
             const { traceId } = ended.find(({ run }) => run === `run-${killAt}`)!

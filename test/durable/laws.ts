@@ -1,16 +1,16 @@
-/** What has to be true of a run of the agent of these tests, whatever happened to its processes. */
+/** Invariants of a run of the agent of these tests, for any fate of its processes. */
 import type { RunStore } from "@recourse/durable"
 import assert from "node:assert/strict"
 import type { Deed } from "./chief.ts"
 
-/** What was seen of a run: writes that are told as unknown, and calls that were made again under their key. */
+/** Observations of a run: writes reported as unknown, and calls repeated under their key. */
 export interface Seen {
   readonly unknown: number
   readonly repeated: number
   readonly asked: number
 }
 
-/** Compares what the world outside saw with what the run says. */
+/** Compares the external effects with the run's reports. */
 export const laws = (
   deeds: ReadonlyArray<Deed>,
   steps: ReadonlyArray<RunStore.Step>,
@@ -19,7 +19,7 @@ export const laws = (
   about: string
 ): Seen => {
   assert.equal(status, "completed", about)
-  // Once, whatever happened: and nobody says that it is not known.
+  // Once, in any case, and never reported as unknown.
   assert.equal(notes, 1, `${about}: notes`)
   const noted = steps.filter(({ key, kind }) => kind === "call" && key.endsWith("c5"))
   assert.ok(noted.length === 1 && !JSON.stringify(noted).includes("outcome_unknown"), `${about}: notes`)

@@ -16,7 +16,7 @@ export const freePort = (): Promise<number> =>
     })
   })
 
-/** Where the programs of PostgreSQL are; the newest version that is installed. */
+/** Directory of PostgreSQL's programs; the newest installed version. */
 const programs = (): string => {
   const root = "/usr/lib/postgresql"
   const versions = existsSync(root) ? readdirSync(root).toSorted((a, b) => Number(b) - Number(a)) : []

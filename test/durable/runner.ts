@@ -1,6 +1,7 @@
 /**
- * A process that runs durable agents: `node runner.ts <address> <effects> <options>`. With `start` it starts that run and ends with
- * it; without, it runs what there is until it is stopped. With `killAt` it kills itself at that moment.
+ * A process that runs durable agents: `node runner.ts <address> <effects> <options>`. With `start` it starts that run
+ * and ends with it; otherwise it executes the existing runs until it is stopped. With `killAt` it kills itself at that
+ * moment.
  */
 import { NodeRuntime } from "@effect/platform-node"
 import { Durable } from "@recourse/durable"
@@ -17,7 +18,7 @@ interface Options {
   readonly pause: number
   readonly start?: string
   readonly killAt?: number
-  /** Whether a cluster places its runs. */
+  /** True if a cluster distributes its runs. */
   readonly isCluster?: boolean
   /** A file for its spans. */
   readonly spans?: string

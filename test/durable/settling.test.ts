@@ -1,4 +1,4 @@
-/** The end of a durable run: how many statements it takes, and what is there when one of them fails or loses its answer. */
+/** The end of a durable run: its number of statements, and its state when one of them fails or loses its answer. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
@@ -16,7 +16,7 @@ const lost = new SqlError.SqlError({
   reason: new SqlError.ConnectionError({ cause: new Error("The connection is lost") })
 })
 
-/** What changes something: the rest only looks. */
+/** Statements that write: the others only read. */
 const writes = (sql: string): boolean => /INSERT|UPDATE/.test(sql)
 
 /** Claims and renewals come when they come. */
@@ -47,7 +47,7 @@ const play = (
       return ScriptedModel.text("Hello.")
     })
     const told = yield* Effect.gen(function*() {
-      // Who starts a run and hears nothing starts it again.
+      // A starter without an answer starts the run again.
       const output = yield* Effect.retry(clerk.run(runId, "Hi"), { times: 3 })
       const { events, steps } = yield* Effect.flatMap(RunStore.RunStore, (store) =>
         Effect.all({ steps: store.load({ runId, leg: 0 }), events: store.events(runId, 0) }))
@@ -67,7 +67,7 @@ const play = (
 
 describe("the end of a durable run", () => {
   for (const { name, open } of supported) {
-    it(`comes once, with the last answer, and whatever becomes of a statement: ${name}`, async () => {
+    it(`comes once, with the last answer, for any statement fault: ${name}`, async () => {
       const { address, close } = await open()
       try {
         await Effect.runPromise(

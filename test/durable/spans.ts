@@ -1,4 +1,4 @@
-/** Spans of several processes in one file: a line for each span that has ended, as exporters send them. */
+/** Spans of several processes in one file: a line for each ended span, like from exporters. */
 import { type Exit, Layer, Option, Tracer } from "effect"
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
 

@@ -87,7 +87,7 @@ const withLog = async (
 }
 
 describe.each(supported)("statements of a durable run: $name", ({ name, open }) => {
-  it("are one for the start, a read with its answer, the record before a write, its outcome, and the end", () =>
+  it("are one for start, read, write record, outcome, and end", () =>
     withLog(open, "10 minutes", (take) =>
       Effect.gen(function*() {
         yield* Effect.sleep("100 millis")
@@ -99,7 +99,7 @@ describe.each(supported)("statements of a durable run: $name", ({ name, open }) 
         assert.deepStrictEqual(words, ["start", "step", "step", "step", "step", ...end])
       })))
 
-  it("are two for the start of a run with a conversation, in a transaction on SQLite", () =>
+  it("are two for a start with a conversation, transactional on SQLite", () =>
     withLog(open, "10 minutes", (take) =>
       Effect.gen(function*() {
         yield* Effect.sleep("100 millis")
@@ -113,7 +113,7 @@ describe.each(supported)("statements of a durable run: $name", ({ name, open }) 
         assert.strictEqual(take().findLast((word) => word.startsWith("transaction") || word === "step"), end)
       })))
 
-  it("are a transaction of five for a wait, and two for its decision and the resumption", () =>
+  it("are a transaction of five for a wait, two for resumption", () =>
     withLog(open, "10 minutes", (take) =>
       Effect.gen(function*() {
         yield* Effect.sleep("100 millis")
@@ -140,7 +140,7 @@ describe.each(supported)("statements of a durable run: $name", ({ name, open }) 
         assert.isAtMost(words.length, 11)
       })))
 
-  it("are two for each poll of a reader elsewhere, and one for five seconds", async () => {
+  it("are two for each remote poll, and one for five seconds", async () => {
     const { address, close } = await open()
     const log: Array<string> = []
     const before: Hook = (text) => Effect.sync(() => void log.push(wordOf(text.trim())))

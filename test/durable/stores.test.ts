@@ -1,4 +1,4 @@
-/** What a store does for queues, people who are asked, children and signals, on each database. */
+/** A store's support of queues, approvals, children and signals, on each database. */
 import { assert, describe, it } from "@effect/vitest"
 import { RunStore } from "@recourse/durable"
 import { Effect, Layer, type Schema } from "effect"
@@ -110,7 +110,7 @@ describe("a store of durable runs", () => {
         assert.deepEqual((yield* store.take({ held: [second], leaseMillis: 60_000 })).held, [kept])
         yield* store.events(two.runId, 0, 10_000)
         assert.deepEqual((yield* store.take({ held: [second] })).held, [{ ...kept, isRead: true }])
-        // Who waits is due once for a time, and whoever was asked is found.
+        // A waiting run is due once for a time, and the asked person is found.
         const due = Effect.map(store.take({ due: agents(), ...minute }), ({ due }) => due)
         const [waiting, ...others] = yield* due
         assert.deepEqual([waiting?.runId, others.length], [one.runId, 0])
@@ -136,7 +136,8 @@ describe("a store of durable runs", () => {
         assert.deepEqual(events.map(({ number }) => number), [0, 1, 2])
         assert.strictEqual((events[2]!.event as { readonly _tag: string })._tag, "RunFinished")
         assert.deepEqual(yield* store.list({ askedOf: "eve" }), [])
-        // What may have to be undone is queued when it is cancelled, and comes before all others, also where there is no room.
+        // A run that may need compensation is queued when it is cancelled, and precedes all others, also in a full
+        // queue.
         const waiting2 = (runId: string, snapshot: Schema.Json) =>
           Effect.gen(function*() {
             const { run: held } = yield* store.insert({ ...run(runId), leaseMillis: 60_000 })
@@ -179,7 +180,7 @@ describe("a store of durable runs", () => {
         const adopter = { agent: "adopter", versions: ["1", "2"], adopted: { "1": "2" } }
         const [adopted] = (yield* store.take({ agents: [adopter], ...minute })).taken
         assert.deepEqual([adopted?.version, (yield* store.get("adopted"))?.version], ["2", "2"])
-        // A run that waits for another one gives its place in the queue away, and has it again before it goes on.
+        // A run that waits for another one releases its slot in the queue, and gets it back before it continues.
         const narrow = { agents: [{ agent: "narrow", versions: ["1"], queue: { concurrency: 1 } }], limit: 10 }
         const claimed = (leaseMillis = 60_000) =>
           Effect.map(store.take({ ...narrow, leaseMillis }), ({ taken }) => taken.map(({ runId }) => runId))
@@ -195,13 +196,13 @@ describe("a store of durable runs", () => {
         assert.deepEqual(yield* claimed(), ["n2"])
         assert.isFalse(yield* reclaim(hold("n1"), 1))
         assert.isFalse(yield* reclaim(hold("n1", 7), 9))
-        // Who wants his place back comes before those that begin.
+        // Runs that want their slot back precede those that start.
         yield* store.settle(hold("n2"), { status: "completed", pending: [], last: last(hold("n2"), 0) })
         assert.deepEqual(yield* claimed(), [])
         assert.isTrue(yield* reclaim(hold("n1"), 1))
         assert.deepEqual(yield* claimed(), [])
         yield* store.settle(hold("n1"), { status: "completed", pending: [], last: last(hold("n1"), 0) })
-        // One whose process is gone while it wants it back holds nobody up.
+        // One whose process is gone while it wants it back blocks no other run.
         assert.deepEqual(yield* claimed(-1), ["n3"])
         yield* lend(hold("n3"))
         yield* store.insert({ ...run("n4"), agent: "narrow", leaseMillis: 60_000 })
@@ -216,7 +217,7 @@ describe("a store of durable runs", () => {
       }
     })
 
-    it(`finds the runs of an owner without looking at those of others: ${name}`, async () => {
+    it(`finds an owner's runs without scanning those of others: ${name}`, async () => {
       const { address, close } = await open()
       const client = sqlLayer(address)
       const layer = Layer.provideMerge(RunStore.layerSql({ prefix: "runs" }), client)
@@ -253,7 +254,7 @@ describe("a store of durable runs", () => {
       const program = Effect.gen(function*() {
         const store = yield* RunStore.RunStore
         const sql = yield* SqlClient.SqlClient
-        /** How the database finds what a claim takes. */
+        /** The database's plan for a claim. */
         const planOf = Effect.fnUntraced(function*(onlyCancelled?: true) {
           let asked: readonly [string, ReadonlyArray<unknown>] | undefined
           const hearing: Statement.Transformer = (statement) =>

@@ -1,6 +1,6 @@
 /**
- * Tools that write to the database of their run in one transaction with the outcome of the call: lives that end at each statement,
- * and answers of statements that are lost, on each database.
+ * Tools that write to the database of their run in one transaction with the outcome of the call: executions that end at
+ * each statement, and lost answers of statements, on each database.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
@@ -14,7 +14,7 @@ import { type Hook, type Watch, watchedSql } from "../support/watchedSql.ts"
 
 const supported = sqlDatabases.filter(({ isShared, name }) => isShared && !name.startsWith("M"))
 
-/** A server needs longer for each life: there each so many-th moment is looked at. With 1, each is. */
+/** A server needs longer for each execution: there every so many-th moment is tested. With 1, each is. */
 const everyMoment = Number(process.env["TEST_EVERY_MOMENT"] ?? 5)
 
 class SoldOut extends Data.TaggedError("SoldOut") {}
@@ -71,7 +71,7 @@ const lost = new SqlError.SqlError({
   reason: new SqlError.ConnectionError({ cause: new Error("The connection is lost") })
 })
 
-/** Ends what goes on behind the n-th moment: nothing answers any more, until the connections are closed. */
+/** Stops all work behind the n-th moment: no statement answers any more, until the connections are closed. */
 const mortal = (killAt: number) => {
   const isDead = Deferred.makeUnsafe<void>()
   const isBuried = Deferred.makeUnsafe<void>()
@@ -85,14 +85,14 @@ const mortal = (killAt: number) => {
   return { watch: { before: pass, after: pass } satisfies Watch, isDead, isBuried, seen }
 }
 
-/** What is sold to a run. */
+/** Sales of a run. */
 const soldTo = (runId: string) =>
   Effect.flatMap(
     SqlClient.SqlClient,
     (sql) => Effect.map(sql`SELECT run FROM sold WHERE run = ${runId}`, (rows) => rows.length)
   )
 
-/** What is there of a run's deed, and what the run says. */
+/** Stored effects of a run, and the run's reports. */
 const laws = (runId: string, about: string) =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
@@ -127,7 +127,7 @@ const within = async (open: (typeof supported)[number]["open"], test: (address: 
   }
 }
 
-/** What the model was told of the call. */
+/** The model's result of the call. */
 const toldOf = (runId: string) =>
   Effect.map(
     Effect.flatMap(RunStore.RunStore, (store) => store.load({ runId, leg: 0 })),
@@ -141,7 +141,7 @@ describe("a tool that writes to the database of its run", () => {
       () =>
         within(open, async (address) => {
           let statements = 0
-          /** A life that ends at the n-th moment, if it gets there. */
+          /** An execution that ends at the n-th moment, if it gets there. */
           const dying = (runId: string, killAt: number) =>
             Effect.gen(function*() {
               const { isBuried, isDead, seen, watch } = mortal(killAt)
@@ -154,7 +154,7 @@ describe("a tool that writes to the database of its run", () => {
                 Effect.as(whole, false),
                 Effect.as(Deferred.await(isDead), true)
               )
-              // The connections of a process that was killed are closed: what was open is rolled back.
+              // The connections of a killed process are closed: open transactions are rolled back.
               yield* Deferred.succeed(isBuried, undefined)
               yield* Scope.close(scope, Exit.void)
               return { isKilled, seen }
@@ -196,7 +196,7 @@ describe("a tool that writes to the database of its run", () => {
               if (sql !== "COMMIT" || !isInTransaction) return Effect.void
               isInTransaction = false
               if (++commits > 1) return Effect.void
-              // With the connection goes what was open on it.
+              // With the connection its open transaction ends.
               const rolledBack = when === "before"
                 ? connection.executeUnprepared("ROLLBACK", [], undefined)
                 : Effect.void
@@ -207,14 +207,14 @@ describe("a tool that writes to the database of its run", () => {
             Effect.gen(function*() {
               yield* seller().run(runId, runId)
               yield* laws(runId, when)
-              // What is there is not done again; what is not is another attempt.
+              // Stored effects are not repeated; missing ones are another attempt.
               assert.strictEqual(commits, when === "after" ? 1 : 2)
             }).pipe(Effect.provide(life(address, { ...quiet, [when]: fail })), Effect.scoped)
           )
         }
       }), 60_000)
 
-    it(`does nothing for a run that another process has taken over: ${name}`, () =>
+    it(`has no effect for a run taken over by another process: ${name}`, () =>
       within(open, async (address) => {
         let taken = 0
         const Slow = Tool.make("take", {
@@ -225,7 +225,7 @@ describe("a tool that writes to the database of its run", () => {
           execute: ({ run }) =>
             Effect.gen(function*() {
               const left = yield* sell(run)
-              // As after a lease that is over: by the same connection, as SQLite lets no other write now.
+              // Like after an expired lease: by the same connection, because SQLite lets no other write now.
               const sql = yield* SqlClient.SqlClient
               if (++taken === 1) yield* sql`UPDATE recourse_runs SET epoch = epoch + 1 WHERE run_id = ${run}`
               return left
@@ -245,7 +245,7 @@ describe("a tool that writes to the database of its run", () => {
         )
       }), 60_000)
 
-    it(`rolls back what fails, dies or is out of time: ${name}`, () =>
+    it(`rolls back failures, defects and timeouts: ${name}`, () =>
       within(open, async (address) => {
         const begun = Deferred.makeUnsafe<void>()
         const Odd = Tool.make("take", {
@@ -276,7 +276,7 @@ describe("a tool that writes to the database of its run", () => {
         )
       }), 60_000)
 
-    it(`refuses what is not undone with it: ${name}`, () =>
+    it(`refuses a tool that is not rolled back with it: ${name}`, () =>
       within(open, async (address) => {
         const Note = Tool.make("note", { success: Schema.Void, effects: "write", execute: () => Effect.void })
         const byHand = (tool: typeof Note) =>

@@ -1,4 +1,4 @@
-/** A run that is cancelled while it waits is undone by whichever process lives next, on each database. */
+/** A run that is cancelled while it waits is compensated by the next process, on each database. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Audit, type Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
@@ -13,7 +13,7 @@ const supported = sqlDatabases.filter(({ isShared, name }) => isShared && !name.
 
 describe("a durable run that is cancelled while it waits", () => {
   for (const { name, open } of supported) {
-    it(`is undone: ${name}`, async () => {
+    it(`is compensated: ${name}`, async () => {
       const { address, close } = await open()
       const log: Array<string> = []
       const audit: Array<string> = []
@@ -64,7 +64,7 @@ describe("a durable run that is cancelled while it waits", () => {
   }
 })
 
-/** A store that a process loses at one of its operations, for good: before what it was asked to do is done, or behind that. */
+/** A store that a process loses at one of its operations, for good: before the operation takes effect, or behind it. */
 const lostAt = (store: RunStore.Store, at: number, behind: boolean) => {
   const count = { operations: 0 }
   const gone = (operation: string) => Effect.fail(new RunStore.RunStoreError({ operation, reason: "gone" }))
@@ -81,7 +81,7 @@ const lostAt = (store: RunStore.Store, at: number, behind: boolean) => {
         count.operations >= at
           ? gone("take")
           : Effect.flatMap(store.take(wanted), (found) =>
-            // One that finds nothing is no place of its own.
+            // A claim without runs is no position of its own.
             found.taken.length === 0 ? Effect.succeed(found) : one("take", Effect.succeed(found)))
       ),
     load: (run) => one("load", store.load(run)),
@@ -94,9 +94,9 @@ const lostAt = (store: RunStore.Store, at: number, behind: boolean) => {
   return { count, lost }
 }
 
-describe("a durable run that is undone", () => {
+describe("a durable run with a compensation", () => {
   for (const { name, open } of supported) {
-    it(`is undone once, wherever its process loses the store for good: ${name}`, async () => {
+    it(`is compensated once, for any permanent loss of its store: ${name}`, async () => {
       const { address, close } = await open()
       const play = (prefix: string, at: number, behind: boolean, lease: number) =>
         Effect.scoped(Effect.gen(function*() {

@@ -1,6 +1,6 @@
 /**
- * A process that runs an agent which waits: for a service that asks for time, for a circuit that is open, and for a person:
- * `node waiter.ts <address> <log>`. It goes on until it is killed.
+ * A process that runs a waiting agent: for a service that requests time, for an open circuit, and for a person: `node
+ * waiter.ts <address> <log>`. It runs until it is killed.
  */
 import { NodeRuntime } from "@effect/platform-node"
 import { Agent, ErrorProjection, Recovery, Tool } from "@recourse/core"
@@ -11,7 +11,7 @@ import { CircuitBreaker } from "effect/persistence"
 import { appendFileSync, readFileSync } from "node:fs"
 import { type SqlAddress, sqlLayer } from "../support/connections.ts"
 
-/** How long the service asks for, in seconds. */
+/** The service's requested wait, in seconds. */
 export const waited = 3
 
 class Busy extends Schema.TaggedError<Busy>()(
@@ -20,7 +20,7 @@ class Busy extends Schema.TaggedError<Busy>()(
   ErrorProjection.declare<object>({ code: "rate_limited", retryAfter: () => `${waited} seconds`, outcome: "not_done" })
 ) {}
 
-/** What was done in the world outside, and when. */
+/** An external effect, with its time. */
 export interface Deed {
   readonly deed: string
   readonly at: number

@@ -15,7 +15,7 @@ const supported = sqlDatabases.filter(({ isShared, name }) => isShared && !name.
 
 describe.concurrent("a run whose process is killed with SIGKILL while it waits", () => {
   for (const { name, open } of supported) {
-    it(`goes on in another: no wait begins anew, nobody is asked twice, a circuit stays open: ${name}`, async () => {
+    it(`continues elsewhere: waits do not restart, questions once, circuit open: ${name}`, async () => {
       const directory = mkdtempSync(join(tmpdir(), "recourse-"))
       const log = join(directory, "deeds.log")
       writeFileSync(log, "")
@@ -68,7 +68,7 @@ describe.concurrent("a run whose process is killed with SIGKILL while it waits",
             const [before, after, ...more] = times("look")
             assert.deepEqual(more, [])
             assert.isAtLeast(after! - before!, waited * 1000)
-            // What was left, and not the whole of it again.
+            // The rest, and not the whole of it again.
             assert.isBelow(after! - times("ready")[1]!, waited * 1000)
             yield* Effect.promise(() => kill(second))
             start()

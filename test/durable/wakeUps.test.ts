@@ -1,4 +1,4 @@
-/** Wake-ups: processes that poll once in a minute hear at once what another one has done. */
+/** Wake-ups: processes that poll once in a minute learn at once of another one's actions. */
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Approval, Runs } from "@recourse/core"
@@ -28,7 +28,7 @@ const runsOf = <E>(layer: Layer.Layer<Runs.Runs, E>) =>
 const shortest = (what: (time: number) => Effect.Effect<number, unknown>) =>
   Effect.map(Effect.forEach(times, what), (spans) => Math.min(...spans))
 
-/** Starts, decides and cancels through one process what the other one executes, and returns milliseconds. */
+/** Starts, decides and cancels through one process a run that the other one executes, and returns milliseconds. */
 const spans = Effect.fnUntraced(function*(runs: Runs.RunsService) {
   const within = Effect.provideService(Runs.Runs, runs)
   const since = (from: number) => Effect.sync(() => performance.now() - from)
@@ -137,7 +137,7 @@ describe("a process that polls once in a minute", () => {
   }
 
   for (const { name, open } of files) {
-    it(`hears what its own process does through another layer: ${name}`, async () => {
+    it(`learns of its own process's actions through another layer: ${name}`, async () => {
       const { address, close } = await open()
       await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
         const store = Layer.succeedContext(yield* Layer.build(storeOf(address)))

@@ -30,7 +30,7 @@ const errorsOf = (modules: ReadonlyArray<object>): ReadonlyArray<string> =>
 
 const exported = new Set(errorsOf([Core, Durable, OpenAi, Testing].flatMap((barrel) => Object.values<object>(barrel))))
 
-/** The sentence of each code of the table, as the source has it. */
+/** The sentence of each code of the table, from the source. */
 const sentences = new Map(
   [...readFileSync(join(root, projection, "codeTexts.ts"), "utf8").matchAll(/^ {2}(\w+): \{\s*model: "([^"]*)"/gm)]
     .map(([, code, model]) => [code!, model!] as const)
@@ -46,7 +46,7 @@ const codes = new Set([
 ])
 
 describe("docs/errors.md", () => {
-  it("has a section for each exported error, and no section for one that is gone", () => {
+  it("has a section for each exported error, and no other", () => {
     const described = [...sections.keys()].filter((name) => /^[A-Z]\w+$/.test(name))
     assert.isAbove(exported.size, 30)
     assert.deepStrictEqual(described.toSorted(), [...exported, "AiError"].toSorted())
@@ -58,17 +58,17 @@ describe("docs/errors.md", () => {
     for (const name of others) assert.include(page, `\`${name}\``)
   })
 
-  it("has a section for each code of a failed result, and no section for one that is gone", () => {
+  it("has a section for each code of a failed result, and no other", () => {
     const described = [...sections.keys()].flatMap((name) => /^Code (\w+)$/.exec(name)?.[1] ?? [])
     assert.isAbove(sentences.size, 10)
     assert.deepStrictEqual(described.toSorted(), [...codes].toSorted())
   })
 
-  it("says what the model reads by each code, word for word", () => {
+  it("has the model's text of each code, word for word", () => {
     for (const [code, sentence] of sentences) assert.include(sections.get(`Code ${code}`), sentence)
   })
 
-  it("says of each error and code what causes it and what to do", () => {
+  it("names the cause and the remedy of each error and code", () => {
     for (const [name, text] of sections) {
       assert.match(text, /^- \*\*Cause\*\*: /m, name)
       assert.match(text, /^- \*\*The model reads\*\*: /m, name)

@@ -1,4 +1,4 @@
-/** Runs the commands of an example's README in the root of the repository: they print what it shows. */
+/** Runs the commands of an example's README in the root of the repository: their output is the documented one. */
 import { assert } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-/** Each example has a README, whose commands are run in the root of the repository and print what it shows. */
+/** Each example has a README, whose commands run in the root of the repository with the documented output. */
 import { describe, it } from "@effect/vitest"
 import { readdirSync } from "node:fs"
 import { join } from "node:path"

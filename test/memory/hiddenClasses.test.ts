@@ -1,7 +1,7 @@
 /**
- * A run leaves no hidden class behind (decision 188). A generator or a class that is made anew in each run, as by
- * `Effect.gen(function*() {…})`, has a hidden class of V8 in old space, which keeps the garbage of its run alive until the next
- * major collection.
+ * A run leaves no hidden class behind (decision 188). A generator or a class that is made in each run, for example by
+ * `Effect.gen(function*() {…})`, has a hidden class of V8 in old space. It keeps the garbage of its run alive until the
+ * next major collection.
  */
 import { execFile } from "node:child_process"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
@@ -12,7 +12,7 @@ import { expect, test } from "vitest"
 
 const times = 20
 
-/** How many hidden classes V8 makes in a run of each kind. */
+/** Number of hidden classes that V8 makes in a run of each kind. */
 const hiddenClasses = async (): Promise<Record<string, number>> => {
   const folder = await mkdtemp(join(tmpdir(), "recourse-maps-"))
   try {

@@ -1,6 +1,7 @@
 /**
- * Makes a number of runs of each kind, in a process of its own: `node runs.ts <count>`. It prints the kinds. In V8's log the hidden
- * class of a `BeginMark` stands where the runs of a kind begin, once they are warm, and that of an `EndMark` behind them.
+ * Makes a number of runs of each kind, in a process of its own: `node runs.ts <count>`. It prints the kinds. In V8's
+ * log the hidden class of a `BeginMark` marks the start of a kind's runs, once they are warm, and that of an `EndMark`
+ * their end.
  */
 import { Data, Effect, Layer, Redacted, Schedule, Schema, Stream } from "effect"
 import { LanguageModel, Prompt, type Response } from "effect/ai"

@@ -120,7 +120,7 @@ process.stdout.write(String(ToolError.Timeout === Required.Timeout && ToolError.
     assert.strictEqual(entry.originalLine, lineOf(join(dirname(file), entry.originalSource), `"Timeout"`))
   })
 
-  it("are dropped from bundles of esbuild and rolldown that do not use them", async () => {
+  it("are dropped from esbuild and rolldown bundles that do not use them", async () => {
     const used = `export { none } from "@recourse/core/RunUsage"`
     const options = { contents: used, resolveDir: folder }
     const { outputFiles } = await build({ stdin: options, bundle: true, write: false, minify: true, format: "esm" })

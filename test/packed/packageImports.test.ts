@@ -11,7 +11,7 @@ const manifest = {
   peerDependenciesMeta: { optional: { optional: true } }
 }
 
-describe("imports of what npm does not install with a package", () => {
+describe("imports of modules that npm does not install with a package", () => {
   it.each<readonly [source: string, found: ReadonlyArray<string>]>([
     [`import { a } from "optional"`, ["optional"]],
     [`import {\n  a,\n  type B\n} from "optional/deep"`, ["optional/deep"]],

@@ -1,7 +1,7 @@
 /**
  * The packages as npm gives them: packed, installed in empty projects, loaded by Node 22 and 24, type-checked, and bundled.
  *
- * Needs the registry that pnpm installs from, as the installation of the workspace does.
+ * Needs the registry that pnpm installs from, like the installation of the workspace.
  */
 import { assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { build } from "esbuild"
@@ -169,7 +169,7 @@ export const support = Agent.make("support", { input: Prompt.Prompt, prompt: (co
   }
 
   it(
-    "serve the agents of a module by `npx @recourse/studio`, and its runs after kill -9 with `--durable`",
+    "serve agents by `npx @recourse/studio`, and runs after kill -9 with `--durable`",
     async () => {
       const plainly = async () => {
         const { url } = await serve(made("plain"))
@@ -198,7 +198,7 @@ export const support = Agent.make("support", { input: Prompt.Prompt, prompt: (co
   it("run an agent from a bundle", async () => {
     const entry = join(project, "agent.ts")
     writeFileSync(entry, readFileSync(join(root, "benchmarks/src/minimal/recourse.ts")))
-    // Where no package is installed.
+    // A folder without installed packages.
     const alone = mkdtempSync(join(tmpdir(), "recourse-bundle-"))
     onTestFinished(() => rmSync(alone, { recursive: true, force: true }))
     const outfile = join(alone, "agent.mjs")

@@ -28,7 +28,7 @@ test("visits of a run grow in proportion to its agents and its turns", async () 
   ])
   const grown = names.flatMap((name) => {
     const [once, twice, fourTimes] = others[name]!
-    // What one more costs, in a run twice as large.
+    // Cost of one more, in a run twice as large.
     const growth = (fourTimes - twice) / 2 / (twice - once)
     return once > 500 * size && growth < 1.005 ? [] : [{ name, once, growth }]
   })

@@ -55,7 +55,7 @@ for (const database of sqlDatabases) {
         () => Effect.provide(Effect.suspend(test), Layer.merge(key, Layer.suspend(() => sqlLayer(place.address)))),
         30_000
       )
-    /** What another process has: the same database, and nothing else. */
+    /** State of another process: only the same database. */
     const process = (lease: number) =>
       Layer.fresh(Layer.mergeAll(
         Approval.layerResumptionsSql({ lease }),
@@ -104,7 +104,7 @@ for (const database of sqlDatabases) {
                 assert.isUndefined(dying.pollUnsafe(), "the resumption ended before it paid")
                 yield* Effect.sleep("10 millis")
               }
-              // While it is at work, nobody else resumes it, also after its lease.
+              // While it is active, no other process resumes it, also after its lease.
               yield* Effect.sleep(lease + 200)
               const again = paying(isKeyed, false, attempt)
               const resume = (decision: Approval.Decision) =>
@@ -117,7 +117,7 @@ for (const database of sqlDatabases) {
               const approved = yield* resume(Approval.approve(pending[0]!))
               assert.strictEqual(again.state.paid, 0)
               if (isKeyed) {
-                // The model is told that nobody knows.
+                // The model reads that the outcome is unknown.
                 assert.isTrue(Exit.isSuccess(approved))
                 return
               }

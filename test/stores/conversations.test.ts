@@ -61,7 +61,7 @@ for (const store of stores) {
     }, 30_000)
     afterAll(() => place.close(), 30_000)
     let runs = 0
-    // Each run has owners of its own: what one leaves behind is not in the way of the next.
+    // Each run has owners of its own: its rows do not affect the next run.
     const live = (
       name: string,
       test: (owned: (owner: string) => string) => Effect.Effect<unknown, unknown, Conversation.Conversations>
@@ -314,7 +314,7 @@ for (const store of stores) {
 }
 
 for (const { name, open } of sqlDatabases) {
-  it.live(`a table that is not there is said how to make, on ${name}`, () =>
+  it.live(`a missing table's error has the statement, on ${name}`, () =>
     Effect.gen(function*() {
       const { address, close } = yield* Effect.promise(() => open())
       const sql = sqlLayer(address)

@@ -28,7 +28,7 @@ const places = [
 describe.concurrent("a process that dies between the payment and its record", () => {
   for (const { name, open } of places) {
     it(
-      `leaves an unknown outcome that the next one reports instead of paying again: ${name}`,
+      `leaves an unknown outcome, which the next one reports: ${name}`,
       () =>
         at(open, async (address, effects) => {
           const payer = (mode: "die" | "pay" | "reconcile") => run("payer.ts", JSON.stringify(address), effects, mode)
@@ -43,11 +43,11 @@ describe.concurrent("a process that dies between the payment and its record", ()
           assert.strictEqual((JSON.parse(second.output) as { readonly code: string }).code, "outcome_unknown")
           assert.deepStrictEqual(linesOf(effects), once)
 
-          // What follows is the same wherever the entry is kept, and processes are slow to start.
+          // The rest is the same for each store of the entry, and processes are slow to start.
           if (address.kind !== "files" && address.kind !== "sqlite") return
           const asked = await payer("reconcile")
           assert.deepStrictEqual(asked, { exit: 0, output: `"7 under order-7"` })
-          // What was found out is on record: nobody is asked again.
+          // The finding is recorded: no second reconciliation.
           assert.deepStrictEqual(await payer("pay"), asked)
           assert.deepStrictEqual(linesOf(effects), once)
         }),
@@ -56,7 +56,7 @@ describe.concurrent("a process that dies between the payment and its record", ()
   }
 })
 
-describe.concurrent("a process that stands still for longer than its lease, as its first write is on its way", () => {
+describe.concurrent("a process suspended beyond its lease during its first write", () => {
   for (const { isShared, name, open } of [...sqlDatabases, redis]) {
     it.skipIf(!isShared)(
       `is overtaken in that write alone, and says that it does not know: ${name}`,
@@ -78,7 +78,7 @@ describe.concurrent("a process that stands still for longer than its lease, as i
             const { exit, output } = await still
             assert.strictEqual(exit, 0)
             assert.strictEqual(new Set(linesOf(effects)).size, keys)
-            // What is done twice is the one write that was on its way, and its call is no success.
+            // Only the travelling write is done twice, and its call is no success.
             const twice = linesOf(effects).length - keys
             assert.strictEqual(twice, 1)
             assert.isAtMost(Number(/\d+$/.exec(output)?.[0]), keys - twice)

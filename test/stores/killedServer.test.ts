@@ -1,4 +1,7 @@
-/** A server without durable runs is killed with kill -9 in a turn that pays: the next request over HTTP has what the turn did. */
+/**
+ * A server without durable runs is killed with kill -9 in a turn that pays: the next request over HTTP has the turn's
+ * calls.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -39,7 +42,7 @@ const serve = async (folder: string, when: string) => {
 
 const first = { id: "m1", role: "user", parts: [{ type: "text", text: "Pay" }] }
 
-/** What a page may send to the next server. */
+/** Possible requests of a page to the next server. */
 const requests = {
   "the next message": { trigger: "submit-message", messages: [{ ...first, id: "m2" }] },
   "the same message": { trigger: "submit-message", messages: [first] },

@@ -1,4 +1,4 @@
-/** The idempotency ledger on each database: what every store promises, by the store's own clock. */
+/** The idempotency ledger on each database: the guarantees of every store, by the store's own clock. */
 import { PgClient } from "@effect/sql-pg"
 import { IdempotencyLedger, Tool, ToolCall } from "@recourse/core"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
@@ -33,7 +33,7 @@ const intent = (claim: string, key: string): IdempotencyLedger.Intent => ({
   claim
 })
 
-/** A claim, and what its call does at its end. */
+/** A claim, and the end of its call. */
 const claim = (of: IdempotencyLedger.Intent) =>
   Effect.flatMap(IdempotencyLedger.IdempotencyLedger, (ledger) => {
     let settle: Effect.Effect<void> = Effect.void
@@ -55,7 +55,7 @@ const stores = (database: Database<Address>) => {
     place = await database.open()
   }, 30_000)
   afterAll(() => place.close(), 30_000)
-  /** Ledgers that know of each other only by what they keep. */
+  /** Ledgers that share only their stored entries. */
   const fresh = (options?: IdempotencyLedger.LeaseOptions) => Layer.fresh(ledgerLayer(place.address, options))
   return { fresh, address: () => place.address }
 }
@@ -63,7 +63,7 @@ const stores = (database: Database<Address>) => {
 const promises = (database: Database<Address>, fresh: ReturnType<typeof stores>["fresh"]) => {
   const live = (name: string, test: () => Effect.Effect<unknown, unknown, Scope.Scope>) =>
     it.live(name, () => Effect.scoped(Effect.suspend(test)), 30_000)
-  /** A claim in another process, which lives as long as the test. */
+  /** A claim in another process, which exists as long as the test. */
   const elsewhere = (of: IdempotencyLedger.Intent, options: IdempotencyLedger.LeaseOptions) =>
     Effect.flatMap(Layer.build(fresh(options)), (context) => Effect.provideContext(claim(of), context))
 
@@ -179,7 +179,7 @@ const promises = (database: Database<Address>, fresh: ReturnType<typeof stores>[
       Effect.gen(function*() {
         if (!database.isShared) return
         yield* Effect.scoped(Effect.flatMap(Layer.build(fresh(short)), (context) =>
-          // Interrupted fibers and a closed connection: nothing is renewed, and nothing was said.
+          // Interrupted fibers and a closed connection: no renewal, and no release.
           Effect.provideContext(claim(intent("dead", "crash")), context)))
         const started = Date.now()
         const { claimed, settle } = yield* elsewhere(intent("next", "crash"), {
@@ -242,7 +242,7 @@ for (const database of sqlDatabases) {
     promises(database, fresh)
     const client = () => Layer.fresh(sqlLayer(address() as SqlAddress))
 
-    it.live("does not record within a transaction, and so nothing is run", () =>
+    it.live("does not record within a transaction, and so runs no call", () =>
       Effect.gen(function*() {
         const sql = yield* SqlClient.SqlClient
         const { state, tool } = paying()
@@ -257,7 +257,7 @@ for (const database of sqlDatabases) {
         assert.strictEqual(state.runs, 0)
       }).pipe(Effect.scoped, Effect.provide(client())), 30_000)
 
-    it.live("is purged of what has expired, by an index, and of nothing else", () =>
+    it.live("purges only expired entries, by an index", () =>
       Effect.gen(function*() {
         const sql = yield* SqlClient.SqlClient
         const ledger = yield* Layer.build(IdempotencyLedger.layerSql({ table: "purged" }))
@@ -286,7 +286,7 @@ for (const database of sqlDatabases) {
         assert.include(JSON.stringify(yield* plan), "purged_expires_at")
       }).pipe(Effect.scoped, Effect.provide(client())), 30_000)
 
-    it.live("says how a table is made that is not what it should be", () =>
+    it.live("has the statement for a table with wrong columns", () =>
       Effect.gen(function*() {
         const sql = yield* SqlClient.SqlClient
         yield* sql`CREATE TABLE other_shape (id VARCHAR(64))`
@@ -324,7 +324,7 @@ for (const database of sqlDatabases) {
         yield* sql.unsafe(`DROP ROLE ${role}`)
       }).pipe(Effect.scoped, Effect.provide(client())), 30_000)
 
-    it.live("is made by many processes that start at once, and by the printed SQL", () =>
+    it.live("is created by many processes at once, and by the printed SQL", () =>
       Effect.gen(function*() {
         const started = yield* Effect.forEach(
           Array.from({ length: database.isShared ? 16 : 1 }),

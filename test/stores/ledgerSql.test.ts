@@ -1,4 +1,7 @@
-/** The ledger in SQL, statement by statement: what others do between two of them, answers that are lost, and the printed SQL. */
+/**
+ * The ledger in SQL, statement by statement: other processes' changes between two of them, lost answers, and the
+ * printed SQL.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { IdempotencyLedger } from "@recourse/core"
 import { NodeSqliteClient } from "@recourse/sql"
@@ -30,7 +33,7 @@ const storeOf = (watch: Partial<Watch>) =>
     )
   )
 
-/** Does something at the first statement that begins so, once it is told to. */
+/** Runs an action at the first statement with this start, once enabled. */
 const at = (
   start: string,
   act: (connection: SqlConnection.Connection) => Effect.Effect<unknown, SqlError.SqlError>
@@ -102,7 +105,7 @@ describe("between two statements of the ledger", () => {
 
   live("another call begins under the key and releases it: the outcome is recorded anew", () => {
     const begun = at("INSERT", begins(b))
-    // The first reading is of the update that changed nothing, the second one of what was in the way.
+    // The first reading is of the update without an effect, the second one of the conflicting entry.
     let reads = 0
     const released = at("SELECT", remove)
     return Effect.scoped(Effect.gen(function*() {
@@ -121,7 +124,7 @@ describe("between two statements of the ledger", () => {
   })
 })
 
-it.live("a statement that answers with what it changed is enough", () => {
+it.live("a statement that returns its changes is enough", () => {
   const statements: Array<string> = []
   return Effect.scoped(Effect.gen(function*() {
     const { store } = yield* storeOf({
@@ -154,7 +157,7 @@ describe("a database that fails", () => {
     [new SqlError.ConstraintError({ cause: new Error("The table is another one") }), undefined]
   ] as const
 
-  it.live("says of each operation why it failed, and whether it may succeed when it is tried again", () =>
+  it.live("names each operation's reason of failure, and if it is transient", () =>
     Effect.forEach(
       Object.entries(operations),
       ([name, operation]) =>
@@ -174,7 +177,7 @@ describe("a database that fails", () => {
         })
     ))
 
-  it.live("is not asked again for an outcome that it has and nobody can read", () =>
+  it.live("is not called again for an unreadable outcome", () =>
     Effect.scoped(Effect.gen(function*() {
       const { sql, store } = yield* storeOf({})
       yield* store.begin(a, hour)
@@ -206,7 +209,7 @@ describe("the SQL that makes the ledger's table", () => {
   outcome ${long},
   expires_at BIGINT`
 
-  it("has an index for what is purged, which holds only what expires where that can be said", () => {
+  it("has a purge index, partial if the dialect supports it", () => {
     for (const dialect of ["pg", "sqlite"] as const) {
       assert.strictEqual(
         IdempotencyLedger.createTableSql(dialect),

@@ -1,6 +1,7 @@
 /**
- * A run that goes on with an agent within it, over a store of resumptions of which one statement fails, loses its answer or hangs: each in turn. What was approved is
- * done once; what the agent has done before it waited stands with a run that ended well, or is undone, or waits for the run to be gone on with.
+ * A run that resumes with an inner agent, on a store of resumptions of which one statement fails, loses its answer or
+ * hangs: each in turn. The approved call is done once. The agent's earlier writes stay with a successful run, are
+ * compensated, or wait for the run's resumption.
  */
 import { Agent, AgentEvent, Approval, Recovery, StoreTimeout, Tool } from "@recourse/core"
 import { NodeSqliteClient } from "@recourse/sql"
@@ -20,7 +21,7 @@ interface Fault {
 
 const reset = Effect.fail(new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: "drawn" }) }))
 
-/** A client of which one statement does what the fault says, from when it is ready. */
+/** A client of which one statement has the fault, from when it is ready. */
 const faultySql = ({ at, kind }: Fault) => {
   const state = { isReady: false, statements: 0, met: false }
   const meets = (...of: ReadonlyArray<Kind>): boolean => {
@@ -59,7 +60,7 @@ const boss = (agent: Runs, compensation?: object) =>
 
 const undoes = { compensation: {} }
 
-/** Agents around the one that waits, and who undoes. */
+/** Agents around the waiting one, and the compensating ones. */
 const forms: Readonly<Record<string, (a: (more: object) => Waits) => Waits>> = {
   "an agent that is a tool": (a) => boss(a(undoes)),
   "an agent that is a tool, of one that undoes": (a) => boss(a({}), undoes),
@@ -86,7 +87,7 @@ const models = ScriptedModel.layer((request, index) => {
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 const count = (log: ReadonlyArray<string>, what: string) => log.filter((one) => one === what).length
 
-/** Starts, waits, goes on over the fault, and goes on once more as another process when the lease is over. */
+/** Starts, waits, resumes with the fault, and resumes once more like another process after the lease. */
 const play = (form: (a: (more: object) => Waits) => Waits, isApproved: boolean, fault: Fault) =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
@@ -136,7 +137,7 @@ const play = (form: (a: (more: object) => Waits) => Waits, isApproved: boolean, 
     if (unbooks > books) wrong.push("undone twice")
     if (told !== unbooks) wrong.push("undone and not told")
     const isGood = [first, second].some(Exit.isSuccess)
-    // A person who approved has that done, or nothing is left of the run; a person who refused has all undone.
+    // An approved call is done, or no write of the run remains; after a rejection all writes are compensated.
     if (isApproved ? pays + unbooks !== books : unbooks !== books) wrong.push("what was booked is left")
     if (!hasRun && !isGood) wrong.push("nothing was done, and it cannot be gone on with")
     return {
@@ -145,7 +146,7 @@ const play = (form: (a: (more: object) => Waits) => Waits, isApproved: boolean, 
     }
   })
 
-describe("a run that goes on over a store of resumptions that breaks, with", () => {
+describe("a run that resumes on a breaking store of resumptions, with", () => {
   for (const [name, form] of Object.entries(forms)) {
     for (const isApproved of [true, false]) {
       it.live(`${name}, ${isApproved ? "approved" : "refused"}`, () =>

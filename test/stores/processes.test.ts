@@ -4,7 +4,7 @@ import { forProcessLeases } from "../support/forLeases.ts"
 import { redis, sqlDatabases } from "../support/servers.ts"
 import { at, linesOf, running } from "./storeProcesses.ts"
 
-/** How many processes race, and for how many keys. */
+/** Number of racing processes, and of keys. */
 const processes = Number(process.env["TEST_PROCESSES"] ?? 3)
 const keys = Number(process.env["TEST_KEYS"] ?? 20)
 

@@ -1,8 +1,8 @@
 /**
- * One of several processes that make the same writes at once: `node racer.ts <address> <effects> <keys>`. A write is a line in
- * a file, and takes longer than the lease. `reconcile` says truthfully whether the line is there, so it says "not happened" of
- * a write that is on its way. Prints how many calls got a result. With a fourth argument, a file, the process stands still as
- * its first write begins, and writes its id into that file.
+ * One of several processes that make the same writes at once: `node racer.ts <address> <effects> <keys>`. A write is a
+ * line in a file, and takes longer than the lease. `reconcile` reports truthfully if the line exists, so it reports a
+ * travelling write as "not happened". Prints the number of calls with a result. With a fourth argument, a file, the
+ * process is suspended when its first write starts, and writes its id into that file.
  */
 import { IdempotencyLedger, Recovery, Tool, ToolCall } from "@recourse/core"
 import { Effect, Exit, Schema } from "effect"

@@ -1,6 +1,7 @@
 /**
- * A resumed run over stores of which one statement fails, loses its answer or hangs: each statement of the resumption and of the
- * ledger in turn. The approved write is done once or told as unknown, and whoever resumed is told of a decision that came to nothing.
+ * A resumed run on stores of which one statement fails, loses its answer or hangs: each statement of the resumption and
+ * of the ledger in turn. The approved write is done once or reported as unknown, and the resuming caller learns of an
+ * ineffective decision.
  */
 import {
   Agent,
@@ -41,7 +42,7 @@ const plans: ReadonlyArray<Plan> = [true, false].flatMap((isKeyed) => [
   { isKeyed, decision: "respond", answer: "ok" } as const
 ])
 
-/** The service says that it did nothing. */
+/** The service reports that it did not execute. */
 class Refused extends Schema.TaggedError<Refused>()(
   "Refused",
   {},
@@ -50,7 +51,7 @@ class Refused extends Schema.TaggedError<Refused>()(
 
 const reset = Effect.fail(new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: "drawn" }) }))
 
-/** A client of which one statement of the run does what the fault says. */
+/** A client of which one statement of the run has the fault. */
 const faultySql = (fault: Fault) => {
   const state = { isRun: false, met: false, statements: 0 }
   const at = (...of: ReadonlyArray<Fault["kind"]>) =>
@@ -79,7 +80,7 @@ const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 
 let orders = 0
 
-/** Starts, waits, resumes over the fault, and resumes once more when the lease is over: what happened, and what is wrong with it. */
+/** Starts, waits, resumes with the fault, and resumes once more after the lease: the events, and their faults. */
 const play = (plan: Plan, fault: Fault) =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
@@ -195,7 +196,7 @@ for (const database of sqlDatabases) {
     afterAll(() => place.close(), 30_000)
 
     it.live(
-      "does an approved write once, or says that it is unknown, whichever statement goes wrong",
+      "does an approved write once, or unknown, for any statement fault",
       () =>
         Effect.gen(function*() {
           const wrong: Array<string> = []
@@ -203,7 +204,7 @@ for (const database of sqlDatabases) {
           let first = 0
           for (const plan of plans) {
             for (const kind of kinds) {
-              // What does not reach the database, and a decision without a write, are the same on each.
+              // Statements that do not reach the database, and a decision without a write, are the same on each.
               if (!isFirst && (plan.decision !== "approve" || kind === "fails" || kind === "hangs")) continue
               for (let at = 1 + first++ % everyMoment; at < 30; at += everyMoment) {
                 const played = yield* play(plan, { at, kind })

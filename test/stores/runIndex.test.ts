@@ -115,7 +115,7 @@ const answers = (seed: number) =>
   Effect.gen(function*() {
     const index = yield* RunIndex.RunIndex
     const all = runs(seed)
-    // What was known of a run is replaced.
+    // Earlier facts of a run are replaced.
     yield* Effect.forEach(all, (facts) => index.put({ ...facts, calls: [], status: "running", updatedAt: 1 }))
     yield* Effect.forEach(all, index.put)
     yield* Effect.forEach(checks, ([n, check]) => index.check(all[n]!.runId, { ...check, answer: "settled", at: 1 }))
@@ -144,7 +144,7 @@ describe.each(sqlDatabases.filter(({ name }) => !name.startsWith("MySQL")))("an 
   }, 30_000)
   afterAll(() => place.close(), 30_000)
 
-  it.effect("finds and counts what the one in memory does, for drawn runs", () =>
+  it.effect("finds and counts like the one in memory, for random runs", () =>
     Effect.gen(function*() {
       for (const seed of [1, 20, 300]) {
         const expected = yield* Effect.provide(answers(seed), RunIndex.layerMemory, { local: true })
@@ -155,7 +155,7 @@ describe.each(sqlDatabases.filter(({ name }) => !name.startsWith("MySQL")))("an 
       }
     }).pipe(Effect.provide(sqlLayer(place.address))))
 
-  it.effect("stays as it is where another process makes the tables again", () =>
+  it.effect("does not change if another process creates the tables again", () =>
     Effect.gen(function*() {
       const index = yield* RunIndex.RunIndex
       yield* index.put(runs(1)[0]!)

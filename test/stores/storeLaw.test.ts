@@ -1,4 +1,7 @@
-/** What every store of the idempotency ledger does, rule by rule: whatever process asks, no claim changes another one's entry. */
+/**
+ * Behaviour of every store of the idempotency ledger, rule by rule: for any calling process, no claim changes another
+ * one's entry.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { IdempotencyLedger } from "@recourse/core"
 import { NodeSqliteClient } from "@recourse/sql"
@@ -73,7 +76,10 @@ const servers: Readonly<Record<string, Effect.Effect<Store, unknown, Scope.Scope
 
 const stores = { ...memory, ...servers }
 
-/** A database looks at its clock for each value that it writes: what lasts for an hour lasts for what one statement takes more. */
+/**
+ * A database reads its clock for each value that it writes: a duration of an hour is longer by the time of one
+ * statement.
+ */
 const lasts = (span: Duration.Duration, from: number, to: number): void => {
   assert.isAtLeast(to - from, Duration.toMillis(span))
   assert.isAtMost(to - from, Duration.toMillis(span) + 1000)
@@ -91,7 +97,7 @@ for (const [name, make] of Object.entries(stores)) {
     const live = (rule: string, test: (store: Store) => Effect.Effect<unknown, unknown>) =>
       it.live(rule, () => Effect.scoped(Effect.flatMap(make, test)))
 
-    /** The entry that stands there. Nothing is changed: its id is taken. */
+    /** The present entry. No entry is changed: its id is taken. */
     const entryOf = (store: Store) =>
       Effect.map(store.begin(intent("nobody"), over), (found) => {
         assert.isDefined(found)
@@ -274,7 +280,7 @@ for (const [name, make] of Object.entries(stores)) {
 }
 
 for (const [name, make] of Object.entries(servers)) {
-  it.live(`a store in ${name} answers the same when it is asked again, as after an answer that was lost`, () =>
+  it.live(`a store in ${name} repeats its answer after a lost one`, () =>
     Effect.scoped(Effect.flatMap(make, (store) =>
       Effect.gen(function*() {
         yield* store.begin(a, over)

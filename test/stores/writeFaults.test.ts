@@ -20,7 +20,7 @@ interface Fault {
 
 const reset = Effect.fail(new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: "drawn" }) }))
 
-/** A ledger of which statements of the run do what is drawn, and how many were met. */
+/** A ledger with random faults in the run's statements, and the number of reached ones. */
 const faultyLedger = (faults: ReadonlyArray<Fault>): Store & { readonly met: () => number } => {
   let statements = 0
   let met = 0
@@ -49,7 +49,7 @@ const faultyLedger = (faults: ReadonlyArray<Fault>): Store & { readonly met: () 
 
 describe("a write over a ledger in SQLite that fails", () => {
   it.live(
-    `is said to be done, not done or unknown as the service saw it, in ${programs} programs`,
+    `is reported like the service's records, in ${programs} programs`,
     () =>
       Effect.gen(function*() {
         const wrong: Array<string> = []
@@ -66,7 +66,7 @@ describe("a write over a ledger in SQLite that fails", () => {
           const store = faultyLedger(faults)
           const outcome = yield* play(plan, store)
           met += store.met()
-          // A key that is not freed is one write that nobody can make: a store that does not answer may cost that, and no more.
+          // A key that is not freed is one lost write: a silent store may cost that, and no more.
           const found = problems(plan, outcome).filter((problem) =>
             store.met() === 0 || problem !== "the key of nothing is taken"
           )

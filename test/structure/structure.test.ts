@@ -25,7 +25,7 @@ describe("the states of a call and of a run", () => {
     assert.deepStrictEqual(shapes.filter(({ fields }) => fields.length > 15).map(({ name }) => name), ["Layout"])
   })
 
-  it("are found in a source by their fields, and by those that can change", () => {
+  it("are found in a source by their fields and mutable ones", () => {
     const text = `interface A { readonly a: string; b: number; readonly c: Map<string, string> }
 class B { private readonly d = new Set<string>(); static e = 1; readonly f = 1; g = 2 }`
     assert.deepStrictEqual(shapesOf({ path: "x.ts", text }), [

@@ -24,7 +24,7 @@ const connect = (db: PGlite): Duplex =>
     }
   })
 
-/** A client of a database in a directory, or in memory without one. One connection, as PGlite has one session. */
+/** A client of a database in a directory, or in memory without one. One connection, because PGlite has one session. */
 export const layer = (directory?: string) =>
   Layer.effect(
     SqlClient.SqlClient,

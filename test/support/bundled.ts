@@ -3,7 +3,7 @@ import { buildSync } from "esbuild"
 import { mkdirSync, renameSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 
-// Beneath the repository, where what is not in the file is found, and where code that was compiled once is found again.
+// Below the repository, so that modules outside of the file and the compile cache are found.
 const folder = join(import.meta.dirname, "../../node_modules/.cache/programs")
 
 const built = new Map<string, string>()
@@ -16,7 +16,7 @@ const build = (program: string): string => {
     platform: "node",
     format: "esm",
     target: "node24",
-    // Finds its WebAssembly beside itself.
+    // Finds its WebAssembly in its own folder.
     external: ["@electric-sql/*"],
     // Drivers are written for CommonJS.
     banner: {
@@ -25,7 +25,7 @@ const build = (program: string): string => {
   })
   const file = join(folder, `${basename(program, ".ts")}.mjs`)
   mkdirSync(folder, { recursive: true })
-  // Several workers build it at once, and one of them may start what another one has written.
+  // Several workers build it at once, and one of them may start another one's output.
   const own = `${file}.${process.pid}`
   writeFileSync(own, output!.contents)
   renameSync(own, file)

@@ -1,4 +1,4 @@
-/** Where tests keep what they store, in a form that can be handed to another process. */
+/** Addresses of tests' stores, in a form for another process. */
 import { NodeRedis, NodeServices } from "@effect/platform-node"
 import { PgClient } from "@effect/sql-pg"
 import { IdempotencyLedger } from "@recourse/core"
@@ -15,17 +15,17 @@ export type SqlAddress =
   | { readonly kind: "sqlite"; readonly file: string }
   | { readonly kind: "mysql"; readonly url: string; readonly database: string }
 
-/** A Redis, and what a test puts before its keys. */
+/** A Redis, and a test's key prefix. */
 export interface RedisAddress {
   readonly kind: "redis"
   readonly url: string
   readonly prefix: string
 }
 
-/** A place where a ledger can be. */
+/** Possible address of a ledger. */
 export type Address = SqlAddress | RedisAddress | { readonly kind: "files"; readonly directory: string }
 
-/** How a MySQL server is reached. */
+/** Connection options of a MySQL server. */
 export const mysqlOptions = (url: string) => {
   const { hostname, password, port, username } = new URL(url)
   return {

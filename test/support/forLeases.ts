@@ -1,6 +1,6 @@
 /**
- * Tests of leases by a real clock. A process that stands still for longer than its lease has lost it, and so has a test whose
- * machine is busy: what fails with a short lease is tried again with longer ones, and a broken rule fails with all.
+ * Tests of leases by a real clock. A process that is suspended for longer than its lease has lost it, and so has a test
+ * on a busy machine. A failure with a short lease is retried with longer ones, and a broken rule fails with all.
  */
 import { Effect } from "effect"
 
@@ -18,7 +18,10 @@ export const forProcessLeases = async (test: (lease: number) => Promise<void>): 
   await test(20_000)
 }
 
-/** Runs a test for a short lease in milliseconds, and for longer ones only where it failed. `attempt` makes names differ. */
+/**
+ * Runs a test for a short lease in milliseconds, and for longer ones only after a failure. `attempt` makes names
+ * differ.
+ */
 export const forLeases = <A, E, R>(
   test: (lease: number, attempt: string) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>

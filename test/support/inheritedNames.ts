@@ -1,6 +1,6 @@
 /**
- * Names that objects, arrays and functions inherit, and some that programs look for: what a server may send where a program looks a
- * word up. `length` is left out, as it is a finish reason.
+ * Names that objects, arrays and functions inherit, and some that programs look up: a server may send them as a key.
+ * `length` is left out, because it is a finish reason.
  */
 export const inheritedNames: ReadonlyArray<string> = Array.from(
   new Set([

@@ -1,4 +1,4 @@
-/** Claims of one key of the ledger, and what a call under it came to. */
+/** Claims of one key of the ledger, and outcomes of calls under it. */
 import type { IdempotencyLedger } from "@recourse/core"
 
 export const intent = (claim: string): IdempotencyLedger.Intent => ({

@@ -1,6 +1,6 @@
 /**
- * The databases that tests run against: servers on this machine where they answer, embedded stand-ins where they do not. What
- * was chosen is printed once. An address in the environment that does not answer fails; an empty one chooses the stand-in.
+ * The databases of tests: servers on this machine if they answer, embedded stand-ins otherwise. The choice is printed
+ * once. An address in the environment that does not answer fails; an empty one chooses the stand-in.
  */
 import { MysqlClient } from "@recourse/sql"
 import { Effect, Exit, type Layer } from "effect"
@@ -25,7 +25,7 @@ const version = Effect.flatMap(SqlClient.SqlClient, (sql) =>
     ([row]) => row!.version.split(" ").slice(0, 2).join(" ")
   ))
 
-/** The version of a server that answers within two seconds; nothing of one that does not. */
+/** The version of a server that answers within two seconds; otherwise `undefined`. */
 const answering = async (name: string, variable: string, ask: Effect.Effect<string, unknown>) => {
   const given = process.env[variable]
   if (given === "") return undefined
@@ -65,7 +65,7 @@ const redisVersion = await answering(
 /** A kind of database, and how a test file gets a place of its own in it. */
 export interface Database<A extends Address = Address> {
   readonly name: string
-  /** Whether several processes can use one place at once. */
+  /** True if several processes can use one address at once. */
   readonly isShared: boolean
   readonly open: () => Promise<{ readonly address: A; readonly close: () => Promise<void> }>
 }
@@ -116,7 +116,7 @@ const mysql: Database<SqlAddress> | undefined = mysqlVersion === undefined ? und
   }
 }
 
-/** The SQL databases that there are: MySQL has no stand-in. */
+/** The available SQL databases: MySQL has no stand-in. */
 export const sqlDatabases: ReadonlyArray<Database<SqlAddress>> = [
   postgres,
   sqlite,

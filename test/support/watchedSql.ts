@@ -4,10 +4,10 @@ import { Effect, Layer, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, type SqlError, Statement } from "effect/sql"
 
-/** What stands before or after a statement. */
+/** Action before or after a statement. */
 export type Hook = (sql: string, connection: SqlConnection.Connection) => Effect.Effect<void, SqlError.SqlError>
 
-/** What stands before and after each statement. */
+/** Actions before and after each statement. */
 export interface Watch {
   readonly before: Hook
   readonly after: Hook

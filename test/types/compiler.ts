@@ -21,12 +21,12 @@ const configuration = {
 /** Where the programs of a name are written. */
 export const folderOf = (name: string): string => join(import.meta.dirname, ".generated", name)
 
-/** Removes what {@link messages} wrote. */
+/** Removes the files of {@link messages}. */
 export const clean = (name: string): void => rmSync(folderOf(name), { recursive: true, force: true })
 
 /**
- * What the compiler says of each program, in the order of the programs. `types` are the ambient types that they need; `manifest` is the
- * package.json of their folder, by default the repository's.
+ * The compiler's messages for each program, in the order of the programs. `types` are their ambient types; `manifest`
+ * is the package.json of their folder, by default the repository's.
  */
 export const messages = (
   name: string,

@@ -1,4 +1,4 @@
-/** Reads from the compiler's messages what the types of random programs declare. */
+/** Reads the declared types of random programs from the compiler's messages. */
 import { join } from "node:path"
 import { folderOf, messages } from "./compiler.ts"
 import type { Program } from "./grammar/program.ts"
@@ -8,7 +8,7 @@ const members = ["run", "runNeeds", "start", "startNeeds", "resume", "resumeNeed
 /** Names of the errors that the ways to use a program can fail with, and keys of the services that they need. */
 export type Declared = { readonly [_ in typeof members[number]]: ReadonlyArray<string> }
 
-/** A program that was compiled: what its type says, or why the compiler refused it. */
+/** A compiled program: its type, or the compiler's reason to refuse it. */
 export type Compiled =
   & { readonly file: string; readonly program: Program }
   & (
@@ -16,7 +16,7 @@ export type Compiled =
     | { readonly refused: ReadonlyArray<string> }
   )
 
-/** The message about `export const types: 0 = declared(program)` holds what `declared` answers. */
+/** The message about `export const types: 0 = declared(program)` contains the answer of `declared`. */
 const read = (message: string): Declared =>
   Object.fromEntries(members.map((member) => {
     const type = new RegExp(`readonly ${member}: ([^;]*);`).exec(message)?.[1]

@@ -1,7 +1,7 @@
 /** Random numbers that can be replayed and shrunk: whatever is drawn as 0 is the simplest there is. */
 
 export class Draw {
-  /** What was drawn, in order: replayed, it makes the same. */
+  /** The random choices, in order: replayed, they make the same. */
   readonly drawn: Array<number> = []
   readonly #next: () => number
 
@@ -9,7 +9,7 @@ export class Draw {
     this.#next = next
   }
 
-  /** Draws again what was drawn; beyond its end, zeros. */
+  /** Replays the choices; beyond their end, zeros. */
   static replay(drawn: ReadonlyArray<number>): Draw {
     let index = 0
     return new Draw(() => drawn[index++] ?? 0)

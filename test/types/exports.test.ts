@@ -1,4 +1,4 @@
-/** What a reader hovers of any exported function, applied in a typical program, is neither `any` nor `unknown`. */
+/** The displayed type of any exported function, applied in a typical program, is neither `any` nor `unknown`. */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { clean, messages } from "./compiler.ts"
 import { exportedFunctions } from "./publicExports.ts"
@@ -9,7 +9,7 @@ const keyOf = ({ module, name }: typeof functions[number]) => `${module}.${name}
 
 const importOf = ({ module, namespace }: typeof functions[number]) => `import * as ${namespace} from "${module}"\n`
 
-/** `0` is what none of them is: the compiler says what they are. */
+/** None of them is `0`: the compiler's message has their types. */
 const shapeOf = (one: typeof functions[number]): string =>
   `${importOf(one)}export const program: 0 = ${one.namespace}.${one.name}\n`
 
@@ -21,7 +21,7 @@ export const program: 0 = answer(${one.namespace}.${one.name})\n`
     : `${header}export const program: 0 = ${program}\n`
 }
 
-/** What the compiler says that a program is, and what it finds wrong with it besides. */
+/** The compiler's type of a program, and further faults. */
 const read = (found: ReadonlyArray<string>): { readonly type: string; readonly wrong: ReadonlyArray<string> } => {
   const types = found.flatMap((message) =>
     /^TS\d+: Type '(.*)' is (?:not assignable to type '0'|missing)/s.exec(message.split("\n")[0]!)?.[1] ?? []
@@ -36,7 +36,7 @@ const withoutData = (type: string): string =>
     ""
   )
 
-describe("what is exported", () => {
+describe("exported functions", () => {
   let shapes: ReadonlyArray<string> = []
   let answers: ReadonlyArray<ReturnType<typeof read>> = []
 
@@ -49,7 +49,7 @@ describe("what is exported", () => {
 
   for (const [index, one] of functions.entries()) {
     const key = keyOf(one)
-    it(`a reader is shown what ${key} answers`, () => {
+    it(`display the result type of ${key}`, () => {
       const isGeneric = /^(?:\{ )?<|: <|\(.*\): <|; </.test(shapes[index]!)
       assert.isTrue(
         !isGeneric || key in typical,

@@ -1,9 +1,9 @@
 /**
  * Random programs against their types: `node test/types/main.ts --programs 300 --runs 8 --seed 1`.
  *
- * Prints what was found, one example for each kind, shrunk with `--shrink`; with `--refused` what the compiler does not accept. `--keep` leaves the
- * programs in `.generated`. Ends with 1 if anything was found.
- * `--file` looks at programs of yours in place of random ones, and prints what is found in each behind its number.
+ * Prints the findings, one example for each kind, shrunk with `--shrink`; with `--refused` the programs that the
+ * compiler refuses. `--keep` leaves the programs in `.generated`. Exits with 1 if there are findings. `--file` checks
+ * programs of yours instead of random ones, and prints the findings of each behind its number.
  */
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"

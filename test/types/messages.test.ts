@@ -1,4 +1,4 @@
-/** What the compiler says of programs that are wrong, and what it shows of programs that are right. */
+/** The compiler's messages for wrong programs, and its displayed types of right ones. */
 import { assert, describe, it } from "@effect/vitest"
 import { clean, messages } from "./compiler.ts"
 
@@ -27,7 +27,7 @@ const stored = {
 const onFailure = { description: "", parameters: Schema.String, success: Schema.String }
 `
 
-/** Programs that do not compile, what the first lines of the messages about them hold, and where it has to be, what those below do. */
+/** Programs that do not compile, the expected first lines of their messages, and, if necessary, the lines below. */
 const wrong: ReadonlyArray<readonly [program: string, says: string, below?: string]> = [
   [
     "Agent.make(\"a\", { onToolError: { fnd: lax }, tools: [find] })",
@@ -169,8 +169,8 @@ const wrong: ReadonlyArray<readonly [program: string, says: string, below?: stri
 ]
 
 /**
- * Misfits whose first line is a sentence, and short, however many errors an agent or a tool has: the type of what is wrong, and the
- * sentence in the place of the type that is asked for.
+ * Misfits whose first line is a short sentence, for any number of an agent's or a tool's errors: the type of the
+ * misfit, and the sentence instead of the required type.
  */
 const misfits: ReadonlyArray<readonly [program: string, sentence: string, most?: number]> = [
   ["asText.pipe(Agent.andThen(asNumber))", "'\"This agent takes a number, and is given a string.\"'"],
@@ -328,7 +328,7 @@ const right: ReadonlyArray<string> = [
   "AiToolkit.toToolkit([find], { defaults: { onError: lax } })"
 ]
 
-/** `0` is what none of them is: the compiler says what they are. */
+/** None of them is `0`: the compiler's message has their types. */
 const shown = (expression: string): string => `${header}export const program: 0 = ${expression}\n`
 
 describe("the compiler", () => {
@@ -339,7 +339,7 @@ describe("the compiler", () => {
   clean("messages")
 
   for (const [index, [program, says, below = ""]] of wrong.entries()) {
-    it(`says what is wrong: ${program}`, () => {
+    it(`reports the fault: ${program}`, () => {
       const first = said[index]!.map((message) => message.split("\n", 1)[0]!)
       assert.isTrue(first.some((line) => line.includes(says)), first.join("\n"))
       assert.include(said[index]!.join("\n"), below)
@@ -347,7 +347,7 @@ describe("the compiler", () => {
   }
 
   for (const [index, [program, sentence, most = 310]] of misfits.entries()) {
-    it(`says in a sentence what does not fit: ${program}`, () => {
+    it(`reports a misfit in a sentence: ${program}`, () => {
       const about = said[wrong.length + index]!
       const first = about.map((message) => message.split("\n", 1)[0]!)
       assert.include(first[0] ?? "", sentence)
@@ -358,7 +358,7 @@ describe("the compiler", () => {
   }
 
   for (const [index, program] of right.entries()) {
-    it(`knows what it is: ${program}`, () => {
+    it(`infers the type: ${program}`, () => {
       const about = said[wrong.length + misfits.length + index]!
       assert.lengthOf(about, 1, about.join("\n"))
       const type = /^TS\d+: Type '(.*)' is (?:not assignable to type '0'|missing)/s.exec(about[0]!.split("\n")[0]!)?.[1]

@@ -1,4 +1,4 @@
-/** What the packages export, at run time: the functions among it, which have to be shown what they answer. */
+/** Exports of the packages at run time: the functions among them have displayed result types. */
 import { Context, Schema } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

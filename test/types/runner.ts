@@ -18,20 +18,20 @@ import type { Declared } from "./declared.ts"
 import { Draw } from "./draw.ts"
 import { Alpha, Beta, Gamma, type World } from "./world.ts"
 
-/** What a run did that its type does not say. */
+/** Behaviour of a run that its type does not contain. */
 export type Finding =
   | { readonly _tag: "Undeclared"; readonly way: "run" | "start" | "resume"; readonly error: string }
   | { readonly _tag: "MissingService"; readonly way: "run" | "start" | "resume"; readonly service: string }
   | { readonly _tag: "Defect"; readonly way: "run" | "start" | "resume"; readonly defect: string }
 
-/** What a program is used as, whatever its types are. */
+/** Use of a program, for any of its types. */
 type Runnable =
   & Agent.Agent<unknown, unknown, unknown, unknown>
   & Partial<Pick<Agent.Resumable<unknown, unknown, unknown, unknown>, "start" | "resume">>
 
 const fields = { tool: "t", callId: "c", attempt: 1, causes: [] }
 
-/** The name of an error, as `NamesOf` has it. */
+/** The name of an error, like in `NamesOf`. */
 export const nameOf = (error: unknown): string => {
   if (error === undefined) return "undefined"
   if (typeof error === "string") return "text"
@@ -42,7 +42,7 @@ export const nameOf = (error: unknown): string => {
   return error instanceof Error ? "Error" : "other"
 }
 
-/** Whether a declared error covers one that was seen: `Error` covers all errors that are one. */
+/** True if a declared error covers an observed one: `Error` covers all its instances. */
 const covers = (declared: string, seen: string): boolean => {
   if (declared === seen || declared === "Error" || declared === "any" || declared === "unknown") return true
   const [outer, inner] = [declared, seen].map((name) => /^ExecutionError\((.*)\)$/.exec(name)?.[1])
@@ -51,7 +51,7 @@ const covers = (declared: string, seen: string): boolean => {
 
 const missing = /^Service not found: (\S+)/
 
-/** What nobody told of: services that something needed within what is contained. */
+/** Unreported needs: services that a contained part needed. */
 interface Unheard {
   readonly missing: Array<string>
 }
@@ -159,7 +159,7 @@ const findingsOf = (
     return [service === undefined ? { _tag: "Defect", way, defect: text } : { _tag: "MissingService", way, service }]
   })
 
-/** One run of a program, and what is found. The seed decides all that the program leaves open. */
+/** One run of a program, and its findings. The seed decides everything that the program leaves open. */
 export const run = (
   program: (world: World) => unknown,
   declared: Declared,

@@ -45,7 +45,7 @@ const kindOf = (finding: Finding): string => {
   }
 }
 
-/** What is found in a type without running anything. */
+/** Findings in a type without a run. */
 const inTypes = (compiled: Compiled): ReadonlyArray<string> => {
   if ("refused" in compiled) return compiled.program.mayBeRefused ? [] : ["the compiler refuses it"]
   return Object.entries(compiled.declared).flatMap(([member, names]) =>
@@ -127,7 +127,7 @@ export const search = (options: {
     })
   )
 
-/** What is found in programs, with the number of each. */
+/** Findings in programs, with the number of each. */
 export const kindsOf = (
   sources: ReadonlyArray<string>,
   runs: number

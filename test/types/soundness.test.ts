@@ -1,4 +1,4 @@
-/** Nothing ends a run that the compiler did not list: random programs, compiled, and run under random faults. */
+/** No unlisted error ends a run: random programs, compiled, and run under random faults. */
 import { assert, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -12,7 +12,7 @@ const seed = process.env["TYPE_SEED"] ?? process.env["RECOURSE_SEED"] ?? "1"
 
 const search = (...args: ReadonlyArray<string>) => spawnSync(process.execPath, [main, ...args], { encoding: "utf8" })
 
-/** A program that hides what its type would say. */
+/** A program that hides errors of its type. */
 const hiding = (error: string, service: string) =>
   `${header}
 export const program = (c: World) => {
@@ -28,7 +28,7 @@ export const program = (c: World) => {
 export const types: 0 = declared(program)
 `
 
-/** A program whose type hides what undoing needs. */
+/** A program whose type hides a compensation's services. */
 const hidingUndo = (service: string) =>
   `${header}
 export const program = (c: World) => {
@@ -70,11 +70,11 @@ it("an error and a service that a type hides are found", { timeout: 120_000 }, (
   }
 })
 
-it(`what ends ${programs} random programs is in their types`, { timeout: 300_000 + Number(programs) * 1_000 }, () => {
+it(`ends of ${programs} random programs are in their types`, { timeout: 300_000 + Number(programs) * 1_000 }, () => {
   const { status, stderr, stdout } = search("--programs", programs, "--seed", seed, "--shrink")
   assert.strictEqual(status, 0, stdout + stderr)
   const [, accepted, runs, refused] = /^(\d+) programs run (\d+) times; (\d+) refused/.exec(stdout) ?? []
-  // A grammar whose programs do not compile would find nothing.
+  // A grammar whose programs do not compile would have no findings.
   assert.isAbove(Number(accepted), Number(programs) * 0.8)
   assert.strictEqual(Number(accepted) + Number(refused), Number(programs))
   assert.strictEqual(Number(runs), Number(accepted) * 8)

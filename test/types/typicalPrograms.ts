@@ -1,6 +1,6 @@
-/** Typical uses of the exported functions that have type parameters: what a reader hovers. */
+/** Typical uses of the exported functions with type parameters, for their displayed types. */
 
-/** What typical programs are written with. */
+/** Header of typical programs. */
 export const header = `
 import { Agent, AiToolkit, Approval, Conversation, ErrorProjection, Guardrail, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Recovery, RequestInput, RunRecord, Skill, Tool, ToolCall, TransportRetry, Catalogue } from "@recourse/core"
 import { Approver, Drive, Evaluation, Experiment, FaultSuite, Laws, Replay, Scorer, ScriptedModel, Simulation, Subject, VirtualTime, World } from "@recourse/testing"

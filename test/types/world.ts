@@ -1,4 +1,4 @@
-/** What random programs are written with: errors and services of their own, what they cannot foresee, and their types as text. */
+/** Vocabulary of random programs: errors and services of their own, unforeseeable values, and their types as text. */
 import type { LanguageModel } from "effect/ai"
 import type { CircuitBreaker } from "effect/persistence"
 import { Context, Data, Effect, Schema, SchemaGetter } from "effect"
@@ -31,11 +31,11 @@ export class OwnToString extends Data.TaggedError("toString") {
 export class OwnConstructor extends Data.TaggedError("constructor") {
   readonly label = "OwnConstructor"
 }
-/** What `Down` is declared as: a code, of which there may be a property in every object. */
+/** Declaration of `Down`: a code, possibly the name of an inherited property. */
 export const declaredAs = (code: string) =>
   Schema.declare((u): u is Down => u instanceof Down).annotate(ErrorProjection.declare<Down>({ code }))
 
-/** An error with a schema, as tools of `effect/ai` declare them. */
+/** An error with a schema, like in declarations of `effect/ai` tools. */
 export class Refused extends Schema.TaggedError<Refused>()("Refused", {}) {}
 
 export class Alpha extends Context.Service<Alpha, { readonly on: true }>()("test/Alpha") {}
@@ -51,7 +51,7 @@ export const Coded = Schema.NonEmptyString.pipe(
   })
 )
 
-/** What the compiler cannot know of a run. */
+/** Facts of a run that the compiler cannot know. */
 export interface World {
   readonly flag: () => boolean
   /** A name whose type is wider than itself. */
@@ -64,7 +64,7 @@ export interface World {
   /** An error of which the program only says that it is one. */
   readonly wide: () => globalThis.Error
   readonly verdict: () => Policy.Verdict
-  /** Is told of what is not undone. */
+  /** Receives the uncompensated writes. */
   readonly left: (left: ReadonlyArray<ToolError.NotCompensated>) => Effect.Effect<void>
 }
 
@@ -99,7 +99,7 @@ type Started<A> = A extends { readonly start: (...args: never) => infer Started 
 type ErrorOf<F> = F extends Effect.Effect<infer _A, infer E, infer _R> ? E : never
 type ServicesOf<F> = F extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
 
-/** The types of a program. The members are looked up so that the compiler prints what they are. */
+/** The types of a program. The members are looked up so that the compiler prints them expanded. */
 export const declared = <A>(_: (c: World) => A): {
   readonly run: { readonly _: NamesOf<Agent.Error<A>> }["_"]
   readonly runNeeds: { readonly _: KeysOf<Agent.Services<A>> }["_"]

@@ -50,13 +50,13 @@ export const scriptedModel = (
     streamText: ({ prompt }) =>
       Stream.unwrap(Effect.map(
         turnFor(prompt.content.length),
-        // One part at a time, as they come from a network.
+        // One part at a time, like from a network.
         (turn) => Stream.fromIterable(streamParts(turn), { chunkSize: 1 })
       ))
   }))
 }
 
-/** The tool's body; only a body that may fail pays for catching. What it throws is tagged, and fails as it is. */
+/** The tool's body; only a body that may fail pays for catching. Its exceptions are tagged, and fail unchanged. */
 export const executor = (task: Task): (params: { readonly n: number }) => Effect.Effect<number, Down> =>
   task.onFailure === "none"
     ? ({ n }) => Effect.sync(() => task.execute(n))

@@ -1,4 +1,7 @@
-/** A hand-written loop around `Toolkit.handle` alone: what running the tools by `effect/ai` costs, without its model calls. */
+/**
+ * A hand-written loop around `Toolkit.handle` alone: the cost of running the tools by `effect/ai`, without its model
+ * calls.
+ */
 import { Effect, Stream } from "effect"
 import { Prompt, Tool } from "effect/ai"
 import type { Contestant } from "../Contestant.ts"

@@ -1,4 +1,4 @@
-/** A hand-written loop with zod: what the work costs at the least. */
+/** A hand-written loop with zod: the minimal cost of the work. */
 import { z } from "zod"
 import type { Contestant } from "../Contestant.ts"
 import { instructions, question, script, type Task } from "../Task.ts"

@@ -47,7 +47,7 @@ const agentFor = (task: Task, needsApproval = false) =>
       description: tool.description,
       parameters: z.object({ n: z.number() }),
       needsApproval,
-      // What it throws is told to the model, unless nothing is expected to throw.
+      // The model reads its exceptions, unless none are expected.
       ...(task.onFailure === "tell" ? undefined : { errorFunction: null }),
       execute: async ({ n }) => executeOrRetry(task, n)
     })]

@@ -1,7 +1,7 @@
-/** What is measured of durable runs. */
+/** Measurements of durable runs. */
 import type { Origin } from "../Results.ts"
 
-/** What one process, or the processes of one round, measured. Absent: not measured. */
+/** Measurements of one process, or of the processes of one round. Absent: not measured. */
 export interface Measured {
   /** Milliseconds of a step in runs of 20 steps, one at a time. */
   readonly alone?: number

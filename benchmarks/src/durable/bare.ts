@@ -1,4 +1,4 @@
-/** Bare inserts: one row for each step, each in a transaction of its own. What a step cannot be without. */
+/** Bare inserts: one row for each step, each in a transaction of its own. The minimum of a step. */
 import { PgClient } from "@effect/sql-pg"
 import { NodeSqliteClient } from "@recourse/sql"
 import { Effect, ManagedRuntime, Redacted } from "effect"
@@ -11,7 +11,7 @@ export const bare: Open = async (place) => {
       ? PgClient.layer({ url: Redacted.make(place.postgres), maxConnections: 20 })
       : NodeSqliteClient.layer({ filename: place.file })
   )
-  // As large as what Recourse keeps of a step: the answer or the call's outcome, and the events that lead to it.
+  // As large as Recourse's entry of a step: the answer or the call's outcome, and the events that lead to it.
   const value = JSON.stringify({ told: 1, answer: "x".repeat(530) })
   const events = JSON.stringify(Array.from({ length: 3 }, () => ({ _tag: "ModelRequested", text: "x".repeat(240) })))
   const sql = await runtime.runPromise(SqlClient.SqlClient)

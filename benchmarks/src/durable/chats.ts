@@ -1,5 +1,6 @@
 /**
- * What durable runs store, and how long a reply in a chat takes: `node src/durable/chats.ts [--messages 300] [--reply 750] [--postgres <url>]`.
+ * Storage of durable runs, and duration of a reply in a chat: `node src/durable/chats.ts [--messages 300] [--reply 750]
+ * [--postgres <url>]`.
  *
  * Each message of the chat is a durable run on the conversation so far. Bytes are the lengths of all columns of all tables, runs and conversation, for
  * each byte that was said. A reply is from the message until the conversation has the answer; the model takes no time. Then a run of 20 steps whose

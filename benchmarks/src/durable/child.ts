@@ -1,4 +1,6 @@
-/** One contestant in a process of its own: `node child.ts <name> <place> <task> <n>`. Prints what was measured, as JSON. */
+/**
+ * One contestant in a process of its own: `node child.ts <name> <place> <task> <n>`. Prints its measurements as JSON.
+ */
 import { contestants } from "./contestants.ts"
 import type { Place } from "./engine.ts"
 
@@ -18,7 +20,8 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
 const tasks: Readonly<Record<string, () => Promise<object>>> = {
   /** Milliseconds of a step in one run and steps a second of 50 runs at once, with runs of 20 steps; milliseconds of a run of 200. */
   steps: async () => {
-    // A service that has run for a while: its code is compiled. What runs once a run needs hundreds of runs for that.
+    // A service that has run for a while: its code is compiled. Code that runs once a run needs hundreds of runs for
+    // that.
     const warm = performance.now() + 10_000
     for (let run = 0; run < 50 || (run < 500 && performance.now() < warm); run++) await engine.run(`warm ${run}`, 20)
     const alone = await timed(async () => {
@@ -35,7 +38,7 @@ const tasks: Readonly<Record<string, () => Promise<object>>> = {
     )
     return { alone: alone / 200, longer: longer / 3, perSecond: (n * 20_000) / many }
   },
-  /** A run of many steps, which stands still behind them. The process that starts this one kills it then. */
+  /** A run of many steps, which hangs behind them. The process that starts this one kills it then. */
   cut: async () => {
     const long = await timed(() => engine.cut!("long", n))
     return { long }

@@ -1,4 +1,4 @@
-/** Who is compared, by name. Each is loaded only where it is measured. */
+/** Compared contestants by name. Each is loaded only when it is measured. */
 import type { Open } from "./engine.ts"
 
 export const contestants: Readonly<Record<string, () => Promise<Open>>> = {

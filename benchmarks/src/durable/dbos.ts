@@ -26,7 +26,7 @@ export const dbos: Open = async (place, isCut) => {
       await DBOS.startWorkflow(job, { workflowID: id })(steps)
       await cut
     },
-    // Workflows of this executor are begun again as it is launched.
+    // Workflows of this executor are restarted at its launch.
     resume: async (id) => void await DBOS.retrieveWorkflow(id).getResult(),
     wait: async (ids) => {
       for (let n = 0; n < ids.length; n += 50) {

@@ -1,10 +1,12 @@
 /**
- * What durable runs cost, beside DBOS, LangGraph and bare inserts, in turns:
- * `node src/durable/main.ts [--postgres <url>] [--network <ms>] [--rounds 3] [--runs 200] [--long 2000] [--waiting 10000] [--only <name,name>] [--publish]`.
- * `--network` puts so many milliseconds each way between the contestants and PostgreSQL: on one machine it answers as no service's database does.
+ * Costs of durable runs, compared with DBOS, LangGraph and bare inserts, in turns: `node src/durable/main.ts
+ * [--postgres <url>] [--network <ms>] [--rounds 3] [--runs 200] [--long 2000] [--waiting 10000] [--only <name,name>]
+ * [--publish]`. `--network` puts so many milliseconds each way between the contestants and PostgreSQL: on one machine
+ * it answers faster than any service's database.
  *
- * A step is an answer of the model or a call of a tool. Both take no time here, so that what is left is the recording. Each contestant has a process
- * and a database of its own, and the best of its rounds is told. `--publish` writes the section of `docs/durable.md`.
+ * A step is an answer of the model or a call of a tool. Both take no time here, so that only the recording remains.
+ * Each contestant has a process and a database of its own, and the best of its rounds is reported. `--publish` writes
+ * the section of `docs/durable.md`.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"

@@ -1,4 +1,4 @@
-/** The section on costs of `docs/durable.md`, made of the results of a run. It claims what they show, and nothing else. */
+/** The section on costs of `docs/durable.md`, made of the results of a run. Its claims follow the results. */
 import { table } from "../table.ts"
 import { bestOf, type DurableResults, type Line, type Measured, stepOf } from "./Measured.ts"
 
@@ -20,7 +20,7 @@ const seconds = (value: number | undefined): string => digits(value === undefine
 const lineOf = ({ lines }: DurableResults, name: string, over: string): Line | undefined =>
   lines.find((line) => line.name === name && line.over === over)
 
-/** A step beside that of a bare insert, which is aimed at 1.5. */
+/** A step relative to that of a bare insert; the aim is 1.5. */
 const besideInsert = (results: DurableResults, over: string): string | undefined => {
   const [own, bare] = [lineOf(results, "recourse", over), lineOf(results, "bare", over)]
   const [step, insert] = [own && stepOf(bestOf(own)), bare && stepOf(bestOf(bare))]
@@ -31,7 +31,7 @@ const besideInsert = (results: DurableResults, over: string): string | undefined
   }).`
 }
 
-/** How many times as many steps a second as a peer, in the round that is worst for Recourse. */
+/** Ratio of steps a second to a peer's, in the worst round for Recourse. */
 const inEachRound = (results: DurableResults, peer: string, over: string): string | undefined => {
   const [own, other] = [lineOf(results, "recourse", over), lineOf(results, peer, over)]
   const ratios = own?.rounds.flatMap(({ perSecond }, round) => {

@@ -2,8 +2,9 @@
  * A day of durable runs, second by second, by measured costs: `node src/durable/sizing.ts [--runs 1000000] [--runners 14] [--places 100]
  * [--answer 2000] [--call 300] [--turns 10] [--perSecond 560] [--row 2] [--waiting 1000000] [--seed 1]`.
  *
- * Runs begin at random, most at noon. Each takes a place of a runner for its turns: the time of an answer, and that of a call. `perSecond` is how many steps
- * a database records a second, as `bench:durable` says it; what it cannot record waits. A row is that many KB.
+ * Runs start at random, most at noon. Each takes a slot of a runner for its turns: the time of an answer, and that of a
+ * call. `perSecond` is the number of steps that a database records a second, from `bench:durable`; the rest waits. A
+ * row is that many KB.
  */
 import { parseArgs } from "node:util"
 
@@ -41,19 +42,19 @@ const drawn = (seed: number) => () => {
   return ((t ^ (t >>> 14)) >>> 0) / 4294967296
 }
 const random = drawn(Number(values.seed))
-/** How many of something begin in a second that has so many on average (Poisson, as a normal distribution). */
+/** Number of starts in a second with this average (Poisson, by a normal distribution). */
 const begun = (mean: number): number => {
   const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   return Math.max(0, Math.round(mean + Math.sqrt(mean) * normal))
 }
 
 const day = 86_400
-/** About three times the average at noon, and almost nothing at midnight. */
+/** About three times the average at noon, and nearly zero at midnight. */
 const profile = (second: number): number => Math.sin((Math.PI * second) / day) ** 6
 const steps = 2 * turns
 const seconds = (turns * (answer + call)) / 1000
 
-/** Runs `arrivals` a second, until all have ended, and says what was full. */
+/** Runs `arrivals` a second, until all have ended, and returns the saturated parts. */
 const simulate = (arrivals: (second: number) => number, until: number) => {
   /** When runs have made their progress, those that began first before the others. */
   const running: Array<{ readonly end: number; readonly count: number }> = []
@@ -71,13 +72,13 @@ const simulate = (arrivals: (second: number) => number, until: number) => {
       ended += next.count
     }
     queued += second < until ? arrivals(second) : 0
-    // Each runner claims up to 100 at a time, and again where there are more: the places are the limit.
+    // Each runner claims up to 100 at a time, and again if there are more: the slots are the limit.
     const claimed = Math.min(queued, runners * places - active)
     queued -= claimed
     active += claimed
     waits += queued
     running.push({ end: progress + seconds, count: claimed })
-    // Each run waits for the record of its step: where the database is full, all go on more slowly.
+    // Each run waits for the entry of its step: if the database is saturated, all continue more slowly.
     const wanted = (active * steps) / seconds + claimed
     const slower = Math.max(1, wanted / perSecond)
     progress += 1 / slower

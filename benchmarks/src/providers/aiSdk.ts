@@ -76,7 +76,7 @@ export const contestant: ProviderContestant = {
       try {
         return String((await generateText({ ...request, messages: [asked] })).output.total)
       } catch (error) {
-        // It corrects nothing by itself: the program asks again, and says why.
+        // It corrects no answer itself: the program asks again with the reason.
         if (!NoObjectGeneratedError.isInstance(error)) throw error
         const messages: Array<ModelMessage> = [
           asked,

@@ -54,7 +54,7 @@ const streamedAnswer = (turn: Turn): ReadonlyArray<string> => {
   ]
 }
 
-/** One piece at each read, as they come from a network. */
+/** One piece at each read, like from a network. */
 const streamOf = (pieces: ReadonlyArray<Uint8Array>): ReadableStream<Uint8Array> => {
   let index = 0
   return new ReadableStream({

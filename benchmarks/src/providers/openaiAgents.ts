@@ -65,7 +65,7 @@ export const contestant: ProviderContestant = {
       try {
         return String((await runner.run(agent, question)).finalOutput?.total)
       } catch (error) {
-        // It corrects nothing by itself: the program asks again, and says why.
+        // It corrects no answer itself: the program asks again with the reason.
         if (!(error instanceof ModelBehaviorError)) throw error
         const again = await runner.run(agent, [
           { role: "user", content: question },

@@ -1,5 +1,5 @@
 /**
- * How the cost of a run grows in one process: `node src/scale/main.ts [--only sides,calls,depth,turns] [--rounds 5]`.
+ * Growth of a run's cost in one process: `node src/scale/main.ts [--only sides,calls,depth,turns] [--rounds 5]`.
  *
  * Prints the processor time of one agent or turn, in microseconds: the median of the rounds.
  */

@@ -1,8 +1,8 @@
 /**
  * Counts how often runs that grow visit the blocks of their code: `node --no-opt --no-maglev --no-sparkplug src/scale/visits.ts [--size 40]`.
  *
- * Prints, as JSON by case, the visits of one size, of twice and of four times as much. Without compilers each visit is counted; what the engine does
- * itself, such as copying an array, is not.
+ * Prints, by case in JSON, the visits of one size, of twice and of four times as much. Without compilers each visit is
+ * counted; the engine's own work, such as copying an array, is not.
  */
 import { Session } from "node:inspector/promises"
 import { parseArgs } from "node:util"
@@ -33,7 +33,7 @@ for (const [name, { make }] of Object.entries(cases)) {
   for (const times of [1, 2, 4]) {
     const [program, answers] = make(times * size)
     const run = () => runOnce(program, answers)
-    // What is made once, such as a schema, is made here.
+    // Single-use work, such as making a schema, happens here.
     await run()
     counts.push(await visits(run))
   }

@@ -1,5 +1,5 @@
-/** What answers a request in memory. */
+/** A request handler in memory. */
 export type Handler = (request: Request) => Promise<Response> | Response
 
-/** What the model says. */
+/** The model's words. */
 export const words = ["one ", "two ", "three"] as const

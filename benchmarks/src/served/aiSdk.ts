@@ -1,4 +1,4 @@
-/** `streamText` of the AI SDK for a `useChat`, in a route of Hono. Nothing is stored. */
+/** `streamText` of the AI SDK for a `useChat`, in a route of Hono, without storage. */
 import { convertToModelMessages, simulateReadableStream, streamText, type UIMessage } from "ai"
 import { MockLanguageModelV4 } from "ai/test"
 import { Hono } from "hono"

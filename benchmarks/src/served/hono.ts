@@ -1,4 +1,4 @@
-/** Hono, which writes deltas and runs nothing. */
+/** Hono, which writes deltas without a run. */
 import { Hono } from "hono"
 import { streamSSE } from "hono/streaming"
 import { type Handler, words } from "./Handler.ts"

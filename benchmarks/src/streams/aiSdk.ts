@@ -1,6 +1,6 @@
 /**
- * AI SDK on `node:http`, as its documentation shows it: the page's messages go to a model, and its answer is a UI message stream. Nothing
- * is stored, and nobody else can join.
+ * AI SDK on `node:http`, by its documentation: the page's messages go to a model, and its answer is a UI message
+ * stream, without storage and joining readers.
  */
 import {
   convertToModelMessages,
@@ -21,7 +21,7 @@ type Asked = Parameters<MockLanguageModelV4["doStream"]>[0]
 
 const { rate } = shape()
 
-/** How many deltas the user asks for. */
+/** Number of deltas that the user requests. */
 const countOf = ({ prompt }: Asked): number => {
   const last = prompt.at(-1)
   const part = last?.role === "user" ? last.content[0] : undefined
@@ -37,7 +37,7 @@ const finish: Part = {
   }
 }
 
-/** An answer of so many deltas at the pace: one timer, as the other servers have. */
+/** An answer of so many deltas at the pace: one timer, like the other servers. */
 const answer = (count: number): Stream => {
   let sent = 0
   let timer: NodeJS.Timeout

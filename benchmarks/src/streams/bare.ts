@@ -1,4 +1,4 @@
-/** `node:http` alone: what streaming costs without anything around it. */
+/** `node:http` alone: the cost of bare streaming. */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { asked, deltaText, reports, shape } from "./shape.ts"

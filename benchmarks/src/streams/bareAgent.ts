@@ -1,4 +1,4 @@
-/** The same agent on `node:http`: `agent.stream`, written as it comes. Nothing is stored, and nobody else can join. */
+/** The same agent on `node:http`: `agent.stream`, written at once, without storage and joining readers. */
 import { Effect, ManagedRuntime, Stream } from "effect"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"

@@ -1,4 +1,4 @@
-/** The agent of the comparison: its model says so many deltas at the pace, as the user asks for. */
+/** The agent of the comparison: its model answers with so many deltas at the pace, as the user requests. */
 import { Agent, ModelProvider } from "@recourse/core"
 import { Cause, Effect, Layer, type Pull, Stream } from "effect"
 import { LanguageModel, Prompt, type Response } from "effect/ai"
@@ -15,7 +15,7 @@ const finish = {
   response: undefined
 } as unknown as Response.StreamPartEncoded
 
-/** How many deltas the user asks for. */
+/** Number of deltas that the user requests. */
 const countOf = ({ content }: Prompt.Prompt): number => {
   const last = content.at(-1)
   return last?.role === "user" && last.content[0]?.type === "text" ? Number(last.content[0].text) : 0
@@ -23,7 +23,7 @@ const countOf = ({ content }: Prompt.Prompt): number => {
 
 type Parts = readonly [Response.StreamPartEncoded, ...ReadonlyArray<Response.StreamPartEncoded>]
 
-/** A delta when it is time for it: one timer, as the other servers have. */
+/** A delta at its time: one timer, like the other servers. */
 const delta = Effect.callback<Parts>((resume) => {
   const timer = setTimeout(
     () => resume(Effect.succeed([{ type: "text-delta", id: "0", delta: deltaText() }])),
@@ -51,11 +51,11 @@ export const model = Layer.effect(
 
 export const clerk = Agent.make("clerk", { input: Prompt.Prompt, prompt: (conversation) => conversation })
 
-/** What a page sends. */
+/** Request of a page. */
 interface Body {
   readonly messages: ReadonlyArray<{ readonly parts: ReadonlyArray<{ readonly text: string }> }>
 }
 
-/** What the page's last message says, as a conversation. */
+/** Text of the page's last message, as a conversation. */
 export const inputOf = ({ messages }: Body): Prompt.Prompt =>
   Prompt.make(messages.at(-1)!.parts.map(({ text }) => text).join(""))

@@ -1,4 +1,4 @@
-/** The same agent in a route of Hono: `agent.stream`, written as it comes. Nothing is stored, and nobody else can join. */
+/** The same agent in a route of Hono: `agent.stream`, written at once, without storage and joining readers. */
 import { serve } from "@hono/node-server"
 import { Hono } from "hono"
 import { streamSSE } from "hono/streaming"

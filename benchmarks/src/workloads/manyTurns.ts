@@ -24,14 +24,14 @@ export const workload: Workload = {
     const turn = await timePerRun(run, longRuns[form]) * 1_000 / (size + 1)
     if (form === "check") return { turn, heap: 0 }
 
-    // What the run holds when it is longest: live memory at its last tool call, over that at its first.
+    // Memory of the run at its longest: live memory at its last tool call, over that at its first.
     let first = 0
     let heap = 0
     atCall = (n) => {
       if (n === 0) first = liveMemory()
       else if (n === size - 1) heap = (liveMemory() - first) / 1024
     }
-    // Once more before, so that what an earlier run leaves behind is the same at both ends.
+    // Once more before, so that an earlier run's remains are the same at both ends.
     await run()
     await setTimeout(50)
     await run()

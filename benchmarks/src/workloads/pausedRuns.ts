@@ -16,7 +16,7 @@ export const workload: Workload = {
       for (let run = 0; run < count; run++) kept.push(await pause())
       return kept
     }
-    // What is made once is made before.
+    // Reusable parts are made before.
     const warm = await pauseAll(Math.min(size, 50))
     const before = liveMemory()
     const kept = await pauseAll(size)

@@ -11,7 +11,7 @@ import type { Workload } from "../Workload.ts"
 interface Shape {
   readonly tools: number
   readonly turns: ReadonlyArray<Turn>
-  /** What the processor time is divided by. */
+  /** Divisor of the processor time. */
   readonly per: number
 }
 

@@ -1,4 +1,4 @@
-/** What a minimal agent costs before it runs: the programs of `../minimal`. */
+/** Cost of a minimal agent before it runs: the programs of `../minimal`. */
 import { existsSync, readFileSync, realpathSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"

@@ -8,7 +8,7 @@ import type { Workload } from "../Workload.ts"
 /** The engines by the library that they are of. */
 const engines: Partial<Record<ContestantName, string>> = { recourse: "recourse", "LangChain": "langgraph" }
 
-/** In memory where there is such a disk: what other programs write delays each commit more than the work of an engine. */
+/** In memory if there is such a disk: other programs' writes delay each commit more than the work of an engine. */
 const disk = existsSync("/dev/shm") ? "/dev/shm" : tmpdir()
 
 const seconds = async (work: Promise<unknown>): Promise<number> => {

@@ -8,7 +8,7 @@ import { Agent, Recovery, Tool } from "@recourse/core"
 
 const ada = { id: "c-1815", name: "Ada Lovelace", email: "ada@example.com" }
 
-/** Looks the missing name up in what the program knows anyway: who is on the line. It needs no model. */
+/** Looks the missing name up in the program's own data: the caller on the line. It needs no model. */
 const callerFixer = Agent.fromFunction("caller", (request: Recovery.FixRequest) =>
   Effect.succeed(
     request.issues.some(({ path }) => path[0] === "name") ? JSON.stringify({ name: ada.name }) : Recovery.declined

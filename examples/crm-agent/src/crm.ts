@@ -47,7 +47,7 @@ export const SendEmail = Tool.make("send_email", {
   )
 )
 
-/** A page may say anything to whoever reads it, so the model is told that it is from outside, and the run is tainted. */
+/** A page may contain any text, so the model reads that it is untrusted, and the run is tainted. */
 export const FetchPage = Tool.make("fetch_page", {
   description: "Read a web page",
   parameters: Schema.Struct({ url: Schema.String }),
@@ -87,7 +87,7 @@ export const budget = {
 export const agent = Agent.make("crm", {
   instructions: "You help the sales team. Look customers up before you write to them.",
   tools,
-  // What a page plants could leave by e-mail, or be paid for: once one was read, a person looks at either.
+  // Text planted by a page could leave by e-mail, or trigger a payment: once one was read, a person checks either.
   onTainted: "approve",
   defaults: {
     onError: Recovery.policy({

@@ -1,6 +1,6 @@
 /**
- * A guard that blocks pages that speak to whoever reads them. A net with holes, in front of two walls: what it does not
- * catch is marked as from outside, and taints the run.
+ * A guard that blocks pages that address their readers. A net with holes, in front of two walls: missed text is marked
+ * as untrusted, and taints the run.
  */
 import { Effect, Predicate } from "effect"
 import { OutputGuard } from "@recourse/core"

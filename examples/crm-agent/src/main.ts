@@ -1,4 +1,4 @@
-/** Runs the agent once under each fault of the reference suite, and prints what happened when. */
+/** Runs the agent once under each fault of the reference suite, and prints the events with their times. */
 import { NodeRuntime } from "@effect/platform-node"
 import { FaultPlan, Simulation, Timeline } from "@recourse/testing"
 import { Console, Effect } from "effect"

@@ -1,4 +1,4 @@
-/** What the agent's tools talk to. */
+/** Services of the agent's tools. */
 import { Context, Data, type Effect } from "effect"
 
 /** The service could not be reached, or did not answer. */
@@ -24,7 +24,7 @@ export interface Email {
   readonly body: string
 }
 
-/** The mail service. What is sent twice with the same key is sent once; both answers are the same receipt. */
+/** The mail service. A repeated mail with the same key is sent once; both answers are the same receipt. */
 export class Mailer extends Context.Service<Mailer, {
   readonly send: (
     email: Email,

@@ -7,7 +7,7 @@ import { comparison } from "../src/compare.ts"
 
 const guide = readFileSync(new URL("../../../docs/testing.md", import.meta.url), "utf8")
 
-it.effect("What a fixer buys is the table of docs/testing.md", () =>
+it.effect("the table of docs/testing.md shows the gain of a fixer", () =>
   Effect.gen(function*() {
     const shown = /```\n(What does a fixer buy[^`]*)```/.exec(guide)?.[1]
     assert.strictEqual(Evaluation.table(yield* comparison).trim(), shown?.trim())

@@ -11,7 +11,7 @@ const suite = Effect.runSync(
 FaultSuite.test({ describe, it }, subject, suite)
 
 describe("the reference suite", () => {
-  it.effect("is met by what happened, not only by what is reported", () =>
+  it.effect("is met by real effects, not only by reports", () =>
     Effect.gen(function*() {
       const { cases, passed } = yield* FaultSuite.run(subject, suite)
       assert.isTrue(passed)
@@ -37,7 +37,7 @@ const asked = (scenario: string, injections: ReadonlyArray<FaultPlan.Injection> 
   )
 
 describe("a person is asked", () => {
-  it.effect("before an e-mail is sent by a run that has read a web page; not if the page was blocked", () =>
+  it.effect("before an e-mail after reading a page, unless it was blocked", () =>
     Effect.gen(function*() {
       const { observed, pending } = yield* asked("default")
       assert.strictEqual(Simulation.outcome(observed), "success")
@@ -52,7 +52,7 @@ describe("a person is asked", () => {
       assert.strictEqual(blocked.observed.sideEffects.length, 1)
     }))
 
-  it.effect("about large refunds only, and what they refuse is not done", () =>
+  it.effect("about large refunds only, which do not happen if rejected", () =>
     Effect.gen(function*() {
       const { observed, pending } = yield* asked("refund")
       assert.deepStrictEqual(pending.map(({ args }) => args), [{ customer: "c-1815", euros: 480 }])

@@ -6,13 +6,13 @@ import { NodeSqliteClient } from "@recourse/sql"
 import { ScriptedModel } from "@recourse/testing"
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
 
-/** The world outside: a file with what was done, in which a bank looks a key up before it pays. */
+/** The external world: a file of completed actions, in which a bank looks a key up before it pays. */
 export const linesOf = (file: string): ReadonlyArray<string> =>
   existsSync(file) ? readFileSync(file, "utf8").split("\n").filter((line) => line !== "") : []
 
 const order = Schema.Struct({ order: Schema.Int })
 
-/** Long enough to be killed in: the deed is done, and nobody knows it yet. */
+/** Long enough for a kill: the action is done, and its answer is still on the way. */
 const answerOnItsWay = Effect.sleep("1500 millis")
 
 export const office = (file: string) => {

@@ -1,4 +1,4 @@
-/** Starts a run, kills whoever works on it at the worst moments, and tells what becomes of it. */
+/** Starts a run, kills its workers at the worst moments, and prints the result. */
 import { Approval, Runs } from "@recourse/core"
 import { Durable } from "@recourse/durable"
 import { Effect, Layer, Schedule } from "effect"
@@ -41,7 +41,7 @@ const work = (directory: string, say: (line: string) => void): () => void => {
   }
 }
 
-/** Runs the example. Answers what the agent says in the end, and what was done in the world. */
+/** Runs the example. Returns the agent's final answer, and the external actions. */
 export const program = (say: (line: string) => void) =>
   Effect.gen(function*() {
     const directory = yield* Effect.acquireRelease(

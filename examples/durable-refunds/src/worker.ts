@@ -16,7 +16,7 @@ NodeRuntime.runMain(
         Layer.provide([model, stores(join(directory, "runs.db")), AgentEvent.layerConsole()])
       )
     ),
-    // Standard output is what the world hears.
+    // Standard output is the external world.
     Effect.provideService(References.LogToStderr, true)
   )
 )

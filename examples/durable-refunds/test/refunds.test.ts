@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { program } from "../src/refunds.ts"
 
 it.live(
-  "a run whose workers are killed at the worst moments ends, and nothing is done twice",
+  "a run whose workers are killed ends without repeated actions",
   () =>
     Effect.gen(function*() {
       const said: Array<string> = []
@@ -11,7 +11,7 @@ it.live(
       assert.strictEqual(said.filter((line) => line === "kill -9").length, 2)
       assert.match(answer, /^Both orders are refunded/)
       assert.strictEqual(run?.status, "completed")
-      // The bank was asked twice for order 7, under one key; nobody wrote a second mail.
+      // The bank received order 7 twice, under one key; no second mail was written.
       assert.strictEqual(said.filter((line) => line.startsWith("the world: refunded 20 euros")).length, 2)
       assert.strictEqual(said.filter((line) => line.startsWith("the world: wrote a mail")).length, 1)
       assert.strictEqual(world.length, 3)

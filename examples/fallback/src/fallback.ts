@@ -8,7 +8,7 @@ import * as Server from "./server.ts"
 
 const greeter = Agent.make("greeter", { instructions: "Greet the user." })
 
-/** Greets five times, and answers what was said and how often each server was asked. */
+/** Greets five times, and returns the answers and the number of each server's requests. */
 export const program = Effect.gen(function*() {
   const first = yield* Server.start(undefined)
   const second = yield* Server.start("Hello from the second server")

@@ -1,12 +1,12 @@
 /**
- * Fatal or not: one declaration for all tools. What a model can do something about goes to the model; what it cannot, nor
- * anybody but an administrator, ends the run, and stands in its error type.
+ * Fatal or not: one declaration for all tools. Failures that a model can handle go to the model. Others, which need an
+ * administrator, end the run, and are in its error type.
  */
 import { Cause, Effect, Exit, Schedule, Schema } from "effect"
 import { Agent, ErrorProjection, Recovery, Tool, ToolCall, type ToolError } from "@recourse/core"
 import { Ticket, TicketError, Tickets } from "./tickets.ts"
 
-/** What can go wrong with the tools of this program. */
+/** Possible failures of the tools of this program. */
 type Failure =
   | ToolError.InvalidArgs
   | ToolError.Timeout
@@ -14,8 +14,8 @@ type Failure =
   | ToolError.ExecutionError<TicketError>
 
 /**
- * The declaration. It names what is not fatal; the rest is: take a line out, and what it named is in the error type of the
- * run.
+ * The declaration. It names the failures that are not fatal; the rest is. Remove a line, and its failure is in the
+ * error type of the run.
  */
 export const fatalOrNot = <A, R>(call: Effect.Effect<A, Failure, R>) =>
   call.pipe(
@@ -64,7 +64,7 @@ export const desk = Agent.make("desk", {
   budget
 })
 
-/** What the user is told: the answer, or the sentence for what ended the run. */
+/** The user's text: the answer, or the sentence of the error that ended the run. */
 export const ask = (question: string) =>
   Effect.flatMap(desk.report(question), ({ exit, runId }) =>
     Exit.isSuccess(exit)

@@ -1,4 +1,4 @@
-/** A ticket service in memory, with a ticket for everything that can go wrong. What it does is recorded. */
+/** A ticket service in memory, with a ticket for each possible failure. Its actions are recorded. */
 import { SideEffects } from "@recourse/testing"
 import { Effect, Layer } from "effect"
 import { BadCredentials, Forbidden, NoSuchTicket, type Ticket, type TicketError, Tickets } from "./tickets.ts"

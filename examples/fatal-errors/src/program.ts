@@ -8,7 +8,7 @@ import * as Double from "./double.ts"
 const isFailure = (result: unknown): result is ErrorProjection.ToolFailure =>
   typeof result === "object" && result !== null && "status" in result && result.status === "error"
 
-/** What the model is told in the last message of a request. */
+/** The model's results in the last message of a request. */
 const told = ({ prompt }: ScriptedModel.Request): ReadonlyArray<string> => {
   const message = prompt.content.at(-1)
   return (message?.role === "tool" ? message.content : []).map((part) =>

@@ -1,4 +1,4 @@
-/** The service that the tools talk to, and the reasons for which it does nothing. */
+/** The service of the tools, and its reasons for a refusal. */
 import { Context, type Effect, Schema } from "effect"
 import { ErrorProjection } from "@recourse/core"
 

@@ -13,7 +13,7 @@ const close = (id: string) => ScriptedModel.call("close_ticket", { id })
 const get = (id: string) => ScriptedModel.call("get_ticket", { id })
 const done = ScriptedModel.text("done")
 
-/** Runs the desk once in virtual time, and tells everything that a rule is about. */
+/** Runs the desk once in virtual time, and returns everything that a rule is about. */
 const run = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   Effect.gen(function*() {
     const audit: Array<Audit.AuditRecord> = []
@@ -29,7 +29,7 @@ const run = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
         exit: report.exit,
         elapsed,
         requests: requests.length,
-        // What the model is told, if it is asked again.
+        // The model's results, if it is called again.
         told: results.map(({ isFailure, result }) => isFailure ? result as ErrorProjection.ToolFailure : result),
         transcript: JSON.stringify(report.transcript),
         attempts: report.executed.map(({ tool, outcome }) => [tool, outcome]),
@@ -50,21 +50,21 @@ const run = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
     }
   })
 
-/** What is asserted of a failure that the model is told. */
+/** Asserted part of a failure that the model reads. */
 const brief = (told: unknown) => {
   const { code, message_for_model, message_for_user, safe_to_retry } = told as ErrorProjection.ToolFailure
   return [code, message_for_model, message_for_user, safe_to_retry]
 }
 
 describe("the error type of the run", () => {
-  it("holds exactly what is fatal", () => {
+  it("contains exactly the fatal failures", () => {
     expectTypeOf<Left>().toEqualTypeOf<ToolError.ExecutionError<Forbidden | BadCredentials>>()
     // And not less exactly than that.
     expectTypeOf<Left["reason"]>().toEqualTypeOf<Forbidden | BadCredentials>()
   })
 })
 
-describe("what the model can do something about goes to the model", () => {
+describe("failures that the model can handle go to the model", () => {
   it.effect("not found: which one", () =>
     Effect.gen(function*() {
       const { attempts, audit, closed, requests, said, told } = yield* run(close("T-9"), done)
@@ -76,7 +76,7 @@ describe("what the model can do something about goes to the model", () => {
       assert.deepStrictEqual([closed, audit], [[], []])
     }))
 
-  it.effect("bad arguments: where, and not what stood there", () =>
+  it.effect("bad arguments: reports the paths, not the values", () =>
     Effect.gen(function*() {
       const { attempts, audit, closed, said, told, transcript } = yield* run(
         ScriptedModel.calls([{ name: "close_ticket", params: { id: 987654 } }, { name: "get_ticket", params: {} }]),
@@ -114,7 +114,7 @@ describe("what the model can do something about goes to the model", () => {
       assert.deepStrictEqual([said, audit], ["done", []])
     }))
 
-  it.effect("a timeout of a write, which is not tried again: it may have happened", () =>
+  it.effect("a write's timeout is not retried: it may have happened", () =>
     Effect.gen(function*() {
       const { attempts, audit, elapsed, said, told } = yield* run(close("T-4"), done)
       assert.deepStrictEqual(told.map(brief), [[
@@ -138,7 +138,7 @@ describe("what the model can do something about goes to the model", () => {
     }))
 })
 
-describe("what it cannot ends the run", () => {
+describe("failures that it cannot handle end the run", () => {
   const cases = [
     {
       name: "permission denied",
@@ -159,7 +159,7 @@ describe("what it cannot ends the run", () => {
   ] as const
 
   for (const { decision, id, name, reason, said, secret } of cases) {
-    it.effect(`${name}: with its typed error, at once, and the model is asked no more`, () =>
+    it.effect(`${name}: ends at once with its typed error, without model calls`, () =>
       Effect.gen(function*() {
         const observed = yield* run(close(id))
         const error = Exit.isFailure(observed.exit) ? Cause.squash(observed.exit.cause) : undefined
@@ -173,7 +173,7 @@ describe("what it cannot ends the run", () => {
         assert.notInclude(observed.said + observed.transcript, secret)
       }))
 
-    it.effect(`${name}: whichever tool it is, and what was done before is done`, () =>
+    it.effect(`${name}: ends for any tool, and keeps completed calls`, () =>
       Effect.gen(function*() {
         const observed = yield* run(close("T-1"), get(id))
         assert.isTrue(Exit.isFailure(observed.exit))
@@ -190,7 +190,7 @@ describe("the user", () => {
       Layer.merge(Double.layer.pipe(Layer.provideMerge(SideEffects.layer)), ScriptedModel.layer(turns))
     ))
 
-  it.effect("is told the answer, or what ended the run, in the user's language", () =>
+  it.effect("reads the answer, or the error, in the user's language", () =>
     Effect.gen(function*() {
       assert.strictEqual(yield* asked(close("T-1"), done), "done")
       assert.strictEqual(
@@ -199,7 +199,7 @@ describe("the user", () => {
       )
     }))
 
-  it.effect("is told by the program, too", () =>
+  it.effect("reads it from the program too", () =>
     Effect.gen(function*() {
       const paragraphs = yield* program
       assert.strictEqual(paragraphs.length, 8)

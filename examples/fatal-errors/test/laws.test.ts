@@ -1,4 +1,4 @@
-/** What is not fatal is still lawful: whatever goes wrong with the model and the tickets. */
+/** Failures that are not fatal are still lawful, for any fault of the model and the tickets. */
 import { it } from "@effect/vitest"
 import { Laws, ScriptedModel, Subject } from "@recourse/testing"
 import { Agent } from "@recourse/core"

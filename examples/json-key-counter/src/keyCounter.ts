@@ -11,7 +11,7 @@ const countKeys = (text: string): Effect.Effect<number, NotAnObject> =>
     Effect.map((object) => Object.keys(object).length)
   )
 
-/** Repairs malformed arguments; what it is not sure of it hands back to the agent that made the call. */
+/** Repairs malformed arguments; if unsure, it hands them back to the agent that made the call. */
 const jsonFixer = Agent.make("json-fixer", {
   instructions: [
     "A tool call failed because its text is not valid JSON.",

@@ -14,7 +14,7 @@ type Turn =
 
 const corrected = "{\"name\": \"world\", \"age\": 30, \"active\": true}"
 
-/** What the server answers, request by request. */
+/** The server's answers, request by request. */
 export const script: ReadonlyArray<Turn> = [
   { status: 503, code: "overloaded" },
   { tool: "calculateNumberOfKeys", arguments: JSON.stringify({ json: "{name: world, age: 30, active: true}" }) },

@@ -10,7 +10,7 @@ import { loadEnvFile } from "node:process"
 import { keyCounter, question } from "./keyCounter.ts"
 import * as LocalServer from "./localServer.ts"
 
-/** The agent answered, and not what it should have. */
+/** The agent gave a wrong answer. */
 class WrongAnswer extends Schema.TaggedError<WrongAnswer>()("WrongAnswer", { answer: Schema.Int }) {
   override get message(): string {
     return `The answer is ${this.answer}, and should be 3`
@@ -30,7 +30,7 @@ const flags = {
   stream: Flag.Boolean("stream").pipe(Flag.withDescription("Stream the model's answers"), Flag.withDefault(false))
 }
 
-/** How to see an agent in a browser. */
+/** Hint to see an agent in a browser. */
 const page = "A chat with an agent, in your browser: pnpm --filter @recourse/example-travel-chat start"
 
 const modelOf = (

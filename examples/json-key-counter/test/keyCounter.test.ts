@@ -20,7 +20,7 @@ const script = [
 ]
 
 describe("the agent", () => {
-  it.effect("is told the corrected JSON by the fixer, calls again and answers 3", () =>
+  it.effect("reads the fixer's corrected JSON, calls again and answers 3", () =>
     Effect.gen(function*() {
       const report = yield* keyCounter.report(question)
       const model = yield* ScriptedModel.ScriptedModel
@@ -54,7 +54,7 @@ describe("the main job", () => {
     )
 
   for (const flags of [[], ["--stream"]]) {
-    it(`prints how it recovers over HTTP, as plain text, and exits 0 ${flags.join(" ")}`, async () => {
+    it(`prints its recovery over HTTP in plain text, and exits 0 ${flags.join(" ")}`, async () => {
       const { code, stdout } = await run(...flags)
       assert.strictEqual(code, 0)
       for (
@@ -72,7 +72,7 @@ describe("the main job", () => {
     }, 30_000)
   }
 
-  it("exits 1 with a sentence about what is wrong with the server it was given", async () => {
+  it("exits 1 with a sentence about the fault of its server", async () => {
     const { code, stderr } = await run("--base-url", "nonsense", "--model", "x")
     assert.strictEqual(code, 1)
     assert.include(stderr, "not a URL")

@@ -1,4 +1,6 @@
-/** An agent on the filesystem server of MCP: it reads freely, and a person approves what it writes. The model is scripted. */
+/**
+ * An agent on the filesystem server of MCP: it reads freely, and a person approves its writes. The model is scripted.
+ */
 import { createRequire } from "node:module"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, FileSystem, Layer, Path, Redacted } from "effect"
@@ -17,7 +19,7 @@ const toolsFor = (folder: string) =>
     options: ({ annotations }) => ({ needsApproval: annotations?.readOnlyHint !== true })
   })
 
-/** What the model asks for: a file that is not there, the folder, the right file, and a new one. */
+/** The model's requests: a missing file, the folder, the right file, and a new one. */
 const script = (path: (name: string) => string) =>
   ScriptedModel.layer([
     ScriptedModel.call("files_read_text_file", { path: path("todo.txt") }),

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { program } from "../src/program.ts"
 
 describe("an agent on the filesystem server", () => {
-  it.live("reads freely, and writes what a person approves", () =>
+  it.live("reads freely, and writes with a person's approval", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* program(true), [
         "waits for a person: files_write_file (in the folder: tasks.txt)",
@@ -13,7 +13,7 @@ describe("an agent on the filesystem server", () => {
       ])
     }).pipe(Effect.provide(NodeServices.layer)), 30_000)
 
-  it.live("writes nothing that a person refuses", () =>
+  it.live("writes no file that a person rejects", () =>
     Effect.gen(function*() {
       const [, after] = yield* program(false)
       assert.strictEqual(after, "refused (in the folder: tasks.txt)")

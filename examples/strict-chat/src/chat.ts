@@ -1,6 +1,6 @@
 /**
- * A chat that would rather stop than guess: what a turn ends with is an answer of the model, a question to the user, or a
- * fixed sentence; and the next turn starts from what is known.
+ * A chat that would rather stop than guess. A turn ends with an answer of the model, a question to the user, or a fixed
+ * sentence, and the next turn starts from known facts.
  */
 import { Cause, Effect, Exit, Schedule } from "effect"
 import { Prompt } from "effect/ai"
@@ -11,12 +11,12 @@ import { OrderStatus, Refund } from "./tools.ts"
 
 export const budget = { turns: 10, toolCalls: 20, allFailureRounds: 3, duration: "2 minutes" } as const
 
-/** The agent of one turn. It takes the conversation, and answers what is said next. */
+/** The agent of one turn. It takes the conversation, and returns the next answer. */
 export const agent = Agent.make("support", {
   input: Prompt.Prompt,
   prompt: (conversation) => conversation,
   tools: [OrderStatus, Refund],
-  // One after the other: a call that ends the turn then interrupts no other one, of which nobody would know what it did.
+  // One after the other: a call that ends the turn then interrupts no other one with an unknown outcome.
   concurrency: 1,
   onModelError: (error) =>
     error.isRetryable
@@ -25,19 +25,19 @@ export const agent = Agent.make("support", {
   budget
 })
 
-/** A conversation in which nothing was said yet. */
+/** A conversation without messages. */
 export const begin: Prompt.Prompt = Prompt.make([{
   role: "system",
   content: "You help customers with their orders. Look orders up; do not guess."
 }])
 
-/** What the program said in the model's place. */
+/** The program's message instead of the model's. */
 const inPlace = (text: string): Prompt.Message =>
   Prompt.assistantMessage({ content: [Prompt.textPart({ text, options: { recourse: { synthetic: true } } })] })
 
 /**
- * One turn: the user says something and is told something, and the conversation to go on with. However the turn ends, that
- * holds what the user said, what the user was told and the calls that succeeded. `exit` says how it ended.
+ * One turn: the user's message, the answer, and the conversation to continue with. At any end of the turn, that has the
+ * user's message, the answer and the successful calls. `exit` is the end.
  */
 export const say = (conversation: Prompt.Prompt, text: string) =>
   Effect.gen(function*() {

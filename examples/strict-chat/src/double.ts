@@ -12,7 +12,7 @@ import {
   Unavailable
 } from "./orders.ts"
 
-/** What happens to a request for an order; `times` counts how often it was before. */
+/** Outcome of a request for an order; `times` is the number of earlier requests. */
 const find = (orderId: string, times: number): Effect.Effect<Order, OrderError> => {
   const order = { orderId, state: "shipped" }
   switch (orderId) {

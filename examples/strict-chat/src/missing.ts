@@ -1,20 +1,20 @@
-/** What is done about an argument that a call does not have: the conversation has it, or the assistant asks the user. */
+/** Handling of a missing argument: it is taken from the conversation, or the assistant asks the user. */
 import { Context, Effect, Schema } from "effect"
 import type { Prompt } from "effect/ai"
 import { Agent, Recovery, type ToolError } from "@recourse/core"
 import { Order, orderIdsIn } from "./orders.ts"
 
-/** The conversation of the turn that runs: it holds what users said, and calls that succeeded. */
+/** The conversation of the running turn: users' messages, and successful calls. */
 export class Conversation extends Context.Service<Conversation, Prompt.Prompt>()("strict-chat/Conversation") {}
 
-/** An argument is missing, and nothing in the conversation says what it is: the user must be asked. */
+/** An argument is missing, and the conversation does not have it: the user must be asked. */
 export class MissingInformation extends Schema.TaggedError<MissingInformation>()("MissingInformation", {
   tool: Schema.String,
   /** Name of the argument, never a value. */
   field: Schema.String
 }) {}
 
-/** The numbers of orders in what the user said last. */
+/** The numbers of orders in the user's last message. */
 const said = ({ content }: Prompt.Prompt): ReadonlyArray<string> =>
   (content.findLast((message) => message.role === "user")?.content ?? [])
     .flatMap((part) => part.type === "text" ? orderIdsIn(part.text) : [])
@@ -29,9 +29,9 @@ const isOrder = Schema.is(Order)
 const Arguments = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown))
 
 /**
- * Puts the number of an order into a call that has none, if there is only one that it can be: the one that the user has
- * just named, or, if none was named and it is only for reading, the one that the conversation is about. It makes nothing
- * up, and what it puts in is checked like the model's own arguments.
+ * Puts the number of an order into a call that has none, if only one is possible: the one that the user has just named.
+ * If none was named and the call only reads, it is the one of the conversation. It invents no number, and its numbers
+ * are checked like the model's own arguments.
  */
 export const fromConversation = Agent.fromFunction(
   "conversation",

@@ -34,7 +34,7 @@ export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()(
   })
 ) {}
 
-/** The service has a problem of its own (5xx). Nobody knows what it did before. */
+/** The service has a problem of its own (5xx). Its earlier effect is unknown. */
 export class Unavailable extends Schema.TaggedError<Unavailable>()(
   "Unavailable",
   { status: Schema.Int },

@@ -1,4 +1,4 @@
-/** What the user reads when a turn ends without an answer of the model: fixed sentences, in the user's language. */
+/** Texts for the user when a turn ends without an answer of the model: fixed sentences, in the user's language. */
 import { Effect, Layer } from "effect"
 import { Catalogue, ErrorProjection } from "@recourse/core"
 import { MissingInformation } from "./missing.ts"
@@ -19,7 +19,7 @@ export const layer: Layer.Layer<never> = Layer.succeed(Catalogue.Catalogue, {
 
 const questions = new Set(["orderId", "reason"])
 
-/** The sentence for what ended a turn. */
+/** The sentence for the error that ended a turn. */
 export const sentence = (error: unknown, runId: string): Effect.Effect<string> =>
   error instanceof MissingInformation
     ? Effect.map(

@@ -1,13 +1,13 @@
-/** The tools of the chat. What a model can be trusted to put right goes to it; everything else ends the turn. */
+/** The tools of the chat. Failures that a model can be trusted to correct go to it; all others end the turn. */
 import { Effect, Schedule, Schema } from "effect"
 import { Recovery, Tool, ToolCall } from "@recourse/core"
 import { askUser, fromConversation } from "./missing.ts"
 import { Order, OrderError, OrderId, Orders } from "./orders.ts"
 
-/** What may be gone in a moment. */
+/** Failures that may pass in a moment. */
 const isTransient = ({ _tag }: OrderError): boolean => _tag === "TooManyRequests" || _tag === "Unavailable"
 
-/** Reading again does no harm. What does not help goes to the model, which may do something else. */
+/** Reading again does no harm. If it does not help, the model may do something else. */
 export const OrderStatus = Tool.make("order_status", {
   description: "Tells the state of an order",
   parameters: Schema.Struct({ orderId: OrderId }),
@@ -35,7 +35,7 @@ export const OrderStatus = Tool.make("order_status", {
   )
 )
 
-/** A write is done once, or nobody knows: whatever its service says ends the turn. */
+/** A write is done once, or unknown: any failure of its service ends the turn. */
 export const Refund = Tool.make("refund", {
   description: "Pays an order back",
   parameters: Schema.Struct({ orderId: OrderId, reason: Schema.String }),

@@ -19,7 +19,7 @@ interface Turn {
   readonly model: ReadonlyArray<ScriptedModel.Turn>
 }
 
-/** Plays a chat in virtual time, and tells of each turn everything that a rule is about. */
+/** Plays a chat in virtual time, and returns everything that a rule is about, for each turn. */
 const play = (turns: ReadonlyArray<Turn>, locale = "en") => {
   const audit: Array<Audit.AuditRecord> = []
   return Effect.gen(function*() {
@@ -53,7 +53,7 @@ const play = (turns: ReadonlyArray<Turn>, locale = "en") => {
   )))
 }
 
-/** A conversation in short, without what the system says. */
+/** A conversation in short, without system messages. */
 const spoken = ({ content }: Prompt.Prompt): ReadonlyArray<string> =>
   content.flatMap((message) =>
     message.role === "system" ? [] : `${message.role}: ${message.content.map(partOf).join(" + ")}`
@@ -79,7 +79,7 @@ const shipped = (orderId: string) => JSON.stringify({ orderId, state: "shipped" 
 const which = "Which order is it about? Please tell me its number."
 
 describe("the error type of a turn", () => {
-  it("holds what ends it: what must be asked, what is permanent, and what a write met", () => {
+  it("contains its ends: questions, permanent failures, and failed writes", () => {
     type Left = Exclude<Agent.Error<typeof Chat.agent>, AgentError.AgentError>
     expectTypeOf<Left["_tag"]>().toEqualTypeOf<
       "MissingInformation" | "ExecutionError" | "OutcomeUnknown" | "InvalidResult"
@@ -91,7 +91,7 @@ describe("the error type of a turn", () => {
 })
 
 describe("a missing argument", () => {
-  it.effect("is taken from what the user has just said", () =>
+  it.effect("is taken from the user's last message", () =>
     Effect.gen(function*() {
       const [turn] = yield* play([{ user: "Where is A-1001?", model: [call("order_status", {}), done] }])
       assert.deepStrictEqual(turn?.requests, [
@@ -120,7 +120,7 @@ describe("a missing argument", () => {
       })
     }))
 
-  it.effect("is taken from the turns before, for a read, if they are about one order", () =>
+  it.effect("is taken from earlier turns for a read about one order", () =>
     Effect.gen(function*() {
       const turns = yield* play([
         { user: "Where is A-1001?", model: [status("A-1001"), done] },
@@ -137,7 +137,7 @@ describe("a missing argument", () => {
       assert.strictEqual(turns[3]?.told, which)
     }))
 
-  it.effect("of a write is taken from nothing but what the user has just said", () =>
+  it.effect("of a write is taken only from the user's last message", () =>
     Effect.gen(function*() {
       const turns = yield* play([
         { user: "Where is A-1001?", model: [status("A-1001"), done] },
@@ -153,7 +153,7 @@ describe("a missing argument", () => {
       ])
     }))
 
-  it.effect("that nothing says ends the turn with a question: the model is not asked to guess", () =>
+  it.effect("that is unknown ends the turn with a question", () =>
     Effect.gen(function*() {
       const [first, second] = yield* play([
         { user: "Where is it?", model: [text("I look.", { calls: [{ name: "order_status", params: {} }] })] },
@@ -174,7 +174,7 @@ describe("a missing argument", () => {
       assert.deepStrictEqual([second.told, second.done], ["done", ["order_status A-1001"]])
     }))
 
-  it.effect("is asked for in the user's language, and by no value of the other arguments", () =>
+  it.effect("is requested in the user's language, without other arguments' values", () =>
     Effect.gen(function*() {
       const secret = "my card is 4111 1111 1111 1111"
       const [turn] = yield* play([{ user: "退款", model: [call("refund", { reason: secret })] }], "zh-CN")
@@ -184,13 +184,13 @@ describe("a missing argument", () => {
       assert.deepStrictEqual(turn.done, [])
     }))
 
-  it.effect("that is found is not the end of it: what else is missing is asked for", () =>
+  it.effect("that is found lets the next missing one be requested", () =>
     Effect.gen(function*() {
       const [turn] = yield* play([{ user: "Refund A-1001", model: [call("refund", {})] }])
       assert.deepStrictEqual([turn?.told, turn?.requests.length, turn?.done], ["Why should it be refunded?", 1, []])
     }))
 
-  it.effect("is not what other arguments that do not fit are: those the model corrects", () =>
+  it.effect("differs from other unfit arguments, which the model corrects", () =>
     Effect.gen(function*() {
       const [turn] = yield* play([{
         user: "Where is A-1001?",
@@ -213,7 +213,7 @@ describe("a missing argument", () => {
 })
 
 describe("the history", () => {
-  it.effect("leaves failed calls out, on both sides, and keeps what succeeded beside them", () =>
+  it.effect("leaves failed calls out, and keeps successes next to them", () =>
     Effect.gen(function*() {
       const [first, second] = yield* play([
         {
@@ -227,7 +227,7 @@ describe("the history", () => {
         },
         { user: "Thanks", model: [text("You are welcome.")] }
       ])
-      // Within the turn the model sees what failed.
+      // Within the turn the model sees failed calls.
       assert.deepStrictEqual(first?.requests[2]?.slice(2), [
         `tool: call_1 ${shipped("A-1001")} + call_2 tool_not_found`,
         "assistant: call_3 order_status {\"orderId\":\"nonsense\"}",
@@ -244,7 +244,7 @@ describe("the history", () => {
       ]])
     }))
 
-  it.effect("keeps what a turn did before it ended, and what was not begun is not begun", () =>
+  it.effect("keeps completed calls of a turn, and starts no others", () =>
     Effect.gen(function*() {
       const [first, second] = yield* play([
         {
@@ -270,7 +270,7 @@ describe("the history", () => {
 describe("three rounds in which every call failed", () => {
   const bad = call("order_status", { orderId: "1001" })
 
-  it.effect("end the turn with a fixed sentence, and the next one starts afresh", () =>
+  it.effect("end the turn with a fixed sentence, and the next starts fresh", () =>
     Effect.gen(function*() {
       const [first, second] = yield* play([
         {
@@ -360,7 +360,7 @@ describe("one permanent failure", () => {
 })
 
 describe("a transient failure", () => {
-  it.effect("of a read is tried again on a schedule, and neither model nor history hears of it (5xx)", () =>
+  it.effect("of a read is retried on a schedule, silently (5xx)", () =>
     Effect.gen(function*() {
       const [turn] = yield* play([{ user: "Where is A-2001?", model: [status("A-2001"), done] }])
       assert.deepStrictEqual([turn?.told, turn?.elapsed], ["done", 3 * 100 + 200 + 400])
@@ -403,7 +403,7 @@ describe("a transient failure", () => {
       assert.strictEqual(second.told, "This took more than it may. I stopped.")
     }))
 
-  it.effect("of a write is not tried again, may have happened, and ends the turn (5xx)", () =>
+  it.effect("of a write is not retried, and ends the turn (5xx)", () =>
     Effect.gen(function*() {
       const [turn] = yield* play([
         { user: "Refund A-2002", model: [call("refund", { orderId: "A-2002", reason: "late" })] }
@@ -417,7 +417,7 @@ describe("a transient failure", () => {
       )
     }))
 
-  it.effect("of a write that may have happened is said so, and the next turn knows (timeout)", () =>
+  it.effect("of a possible write is reported, and known later (timeout)", () =>
     Effect.gen(function*() {
       const [first, second] = yield* play([
         { user: "Refund A-2004", model: [call("refund", { orderId: "A-2004", reason: "late" })] },

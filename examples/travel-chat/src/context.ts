@@ -1,9 +1,9 @@
-/** What a call lacks and the trip knows: it is filled in from there. What nothing knows, the agent asks the user for. */
+/** Missing arguments of a call that the trip knows are filled in. For the others, the agent asks the user. */
 import { Agent, Catalogue, Recovery, Runs, type ToolCall, type ToolError } from "@recourse/core"
 import { Effect, Layer, Schema } from "effect"
 import { Trips } from "./trips.ts"
 
-/** The sentences that Recourse has, and what this office says of an argument that nobody knows. */
+/** The sentences of Recourse, and this office's sentence about an unknown argument. */
 export const texts: Layer.Layer<never> = Layer.succeed(Catalogue.Catalogue, {
   en: {
     ...Catalogue.en,

@@ -14,14 +14,14 @@ import { AccountClosed, Hotels, HotelsDown, planner } from "./planner.ts"
 import { startPage } from "./startPage.ts"
 import * as Trips from "./trips.ts"
 
-/** The people that may sign in, with what they may do and where they go. A real office asks for a password. */
+/** The people that may sign in, with their rights and start pages. A real office asks for a password. */
 const principals: ReadonlyArray<Authentication.Principal> = [
   { id: "ada" },
   { id: "ben" },
   { id: "olga", rights: ["operate", "decide"] }
 ]
 
-/** The people by name, with what their cookies hold. */
+/** The people by name, with the content of their cookies. */
 const people = new Map(principals.map((principal) => [principal.id, { principal, session: randomUUID() }]))
 
 const cards: ReadonlyArray<Server.AgentCard> = [{
@@ -88,7 +88,7 @@ const hotels = Layer.sync(Hotels, () => {
   }
 })
 
-/** How the office is opened. */
+/** Options to open the office. */
 export interface Options {
   /** The file of the database, or `":memory:"`. */
   readonly file: string
@@ -116,14 +116,14 @@ export const layer = ({ file, model, port }: Options) => {
       gracefulShutdownTimeout: "200 millis"
     })),
     Layer.provide(MemoryRuns.layer({ agents: [planner] })),
-    // Runs are in memory, and so is what operators know of them.
+    // Runs are in memory, and so is the operators' data about them.
     Layer.provide(RunIndex.layerMemory),
     Layer.provide([
       authentication,
       hotels,
       model,
       texts,
-      // Runs that wait are in the memory of the process: so is the key of what they wait with.
+      // Paused runs are in the memory of the process, and so is their key.
       Approval.layerKey(Redacted.make(randomUUID() + randomUUID()))
     ]),
     Layer.provideMerge(store),

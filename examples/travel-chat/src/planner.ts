@@ -1,4 +1,4 @@
-/** The planner: its tools, what is done when they fail, and when it asks. */
+/** The planner: its tools, the handling of their failures, and its questions. */
 import { Agent, ErrorProjection, ModelError, Policy, Recovery, Runs, Tool, ToolCall } from "@recourse/core"
 import { Context, Effect, Schedule, Schema } from "effect"
 import { Prompt } from "effect/ai"
@@ -12,7 +12,7 @@ export class HotelsDown extends Schema.TaggedError<HotelsDown>()(
   ErrorProjection.declare({ code: "upstream_error", outcome: "not_done" })
 ) {}
 
-/** Our account at the hotel service is closed: nothing that the model does will help. */
+/** Our account at the hotel service is closed: the model cannot help. */
 export class AccountClosed extends Schema.TaggedError<AccountClosed>()(
   "AccountClosed",
   { account: Schema.String },
@@ -24,7 +24,7 @@ export class Hotels extends Context.Service<Hotels, {
   readonly search: (city: string) => Effect.Effect<ReadonlyArray<string>, HotelsDown | AccountClosed>
 }>()("travel-chat/Hotels") {}
 
-/** Whom the run is for. What a tool may touch is checked in the tool. */
+/** Owner of the run. A tool checks the owner's rights itself. */
 const traveller = Effect.map(Runs.Owner, (owner) => owner ?? "")
 
 const ListTrips = Tool.make("list_trips", {

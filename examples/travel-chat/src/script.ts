@@ -1,10 +1,10 @@
-/** The model without a key: it goes by the words of the user, and now and then forgets what it should have said. */
+/** The model without a key: it follows the words of the user, and now and then forgets its text. */
 import { ScriptedModel } from "@recourse/testing"
 import type { Prompt } from "effect/ai"
 
 const { call, calls, failure, text } = ScriptedModel
 
-/** What the user said last, and the messages behind it. */
+/** The user's last message, and the messages behind it. */
 const turnOf = ({ content }: Prompt.Prompt): { readonly said: string; readonly rounds: number } => {
   const last = content.findLastIndex(({ role }) => role === "user")
   const message = content[last]
@@ -26,7 +26,7 @@ const plan = [
   "Say **book a hotel** and I look for one near your first stop."
 ].join("\n")
 
-/** Failures of the model that the user can ask for, to see what is said of them. */
+/** Failures of the model that the user can request, to see their texts. */
 const failures = {
   "model: authentication": failure("AuthenticationError"),
   "model: rate limit": failure("RateLimitError"),

@@ -1,4 +1,7 @@
-/** The start page: one door for travellers, one for the operator. It signs in without a password, as this is an example. */
+/**
+ * The start page: one door for travellers, one for the operator. It signs in without a password, because this is an
+ * example.
+ */
 import { HttpServerResponse } from "effect/http"
 
 const style = `
@@ -43,7 +46,7 @@ const page = `<!doctype html>
 </html>
 `
 
-/** Answers the start page. It runs no script and loads nothing. */
+/** Returns the start page. It runs no script and loads no file. */
 export const startPage = HttpServerResponse.text(page, {
   contentType: "text/html; charset=utf-8",
   headers: {

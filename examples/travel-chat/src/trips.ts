@@ -1,4 +1,4 @@
-/** Trips in SQLite: each has an owner, and may be shared. Whoever it is not shared with is told that there is none. */
+/** Trips in SQLite: each has an owner, and may be shared. For all others it does not exist. */
 import { ErrorProjection } from "@recourse/core"
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -27,7 +27,7 @@ export const Trip = Schema.Struct({
 
 export type Trip = typeof Trip.Type
 
-/** What can be added to a trip. */
+/** Possible entries of a trip. */
 export type Kind = "place" | "note" | "booking"
 
 interface TripRow {
@@ -50,7 +50,7 @@ export class Trips extends Context.Service<Trips, {
   readonly of: (traveller: string) => Effect.Effect<ReadonlyArray<Trip>>
   readonly get: (traveller: string, trip: string) => Effect.Effect<Trip, NoSuchTrip>
   readonly add: (traveller: string, trip: string, kind: Kind, text: string) => Effect.Effect<Trip, NoSuchTrip>
-  /** Whether a traveller has let something be written to a trip. */
+  /** True if a traveller has allowed writes to a trip. */
   readonly isConfirmed: (traveller: string, trip: string) => Effect.Effect<boolean>
   readonly make: (trip: {
     readonly id: string

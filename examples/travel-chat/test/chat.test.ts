@@ -40,10 +40,10 @@ describeInBrowser("the trip planner", ({ context, ownServer }) => {
 
   const call = (page: Page, name: string) => page.getByRole("group").filter({ hasText: name }).last()
 
-  /** What the model was told of the conversation, as text. */
+  /** The model's view of the conversation, as text. */
   const told = () => JSON.stringify(requests.at(-1)?.prompt)
 
-  it("1. results belong to their calls: a reload shows the calls as they were shown live, each once", async () => {
+  it("1. results belong to their calls: a reload shows them unchanged, once", async () => {
     const page = await as("ada")
     await ask(page, "hotels and trips")
     const seen = async () => {
@@ -60,7 +60,7 @@ describeInBrowser("the trip planner", ({ context, ownServer }) => {
     assert.strictEqual(await seen(), live)
   })
 
-  it("2. a call is one line; a failure is a sentence, also of a tool that is not there; text is text", async () => {
+  it("2. a call is one line; a failure is a sentence; text is text", async () => {
     const page = await as("ada")
     await ask(page, "Atlantis <b onclick=alert(1)>bold</b>")
     const line = await call(page, "Search hotels").locator("summary").innerText()
@@ -72,7 +72,7 @@ describeInBrowser("the trip planner", ({ context, ownServer }) => {
     assert.strictEqual(await page.getByText("tool_not_found").count(), 0)
   })
 
-  it("3. a failed call is told, and not kept for the next turn; what succeeded beside it is", async () => {
+  it("3. a failed call is reported and forgotten, a success kept", async () => {
     const page = await as("ada")
     await ask(page, "hotels and trips")
     assert.include(await call(page, "Search hotels").textContent(), "failed")
@@ -83,7 +83,7 @@ describeInBrowser("the trip planner", ({ context, ownServer }) => {
     assert.include(told(), "Alfama")
   })
 
-  it("4. what nobody knows ends the turn with a question; so do three rounds of failures, and a permanent one", async () => {
+  it("4. unknown arguments, three failed rounds or a permanent failure end turns", async () => {
     const page = await as("ada")
     await ask(page, "add a place")
     await shows(page, "Please tell me more: which trip, place, hotel or note do you mean?")
@@ -95,7 +95,7 @@ describeInBrowser("the trip planner", ({ context, ownServer }) => {
     await shows(page, "The service is not available.")
     assert.strictEqual(requests.length, 5)
     assert.notInclude(await page.getByRole("log").innerText(), "acct-4711")
-    // The next turn starts from what is known.
+    // The next turn starts from known facts.
     await ask(page, "Which trips do I have?")
     await shows(page, "Done. What else may I do?")
   })
@@ -114,7 +114,7 @@ describeInBrowser("the trip planner", ({ context, ownServer }) => {
     assert.strictEqual(sentences.size, 4)
   })
 
-  it("6. every route needs somebody who is signed in, and what is somebody else's does not exist", async () => {
+  it("6. every route needs a signed-in user, and hides others' data", async () => {
     for (const path of ["agents", "threads", "threads/t1", "runs", "agents/planner/chat/t1/stream", "v1/models"]) {
       assert.strictEqual((await fetch(`${url}/${path}`)).status, 401, path)
     }
@@ -134,7 +134,7 @@ describeInBrowser("the trip planner", ({ context, ownServer }) => {
     assert.notInclude(await call(ben, "List trips").textContent(), "Lisbon")
   })
 
-  it("7. what a call lacks comes from the trip; the first write is confirmed, and the next ones are not", async () => {
+  it("7. missing arguments come from the trip; only first writes need confirmation", async () => {
     const page = await as("ada")
     await ask(page, "Book a hotel near my first stop")
     const search = call(page, "Search hotels")
@@ -151,7 +151,7 @@ describeInBrowser("the trip planner", ({ context, ownServer }) => {
     const trips = await call(page, "List trips").textContent()
     assert.include(trips, "Casa do Rio, 3 nights")
     assert.include(trips, "Tickets are in the mail")
-    // Ben has no place and no confirmed trip: the destination is what is known of his.
+    // Ben has no place and no confirmed trip: only his destination is known.
     const ben = await as("ben")
     await ask(ben, "Book a hotel")
     assert.include(await call(ben, "Search hotels").textContent(), "Casa do Rio, Oslo")
@@ -162,7 +162,7 @@ describeInBrowser("the trip planner", ({ context, ownServer }) => {
     assert.notInclude(await call(ben, "List trips").textContent(), "3 nights")
   })
 
-  it("8. what the agent can do is listed, by name and description", async () => {
+  it("8. the agent's tools are listed by name and description", async () => {
     const page = await as("ada")
     await page.getByText("What it can do").click()
     const abilities = await page.locator(".abilities").innerText()
@@ -171,7 +171,7 @@ describeInBrowser("the trip planner", ({ context, ownServer }) => {
     }
   })
 
-  it("9. an answer streams in the last bubble to its end; what opens closes on Escape and on a click outside", async () => {
+  it("9. an answer streams in the last bubble; Escape and outside clicks close", async () => {
     const page = await as("ada")
     await page.setViewportSize({ width: 600, height: 700 })
     await say(page, "Plan my days in Lisbon")
@@ -196,7 +196,7 @@ describeInBrowser("the trip planner", ({ context, ownServer }) => {
     assert.strictEqual(await list.getByRole("link").count(), 1)
   })
 
-  it("10. has a start page with a door for travellers and one for the operator, who decides about what waits", async () => {
+  it("10. has a start page for travellers and for the deciding operator", async () => {
     const window = await context(themed)
     const start = await window.newPage()
     await start.goto(`${url}/chat`)

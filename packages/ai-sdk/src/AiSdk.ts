@@ -34,7 +34,7 @@ import { toV4 } from "./internal/v3.ts"
 export type Model = LanguageModelV4 | LanguageModelV3
 
 /**
- * The settings of one request, as the AI SDK names them. `providerOptions` is keyed by provider, then by the provider's
+ * The settings of one request, named like in the AI SDK. `providerOptions` is keyed by provider, then by the provider's
  * own option. `reasoning` is for V4 models; V3 models do not have it.
  *
  * `idleTimeout` (60 seconds) and `contentTimeout` (10 minutes) bound how long an answer may be silent; see `make`.
@@ -68,7 +68,7 @@ export interface ModelOptions extends Options {
 
 /**
  * Settings for every request made below, over those given to `layer` or `make`. For streams, provide it with
- * `Stream.provideService`; for Effects, `withOptions` adds to what is already there.
+ * `Stream.provideService`; for Effects, `withOptions` adds to the present ones.
  *
  * ```ts
  * import { AiSdk } from "@recourse/ai-sdk"
@@ -139,9 +139,9 @@ export const fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(
  * A `LanguageModel` service over a model of the AI SDK.
  *
  * Failures are `AiError`s, classified by the class, status, and code of the AI SDK's error: rate limit, quota,
- * authentication, content policy, invalid request (also context length and unknown model), and those worth a retry
- * (408, 409, 425, 429, 5xx, broken connections), with the `retryAfter` that the server asked for. They hold neither
- * keys nor what the server sent; the body is kept beside them for operators, see `ProviderResponse.bodyOf`.
+ * authentication, content policy, invalid request (also context length and unknown model), and retryable ones (408,
+ * 409, 425, 429, 5xx, broken connections), with the server's `retryAfter`. They contain neither keys nor the server's
+ * text; the body is attached for operators, see `ProviderResponse.bodyOf`.
  *
  * A server that falls silent is left: a stream after `idleTimeout` without an event (after `contentTimeout` before the first
  * one and while a model begins to think), or after `contentTimeout` with pings alone; a whole answer, whose bytes only the
@@ -181,7 +181,7 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
       "streamText",
       limits.wait(Errors.attempt(
         "streamText",
-        // raw chunks tell that a server is alive where its events become no parts
+        // raw chunks show that a server is alive if its events become no parts
         () => v4.doStream({ ...call, includeRawChunks: true, abortSignal: controller.signal })
       ))
     )
@@ -278,7 +278,7 @@ const dialectOf = (provider: string): LanguageModel.CodecTransformer => {
   return LanguageModel.defaultCodecTransformer
 }
 
-/** Packages with lenient schemas read JSON of another protocol as an answer of nothing, finished for no reason. */
+/** Packages with lenient schemas read JSON of another protocol as an empty answer without a finish reason. */
 const isBlank = ({ content, finishReason }: LanguageModelV4GenerateResult): boolean =>
   content.length === 0 && finishReason.unified === "other" && finishReason.raw === undefined
 

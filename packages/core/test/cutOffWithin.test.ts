@@ -101,7 +101,7 @@ for (const [state, { agent, turns }] of Object.entries(states)) {
         )
       }
 
-      it.effect(`${name}: ${ends ? "it stays, as only a life ends" : "it is undone"}`, () =>
+      it.effect(`${name}: ${ends ? "stays, because only an execution ends" : "is compensated"}`, () =>
         Effect.gen(function*() {
           const log: Log = []
           const { seen } = yield* play(log, {})

@@ -325,7 +325,7 @@ describe("a store whose connection breaks", () => {
 
   for (const operation of ["begin", "complete"] as const) {
     for (const isDone of [true, false]) {
-      it.effect(`is asked again: ${operation}, ${isDone ? "and what it did not answer was done" : "which was not done"}`, () =>
+      it.effect(`is called again: ${operation}, ${isDone ? "which was done unanswered" : "which was not done"}`, () =>
         Effect.gen(function*() {
           const world = yield* Clock.Clock
           const store = sharedStore(world)(Effect.void)

@@ -30,7 +30,7 @@ describe("an error of the server", () => {
     ["LOADING", false]
   ]
   for (const [cause, passes] of causes) {
-    it.effect(`${passes ? "passes, and the call is made once" : "stays, and nothing is run"}: ${String(cause)}`, () => {
+    it.effect(`${passes ? "passes, and the call is made once" : "stays, and no call runs"}: ${String(cause)}`, () => {
       let asked = 0
       let runs = 0
       const pay = Tool.make("pay", {

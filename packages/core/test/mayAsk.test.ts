@@ -48,7 +48,7 @@ describe("an agent that denies once it is tainted", () => {
     }))
 
   for (const says of [undefined, "approve", { allow: ["note"] }] as const) {
-    it.effect(`taints the agent around it, which ${says === undefined ? "denies" : "asks where it says so"} (${JSON.stringify(says)})`, () =>
+    it.effect(`taints the outer agent, which ${says === undefined ? "denies" : "asks if configured"} (${JSON.stringify(says)})`, () =>
       Effect.gen(function*() {
         const { sent, tool } = sender()
         const Note = Tool.make("note", { execute: () => Effect.void })

@@ -56,7 +56,7 @@ const rows: ReadonlyArray<
 
 describe("presets", () => {
   for (const [effects, declaration, runs, standard, keepGoing] of rows) {
-    it.effect(`a ${effects} fails with ${JSON.stringify(declaration) ?? "what is not declared"}`, () =>
+    it.effect(`a ${effects} fails with ${JSON.stringify(declaration) ?? "an undeclared error"}`, () =>
       Effect.gen(function*() {
         const strict = yield* run(Recovery.standard, effects, declaration)
         assert.deepStrictEqual([strict.runs, strict.code], [runs, standard])

@@ -1,4 +1,7 @@
-/** A resumption that is interrupted before it has run anything gives its snapshot back: whoever has that goes on with it, and where nobody does, what was done is undone. */
+/**
+ * A resumption that is interrupted before any execution releases its snapshot: its owner resumes it, and if it is
+ * abandoned, its writes are compensated.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Schema } from "effect"
 import { Agent, AgentEvent, Approval, Policy } from "@recourse/core"
@@ -44,7 +47,7 @@ const forms: Readonly<Record<string, (a: Waits) => unknown>> = {
 
 describe("a resumption that is interrupted before it has run anything", () => {
   for (const [name, form] of Object.entries(forms)) {
-    it.effect(`leaves what was done to who has its snapshot, and ends as interrupted: ${name}`, () =>
+    it.effect(`leaves completed calls to the snapshot's owner, and is interrupted: ${name}`, () =>
       Effect.gen(function*() {
         const log: Log = []
         const world = { isHeld: false }
@@ -67,7 +70,7 @@ describe("a resumption that is interrupted before it has run anything", () => {
         assert.deepStrictEqual(log, ["book", "pay"])
       }))
 
-    it.effect(`is undone where it has been asked, as nobody has its snapshot: ${name}`, () =>
+    it.effect(`is compensated if interactive, because its snapshot stays private: ${name}`, () =>
       Effect.gen(function*() {
         const log: Log = []
         const seen = watched()
@@ -83,7 +86,7 @@ describe("a resumption that is interrupted before it has run anything", () => {
         assert.strictEqual(seen.compensations().length, 1)
       }))
 
-    it.effect(`is undone where it has been asked within another one: ${name}`, () =>
+    it.effect(`is compensated if interactive within another one: ${name}`, () =>
       Effect.gen(function*() {
         const log: Log = []
         const seen = watched()
@@ -99,7 +102,7 @@ describe("a resumption that is interrupted before it has run anything", () => {
         isClosed(seen)
       }))
 
-    it.effect(`is undone where the step beside it fails: ${name}`, () =>
+    it.effect(`is compensated if the parallel step fails: ${name}`, () =>
       Effect.gen(function*() {
         const log: Log = []
         const seen = watched()
@@ -128,7 +131,7 @@ describe("a resumption that is interrupted as its snapshot is claimed", () => {
     release: () => Effect.void
   })
 
-  it.effect("ends as interrupted, and leaves what was done", () =>
+  it.effect("is interrupted, and keeps the completed calls", () =>
     Effect.gen(function*() {
       const log: Log = []
       const agent = waits(log, {}) as unknown as Waits
@@ -147,7 +150,7 @@ describe("a resumption that is interrupted as its snapshot is claimed", () => {
     }))
 
   for (const [name, form] of Object.entries(forms)) {
-    it.effect(`is undone where it has been asked: ${name}`, () =>
+    it.effect(`is compensated if interactive: ${name}`, () =>
       Effect.gen(function*() {
         for (const around of [(one: Runs) => one, (one: Runs) => Agent.all("v", [one]) as unknown as Runs]) {
           const log: Log = []
@@ -161,7 +164,7 @@ describe("a resumption that is interrupted as its snapshot is claimed", () => {
   }
 })
 
-it.effect("an agent that has been asked, and is interrupted as it is told that it goes on, is undone", () =>
+it.effect("an interactive agent interrupted at its resumption event is compensated", () =>
   Effect.gen(function*() {
     const log: Log = []
     const seen = watched()
@@ -175,7 +178,7 @@ it.effect("an agent that has been asked, and is interrupted as it is told that i
     assert.strictEqual(seen.compensations().length, 1)
   }))
 
-describe("an agent that a tool starts, and goes on with by hand", () => {
+describe("an agent that a tool starts and resumes by hand", () => {
   it.effect("stays as it has ended, though the run around it is interrupted", () =>
     Effect.gen(function*() {
       const log: Log = []

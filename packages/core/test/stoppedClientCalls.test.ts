@@ -11,7 +11,7 @@ const effects = ["read", "idempotent", "write", undefined] as const
 
 type Effects = typeof effects[number]
 
-/** The code of a call without a result: a page may have done what changes something. */
+/** The code of a call without a result: a page may have executed a tool with effects. */
 const codeOf = (declared: Effects) => declared === "read" || declared === "idempotent" ? "timeout" : "outcome_unknown"
 
 const makePay = (declared: Effects) =>
@@ -83,7 +83,7 @@ describe.each(effects)("a call of a client tool with effects %s", (declared) => 
   const code = codeOf(declared)
   const isAudited = code === "outcome_unknown"
 
-  it.effect("has its outcome in the next turn if a message comes in place of its result", () =>
+  it.effect("has its outcome in the next turn after a message instead", () =>
     Effect.gen(function*() {
       const { decisions, layer } = recorded()
       const { read, shown } = yield* interrupted((message) =>
@@ -109,7 +109,7 @@ describe.each(effects)("a call of a client tool with effects %s", (declared) => 
       assert.isEmpty(events.filter(({ _tag }) => _tag === "ToolResult"))
     }))
 
-  it.effect("has its outcome if a durable run is cancelled, and in the audit", () =>
+  it.effect("has its outcome if a durable run is cancelled, audited", () =>
     Effect.gen(function*() {
       const { decisions, layer } = recorded()
       const { events, layer: listener } = collect()
@@ -139,7 +139,7 @@ describe.each(effects)("a call of a client tool with effects %s", (declared) => 
       yield* Drive.drive(Effect.sleep("61 seconds"), { step: "1 second" })
       yield* agent.resume(paused.snapshot, [Approval.respond(paused.pending[0]!, "paid")])
       const { prompt } = yield* (yield* ScriptedModel.ScriptedModel).lastRequest
-      // The declared failure of a tool without declared effects is known, as that of any tool.
+      // The declared failure of a tool without declared effects is known, like that of any tool.
       assert.deepStrictEqual(resultsIn(prompt.content), [declared === undefined ? "timeout" : code])
     }).pipe(Effect.provide([key, ScriptedModel.layer([call, ScriptedModel.text("I cannot tell.")])])))
 })

@@ -1,6 +1,6 @@
 /**
- * Events as they stand in stores: what was written by a program of this version is read by each later one. A change of a row is a
- * change of what people have stored.
+ * Events in their stored form: later versions decode events of this version. A changed row changes stored data of
+ * users.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"

@@ -1,4 +1,4 @@
-/** The models of a run are asked as its caller asks for it, streamed or not: those of agents within, and of runs that go on, too. */
+/** All models of a run follow the caller's streaming option: those of inner agents, and of resumed runs too. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Schema, Stream } from "effect"
@@ -81,7 +81,7 @@ for (const [name, agent] of Object.entries(forms)) {
     }
 
     for (const [way, [run, expected]] of Object.entries(goingOn)) {
-      it.effect(`are asked ${expected ? "streamed" : "at once"}, where it goes on: ${way}`, () =>
+      it.effect(`are called ${expected ? "streamed" : "at once"}, at its continuation: ${way}`, () =>
         Effect.gen(function*() {
           const { before } = yield* asked(agent.start({}))
           const { requests } = yield* asked(run(agent, before as Approval.Paused))

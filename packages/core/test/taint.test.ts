@@ -6,10 +6,11 @@ import { random } from "./kit.ts"
 import { finish, type Parts, partsModel, search } from "./parts.ts"
 
 /*
- * The law: a tainted conversation stays tainted, and no write runs unasked in it. Conversations are drawn: several runs of a
- * chat, each with several answers, whose calls read what is untrusted in every way there is (by themselves, within another
- * tool, as its fallback, as a failure, within an agent, by the provider) and write, by themselves and within an agent; between
- * the runs the history is stored, pruned, or both; within a run it pauses, is stored, and goes on.
+ * The law: a tainted conversation stays tainted, and no write in it runs without a question. Conversations are random:
+ * several runs of a chat, each with several answers. Their calls read untrusted text in every way (by themselves,
+ * within another tool, as its fallback, as a failure, within an agent, by the provider) and write, by themselves and
+ * within an agent. Between the runs the history is stored, pruned, or both; within a run it pauses, is stored, and
+ * resumes.
  */
 
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
@@ -36,7 +37,7 @@ const drawChat = (seed: number): Chat => {
   const next = random(seed)
   const one = <A>(all: ReadonlyArray<A>): A => all[Math.floor(next() * all.length)]!
   let n = 0
-  // Most answers read nothing, so that runs end both with and without taint.
+  // Most answers have no reads, so that runs end both with and without taint.
   const kind = (): Kind => next() < 0.25 ? one(reads) : one(["look", "send", "sender"])
   return {
     seed,
@@ -73,7 +74,7 @@ const toolsOf = (sent: Array<number>) => {
   const Mark = Tool.make("mark", {
     ...read,
     trust: "untrusted",
-    // The reason is the fixed sentence: what somebody else wrote stands in the code alone.
+    // The reason is the fixed sentence: untrusted text is in the code alone.
     execute: () => ToolCall.escalate({ code: outside, reason: "Tool execution failed." })
   })
   const Relay = Tool.make("relay", { ...read, execute: () => Fetch.call })
@@ -119,7 +120,7 @@ const agentOf = ({ concurrency, onTainted }: Chat, sent: Array<number>, history:
   })
 }
 
-/** How many answers the model has given since the last word of the user. */
+/** Number of the model's answers since the user's last message. */
 const answersSince = ({ content }: Prompt.Prompt): number => {
   const user = content.findLastIndex(({ role }) => role === "user")
   return content.slice(user).filter(({ role }) => role === "assistant").length
@@ -141,7 +142,9 @@ const nestedParts = ({ content }: Prompt.Prompt, tool: string): Parts => {
   return [{ type: "tool-call", id: `i${n}`, name: tool, params: { n } }, finish("tool-calls")]
 }
 
-/** Plays one run of a chat. Answers the conversation, the writes that a person approved, and what the record is tainted by. */
+/**
+ * Plays one run of a chat. Returns the conversation, the writes that a person approved, and the taints of the record.
+ */
 const playRun = (chat: Chat, answers: ReadonlyArray<Answer>, sent: Array<number>, history: Prompt.Prompt) =>
   Effect.gen(function*() {
     const next = random(chat.seed + answers[0]!.calls[0]!.n)
@@ -186,7 +189,7 @@ const between = {
   prune: (prompt: Prompt.Prompt) => stored(History.withoutFailedCalls(prompt))
 }
 
-/** Plays a chat and holds it against what it may do. */
+/** Plays a chat and checks the law. */
 const check = (chat: Chat) =>
   Effect.gen(function*() {
     const sent: Array<number> = []
@@ -211,7 +214,7 @@ const check = (chat: Chat) =>
     return tainted
   })
 
-describe("a conversation that has read what somebody else wrote", () => {
+describe("a conversation that has read untrusted text", () => {
   it.effect("stays tainted, and no write runs unasked in it", () =>
     Effect.gen(function*() {
       let tainted = 0

@@ -34,7 +34,7 @@ const ordered = (call: AnyCall, how = withArguments): AnyCall =>
 interface World {
   readonly paid: Array<string>
   readonly pay: Tool.Any & { readonly call: AnyCall }
-  /** A tool of the model that does what it is given. */
+  /** A tool of the model with the given execution. */
   readonly doing: (execute: () => AnyCall, onError?: (call: AnyCall) => AnyCall) => Tool.Any
 }
 

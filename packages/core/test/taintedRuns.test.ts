@@ -1,4 +1,7 @@
-/** Rules of a run that has read what somebody else wrote, one by one: which tools wait, and that its own policies hold on. */
+/**
+ * Rules of a run that has read untrusted text, one by one: the tools that wait, and the continued effect of its own
+ * policies.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Effect, Layer, Redacted, Schema } from "effect"
@@ -90,7 +93,7 @@ describe("a call that ends the run", () => {
       assert.include(history, "no: [redacted: github token]")
     }))
 
-  it.effect("marks what an untrusted tool said, and the conversation is tainted", () =>
+  it.effect("marks an untrusted tool's text, and taints the conversation", () =>
     Effect.gen(function*() {
       const { history, taintedBy } = yield* ending("untrusted")
       assert.deepStrictEqual(taintedBy, ["find"])
@@ -98,7 +101,7 @@ describe("a call that ends the run", () => {
       assert.deepStrictEqual((yield* ending("trusted")).taintedBy, [])
     }))
 
-  it.effect("marks what it says where it has read what an untrusted tool said: with a journal, too", () =>
+  it.effect("marks its text after untrusted reads, also with a journal", () =>
     Effect.gen(function*() {
       const Look = Tool.make("look", {
         effects: "read",
@@ -121,7 +124,7 @@ describe("a call that ends the run", () => {
     }))
 })
 
-it.effect("the parts that a tool gives the model in its result's place are redacted like the result", () =>
+it.effect("redacts a tool's model parts like the result", () =>
   Effect.gen(function*() {
     const definition = AiTool.make("find", {
       success: Schema.String,
@@ -138,7 +141,7 @@ it.effect("the parts that a tool gives the model in its result's place are redac
     ScriptedModel.layer([ScriptedModel.call("find", {}), ScriptedModel.text("ok")])
   ))))
 
-it.effect("an agent beside a tainted one in a call has read nothing of that", () =>
+it.effect("an agent parallel to a tainted one stays untainted", () =>
   Effect.gen(function*() {
     const input = Schema.String
     const reader = Agent.make("reader", { input, tools: [Fetch] })

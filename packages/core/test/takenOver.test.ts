@@ -1,4 +1,4 @@
-/** A resumption that was cut off, and whose snapshot another process takes over: it goes on where nothing can happen twice. */
+/** An interrupted resumption whose snapshot another process takes over: it continues if no effect can be repeated. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, type Exit, Layer, Option, Redacted, Schema } from "effect"
@@ -100,7 +100,7 @@ describe("a resumption that was cut off, of", () => {
   }
 })
 
-it.effect("a run that a failure of its model ended, in which nothing waits, goes on: nothing happens twice", () =>
+it.effect("a run ended by its model without waits resumes safely", () =>
   Effect.gen(function*() {
     const done: Array<string> = []
     const agent = Agent.make("a", {

@@ -56,7 +56,7 @@ describe("a turn with takeOver", () => {
     }).pipe(given))
 
   for (const first of ["earlier", "later"] as const) {
-    it.effect(`stores the end of the run once if the ${first} turn stores it first`, () =>
+    it.effect(`stores the end once if the ${first} turn stores it first`, () =>
       Effect.gen(function*() {
         const earlier = yield* Conversation.begin({ ...chat, message: "A", runId: "r1" })
         const later = yield* Conversation.begin({ ...chat, runId: "r1", takeOver: true })
@@ -67,7 +67,7 @@ describe("a turn with takeOver", () => {
       }).pipe(given))
   }
 
-  it.effect("stores the end of the run once though a later message is there", () =>
+  it.effect("stores the end of the run once despite a later message", () =>
     Effect.gen(function*() {
       const earlier = yield* Conversation.begin({ ...chat, message: "A", runId: "r1" })
       const later = yield* Conversation.begin({ ...chat, runId: "r1", takeOver: true })
@@ -79,7 +79,7 @@ describe("a turn with takeOver", () => {
       assert.deepStrictEqual((yield* read).claim, claim)
     }).pipe(given))
 
-  it.effect("keeps what a second execution of the run says", () =>
+  it.effect("keeps the messages of a second execution of the run", () =>
     Effect.gen(function*() {
       const store = yield* Conversation.Conversations
       const late = yield* Conversation.begin({ ...chat, message: "A", runId: "r1" })

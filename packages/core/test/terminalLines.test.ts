@@ -1,4 +1,4 @@
-/** Lines on a terminal, each part at its own door: what is spelled, how wide a text is, where it breaks. */
+/** Lines on a terminal, each part by its own interface: escaped characters, the width of a text, its breaks. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { type Cause, Effect, Layer, Queue, Terminal } from "effect"
@@ -100,7 +100,7 @@ describe("a person who is asked at the terminal", () => {
     expiresAt: 9
   } as never
 
-  /** What is shown, and what is decided, of the lines that are typed. */
+  /** The output and the decision for the typed lines. */
   const ask = (more: object, ...lines: ReadonlyArray<string>) => {
     const shown: Array<string> = []
     const left = [...lines]
@@ -118,7 +118,7 @@ describe("a person who is asked at the terminal", () => {
     )
   }
 
-  it.effect("reads the call, whose arguments they are, and each reason, in lines that fit", () =>
+  it.effect("reads the call, its arguments' author, and reasons in fitting lines", () =>
     Effect.gen(function*() {
       const { shown } = yield* ask({
         code: "approval_expired",
@@ -172,7 +172,7 @@ describe("the lines of a run", () => {
     Agent.provide(ScriptedModel.layer([ScriptedModel.call("look", {}), ScriptedModel.text("me")]))
   )
 
-  it.effect("name the agent where it is one within another, or itself what it is about", () =>
+  it.effect("name the agent if inner, or their own subject", () =>
     Effect.gen(function*() {
       const lines = (yield* printed(asking as never, { colors: false })).map((line) => line.slice(11))
       assert.deepStrictEqual(lines, [

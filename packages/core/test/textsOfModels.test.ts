@@ -1,4 +1,6 @@
-/** JSON that models write as text: what a call's arguments are, and how far a text has come, however it is cut into pieces. */
+/**
+ * JSON that models write as text: the arguments of a call, and the progress of a text, for any division into pieces.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { JsonText } from "@recourse/core"

@@ -1,4 +1,4 @@
-/** Time limits around what does not let itself be interrupted: who waits is answered in time, and nothing is left behind. */
+/** Time limits around uninterruptible effects: the caller is answered in time, and no fiber stays. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -40,7 +40,7 @@ const watched = Effect.map(Clock.Clock, (world) => {
 })
 
 describe("an effect with a time limit", () => {
-  it.effect("that answers in time has left no timer behind when its answer is there", () =>
+  it.effect("that answers in time leaves no timer behind", () =>
     Effect.gen(function*() {
       const { sleepers, watch } = yield* watched
       const call = within(Effect.delay(Effect.succeed("an answer"), "1 second"))
@@ -84,7 +84,7 @@ describe("an effect with a time limit", () => {
       assert.strictEqual(sleepers.begun, 0)
     }))
 
-  it.effect("is told to end when its time is over", () =>
+  it.effect("is interrupted at its time limit", () =>
     Effect.gen(function*() {
       let isOver = false
       const endless = Effect.onInterrupt(Effect.never, () => Effect.sync(() => isOver = true))
@@ -94,7 +94,7 @@ describe("an effect with a time limit", () => {
       assert.isTrue(isOver)
     }))
 
-  it.effect("is answered for when its time is over, though it does not let itself be interrupted", () =>
+  it.effect("has a replacement answer at its limit, though uninterruptible", () =>
     Effect.gen(function*() {
       const fiber = yield* Effect.forkChild(within(Effect.uninterruptible(Effect.never)), { startImmediately: true })
       yield* TestClock.adjust("2999 millis")

@@ -1,4 +1,4 @@
-/** What the model is told by an error alone, rule by rule. */
+/** The model's text of an error alone, rule by rule. */
 import { assert, describe, it } from "@effect/vitest"
 import { Budget, ErrorProjection, ToolError } from "@recourse/core"
 import { Duration, Schema } from "effect"
@@ -22,14 +22,14 @@ const escalated = (code: string, error?: unknown) =>
   })
 
 describe("an escalation", () => {
-  it("under the code of its error keeps what the error says to do", () => {
+  it("under its error's code keeps the error's instruction", () => {
     const { message_for_model, ...rest } = told(escalated("timeout", slow))
     const { message_for_model: _, ...inner } = told(slow)
     assert.deepStrictEqual(rest, { ...inner, severity: "high" } as never)
     assert.strictEqual(message_for_model, "Ask the desk")
   })
 
-  it("under another code keeps whether the call may be made again, and no instruction", () => {
+  it("under another code keeps repeatability, and no instruction", () => {
     const { instruction, safe_to_retry } = told(escalated("desk", slow))
     assert.deepStrictEqual([instruction, safe_to_retry], [undefined, told(slow).safe_to_retry])
     assert.strictEqual(told(escalated("desk", unclear)).safe_to_retry, false)
@@ -48,7 +48,7 @@ it.each([null, undefined, 5, "hunter2", {}, []])(
 )
 
 describe("an agent", () => {
-  it("that escalated: its reason, and the call is not to be made again", () => {
+  it("that escalated: its reason, and the call must not be repeated", () => {
     const { code, message_for_model, safe_to_retry } = told(
       new ToolError.Escalated({ agent: "judge", reason: "A person decides", severity: "high" })
     )
@@ -74,7 +74,7 @@ describe("arguments that do not fit", () => {
     assert.deepStrictEqual([field, safe_to_retry], ["order.0", true])
   })
 
-  it("name no place where there is none", () =>
+  it("name no path if there is none", () =>
     assert.notProperty(invalid([{ path: [], expected: "an object", problem: "invalid" }]), "field"))
 })
 
@@ -100,7 +100,7 @@ const check = "Do not call again. Check first whether it happened."
 const lost = "No answer came back. What the tool was asked to do may have happened."
 const unavailable = "The tool is not available."
 
-/** What model and user read of it: code, text for the model, text for the user, whether it may be made again, and all else. */
+/** Texts for model and user: code, text for the model, text for the user, safety of a repetition, and all else. */
 type Row = readonly [what: unknown, code: string, model: string, user: string, isSafe: boolean, more?: object]
 
 const ofErrors: ReadonlyArray<Row> = [
@@ -158,7 +158,7 @@ const ofErrors: ReadonlyArray<Row> = [
     true,
     { instruction: repeatable }
   ],
-  // What an error declares is read where it was written for an unknown outcome, and not where it says that nothing was done.
+  // The declaration of an error is used if it was written for an unknown outcome, and not if it declares "not done".
   [
     new ToolError.OutcomeUnknown({
       ...where,
@@ -236,7 +236,7 @@ const ofErrors: ReadonlyArray<Row> = [
     false
   ],
   [declared({}), "no_seat", "Tool execution failed.", went, false],
-  // Safe where it did nothing or may be repeated, and may succeed later.
+  // Safe if it had no effect or may be repeated, and may succeed later.
   [
     declared({ code: "rate_limited", outcome: "not_done", user: "Later!", model: "Later.", retryAfter: 7 }),
     "rate_limited",
@@ -484,7 +484,7 @@ const ofCalls: ReadonlyArray<Row> = [
   ]
 ]
 
-describe("what model and user read", () => {
+describe("texts for model and user", () => {
   const rows = [...ofErrors.map(([error, ...row]) => [told(error), ...row] as const), ...ofCalls]
   for (const [index, [failure, code, model, user, isSafe, more = {}]] of rows.entries()) {
     it(`${index < ofErrors.length ? "of an error" : "of a call"}: ${code}, "${model.slice(0, 40)}"`, () => {
@@ -497,12 +497,12 @@ describe("what model and user read", () => {
         trace_id: "run-1",
         ...more
       } as never)
-      // Whoever reads it by its schema misses nothing.
+      // The schema of a failure has all its fields.
       assert.deepStrictEqual(Schema.decodeUnknownSync(ErrorProjection.ToolFailure)(failure), failure as never)
     })
   }
 
-  it("of an untrusted tool names the tool, and nothing else fits the schema of a failure", () => {
+  it("of an untrusted tool name the tool in the failure schema", () => {
     const decode = Schema.decodeUnknownExit(ErrorProjection.ToolFailure)
     const failure = { ...of("denied"), untrusted: "page" }
     assert.deepStrictEqual(Schema.decodeUnknownSync(ErrorProjection.ToolFailure)(failure), failure)

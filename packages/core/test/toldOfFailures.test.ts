@@ -1,4 +1,4 @@
-/** What is told of a failure, one rule each: whether the call may be made again, how long a text may be, what is taken out. */
+/** Texts of a failure, one rule each: repeatability of the call, length limits, redaction. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Layer, Schema } from "effect"
@@ -7,7 +7,7 @@ import { lastResults } from "./kit.ts"
 
 const secret = "ghp_0123456789abcdefghijABCDEFGHIJ456789"
 
-/** What the model is told of an error that a tool declares. */
+/** The model's text of a declared error. */
 const told = (effects: Tool.Effects | undefined, declaration: ErrorProjection.Declaration<unknown>) =>
   Effect.gen(function*() {
     class Declared extends Schema.TaggedError<Declared>()("Declared", {}, ErrorProjection.declare(declaration)) {}
@@ -80,7 +80,7 @@ it.effect("a result's keys are redacted like its values", () =>
     ScriptedModel.layer([ScriptedModel.call("act", {}), ScriptedModel.text("ok")])
   ))))
 
-describe("a call that was cut off, as another one ended the run", () => {
+describe("a call interrupted because another one ended the run", () => {
   const cutOff = (effects: Tool.Effects | undefined, concurrency: number) =>
     Effect.gen(function*() {
       const Fail = Tool.make("fail", {
@@ -116,7 +116,7 @@ describe("a call that was cut off, as another one ended the run", () => {
   }
 })
 
-it.effect("a recovered call's code, text and waiting time reach the user, though the run goes on", () =>
+it.effect("a recovered call's code, text and wait reach the user", () =>
   Effect.gen(function*() {
     const Busy = Schema.TaggedStruct("Busy", {}).annotate(
       ErrorProjection.declare({ code: "rate_limited", user: "Too many questions.", retryAfter: () => "90 seconds" })

@@ -1,4 +1,4 @@
-/** Turns of a model as others see them: spans, counters and events, also where a turn fails, is begun again, or is looked at by guards. */
+/** Observable turns of a model: spans, counters and events, also if a turn fails, restarts, or is guarded. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, ModelError, Telemetry } from "@recourse/core"
 import { Drive, ScriptedModel, TestTracer } from "@recourse/testing"
@@ -18,7 +18,7 @@ describe("the span of a request", () => {
       return spans.find(({ name }) => name.startsWith("chat "))!
     }).pipe(Effect.provide([ScriptedModel.layer([turn]), TestTracer.layer, model]), Drive.drive)
 
-  it.effect("names what is done and the model; where it goes well, no error", () =>
+  it.effect("names the operation and the model; on success, no error", () =>
     Effect.gen(function*() {
       const named = Layer.succeed(Model.ModelName, "sage-4") as Layer.Layer<never>
       for (const [layer, name] of [[named, "sage-4"], [undefined, "unknown"]] as const) {
@@ -63,13 +63,13 @@ it.effect("a request that is made again is counted, by agent and error", () =>
 const turnsOf = (events: ReadonlyArray<{ readonly _tag: string }>) =>
   events.flatMap(({ _tag }) => /^(ModelTurn|TextFinished)/.test(_tag) ? [_tag] : [])
 
-describe("what is told where guards look", () => {
+describe("events of guarded answers", () => {
   for (const streaming of [false, true]) {
     const running = (agent: ReturnType<typeof agentOf>): Effect.Effect<unknown, unknown, LanguageModel.LanguageModel> =>
       streaming ? Stream.runDrain(agent.stream("x")) : agent.run("x")
     const way = streaming ? "streamed" : "not streamed"
 
-    it.effect(`each turn that began has its end, also of an answer that does not fit: ${way}`, () =>
+    it.effect(`each started turn has its end, also misfits: ${way}`, () =>
       Effect.gen(function*() {
         const { events, layer } = collect()
         const agent = agentOf({ output: Schema.Number, guardOutput: () => Effect.void })
@@ -87,7 +87,7 @@ describe("what is told where guards look", () => {
         ])
       }))
 
-    it.effect(`an answer that has passed both guards is told: ${way}`, () =>
+    it.effect(`an answer that has passed both guards is emitted: ${way}`, () =>
       Effect.gen(function*() {
         const { events, layer } = collect()
         const agent = agentOf({ guardInput: () => Effect.sleep("1 second"), guardOutput: () => Effect.void })
@@ -100,7 +100,7 @@ describe("what is told where guards look", () => {
       }))
   }
 
-  it.effect("behind the input's guard, each word is told as it comes", () =>
+  it.effect("behind the input guard, each word is emitted at once", () =>
     Effect.gen(function*() {
       const told: Array<readonly [string, number]> = []
       const agent = agentOf({ guardInput: () => Effect.sleep("2500 millis") })

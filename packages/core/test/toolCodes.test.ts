@@ -1,4 +1,4 @@
-/** The codes that a tool declares, as documentation and tests list them. */
+/** The codes that a tool declares, for documentation and tests. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { ErrorProjection, Tool } from "@recourse/core"
@@ -11,7 +11,7 @@ const error = (tag: string, code: string | undefined) =>
 const codesOf = (failure?: Schema.Top) =>
   Tool.codes(Tool.make("t", { ...(failure === undefined ? {} : { failure }), execute: () => Effect.void }))
 
-it("codes of a tool are those that its failure declares, each once, in its order", () => {
+it("codes of a tool are its failure's, each once, in order", () => {
   assert.deepStrictEqual(codesOf(), [])
   assert.deepStrictEqual(codesOf(Schema.TaggedStruct("Plain", {})), [])
   assert.deepStrictEqual(codesOf(error("A", "not_found")), ["not_found"])

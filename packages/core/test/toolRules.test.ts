@@ -1,4 +1,4 @@
-/** What the declaration of a tool means, as tables: what is refused, what follows from its effects, when it asks, what it answers. */
+/** Meaning of a tool's declaration, in tables: refusals, consequences of its effects, approvals, results. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import {
@@ -77,7 +77,7 @@ describe("a declaration", () => {
     )
   })
 
-  it("effects are told to other programs by the annotations of effect/ai", () => {
+  it("effects become annotations of effect/ai for other programs", () => {
     const hints = (tool: Tool.Any) => {
       const toolkit = AiToolkit.toToolkit([tool as never]) as { readonly tools: Readonly<Record<string, AiTool.Any>> }
       const { annotations } = toolkit.tools["t"]!
@@ -93,11 +93,11 @@ describe("a declaration", () => {
     assert.deepStrictEqual(hints(made(undefined)), ["unsaid", "unsaid", "unsaid"])
   })
 
-  it("a tool that is described by a schema of effect leaves nothing unchecked", () => {
+  it("a tool with an effect schema has no unchecked parts", () => {
     assert.deepStrictEqual(Tool.make("t", { execute: nothing }).unchecked, [])
   })
 
-  it.effect("its tasks are told of by a tool that says what it asks for, and takes no key", () =>
+  it.effect("its status tool describes its parameters, and takes no key", () =>
     Effect.gen(function*() {
       const keyed: Array<readonly [string, boolean]> = []
       const tool = Tool.make("render", {
@@ -130,7 +130,7 @@ describe("a declaration", () => {
       })
     }))
 
-  it("the annotations of effect/ai tell effects, unless the program does; what answers from outside is not trusted", () => {
+  it("annotations define effects unless the program does; external answers are untrusted", () => {
     const definition = AiTool.make("t")
     const from = (tool: AiTool.Any, options?: object) =>
       AiToolkit.fromTool(tool as never, nothing as never, options as never) as Tool.Any
@@ -151,7 +151,7 @@ describe("a declaration", () => {
     }
   })
 
-  it.effect("unknown arguments of a write are refused, those of other tools are dropped, unless it says otherwise", () =>
+  it.effect("writes refuse unknown arguments, others drop them, unless declared otherwise", () =>
     Effect.gen(function*() {
       const parameters = Schema.Struct({ a: Schema.Int })
       for (const effects of ["read", "write", "idempotent", undefined] as const) {
@@ -186,7 +186,7 @@ describe("an approval", () => {
       ])
     )
 
-  it.effect("is asked for as the tool says, of its arguments and its call, now or by an effect", () =>
+  it.effect("is declared by the tool, its arguments and call, also effectfully", () =>
     Effect.gen(function*() {
       const ids: Array<string> = []
       const says: ReadonlyArray<readonly [unknown, boolean]> = [
@@ -214,7 +214,7 @@ describe("an approval", () => {
       assert.isAbove(ids[0]!.length, 0)
     }))
 
-  it.effect("of a tool of effect/ai: the conversation before the answer that calls it; the options go first", () =>
+  it.effect("of effect/ai uses the earlier conversation; the options come first", () =>
     Effect.gen(function*() {
       const seen: Array<ReadonlyArray<string>> = []
       const definition = AiTool.make("t", {
@@ -262,7 +262,7 @@ describe("an approval", () => {
       assert.strictEqual(yield* outcome(always), "Paused")
     }))
 
-  it.effect("in a toolkit for other programs: the definition asks, the options go first, and a read asks nothing", () =>
+  it.effect("in a toolkit: the definition asks, options first, reads never ask", () =>
     Effect.gen(function*() {
       const seen: Array<ReadonlyArray<string>> = []
       const definition = AiTool.make("t", {
@@ -299,7 +299,7 @@ describe("an approval", () => {
 })
 
 describe("built-in tools", () => {
-  it.effect("tell the model what they ask for, and do nothing without a reason", () =>
+  it.effect("describe their use to the model, and require a reason", () =>
     Effect.gen(function*() {
       const schemas = {
         escalate: AiTool.getJsonSchema(Tool.escalate.definition),
@@ -329,7 +329,7 @@ describe("built-in tools", () => {
       }
     }))
 
-  it.effect("say which agent gave up, or none where there is none", () =>
+  it.effect("name the agent that gave up, if there is one", () =>
     Effect.gen(function*() {
       const ends = (name: string, params: unknown) =>
         Effect.flip(
@@ -353,7 +353,7 @@ describe("built-in tools", () => {
 })
 
 describe("a result", () => {
-  it.effect("of a primitive is that; what JSON cannot say is said as its schema says it, or is no result", () =>
+  it.effect("of a primitive is itself; others use schema form or fail", () =>
     Effect.gen(function*() {
       const told = Effect.fnUntraced(function*(success: Schema.Top, value: unknown) {
         const tool = Tool.make(
@@ -410,7 +410,7 @@ describe("a result that does not fit", () => {
       return { runs, failure: failure?._tag, told: second && lastResults(second.prompt)[0] }
     })
 
-  it.effect("is told to the model where the policy for all tools says so, and ends the run where not", () =>
+  it.effect("is escalated if the policy does so, else ends the run", () =>
     Effect.gen(function*() {
       const escalated = yield* played(Recovery.policy({ InvalidResult: "escalate" }))
       assert.deepStrictEqual([escalated.runs, escalated.failure, escalated.told?.isFailure], [1, undefined, true])
@@ -420,7 +420,7 @@ describe("a result that does not fit", () => {
       }
     }))
 
-  it.effect("is looked for also where its schema asks somebody", () =>
+  it.effect("is checked also if its schema is effectful", () =>
     Effect.gen(function*() {
       const Asked = Schema.Int.pipe(Schema.encodeTo(Schema.String, {
         decode: SchemaGetter.transform(Number),
@@ -452,7 +452,7 @@ describe("a tainted toolkit", () => {
       execute: () => Effect.sync(() => `paid ${++runs.count}`)
     })
 
-  it.effect("what a provider executed, in the answer or before it, taints; trusted tools and the agent's own results do not", () =>
+  it.effect("provider calls taint, before or within the answer; trusted tools do not", () =>
     Effect.gen(function*() {
       const executed = (name = "web_search") => ({
         type: "tool-result" as const,

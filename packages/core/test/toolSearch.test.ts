@@ -35,7 +35,7 @@ const lastResult = Effect.map(
 const { call, text } = ScriptedModel
 
 describe("an agent with 300 tools", () => {
-  it.effect("offers 128 at a time, and found ones from the next request on", () =>
+  it.effect("offers 128 at a time, and found ones from then on", () =>
     Effect.gen(function*() {
       const { ran, tools } = toolsOf(300)
       const agent = Agent.make("a", { tools, defaults })
@@ -114,7 +114,7 @@ describe("an agent with 300 tools", () => {
       assert.notInclude((yield* offers).flat(), "find_tools")
     }).pipe(Effect.provide(ScriptedModel.layer([text("a"), text("b")]))))
 
-  it.effect("offers what it has found after a pause, in another process", () =>
+  it.effect("offers found tools after a pause, in another process", () =>
     Effect.gen(function*() {
       const Pay = Tool.make("pay", { effects: "write", needsApproval: true, execute: () => Effect.void })
       const agentOf = () => Agent.make("a", { tools: [...toolsOf(300).tools, Pay], defaults })
@@ -132,7 +132,7 @@ describe("an agent with 300 tools", () => {
       ])
     ))
 
-  it.effect("offers what earlier messages of a chat have found", () =>
+  it.effect("offers tools that earlier messages of a chat have found", () =>
     Effect.gen(function*() {
       const agent = Agent.make("a", {
         input: Prompt.Prompt,
@@ -175,7 +175,7 @@ describe("an agent with 300 tools", () => {
     }
   }
 
-  it.effect("offers what prepareTurn names, without a search if that is few", () =>
+  it.effect("offers prepareTurn's named tools, without a search if few", () =>
     Effect.gen(function*() {
       const seen: Array<number> = []
       const agent = Agent.make("a", {

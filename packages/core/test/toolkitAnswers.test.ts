@@ -1,4 +1,4 @@
-/** What a toolkit answers to calls that a server makes of it, which gives no ids, and to those of `effect/ai`. */
+/** A toolkit's answers to calls of a server, which gives no ids, and to those of `effect/ai`. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Cause, Effect, Exit, Schema, Stream } from "effect"
@@ -52,7 +52,7 @@ const codeOf = ({ encodedResult, isFailure }: Answer): string | undefined =>
   isFailure ? (encodedResult as { readonly code: string }).code : undefined
 
 describe("a call without an id", () => {
-  it.effect("is denied where it needs an approval, as nobody was asked; one with an id was asked about", () =>
+  it.effect("is denied if it needs an approval; with an id it was approved", () =>
     Effect.gen(function*() {
       const { did, Pay } = world()
       const kit = toolkitOf([Pay])
@@ -62,7 +62,7 @@ describe("a call without an id", () => {
       assert.deepStrictEqual(did, ["pay"])
     }))
 
-  it.effect("of a write is denied once the toolkit has answered with text from outside, and not before", () =>
+  it.effect("of a write is denied once the toolkit returned untrusted text", () =>
     Effect.gen(function*() {
       const { did, Fetch, Look, Send } = world()
       const kit = toolkitOf([Fetch, Look, Send])
@@ -74,7 +74,7 @@ describe("a call without an id", () => {
       assert.deepStrictEqual(did, ["look", "send", "fetch", "look"])
     }))
 
-  it.effect("of a write is made where the rule allows its tool", () =>
+  it.effect("of a write is made if the rule allows its tool", () =>
     Effect.gen(function*() {
       const { did, Fetch, Pay, Send, doing } = world()
       const kit = toolkitOf([Fetch, Send, Pay, doing("post", { effects: "write" })], { allow: ["send"] })
@@ -84,7 +84,7 @@ describe("a call without an id", () => {
       assert.deepStrictEqual(did, ["fetch", "send"])
     }))
 
-  it.effect("of a write is denied from the first on where a description is from outside", () =>
+  it.effect("of a write is always denied with an untrusted description", () =>
     Effect.gen(function*() {
       const { did, Send } = world()
       const Remote = AiTool.dynamic("remote", { description: "Somebody else's" })
@@ -122,7 +122,7 @@ describe("a call that effect/ai resolves", () => {
       })
   )
 
-  it("may be allowed by the tool itself, also by one that only other tools call, and by no name that there is not", () => {
+  it("may be allowed by the tool itself, not by unknown names", () => {
     const { Look, Send, doing } = world()
     toolkitOf([Look, Send], { allow: ["send", doing("within", {})] })
     assert.throws(
@@ -133,7 +133,7 @@ describe("a call that effect/ai resolves", () => {
 })
 
 describe("a toolkit whose rule denies", () => {
-  it.effect("makes the call that effect/ai has let on in a conversation without text from outside", () =>
+  it.effect("makes effect/ai's admitted call in an untainted conversation", () =>
     Effect.gen(function*() {
       const { did, Fetch, Send } = world()
       const toolkit = toolkitOf([Fetch, Send], "deny")
@@ -147,7 +147,7 @@ describe("a toolkit whose rule denies", () => {
 })
 
 describe("a call of a toolkit", () => {
-  it.effect("of a tool that it does not have fails with what there is", () =>
+  it.effect("of a missing tool fails with the list of tools", () =>
     Effect.gen(function*() {
       const { Look, Send } = world()
       const exit = yield* exitOf(toolkitOf([Look, Send]), "sned")
@@ -188,7 +188,7 @@ describe("a call of a toolkit", () => {
       assert.deepInclude(encodedResult, { source: "fetch", call_id: "f1", trace_id: "f1" })
     }))
 
-  it.effect("whose need for an approval hangs on the conversation is asked about with it by effect/ai, and then without", () =>
+  it.effect("with a conversation-dependent approval asks by effect/ai, then without it", () =>
     Effect.gen(function*() {
       const seen: Array<ReadonlyArray<string>> = []
       const Definition = AiTool.make("wipe", {

@@ -28,7 +28,7 @@ const { call, text } = ScriptedModel
 
 const Args = Schema.Struct({ to: Schema.String })
 
-/** A tool that fails a number of times, and what it was run for. */
+/** A tool that fails a number of times, and its arguments. */
 const tool = <const Name extends string, Eff extends Tool.Effects | undefined>(
   name: Name,
   effects: Eff,
@@ -82,7 +82,7 @@ type AnyAgent = Agent.Agent<string, string, unknown, never> & Agent.Resumable<st
 const agentOf = (tools: ReadonlyArray<Tool.Any>, options?: object): AnyAgent =>
   Agent.make("lead", { tools, ...options } as never) as never
 
-/** How an agent went on from a call: what its model was told, what it did, what was audited. */
+/** An agent's continuation after a call: the model's results, its executions, its audit. */
 const played = <A>(effect: Effect.Effect<A, unknown, never>) =>
   Effect.gen(function*() {
     const log = collect()
@@ -108,7 +108,7 @@ const pausedOf = (exit: Exit.Exit<unknown, unknown>): Approval.Paused => {
 }
 
 describe("a tool that a tool calls", () => {
-  it.effect("has a record of its own: a read may call a write, and each is counted, told and traced", () =>
+  it.effect("has its own record: reads may call writes, all counted and traced", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write")
       const a = outer("read", () => pay.tool.call)
@@ -133,7 +133,7 @@ describe("a tool that a tool calls", () => {
       ])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("fails with an error of its own, which is the reason of the outer one's", () =>
+  it.effect("fails with its own error, the reason of the outer one's", () =>
     Effect.gen(function*() {
       const down = tool("down", "read", { failures: 9 })
       const a = outer("read", () => down.tool.call)
@@ -159,7 +159,7 @@ describe("a tool that a tool calls", () => {
       assert.deepStrictEqual(attempts, ["c 1", "c/down_1 1", "c/down_1 2", "c/down_1 3"])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("that writes runs once, whatever is retried: it itself, the outer call, a fallback", () =>
+  it.effect("that writes runs once over retries, outer calls and fallbacks", () =>
     Effect.gen(function*() {
       const retried = tool("pay", "write", { failures: 9 })
       yield* played(agentOf([outer("read", () => Effect.retry(retried.tool.call, { times: 3 })).tool]).report("go"))
@@ -223,7 +223,7 @@ describe("a tool that a tool calls", () => {
       )
     }).pipe(Effect.provide(layer)))
 
-  it.effect("is called twice where it is called twice, with other arguments too, each under a key of its own", () =>
+  it.effect("called twice runs twice, each under a key of its own", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write", { idempotency: true })
       const to = (name: string) =>
@@ -263,7 +263,7 @@ describe("a tool that a tool calls", () => {
       assert.deepStrictEqual(results.map(({ result }) => result), ["A-d-a"])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("with a key within a tool with a key has a key of its own", () =>
+  it.effect("with a key within a keyed tool has its own key", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write", { idempotency: true })
       const Outer = Tool.make("outer", {
@@ -351,7 +351,7 @@ describe("a call that is made again", () => {
       }))
   }
 
-  it.effect("by hand, as the value that it is, has one record: a write runs once, and another tool is another call", () =>
+  it.effect("by hand as one value has one record: writes run once", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write", { failures: 9 })
       const note = tool("note", "write", { failures: 9 })
@@ -369,7 +369,7 @@ describe("a call that is made again", () => {
       assert.deepStrictEqual(note.runs.map(({ id }) => id), ["c/mine_2"])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("has the id that the program gives it, once; and the name of its tool, if that is the id of the call around it", () =>
+  it.effect("has the program's id once, and otherwise its tool's name", () =>
     Effect.gen(function*() {
       const look = tool("look", "read")
       const a = outer("read", () =>
@@ -393,7 +393,7 @@ describe("a call that is made again", () => {
       ])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("behind a pause has the id under which a person was asked, whatever is called before it then", () =>
+  it.effect("behind a pause has the approved id, for any earlier calls", () =>
     Effect.gen(function*() {
       const runs: Array<string> = []
       const Look = Tool.make("look", {
@@ -445,7 +445,7 @@ describe("a key around a call", () => {
 })
 
 describe("a call by hand", () => {
-  it.effect("holds what JSON does not, unless a policy, an approval or a key has to tell it from others", () =>
+  it.effect("may have values beyond JSON, unless a policy or key compares", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const made = (options: object) =>
@@ -495,9 +495,9 @@ const ways: Readonly<
     )
 }
 
-describe("what is admitted is a tool and its arguments", () => {
+describe("admission of a tool with its arguments", () => {
   for (const [way, make] of Object.entries(ways)) {
-    it.effect(`a policy's denial of the tool stops the call that calls it: ${way}`, () =>
+    it.effect(`a policy's denial of the tool stops its caller: ${way}`, () =>
       Effect.gen(function*() {
         const pay = tool("pay", "write")
         const a = make(pay.tool)
@@ -533,7 +533,7 @@ describe("what is admitted is a tool and its arguments", () => {
         return { a, first, pay, resume }
       })
 
-      it.effect(`the person is shown the tool, and what is approved runs (${needed}): ${way}`, () =>
+      it.effect(`the person is shown the tool, and approved calls run (${needed}): ${way}`, () =>
         Effect.gen(function*() {
           const { first, pay, resume } = yield* paused
           assert.deepStrictEqual(
@@ -571,7 +571,7 @@ describe("what is admitted is a tool and its arguments", () => {
     }
   }
 
-  it.effect("one that waits within two calls waits until it is approved, and what was approved before stays so", () =>
+  it.effect("one waiting within two calls waits until approved; approvals stay", () =>
     Effect.gen(function*() {
       const look = tool("look", "read", { needsApproval: true })
       const pay = tool("pay", "write", { needsApproval: true })
@@ -585,7 +585,7 @@ describe("what is admitted is a tool and its arguments", () => {
       assert.strictEqual(pay.runs.length, 1)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("within an agent that is a tool, with a key, and with arguments of a fixer", () =>
+  it.effect("within an agent as tool, with a key and fixed arguments", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write", { needsApproval: true, idempotency: true })
       const fixer = Agent.fromFunction("fixer", () => Effect.succeed(JSON.stringify({ to: "Eve" })))
@@ -614,7 +614,7 @@ describe("what is admitted is a tool and its arguments", () => {
       )
     }).pipe(Effect.provide(layer)))
 
-  it.effect("streamed, beside other calls, of which those that are done are not done again", () =>
+  it.effect("streamed, next to other calls, without repeating completed ones", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write", { needsApproval: true })
       const note = tool("note", "write")
@@ -642,7 +642,7 @@ describe("what is admitted is a tool and its arguments", () => {
       assert.strictEqual(note.runs.length, 1)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("a question that nobody will answer is called off", () =>
+  it.effect("an abandoned question is withdrawn", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write", { needsApproval: true })
       const bad = Tool.make("bad", { effects: "read", execute: () => Effect.delay(Effect.fail(new Down()), 10) })
@@ -666,7 +666,7 @@ describe("what is admitted is a tool and its arguments", () => {
       )
     }).pipe(Effect.provide(layer)))
 
-  it.effect("a policy's answer in the tool's place is in the audit under the tool's name", () =>
+  it.effect("a policy's substitute answer is audited under the tool's name", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write")
       const policies = [Policy.make("dry", () => Policy.substitute("not paid")).pipe(Policy.forTools(pay.tool))]
@@ -682,7 +682,7 @@ describe("what is admitted is a tool and its arguments", () => {
       assert.deepStrictEqual(pay.runs, [])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("the approval of one tool is not another one's with the same arguments, nor other arguments'", () =>
+  it.effect("an approval covers neither another tool nor other arguments", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write", { needsApproval: true })
       const refund = tool("refund", "write", { needsApproval: true })
@@ -695,7 +695,7 @@ describe("what is admitted is a tool and its arguments", () => {
       assert.deepStrictEqual([...pay.runs, ...refund.runs], [])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("where nobody knows what has begun there is no pause: the call is denied, and its outcome is unknown", () =>
+  it.effect("with unknown started writes it is denied as unknown, without pause", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write", { needsApproval: true })
       const note = tool("note", "write")
@@ -726,7 +726,7 @@ describe("what is admitted is a tool and its arguments", () => {
       assert.deepStrictEqual(pay.runs, [])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("it waits where what it is made in can be made again, and is denied where not", () =>
+  it.effect("waits if its outer call is repeatable, else is denied", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write", { needsApproval: true })
       const paying = () => pay.tool.call as Inner
@@ -784,7 +784,7 @@ describe("what is admitted is a tool and its arguments", () => {
       assert.deepStrictEqual(pay.runs, [])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("a person answers in its place with what its schema reads, nothing for nothing, or is refused", () =>
+  it.effect("a person's answer is decoded by its schema, or refused", () =>
     Effect.gen(function*() {
       const cases: ReadonlyArray<readonly [success: Schema.Top, result: Schema.Json, answer: unknown]> = [
         [Schema.String, "paid", "paid"],
@@ -815,7 +815,7 @@ describe("what is admitted is a tool and its arguments", () => {
       }
     }).pipe(Effect.provide(layer)))
 
-  it.effect("a write that says that it did nothing is made again", () =>
+  it.effect("a write that declares \"not done\" is repeated", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write", { needsApproval: true })
       let runs = 0
@@ -834,7 +834,7 @@ describe("what is admitted is a tool and its arguments", () => {
       assert.strictEqual(runs, 2)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("nothing that is called beside it begins once it waits", () =>
+  it.effect("no parallel call starts once it waits", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write", { needsApproval: true })
       const note = tool("note", "write")
@@ -848,7 +848,7 @@ describe("what is admitted is a tool and its arguments", () => {
       assert.notInclude(events.map((event) => `${event._tag} ${"tool" in event ? event.tool : ""}`), "ToolAttempt note")
     }).pipe(Effect.provide(layer)))
 
-  it.effect("by hand it is a typed failure, and the outer call goes on", () =>
+  it.effect("by hand it is a typed failure, and the outer call continues", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write", { needsApproval: true })
       const a = outer("read", () =>

@@ -38,7 +38,7 @@ const shoot = <const Tr extends Tool.Trust>(trust: Tr, title = "Home", more?: { 
 
 const answered = [ScriptedModel.call("shoot", {}, { id: "c1" }), ScriptedModel.text("Seen")]
 
-/** What the model is given of the call: of each part its text, or its bytes. */
+/** The model's view of the call: of each part its text, or its bytes. */
 const givenOf = (request: ScriptedModel.Request) => {
   const [part] = lastResults(request.prompt) as unknown as ReadonlyArray<Prompt.ToolResultPart>
   return {
@@ -65,7 +65,7 @@ const agentWith = <T extends Tool.Any>(tool: T) =>
   Agent.make("viewer", { tools: [tool], defaults: { onError: Recovery.standard }, onTainted: "deny" })
 
 describe("parts", () => {
-  it.effect("the model is given texts and pictures, code the result, and the ledger gives both again", () =>
+  it.effect("gives the model texts and pictures, code and ledger the result", () =>
     Effect.gen(function*() {
       const { layer, requests } = yield* recorded(answered)
       const { events, layer: heard } = collect()
@@ -78,7 +78,7 @@ describe("parts", () => {
       assert.deepStrictEqual(yield* shoot("trusted").call.pipe(by({})), { title: "Home", png: picture })
     }))
 
-  it.effect("untrusted parts stand between two lines that say so", () =>
+  it.effect("untrusted parts are between two marked lines", () =>
     Effect.gen(function*() {
       const { layer, requests } = yield* recorded(answered)
       yield* agentWith(shoot("untrusted")).run("Look").pipe(Effect.provide(layer))
@@ -90,7 +90,7 @@ describe("parts", () => {
       assert.isTrue((result as Quarantine.Envelope).untrusted)
     }))
 
-  it.effect("a guard sees the parts, secrets are hidden in them, and their texts are cut", () =>
+  it.effect("a guard checks the parts, which are redacted and cut", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const secret = `sk-${"a".repeat(24)}`
@@ -110,7 +110,7 @@ describe("parts", () => {
       assert.include(String(parts[2]), "truncated")
     }))
 
-  it.effect("what is no part is no result, behind all recovery", () =>
+  it.effect("an invalid part is an invalid result, behind all recovery", () =>
     Effect.gen(function*() {
       let runs = 0
       for (
@@ -137,7 +137,7 @@ describe("parts", () => {
       assert.strictEqual(runs, 2)
     }))
 
-  it.effect("of what a person answers in the tool's place the model is given parts, too", () =>
+  it.effect("a person's answer also has the model's parts", () =>
     Effect.gen(function*() {
       const Shoot = Tool.make("shoot", {
         success: Schema.String,
@@ -167,7 +167,7 @@ describe("Streams", () => {
   const calls = [ScriptedModel.call("count", {}, { id: "c1" }), ScriptedModel.text("Counted")]
   const numbers = Stream.make({ pages: 1 }, { pages: 2 }, { pages: 3 })
 
-  it.effect("the last element is the result; listeners are told each one", () =>
+  it.effect("the last element is the result; each one is emitted", () =>
     Effect.gen(function*() {
       const { layer, requests } = yield* recorded(calls)
       const { events, layer: heard } = collect()
@@ -182,7 +182,7 @@ describe("Streams", () => {
       assert.deepStrictEqual(yield* count(numbers).call.pipe(by({})), { pages: 3 })
     }))
 
-  it.effect("a Stream without elements answers nothing, which is a result only where the tool says so", () =>
+  it.effect("a Stream without elements answers undefined, if the schema allows", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(count(Stream.empty).call.pipe(by({})))
       assert.strictEqual(error._tag, "InvalidResult")
@@ -190,7 +190,7 @@ describe("Streams", () => {
       assert.isUndefined(yield* Silent.call.pipe(by({})))
     }))
 
-  it.effect("an element that does not fit is told to nobody, unless it is the result", () =>
+  it.effect("an unfit element is not emitted, unless it is the result", () =>
     Effect.gen(function*() {
       const { events, layer } = collect()
       const mixed = count(Stream.make({ pages: 0.5 }, { pages: 2 }))
@@ -223,7 +223,7 @@ describe("Streams", () => {
       )
     }))
 
-  it.live("a timeout interrupts it, and nothing is told behind it", () =>
+  it.live("a timeout interrupts it, without later events", () =>
     Effect.gen(function*() {
       let closed = false
       const slow = Stream.concat(Stream.make({ pages: 1 }), Stream.never).pipe(
@@ -325,7 +325,7 @@ describe("progress", () => {
       )
     })
 
-  it.effect("says the tool's own words, and whose they are if they are from outside", () =>
+  it.effect("has the tool's own words, and their source if untrusted", () =>
     Effect.gen(function*() {
       const tool = (trust: Tool.Trust) =>
         Tool.make("t", {
@@ -337,14 +337,14 @@ describe("progress", () => {
       assert.deepStrictEqual(yield* said(tool("untrusted")), [["Page 1", "t", true]])
     }))
 
-  it.effect("of a call that was made by hand, and is no tool's, is told to nobody", () =>
+  it.effect("of a call by hand without a tool is not emitted", () =>
     Effect.gen(function*() {
       const tell = ToolCall.progress({ progress: 1, message: "Page 1" })
       const tool = Tool.make("t", { effects: "read", execute: () => by({})(tell) }) as Tool.Any
       assert.deepStrictEqual(yield* said(tool), [])
     }))
 
-  it.effect("is told to listeners: redacted, marked, cut, and only what is a number", () =>
+  it.effect("is emitted redacted, marked and cut, with valid numbers only", () =>
     Effect.gen(function*() {
       const secret = `sk-${"c".repeat(24)}`
       const Crawl = Tool.make("crawl", {
@@ -372,12 +372,12 @@ describe("progress", () => {
       assert.strictEqual(second?.progress, 2)
       assert.notProperty(second, "total")
       assert.deepStrictEqual(more, [])
-      // By hand nobody hears it.
+      // By hand no listener receives it.
       yield* Crawl.call.pipe(by({}))
     }))
 })
 
-describe("what a text fixer is told", () => {
+describe("the text for a fixer", () => {
   class NoOrder extends Schema.TaggedError<NoOrder>()(
     "NoOrder",
     { id: Schema.String },
@@ -387,7 +387,7 @@ describe("what a text fixer is told", () => {
     })
   ) {}
 
-  it.effect("holds what the tool's failure lets models read, redacted, and marked where it is from outside", () =>
+  it.effect("has the failure's model text, redacted, and marked if untrusted", () =>
     Effect.gen(function*() {
       for (const trust of ["trusted", "untrusted"] as const) {
         const asked: Array<string> = []
@@ -411,7 +411,7 @@ describe("what a text fixer is told", () => {
         const [text] = asked
         assert.include(text, "There is no order ")
         assert.notInclude(text!.split("JSON schema")[0], "hunter22")
-        // The text cannot end what it stands in.
+        // The text cannot end its block.
         assert.include(text, `\n------\nThere is no order`)
         assert.strictEqual(text!.includes(Quarantine.notice), trust === "untrusted")
       }

@@ -32,7 +32,7 @@ const parentOf = (span: Tracer.NativeSpan) =>
   Option.match(span.parent, { onNone: () => undefined, onSome: (parent) => parent._tag === "Span" ? parent.name : "" })
 
 describe("spans of a run", () => {
-  it.effect("are effect's: within each other, with annotations, links, level and times as the context says", () =>
+  it.effect("are effect's: nested, with the context's annotations, links, level, times", () =>
     Effect.gen(function*() {
       const { spans, tracer } = recording()
       yield* run.pipe(
@@ -136,7 +136,7 @@ describe("spans of a run", () => {
       }
     }))
 
-  it.effect("are none where spans are switched off, and not sampled where their parent is not", () =>
+  it.effect("are absent if disabled, and unsampled below an unsampled parent", () =>
     Effect.gen(function*() {
       const off = recording()
       yield* run.pipe(Effect.withTracerEnabled(false), Effect.withTracer(off.tracer))
@@ -147,7 +147,7 @@ describe("spans of a run", () => {
       assert.isTrue(unsampled.spans.every(({ sampled }) => !sampled))
     }))
 
-  it.effect("hold nothing where spans are switched off, and neither does one within", () =>
+  it.effect("are empty if disabled, also inner ones", () =>
     Effect.gen(function*() {
       const { spans, tracer } = recording()
       const within = Agent.fromFunction("a", () =>
@@ -189,7 +189,7 @@ describe("spans of a run", () => {
       }
     }))
 
-  it.effect("say by its tag what a run ended with, and nothing else of it", () =>
+  it.effect("have the tag of a run's error only", () =>
     Effect.gen(function*() {
       const ends: Readonly<Record<string, readonly [Effect.Effect<unknown, unknown>, type?: string]>> = {
         "an answer": [Effect.succeed(1)],
@@ -221,7 +221,7 @@ describe("spans of a run", () => {
       }
     }))
 
-  it.effect("end, also where an interruption comes while one is started", () =>
+  it.effect("end, also if an interruption comes at their start", () =>
     Effect.gen(function*() {
       for (const name of ["invoke_agent a", "chat unknown", "execute_tool double"]) {
         let fiber: Fiber.Fiber<unknown, unknown> | undefined
@@ -235,7 +235,7 @@ describe("spans of a run", () => {
     }))
 })
 
-it("metrics say to dashboards what they count", () => {
+it("metrics describe their counts for dashboards", () => {
   assert.deepStrictEqual(
     [Telemetry.toolRetries, Telemetry.toolFixes, Telemetry.toolEscalations, Telemetry.modelRetries].map((
       { description, id }

@@ -1,4 +1,7 @@
-/** The transport within an agent's run: its waits end before the deadline, and what it has retried is not retried above it. */
+/**
+ * The transport within an agent's run: its waits end before the deadline, and an error that it has retried is not
+ * retried above it.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Clock, Effect, Exit, Layer, Schedule, Schema } from "effect"
@@ -77,7 +80,7 @@ describe("a wait that ends behind the run's deadline", () => {
       assert.deepStrictEqual([failureOf(unbounded.exit), state.requests, unbounded.millis], ["AiError", 4, 60_000])
     }))
 
-  it.effect("is not waited for by the transport within a tool, or that of a nested agent", () =>
+  it.effect("is not waited for by a tool's or nested agent's transport", () =>
     Effect.gen(function*() {
       const { client, state } = scripted(slow)
       const retrying = TransportRetry.transform(client)
@@ -141,7 +144,7 @@ describe("a model call whose request was sent again", () => {
       assert.strictEqual(state.requests, 3)
     }))
 
-  it.effect("does not count against a later call that fails with the same object", () =>
+  it.effect("does not count for a later call with the same object", () =>
     Effect.gen(function*() {
       const error = unavailable()
       let calls = 0
@@ -161,7 +164,7 @@ describe("a model call whose request was sent again", () => {
 })
 
 describe("a tool whose request was sent again", () => {
-  it.effect("is retried if it fails with an error of its own that does not hold the request's", () =>
+  it.effect("is retried if its own error does not contain the request's", () =>
     Effect.gen(function*() {
       const { client, state } = scripted({ status: 503 })
       const retrying = TransportRetry.transform(client, { schedule: Schedule.forever })

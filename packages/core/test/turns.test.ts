@@ -1,4 +1,4 @@
-/** How the requests of an agent are shaped: prepared, compacted, in a format; each test looks at the next request. */
+/** Shaping of an agent's requests: prepared, compacted, in a format; each test checks the next request. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, Laws, ScriptedModel } from "@recourse/testing"
 import {
@@ -58,7 +58,7 @@ describe("instructions", () => {
 })
 
 describe("prepareTurn", () => {
-  it.effect("shapes one request; the conversation stays; a tool that is not offered is unknown", () => {
+  it.effect("shapes one request; unoffered tools are unknown, the conversation stays", () => {
     const seen: Array<unknown> = []
     const agent = Agent.make("a", {
       instructions: "Be kind.",
@@ -84,7 +84,7 @@ describe("prepareTurn", () => {
     }).pipe(given(ScriptedModel.call("wipe", {}), ScriptedModel.text("Hi")))
   })
 
-  it.effect("chooses the model, the tool choice, and what stands around the request", () => {
+  it.effect("sets the model, the tool choice, and a request wrapper", () => {
     const Setting = Context.Reference("test/Setting", { defaultValue: () => "none" })
     const asked: Array<unknown> = []
     const answer = (text: string) => [{ type: "text" as const, text }, {
@@ -115,7 +115,7 @@ describe("prepareTurn", () => {
     }).pipe(given())
   })
 
-  it.effect("is not called again for a request that is retried after a failure", () => {
+  it.effect("is not called again for a retried request", () => {
     const turns: Array<number> = []
     const agent = Agent.make("a", {
       prepareTurn: ({ turn }) => {
@@ -132,14 +132,14 @@ describe("prepareTurn", () => {
     }).pipe(given(ScriptedModel.failWith(down), ScriptedModel.text("Hello")))
   })
 
-  it.effect("a tool that the agent does not have is a defect that names it", () =>
+  it.effect("a missing tool is a defect that names it", () =>
     Effect.gen(function*() {
       const agent = Agent.make("a", { tools: [Echo], prepareTurn: () => Effect.succeed({ tools: ["ecoh"] }) })
       const exit = yield* Effect.exit(agent.run("Hi"))
       assert.include(String(exit), "ecoh")
     }).pipe(given()))
 
-  it.effect("mends what it sends, taints the run with it, and fails the run with its own error", () => {
+  it.effect("mends its messages, taints the run, and fails it with errors", () => {
     class NoPlan extends Data.TaggedError("NoPlan") {}
     const call = Prompt.toolCallPart({ id: "x", name: "fetch", params: {}, providerExecuted: false })
     const torn = Quarantine.taint(
@@ -168,7 +168,7 @@ describe("compact", () => {
     ScriptedModel.call("echo", { text: long })
   ]
 
-  it.effect("makes the request shorter before it is too long; calls stay whole; the record is complete", () => {
+  it.effect("shortens requests before the limit; calls stay whole, records complete", () => {
     const { events, layer } = collect()
     const agent = Agent.make("a", {
       instructions: "Be kind.",
@@ -193,7 +193,7 @@ describe("compact", () => {
     }).pipe(Effect.provide(Layer.merge(ScriptedModel.layer([...rounds, ScriptedModel.text("Done")]), layer)))
   })
 
-  it.effect("answers a refusal by the provider with one shorter request, and the next refusal with the error", () => {
+  it.effect("answers a refusal with one shorter request, then the error", () => {
     const { events, layer } = collect()
     const agent = Agent.make("a", { tools: [Echo], compact: { by: History.keepLast(2) } })
     return Effect.gen(function*() {
@@ -215,7 +215,7 @@ describe("compact", () => {
     )
   })
 
-  it.effect("an agent sums up; it is charged to the run, and the taint stays", () => {
+  it.effect("an agent summarises, charged to the run, keeping the taint", () => {
     const Fetch = Tool.make("fetch", {
       effects: "read",
       trust: "untrusted",
@@ -250,7 +250,7 @@ describe("compact", () => {
     )
   })
 
-  it.effect("a run that pauses goes on with what was compacted", () => {
+  it.effect("a paused run resumes with its compacted messages", () => {
     const Pay = Tool.make("pay", { effects: "write", needsApproval: true, execute: () => Effect.void })
     const agent = Agent.make("a", { tools: [Echo, Pay], compact: { maxTokens: 600, by: History.keepLast(2) } })
     return Effect.gen(function*() {
@@ -280,7 +280,7 @@ describe("compact", () => {
 })
 
 describe("countTokens", () => {
-  it.effect("asks the tokenizer of the context, and estimates where it fails", () =>
+  it.effect("uses the context's tokenizer, and estimates if it fails", () =>
     Effect.gen(function*() {
       const { content } = Prompt.make("a b c")
       const tokenizer = (tokenize: Tokenizer.Service["tokenize"]) =>
@@ -298,7 +298,7 @@ describe("countTokens", () => {
 describe("structured output", () => {
   const Ticket = Schema.Struct({ title: Schema.String, note: Schema.optionalKey(Schema.String) })
 
-  it.effect("is asked for on the first request, if no tools are in the way", () =>
+  it.effect("is requested at first, unless tools prevent it", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* Agent.make("a b!", { output: Ticket }).run("x"), { title: "t" })
       assert.deepStrictEqual(yield* Agent.make("n", { output: Schema.Number }).run("x"), 7)
@@ -312,7 +312,7 @@ describe("structured output", () => {
       ScriptedModel.text("x")
     )))
 
-  it.effect("a model that calls a tool while it is asked to correct goes on", () =>
+  it.effect("a model that calls a tool during a correction continues", () =>
     Effect.gen(function*() {
       const agent = Agent.make("a", { output: Ticket, tools: [Echo] })
       assert.deepStrictEqual(yield* agent.run("x"), { title: "looked up" })
@@ -328,7 +328,7 @@ describe("structured output", () => {
 
   const answerTool = Effect.map(requests, (all) => all.map(({ tools }) => tools))
 
-  it.effect("is asked for by a tool beside tools, whose call is the answer and is in no history as one", () =>
+  it.effect("with tools is an answer tool, absent from the history", () =>
     Effect.gen(function*() {
       const agent = Agent.make("my agent", { output: Ticket, tools: [Echo] })
       const { exit, transcript } = yield* agent.report("x")
@@ -344,7 +344,7 @@ describe("structured output", () => {
       ])
       assert.notInclude(JSON.stringify(transcript.content.at(-1)), "my_agent_answer")
     }).pipe(given(
-      // With another call beside it, it is no answer yet.
+      // With another call in the answer, it is no final answer yet.
       ScriptedModel.calls([
         { name: "echo", params: { text: "a" } },
         { name: "my_agent_answer", params: { title: "too early" } }
@@ -352,7 +352,7 @@ describe("structured output", () => {
       ScriptedModel.call("my_agent_answer", { title: "t" })
     )))
 
-  it.effect("a call of the answer tool that does not fit is corrected, and streams as the answer's text", () =>
+  it.effect("an unfit answer tool call is corrected, and streams as text", () =>
     Effect.gen(function*() {
       const Number = Agent.make("n", { output: Schema.Int, tools: [Echo] })
       const events = yield* Stream.runCollect(Number.stream("x"))
@@ -366,7 +366,7 @@ describe("structured output", () => {
       ScriptedModel.object({ answer: 7 })
     )))
 
-  it.effect("a tool of the agent with its name stays what it is", () =>
+  it.effect("an agent's tool with its name stays unchanged", () =>
     Effect.gen(function*() {
       const Own = Tool.make("a_answer", {
         success: Schema.String,
@@ -377,7 +377,7 @@ describe("structured output", () => {
       assert.deepStrictEqual(yield* answerTool, [["a_answer"], ["a_answer"]])
     }).pipe(given(ScriptedModel.call("a_answer", {}), ScriptedModel.text(`{"title":"own"}`))))
 
-  it.effect("an answer that does not fit twice says where", () =>
+  it.effect("a second unfit answer names the paths", () =>
     Effect.gen(function*() {
       const agent = Agent.make("a", { output: Schema.Struct({ title: Schema.String, price: Schema.Number }) })
       const error = (yield* Effect.flip(agent.run("x"))) as AgentError.InvalidOutput
@@ -406,7 +406,7 @@ describe("structured output", () => {
     { type: "finish" as const, reason: "stop" as const, usage: { inputTokens: {}, outputTokens: {} } }
   ]
 
-  it.effect("a provider that refuses a format is asked without, and no more with one", () =>
+  it.effect("a provider that refuses a format is called without it", () =>
     Effect.gen(function*() {
       const formats: Array<string> = []
       const model = yield* ModelProvider.make({
@@ -425,7 +425,7 @@ describe("structured output", () => {
       assert.deepStrictEqual(formats, ["json", "text", "text"])
     }))
 
-  it.effect("reads what a provider makes of the schema, also behind a fallback", () =>
+  it.effect("decodes a provider's transformed schema, also behind a fallback", () =>
     Effect.gen(function*() {
       const model = ModelProvider.make({
         codecTransformer: OpenAiStructuredOutput.toCodecOpenAI,
@@ -439,7 +439,7 @@ describe("structured output", () => {
       assert.deepStrictEqual(yield* agent.run("x").pipe(Effect.provide(ModelFallback.layer([direct]))), { title: "t" })
     }))
 
-  it.effect("with tools and a format in one request where the provider says so", () =>
+  it.effect("combines tools and a format if the provider supports it", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const model = yield* ModelProvider.make({
@@ -458,7 +458,7 @@ describe("structured output", () => {
 })
 
 describe("partialOutput", () => {
-  it.effect("tells what is known, and begins again with a corrected answer", () =>
+  it.effect("emits the known part, and restarts with a corrected answer", () =>
     Effect.gen(function*() {
       const Output = Schema.Struct({ names: Schema.Array(Schema.String), n: Schema.Number })
       const values = yield* Agent.make("a", { output: Output }).stream("x").pipe(

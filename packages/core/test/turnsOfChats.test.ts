@@ -1,4 +1,4 @@
-/** Turns of a chat by hand: what a turn leaves in its thread, however it ends and whatever else is appended meanwhile. */
+/** Turns of a chat by hand: entries of a turn in its thread, for any end and any parallel appends. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, Conversation, History, Recovery, Tool } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
@@ -38,8 +38,8 @@ const withStore = (change: (store: Store) => Partial<Store>) => <A, E, R>(effect
     (store) => Effect.provideService(effect, Conversation.Conversations, { ...store, ...change(store) })
   )
 
-describe("what a turn appends", () => {
-  it.effect("a message that is said again for its run, as a page does whose first request failed, once", () =>
+describe("appended entries of a turn", () => {
+  it.effect("a message repeated for its run, by a retrying page, once", () =>
     Effect.gen(function*() {
       const begin = (message: string, runId?: string) =>
         Effect.scoped(Effect.map(Conversation.begin({ ...chat, message, runId }), ({ prompt }) => texts(prompt)))
@@ -47,14 +47,14 @@ describe("what a turn appends", () => {
       assert.deepStrictEqual(yield* begin("Pay Ada", "r1"), ["user Pay Ada"])
       const { entries } = yield* stored
       assert.deepStrictEqual(Conversation.shown(entries).map(({ position }) => position), [1])
-      // Another run's, another message, and one that no run is named of are said anew.
+      // Another run's message, another text, and a message without a run are appended again.
       assert.deepStrictEqual(yield* begin("Pay Ada", "r2"), ["user Pay Ada", "user Pay Ada"])
       assert.deepStrictEqual((yield* begin("Pay Bo", "r2")).slice(2), ["user Pay Bo"])
       yield* begin("Pay Bo")
       assert.deepStrictEqual((yield* begin("Pay Bo")).slice(2), ["user Pay Bo", "user Pay Bo", "user Pay Bo"])
     }).pipe(chatWith()))
 
-  it.effect("an answer that was given before, and a message that was said before, once each", () =>
+  it.effect("an earlier answer and an earlier message, once each", () =>
     Effect.gen(function*() {
       const agent = Agent.make("agent", input)
       yield* Conversation.send(agent, { ...chat, message: "Go" })
@@ -70,7 +70,7 @@ describe("what a turn appends", () => {
       assert.deepStrictEqual(yield* sent, ["assistant Hello."])
     })).pipe(chatWith()))
 
-  it.effect("of a transcript that did not begin with its prompt: what the thread does not have, compacted or not", () =>
+  it.effect("of a transcript without its prompt: the new part, compacted or not", () =>
     Effect.scoped(Effect.gen(function*() {
       yield* Effect.scoped(Conversation.begin({ ...chat, message: "Zero" }))
       const turn = yield* Conversation.begin({ ...chat, message: "One" })
@@ -83,7 +83,7 @@ describe("what a turn appends", () => {
       assert.deepStrictEqual(yield* sent, ["user Zero", "user One", "user Two", "assistant Three", "user Four"])
     })).pipe(chatWith()))
 
-  it.effect("nothing, where it ends by itself", () =>
+  it.effect("are empty for an implicit end", () =>
     Effect.gen(function*() {
       yield* Effect.scoped(Conversation.begin({ ...chat, message: "One" }))
       const { entries, thread } = yield* stored
@@ -92,7 +92,7 @@ describe("what a turn appends", () => {
       assert.isFalse(thread.isRunning)
     }).pipe(chatWith()))
 
-  it.effect("the calls that failed are not to be read again, unless they are to be kept", () =>
+  it.effect("failed calls are forgotten, unless they are to be kept", () =>
     Effect.gen(function*() {
       const kinds = Effect.map(stored, ({ entries }) => entries.map(({ event }) => event._tag))
       const Break = Tool.make("break", {
@@ -107,7 +107,7 @@ describe("what a turn appends", () => {
       assert.deepStrictEqual((yield* kinds).slice(4), ["Said", "Said", "CallsForgotten"])
     }).pipe(chatWith(ScriptedModel.call("break", {}), ScriptedModel.text("No."), ScriptedModel.text("Still no."))))
 
-  it.effect("of a conversation that was compacted: the thread's own instructions stay, and the agent's are not said", () =>
+  it.effect("of a compacted conversation: the thread's instructions, not the agent's", () =>
     Effect.gen(function*() {
       const store = yield* Conversation.Conversations
       yield* store.create(chat)
@@ -130,7 +130,7 @@ describe("what a turn appends", () => {
 })
 
 describe("a title", () => {
-  it.effect("is the text of what the user says, and nothing of what comes with it", () =>
+  it.effect("is the text of the user's message, without its additions", () =>
     Effect.scoped(Effect.gen(function*() {
       const file = { type: "file", mediaType: "image/png", data: "AAAA" } as const
       const message = [{
@@ -149,7 +149,7 @@ describe("a title", () => {
 })
 
 describe("a thread is given back", () => {
-  it.effect("though the store does not answer: that is logged, and the run's end stands", () => {
+  it.effect("despite a silent store: logged, and the run's end stays", () => {
     const { layer, messages } = collectLogs()
     return Effect.gen(function*() {
       const isDown = { now: false }
@@ -163,7 +163,7 @@ describe("a thread is given back", () => {
     }).pipe(chatWith(), Effect.provide(layer))
   })
 
-  it.effect("once: nothing is asked of the store behind its end", () => {
+  it.effect("once: without store requests behind its end", () => {
     const { layer, messages } = collectLogs()
     return Effect.gen(function*() {
       yield* Effect.scoped(Effect.gen(function*() {
@@ -182,7 +182,7 @@ describe("a message to a thread in which a run waits", () => {
   const notice = Conversation.said(Prompt.make("Ada has called.").content)
   const told = ["user Pay", "assistant tool-call", "tool tool-result"]
 
-  /** Something else is done before the store is first told that nobody waits. */
+  /** Another operation happens before the store first learns that a wait has ended. */
   const before = (meanwhile: (store: Store) => Effect.Effect<unknown, unknown>) => {
     let isFirst = true
     return withStore((store) => ({
@@ -204,7 +204,7 @@ describe("a message to a thread in which a run waits", () => {
       assert.isFalse((yield* stored).thread.isWaiting)
     }).pipe(chatWith(...turns)))
 
-  it.effect("from a version that it has no more by then: nothing is said, and the run waits on", () =>
+  it.effect("from an outdated version: not appended, and the run still waits", () =>
     Effect.gen(function*() {
       const { thread: { version } } = yield* waits
       const exit = yield* Effect.flip(Effect.scoped(Conversation.begin({ ...chat, message: "Wait", version }))).pipe(
@@ -216,7 +216,7 @@ describe("a message to a thread in which a run waits", () => {
     }).pipe(chatWith(...turns)))
 
   for (const isStale of [false, true]) {
-    it.effect(`that is decided about meanwhile: ${isStale ? "an old version is told of that" : "the message is said"}`, () =>
+    it.effect(`that is decided meanwhile: ${isStale ? "an old version is refused" : "the message is appended"}`, () =>
       Effect.gen(function*() {
         const { thread: { version } } = yield* waits
         let isOver = false
@@ -240,7 +240,7 @@ describe("a message to a thread in which a run waits", () => {
       }).pipe(chatWith(...turns)))
   }
 
-  it.effect("that cannot be stored: the thread is free at once, and knows that nobody decides", () =>
+  it.effect("that cannot be stored: frees the thread, and ends the wait", () =>
     Effect.gen(function*() {
       yield* waits
       const exit = yield* Effect.exit(Effect.scoped(Conversation.begin({ ...chat, message: "Wait" }))).pipe(
@@ -256,8 +256,8 @@ describe("a message to a thread in which a run waits", () => {
     }).pipe(chatWith(...turns)))
 })
 
-describe("what a run has undone", () => {
-  it.effect("is known of where the thread has it, beside all else that the thread has, and once", () =>
+describe("a run's compensations", () => {
+  it.effect("are known in the thread, next to its other entries, once", () =>
     Effect.gen(function*() {
       const store = yield* Conversation.Conversations
       yield* store.create(chat)

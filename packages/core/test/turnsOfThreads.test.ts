@@ -37,7 +37,7 @@ const errorOf = (exit: Exit.Exit<unknown, unknown>): unknown =>
 const read = Effect.flatMap(Conversation.Conversations, (store) => store.read(chat))
 
 describe("stream", () => {
-  it.effect("emits the events of a turn and stores it before the last one", () =>
+  it.effect("emits the events of a turn and stores it before the last", () =>
     Effect.gen(function*() {
       const poet = Agent.make("poet", options)
       const stored: Array<number> = []
@@ -89,7 +89,7 @@ describe("stream", () => {
       assert.isFalse((yield* read).thread.isRunning)
     }).pipe(given(ScriptedModel.text("Hi."))))
 
-  it.effect("stores what was said if its consumer goes away", () =>
+  it.effect("stores the messages if its consumer stops", () =>
     Effect.gen(function*() {
       const Slow = Tool.make("slow", { effects: "write", execute: () => Effect.never })
       const slow = Agent.make("slow", { ...options, tools: [Slow] })
@@ -153,7 +153,7 @@ describe("end", () => {
 })
 
 describe("a thread with repeated ids", () => {
-  it.effect("is repaired when it is loaded, and keeps the call that was done", () =>
+  it.effect("is repaired when loaded, and keeps the completed call", () =>
     Effect.gen(function*() {
       const call = Prompt.assistantMessage({
         content: [Prompt.toolCallPart({ id: "c", name: "pay", params: {}, providerExecuted: false })]
@@ -202,7 +202,7 @@ describe("a store that fails", () => {
       execute: () => Effect.sync(() => (paid.push("p"), "paid"))
     })
 
-  it.effect("at the start of a write ends the run, and the write does not start", () =>
+  it.effect("at the start of a write ends the run before it", () =>
     Effect.gen(function*() {
       const paid: Array<string> = []
       const clerk = Agent.make("clerk", { ...options, tools: [pay(paid)] })
@@ -221,7 +221,7 @@ describe("a store that fails", () => {
       assert.notInclude(JSON.stringify(prompt), "outcome_unknown")
     }).pipe(given(ScriptedModel.call("pay", {}), ScriptedModel.text("No."))))
 
-  it.effect("at the end of a write loses nothing: the end of the turn has it", () =>
+  it.effect("at the end of a write loses no entry: the turn has it", () =>
     Effect.gen(function*() {
       const paid: Array<string> = []
       const clerk = Agent.make("clerk", { ...options, tools: [pay(paid)] })

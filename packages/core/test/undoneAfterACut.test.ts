@@ -1,6 +1,6 @@
 /**
- * Undone after a cut: a run that is cut off at any record of its journal, and then cancelled or ends badly in its next life, undoes
- * each write that was done, once, and tells of each of which nobody knows.
+ * Compensation after an interruption: a run that is interrupted at any entry of its journal, and then cancelled or
+ * failed in its next execution, compensates each completed write once, and reports each unknown one.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
@@ -30,7 +30,7 @@ interface CutAt {
   readonly behind: boolean
 }
 
-/** What stands in the world outside, and what a journal has, over all lives. */
+/** External effects, and the journal's content, over all executions. */
 const worldOf = () => {
   const kept = new Map<string, Schema.Json>()
   const world = {
@@ -86,7 +86,7 @@ const worldOf = () => {
 
 type World = ReturnType<typeof worldOf>["world"]
 
-/** Writes a name into the world, and dies there where it is to. */
+/** Writes a name into the world, and dies there if configured. */
 const writes = (world: World, name: string, into = world.there): Effect.Effect<string> =>
   Effect.suspend(() => {
     into.push(name)
@@ -156,7 +156,7 @@ const toolsOf = (world: World) => {
     }),
     tool(world, "full", { failure: Full, execute: () => Effect.fail(new Full()) }),
     Tool.make("fail", { effects: "read", execute: () => Effect.die("no") }),
-    // What a tool calls is undone in another life by the agent's tools.
+    // In another execution, the agent's tools compensate a tool's inner call.
     booked,
     paid
   ] as ReadonlyArray<Tool.Any>
@@ -165,7 +165,7 @@ const toolsOf = (world: World) => {
 const order = ["book", "pay", "order", "put", "trip", "ask", "seat", "late", "full"]
 const all = ["book", "pay", "order", "put", "tripBook", "tripPay", "innerBook", "seat", "late"]
 
-/** What was told of the writes of a life: those that are undone, and those that are not. */
+/** Events of an execution's writes: compensated ones, and uncompensated ones. */
 const toldOf = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
   events.flatMap((event) =>
     event._tag === "ToolCompensated"
@@ -209,10 +209,10 @@ const lives = <A>(use: (lives: Omit<ReturnType<typeof program>, "layer">) => Eff
     return use(all).pipe(Effect.provide(layer))
   })
 
-/** Compensations of these do nothing twice. */
+/** Compensations of these are repeatable. */
 const repeatable = new Set(["pay", "order", "put", "tripPay"])
 
-/** Where the journal says what a write came to. */
+/** Journal entries with a write's outcome. */
 const outcomeOf = (name: string): ReadonlyArray<string> =>
   name.startsWith("trip")
     ? [`:${name}/`, "call /c4"]
@@ -225,7 +225,7 @@ const outcomeOf = (name: string): ReadonlyArray<string> =>
 const has = ({ kept }: World, ...parts: ReadonlyArray<string>): boolean =>
   [...kept.keys()].some((key) => parts.every((part) => key.includes(part)))
 
-/** The writes that have begun in lives that were cut off, and of which nobody knows. Those that have a key are made again. */
+/** The started writes of interrupted executions with an unknown outcome. Those with a key are repeated. */
 const lostIn = (world: World): ReadonlyArray<string> =>
   ["book", "tripBook", "innerBook", "full"].filter((name) =>
     has(world, `write r/`, `:${name}/`) &&
@@ -234,7 +234,7 @@ const lostIn = (world: World): ReadonlyArray<string> =>
     )
   )
 
-/** What is told when the run is undone, the newest first. */
+/** Expected events of the run's compensation, the newest first. */
 const expected = (world: World, isCancelled: boolean, lost: ReadonlyArray<string>): ReadonlyArray<string> =>
   [...all, "full"].toReversed().flatMap((name) => {
     const isKnown = outcomeOf(name).some((part) =>
@@ -263,7 +263,7 @@ const expected = (world: World, isCancelled: boolean, lost: ReadonlyArray<string
 
 const times = (names: ReadonlyArray<string>, name: string): number => names.filter((one) => one === name).length
 
-/** A life that is the last, and what is told in it. */
+/** The last execution, and its events. */
 const endsWell = (
   { live, world }: Pick<ReturnType<typeof program>, "live" | "world">,
   isCancelled: boolean,
@@ -277,7 +277,7 @@ const endsWell = (
     assert.deepStrictEqual(told, wanted, about)
     if (isCancelled) assert.deepStrictEqual(world.there, before, about)
     for (const name of all) {
-      // What does nothing twice may be done twice.
+      // A repeatable call may run twice.
       if (name !== "put" && !name.endsWith("ay")) assert.isAtMost(times(world.there, name), 1, `${name} ${about}`)
       if (!repeatable.has(name)) assert.isAtMost(times(world.undone, name), 1, `${name} ${about}`)
       const isToldUndone = told.includes(`${name} undone`) && !has(world, "compensation r/", `:${name}/`)
@@ -286,11 +286,11 @@ const endsWell = (
     assert.deepStrictEqual((yield* live(undefined, isCancelled)).told, [], `again, ${about}`)
   })
 
-/** How many records a run makes that nobody cuts off. */
+/** Number of entries of an uninterrupted run. */
 const size = 63
 
-describe("a run that is undone", () => {
-  it.effect("in its only life: all that it has done, the newest first", () =>
+describe("a run with compensations", () => {
+  it.effect("in its only execution: compensates all writes, the newest first", () =>
     lives(({ live, world }) =>
       Effect.gen(function*() {
         const { told } = yield* live()
@@ -323,7 +323,7 @@ describe("a run that is undone", () => {
 
   const cuts = Array.from({ length: size }, (_, index) => index + 1)
   for (let from = 0; from < size; from += 2) {
-    // Behind these, the run is being undone already, however it came to that.
+    // Behind these, the run is being compensated already, for any reason.
     for (const how of from < 40 ? ["cancelled", "failing", "cut off again"] as const : ["cancelled"] as const) {
       it.effect(`behind a cut at record ${from + 1} or the next, ${how}`, () =>
         Effect.forEach(

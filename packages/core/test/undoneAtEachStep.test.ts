@@ -1,4 +1,7 @@
-/** An agent that waits within a run is undone once, or waits on, wherever that run is interrupted: in its first life, and where it is resumed. */
+/**
+ * A waiting inner agent is compensated once, or still waits, at any interruption of the outer run: in its first
+ * execution, and in its resumption.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { VirtualTime } from "@recourse/testing"
 import { Cause, Effect, Exit, Layer } from "effect"
@@ -42,7 +45,7 @@ const run = (
   seen: ReturnType<typeof watched>,
   turns: Parameters<typeof models>[0],
   interruptAt: number | undefined,
-  // Ids are the same in each run: what one has resumed is not the other's.
+  // Ids are the same in each run: one's resumed snapshots are not the other's.
   resumptions = fresh()
 ) =>
   VirtualTime.run(
@@ -69,7 +72,7 @@ describe("interrupted at every operation", () => {
             (ended) => ({ ...ended, log, seen })
           )
         }
-        // One that nothing but an interruption ends.
+        // A run that only an interruption ends.
         const { operations } = yield* go(
           name.includes("the run is interrupted") || name.includes("cuts off") ? 400 : undefined
         )
@@ -84,7 +87,7 @@ describe("interrupted at every operation", () => {
           const { log, seen, stopped } = yield* go(at)
           if (stopped !== undefined || hasPaused(seen)) break
           assert.isAtMost(times(log, "book"), 1)
-          // Of one that is cut off nobody knows whether it was done: that is told.
+          // An interrupted one has an unknown outcome: that is reported.
           assert.isAtLeast(seen.compensations().length, times(log, "book"), `operation ${at}: ${log}`)
           const told = seen.compensations().filter((one) => one.endsWith(" undone"))
           assert.strictEqual(told.length, times(log, "unbook"), `operation ${at}`)
@@ -97,14 +100,14 @@ describe("interrupted at every operation", () => {
 interface Resumed {
   readonly agent: (a: unknown, c: unknown) => unknown
   readonly turns?: Parameters<typeof models>[0]
-  /** Which calls are approved. */
+  /** Predicate of approved calls. */
   readonly approves: (callId: string) => boolean
   readonly log: ReadonlyArray<string>
 }
 
 const twice = { boss: [calls([{ name: "a", params: {}, id: "a" }, { name: "c", params: {}, id: "c" }])] } as const
 
-/** Waits, and fails where it goes on. */
+/** Waits, and fails when it resumes. */
 const falls = (log: Log) =>
   waits(log, undefined, "c").pipe(Agent.andThen(Agent.fromFunction("f", () => Effect.fail(new Away()))))
 
@@ -192,7 +195,7 @@ describe("resumed without an agent that waits", () => {
           assert.isAtMost(times(log, "unbook"), 1, `operation ${at}: ${log}`)
           assert.isAtMost(times(log, "pay"), 1, `operation ${at}: ${log}`)
           if (isUsed) {
-            // It is used up: nobody comes back to it.
+            // It is used up: no process resumes it.
             if (Exit.isFailure(exit) && !hasPaused(seen)) assert.strictEqual(again, 1, `operation ${at}: ${log}`)
             undone++
           } else {

@@ -1,4 +1,7 @@
-/** An agent that waits within a run with a journal, and that is left, is undone over lives of that run that are cut off at any record. */
+/**
+ * A waiting inner agent of a journaled run is abandoned, and compensated over executions that are interrupted at any
+ * entry.
+ */
 import { assert, it } from "@effect/vitest"
 import { Data, Effect, Fiber, Layer, type Schema } from "effect"
 import { Agent, Journal } from "@recourse/core"
@@ -7,7 +10,7 @@ import { entriesIn } from "./cutOff.ts"
 
 class Cut extends Data.TaggedError("Cut") {}
 
-/** Lives of one run, each with what those before it have recorded. */
+/** Executions of one run, each with all earlier entries. */
 const lives = () => {
   const kept = new Map<string, Schema.Json>()
   let begun = 0
@@ -37,7 +40,7 @@ const live = (agent: unknown, journal: Journal.Journal, seen: ReturnType<typeof 
     seen
   )
 
-it.effect("is undone once, and told, or told to a person", () =>
+it.effect("is compensated once, and emitted, or reported to a person", () =>
   Effect.gen(function*() {
     for (let cutAt = 1; cutAt < 12; cutAt++) {
       const log: Log = []
@@ -54,7 +57,7 @@ it.effect("is undone once, and told, or told to a person", () =>
     }
   }))
 
-it.effect("is not undone where a life ends, and not the run", () =>
+it.effect("is not compensated if only an execution ends", () =>
   Effect.gen(function*() {
     const log: Log = []
     const seen = watched()

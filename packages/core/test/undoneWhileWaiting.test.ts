@@ -1,4 +1,4 @@
-/** An agent that undoes what it has done, and waits within a run that goes on, or ends, without it, is undone: once, and told. */
+/** A compensating agent waits within a run that resumes or ends without it: it is compensated once, with events. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Schema } from "effect"
 import { Agent, Approval, Tool } from "@recourse/core"
@@ -28,11 +28,11 @@ import {
 } from "./bookings.ts"
 import { type Case, cases } from "./leftWaiting.ts"
 
-it.effect("an agent that comes to wait as the budget of the run around it is spent is undone", () =>
+it.effect("an agent that waits at an exhausted outer budget is compensated", () =>
   Effect.gen(function*() {
     const log: Log = []
     const seen = watched()
-    // One attempt waits, and the one beside it is one too many.
+    // One attempt waits, and the parallel one exceeds the cap.
     const twice = pay(log).pipe(Tool.onError((call) => Effect.race(call, call)))
     const a = Agent.make("a", {
       ...standard,
@@ -48,7 +48,7 @@ it.effect("an agent that comes to wait as the budget of the run around it is spe
     undoneOnce(log, seen)
   }))
 
-it.effect("an agent that waits is undone though nothing is left of its time", () =>
+it.effect("a waiting agent is compensated though its time is used up", () =>
   Effect.gen(function*() {
     const log: Log = []
     const seen = watched()
@@ -70,7 +70,7 @@ it.effect("an agent that waits is undone though nothing is left of its time", ()
     )
   }))
 
-it.effect("an agent that waits is undone as far as the agent around it has not undone it", () =>
+it.effect("a waiting agent compensates the rest of the outer agent's compensation", () =>
   Effect.gen(function*() {
     const log: Log = []
     const seen = watched()
@@ -106,7 +106,7 @@ it.effect("an agent that waits is undone as far as the agent around it has not u
   }))
 
 for (const end of ["fails", "dies", "does not fit"] as const) {
-  it.effect(`an agent that asks within another one, and whose second question ${end}, has one result for each call`, () =>
+  it.effect(`an inner interactive agent, whose second question ${end}, has one result per call`, () =>
     Effect.gen(function*() {
       const log: Log = []
       const seen = watched()
@@ -131,7 +131,7 @@ for (const end of ["fails", "dies", "does not fit"] as const) {
     }))
 }
 
-it.effect("a snapshot holds what has to be undone, and nothing of that where nobody undoes it", () =>
+it.effect("a snapshot has compensable writes only if they can be compensated", () =>
   Effect.gen(function*() {
     for (const compensation of [{}, undefined]) {
       const log: Log = []
@@ -142,7 +142,7 @@ it.effect("a snapshot holds what has to be undone, and nothing of that where nob
     }
   }))
 
-describe("an agent that waits, where the run around it goes on or ends without it, is undone", () => {
+describe("a waiting agent that the outer run abandons", () => {
   const go = ({ agent, isInterrupted, turns }: Case, a: unknown, seen: Watched) => {
     const ran = (agent(a as Waits) as Runs).run({})
     return running(
@@ -176,7 +176,7 @@ describe("an agent that waits, where the run around it goes on or ends without i
   }
 })
 
-describe("an agent that waits, and whose snapshot cannot be claimed when the agents around it go on", () => {
+describe("a waiting agent whose snapshot cannot be claimed at resumption", () => {
   const judge = Agent.make("judge", {
     ...standard,
     instructions: "judge",
@@ -191,7 +191,7 @@ describe("an agent that waits, and whose snapshot cannot be claimed when the age
     firstOf: (a) => Agent.firstOf("w", [a, a])
   }
   for (const [name, form] of Object.entries(forms)) {
-    it.effect(`is undone, as another one answers: ${name}`, () =>
+    it.effect(`is compensated, because another one answers: ${name}`, () =>
       Effect.gen(function*() {
         const log: Log = []
         const seen = watched()

@@ -1,4 +1,7 @@
-/** A call waits itself, or its agent does, behind what its recovery, its policies or an earlier attempt have done by tools: that is not done again. */
+/**
+ * A call waits itself, or its agent does, behind calls of its recovery, its policies or an earlier attempt: they are
+ * not repeated.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Cause, Effect, Exit, Layer, Redacted, Schema } from "effect"
@@ -10,7 +13,7 @@ type Call = Effect.Effect<unknown, unknown, ToolCall.ToolCall>
 type Named = Tool.Any & { readonly call: Call }
 type Lead = Agent.Agent<string, string, unknown, never> & Agent.Resumable<string, string, unknown, never, never>
 
-/** A tool that writes into a log what it does. */
+/** A tool that logs its executions. */
 const tool = (log: Array<string>, name: string, options: object = {}): Named =>
   Tool.make(name, {
     parameters: Args,
@@ -46,7 +49,7 @@ const clerk = (log: Array<string>): Named =>
     agentOf("clerk", [tool(log, "pay", asks)]) as never
   ) as never
 
-/** What is done by `note` before `pay` waits. */
+/** Calls of `note` before `pay` waits. */
 const places: Readonly<Record<string, (log: Array<string>, note: Named) => Lead>> = {
   "its recovery": (log, note) =>
     agentOf("lead", [around(tool(log, "pay", asks), (call) => Effect.andThen(made(note), call))]),
@@ -110,7 +113,7 @@ const live = (place: string, run: Effect.Effect<Approval.Outcome<string>, unknow
     }
   )
 
-/** A run that goes on as long as it asks, and what was asked. */
+/** A run that is resumed as long as it asks, and its questions. */
 const played = (place: string, make: () => Lead, decide: (call: Approval.PendingCall) => Approval.Decision) =>
   Effect.gen(function*() {
     const asked: Array<string> = []
@@ -125,7 +128,7 @@ const played = (place: string, make: () => Lead, decide: (call: Approval.Pending
 
 const approve = (call: Approval.PendingCall) => Approval.approve(call)
 
-describe("what was done by a tool before a call waits is done once: by", () => {
+describe("a tool's call before another call waits runs once: by", () => {
   for (const [place, make] of Object.entries(places)) {
     const question = place === "the recovery of an agent that waits" ? "pay c/q" : "pay c"
     it.effect(place, () =>
@@ -138,7 +141,7 @@ describe("what was done by a tool before a call waits is done once: by", () => {
 
     if (place === "its fixer") continue
     for (const effects of ["read", "write"] as const) {
-      it.effect(`${place}, where that waits as well (${effects})`, () =>
+      it.effect(`${place}, when that waits as well (${effects})`, () =>
         Effect.gen(function*() {
           const log: Array<string> = []
           const { asked, outcome } = yield* played(
@@ -157,10 +160,10 @@ describe("what was done by a tool before a call waits is done once: by", () => {
   }
 })
 
-describe("behind what was done by its recovery", () => {
+describe("a call behind its recovery's calls", () => {
   const place = "its recovery"
 
-  it.effect("a call that is rejected is told as done in part, and nothing begins", () =>
+  it.effect("is reported as partly done if rejected, and does not start", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const make = () => places[place]!(log, tool(log, "note"))
@@ -185,7 +188,7 @@ describe("behind what was done by its recovery", () => {
     }))
 
   for (const at of ["its recovery", "the recovery of an agent that waits"]) {
-    it.effect(`of which nobody knows what it came to, nothing waits: ${at}`, () =>
+    it.effect(`does not wait behind a call of unknown outcome: ${at}`, () =>
       Effect.gen(function*() {
         const log: Array<string> = []
         const note = tool(log, "note", {
@@ -198,7 +201,7 @@ describe("behind what was done by its recovery", () => {
   }
 })
 
-it.effect("a policy that swallows that its own call waits decides nothing: the question stands", () =>
+it.effect("keeps the question though a policy ignores its own call's wait", () =>
   Effect.gen(function*() {
     const log: Array<string> = []
     const note = tool(log, "note", asks)

@@ -1,4 +1,7 @@
-/** A run that waits, where its caller cannot wait: it fails with its snapshot and its record, and a decision that does not fit names its call. */
+/**
+ * A waiting run whose caller cannot wait: it fails with its snapshot and its record, and a decision that does not fit
+ * names its call.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Schema, Stream } from "effect"
 import { Prompt } from "effect/ai"
@@ -28,7 +31,7 @@ for (const [name, [form, within]] of Object.entries(forms)) {
       stream: (agent) => Stream.runDrain(agent.stream({}))
     }
     for (const [way, run] of Object.entries(ways)) {
-      it.effect(`fails by ${way}, and goes on from the snapshot that it fails with`, () =>
+      it.effect(`fails by ${way}, and resumes from the snapshot of its failure`, () =>
         Effect.gen(function*() {
           const log: Log = []
           const exit = yield* provided(Effect.exit(run(form(log))))
@@ -49,7 +52,7 @@ for (const [name, [form, within]] of Object.entries(forms)) {
         }))
     }
 
-    it.effect("fails, where a stream that goes on comes to wait again", () =>
+    it.effect("fails if a resumed stream waits again", () =>
       Effect.gen(function*() {
         const log: Log = []
         const paused = yield* provided(form(log).start({}))
@@ -69,7 +72,7 @@ for (const [name, [form, within]] of Object.entries(forms)) {
         assert.deepStrictEqual(log, ["pay", "pay"])
       }))
 
-    it.effect("refuses a decision that does not fit, by the id of its call, and runs nothing", () =>
+    it.effect("refuses an unfit decision by its call's id, running no call", () =>
       Effect.gen(function*() {
         const log: Log = []
         const paused = yield* provided(form(log).start({}))
@@ -85,7 +88,7 @@ for (const [name, [form, within]] of Object.entries(forms)) {
   })
 }
 
-describe("an agent that has read what is not trusted", () => {
+describe("an agent that has read untrusted text", () => {
   const note = (log: Log) =>
     Tool.make("note", { effects: "write", execute: () => Effect.sync(() => void log.push("note")) })
   const clerk = (tools: ReadonlyArray<unknown>) =>
@@ -95,7 +98,7 @@ describe("an agent that has read what is not trusted", () => {
     }) as unknown as Waits
   const notes = { boss: [call("note", {}, { id: "n" }), call("note", {}, { id: "m" }), text("noted")] } as const
 
-  it.effect("asks, where its type says that it may wait: it fails with what it asks", () =>
+  it.effect("asks if its type allows a pause: fails with its questions", () =>
     Effect.gen(function*() {
       const log: Log = []
       const error = yield* Effect.flip(clerk([note(log), pay(log)]).run({})).pipe(
@@ -105,7 +108,7 @@ describe("an agent that has read what is not trusted", () => {
       assert.deepStrictEqual(log, [])
     }))
 
-  it.effect("asks again, where a stream goes on with it, though its type says nothing of that", () =>
+  it.effect("asks again in a resumed stream, though its type has no pause", () =>
     Effect.gen(function*() {
       const log: Log = []
       const agent = clerk([note(log)])

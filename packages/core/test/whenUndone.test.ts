@@ -1,4 +1,4 @@
-/** When the writes of a run are undone: each way in which a run ends, for each `compensation.after`. */
+/** Compensation of a run's writes: each way in which a run ends, for each `compensation.after`. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
 import { ScriptedModel } from "@recourse/testing"
@@ -29,10 +29,10 @@ type Turns = NonNullable<Parameters<typeof running>[2]>
 interface Ending {
   /** The run. `after` is the option of the agent whose write it is. */
   readonly run: (log: Log, after: ReadonlyArray<After>) => Effect.Effect<unknown, unknown, never>
-  /** What the model of the agent that books does behind that. */
+  /** Later turns of the booking agent's model. */
   readonly behind?: Turns[string] | ReadonlyArray<Turns[string][number]>
   readonly turns?: Turns
-  /** Behind what it is undone: any of these is enough. */
+  /** Triggers of its compensation: any of these is enough. */
   readonly by: ReadonlyArray<After>
 }
 
@@ -50,7 +50,7 @@ const stopped = (effect: Effect.Effect<unknown, unknown, never>) =>
     (fiber) => Effect.andThen(Effect.delay(Fiber.interrupt(fiber), "2 seconds"), Fiber.join(fiber))
   )
 
-/** The next life of a run. */
+/** The next execution of a run. */
 const living = (effect: Effect.Effect<unknown, unknown, never>, isCancelled: boolean | (() => boolean)) =>
   Effect.provideService(effect, Journal.CurrentJournal, {
     ...journalOf().life().journal,
@@ -81,7 +81,7 @@ const DiesLate = Tool.make("late", {
 const boom = [call("boom", {}, { id: "x" })] as const
 const slow = [call("slow", {}, { id: "x" })] as const
 
-/** A function that runs an agent which waits, and does something with what it says. */
+/** A function that runs a waiting agent, and uses its result. */
 const around = (
   log: Log,
   after: ReadonlyArray<After>,
@@ -342,7 +342,7 @@ const options: ReadonlyArray<ReadonlyArray<After>> = [
 
 describe("a run that ends by", () => {
   for (const [name, { by, run, behind = [], turns }] of Object.entries(endings)) {
-    it.effect(`${name} is undone after: ${by.join(", ") || "nothing"}`, () =>
+    it.effect(`${name} is compensated after: ${by.join(", ") || "nothing"}`, () =>
       Effect.forEach(options, (after) =>
         Effect.gen(function*() {
           const log: Log = []

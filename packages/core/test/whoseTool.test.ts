@@ -1,10 +1,10 @@
-/** Whose tool undoes a write that another process has done, where several agents, skills or lists have a tool of its name. */
+/** The tool that compensates a write of another process, if several agents, skills or lists have a tool of its name. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { Agent, Approval, Skill, Tool, ToolCall } from "@recourse/core"
 import { book, call, type Log, pay, running, standard, text, type Waits, watched } from "./bookings.ts"
 
-/** A tool that books, and says whose it is when it undoes. */
+/** A tool that books, and names its owner when it compensates. */
 const bookOf = (log: Log, whose: string, more: object = {}) =>
   book(log, "book", {
     execute: () => Effect.succeed("a room"),
@@ -146,7 +146,7 @@ const cases: Readonly<
   ]
 }
 
-describe("a write is undone by the tool that did it", () => {
+describe("a write is compensated by its own tool", () => {
   for (const [name, [agent, turns, undone]] of Object.entries(cases)) {
     it.effect(name, () =>
       Effect.gen(function*() {

@@ -1,10 +1,10 @@
-/** What may have happened is never called "not done": random programs of writes, judged by what the service saw. */
+/** A possible write is never reported as not done: random programs of writes, judged by the service's records. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { operationsApart } from "./operations.ts"
 import { draw, keys, type Plan, play, problems } from "./writePrograms.ts"
 
-/** How many programs are drawn, and the seed of the first: `RECOURSE_PROGRAMS=10000` for more. */
+/** Number of random programs, and the seed of the first: `RECOURSE_PROGRAMS=10000` for more. */
 const env = (globalThis as { readonly process?: { readonly env: Record<string, string | undefined> } }).process?.env
 const programs = Number(env?.["RECOURSE_PROGRAMS"] ?? 300)
 const firstSeed = Number(env?.["RECOURSE_SEED"] ?? 1)
@@ -12,7 +12,7 @@ const { from, stride } = operationsApart(5)
 
 describe("a write", () => {
   it.live(
-    `is said to be done, not done or unknown as the service saw it, in ${programs} programs`,
+    `is reported like the service's records, in ${programs} programs`,
     () =>
       Effect.gen(function*() {
         const wrong: Array<string> = []
@@ -26,7 +26,7 @@ describe("a write", () => {
     240_000
   )
 
-  it.live("that is raced with itself is not answered elsewhere beside an attempt that may have paid", () =>
+  it.live("raced with itself has no replacement during a possible payment", () =>
     Effect.gen(function*() {
       for (const key of ["none", "arguments"] as const) {
         const plan = { ...draw(12_905), key }
@@ -35,7 +35,7 @@ describe("a write", () => {
     }))
 
   it.live(
-    "is said to be what the service saw, interrupted wherever it may be",
+    "is reported like the service's records, interrupted anywhere",
     () =>
       Effect.gen(function*() {
         const wrong: Array<string> = []

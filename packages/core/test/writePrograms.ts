@@ -1,4 +1,4 @@
-/** Random programs of one write, and what an outside service saw of them. */
+/** Random programs of one write, and the records of an external service. */
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Data, Effect, Layer, Schedule, Schema } from "effect"
 import { WebCrypto } from "effect/crypto"
@@ -16,7 +16,7 @@ import {
 } from "@recourse/core"
 import { random } from "./kit.ts"
 
-/** The service says for certain that it did nothing. */
+/** The service guarantees that it did not execute. */
 export class Refused extends Schema.TaggedError<Refused>()(
   "Refused",
   {},
@@ -24,7 +24,7 @@ export class Refused extends Schema.TaggedError<Refused>()(
 ) {}
 /** The tool's schema has text for it, and does not say whether anything was done. */
 export class Busy extends Schema.TaggedError<Busy>()("Busy", {}, ErrorProjection.declare({ code: "upstream_error" })) {}
-/** The tool's schema says that nobody knows. */
+/** The tool's schema declares the outcome as unknown. */
 export class Murky extends Schema.TaggedError<Murky>()(
   "Murky",
   {},
@@ -33,7 +33,7 @@ export class Murky extends Schema.TaggedError<Murky>()(
 export class Lost extends Data.TaggedError("Lost") {}
 class Own extends Data.TaggedError("Own") {}
 
-/** What the service does with a request, and what its caller learns. */
+/** The service's effect for a request, and its answer to the caller. */
 export const answers = {
   ok: { done: true, says: Effect.void },
   slow: { done: true, says: Effect.sleep("2 seconds") },
@@ -102,13 +102,13 @@ export const draw = (seed: number): Plan => {
   }
 }
 
-/** The judge: counts what was really done, whoever asked for it. */
+/** The judge: counts real executions, for any caller. */
 interface Service {
   readonly payments: Map<string, number>
   requests: number
   /** Payments by the other provider, each of which is one more. */
   elsewhere: number
-  /** How often the executor was called. */
+  /** Number of calls of the executor. */
   begun: number
 }
 
@@ -168,10 +168,10 @@ const payTool = (plan: Plan, service: Service) => {
   return plan.key === "operator" ? recovered.pipe(Tool.onError(Recovery.idempotent())) : recovered
 }
 
-/** What came of a run: what the service did, what was said, and whether the key may be used again. */
+/** Outcome of a run: the service's effects, the reports, and the state of the key. */
 export interface Outcome {
   readonly paid: number
-  /** Whether it was done under the key of the model's own arguments. */
+  /** True if it was done under the key of the model's own arguments. */
   readonly isPaidUnderKey: boolean
   readonly begun: number
   readonly results: ReadonlyArray<{ readonly tool: string; readonly isFailure: boolean; readonly result: any }>
@@ -181,7 +181,7 @@ export interface Outcome {
   readonly operations: number
 }
 
-/** Where the ledger is, and what is done once the run has ended, before it is looked at. */
+/** Place of the ledger, and an action at the run's end, before the check. */
 export interface Store {
   readonly ledger: Layer.Layer<IdempotencyLedger.IdempotencyLedger>
   readonly settled: Effect.Effect<void>
@@ -200,7 +200,7 @@ export const play = (plan: Plan, { ledger, settled }: Store = memory): Effect.Ef
       execute: () =>
         Effect.andThen(Effect.sleep("700 millis"), plan.sibling === "dies" ? Effect.die("bug") : Effect.fail(new Own()))
     })
-    // A read that calls the write: what is known of the write is known of the call around it.
+    // A read that calls the write: the known state of the write applies to the outer call.
     const caller = Tool.make("pay", {
       parameters,
       success: Schema.String,
@@ -295,7 +295,7 @@ export const play = (plan: Plan, { ledger, settled }: Store = memory): Effect.Ef
     )
   ) as never
 
-/** What is wrong with an outcome. */
+/** Faults of an outcome. */
 export const problems = (
   plan: Plan,
   { audit, begun, isFree, isPaidUnderKey, paid, results, started }: Outcome

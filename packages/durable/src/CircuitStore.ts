@@ -13,18 +13,18 @@ import { createCircuits, sqlCircuits } from "./internal/sqlCircuits.ts"
 import { createUnderLock, refuseOthers } from "./internal/sqlTables.ts"
 import { RunStoreError } from "./RunStore.ts"
 
-/** How circuits are kept. */
+/** Options of stored circuits. */
 export interface SqlOptions {
-  /** What the name of the table begins with. Default: `"recourse"`. */
+  /** Prefix of the table's name. Default: `"recourse"`. */
   readonly prefix?: string | undefined
-  /** Whether the table is created where it is missing. Default: yes. */
+  /** True if a missing table is created. Default: true. */
   readonly create?: boolean | undefined
   /**
-   * How long the call that tries whether a service is back holds its place without being renewed. A call whose process was killed gives it
-   * to the next one after that. Default: 10 seconds.
+   * Lease of the call that probes a service, without renewal. After a crash of its process the next call probes.
+   * Default: 10 seconds.
    */
   readonly probeLease?: Duration.Input | undefined
-  /** A circuit that nobody has asked for so long is forgotten: it is closed. Default: 1 hour. */
+  /** A circuit without requests for so long is deleted: it is closed. Default: 1 hour. */
   readonly idleTimeToLive?: Duration.Input | undefined
 }
 
@@ -35,9 +35,9 @@ export const createTableSql = (options?: Pick<SqlOptions, "prefix">): string =>
   `${createCircuits(tableOf(options?.prefix))};\n`
 
 /**
- * A layer that keeps the circuits of `Recovery.circuitBreaker` in a database, as the runs are. A call of a healthy service costs two
- * look-ups; outcomes are written where they change the circuit. Fails with `ConfigurationError` if the client is of another database
- * than PostgreSQL or SQLite.
+ * A layer that stores the circuits of `Recovery.circuitBreaker` in a database, like the runs. A call of a healthy
+ * service costs two look-ups; outcomes are written if they change the circuit. Fails with `ConfigurationError` if the
+ * client is of another database than PostgreSQL or SQLite.
  *
  * **Example** (A circuit that is open for whoever comes next)
  *

@@ -1,9 +1,10 @@
 /**
- * Durable runs over effect's cluster: a run is an entity, and the cluster says which process is told of it. Unstable, as `effect/cluster` is: it may change in
- * any release.
+ * Durable runs over effect's cluster: a run is an entity, and the cluster decides which process receives its messages.
+ * Unstable like `effect/cluster`: it may change in any release.
  *
- * The rows stay the truth: a process owns a run by its lease and its number, as without a cluster, and what a former owner records late is refused. Messages place
- * runs and wake their owners. They may be lost: each process looks for runs without an owner once in a while, which is the sweep.
+ * The rows stay the truth. A process owns a run by its lease and its number, just like without a cluster, and late
+ * entries of a former owner are refused. Messages place runs and wake their owners. They may be lost: each process
+ * regularly looks for runs without an owner, which is the sweep.
  */
 import type * as Cron from "effect/Cron"
 import * as Clock from "effect/Clock"
@@ -43,9 +44,12 @@ const Run = Entity.make("RecourseRun", [
   Rpc.make("wakeLater", { payload: Later }).annotate(ClusterSchema.Persisted, true)
 ]).annotate(ClusterSchema.ClientTracingEnabled, false)
 
-/** How runs are found that no message tells of. */
+/** Search for runs without a message. */
 export interface Options {
-  /** How often a process looks for runs without an owner: those whose process was killed, those whose message was lost, and those that wait for a place in the queue of their agent. Default: 5 seconds. */
+  /**
+   * Interval of a process's search for runs without an owner: those whose process was killed, those whose message was
+   * lost, and those that wait for a slot in the queue of their agent. Default: 5 seconds.
+   */
   readonly sweep?: Duration.Input | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * Durable agents: runs that survive their process. Each answer of a model and each outcome of a call is recorded once; a run
- * whose process is killed goes on in another, behind what is recorded.
+ * Durable agents: runs that survive their process. Each answer of a model and each outcome of a call is recorded once;
+ * a run whose process is killed continues in another, behind its entries.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -38,13 +38,13 @@ export type { CronOptions } from "./internal/cron.ts"
 export { RunCancelled, RunFailed, VersionStopped } from "./internal/errors.ts"
 export type { Approvals, Options, Question, Queue } from "./internal/options.ts"
 
-/** What `await` and `run` can fail with, besides the errors that have a schema. */
+/** Errors of `await` and `run`, besides those that have a schema. */
 export type EndError = RunFailed | RunCancelled | VersionStopped | UnknownRun | RunsUnavailable
 
-/** What `start` can fail with. */
+/** Errors of `start`. */
 export type StartError = UnknownAgent | InvalidInput | RunConflict | RunsUnavailable
 
-/** A durable agent. `R` is what its runners need. */
+/** A durable agent. `R` are the services of its runners. */
 export interface Durable<in In, out Out, out E, out R> {
   readonly name: string
   /** Starts a run, or joins the one with the id. Comes back when the run is recorded. */
@@ -53,7 +53,7 @@ export interface Durable<in In, out Out, out E, out R> {
     input: In,
     options?: {
       readonly owner?: string | undefined
-      /** How long the run is left alone before it begins. */
+      /** Delay before the run starts. */
       readonly delay?: Duration.Input | undefined
     }
   ) => Effect.Effect<{ readonly runId: string; readonly isNew: boolean }, StartError, Runs>
@@ -68,7 +68,7 @@ export interface Durable<in In, out Out, out E, out R> {
     runId: string,
     decisions: ReadonlyArray<Decision>
   ) => Effect.Effect<void, UnknownRun | DecisionRefused | RunsUnavailable, Runs>
-  /** Cancels a run; `false` where it has ended before. */
+  /** Cancels a run; `false` if it has already ended. */
   readonly cancel: (runId: string) => Effect.Effect<boolean, UnknownRun | RunsUnavailable, Runs>
   /** @internal */
   readonly definition: Definition
@@ -79,11 +79,11 @@ export interface Durable<in In, out Out, out E, out R> {
 /** Any durable agent. */
 export interface Any extends Durable<never, unknown, unknown, unknown> {}
 
-/** What the runners of a durable agent need. */
+/** Services of a durable agent's runners. */
 export type Services<D> = D extends Durable<never, infer _Out, infer _E, infer R> ? R : never
 
 /**
- * Makes a durable agent of an agent. The agent is not changed, and runs as before where it is run by itself.
+ * Makes a durable agent of an agent. The agent does not change, and runs as before if it is run by itself.
  *
  * Its errors, input and output are stored, so each has a schema. A tool that does not declare its `effects` is not run again
  * after its process was killed in it: declare them.
@@ -159,17 +159,22 @@ export const make = <
   }
 }
 
-/** How runs are run in this process. */
+/** Options of this process's runner. */
 export interface RunnerOptions {
   /**
-   * How long a run is held without being renewed. A run whose process was killed is taken over after it. Default: 15 seconds.
+   * Lease of a run without renewal. A run whose process was killed is taken over after it. Default: 15 seconds.
    */
   readonly lease?: Duration.Input | undefined
-  /** How often the store is read for what other processes have done. Default: 500 milliseconds. */
+  /** Interval at which the store is read for other processes' changes. Default: 500 milliseconds. */
   readonly poll?: Duration.Input | undefined
-  /** How many runs go on at the same time in this process. Those that wait for people, runs or signals do not count. Default: 100. */
+  /**
+   * Number of concurrent runs in this process. Those that wait for people, runs or signals do not count. Default: 100.
+   */
   readonly concurrency?: number | undefined
-  /** How long runs may go on when the process is to stop, before they are interrupted and given back. Default: 5 seconds. */
+  /**
+   * Time in which runs may end when the process is to stop, before they are interrupted and released. Default: 5
+   * seconds.
+   */
   readonly grace?: Duration.Input | undefined
 }
 
@@ -190,9 +195,9 @@ const versionsOf = (agents: ReadonlyArray<Any>, context: Context.Context<never>)
   new Versions(agents.map(({ definition }) => definition), context)
 
 /**
- * A layer that runs durable agents in this process, with what they need: any number of processes over one store share the runs.
- * An agent may be there in several versions: each goes on with its own runs, and new ones begin with the first.
- * It offers {@link Runs}.
+ * A layer that runs durable agents in this process, with their services: any number of processes on one store share the
+ * runs. An agent may have several versions: each continues its own runs, and new ones start with the first. It provides
+ * {@link Runs}.
  */
 export const layer = <const Agents extends ReadonlyArray<Any>>(
   agents: Agents,

@@ -1,6 +1,6 @@
 /**
- * States of a hosted run and of its executions, and the transitions between them, as data. Hosts take their conditions from this table, the law suite compares
- * what a host does with it, and the picture in the guide is drawn from it.
+ * States of a hosted run and of its executions, and the transitions between them, as data. Hosts read their conditions
+ * from this table, the law suite compares a host's behaviour with it, and the picture in the guide is drawn from it.
  */
 
 /** The states of a run in a host. */
@@ -18,7 +18,7 @@ export const states = {
 /** A state of a run in a host. */
 export type State = keyof typeof states
 
-/** What keeps a process that does not own the run from a transition. */
+/** Protection of a transition from a process that does not own the run. */
 export type Fence =
   /** The number of the owner: it is the one that took the run last. */
   | "epoch"
@@ -31,7 +31,7 @@ export type Fence =
 export interface Transition {
   /** The operation of the host that makes it. */
   readonly by: "insert" | "take" | "settle" | "decide" | "cancel"
-  /** Nothing for a run that is not there. */
+  /** Empty for a missing run. */
   readonly from: ReadonlyArray<State>
   readonly to: State
   readonly fence: Fence
@@ -40,7 +40,7 @@ export interface Transition {
 
 const owned = ["running", "lent", "returning"] as const
 
-/** All transitions between states. A cancellation of an owned run changes no state: its owner is told. */
+/** All transitions between states. A cancellation of an owned run changes no state: its owner is notified. */
 export const transitions = {
   add: { by: "insert", from: [], to: "queued", fence: "state", when: "it is started" },
   begin: { by: "insert", from: [], to: "running", fence: "state", when: "it is started by a process with room for it" },
@@ -62,7 +62,7 @@ export const transitions = {
 /** The name of a transition. */
 export type TransitionName = keyof typeof transitions
 
-/** The states of an execution: what one process does with a run that it owns. */
+/** The states of an execution: one process's work on a run that it owns. */
 export const executionStates = {
   loading: "Its process reads the run and its log.",
   replaying: "Its agent runs, and is answered from the log.",

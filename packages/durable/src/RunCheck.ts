@@ -21,11 +21,11 @@ export const CheckedRun = Schema.Struct({
   runId: Schema.String,
   agent: Schema.String,
   version: Schema.String,
-  /** Whether this program can resume the run. */
+  /** True if this program can resume the run. */
   isKept: Schema.Boolean,
   /** Why it cannot. */
   reason: Schema.optionalKey(Schema.String),
-  /** How the tools of the agent differ; left out if the program has no agent for the run. */
+  /** Differences of the agent's tools; absent if the program has no agent for the run. */
   explanation: Schema.optionalKey(Explanation)
 })
 
@@ -34,7 +34,7 @@ export interface CheckedRun extends Schema.Schema.Type<typeof CheckedRun> {}
 
 /** All runs that wait in a store, the newest first. */
 export const Report = Schema.Struct({
-  /** How many of the runs this program can resume. */
+  /** Number of runs that this program can resume. */
   kept: Schema.Int,
   runs: Schema.Array(CheckedRun)
 })
@@ -68,7 +68,7 @@ const checkRun = (versions: Versions, run: StoredRun): Effect.Effect<CheckedRun>
   )
 }
 
-/** How many runs are read at a time. */
+/** Number of runs that are read at a time. */
 const page = 100
 
 /**
@@ -98,10 +98,10 @@ export const check = (
 /** The brand of checks. */
 const TypeId = "~@recourse/durable/RunCheck" as const
 
-/** The agents of a program; an effect if they are made with what a server lists, such as MCP tools. */
+/** The agents of a program; an effect if they depend on a server's list, such as MCP tools. */
 export type Agents = ReadonlyArray<Durable.Any> | Effect.Effect<ReadonlyArray<Durable.Any>, unknown, Scope.Scope>
 
-/** What the command `recourse-runs` checks: a module exports it. */
+/** Check of the command `recourse-runs`: a module exports it. */
 export interface RunCheck {
   readonly [TypeId]: typeof TypeId
   readonly agents: Agents
@@ -136,6 +136,6 @@ export const make = (options: {
   readonly layer: Layer.Layer<RunStore, unknown>
 }): RunCheck => ({ [TypeId]: TypeId, ...options })
 
-/** Whether a value is a check. */
+/** True if a value is a check. */
 export const isRunCheck = (value: unknown): value is RunCheck =>
   typeof value === "object" && value !== null && TypeId in value

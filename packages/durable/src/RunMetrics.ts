@@ -13,8 +13,8 @@ import { RunStore } from "./RunStore.ts"
 export { ended, leasesLost, live, stepDuration, takenOver } from "./internal/counting.ts"
 
 /**
- * A layer that asks the store every so often (default: 15 seconds) how many runs are queued, running and waiting, for {@link live}. One process that
- * has it is enough. What fails is logged.
+ * A layer that regularly (default: every 15 seconds) reads the numbers of queued, running and waiting runs from the
+ * store, for {@link live}. One process with it is enough. Failures are logged.
  *
  * **Example** (How many runs wait)
  *
@@ -47,7 +47,7 @@ export const layer = (
         for (const { agent, count, status } of counts) {
           now.set(gaugeOf({ status, ...(agent === undefined ? undefined : { agent }) }), count)
         }
-        // Those of which there are none any more are told as well.
+        // Statuses without runs are reported as zero.
         for (const gauge of gauges.values()) yield* Metric.update(gauge, now.get(gauge) ?? 0)
       }),
       (cause) => Effect.logWarning("Durable runs could not be counted", cause)

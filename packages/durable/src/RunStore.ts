@@ -1,7 +1,7 @@
 /**
  * Store of durable runs: the runs, the steps that each has recorded, and the decisions about calls that wait.
  *
- * A runner holds a run by a lease and a number that grows with each holder. What a former holder writes late is refused.
+ * A runner claims a run by a lease and a number that grows with each claim. Late writes of a former owner are refused.
  */
 import type { ConfigurationError } from "@recourse/core/ConfigurationError"
 import * as Context from "effect/Context"
@@ -44,17 +44,17 @@ export {
   type WakeUp
 } from "./internal/store.ts"
 
-/** Where durable runs are kept. */
+/** Store of durable runs. */
 export class RunStore extends Context.Service<RunStore, Store>()("@recourse/durable/RunStore") {}
 
 /** A layer that keeps runs in memory: for tests, and for programs whose runs end with them. */
 export const layerMemory: Layer.Layer<RunStore> = Layer.sync(RunStore, memoryStore)
 
-/** How the tables are named and made. */
+/** Names and creation of the tables. */
 export interface SqlOptions {
-  /** What the names of the tables begin with. Default: `"recourse"`. */
+  /** Prefix of the tables' names. Default: `"recourse"`. */
   readonly prefix?: string | undefined
-  /** Whether the tables are created where they are missing. Default: yes. */
+  /** True if missing tables are created. Default: true. */
   readonly create?: boolean | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * Signals: values that a run is given from outside while it goes on, each under a name and once. A tool waits for one without a
- * slot of its runner; it is there for whoever asks late, and in each life of the run.
+ * Signals: external values for a running run, each under a name and once. A tool waits for one without a slot of its
+ * runner; late readers get it too, and so does each execution of the run.
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -16,7 +16,10 @@ import { RunStore, type RunStoreError } from "./RunStore.ts"
 const available = <A>(effect: Effect.Effect<A, RunStoreError>): Effect.Effect<A, RunsUnavailable> =>
   Effect.mapError(effect, ({ operation, reason }) => new RunsUnavailable({ operation, reason }))
 
-/** Gives a run a value, from any process. `false` where it has one under the name: the first one stays. A name has at most 255 characters. */
+/**
+ * Sends a value to a run, from any process. `false` if it has one under the name: the first one stays. A name has at
+ * most 255 characters.
+ */
 export const send = (
   runId: string,
   name: string,
@@ -31,15 +34,15 @@ export const send = (
           : Effect.andThen(Requests.signalled(run.agent, name), available(store.signal(runId, name, value)))
     ))
 
-/** How a signal is waited for. */
+/** Options of a wait for a signal. */
 export interface ReceiveOptions {
-  /** How often the store is read. Default: 500 milliseconds. */
+  /** Interval at which the store is read. Default: 500 milliseconds. */
   readonly poll?: Duration.Input | undefined
 }
 
 /**
- * Waits, in the executor of a tool, for the value of a name, of the durable run that goes on. Declare the tool `effects: "read"`: it waits
- * again after its process was killed. A value that does not fit is a `SchemaError`.
+ * Waits, in the executor of a tool, for the value of a name, of the running durable run. Declare the tool `effects:
+ * "read"`: it waits again after a crash of its process. A value that does not fit is a `SchemaError`.
  *
  * **Example** (A run that waits for a parcel)
  *

@@ -247,7 +247,7 @@ describe("a durable run that is cancelled between its lives", () => {
     }), 120_000)
 })
 
-describe("a durable run that is undone", () => {
+describe("a durable run with a compensation", () => {
   it.live(
     "is so once, where the store fails, dies, loses an answer, freezes, is late or out of reach at each operation",
     () =>

@@ -72,7 +72,7 @@ const quits = (evaluate: Evaluate) =>
     Effect.provide(testing(ScriptedModel.call("refund", {})))
   )
 
-/** The log of a turn of a thread whose calls have equal ids, as an earlier recipe stored them. */
+/** The log of a turn of a thread whose calls have equal ids, in the stored form of an earlier recipe. */
 const logsRepeatedIds = (evaluate: Evaluate) =>
   Effect.gen(function*() {
     const lines: Array<string> = []

@@ -108,7 +108,7 @@ const thrown = (evaluate: Evaluate): Effect.Effect<string> =>
     return "no error"
   })
 
-/** The text that is read at run time; nothing if the code is not run. */
+/** The text that is read at run time; `undefined` if the code is not run. */
 export const textOf = ({ observe = thrown, wrote }: Mistake): Effect.Effect<string | undefined, unknown> => {
   if (observe === false) return Effect.undefined
   return observe((further) => {

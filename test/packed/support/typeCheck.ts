@@ -1,4 +1,4 @@
-/** Checks the declarations of modules, and those of what they import, by a compiler. */
+/** Checks the declarations of modules and of their imports by a compiler. */
 import { assert } from "@effect/vitest"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-/** Packages without their optional peers: each entry loads, and what needs the peer names the package to install. */
+/** Packages without their optional peers: each entry loads, and features of a peer name the package to install. */
 import { assert, describe, it } from "@effect/vitest"
 import { build } from "esbuild"
 import { writeFileSync } from "node:fs"

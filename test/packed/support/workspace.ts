@@ -18,7 +18,7 @@ export const manifestOf = (folder: string): Manifest =>
 /** The folders of the packages that are published. */
 export const folders = readdirSync(join(root, "packages")).filter((folder) => manifestOf(folder).private !== true)
 
-/** The public modules of a package, as programs import them. Commands run when they are loaded. */
+/** The public modules of a package, imported like in programs. Commands run when they are loaded. */
 export const modulesOf = (folder: string): ReadonlyArray<string> =>
   readdirSync(join(root, "packages", folder, "src"))
     .filter((file) => file.endsWith(".ts") && !/bin\.ts$/i.test(file))

@@ -9,7 +9,7 @@ export interface Program {
   readonly mayBeRefused: boolean
 }
 
-/** What every program imports. */
+/** Imports of every program. */
 export const header =
   `import { Agent, AiToolkit, Approval, ModelError, Policy, Recovery, Skill, Tool, ToolCall } from "@recourse/core"
 import { Effect, Schema } from "effect"
@@ -20,7 +20,7 @@ import {
 } from "../../world.ts"
 `
 
-/** A key in an object: `__proto__` without brackets is none, but sets what the object inherits. */
+/** A key in an object: `__proto__` without brackets is none, but sets the object's prototype. */
 const keyed = (key: string): string => key === "__proto__" ? `["${key}"]` : key
 
 /** Names that every object has a property of. */
@@ -50,7 +50,7 @@ const mayAsk = /requireApproval|c\.verdict/
 
 const policies = (writer: Writer, tool: string | undefined): string => {
   const said = verdict(writer)
-  // Declared and never answered, it counts for the type as well, so that there is nothing to declare.
+  // Declared and never answered, it counts for the type as well, so that no declaration is needed.
   const declared = mayAsk.test(said) ? ", { asks: true }" : ""
   const one = `Policy.make("p", () => ${said}${declared})`
   const only = tool !== undefined && writer.draw.chance(30) ? `${one}.pipe(Policy.forTools("${tool}"))` : one
@@ -128,7 +128,7 @@ const nested = (writer: Writer, name: string): GeneratedTool => {
     "success: Schema.NonEmptyString",
     ""
   ])
-  // What is widened says its schemas no more.
+  // A widened value has no schemas in its type any more.
   const said = code === inner ? schemas : "parameters: Schema.Struct({ n: Schema.Int }), success: Schema.NonEmptyString"
   const options = `{ description: ""${said === "" ? "" : `, ${said}`}${
     draw.chance(40) ? ", effects: \"read\" as const" : ""
@@ -137,7 +137,7 @@ const nested = (writer: Writer, name: string): GeneratedTool => {
   return { variable, name, left: { tags: new Set(["InvalidArgs"]), reasons: new Set() }, mayAsk: true }
 }
 
-/** An expression that is an agent; what it needs is written before it. */
+/** An expression for an agent; its dependencies are written before it. */
 const agent = (writer: Writer, prefix: string, most: number, input: string): string => {
   const { draw } = writer
   const tools: Array<GeneratedTool> = []
@@ -150,7 +150,7 @@ const agent = (writer: Writer, prefix: string, most: number, input: string): str
     tools.push(input === "" && draw.chance(15) ? nested(writer, name) : tool(writer, name, tools))
   }
   writer.onlyReads = onlyReads
-  // A tool that asks, and that only other tools call: nothing but their types tells of it.
+  // A tool that asks, and that only other tools call: only their types reveal it.
   const isHidden = ({ mayAsk, variable }: GeneratedTool) =>
     mayAsk && writer.lines.some((line) => line.includes(`${variable}.call`)) && draw.chance(60)
   tools.splice(0, tools.length, ...tools.filter((one) => !isHidden(one)))

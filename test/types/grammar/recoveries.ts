@@ -182,14 +182,14 @@ const operators: ReadonlyArray<MakeOperator> = [
 
 const operator = (writer: Writer, left: Left): Operator => {
   const made = writer.draw.pick(operators)(writer, left) ?? { code: "Recovery.retry({ times: 1 })", left }
-  // Stored first, and used then: what it is for is not known where it is made.
+  // Stored first, and used then: its subject is unknown at its definition.
   if (writer.draw.chance(8) && /^Recovery\.(retry|circuitBreaker|policy|fallback|escalate\()/.test(made.code)) {
     return { code: writer.declare("stored", made.code), left: made.left }
   }
   return made
 }
 
-/** A function from a call to an effect, and what it certainly leaves. */
+/** A function from a call to an effect, and the errors that it certainly leaves. */
 export const recovery = (writer: Writer, left: Left): Operator => {
   const { draw } = writer
   const steps: Array<Operator> = [operator(writer, left)]

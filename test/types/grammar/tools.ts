@@ -6,7 +6,7 @@ export interface GeneratedTool {
   readonly variable: string
   readonly name: string
   readonly left: Left
-  /** Whether its type may say that it needs an approval. */
+  /** True if its type may need an approval. */
   readonly mayAsk: boolean
 }
 
@@ -23,11 +23,11 @@ const either = (one: string, other: string): string =>
 interface Execution {
   readonly code: string
   readonly reasons: ReadonlyArray<string>
-  /** Whether it fails with `NotApproved`, so that the tool has to declare it; nothing where it calls no tool. */
+  /** True if it fails with `NotApproved`, so that the tool has to declare it; absent if it calls no tool. */
   readonly asks?: boolean
 }
 
-/** A call of another tool, as an executor makes it. */
+/** A call of another tool in an executor. */
 const within = ({ mayAsk, variable }: GeneratedTool, { draw }: Writer): Execution => {
   const code = draw.pick([
     () => `${variable}.call`,
@@ -48,7 +48,7 @@ const execution = (writer: Writer, earlier: ReadonlyArray<GeneratedTool>): Execu
   const act = `c.act(${known.map((error) => `new ${error}()`).join(", ")})`
   switch (draw.below(13)) {
     case 4: {
-      // A tool that asks, of which no type tells: what calls it hides the question.
+      // An asking tool without a type that reveals it: its caller hides the question.
       const asking = writer.declare(
         "asking",
         `Tool.make("asking", { parameters: Schema.Struct({ n: Schema.Int }), success: Schema.NonEmptyString, effects: "read", needsApproval: true, execute: () => ${act} })`
@@ -185,5 +185,5 @@ const converted = (writer: Writer, name: string): GeneratedTool => {
 export const tool = (writer: Writer, name: string, earlier: ReadonlyArray<GeneratedTool>): GeneratedTool =>
   writer.draw.chance(8) ? converted(writer, name) : ownTool(writer, name, earlier)
 
-/** What an agent's recovery gets of a tool. */
+/** Errors of a tool for an agent's recovery. */
 export const leftOf = ({ left }: GeneratedTool): Left => ({ ...left, tags: and(left.tags) })

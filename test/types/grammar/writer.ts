@@ -1,12 +1,12 @@
-/** What a program is written into, and ways to write that something is there only sometimes. */
+/** Writer of a program, and ways to write conditional parts. */
 import type { Draw } from "../draw.ts"
 
 export class Writer {
   readonly draw: Draw
   readonly lines: Array<string> = []
-  /** Whether the compiler may refuse the program: it holds something that may be found wrong. */
+  /** True if the compiler may refuse the program: it contains a possible fault. */
   mayBeRefused = false
-  /** Whether the tools that are written only read. */
+  /** True if the written tools only read. */
   onlyReads = false
   #names = 0
 
@@ -24,7 +24,7 @@ export class Writer {
     return name
   }
 
-  /** An option, or nothing, or something that only a run knows. */
+  /** An option, an absent one, or one that only a run knows. */
   option(key: string, value: string, percent: number): { readonly code: string; readonly certain: boolean } {
     if (!this.draw.chance(percent)) return { code: "", certain: false }
     switch (this.draw.below(6)) {

@@ -1,4 +1,4 @@
-/** Causes of an error: the codes of connections that failed, and what the provider package could not read. */
+/** Causes of an error: the codes of failed connections, and unreadable answers of the provider package. */
 import {
   type AISDKError,
   EmptyResponseBodyError,
@@ -8,7 +8,7 @@ import {
 } from "@ai-sdk/provider"
 import { isFields } from "./errorCodes.ts"
 
-/** Whether an error says that an answer could not be read. */
+/** True if an error is about an unreadable answer. */
 export const isUnreadable = (error: unknown): error is AISDKError =>
   TypeValidationError.isInstance(error) || JSONParseError.isInstance(error) ||
   InvalidResponseDataError.isInstance(error) || EmptyResponseBodyError.isInstance(error)

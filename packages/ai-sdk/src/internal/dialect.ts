@@ -1,9 +1,9 @@
-/** Dialects of JSON Schema: what is made of a schema or a definition for a transformer is made once. */
+/** Dialects of JSON Schema: each schema or definition is transformed once. */
 import type * as LanguageModel from "effect/ai/LanguageModel"
 
 export type Transformer = LanguageModel.CodecTransformer
 
-/** Returns the function with its results kept, by the transformer and by the object that they are made of. What it throws is not kept. */
+/** Returns the function with cached results, by the transformer and by the source object. Exceptions are not cached. */
 export const oncePerDialect = <Key extends object, A>(
   make: (key: Key, transformer: Transformer) => A
 ): (key: Key, transformer: Transformer) => A => {

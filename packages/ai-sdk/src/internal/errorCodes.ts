@@ -1,7 +1,7 @@
 /** Error codes of AI SDK providers as reasons of `AiError`. */
 import type * as AiError from "effect/ai/AiError"
 
-/** What a provider's error code says whatever status it came with. Codes are compared in lower case. */
+/** Meaning of a provider's error code for any status. Codes are compared in lower case. */
 export type Meaning =
   | { readonly _tag: "Quota" }
   | { readonly _tag: "Authentication"; readonly kind: AiError.AuthenticationError["kind"] }
@@ -42,7 +42,7 @@ const meanings: ReadonlyMap<string, Meaning> = new Map([
   ["model_not_found", unknownModel]
 ])
 
-/** The status that a code stands for where none came with it: an error event inside a stream that began with 200. */
+/** The status of a code that came without one: an error event inside a stream that started with 200. */
 const statuses: ReadonlyMap<string, number> = new Map([
   ["invalid_request_error", 400],
   ["invalid_argument", 400],

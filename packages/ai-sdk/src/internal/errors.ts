@@ -46,11 +46,11 @@ export const orSilent = <A, R>(
 export const silent = (method: Method, silence: IdleTimeout.Silence): AiError.AiError =>
   make(method, network({ url: undefined, description: silence.message }))
 
-/** The server's answer holds nothing of what an answer consists of. */
+/** The server's answer contains no part of an answer. */
 export const blank = (method: Method): AiError.AiError =>
   make(method, new AiError.InvalidResponseError({ description: offProtocol }))
 
-/** Whatever a provider package threw or put into its stream, as an `AiError`. */
+/** Converts any exception or stream error of a provider package to an `AiError`. */
 export const fromUnknown = (method: Method, error: unknown): Effect.Effect<AiError.AiError> =>
   AiError.isAiError(error)
     ? Effect.succeed(error)

@@ -10,7 +10,7 @@ import { codesOf, errorFields, meaningOf, statusOf } from "./errorCodes.ts"
 
 export interface Surroundings {
   readonly now: number
-  /** Takes out what must not be shown. */
+  /** Redacts a text. */
   readonly scrub: (text: string) => string
 }
 
@@ -19,12 +19,12 @@ const inputs: ReadonlySet<string> = new Set(["messages", "input", "prompt", "con
 
 export const offProtocol = "The provider's answer does not follow its protocol"
 
-/** What is known of a failed answer of a server. */
+/** Known facts of a failed answer of a server. */
 export interface Answer {
   readonly name: unknown
   readonly data: unknown
   readonly status?: number | undefined
-  /** Whether the provider package says that the request may be sent again: `true`, `false`, or something else. */
+  /** The provider package's advice to send the request again: `true`, `false`, or another value. */
   readonly retryable?: unknown
   readonly headers?: Headers.Headers
   readonly body?: string | undefined
@@ -32,7 +32,7 @@ export interface Answer {
   readonly cause?: unknown
 }
 
-/** The reason of a failed answer, with the answer kept beside it for the operator. */
+/** The reason of a failed answer, with the answer attached for the operator. */
 export const fromAnswer = (answer: Answer, surroundings: Surroundings): AiError.AiErrorReason =>
   ProviderResponse.keep(
     classify(answer, surroundings),
@@ -40,7 +40,7 @@ export const fromAnswer = (answer: Answer, surroundings: Surroundings): AiError.
     surroundings.scrub
   )
 
-/** Words without digits, or a status: what a code looks like, and a key does not. */
+/** Words without digits, or a status: the look of a code, and not of a key. */
 const word = /^(?:[A-Za-z]{1,40}(?:[_.][A-Za-z]{1,40}){0,8}|\d{3})$/
 
 // oxlint-disable-next-line max-lines-per-function -- one table: a case for each status and code
@@ -95,7 +95,7 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
   const isError = answer.status !== undefined && answer.status >= 400
   const succeeded = answer.status !== undefined && !isError
   const status = isError ? answer.status : statusOf(codes) ?? answer.status
-  // the SDK fills in `isRetryable` from the status, so next to a status of no error its `false` says nothing
+  // the SDK derives `isRetryable` from the status, so its `false` has no meaning next to a success status
   const said = status === answer.status || answer.retryable === true ? answer.retryable : undefined
   const retryable = shouldRetry(headers) ?? said
   const description = `The provider answered with status ${status}`
@@ -131,7 +131,7 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
       ? new AiError.QuotaExhaustedError(common)
       : new AiError.RateLimitError({ ...common, retryAfter })
   }
-  // 425 is not in the AI SDK's own list, so its `false` there says nothing
+  // 425 is not in the AI SDK's own list, so its `false` there has no meaning
   const transient = status === 408 || status === 409 || status === 425 || status >= 500
   if (
     retryable === true || (transient && (retryable !== false || (status === 425 && shouldRetry(headers) === undefined)))
@@ -186,7 +186,7 @@ const shouldRetry = (headers: Headers.Headers): boolean | undefined => {
   return value === "true" ? true : value === "false" ? false : undefined
 }
 
-/** What a reason says of the AI SDK's error. */
+/** Fields of a reason about the AI SDK's error. */
 export const metadata = (fields: Readonly<Record<string, unknown>>): AiError.ProviderMetadata => ({
   aiSdk: JSON.parse(JSON.stringify(fields))
 })

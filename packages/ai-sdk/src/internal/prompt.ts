@@ -44,7 +44,7 @@ export const toPrompt = (prompt: Prompt.Prompt, freeForm: (tool: string) => bool
 
 type AnyPart = Exclude<LanguageModelV4Message, { role: "system" }>["content"][number]
 
-/** The URLs in a prompt that the provider would have to fetch, with the media type of what they point to. */
+/** The URLs in a prompt that the provider would have to fetch, with the media type of their targets. */
 export const urlsIn = (
   prompt: LanguageModelV4Prompt
 ): ReadonlyArray<{ readonly url: URL; readonly mediaType: string }> =>
@@ -137,7 +137,7 @@ const toolResultOutput = (part: Prompt.ToolResultPart): LanguageModelV4ToolResul
     const reason = value["reason"]
     return { type: "execution-denied", ...(typeof reason === "string" ? { reason } : undefined) }
   }
-  // what the provider itself executed goes back in the shape it came in
+  // parts that the provider itself executed are returned in their original shape
   if (typeof value === "string" && !part.providerExecuted) {
     return { type: part.isFailure ? "error-text" : "text", value }
   }

@@ -18,11 +18,11 @@ import * as Base64 from "effect/encoding/Base64"
 import * as Equal from "effect/Equal"
 import { parseInput } from "./tools.ts"
 
-/** What the parts of one answer are read with. */
+/** State to read the parts of one answer. */
 export interface Reader {
   readonly tools: ReadonlyMap<string, Tool.Any>
   readonly transformer: LanguageModel.CodecTransformer
-  /** The tools whose calls may be left in the text; none where the text is to be JSON. */
+  /** The tools whose calls may be in the text; none if the text is to be JSON. */
   readonly offered: ReadonlyArray<string>
   /** The kinds of content that effect/ai has no part for; reported once for each answer. */
   readonly dropped: Set<string>
@@ -81,7 +81,7 @@ const contentPart = (part: LanguageModelV4Content, reader: Reader): ReadonlyArra
   }
 }
 
-/** effect/ai parses the joined text parts, so where the provider selects one text, that one alone is kept. */
+/** effect/ai parses the joined text parts, so if the provider selects one text, only that one is kept. */
 const withOnlyText = (
   content: ReadonlyArray<LanguageModelV4Content>,
   text: string

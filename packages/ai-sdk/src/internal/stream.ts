@@ -35,7 +35,7 @@ export const toStreamParts = (
   Stream.suspend(() => {
     const assembly = new Assembly(reader)
     const parts = Stream.fromReadableStream({ evaluate: () => stream, onError: (cause) => new ReadFailure(cause) })
-    // nothing of an answer follows its end
+    // no part of an answer follows its end
     const fellSilent = (silence: IdleTimeout.Silence): Pull.Pull<never, AiError.AiError> =>
       assembly.isFinished ? Cause.done() : Effect.fail(Errors.silent("streamText", silence))
     return Stream.transformPull(
@@ -55,7 +55,7 @@ export const toStreamParts = (
     )
   })
 
-/** What the provider's stream broke with; classified once, at the end of the pipe. */
+/** Failure of the provider's stream; classified once, at the end of the pipe. */
 class ReadFailure {
   readonly cause: unknown
   constructor(cause: unknown) {
@@ -109,7 +109,10 @@ class Assembly {
   }
 }
 
-/** What a part tells of the server: openings come before the model thinks, raw chunks and pings are signs of life alone. */
+/**
+ * Meaning of a part for the server's liveness: openings come before the model thinks, raw chunks and pings are only
+ * signs of life.
+ */
 const lifeIn = (part: LanguageModelV4StreamPart): "content" | "ping" | "pause" => {
   switch (part.type) {
     case "stream-start":

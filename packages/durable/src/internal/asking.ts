@@ -12,7 +12,7 @@ export interface Question {
   readonly agent: string
   /** The people who decide. */
   readonly to: string
-  /** How many were asked before. */
+  /** Number of people who were asked before. */
   readonly before: number
   /** The calls that wait for a person. */
   readonly pending: ReadonlyArray<PendingCall>
@@ -40,7 +40,7 @@ const ofPeople = (pending: ReadonlyArray<PendingCall>): ReadonlyArray<PendingCal
 /** The time from which a call is expired. A result of a page is in time until the last millisecond. */
 const expiredAt = (call: PendingCall): number => call.expiresAt + (isAtPage(call) ? 1 : 0)
 
-/** In how many milliseconds something is to be done about calls that wait; nothing where nothing ever is. */
+/** Returns the milliseconds until the next action about waiting calls; `undefined` if there is none. */
 export const dueIn = (
   { people, rejectsExpired }: Asking,
   pending: ReadonlyArray<PendingCall>,
@@ -57,13 +57,13 @@ export const dueIn = (
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now)
 }
 
-/** What the model reads of a call that nobody decided about. */
+/** The model's text of a call without a decision. */
 const tooLate = "Nobody decided in time."
 
 /** The decision about an expired call. A page may have executed its call, so that is a timeout, and no rejection. */
 const expire = (call: PendingCall): Decision => isAtPage(call) ? fail(call, null) : reject(call, tooLate)
 
-/** Does what is due about a run that waits: rejects expired calls, or asks the next person. */
+/** Executes the due action about a waiting run: rejects expired calls, or asks the next person. */
 export const askAbout = (
   store: Store,
   asking: Asking,

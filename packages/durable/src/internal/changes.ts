@@ -1,4 +1,4 @@
-/** Changes of runs, told within this process: those who wait for a run need not ask the store at each moment. */
+/** Changes of runs, notified within this process: waiting fibers need not poll the store at each moment. */
 import * as Effect from "effect/Effect"
 import type * as Duration from "effect/Duration"
 import type * as Scope from "effect/Scope"
@@ -10,10 +10,10 @@ export const eventsOf = (runId: string): string => `events ${runId}`
 /** The name under which the runner hears that there may be something to do. */
 export const wakeUp = ""
 
-/** The name under which a run's holder hears that there is something to tell its readers. */
+/** The name under which a run's owner is notified of events for its readers. */
 export const pendingOf = (runId: string): string => `pending ${runId}`
 
-/** Who waits for which run. */
+/** Waiting fibers by run. */
 export class Changes {
   private readonly waiting = new Map<string, Set<() => void>>()
   private readonly readers = new Map<string, number>()
@@ -34,14 +34,17 @@ export class Changes {
     for (const resume of told) resume()
   }
 
-  /** A store tells what was done in any process. */
+  /** Receives a store's notification of any process's change. */
   hear(wakeUp: WakeUp): void {
     if (wakeUp._tag !== "Changed" && wakeUp._tag !== "Cancelled") return
     this.tell(wakeUp.runId)
     this.tell(eventsOf(wakeUp.runId))
   }
 
-  /** Waits for the next change in this process; at most as long as said, as another one may have changed the run. */
+  /**
+   * Waits for the next change in this process; at most for the given time, because another process may have changed the
+   * run.
+   */
   next(runId: string, atMost: Duration.Duration): Effect.Effect<void> {
     return Effect.raceFirst(this.heard(runId), Effect.sleep(atMost))
   }
@@ -76,7 +79,7 @@ export class Changes {
     )
   }
 
-  /** Whether a run's events have a reader in this process. */
+  /** True if a run's events have a reader in this process. */
   isRead(runId: string): boolean {
     return this.readers.has(runId)
   }

@@ -5,8 +5,9 @@ import { place, ToolCall } from "@recourse/core/ToolCall"
 import { fitted } from "./requests.ts"
 
 /**
- * The id of a run that a tool starts: of the run and the call that start it, with the agents around the call, and a name where a call starts several. The same each time
- * that the call is made, so that a call that is made again after its process was killed joins the run that it started.
+ * Returns the id of a run that a tool starts: made of the run and the call that start it, with the agents around the
+ * call, and a name if a call starts several. It is the same each time that the call is made, so that a call repeated
+ * after a crash of its process joins the run that it started.
  *
  * **Example** (A tool that starts a run and waits for it)
  *

@@ -1,15 +1,18 @@
-/** A circuit as a value: what admitting a call and recording its outcome make of it. The rules are those of effect's own stores. */
+/**
+ * A circuit as a value: its changes by an admitted call and by a recorded outcome. The rules are those of effect's own
+ * stores.
+ */
 import type * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Schema from "effect/Schema"
 
 /** A circuit. Times are milliseconds since the epoch, by the clock of whatever keeps it. */
 export const Circuit = Schema.Struct({
   state: Schema.Literals(["Closed", "Open", "HalfOpen"]),
-  /** Grows with each change of the state and each probe: an outcome of an older one changes nothing. */
+  /** Grows with each change of the state and each probe: an outcome of an older one has no effect. */
   generation: Schema.Finite,
   /** Failures in a row. */
   streak: Schema.Finite,
-  /** The last outcomes, where the policy counts them: `1` is a failure. */
+  /** The last outcomes, if the policy counts them: `1` is a failure. */
   ring: Schema.String,
   openUntil: Schema.Finite,
   openings: Schema.Finite,
@@ -21,11 +24,11 @@ export const Circuit = Schema.Struct({
 })
 export type Circuit = typeof Circuit.Type
 
-/** No generation is used twice, also where a circuit was forgotten in between. */
+/** No generation is used twice, also if a circuit was deleted in between. */
 const nextGeneration = (circuit: Circuit | undefined, now: number): number =>
   Math.max((circuit?.generation ?? 0) + 1, now * 1000)
 
-/** What becomes of a call that asks to be let through. */
+/** Decision about a call that requests admission. */
 export type Admitted =
   | { readonly _tag: "Admitted"; readonly circuit: Circuit; readonly isProbe: boolean; readonly hasMoved: boolean }
   | { readonly _tag: "Open"; readonly forMillis: number }
@@ -81,7 +84,7 @@ export interface Ended {
   readonly openForMillis: number
 }
 
-/** The circuit behind the outcome of a call; the same one where it changes nothing. */
+/** Returns the circuit after the outcome of a call; the same one if it does not change. */
 export const record = (
   circuit: Circuit,
   now: number,

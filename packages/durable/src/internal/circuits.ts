@@ -1,4 +1,4 @@
-/** Circuits of effect's `CircuitBreaker` in a place where each is read, and exchanged for what a change makes of it. */
+/** Circuits of effect's `CircuitBreaker` in a store in which each is read, and exchanged for its changed value. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
@@ -6,7 +6,7 @@ import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import { admit, type Admitted, Circuit, record } from "./circuit.ts"
 
-/** What stands under a key, and the time by the place's clock. */
+/** The value of a key, and the time by the store's clock. */
 export interface Entry {
   readonly now: number
   readonly text: string | undefined
@@ -14,7 +14,7 @@ export interface Entry {
   readonly forgetAt: number
 }
 
-/** Where circuits are kept, as texts. */
+/** Store of circuits, as texts. */
 export interface Entries<E> {
   readonly read: (key: string) => Effect.Effect<Entry, E>
   /** Exchanges a text, if it is still there. */
@@ -26,13 +26,13 @@ export interface Entries<E> {
   ) => Effect.Effect<boolean, E>
 }
 
-/** How circuits are kept. */
+/** Options of stored circuits. */
 export interface Options {
   readonly probeLease: Duration.Duration
   readonly idleTimeToLive: Duration.Duration
 }
 
-/** How often a change is tried whose circuit another process changes at the same moment. */
+/** Number of tries for a change whose circuit another process changes at the same moment. */
 const tries = 30
 
 const encode = Schema.encodeSync(Schema.fromJsonString(Circuit))
@@ -51,7 +51,7 @@ export const circuitsOf = <E>(
 ): typeof CircuitBreaker.CircuitBreakerStore.Service => {
   const idle = Duration.toMillis(idleTimeToLive)
   const probeMillis = Duration.toMillis(probeLease)
-  // What cannot be read is from another version, and begins again.
+  // An undecodable circuit is from another version, and starts again.
   const circuitOf = ({ forgetAt, now, text }: Entry): Circuit | undefined => {
     if (text === undefined || forgetAt <= now) return undefined
     const found = decode(text)
@@ -60,7 +60,7 @@ export const circuitsOf = <E>(
   const forgetAt = (circuit: Circuit, now: number): number =>
     Math.max(now, circuit.state === "Open" ? circuit.openUntil : circuit.probeUntil) + idle
 
-  /** Changes a circuit by what it is now. A change that leaves it as it is is not written, unless it would soon be forgotten. */
+  /** Changes a circuit by its present value. An unchanged circuit is not written, unless it would soon expire. */
   const changed = <A>(
     key: string,
     change: (circuit: Circuit | undefined, now: number) => readonly [circuit: Circuit | undefined, answer: A],

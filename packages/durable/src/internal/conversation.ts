@@ -14,11 +14,11 @@ type Messages = ReadonlyArray<Schema.Json>
 export interface Conversation {
   /** The messages of its input, and those that it has said until its last pause. */
   readonly messages: Messages
-  /** How many of them are its input's. */
+  /** Number of the input's messages among them. */
   readonly inputSize: number
-  /** How many parts the run has stored. */
+  /** Number of parts that the run has stored. */
   readonly parts: number
-  /** The hash of all messages; nothing if there are none. */
+  /** The hash of all messages; `undefined` if there are none. */
   readonly id: string | undefined
 }
 
@@ -72,14 +72,14 @@ export const inputToStored = Effect.fnUntraced(function*(
 ): Effect.fn.Return<StoredInput> {
   const given = replaced(input, areMessages, () => [])?.found
   if (given === undefined) return { input }
-  // A copy, as JSON has them: a program may change its own objects later.
+  // A copy in JSON's form: a program may change its own objects later.
   const messages = JSON.parse(JSON.stringify(given)) as Messages
   const ids = yield* idsOf(owner, messages)
   const named = replaced(input, areMessages, () => ({ [nameKey]: ids.at(-1)! }))!
   return { input: named.input, conversation: { ids, messages } }
 })
 
-/** Whether a stored input names its conversation. */
+/** True if a stored input names its conversation. */
 export const namesConversation = (input: Schema.Json): boolean => replaced(input, isName, () => []) !== undefined
 
 /** Returns the input whose stored form it is. */
@@ -168,7 +168,7 @@ export const readConversation = (
 /** Of so many runs the conversation stays in the memory of the process. */
 const most = 100
 
-/** Conversations of runs that this process has begun, or has read. */
+/** Conversations of runs that this process has started, or has read. */
 export class KnownConversations {
   private readonly known = new Map<string, Conversation>()
 

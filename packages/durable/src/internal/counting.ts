@@ -7,7 +7,10 @@ export const ended: Metric.Counter<number> = Metric.counter("recourse_runs_ended
   description: "Durable runs that have ended"
 })
 
-/** Runs that a runner went on with behind a holder that had not ended them, by `agent`: one that was killed, frozen or stopped. */
+/**
+ * Runs that a runner continued behind an owner that had not ended them, by `agent`: one that was killed, frozen or
+ * stopped.
+ */
 export const takenOver: Metric.Counter<number> = Metric.counter("recourse_runs_taken_over", {
   description: "Durable runs that went on behind a holder that had not ended them"
 })
@@ -17,7 +20,7 @@ export const leasesLost: Metric.Counter<number> = Metric.counter("recourse_runs_
   description: "Durable runs that a runner left as its lease was over"
 })
 
-/** How long steps take to be recorded, in milliseconds: to be queued, and to be written. */
+/** Duration of recording a step, in milliseconds: until it is queued, and until it is written. */
 export const stepDuration: Metric.Histogram<number> = Metric.histogram("recourse_runs_step_duration_milliseconds", {
   description: "Milliseconds from a step of a durable run to its record",
   boundaries: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000]

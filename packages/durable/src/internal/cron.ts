@@ -11,12 +11,12 @@ export interface CronOptions<in out In> {
   /** The ids of the runs are the name and the time: `report 2026-01-01T06:00:00.000Z`. */
   readonly name: string
   readonly cron: Cron.Cron
-  /** What the run of a time is given. */
+  /** Input of the run of a time. */
   readonly input: (at: Date) => In
   readonly owner?: string | undefined
   /**
-   * Times that no process was there for, or no store, are made up for, each that is not longer ago. Where none was started in twice that time, the last
-   * one is: a new cron has no past. Default: 1 hour.
+   * Missed times, without a process or a store, are started later, each within this limit. If none was started in twice
+   * that time, the last one is: a new cron has no past. Default: 1 hour.
    */
   readonly catchUp?: Duration.Input | undefined
 }
@@ -42,7 +42,7 @@ export const starting = <In, E>(
       patiently(Effect.suspend(() => start(idOf(time), input(new Date(time)), { owner })), time),
       (cause) => Effect.logWarning(`Durable runs: "${idOf(time)}" could not be started`, cause)
     ))
-  /** The time that was started last, by whichever process; just before the last one where none was. */
+  /** The last started time, of any process; just before the last one if there was none. */
   const last = Effect.flatMap(Clock.currentTimeMillis, (now) =>
     Effect.map(
       Effect.orElseSucceed(
@@ -58,7 +58,7 @@ export const starting = <In, E>(
         return Number.isNaN(started) ? Cron.prev(cron, new Date(now)).getTime() - 1 : started
       }
     ))
-  /** All times behind one, in order: so what was started last has none before it that was not. */
+  /** All times behind one, in order: so all times before the last started one were started. */
   const behind = (before: number): Effect.Effect<never, never, Runs> =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const time = Cron.next(cron, new Date(Math.max(before, now - longest - 1))).getTime()

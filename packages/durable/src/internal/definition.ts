@@ -16,7 +16,10 @@ import * as Conversation from "@recourse/core/Conversation"
 import type { Asking } from "./asking.ts"
 import type { Queue } from "./store.ts"
 
-/** @internal Who has the key of the store can change any run: a signature adds nothing where the program has no key of its own. */
+/**
+ * @internal The owner of the store's key can change any run: a signature adds no protection if the program has no key
+ * of its own.
+ */
 export const noKey = Context.make(SnapshotKey, Redacted.make("@recourse/durable"))
 
 /** @internal How a run of an agent proceeds. */
@@ -47,7 +50,7 @@ export const inputCodec = (schema: Schema.Top): InputCodec => {
 export interface Definition {
   readonly name: string
   readonly version: string
-  /** What is done with runs that these versions began. */
+  /** Treatment of these versions' runs. */
   readonly older: Readonly<Record<string, "continue" | "stop">>
   readonly queue: Queue | undefined
   readonly asking: Asking | undefined
@@ -70,14 +73,14 @@ const issues = [{
   problem: "invalid"
 }] as const
 
-/** @internal The input of a run, as the agent takes it. */
+/** @internal The input of a run, decoded for the agent. */
 export const inputOf = (
   { decodeInput, name }: Pick<Definition, "decodeInput" | "name">,
   input: unknown
 ): Effect.Effect<unknown, InvalidInput, unknown> =>
   Effect.mapError(decodeInput(input), () => new InvalidInput({ agent: name, issues }))
 
-/** @internal A definition with what its agent needs. */
+/** @internal A definition with its agent's services. */
 export interface Registered {
   readonly definition: Definition
   readonly context: Context.Context<never>

@@ -1,4 +1,4 @@
-/** Ends of runs that no agent told: of one that was cancelled while it waited, or that was not begun again. */
+/** Ends of runs that no agent emitted: of one that was cancelled while it waited, or that was not restarted. */
 import * as Schema from "effect/Schema"
 import type * as AgentEvent from "@recourse/core/AgentEvent"
 import { leftToUndo, mayHaveStarted, PendingCall } from "@recourse/core/Approval"
@@ -13,7 +13,7 @@ import { eventToStored } from "./storedEvents.ts"
 /** Statuses of runs that have ended. */
 export const ended: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"])
 
-/** The last event of a run: with what its snapshot says, if it waited. */
+/** The last event of a run: with its snapshot's data, if it waited. */
 export const finishOf = (run: StoredRun, at: number, failure?: Failure): AgentEvent.RunFinished => {
   const { usage } = (run.snapshot ?? {}) as { readonly usage?: RunUsage.RunUsage }
   return {
@@ -34,8 +34,8 @@ export const finishOf = (run: StoredRun, at: number, failure?: Failure): AgentEv
 const isAtPage = (pending: unknown): boolean => Schema.is(PendingCall)(pending) && mayHaveStarted(pending)
 
 /**
- * Whether a run that is cancelled while no process holds it needs a runner for its end. Its agent compensates what it had done when it came to wait, or
- * has recorded since, and reports calls that a page may have executed.
+ * Returns whether a run that is cancelled without an owner needs a runner for its end. Its agent compensates the writes
+ * before its pause or recorded since, and reports calls that a page may have executed.
  */
 export const needsRunner = ({ pending, snapshot }: StoredRun, hasSteps: boolean): boolean =>
   hasSteps || leftToUndo({ snapshot }).length > 0 || (Array.isArray(pending) && pending.some(isAtPage))

@@ -1,7 +1,7 @@
-/** How runs end without an output. */
+/** Ends of runs without an output. */
 import * as Schema from "effect/Schema"
 
-/** A run failed with an error that has no schema. What an operator can know of it stands in the events and spans of the run. */
+/** A run failed with an error that has no schema. The operator's details are in the events and spans of the run. */
 export class RunFailed extends Schema.TaggedError<RunFailed>()("RunFailed", {
   runId: Schema.String,
   /** The tag of the error. */
@@ -23,7 +23,7 @@ export class RunCancelled extends Schema.TaggedError<RunCancelled>()("RunCancell
   }
 }
 
-/** A run was begun by an older version of its agent, which the version of today is told to stop (`older` of `Durable.make`). */
+/** A run was started by an older version of its agent, which the present version stops (`older` of `Durable.make`). */
 export class VersionStopped extends Schema.TaggedError<VersionStopped>()("VersionStopped", {
   runId: Schema.String,
   /** The version that began the run. */

@@ -14,12 +14,15 @@ import type { Place } from "./slot.ts"
 import type { RunStoreError, StoredRun } from "./store.ts"
 import type { Taken } from "./versions.ts"
 
-/** That a snapshot goes on once is what the journal is for. */
+/** The journal ensures that a snapshot is resumed once. */
 const resumptions = Context.make(Resumptions, {
   claim: () => Effect.succeed({ isTakenOver: false, end: () => Effect.void })
 })
 
-/** The place of a run: of its process, and in the queue of its agent. A store that fails is asked again, until the life is over. */
+/**
+ * The slot of a run: in its process, and in the queue of its agent. A failing store is called again, until the
+ * execution has ended.
+ */
 const placeOf = (
   { heard, places, store }: Surroundings,
   { definition: { queue } }: Registered,

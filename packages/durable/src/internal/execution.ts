@@ -19,7 +19,7 @@ export class Execution {
   private current: ExecutionState = "loading"
   /** Why the process leaves the run, if it does. */
   why: Leave | undefined
-  /** What the run fails with, though its agent does not end it. */
+  /** The failure of the run, if its agent does not end it. */
   over: Failure | undefined
   private hasLog = false
   private onDrain: () => void = () => undefined
@@ -33,7 +33,7 @@ export class Execution {
     return this.current
   }
 
-  /** Whether what the run has done is to be compensated. */
+  /** True if the run's writes are to be compensated. */
   get isCancelled(): boolean {
     return this.over !== undefined || (this.why ?? (this.wasCancelled ? "cancelled" : undefined)) === "cancelled"
   }
@@ -46,7 +46,7 @@ export class Execution {
     return true
   }
 
-  /** The agent runs from now on: `drain` tells a replay that it is to end, and `interrupt` stops the agent. */
+  /** The agent runs from now on: `drain` asks a replay to end, and `interrupt` stops the agent. */
   begin(hasLog: boolean, drain: () => void, interrupt: () => void): void {
     this.hasLog = hasLog
     this.onDrain = drain
@@ -69,7 +69,7 @@ export class Execution {
     if (this.on("interrupt")) this.onInterrupt()
   }
 
-  /** A replay that was to end has met what it has done. */
+  /** A replay that was to end has replayed its entries. */
   drained(): void {
     this.why ??= "cancelled"
     this.interrupt()

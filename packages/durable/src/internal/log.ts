@@ -10,9 +10,9 @@ export interface MessagePart {
   readonly part: number
   /** The hash of all messages of the conversation up to here. */
   readonly id: string
-  /** The hash of the messages before, which an earlier part ends with; nothing for the first ones of a conversation. */
+  /** The hash of the earlier messages, with which an earlier part ends; absent for the first ones of a conversation. */
   readonly parent: string | undefined
-  /** How many messages the conversation has up to here. */
+  /** Number of the conversation's messages up to here. */
   readonly size: number
   /** May name texts in the steps of the run. */
   readonly messages: ReadonlyArray<Schema.Json>
@@ -22,18 +22,18 @@ export interface MessagePart {
 export interface Step {
   readonly runId: string
   readonly epoch: number
-  /** Number of the step in the run, over all legs. */
+  /** Number of the step in the run, over all segments. */
   readonly position: number
   readonly leg: number
   readonly kind: string
   readonly key: string
   readonly value: Schema.Json
-  /** Milliseconds that the leg has run, over all its holders. */
+  /** Milliseconds that the segment has run, over all its owners. */
   readonly elapsed: number
   /** Number of the first of the events. */
   readonly firstEvent: number
   readonly events: ReadonlyArray<Schema.Json>
-  /** It lets a write start: if the run is cancelled, its kind is stored as {@link denied}, and nothing may start. */
+  /** It lets a write start: if the run is cancelled, its kind is stored as {@link denied}, and no write may start. */
   readonly startsWrite?: true | undefined
 }
 
@@ -43,33 +43,36 @@ export const denied = "denied"
 /** Result of a step that was handed to a store: another process may hold the run, or it was cancelled before a write started. */
 export type Appended = "added" | "denied" | "lost"
 
-/** The steps of a leg, in order; and where the whole run stands. */
+/** The steps of a segment, in order; and the state of the whole run. */
 export interface Loaded {
   readonly steps: ReadonlyArray<Step>
-  /** How many steps the run has in all. */
+  /** Number of all steps of the run. */
   readonly positions: number
-  /** How many events it has in all. */
+  /** Number of all its events. */
   readonly events: number
-  /** The owner that added its last step, other than to tell events: 0 if there is none. */
+  /** The owner that added its last step, except for events: 0 if there is none. */
   readonly lastEpoch: number
   /** The decisions that the execution resumes with. Empty unless the reader owns the run. */
   readonly decisions: ReadonlyArray<Schema.Json>
 }
 
-/** How an effect and its step ended. */
+/** End of an effect and its step. */
 export type Committed<A> =
   /** Both are there. */
   | { readonly _tag: "Committed"; readonly value: A }
   /** Neither is there: another process holds the run. */
   | { readonly _tag: "Lost" }
 
-/** What runs have recorded. Steps are added by the owner of a run, through its host. */
+/** Entries of runs. The owner of a run adds steps, through its host. */
 export interface RunLog {
   /** Steps by their run and position. */
   readonly steps: (
     ids: ReadonlyArray<Pick<Step, "runId" | "position">>
   ) => Effect.Effect<ReadonlyArray<Step>, RunStoreError>
-  /** Events from a number on, in order. With `readMillis` the owner of the run is told for so long that they have a reader. */
+  /**
+   * Events from a number on, in order. With `readMillis` the owner of the run knows for so long that they have a
+   * reader.
+   */
   readonly events: (
     runId: string,
     from: number,
@@ -78,8 +81,9 @@ export interface RunLog {
   /** The parts that make the conversation of a run, the first ones first: its own, and those of other runs before it. None of a run that has none. */
   readonly messages: (runId: string) => Effect.Effect<ReadonlyArray<MessagePart>, RunStoreError>
   /**
-   * Runs an effect in a transaction that its step is part of: both are there afterwards, or neither. Fails with the effect's own error, or
-   * with `RunStoreError`: then it is known that neither is there. `onFate` is called as soon as something else is known, also where it is interrupted then. Left out where tools cannot write to the store's database.
+   * Runs an effect in a transaction together with its step: both are stored, or neither. Fails with the effect's own
+   * error, or with `RunStoreError`: then neither is stored. `onFate` is called as soon as another outcome is known,
+   * also if it is interrupted then. Absent if tools cannot write to the store's database.
    */
   readonly transaction?:
     | (<A, E, R>(
@@ -90,7 +94,7 @@ export interface RunLog {
       }
     ) => Effect.Effect<Committed<A>, E | RunStoreError, R>)
     | undefined
-  /** Gives a run a value under a name; `false` where it has one. */
+  /** Sends a run a value under a name; `false` if it has one. */
   readonly signal: (runId: string, name: string, value: Schema.Json) => Effect.Effect<boolean, RunStoreError>
   readonly signalled: (
     runId: string,

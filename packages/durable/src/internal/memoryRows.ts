@@ -1,4 +1,4 @@
-/** Rows of durable runs in memory, as a host and a log share them. The clock is the monotonic one. */
+/** Rows of durable runs in memory, shared by a host and a log. The clock is the monotonic one. */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { cancelledStep, needsRunner } from "./ended.ts"
@@ -7,7 +7,7 @@ import { columnsOf, isAllowed, type StateColumns, stateOf } from "./host/states.
 import { MemoryMessages } from "./memoryMessages.ts"
 import { type Appended, denied, type Hold, type Step, type StoredRun } from "./store.ts"
 
-/** A run with what is kept beside it. */
+/** A run with its related rows. */
 export interface Row {
   run: StoredRun
   lent: StateColumns["lent"]
@@ -20,7 +20,7 @@ export interface Row {
   readonly decisions: Array<{ leg: number; readonly callId: string; readonly decision: Schema.Json; used: boolean }>
 }
 
-/** What JSON keeps of a value: nothing in a store is shared with a run. */
+/** Returns a value's JSON copy: a store shares no object with a run. */
 export const copy = <A>(value: A): A => value === undefined ? value : JSON.parse(JSON.stringify(value)) as A
 
 /** Uses the time, in milliseconds. */

@@ -1,4 +1,4 @@
-/** Options of durable agents: what is stored, who decides, how many runs go on at once. */
+/** Options of durable agents: stored data, deciding people, concurrency. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
@@ -10,31 +10,31 @@ import type { Queue as StoredQueue } from "./store.ts"
 /** A question to a person about calls that wait. */
 export type Question = Asking.Question
 
-/** How people are asked to decide about calls that wait. */
+/** Requests for decisions to people. */
 export interface Approvals<out R = never> {
   /**
-   * Who is asked, in this order: each where nobody has decided for so long since the calls wait. Default of `after`: at once. `RunInfo` and
-   * `Runs.list` have who was asked last.
+   * The asked people, in this order: each if there is no decision for so long since the calls wait. Default of `after`:
+   * at once. `RunInfo` and `Runs.list` have the last asked person.
    */
   readonly people?: ReadonlyArray<{ readonly to: string; readonly after?: Duration.Input | undefined }> | undefined
-  /** Tells a person that they are asked, by mail for example. Done by a runner, at least once for each person. */
+  /** Notifies a person of a question, by mail for example. Executed by a runner, at least once for each person. */
   readonly notify?: ((question: Question) => Effect.Effect<void, never, R>) | undefined
   /**
-   * What becomes of a call whose approval has expired (`approval.timeToLive` of the agent) and that nobody has decided about. `"reject"`: the
-   * model learns that it was not allowed, and the run goes on. Default: it waits on; an approval that comes too late asks again.
+   * Treatment of an undecided call whose approval has expired (`approval.timeToLive` of the agent). `"reject"`: the
+   * model learns that it was not allowed, and the run continues. Default: it still waits; a late approval asks again.
    */
   readonly expired?: "wait" | "reject" | undefined
 }
 
-/** How many runs of an agent go on, over all runners. Those that wait for people, runs or signals do not count. */
+/** Number of an agent's concurrent runs, over all runners. Those that wait for people, runs or signals do not count. */
 export interface Queue {
-  /** How many go on at once. Default: as many as the runners have room for. */
+  /** Number of concurrent runs. Default: limited by the runners' room. */
   readonly concurrency?: number | undefined
-  /** How many begin in a time, at most. What was begun before goes on whatever the rate is. */
+  /** Maximum of starts in a time. Started runs continue at any rate. */
   readonly rate?: { readonly limit: number; readonly per: Duration.Input } | undefined
 }
 
-/** How an agent becomes durable: by the schemas of what is stored. */
+/** Options of a durable agent: the schemas of its stored data. */
 export interface Options<Input extends Schema.Top, Output extends Schema.Top, Errors extends Schema.Top, AR = never> {
   readonly approvals?: Approvals<AR> | undefined
   readonly queue?: Queue | undefined
@@ -48,24 +48,25 @@ export interface Options<Input extends Schema.Top, Output extends Schema.Top, Er
    */
   readonly errors?: Errors | undefined
   /**
-   * Names the version of the agent. A run stays with the version that began it: a process that has another one leaves it alone, unless
-   * `older` says what it does. Default: `"1"`.
+   * Version of the agent. A run stays with the version that started it: a process with another one leaves it alone,
+   * unless `older` handles it. Default: `"1"`.
    */
   readonly version?: string | undefined
   /**
-   * What is done with runs that other versions began, by version: `"continue"` goes on with them, and leaves nothing to the older
-   * version from then on; `"stop"` ends them with `VersionStopped`. Those of a version that is not named are left to the
-   * processes that have it.
+   * Treatment of other versions' runs, by version: `"continue"` continues them, and takes them from the older version
+   * from then on; `"stop"` ends them with `VersionStopped`. Those of an unnamed version are left to the processes that
+   * have it.
    */
   readonly older?: Readonly<Record<string, "continue" | "stop">> | undefined
   /**
-   * Whether models are asked for streams, so that those who read a run's events see an answer while it is written. An answer that
-   * is cut behind its first part is then begun again only by `ModelError.retry({ restart: true })`. Default: yes.
+   * True if models are called for streams, so that readers of a run's events see an answer while it is written. An
+   * answer that breaks off behind its first part is then restarted only by `ModelError.retry({ restart: true })`.
+   * Default: true.
    */
   readonly streaming?: boolean | undefined
 }
 
-/** What the store has to know of a queue. */
+/** Facts of a queue for the store. */
 export const queueOf = (agent: string, queue: Queue | undefined): StoredQueue | undefined => {
   if (queue === undefined) return undefined
   const { concurrency, rate } = queue
@@ -81,7 +82,7 @@ export const queueOf = (agent: string, queue: Queue | undefined): StoredQueue | 
   return { concurrency, ...(rate === undefined ? undefined : { rate: { limit: rate.limit, perMillis } }) }
 }
 
-/** What a runner has to know of how people are asked. */
+/** A runner's options of questions to people. */
 export const askingOf = (subject: string, approvals: Approvals<unknown> | undefined): Asking.Asking | undefined =>
   approvals && {
     people: (approvals.people ?? []).map(({ after, to }) => {

@@ -1,7 +1,7 @@
 /**
- * Runs that are over though their agent has not ended them: of a version that is to be stopped, that end their process again and again, or that the agent of today
- * does not go on with. What they have done is
- * undone, as of a run that is cancelled; what is not undone is told.
+ * Ends of runs by the runner: of a version that is to be stopped, that end their process repeatedly, or that the
+ * present agent does not continue. Their writes are compensated like those of a cancelled run; uncompensated ones are
+ * reported.
  */
 import * as Effect from "effect/Effect"
 import type * as AgentEvent from "@recourse/core/AgentEvent"
@@ -11,26 +11,26 @@ import { needsRunner } from "./ended.ts"
 import type { Loaded, StoredRun } from "./store.ts"
 import type { Taken } from "./versions.ts"
 
-/** How many holders in a row may record nothing: of a run that goes on, and of one that is over and is to be undone. */
+/** Number of consecutive owners without entries: of a continuing run, and of an ended one that is to be compensated. */
 const idleLives = { on: 20, over: 3 }
 
-/** The kind of a step that says that a run is over, and what it fails with: nothing where it keeps stopping. */
+/** The kind of a step that ends a run with its failure: absent if it keeps stopping. */
 export const overKind = "over"
 
-/** What is made of a run. */
+/** Decision about a run. */
 export interface Fate {
-  /** What it fails with, if it is over. */
+  /** Its failure, if it has ended. */
   readonly over: Failure | undefined
-  /** Whether this is to be recorded: what undoes it records steps, and the next holder has to know. */
+  /** True if this is to be recorded: a compensation records steps, and the next owner has to know. */
   readonly isNew: boolean
-  /** Whether its agent is begun: to go on with it, or to undo it. */
+  /** True if its agent is started: to continue it, or to compensate it. */
   readonly proceeds: boolean
 }
 
 const keepsStopping: Failure = { error: "RunKeepsStopping", code: "execution_error", userMessage: "" }
 const versionStopped: Failure = { error: "VersionStopped", code: "version_stopped", userMessage: "" }
 
-/** What is made of a run that so many holders in a row have recorded nothing of. */
+/** Returns the decision about a run with so many consecutive owners without entries. */
 export const fateOf = (
   { how }: Taken,
   run: StoredRun,
@@ -53,7 +53,7 @@ export const fateOf = (
   return { over, isNew, proceeds: mayRecord && (over === undefined || needsRunner(run, steps.length > 0)) }
 }
 
-/** Tells what nobody has undone, and nobody will. */
+/** Emits the uncompensated writes that stay. */
 export const tellLeft = (
   run: StoredRun,
   left: ReadonlyArray<LeftToUndo>,

@@ -1,4 +1,7 @@
-/** Places of a process: how many runs go on in it at once. A run that waits for another one gives its place away, and has one again before it goes on. */
+/**
+ * Slots of a process: its number of concurrent runs. A run that waits for another one releases its slot, and gets one
+ * back before it continues.
+ */
 import * as Effect from "effect/Effect"
 import type { Place } from "./slot.ts"
 
@@ -17,7 +20,7 @@ export class Places {
     this.onGiven = onGiven
   }
 
-  /** How many runs may begin: those that want their place back come first. */
+  /** Number of possible starts: runs that want their slot back come first. */
   get room(): number {
     return this.free - this.waiting.length
   }

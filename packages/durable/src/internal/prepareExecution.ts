@@ -21,7 +21,7 @@ import type { Taken } from "./versions.ts"
 
 const nothing: Loaded = { steps: [], positions: 0, events: 0, lastEpoch: 0, decisions: [] }
 
-/** What a leg goes on from. Decisions about calls that no longer wait are left out. */
+/** Start of a segment. Decisions about calls that no longer wait are left out. */
 const fromOf = (
   { definition }: Registered,
   run: StoredRun,
@@ -35,11 +35,11 @@ const fromOf = (
   })
 }
 
-/** Whether the agent takes a decision. */
+/** True if the agent accepts a decision. */
 const fitting = ({ definition }: Registered, { snapshot }: StoredRun) => (decision: Schema.Json) =>
   Effect.isSuccess(definition.check(snapshot, [decision as unknown as Decision]))
 
-/** Whether a leg goes on from a snapshot. */
+/** True if a segment resumes a snapshot. */
 const goesOn = (run: StoredRun): boolean => run.snapshot !== undefined && run.leg > 0
 
 /** A run with its whole input and snapshot, and its conversation. */
@@ -74,7 +74,7 @@ export interface Prepared {
   readonly decisions: ReadonlyArray<Schema.Json>
 }
 
-/** Reads what an execution needs; nothing if another process owns the run by now. */
+/** Reads the data of an execution; `undefined` if another process owns the run by now. */
 export const prepareExecution = Effect.fnUntraced(function*(
   around: Surroundings,
   taken: Taken,
@@ -84,7 +84,7 @@ export const prepareExecution = Effect.fnUntraced(function*(
   const { registered } = taken
   const clock = yield* Clock.Clock
   const { conversation, run } = yield* wholeRun(around, stored)
-  // The first owner of a run finds nothing.
+  // The first owner of a run has no entries to load.
   const loaded = run.epoch === 1 ? nothing : yield* around.store.load(run)
   const idle = run.epoch - 1 - loaded.lastEpoch
   const fate = fateOf(taken, run, loaded, idle)
@@ -92,21 +92,21 @@ export const prepareExecution = Effect.fnUntraced(function*(
   const recorder = new Recorder(run, loaded, around, clock, {
     conversation,
     execution,
-    // A read may be what ends its process again and again: then the answer before it is not asked for each time.
+    // A read may be the reason why its process repeatedly ends: then the answer before it is not requested each time.
     mayNote: idle === 0
   })
   if (idle > 0 || loaded.steps.length > 0) yield* countTakenOver({ agent: run.agent })
   if (fate.isNew && (yield* around.writer.add([recorder.next(overKind, fate.over!.error, null)])) === "lost") {
     return undefined
   }
-  // What the agent refuses does not keep a run that is over from being compensated.
+  // A refusal by the agent does not prevent the compensation of an ended run.
   const decisions = execution.isCancelled
     ? yield* Effect.filter(loaded.decisions, fitting(registered, run))
     : loaded.decisions
   return { registered, run, loaded, fate, recorder, decisions }
 })
 
-/** What the agent does: it starts the run or resumes it, or nothing if it is not to. */
+/** Work of the agent: it starts or resumes the run, or does neither. */
 export const proceedingOf = ({ decisions, fate, registered, run }: Prepared) =>
   fate.proceeds
     ? Effect.flatMap(fromOf(registered, run, decisions), (from) => registered.definition.proceed(from, run.runId))

@@ -1,4 +1,4 @@
-/** How runs of an agent begin and go on, whether it can wait or not. */
+/** Starts and resumptions of an agent's runs, for agents with and without waits. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Agent from "@recourse/core/Agent"
@@ -15,7 +15,7 @@ import {
 import * as RequestInput from "@recourse/core/RequestInput"
 import type { Definition, From } from "./definition.ts"
 
-/** Begins a run, or goes on with one. */
+/** Starts or resumes a run. */
 export type Proceeding = (from: From, runId: string) => Effect.Effect<Outcome<unknown>, unknown, unknown>
 
 interface CanWait {
@@ -51,7 +51,7 @@ const withPauses = (proceed: Proceeding): Proceeding => (from, runId) =>
     ({ snapshot }) => Effect.succeed(new Paused({ snapshot, pending: snapshot.round?.pending ?? [] }))
   )
 
-/** Whether an agent goes on as is decided. Whether it goes on at all is known when it does. */
+/** Checks if an agent accepts the decisions. The resumption itself decides the rest. */
 export const checkingOf = (agent: Agent.Any): Definition["check"] => {
   const { check } = agent as unknown as Partial<CanWait>
   return (snapshot, decisions) =>
@@ -66,12 +66,12 @@ export const checkingOf = (agent: Agent.Any): Definition["check"] => {
       })
 }
 
-/** How an agent explains snapshots, if it can wait. */
+/** Explains snapshots of an agent, if it can wait. */
 export const explainingOf = (agent: Agent.Any): Definition["explain"] => {
   const { explain } = agent as unknown as Partial<CanWait>
   return explain && ((snapshot) => RequestInput.withTools(explain(snapshot)))
 }
 
-/** How runs of an agent proceed. */
+/** Starts or resumes runs of an agent. */
 export const proceedingOf = (agent: Agent.Any, streaming: boolean): Proceeding =>
   withPauses(proceeding(agent, streaming))

@@ -1,4 +1,4 @@
-/** Recorder: the journal of a life, and the steps and events that it adds to its run. */
+/** Recorder: the journal of an execution, and the steps and events that it adds to its run. */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Hash from "effect/Hash"
@@ -19,7 +19,7 @@ import { earlierEvents, StoredForms } from "./storedForms.ts"
 import { restartsOf, Told } from "./told.ts"
 import type { Writer } from "./writer.ts"
 
-/** What lives need. */
+/** Services of executions. */
 export interface Surroundings {
   readonly store: Store
   readonly writer: Writer
@@ -27,20 +27,20 @@ export interface Surroundings {
   readonly tell: (runId: string) => void
   /** Waits until {@link tell} is called with the name. */
   readonly heard: (name: string) => Effect.Effect<void>
-  /** Whether the events of the run have a reader. */
+  /** True if the events of the run have a reader. */
   readonly isRead: (runId: string) => boolean
   readonly places: Places
   readonly known: KnownConversations
 }
 
-/** What is said of a failure of which nothing is known. */
+/** Report of an unknown failure. */
 export const noFailure: Failure = { error: "Error", code: "execution_error", userMessage: "" }
 
 /** A text of 32 characters. */
 const hashed = (text: string): string =>
   [0, 1, 2, 3].map((n) => (Hash.string(`${n} ${text}`) >>> 0).toString(16).padStart(8, "0")).join("")
 
-/** The journal of a life, and the steps that it adds. */
+/** The journal of an execution, and its added steps. */
 export class Recorder {
   private readonly run: StoredRun
   private readonly writer: Writer
@@ -58,21 +58,21 @@ export class Recorder {
   private readonly known: KnownConversations
   private readonly forms: StoredForms
   readonly journal: Journal.Journal
-  /** Comes back when all steps that were handed over are durable: the end of the run stands behind them. */
+  /** Returns when all submitted steps are durable: the end of the run follows them. */
   written: Effect.Effect<unknown> = Effect.void
   failure: Failure | undefined
   private readonly over: Failure | undefined
-  /** The last event, of a run that is over: what is not undone is told before. */
+  /** The last event of an ended run: uncompensated writes are emitted before. */
   private last: AgentEvent.AgentEvent | undefined
-  /** How often the run has come by what an earlier life had recorded. */
+  /** Number of replayed entries of earlier executions. */
   found = 0
-  /** Answers and outcomes of earlier lives that it has not come by. */
+  /** Answers and outcomes of earlier executions that are not replayed yet. */
   private readonly left: Set<string>
-  /** Whether the agent has told its beginning: from then on it undoes what it has done. */
+  /** True if the agent has emitted its start: from then on it compensates its writes. */
   hasBegun = false
-  /** Whether the agent has told its end. */
+  /** True if the agent has emitted its end. */
   private isFinished = false
-  /** How it has told that it ended, if it has not begun again. */
+  /** Its emitted end, if it has not started again. */
   ended: AgentEvent.RunFinished | undefined
 
   constructor(
@@ -83,7 +83,7 @@ export class Recorder {
     { conversation, execution, mayNote }: {
       readonly conversation: Conversation
       readonly execution: Execution
-      /** Whether steps may wait for the next one. */
+      /** True if steps may wait for the next one. */
       readonly mayNote: boolean
     }
   ) {
@@ -124,7 +124,7 @@ export class Recorder {
     }
   }
 
-  /** Whether the run has come by all answers and outcomes that earlier lives had recorded. */
+  /** True if the run has replayed all answers and outcomes of earlier executions. */
   get hasComeByAll(): boolean {
     return this.left.size === 0
   }
@@ -155,7 +155,7 @@ export class Recorder {
     })
   }
 
-  /** Waits until there may be something to tell. */
+  /** Waits until there may be events to emit. */
   more({ heard }: Surroundings): Effect.Effect<void> {
     return Effect.suspend(() => this.hasMore ? Effect.void : heard(pendingOf(this.run.runId)))
   }
@@ -164,7 +164,10 @@ export class Recorder {
     return this.noted.length > 0 || (this.isRead() && this.told.hasMore)
   }
 
-  /** Tells those who read the run what has not come with a step yet. Whoever ends the run waits for it, as the end is the last step. */
+  /**
+   * Emits the events that no step has carried yet to the run's readers. The end of the run waits for it, because the
+   * end is the last step.
+   */
   get telling(): Effect.Effect<void> {
     return Effect.uninterruptible(Effect.suspend(() => {
       if (!this.hasMore) return Effect.void
@@ -180,7 +183,7 @@ export class Recorder {
     return noted
   }
 
-  /** Tells the end of a run whose agent has not told it, as it was not begun, or failed where it asked a person. */
+  /** Emits the end of a run whose agent has not done it: it was not started, or failed while it asked a person. */
   finish({ outcome, status }: Pick<Settlement, "outcome" | "status">): void {
     const { clock, ended, run } = this
     const isLeft = status === "failed" && (ended?.outcome === "paused" || ended?.outcome === "interrupted")
@@ -250,12 +253,12 @@ export class Recorder {
   private note(kind: string, key: string, value: Schema.Json): Effect.Effect<void> {
     return Effect.sync(() => {
       this.noted.push(this.next(kind, key, value))
-      // It is recorded soon where no other step follows.
+      // It is recorded soon if no other step follows.
       this.tell(pendingOf(this.run.runId))
     })
   }
 
-  /** What a tool does, and its record, in one transaction of the store. */
+  /** A tool's writes, and its entry, in one transaction of the store. */
   private committing(transaction: NonNullable<Store["transaction"]>): NonNullable<Journal.Journal["transaction"]> {
     return (effect, { onFate, recordOf }) =>
       Effect.flatMap(
@@ -265,7 +268,7 @@ export class Recorder {
             () =>
               transaction(Effect.provideService(effect, InTransaction, true), {
                 onFate,
-                // Its events come with the outcome of the call: what is rolled back leaves no gap in their numbers.
+                // Its events come with the outcome of the call: a rollback leaves no gap in their numbers.
                 stepOf: (value) =>
                   Effect.map(recordOf(value), (record) => this.step(record.kind, record.key, record.value, []))
               })
@@ -277,7 +280,7 @@ export class Recorder {
       )
   }
 
-  /** Ends what called, also where nothing can be interrupted: another process has the run, or it was cancelled. */
+  /** Ends the caller, also in an uninterruptible region: another process has the run, or it was cancelled. */
   private ending(why: "lost" | "cancelled"): Effect.Effect<never> {
     return Effect.suspend(() => {
       this.execution.leave(why)

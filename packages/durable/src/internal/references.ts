@@ -34,7 +34,7 @@ const onlyKey = (object: JsonObject): string | undefined => {
   return other === undefined ? key : undefined
 }
 
-/** A message of a conversation, as JSON. */
+/** True for a message of a conversation, in JSON. */
 const isMessage = (json: unknown): boolean => isObject(json) && typeof json["role"] === "string" && "content" in json
 
 const mapped = (object: JsonObject, change: (json: Schema.Json) => Schema.Json): JsonObject => {
@@ -76,7 +76,7 @@ export const longTexts = (json: Schema.Json): ReadonlyArray<string> => {
   return texts
 }
 
-/** Whether two values are the same JSON. */
+/** True if two values are the same JSON. */
 const isSame = (one: unknown, other: unknown): boolean => {
   if (one === other) return true
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false
@@ -87,7 +87,7 @@ const isSame = (one: unknown, other: unknown): boolean => {
     names.every((name) => Object.hasOwn(b, name) && isSame(a[name], b[name]))
 }
 
-/** What equal messages have in common, and few others: to compare a message with few. */
+/** Hash that equal messages share, and few others: to compare a message with few. */
 const printOf = (message: Schema.Json): string => {
   const { content, role } = message as { readonly role?: unknown; readonly content?: unknown }
   const text = Array.isArray(content) ? (content[0] as { readonly text?: unknown } | undefined)?.text : content
@@ -116,12 +116,15 @@ export class References {
     }
   }
 
-  /** How many messages the conversation has. */
+  /** Number of the conversation's messages. */
   get size(): number {
     return this.messages.length
   }
 
-  /** Returns the index at which the conversation ends in a transcript; nothing if the transcript does not begin with it, behind instructions. */
+  /**
+   * Returns the index at which the conversation ends in a transcript; `undefined` if the transcript does not start with
+   * it, behind instructions.
+   */
   endIn(transcript: ReadonlyArray<Schema.Json>): number | undefined {
     const first = transcript.findIndex((message) => isObject(message) && message["role"] !== "system")
     for (let start = 0; start <= Math.max(first, 0) && start + this.size <= transcript.length; start++) {
@@ -184,7 +187,7 @@ export class References {
   }
 }
 
-/** What references name. */
+/** Targets of references. */
 export interface Named {
   readonly said: (from: number, to: number) => ReadonlyArray<Schema.Json>
   readonly text: (path: TextPath) => Schema.Json
@@ -217,7 +220,7 @@ export const unpack = (json: Schema.Json, named: Named): Schema.Json => {
   return whole(json, 0)
 }
 
-/** What has to be read to unpack JSON: steps, and so many messages of the conversation. */
+/** Rows that are needed to unpack JSON: steps, and so many messages of the conversation. */
 export interface Wanted {
   readonly positions: ReadonlySet<number>
   readonly messages: number

@@ -1,4 +1,4 @@
-/** What is asked of durable runs, looked at before a store is: every store refuses the same, and nothing is written. */
+/** Requests to durable runs, checked before a store: every store refuses the same, and no row is written. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -8,22 +8,22 @@ import { InvalidInput } from "@recourse/core/AgentError"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import type { Query } from "@recourse/core/Runs"
 
-/** How many characters a column of ids has room for. */
+/** Number of characters in a column of ids. */
 const most = 255
 
-/** Whether databases store a text as it is: PostgreSQL has no NUL, and UTF-8 no half of a surrogate pair. */
+/** True if databases store a text unchanged: PostgreSQL has no NUL, and UTF-8 no half of a surrogate pair. */
 export const isStorable = (text: unknown): text is string => typeof text === "string" && !/\0|\p{Cs}/u.test(text)
 
 const isLong = (text: string): boolean => text.length > most && [...text].length > most
 
-/** Whether a text can be the id of something that is stored. */
+/** True if a text can be a stored id. */
 const isId = (text: unknown): boolean => isStorable(text) && text !== "" && !isLong(text)
 
 /** An id as a column has room for it: one that is too long, or that a database does not store, by its digest. */
 export const fitted = (id: string): Effect.Effect<string> =>
   isId(id) ? Effect.succeed(id) : Effect.flatMap(WebCrypto.WebCrypto, (crypto) =>
     Effect.map(
-      // As JSON, half of a surrogate pair is told from another one.
+      // JSON distinguishes halves of surrogate pairs.
       Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(id)))),
       (digest) => `${id.slice(0, 150).replaceAll(/\0|\p{Cs}/gu, "_")}~${Hex.encode(new Uint8Array(digest))}`
     ))
@@ -38,7 +38,7 @@ const aLimit = "expected a whole number from 1: leave it out for 100, and ask fo
 const aFrom = "expected the number of an event, a whole number from 0: leave it out for all"
 const aTime = "expected a finite number of milliseconds since the epoch: leave it out for all times"
 
-/** What is wrong: where it stands, whether it is right, and what is expected. */
+/** A check: its path, its result, and the expectation. */
 type Looked = readonly [path: ReadonlyArray<string>, isRight: boolean, expected: string]
 
 const refusal = (operation: string, agent: string, looked: ReadonlyArray<Looked>): InvalidInput => {
@@ -67,13 +67,13 @@ const millisOf = (input: Duration.Input): number | undefined => {
   return Option.isSome(millis) && millis.value >= 0 ? millis.value : undefined
 }
 
-/** The delay of a run in milliseconds; `NaN` of what is none. */
+/** The delay of a run in milliseconds; `NaN` for an invalid one. */
 const delayOf = (delay: Duration.Input | undefined): number | undefined => {
   const millis = delay === undefined ? undefined : millisOf(delay) ?? Number.NaN
   return millis === undefined || millis <= longest ? millis : Number.NaN
 }
 
-/** Looks at what a run is started with. Answers how long it is left alone. */
+/** Checks the request to start a run. Returns its delay. */
 export const started = (
   agent: string,
   { delay, owner, runId }: {
@@ -110,7 +110,7 @@ export const listed = (query: Query): Effect.Effect<void, InvalidInput> => {
   ])
 }
 
-/** Whether events can have a number. */
+/** True for a possible number of an event. */
 export const isNumber = (from: unknown): boolean => Number.isSafeInteger(from) && (from as number) >= 0
 
 /** Events are read from a number that none can have. */
@@ -143,7 +143,7 @@ export const timeOf = (
   return millis
 }
 
-/** Throws where a text of a program's configuration cannot be stored. */
+/** Throws if a text of a program's configuration cannot be stored. */
 export const checkName = (subject: string, what: string, text: string): void =>
   configured(
     subject,
@@ -151,6 +151,6 @@ export const checkName = (subject: string, what: string, text: string): void =>
     `${what} is ${atMost}`
   )
 
-/** Throws where a count of a program's configuration is none. */
+/** Throws if a count of a program's configuration is invalid. */
 export const checkCount = (subject: string, name: string, count: number): void =>
   configured(subject, Number.isSafeInteger(count) && count >= 1, `\`${name}\` is a whole number from 1`)

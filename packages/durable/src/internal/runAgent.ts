@@ -1,4 +1,4 @@
-/** Runs the agent of an execution, and emits and records what it does, until it stops by itself or is told to. */
+/** Runs the agent of an execution, and emits and records its work, until it stops by itself or is asked to. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
@@ -14,25 +14,25 @@ import type { Recorder, Surroundings } from "./recorder.ts"
 import { lending, Parent, type Place, Slot } from "./slot.ts"
 import { spanOf } from "./trace.ts"
 
-/** How long events are gathered before those hear of them who read the run. */
+/** Time for which events are collected before the run's readers receive them. */
 const gathered = "100 millis"
 
 /**
- * A run that only comes by what it has done is ended so long after it has come by all answers and outcomes that there are. Where it does not come by some, as its
- * program is another one today, it is ended when it has come by nothing for so long, four times in a row.
+ * A run that only replays is ended this long after it has replayed all existing answers and outcomes. If it does not
+ * replay some, because its program is another one today, it is ended after no replay for so long, four times in a row.
  */
 const still = "50 millis"
 
-/** How an agent has stopped. */
+/** End of an agent. */
 export interface Stopped {
   readonly exit: Exit.Exit<Outcome<unknown>, unknown>
   readonly hasCompensated: boolean
 }
 
-/** Waits until a replay has met what it has done, after it was told to end. */
+/** Waits until a replay has replayed its entries, after it was asked to end. */
 const drained = Effect.fnUntraced(function*(recorder: Recorder, isToEnd: Deferred.Deferred<void>) {
   yield* Deferred.await(isToEnd)
-  // What it resumes may take long to read: a run that is interrupted before compensates nothing.
+  // Its snapshot may take long to read: a run that is interrupted before compensates no write.
   while (!recorder.hasBegun) yield* Effect.sleep(still)
   for (let found = -1, quiet = 0; quiet < (recorder.hasComeByAll ? 1 : 4);) {
     quiet = recorder.found === found ? quiet + 1 : 0

@@ -51,13 +51,13 @@ const infoOf = (run: StoredRun): RunInfo => ({
 const available = <A>(effect: Effect.Effect<A, RunStoreError>): Effect.Effect<A, RunsUnavailable> =>
   Effect.mapError(effect, ({ operation, reason }) => new RunsUnavailable({ operation, reason }))
 
-/** Whether a run was started with an input. A database may give an object back with its keys in another order. */
+/** True if a run was started with an input. A database may return an object with its keys in another order. */
 const isInput = (run: StoredRun, input: Schema.Json): Effect.Effect<boolean> =>
   namesConversation(run.input)
     ? Effect.map(inputToStored(input, run.owner), (stored) => canonical(run.input) === canonical(stored.input))
     : Effect.succeed(canonical(run.input) === canonical(input))
 
-/** What the service has to know of this process. */
+/** This process's facts for the service. */
 export interface Here {
   readonly agents: () => Versions
   readonly changes: Changes
@@ -67,7 +67,7 @@ export interface Here {
   readonly isHeld: (runId: string) => boolean
 }
 
-/** How long a run counts as read after its reader has asked for more. */
+/** Time for which a run counts as read after its reader's last request. */
 const readFor = 10_000
 
 // oxlint-disable-next-line max-lines-per-function -- the operations on one agent share its codecs and its store
@@ -85,7 +85,7 @@ export const make = (
       store.events(run.runId, from, readMillis),
       (found) => found.length === 0 ? Effect.succeed(found) : wholeEvents(store, conversations, run, found)
     )
-  /** What is known of runs. */
+  /** Known facts of runs. */
   const described = (runs: ReadonlyArray<StoredRun>): Effect.Effect<ReadonlyArray<RunInfo>, RunsUnavailable> =>
     Effect.map(available(withOutcomes(store, runs)), (whole) => whole.map(infoOf))
   const describedOne = (run: StoredRun) => Effect.map(described([run]), ([info]) => info!)
@@ -100,7 +100,7 @@ export const make = (
         return readFor
       })
   }
-  /** A page of events; nothing when the run has ended and all were read. */
+  /** A page of events; `undefined` when the run has ended and all were read. */
   const page = Effect.fnUntraced(function*(
     runId: string,
     from: number,

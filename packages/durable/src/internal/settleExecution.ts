@@ -1,4 +1,4 @@
-/** Settles an execution: its run has ended, waits, or is given back, as its agent has stopped. */
+/** Settles an execution after its agent has stopped: its run has ended, waits, or is released. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -42,13 +42,13 @@ const givesBack = Effect.fnUntraced(function*(
 ): Effect.fn.Return<boolean, RunStoreError, unknown> {
   if (why === "lost" || (why === "stopping" && Exit.isFailure(exit))) return true
   if (why === "cancelled" && Exit.isFailure(exit) && recorder.ended?.outcome === "paused") {
-    // It waits, and its snapshot is lost: another execution replays what it has done.
+    // It waits, and its snapshot is lost: another execution replays its entries.
     yield* store.settle(run, { status: "queued" })
     return true
   }
   const isRefused = why === undefined && over === undefined && !recorder.hasBegun && Exit.isFailure(exit)
   if (!isRefused || !needsRunner(run, loaded.steps.length > 0)) return false
-  // The agent of today does not resume it: another execution compensates what it has done, or reports that it cannot.
+  // The present agent does not resume it: another execution compensates its writes, or reports that it cannot.
   const { outcome } = yield* settlementOf(registered, exit, recorder, why, over)
   const { failure } = outcome as { readonly failure: Failure & Schema.JsonObject }
   const added = yield* writer.add([recorder.next(overKind, failure.error, failure)])

@@ -1,4 +1,4 @@
-/** Settlements: how a run ended, or came to wait, as it is kept. */
+/** Settlements: the end or the pause of a run, in their stored form. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -15,7 +15,7 @@ import type { Settlement } from "./store.ts"
 
 type Unsettled = Omit<Settlement, "last" | "before">
 
-/** How a run ended, as it is kept. */
+/** The end of a run, in its stored form. */
 export const settlementOf = (
   { definition }: Registered,
   exit: Exit.Exit<Outcome<unknown>, unknown>,
@@ -25,7 +25,7 @@ export const settlementOf = (
 ): Effect.Effect<Unsettled, never, unknown> => {
   const hasOutput = Exit.isSuccess(exit) && exit.value._tag === "Completed"
   if (over !== undefined && !hasOutput) return Effect.succeed(failed(over))
-  // A run that waits is cancelled in its store, which queues it where it has something to undo.
+  // A waiting run is cancelled in its store, which queues it if it has writes to compensate.
   const isWaiting = Exit.isSuccess(exit) && exit.value._tag === "Paused"
   if (why === "cancelled" && !hasOutput && !isWaiting) return Effect.succeed({ status: "cancelled", pending: [] })
   if (Exit.isSuccess(exit)) {
@@ -61,14 +61,14 @@ export const settlementOf = (
   )
 }
 
-/** A run that has ended well, and told so, before it was interrupted. */
+/** A run that has ended well, with an emitted end, before it was interrupted. */
 export const endedAs = (
   exit: Exit.Exit<Outcome<unknown>, unknown>,
   { ended }: Recorder
 ): Exit.Exit<Outcome<unknown>, unknown> =>
   Exit.isFailure(exit) && ended?.outcome === "success" ? Exit.succeed(new Completed({ output: ended.output })) : exit
 
-/** What is said of an error that the agent did not tell, as it was not begun. */
+/** Report of an error that the agent did not emit, because it was not started. */
 const failureOf = (error: unknown, runId: string): Effect.Effect<Failure> =>
   Effect.map(ErrorProjection.forUser(error, runId), ({ code, message }) => ({
     error: Predicate.hasProperty(error, "_tag") ? String(error._tag) : noFailure.error,

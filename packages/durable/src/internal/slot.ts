@@ -3,13 +3,13 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 
-/** A place among the runs that go on at once. */
+/** A slot among the concurrent runs. */
 export interface SlotOf {
   /** Waits for something, and gives the place to others meanwhile. */
   readonly lent: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
-/** The place of the run that goes on here, if one does. */
+/** The slot of the run that is executed here, if there is one. */
 export const Slot: Context.Reference<SlotOf> = Context.Reference<SlotOf>("@recourse/durable/Slot", {
   defaultValue: () => ({ lent: (effect) => effect })
 })
@@ -45,7 +45,7 @@ export const lending = ({ give, take }: Place, fork: (effect: Effect.Effect<void
         () => Effect.sync(() => void waits--)
       )
       return Effect.flatMap(
-        // Who does not wait on, as it is out of time for example, does not wait for a place either.
+        // A caller that stops waiting, for example at a timeout, does not wait for a slot either.
         Effect.onInterrupt(Effect.exit(waiting), () => Effect.sync(() => fork(settle))),
         (exit) => Effect.andThen(settle, exit)
       )

@@ -19,12 +19,12 @@ interface Row {
   readonly forget_at: number | string | null
 }
 
-/** The circuits of a table, and what deletes those that nobody has asked for. */
+/** The circuits of a table, and the deletion of unused ones. */
 export const sqlCircuits = (client: SqlClient.SqlClient, table: string) => {
   const sql = client.withoutTransforms()
   const circuits = sql(table)
   const now = nowOf(sql)
-  /** A database that does not answer holds no call, and a transaction of the caller's takes nothing back. */
+  /** A silent database delays no call, and a transaction of the caller's reverts no change. */
   const asked = <A, E>(effect: Effect.Effect<A, E>) =>
     Effect.flatMap(
       Effect.serviceOption(sql.transactionService),

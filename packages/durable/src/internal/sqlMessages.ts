@@ -9,10 +9,10 @@ import type { Parts } from "./sqlParts.ts"
 import { type MessageRow, messageRowOf, partOf, stepOf, type StepRow } from "./sqlRows.ts"
 import type { MessagePart, RunStoreError, StartedRun, Step, Store } from "./store.ts"
 
-/** How many hashes one statement looks for: first those of the last messages, as nearly all are found there. */
+/** Number of hashes in one statement's search: first those of the last messages, because nearly all are found there. */
 const sizes = { first: 32, next: 500 } as const
 
-/** How many steps one statement reads. */
+/** Number of steps that one statement reads. */
 const mostSteps = 500
 
 type Found<A> = Effect.Effect<A, SqlError.SqlError>

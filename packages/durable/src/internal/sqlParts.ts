@@ -1,4 +1,4 @@
-/** What all operations of the SQL store are made of. */
+/** Common parts of all operations of the SQL store. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
@@ -34,7 +34,7 @@ export const partsOf = (client: SqlClient.SqlClient, tables: Tables, wakeUps: Sq
   const runs = sql(tables.runs)
   const rows = <A>(statement: Statement.Statement<object>): Rows<A> => statement as unknown as Rows<A>
   const failing = <A, E>(operation: string, effect: Effect.Effect<A, E>): Effect.Effect<A, RunStoreError> =>
-    // A transaction that cannot be rolled back, as its connection is gone, is a defect of the client.
+    // A transaction that cannot be rolled back, because its connection is gone, is a defect of the client.
     Effect.catchCause(effect, (cause) =>
       Cause.hasInterrupts(cause)
         ? Effect.interrupt
@@ -69,5 +69,5 @@ export const partsOf = (client: SqlClient.SqlClient, tables: Tables, wakeUps: Sq
   }
 }
 
-/** What all operations of the SQL store are made of. */
+/** Common parts of all operations of the SQL store. */
 export type Parts = ReturnType<typeof partsOf>

@@ -1,4 +1,4 @@
-/** Rows of the tables of durable runs, as runs and steps. */
+/** Rows of the tables of durable runs, converted to runs and steps. */
 import type * as Schema from "effect/Schema"
 import type { Status } from "@recourse/core/Runs"
 import type { MessagePart, Step, StoredRun } from "./store.ts"

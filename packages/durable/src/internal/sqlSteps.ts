@@ -7,16 +7,16 @@ import { type Appended, denied, type RunLog, type Step } from "./store.ts"
 import { type Parts, text } from "./sqlParts.ts"
 import { stepOf, type StepRow } from "./sqlRows.ts"
 
-/** How many steps one statement adds. */
+/** Number of steps that one statement adds. */
 export const mostAtOnce = 100
 
-/** How many of them are values of their own in a statement of PostgreSQL. */
+/** Number of them that are values of their own in a statement of PostgreSQL. */
 const mostValues = 4
 
 /** Before the kind of a step that lets a write start: it is stored without it, or as denied. */
 const starts = "starts "
 
-/** The operations about steps, and what others need of them. */
+/** The operations about steps, and the parts that others use. */
 // oxlint-disable-next-line max-lines-per-function -- the operations of one store share its tables and its batches
 export const sqlSteps = (
   { failing, fenced, insertOf, isPg, now, rows, runs, sql, states, steps, wakeUps }: Parts
@@ -56,7 +56,10 @@ export const sqlSteps = (
       }::json) AS given(run_id text, position int, epoch int, leg int, kind text,
           key text, value text, elapsed bigint, first_event int, event_count int, events text)`
       : sql`VALUES ${sql.csv(batch.map(values))}`
-  /** Locks the rows of the runs, so that nobody takes one over between the check and the insert. They are named: who looks them up by `given` reads all runs. */
+  /**
+   * Locks the rows of the runs, so that no process takes one over between the check and the insert. They are named: a
+   * look-up by `given` would read all runs.
+   */
   const held = (batch: ReadonlyArray<Step>) =>
     sql`SELECT run_id, epoch, is_cancelled FROM ${runs} WHERE ${
       sql.in("run_id", [...new Set(batch.map(({ runId }) => runId))])
@@ -87,7 +90,10 @@ export const sqlSteps = (
       return batch.map((step) => known.get(idOf(step)) ?? "lost")
     }
   )
-  /** Adds all of the steps of a run, and changes its row, in one statement; `false` where nothing of it was done. For PostgreSQL. */
+  /**
+   * Adds all of the steps of a run, and changes its row, in one statement; `false` if it has done neither. For
+   * PostgreSQL.
+   */
   const addedWith = (batch: ReadonlyArray<Step>, change: Statement.Fragment, also?: Statement.Fragment | undefined) =>
     Effect.map(
       rows<object>(sql`
@@ -109,7 +115,10 @@ export const sqlSteps = (
       rows<StepRow>(sql`SELECT * FROM ${steps} WHERE run_id = ${runId} ${which} ORDER BY position DESC LIMIT 1`),
       ([last]) => last
     )
-  /** Where the next step of a run stands. One that was committed with what a tool wrote may stand behind one that never came, and tells nothing. */
+  /**
+   * Position of the next step of a run. One that was committed with a tool's writes may be behind a missing one, and
+   * emits no event.
+   */
   const endOf = Effect.fnUntraced(function*(runId: string) {
     const last = yield* lastOf(runId, sql.literal(""))
     const told = last?.event_count === 0 ? yield* lastOf(runId, sql`AND event_count > 0`) : last
@@ -119,7 +128,7 @@ export const sqlSteps = (
       events: told === undefined ? 0 : told.first_event + told.event_count
     }
   })
-  /** The steps of a leg; and where the whole run stands. */
+  /** The steps of a segment; and the state of the whole run. */
   const load = Effect.fnUntraced(function*(runId: string, leg: number) {
     const found = yield* rows<StepRow>(
       sql`SELECT * FROM ${steps} WHERE run_id = ${runId} AND leg = ${leg} ORDER BY position`

@@ -23,7 +23,7 @@ export const tablesOf = (prefix: string): Tables => ({
   messages: `${prefix}_messages`
 })
 
-/** The statements that make the tables where there are none. */
+/** The statements that create missing tables. */
 export const createStatements = (
   { decisions, messages, queues, runs, signals, steps }: Tables
 ): ReadonlyArray<string> => [
@@ -124,7 +124,9 @@ export const refuseOthers = (sql: SqlClient.SqlClient, subject: string): Effect.
   })
 }
 
-/** Makes tables. On PostgreSQL under a lock, as creating what another client is creating fails there. */
+/**
+ * Creates tables. On PostgreSQL under a lock, because it fails there if another client creates them at the same time.
+ */
 export const createUnderLock = (
   sql: SqlClient.SqlClient,
   name: string,

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type { Claimable, Hold, Host, Leaving, Store, StoredRun, Take } from "../store.ts"
 import { WakeUps } from "./wakeUps.ts"
 
-/** A run, as messages name it. */
+/** A run, in messages. */
 export type Named = Pick<StoredRun, "agent" | "runId" | "version">
 
 /** Messages to the process at which the cluster has placed a run. */
@@ -14,10 +14,10 @@ export interface Messages {
   readonly wakeLater: (address: string, run: Named, millis: number) => Effect.Effect<unknown, unknown>
 }
 
-/** How many runs a statement takes by their ids. */
+/** Number of runs by id in one statement. */
 const most = 100
 
-/** How long a message is sent: the process may be gone, and the sweep finds the run. */
+/** Time limit to send a message: the process may be gone, and the sweep finds the run. */
 const patience = "5 seconds"
 
 /** An entity id is a column of 255 characters. Runs that share one share a place only. */
@@ -31,7 +31,7 @@ export class ClusterHost {
   private readonly sweepMillis: number
   private readonly fork: (effect: Effect.Effect<void>) => void
   private readonly wakeUps = new WakeUps()
-  /** Runs that a message has told of, and when. */
+  /** Runs named by messages, with their times. */
   private readonly inbox = new Map<string, Named & { readonly at: number }>()
   /** When the runs of these agents were looked for without a message. */
   private readonly sweptAt = new Map<string, number>()
@@ -98,7 +98,9 @@ export class ClusterHost {
         this.send(run, delayMillis > 0 ? (address, named) => wakeLater(address, named, delayMillis) : wake)
       }))
 
-  /** A run that is given back, or has decisions already, is told of; a run that is due later is told of then. */
+  /**
+   * Sends a message for a run that is released, or has decisions already; for a run that is due later, at that time.
+   */
   private readonly settle = (hold: Hold, leaving: Leaving) =>
     Effect.tap(this.base.settle(hold, leaving), (isLeft) => {
       if (!isLeft || (leaving.status !== "waiting" && leaving.status !== "queued" && leaving.status !== "asked")) {
@@ -114,7 +116,7 @@ export class ClusterHost {
       })
     })
 
-  /** Whether runs of these agents are looked for without a message: once in a while. */
+  /** True if runs of these agents are searched without a message: at each interval. */
   private isSweep(what: string, agents: ReadonlyArray<Claimable> | undefined, now: number): boolean {
     if (agents === undefined) return false
     const key = `${what} ${JSON.stringify(agents)}`
@@ -124,14 +126,14 @@ export class ClusterHost {
     return true
   }
 
-  /** Runs of these agents that a message has told of. */
+  /** Runs of these agents that messages have named. */
   private toldOf(agents: ReadonlyArray<Claimable> = []): ReadonlyArray<string> {
     return [...this.inbox.values()].flatMap(({ agent, runId, version }) =>
       agents.some((one) => one.agent === agent && one.versions.includes(version)) ? [runId] : []
     ).slice(0, most)
   }
 
-  /** Takes the runs that messages have told of; and all, once in a while. */
+  /** Takes the runs that messages have named; and all, at each interval. */
   private take(wanted: Take): ReturnType<Host["take"]> {
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const { agents, due, limit = 0, onlyCancelled } = wanted

@@ -16,19 +16,19 @@ export interface Claimable {
   readonly queue?: Queue | undefined
 }
 
-/** How many runs of an agent run at once, and how many begin in a time, over all processes. */
+/** Number of an agent's concurrent runs, and of starts in a time, over all processes. */
 export interface Queue {
   readonly concurrency?: number | undefined
   readonly rate?: { readonly limit: number; readonly perMillis: number } | undefined
 }
 
-/** What a process asks of the host: what it leaves out is not asked for. */
+/** Requests of a process to the host: absent parts are not requested. */
 export interface Take {
   /** Takes queued runs of these agents, and runs whose lease is over; the oldest first. */
   readonly agents?: ReadonlyArray<Claimable> | undefined
   /** Takes only runs with these ids. Left out: all. */
   readonly only?: ReadonlyArray<string> | undefined
-  /** How many runs are taken, and how many are due, at most. Default: none. */
+  /** Number of taken runs, and of due ones, at most. Default: none. */
   readonly limit?: number | undefined
   /** Takes only cancelled runs, which have to be compensated. */
   readonly onlyCancelled?: boolean | undefined
@@ -44,9 +44,9 @@ export interface Take {
 export interface HeldRun {
   readonly runId: string
   readonly isCancelled: boolean
-  /** Whether its events have a reader in another process. */
+  /** True if its events have a reader in another process. */
   readonly isRead: boolean
-  /** Whether it has its place in the queue of its agent. */
+  /** True if it has its slot in the queue of its agent. */
   readonly hasPlace: boolean
 }
 
@@ -61,7 +61,7 @@ export interface Taken {
 export interface Settlement {
   readonly status: Exclude<Runs.Status, "queued" | "running">
   readonly pending: Schema.Json
-  /** Of a run that waits: what its next execution resumes. */
+  /** Resumed snapshot of a waiting run's next execution. */
   readonly snapshot?: Schema.Json | undefined
   readonly outcome?: Schema.Json | undefined
   /** Of a run that waits: when it is due. */
@@ -82,7 +82,7 @@ export interface Asked {
   readonly wakeInMillis: number | undefined
 }
 
-/** How an owner leaves a run: settled, queued for another process, or with its place given away. */
+/** State in which an owner leaves a run: settled, queued for another process, or with its slot released. */
 export type Leaving = Settlement | { readonly status: "queued" | "lent" } | Asked
 
 /** A decision about a call of an execution. */
@@ -120,8 +120,8 @@ export interface Host {
    */
   readonly settle: (hold: Hold, leaving: Leaving) => Effect.Effect<boolean, RunStoreError>
   /**
-   * Adds decisions, all or none: each about a call that waits in the current leg and has none. A run that waits is queued.
-   * Returns the call that has a decision already, if one has.
+   * Adds decisions, all or none: each about an undecided pending call of the current segment. A waiting run is queued.
+   * Returns the call that already has a decision, if there is one.
    */
   readonly decide: (
     runId: string,

@@ -84,7 +84,7 @@ const leave = (rows: MemoryRows, hold: Hold, leaving: Leaving, now: number): boo
   return true
 }
 
-/** The decisions of a leg: fixed when they are first read by an owner. */
+/** The decisions of a segment: fixed when an owner first reads them. */
 const decisionsOf = (rows: MemoryRows, hold: Hold, leg: number) => {
   const row = rows.from("release", hold)
   if (row === undefined) return []
@@ -99,7 +99,7 @@ const queued: WakeUp = { _tag: "Queued" }
 /** Makes a host over rows. */
 export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
   const statusOf = (runId: string): StoredRun["status"] | undefined => rows.all.get(runId)?.run.status
-  /** Tells that a run has changed, and that it may be taken if it is queued now. */
+  /** Notifies that a run has changed, and that it may be taken if it is queued now. */
   const changed = (runId: string): void => {
     wakeUps.tell({ _tag: "Changed", runId })
     if (statusOf(runId) === "queued") wakeUps.tell(queued)

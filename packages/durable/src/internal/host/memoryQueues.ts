@@ -1,11 +1,11 @@
 /** Queues of agents in memory: which of the runs that are due may be claimed. */
 import type { Claimable, StoredRun } from "../store.ts"
 
-/** Runs of queues, as the store knows them. */
+/** Runs of queues, by the store's data. */
 export class MemoryQueues {
   private readonly busyUntil = new Map<string, number>()
 
-  /** Of the runs of an agent that are due, those that may go on: what goes on comes first, and only what begins is counted. */
+  /** Returns the due runs of an agent that may continue: continuing ones come first, and only starts are counted. */
   permitted<A extends { readonly run: StoredRun; readonly lent: number }>(
     { agent, queue }: Claimable,
     due: ReadonlyArray<A>,
@@ -15,7 +15,7 @@ export class MemoryQueues {
   ): ReadonlyArray<A> {
     if (queue === undefined) return due.slice(0, limit)
     const { concurrency = Infinity, rate } = queue
-    // What is cancelled only ends: no queue holds it up. What has a place keeps it.
+    // A cancelled run only ends: no queue delays it. A run with a slot keeps it.
     const isOver = ({ lent, run }: A) => (run.status === "running" && lent === 0) || run.isCancelled
     const over = due.filter(isOver).slice(0, limit)
     const queued = due.filter((one) => !isOver(one))

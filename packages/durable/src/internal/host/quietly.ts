@@ -1,7 +1,7 @@
-/** Does without what fails. A store that stays down is logged once, and once when it answers again. */
+/** Ignores failures. A store that stays down is logged once, and once when it answers again. */
 import * as Effect from "effect/Effect"
 
-/** Makes the function of a runner: what is done has a name, by which its failures are logged. */
+/** Makes the function of a runner: each operation has a name, which its logged failures contain. */
 export const makeQuietly = () => {
   const failing = new Set<string>()
   return <A>(what: string, effect: Effect.Effect<A, unknown>): Effect.Effect<A | undefined> =>

@@ -16,7 +16,7 @@ import { makeQuietly } from "./quietly.ts"
 import type { HeldRun, Hold, Store, StoredRun, Take, Taken, WakeUp } from "../store.ts"
 import { make as makeWriter } from "../writer.ts"
 
-/** How a runner works. */
+/** Options of a runner. */
 export interface RunnerOptions {
   readonly lease: Duration.Duration
   readonly poll: Duration.Duration
@@ -24,7 +24,7 @@ export interface RunnerOptions {
   readonly grace: Duration.Duration
 }
 
-/** How many cancelled runs a runner ends beside those that it has room for. */
+/** Number of cancelled runs that a runner ends in addition to its slots. */
 const endedBeside = 20
 
 interface Held extends Hold {
@@ -40,12 +40,12 @@ type Added = Effect.Success<ReturnType<Store["insert"]>>
 export interface Runner {
   /** A run was cancelled, or has a reader in another process. */
   readonly hear: (wakeUp: WakeUp) => void
-  /** Starts a run by adding it: as one that goes on here from the beginning, where there is room. */
+  /** Starts a run by adding it: as one that this process executes from the start, if there is room. */
   readonly start: <E>(
     agent: string,
     add: (leaseMillis?: number) => Effect.Effect<Added, E>
   ) => Effect.Effect<Added, E>
-  /** Whether this process has the run. */
+  /** True if this process owns the run. */
   readonly isHeld: (runId: string) => boolean
 }
 
@@ -109,7 +109,7 @@ export const make = Effect.fnUntraced(function*(
       })
     })
 
-  /** Whether what the store was asked for then is held still: an answer that comes behind the lease is of runs that others may have. */
+  /** True if the claim of that request is still valid: an answer behind the lease names runs that others may have. */
   const isInTime = (askedAt: number): boolean => clock.currentTimeMillisUnsafe() - askedAt < leaseMillis
 
   const start: Runner["start"] = (agent, add) =>
@@ -135,7 +135,7 @@ export const make = Effect.fnUntraced(function*(
   const claim: Effect.Effect<void> = Effect.suspend(() => {
     const free = Math.min(places.room, 100)
     if (isStopping) return Effect.void
-    // Where there is no room, what is cancelled is ended all the same.
+    // Without room, cancelled runs are still ended.
     const onlyCancelled = free <= 0 ? true : undefined
     const limit = onlyCancelled ? endedBeside - Math.max(0, -free) : free
     if (limit <= 0 || agents.claimable.length === 0) return Effect.void
@@ -227,7 +227,7 @@ export const make = Effect.fnUntraced(function*(
     yield* Effect.ignore(Effect.timeout(Fiber.awaitAll(left.map(({ fiber }) => fiber)), grace))
     const released = Effect.forEach(left, (hold) => store.settle(hold, { status: "queued" }), { discard: true })
     yield* quietly("runs could not be given back", released)
-    // A store that does not answer holds nobody up who stops.
+    // A silent store does not delay a stop.
     writer.close()
   })
   const claims = yield* Effect.forkIn(claiming, scope)

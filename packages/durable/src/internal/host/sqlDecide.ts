@@ -37,7 +37,7 @@ export const sqlDecide = (
     }, pending = '[]', asked_of = NULL, updated_at = ${now} WHERE run_id = ${runId}`
   })
 
-  /** The decisions of a leg: fixed when they are first read by an owner. */
+  /** The decisions of a segment: fixed when an owner first reads them. */
   const fixed = (hold: Hold, leg: number) =>
     sql.withTransaction(Effect.gen(function*() {
       const [run] = yield* rows<RunRow>(sql`SELECT * FROM ${runs} WHERE ${fenced("release", hold)} ${lock}`)

@@ -25,7 +25,7 @@ export const sqlHost = (
   const { cancel, decide } = ofDecisions.operations
   return {
     insert: Effect.fnUntraced(function*(run) {
-      // Within a transaction of the caller's no process sees it, and none is told, before that is committed.
+      // Within a transaction of the caller's no process sees it, and none is notified, before that is committed.
       const isWithin = Option.isSome(yield* Effect.serviceOption(sql.transactionService))
       const added = yield* inserted(isWithin ? { ...run, leaseMillis: undefined } : run)
       if (added.isNew && added.run.status === "queued" && run.delayMillis === undefined) {
@@ -39,7 +39,7 @@ export const sqlHost = (
         "load",
         Effect.gen(function*() {
           const loaded = yield* ofSteps.load(runId, leg)
-          // The first execution of a run resumes nothing.
+          // The first execution of a run resumes no snapshot.
           const decisions = epoch === undefined || leg === 0 ? [] : yield* ofDecisions.fixed({ epoch, runId }, leg)
           return { ...loaded, decisions }
         })

@@ -8,7 +8,7 @@ import type { Hold, Leaving, RunStoreError, Settlement } from "../store.ts"
 import { settlingOf } from "./settling.ts"
 import type { sqlDecide } from "./sqlDecide.ts"
 
-/** What became of a run that its owner leaves. */
+/** Result of leaving a run. */
 type Left = "lost" | "left" | "queued"
 
 /** Makes the operation. */
@@ -67,7 +67,7 @@ export const sqlSettle = (
       })
     )
     if (!isPg || waits || all.length > mostAtOnce) return inSteps
-    // A round trip to the database is what ends a run of one answer.
+    // A run of one answer ends with one round trip to the database.
     const also = said && insertWhere(said, sql`EXISTS (SELECT 1 FROM added)`)
     return Effect.flatMap(
       failing("settle", addedWith(all, change, also)),

@@ -6,7 +6,7 @@ import { columnsOf } from "./states.ts"
 
 const quoted = (texts: Iterable<string>): string => [...new Set(texts)].map((text) => `'${text}'`).join(", ")
 
-/** Whether a row is in one of the states of which a transition starts. */
+/** True if a row is in one of the states from which a transition starts. */
 const conditionOf = (name: TransitionName): string => {
   const from = transitions[name].from.map(columnsOf)
   const lent = from.flatMap(({ lent, status }) => status === "running" ? [lent] : [])

@@ -1,4 +1,7 @@
-/** The operation `take` of a host in SQL: leases, places in queues, and what is wanted of runs. Leases are by the database's clock. */
+/**
+ * The operation `take` of a host in SQL: leases, slots in queues, and requests about runs. Leases are by the database's
+ * clock.
+ */
 import * as Effect from "effect/Effect"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
@@ -25,7 +28,10 @@ export const sqlTake = ({ failing, fenced, isPg, lock, now, queues, rows, runs, 
       ? sql.literal("")
       : sql`, version = CASE ${sql.join(" ", false)(adopted)} ELSE version END`
   }
-  /** SQLite takes the index of what may be taken, which is in the order of claims, only when told that most of its rows are meant. */
+  /**
+   * SQLite uses the index of claimable rows, which is in the order of claims, only with the hint that most of its rows
+   * match.
+   */
   const isAtWork = isPg ? states.from("claim") : sql`likelihood(${states.from("claim")}, 0.999)`
   /** Takes runs. Those that another version continues are of that version from then on. */
   const claimed = (
@@ -58,7 +64,7 @@ export const sqlTake = ({ failing, fenced, isPg, lock, now, queues, rows, runs, 
         ([row]) => ({ busy: Number(row?.busy ?? 0), at: Number(row?.now ?? 0) })
       )
     )
-  /** How many runs of an agent have a place in its queue. */
+  /** Number of runs of an agent with a slot in its queue. */
   const placed = (agent: string, which: Statement.Fragment) =>
     Effect.map(
       rows<{ readonly count: number | string }>(
@@ -67,7 +73,7 @@ export const sqlTake = ({ failing, fenced, isPg, lock, now, queues, rows, runs, 
       ([running]) => Number(running?.count ?? 0)
     )
 
-  /** Claims of an agent that has a queue: what goes on comes first, and only what begins is counted against the rate. */
+  /** Claims of an agent with a queue: continuing runs come first, and only starts count against the rate. */
   const queued = (
     claimable: Claimable,
     wanted: Take,
@@ -78,7 +84,7 @@ export const sqlTake = ({ failing, fenced, isPg, lock, now, queues, rows, runs, 
       const { concurrency = Infinity, rate } = queue!
       const { at, busy } = yield* locked(agent)
       const ofAgent = sql`agent = ${agent} AND ${sql.in("version", versions)}`
-      // What is cancelled only ends: no queue holds it up. What has a place keeps it.
+      // A cancelled run only ends: no queue delays it. A run with a slot keeps it.
       const over = yield* claimed(
         [claimable],
         sql`${ofAgent} AND ((status = 'running' AND lent = 0) OR (status IN ('queued', 'running') AND is_cancelled = 1))`,

@@ -17,7 +17,7 @@ import type { Tables } from "../sqlTables.ts"
 import { again } from "../writer.ts"
 import { WakeUps } from "./wakeUps.ts"
 
-/** What `@effect/sql-pg` adds to a client. */
+/** Additions of `@effect/sql-pg` to a client. */
 interface Listening extends SqlClient.SqlClient {
   readonly config: { readonly stream?: unknown }
   readonly listen: (
@@ -27,10 +27,10 @@ interface Listening extends SqlClient.SqlClient {
 
 const isListening = (client: SqlClient.SqlClient): client is Listening =>
   "listen" in client && typeof client.listen === "function" &&
-  // One session serves a stream of a program's own: nothing is left beside a listener.
+  // One session serves a stream of a program's own: it has no capacity for more than a listener.
   (client as Listening).config.stream === undefined
 
-/** A sender, and what it tells. */
+/** A sender, and its notification. */
 const Message = Schema.fromJsonString(Schema.Struct({
   from: Schema.String,
   news: Schema.Array(Schema.Union([
@@ -43,13 +43,13 @@ const decode = Schema.decodeUnknownOption(Message)
 /** Characters that a payload has room for: it has 8,000 bytes, a character at most six as JSON. */
 const most = 1200
 
-/** How long news that nobody waits for is gathered. */
+/** Time for which notifications without a waiting fiber are collected. */
 const gathered = "5 millis"
 
 /** Wake-ups of a store in SQL. */
 export interface SqlWakeUps {
   readonly listen: Host["listen"]
-  /** Tells the listeners of this process at once, and others when the effect has ended. */
+  /** Notifies the listeners of this process at once, and others when the effect has ended. */
   readonly tell: (news: ReadonlyArray<WakeUp>) => Effect.Effect<void>
   /** The same, and others soon: the effect does not wait for it. */
   readonly tellSoon: (news: ReadonlyArray<WakeUp>) => Effect.Effect<void>
@@ -100,7 +100,7 @@ export const make = Effect.fnUntraced(function*(
     const [named] = yield* sql<{ readonly channel: string }>`SELECT ${channel} AS channel`
     const queue = yield* sql.listen(named!.channel)
     if (Option.isNone(yield* Effect.timeoutOption(sql`SELECT 1`, "1 second"))) return
-    // What came before is found by looking.
+    // Earlier changes are found by polling.
     local.tell({ _tag: "Queued" })
     return yield* Effect.forever(Effect.map(Queue.take(queue), ({ payload }) => hear(payload)))
   }))

@@ -1,11 +1,11 @@
 /** States of hosted runs in rows. */
 import { type State, type TransitionName, transitions } from "../../HostStates.ts"
 
-/** Whether a run may make a transition from a state. */
+/** True if a run may make a transition from a state. */
 export const isAllowed = (name: TransitionName, from: State): boolean =>
   (transitions[name].from as ReadonlyArray<State>).includes(from)
 
-/** How a row holds a state: `lent` is meant while it runs. */
+/** A state in a row: `lent` applies while it runs. */
 export interface StateColumns {
   readonly status: Exclude<State, "lent" | "returning">
   readonly lent: 0 | 1 | 2

@@ -1,4 +1,4 @@
-/** Wake-ups within a process: whoever listens to a store hears what was done through it, at once. */
+/** Wake-ups within a process: listeners of a store are notified at once of changes through it. */
 import * as Effect from "effect/Effect"
 import type { Host, WakeUp } from "./host.ts"
 

@@ -26,7 +26,7 @@ export interface Context {
   readonly target: Target
   readonly toolMode: ToolMode
   readonly newId: () => string
-  /** The tools whose calls may be left in the text; none where the text is to be JSON. */
+  /** The tools whose calls may be in the text; none if the text is to be JSON. */
   readonly tools: ReadonlyArray<string>
   /** The time in milliseconds at which the answer began. */
   readonly now: number

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 
-/** The statements that make the tables where there are none. */
+/** The statements that create missing tables. */
 export const createStatements = (table: string): ReadonlyArray<string> => [
   `CREATE TABLE IF NOT EXISTS ${table}_runs (
   run_id VARCHAR(255) PRIMARY KEY,
