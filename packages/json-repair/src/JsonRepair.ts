@@ -10,11 +10,11 @@ import { withLiteralBackslashes } from "./internal/backslashes.ts"
 import { coerced, typesAt, withAt } from "./internal/coerce.ts"
 import { embeddedObject } from "./internal/embeddedObject.ts"
 
-/** How far the repair goes. */
+/** Limits of the repair. */
 export interface Options {
   /**
-   * Names of tools without `effects: "read"` whose arguments may be repaired. Default: none, as a guess must not change
-   * anything.
+   * Names of tools without `effects: "read"` whose arguments may be repaired. Default: none, because a guess must not
+   * have an effect.
    */
   readonly tools?: ReadonlyArray<string> | undefined
   /** The longest text that is repaired, in characters: the time that a repair takes grows with its square. Default: 32,768. */
@@ -22,12 +22,12 @@ export interface Options {
 }
 
 /**
- * A fixer for `InvalidArgs` that repairs the text of the arguments: an object in prose or in a Markdown fence is found;
- * quotes, commas, comments and cut-off ends are repaired with the `jsonrepair` library. Costs no model call. What it answers
- * passes the tool's schema like the model's own.
+ * A fixer for `InvalidArgs` that repairs the text of the arguments. It finds an object in prose or in a Markdown fence;
+ * it repairs quotes, commas, comments and cut-off ends with the `jsonrepair` library. It makes no model call. Its
+ * answer passes the tool's schema like the model's own.
  *
- * It declines what is not a matter of syntax, what it cannot repair, what can be read in two ways (two objects, a pattern
- * beside a line break), text above `maxLength`, and tools that do not declare `effects: "read"`, unless they are named.
+ * It declines faults other than syntax, irreparable or ambiguous texts (two objects, a pattern next to a line break),
+ * text above `maxLength`, and tools that do not declare `effects: "read"`, unless they are named.
  *
  * **Example** (Unquoted keys)
  *
@@ -64,12 +64,12 @@ export const fixer = (
 }
 
 /**
- * A fixer for `InvalidArgs` that writes values in the JSON type that the tool asks for: `42` as `"42"`, `"42"` as `42`, `"true"` as `true`,
- * `"[1,2]"` as `[1,2]`, `"{\"a\":1}"` as `{"a":1}`.
- * Costs no model call. What it answers passes the tool's schema and the policies like the model's own, and the history says what was used.
+ * A fixer for `InvalidArgs` that converts values to the JSON type of the tool's schema: `42` to `"42"`, `"42"` to `42`,
+ * `"true"` to `true`, `"[1,2]"` to `[1,2]`, `"{\"a\":1}"` to `{"a":1}`. It makes no model call. Its answer passes the
+ * tool's schema and the policies like the model's own, and the history has the used arguments.
  *
- * It declines what is not a matter of type, what would lose a digit, what may be meant as one of several types, and tools that do not declare
- * `effects: "read"`, unless they are named.
+ * It declines faults other than types, values that would lose a digit, values of several possible types, and tools that
+ * do not declare `effects: "read"`, unless they are named.
  *
  * **Example** (A number in quotes)
  *
@@ -107,7 +107,7 @@ export const coercer = (
   )
 }
 
-/** The arguments in the types that are asked for, or nothing where one of the issues is another matter. */
+/** Returns the arguments in the required types, or `undefined` if one of the issues is another fault. */
 const inTypes = ({ arguments: text, issues, jsonSchema }: Recovery.FixRequest): string | undefined => {
   let args: unknown
   try {
@@ -119,7 +119,9 @@ const inTypes = ({ arguments: text, issues, jsonSchema }: Recovery.FixRequest): 
   return issues.length === 0 ? undefined : JSON.stringify(args)
 }
 
-/** The repaired text, or nothing. Whatever `jsonrepair` throws, deep nesting included, is a repair that failed. */
+/**
+ * Returns the repaired text, or `undefined`. Any exception of `jsonrepair`, deep nesting included, is a failed repair.
+ */
 const repaired = (text: string): string | undefined => {
   try {
     const object = embeddedObject(text)

@@ -1,7 +1,7 @@
 /**
- * MCP, both ways: tools of servers as tools of agents, and tools of agents for clients (`layerServer`). Over stdio and streamable
- * HTTP, with arguments checked before a request and results after it, failures told apart, and a connection that is made again when it
- * is lost.
+ * MCP, both ways: tools of servers for agents, and tools of agents for clients (`layerServer`). Over stdio and
+ * streamable HTTP, with arguments checked before a request and results after it, distinct failures, and a connection
+ * that is restored after a loss.
  */
 import { fromTool, type Listed, type Options as ToolOptions, type ToolList } from "@recourse/core/AiToolkit"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
@@ -39,7 +39,7 @@ export { layerExactStdio } from "./internal/server/exactStdio.ts"
 export { layerServer, type ServerOptions, type ServerServices } from "./internal/server/layer.ts"
 export type { ClientRequest } from "./internal/server/request.ts"
 
-/** What the model is told and can act on: the tool's own words, arguments that the server refuses, a tool that is gone. */
+/** Errors that the model can handle: the tool's own message, arguments that the server refuses, a missing tool. */
 export type Told = McpToolError | McpInvalidArguments | McpUnknownTool
 
 /** A tool of an MCP server. Whether it is a write the server says, so that a call may always be `OutcomeUnknown`. */
@@ -57,38 +57,39 @@ export type McpTool<Failures extends "escalate" | "fail" = "escalate"> = Tool.To
   never
 >
 
-/** What is said of a server and its tools. */
+/** Options of a server and its tools. */
 export interface Options<R, Failures extends "escalate" | "fail"> extends ServerReadOptions {
-  /** The server's name: the prefix of its tools' names, and what errors call it. */
+  /** The server's name: the prefix of its tools' names, and its name in errors. */
   readonly name: string
-  /** How it is reached: `Mcp.stdio`, `Mcp.http`. */
+  /** Its connection: `Mcp.stdio`, `Mcp.http`. */
   readonly connect: Connect<R>
-  /** What stands before the names of the tools. Default: the server's name and `_`. */
+  /** Prefix of the tools' names. Default: the server's name and `_`. */
   readonly prefix?: string | undefined
-  /** Whether results may be trusted. Default: `"untrusted"`: they, and the server's errors, reach models in an envelope. */
+  /** Trust in results. Default: `"untrusted"`: they, and the server's errors, reach models in an envelope. */
   readonly trust?: Tool.Trust | undefined
   /**
-   * How long one attempt of a call may take, which is then cancelled at the server; progress that the server reports starts it again.
-   * It also holds for connecting and for a list of tools. Default: 60 seconds.
+   * Time limit of one attempt of a call, which is then cancelled at the server; progress that the server reports
+   * restarts it. It also applies to connecting and to a list of tools. Default: 60 seconds.
    */
   readonly timeout?: Duration.Input | undefined
   /**
-   * Whether a run is given the changes of the server's list (`notifications/tools/list_changed`) between its turns. An agent that took
-   * only some of the tools is given no new ones. Default: `"between-turns"`.
+   * Whether a run receives the changes of the server's list (`notifications/tools/list_changed`) between its turns. An
+   * agent with only some of the tools gets no new ones. Default: `"between-turns"`.
    */
   readonly listChanges?: "between-turns" | "ignore" | undefined
-  /** How long an attempt may take with all progress. Default: 10 minutes, or `timeout` if that is longer. */
+  /** Time limit of an attempt with all progress. Default: 10 minutes, or `timeout` if that is longer. */
   readonly maxTimeout?: Duration.Input | undefined
   /** Options of single tools by the names that the server has for them, or a function of the server's definition. */
   readonly options?:
     | { readonly [tool: string]: ToolOptions }
     | ((tool: McpSchema.Tool) => ToolOptions | undefined)
     | undefined
-  /** Which tools are taken. Default: all. */
+  /** Predicate of used tools. Default: all. */
   readonly filter?: ((tool: McpSchema.Tool) => boolean) | undefined
   /**
-   * What becomes of {@link Told}. `"escalate"`: the model is told, and the run goes on. `"fail"`: they stand in the tool's error type, as
-   * the `reason` of `ExecutionError`, and end the run unless your recovery handles them. Default: `"escalate"`.
+   * Treatment of {@link Told}. `"escalate"`: the model reads them, and the run continues. `"fail"`: they are in the
+   * tool's error type, in the `reason` of `ExecutionError`, and end the run unless your recovery handles them. Default:
+   * `"escalate"`.
    */
   readonly toolErrors?: Failures | undefined
   /** Keywords of the server's JSON Schemas that need not be checked: see `Tool.fromJsonSchema`. Default: `"any"`. */
@@ -99,11 +100,13 @@ export interface Options<R, Failures extends "escalate" | "fail"> extends Server
 export interface Server<Failures extends "escalate" | "fail"> {
   /** Lists the server's tools. A tool or a page that cannot be used is left out, and does not fail the list: see `leftOut`. */
   readonly tools: Effect.Effect<ReadonlyArray<McpTool<Failures>>, McpServerGone | McpClientError>
-  /** What the last list left out, and how much of the server's output was skipped. It is logged as a warning, too. */
+  /**
+   * Tools left out of the last list, and the amount of skipped output of the server. It is logged as a warning, too.
+   */
   readonly leftOut: Effect.Effect<ReadonlyArray<LeftOut>>
 }
 
-/** What annotations say. MCP calls them hints: for a server that you do not trust say `effects` yourself. */
+/** Effects by the annotations. MCP calls them hints: for an untrusted server declare `effects` yourself. */
 const effectsOf = ({ annotations }: McpSchema.Tool): Tool.Effects | undefined =>
   annotations === undefined
     ? undefined
@@ -120,7 +123,7 @@ const isTold = (error: unknown): error is ToolError.ExecutionError<Told> =>
   (error.reason instanceof McpToolError || error.reason instanceof McpInvalidArguments ||
     error.reason instanceof McpUnknownTool)
 
-/** How long progress extends a timeout by default, in milliseconds. */
+/** Default limit up to which progress extends a timeout, in milliseconds. */
 const defaultMaxTimeout = 600_000
 
 /** The times of a tool's calls: a tool's own `timeout` may be longer than the server's `maxTimeout`. */
@@ -182,10 +185,10 @@ const toolOf = <R, F extends "escalate" | "fail">(
   ) as never
 }
 
-/** How many changes of its list a client had reported when it was listed. */
+/** Number of a client's reported list changes at the time of the listing. */
 const changesSeen = new WeakMap<Live, number>()
 
-/** Whether the list of the client that is connected now has not been read, or has changed since. */
+/** True if the list of the present client has not been read, or has changed since. */
 const isStale = (connection: Connection): boolean => {
   const live = connection.current()
   return live?.peer !== undefined && live.peer.inbox.toolListChanges() !== changesSeen.get(live)
@@ -237,9 +240,9 @@ const refuseUnknown = <R, F extends "escalate" | "fail">(
 }
 
 /**
- * Connects to an MCP server, whose tools can be listed again between runs. The connection lives as long as the scope, and is made again
- * where it is lost: a server that cannot be reached twice in a row is left alone for half a second, then longer, and calls fail
- * with `McpServerGone` meanwhile.
+ * Connects to an MCP server, whose tools can be listed again between runs. The connection exists as long as the scope,
+ * and is restored after a loss. A server that cannot be reached twice in a row is left alone for half a second, then
+ * longer, and calls fail with `McpServerGone` meanwhile.
  *
  * ```ts
  * import { Agent } from "@recourse/core"

@@ -1,6 +1,6 @@
 /**
- * What a call of an MCP server's tool fails with, told apart: what the tool itself says, what the server says of the request, and what
- * became of the connection. Each says of a write whether it may have been done.
+ * Errors of a call of an MCP server's tool: the tool's own, the server's refusals of the request, and those of the
+ * connection. Each declares if a write may have been done.
  */
 import { declare } from "@recourse/core/ErrorProjection"
 import type * as Duration from "effect/Duration"
@@ -9,7 +9,7 @@ import * as McpSchema from "effect/ai/McpSchema"
 
 const about = { server: Schema.String, tool: Schema.String }
 
-/** What an error's model text is cut at. */
+/** Length limit of an error's model text. */
 const maxText = 4_000
 
 const cut = (text: string): string => text.length > maxText ? `${text.slice(0, maxText)}…` : text
@@ -19,8 +19,8 @@ const textOf = (content: ReadonlyArray<McpSchema.ContentBlock>): string =>
   content.flatMap((block) => block.type === "text" ? [block.text] : []).join("\n")
 
 /**
- * The tool answered `isError: true`: it speaks to the model, which reads its text (cut at 4,000 characters) and may correct itself. It is
- * not retried. What a write has done before is not known.
+ * The tool answered `isError: true`: the model reads its text (cut at 4,000 characters) and may correct itself. It is
+ * not retried. The earlier effect of a write is unknown.
  */
 export class McpToolError extends Schema.TaggedError<McpToolError>()(
   "McpToolError",
@@ -32,7 +32,7 @@ export class McpToolError extends Schema.TaggedError<McpToolError>()(
   })
 ) {}
 
-/** The server refuses the arguments (JSON-RPC -32602), although they fit the tool's JSON Schema. Nothing was done. */
+/** The server refuses the arguments (JSON-RPC -32602), although they fit the tool's JSON Schema. Not done. */
 export class McpInvalidArguments extends Schema.TaggedError<McpInvalidArguments>()(
   "McpInvalidArguments",
   { ...about, description: Schema.String, data: Schema.optionalKey(Schema.Unknown) },
@@ -43,7 +43,7 @@ export class McpInvalidArguments extends Schema.TaggedError<McpInvalidArguments>
   })
 ) {}
 
-/** The server has no such tool any more. Nothing was done. List its tools again. */
+/** The server has no such tool any more. Not done. List its tools again. */
 export class McpUnknownTool extends Schema.TaggedError<McpUnknownTool>()(
   "McpUnknownTool",
   about,
@@ -67,21 +67,23 @@ export class McpProtocolError extends Schema.TaggedError<McpProtocolError>()(
   declare({ code: "upstream_error", outcome: "unknown" })
 ) {}
 
-/** The server does not take the request: it has not this method (-32601) or cannot read it (-32700, -32600). Nothing was done. */
+/**
+ * The server refuses the request: it does not have this method (-32601) or cannot parse it (-32700, -32600). Not done.
+ */
 export class McpRequestRefused extends Schema.TaggedError<McpRequestRefused>()(
   "McpRequestRefused",
   { ...about, code: Schema.Int, description: Schema.String },
   declare({ code: "execution_error", outcome: "not_done" })
 ) {}
 
-/** The server refuses the program's credentials (HTTP 401, 403). Nothing was done. */
+/** The server refuses the program's credentials (HTTP 401, 403). Not done. */
 export class McpUnauthorized extends Schema.TaggedError<McpUnauthorized>()(
   "McpUnauthorized",
   { ...about, status: Schema.Int },
   declare({ code: "authentication", outcome: "not_done" })
 ) {}
 
-/** The server takes no more requests for now (HTTP 429). Nothing was done. */
+/** The server accepts no more requests for now (HTTP 429). Not done. */
 export class McpRateLimited extends Schema.TaggedError<McpRateLimited>()(
   "McpRateLimited",
   { ...about, retryAfter: Schema.optionalKey(Schema.Duration) },
@@ -92,28 +94,28 @@ export class McpRateLimited extends Schema.TaggedError<McpRateLimited>()(
   })
 ) {}
 
-/** The server says that it ran out of time (HTTP 408 or 504, JSON-RPC -32001). What a write has done is not known. */
+/** The server reports a timeout (HTTP 408 or 504, JSON-RPC -32001). The effect of a write is unknown. */
 export class McpServerTimeout extends Schema.TaggedError<McpServerTimeout>()(
   "McpServerTimeout",
   about,
   declare({ code: "timeout", outcome: "unknown" })
 ) {}
 
-/** The connection was lost before the request was sent. Nothing was done. */
+/** The connection was lost before the request was sent. Not done. */
 export class McpNotSent extends Schema.TaggedError<McpNotSent>()(
   "McpNotSent",
   { ...about, description: Schema.String, cause: Schema.optionalKey(Schema.Defect()) },
   declare({ code: "upstream_error", outcome: "not_done" })
 ) {}
 
-/** The connection was lost after the request was sent, or may have been. What a write has done is not known. */
+/** The connection was lost after the request was sent, or may have been. The effect of a write is unknown. */
 export class McpAnswerLost extends Schema.TaggedError<McpAnswerLost>()(
   "McpAnswerLost",
   { ...about, description: Schema.String, cause: Schema.optionalKey(Schema.Defect()) },
   declare({ code: "upstream_error", outcome: "unknown" })
 ) {}
 
-/** The server cannot be reached or started, and is left alone until `retryAfter` is over. Nothing was done. */
+/** The server cannot be reached or started, and is left alone until `retryAfter` has passed. Not done. */
 export class McpServerGone extends Schema.TaggedError<McpServerGone>()(
   "McpServerGone",
   { ...about, retryAfter: Schema.Duration, description: Schema.String },
@@ -124,7 +126,7 @@ export class McpServerGone extends Schema.TaggedError<McpServerGone>()(
   })
 ) {}
 
-/** What a call of an MCP server's tool fails with, as the `reason` of `ExecutionError` or `OutcomeUnknown`. */
+/** Errors of a call of an MCP server's tool, in the `reason` of `ExecutionError` or `OutcomeUnknown`. */
 export const McpError = Schema.Union([
   McpToolError,
   McpInvalidArguments,
@@ -139,5 +141,5 @@ export const McpError = Schema.Union([
   McpServerGone
 ])
 
-/** What a call of an MCP server's tool fails with. */
+/** Error of a call of an MCP server's tool. */
 export type McpError = typeof McpError.Type

@@ -18,8 +18,8 @@ export interface Tokens {
 }
 
 /**
- * Who keeps tokens and sends a person to the authorization server: an `OAuthClientProvider` of `@modelcontextprotocol/client`, whose
- * documentation says what each member does.
+ * Provider that stores tokens and sends a person to the authorization server: an `OAuthClientProvider` of
+ * `@modelcontextprotocol/client`, whose documentation describes each member.
  */
 export interface Provider {
   readonly redirectUrl: string | URL | undefined
@@ -37,7 +37,7 @@ export interface Options {
   /** The address of the MCP server. Tokens are sent to its origin only. */
   readonly url: string | URL
   readonly provider: Provider
-  /** The scope to ask for. Default: what the server names. */
+  /** The requested scope. Default: the one that the server names. */
   readonly scope?: string | undefined
 }
 
@@ -60,7 +60,7 @@ interface Sdk {
 
 const sdk: Effect.Effect<Sdk, ConfigurationError> = Effect.tryPromise({
   try: () =>
-    // A bundler accepts that a package is missing if the import says what happens then.
+    // A bundler accepts a missing package if the import handles that.
     import("@modelcontextprotocol/client").then(
       (sdk: unknown) => sdk as Sdk,
       (cause: unknown) => {
@@ -105,7 +105,10 @@ const withToken = (request: HttpClientRequest.HttpClientRequest, tokens: Tokens 
     ? request
     : HttpClientRequest.setHeader(request, "authorization", `Bearer ${tokens.access_token}`)
 
-/** What a response says of the tokens that it refuses; nothing for a response that does not refuse them. */
+/**
+ * Returns a response's challenge about the tokens that it refuses; `undefined` for a response that does not refuse
+ * them.
+ */
 const challengeOf = ({ extractWWWAuthenticateParams }: Sdk, response: HttpClientResponse.HttpClientResponse) => {
   const { headers, status } = response
   if (status !== 401 && status !== 403) return undefined
@@ -181,7 +184,7 @@ export const layer = (
 ): Layer.Layer<HttpClient.HttpClient, ConfigurationError, HttpClient.HttpClient> =>
   Layer.effect(HttpClient.HttpClient, make(options))
 
-/** What the authorization server sends back with a person: the parameters of the redirection. */
+/** The authorization server's answer with a person: the parameters of the redirection. */
 export interface Answer {
   readonly code: string
   /** The issuer, if the server names itself. */

@@ -10,8 +10,8 @@
  * - arguments that are not JSON are passed on as text, for the tool's own check to refuse
  * - a request that a server refuses for its native tools is sent again with inline ones; the client remembers it for the model
  *
- * Every error is an `AiError` whose reason comes from the status and the server's error code. Neither keys nor bodies stand
- * in it; the body is kept beside it for operators, see `ProviderResponse.bodyOf`.
+ * Every error is an `AiError` whose reason comes from the status and the server's error code. It contains neither keys
+ * nor bodies; the body is attached for operators, see `ProviderResponse.bodyOf`.
  */
 import * as AiError from "effect/ai/AiError"
 import * as IdGenerator from "effect/ai/IdGenerator"
@@ -50,11 +50,11 @@ export * from "./SetupError.ts"
 export interface Options extends Target.Options, Settings.Settings {
   /** The largest answer, in bytes after decompression; of a stream, its whole length. Default 16 MiB. */
   readonly maxBodySize?: number | undefined
-  /** How requests are tried again on the wire, or `false`. On by default. */
+  /** Options of retries on the wire, or `false`. On by default. */
   readonly retry?: TransportRetry.Options | false | undefined
   /**
-   * Asks the server for the list of its models while the client is made, and fails with `UnknownModel` where it has one without
-   * `model`. A list that does not come within 10 seconds says nothing. Default: `false`, the first request says it.
+   * Requests the list of the server's models while the client is made, and fails with `UnknownModel` if the list lacks
+   * `model`. A list that does not arrive within 10 seconds is ignored. Default: `false`, the first request detects it.
    */
   readonly checkModel?: boolean | undefined
 }
@@ -85,7 +85,7 @@ export const make = (
     const inlineModels = new Set<string>()
     const base = { ...options, model: configured.model }
 
-    /** What is fixed for one request: settings, target, and the exchange in either tool mode. */
+    /** Fixed parts of one request: settings, target, and the exchange in either tool mode. */
     const prepare = (request: LanguageModel.ProviderOptions, stream: boolean, fiber: Fiber.Fiber<unknown, unknown>) => {
       const settings = Settings.merge<Settings.Override>(base, fiber.getRef(Settings.ConfigOverride))
       const redactor = fiber.getRef(Redaction.Redaction)
@@ -185,7 +185,10 @@ export const layer = (
  */
 export const layerConfig = (
   options: Partial<Omit<Options, "preset">> & {
-    /** A known server by name, see `Presets`. Any text, as it may come from a configuration: fails with `UnknownPreset`. */
+    /**
+     * A known server by name, see `Presets`. Any text, because it may be from a configuration: fails with
+     * `UnknownPreset`.
+     */
     readonly preset?: Presets.Name | (string & {}) | undefined
     /** In place of `LLM`. */
     readonly prefix?: string | undefined

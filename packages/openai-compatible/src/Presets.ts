@@ -20,7 +20,7 @@ const presets = {
     baseUrl: "http://localhost:11434/v1",
     keyVariable: "OLLAMA_API_KEY",
     keyRequired: false,
-    // A model without tools is refused with this status, one of these types, and prose, nothing else.
+    // A model without tools is refused only with this status, one of these types, and prose.
     quirks: {
       requiredToolChoice: "auto",
       parallelToolCalls: false,
@@ -118,7 +118,7 @@ const families = {
   xai: /^grok-/
 } as const
 
-/** How gateways and clouds spell the makers in front of a name: `anthropic/claude-…`, `anthropic.claude-…`. */
+/** Spellings of the makers before a name by gateways and clouds: `anthropic/claude-…`, `anthropic.claude-…`. */
 const prefixes: Readonly<Record<string, string>> = {
   openai: "openai",
   anthropic: "anthropic",

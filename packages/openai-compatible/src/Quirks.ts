@@ -22,24 +22,27 @@ export interface Quirks {
   readonly tools: "native" | "inline"
   /** Answers on which native tools are given up for inline ones. */
   readonly toolRefusals: ReadonlyArray<ToolRefusal>
-  /** How the server spells "call some tool": `auto` if it cannot be asked to. */
+  /** The server's spelling of "call some tool": `auto` if it has none. */
   readonly requiredToolChoice: "required" | "any" | "auto"
-  /** Whether `parallel_tool_calls` may be sent. */
+  /** True if `parallel_tool_calls` may be sent. */
   readonly parallelToolCalls: boolean
   /** Mistral takes only ids of nine letters and digits. */
   readonly toolCallId: "any" | "nine-alphanumerics"
   /**
-   * How a call whose arguments were not JSON goes back in the history. `raw`: as the model wrote it. `wrapped`: as `{"invalid_json": "…"}`, because many
-   * servers parse the arguments of past calls and refuse the request if they cannot.
+   * Form of a past call whose arguments were not JSON. `raw`: the model's text. `wrapped`: `{"invalid_json": "…"}`,
+   * because many servers parse the arguments of past calls and refuse the request if they cannot.
    */
   readonly invalidArguments: "raw" | "wrapped"
   /** `json_schema`, else `json_object` with the schema in the prompt, else the prompt alone. */
   readonly structuredOutput: "json_schema" | "json_object" | "prompt"
-  /** What a `finish_reason` that nobody knows says of a whole answer: `stop` where the server has words of its own for the usual end. */
+  /**
+   * Meaning of an unknown `finish_reason` of a whole answer: `stop` if the server has words of its own for the usual
+   * end.
+   */
   readonly unknownFinishReason: "other" | "stop"
   readonly systemRole: "system" | "developer"
   readonly maxTokensField: "max_tokens" | "max_completion_tokens"
-  /** Whether `stream_options: { include_usage: true }` may be sent. */
+  /** True if `stream_options: { include_usage: true }` may be sent. */
   readonly streamUsage: boolean
   /**
    * The field in which the reasoning of past turns with tool calls is returned. `received`: the field in which this server sent it;
@@ -52,20 +55,21 @@ export interface Quirks {
    */
   readonly unreturnedFields: ReadonlyArray<string>
   /**
-   * How calls are spelled that a server leaves in the text. Such a text is no answer where tools are offered: the request fails with a
-   * retryable `InvalidOutputError`. Default: `TextCall.spellings` of the core; `[]` for texts that may hold anything.
+   * Spellings of calls that a server leaves in the text. Such a text is no answer if tools are offered: the request
+   * fails with a retryable `InvalidOutputError`. Default: `TextCall.spellings` of the core; `[]` for texts with any
+   * content.
    */
   readonly textCalls: ReadonlyArray<RegExp>
   /** The most tools of a request that the server takes; more fail before the request with `InvalidRequestError`. Default: no limit. */
   readonly maxTools: number
   /**
-   * How files in results of tools are sent. `user`: in a user message behind the tool messages, because a tool message holds text alone.
-   * `omit`: as a note in their place, for models that do not see.
+   * Form of files in results of tools. `user`: in a user message behind the tool messages, because a tool message
+   * contains only text. `omit`: a note instead, for models without vision.
    */
   readonly toolFiles: "user" | "omit"
 }
 
-/** What is assumed of a server of which nothing is known. */
+/** Defaults of an unknown server. */
 export const defaults: Quirks = {
   tools: "native",
   toolRefusals: [

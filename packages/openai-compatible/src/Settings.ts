@@ -19,7 +19,7 @@ export interface Settings {
   /** The whole time of a request: all attempts, all waits and the body; of a stream, until its end. No limit by default. */
   readonly timeout?: Duration.Input | undefined
   /**
-   * The longest wait for the next bytes of an answer that has begun, pings included. Default: 60 seconds; `"Infinity"` is none.
+   * The longest wait for the next bytes of a started answer, pings included. Default: 60 seconds; `"Infinity"` is none.
    * A request whose whole answer stalls is sent again; a stream that stalls fails with a retryable `NetworkError`.
    */
   readonly idleTimeout?: Duration.Input | undefined
@@ -74,7 +74,7 @@ export const withConfigOverride: {
     (outer) => Effect.provideService(self, ConfigOverride, merge(outer, override))
   ))
 
-/** The second over the first; `undefined` changes nothing, bodies are merged field by field. */
+/** Overrides the first by the second; `undefined` changes no field, bodies are merged field by field. */
 export const merge = <A extends Settings>(base: A, over: A): A => {
   const changes = Object.entries(over).filter(([, value]) => value !== undefined)
   return changes.length === 0

@@ -1,6 +1,6 @@
 /**
- * Set-up errors: the options of a client cannot work. Raised before the first request. Each message says what to do, with the
- * names of the variables where `layerConfig` reads them, and none holds a key.
+ * Set-up errors: the options of a client cannot work. Raised before the first request. Each message has advice, with
+ * the names of the variables if `layerConfig` reads them, and none contains a key.
  */
 import * as Schema from "effect/Schema"
 
@@ -78,7 +78,7 @@ export class MissingModel extends Schema.TaggedError<MissingModel>()("MissingMod
 export class ForeignModel extends Schema.TaggedError<ForeignModel>()("ForeignModel", {
   preset: Schema.String,
   model: Schema.String,
-  /** Who makes it. */
+  /** Provider of the model. */
   provider: Schema.String
 }) {
   override get message(): string {
@@ -90,7 +90,7 @@ export class ForeignModel extends Schema.TaggedError<ForeignModel>()("ForeignMod
 /** The server does not list the model. Known only with `checkModel`. */
 export class UnknownModel extends Schema.TaggedError<UnknownModel>()("UnknownModel", {
   model: Schema.String,
-  /** What it lists. */
+  /** Its listed models. */
   known: Schema.Array(Schema.String)
 }) {
   override get message(): string {

@@ -1,4 +1,4 @@
-/** Events of AG-UI 1.0, as far as a server of agents sends them. */
+/** Events of AG-UI 1.0 that a server of agents sends. */
 
 /** The version of the protocol. */
 export const protocolVersion = "1.0"
@@ -93,7 +93,7 @@ export type AgUiEvent =
     }
   )
 
-/** How a run ended that did not fail. */
+/** End of a run that did not fail. */
 export type Outcome =
   | { readonly type: "success" }
   | { readonly type: "cancelled" }
@@ -113,7 +113,7 @@ export interface Interrupt {
   readonly metadata: { readonly tool: string; readonly arguments: unknown; readonly argumentsHash: string }
 }
 
-/** What a run has used. */
+/** Usage of a run. */
 export interface TokenUsage {
   readonly inputTokens: number
   readonly outputTokens: number

@@ -1,8 +1,8 @@
 /**
  * AG-UI event stream: the events of a run as AG-UI 1.0, for `HttpAgent` and every other client of the protocol.
  *
- * The mapping is a pure function of the events. A run that pauses ends as an AG-UI run with interrupts; what is resumed is the
- * next AG-UI run of the thread.
+ * The mapping is a pure function of the events. A run that pauses ends like an AG-UI run with interrupts; its
+ * resumption is the next AG-UI run of the thread.
  */
 /* oxlint-disable max-lines -- one mapper, with a case for each event */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
@@ -14,7 +14,7 @@ import { Recoveries } from "./internal/wire/recoveries.ts"
 import { couldNot, wentWrong } from "./internal/wire/texts.ts"
 export { preliminaryActivity, progressActivity } from "./internal/wire/agUi/ownEvents.ts"
 
-/** How events become AG-UI's. */
+/** Options of the conversion to AG-UI's events. */
 export interface Options {
   readonly threadId: string
   /** The client's id of an AG-UI run: of the first one, and of each one after a pause. 0 is the first. */
@@ -22,20 +22,20 @@ export interface Options {
   /** The id under which the client decides about a call that waits. */
   readonly interruptId: (callId: string) => string
   /**
-   * Whether the page may see the arguments and the results of a tool. A tool that it may not see is shown by its name and by
-   * how it ended. Default: yes.
+   * True if the page may see the arguments and the results of a tool. A hidden tool is shown by its name and its
+   * outcome. Default: true.
    */
   readonly shows?: ((tool: string) => boolean) | undefined
   /**
-   * Whether the client says that it speaks AG-UI 1.0, by the `protocolVersion` of its input. Others, up to 0.0.59, refuse a run whose
-   * outcome is `cancelled`: for them it ends without an outcome. Default: yes.
+   * True if the client declares AG-UI 1.0, by the `protocolVersion` of its input. Others, up to 0.0.59, refuse a run
+   * whose outcome is `cancelled`: for them it ends without an outcome. Default: true.
    */
   readonly speaksV1?: boolean | undefined
 }
 
 type Of<Tag extends AgentEvent["_tag"]> = Extract<AgentEvent, { readonly _tag: Tag }>
 
-/** What is open of an agent's run: AG-UI refuses an end of the run before it is closed. */
+/** Unclosed parts of an agent's run: AG-UI refuses an end of the run before they are closed. */
 interface Open {
   step?: string | undefined
   /** The message of the turn; its text is open while one of the parts is. */
@@ -61,7 +61,7 @@ export class AgUiStream {
   private activities = new Map<string, number>()
   private segment = -1
   private toldText = false
-  /** The events begin with a run that goes on: what was told before is on the page. */
+  /** The events start with a resumed run: earlier events are on the page. */
   private isContinued = false
 
   constructor(options: Options) {
@@ -77,11 +77,11 @@ export class AgUiStream {
     const recovered = this.recoveries.hear(event)
     if (recovered !== undefined) {
       const { callId, key, steps, tool } = recovered
-      // A timeline is told by the agent that has begun it: one that goes on tells it anew.
+      // A timeline belongs to the agent that has started it: a continuing one emits it again.
       const messageId = `recovery:${key}${this.names.again(event)}`
       const base = { ...this.names.by(event), messageId, activityType: recoveryActivity }
       const known = this.activities.get(messageId)
-      // A timeline that has lost its middle is told anew.
+      // A timeline that has lost its middle is emitted again.
       if (known === undefined || known + 1 !== steps.length) {
         told.push({ type: "ACTIVITY_SNAPSHOT", ...base, content: { callId, tool, steps } })
       } else {
@@ -321,7 +321,7 @@ export class AgUiStream {
     })
   }
 
-  /** Ends what is open of an agent's run. */
+  /** Ends the unclosed parts of an agent's run. */
   private close(event: AgentEvent, told: Array<Untimed>): void {
     const open = this.of(event)
     const by = this.names.by(event)

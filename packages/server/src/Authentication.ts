@@ -1,5 +1,5 @@
 /**
- * Authentication of requests: who sends them, and what they may do.
+ * Authentication of requests: their senders, and the senders' rights.
  *
  * Every route but health checks asks for a principal. Threads, runs and approvals belong to its `id`.
  */
@@ -17,12 +17,12 @@ import { sha256 } from "./internal/sha256.ts"
 export { isOwnHost } from "./internal/http/ownHost.ts"
 
 /**
- * What a principal may do. `"chat"`: begin and follow runs of its own. `"decide"`: decide about calls that wait in them. `"operate"`:
- * see the runs of everybody with all that is known of them, and stop them; with `"decide"`, decide about their calls.
+ * A right of a principal. `"chat"`: start and follow runs of its own. `"decide"`: decide about pending calls in them.
+ * `"operate"`: see the runs of everyone with all details, and stop them; with `"decide"`, decide about their calls.
  */
 export type Right = "chat" | "decide" | "operate"
 
-/** Who sends a request. */
+/** Sender of a request. */
 export interface Principal {
   /** Owner of the threads and runs. Never an empty text. */
   readonly id: string
@@ -32,7 +32,7 @@ export interface Principal {
   readonly agents?: ReadonlyArray<string> | undefined
 }
 
-/** The request names nobody, or nobody known: 401. */
+/** The request has no known principal: 401. */
 export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthorized", {}) {
   override get message(): string {
     return "Sign in first"
@@ -53,7 +53,7 @@ export class WrongHost extends Schema.TaggedError<WrongHost>()("WrongHost", {}) 
   }
 }
 
-/** Tells who sends a request. */
+/** Identifies the sender of a request. */
 export class Authentication extends Context.Service<Authentication, {
   readonly authenticate: (request: HttpServerRequest) => Effect.Effect<Principal, Unauthorized | WrongHost>
 }>()("@recourse/server/Authentication") {}
@@ -80,7 +80,7 @@ export const layer = <E, R>(
     }))
   )
 
-/** How a server is reached that does not authenticate. */
+/** Options of a server without authentication. */
 export interface AnonymousOptions {
   /** Names of the server, such as `agents.internal`, besides addresses and `localhost`. Ports are not compared. Default: none. */
   readonly hosts?: ReadonlyArray<string> | undefined
@@ -119,8 +119,9 @@ export const layerAnonymous = (
 }
 
 /**
- * Authentication by bearer tokens that the program knows. Tokens are compared by their digests, so that the time of an answer
- * tells nothing of them. The server does not start with a token that is unset or empty: it dies with `ConfigurationError`.
+ * Authentication by bearer tokens that the program knows. Tokens are compared by their digests, so that the time of an
+ * answer does not leak them. The server does not start with a token that is unset or empty: it dies with
+ * `ConfigurationError`.
  */
 export const layerBearer = (
   tokens: ReadonlyArray<{ readonly token: Redacted.Redacted<string>; readonly principal: Principal }>

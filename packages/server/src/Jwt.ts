@@ -26,7 +26,7 @@ export interface Claims {
   iat?: number
 }
 
-/** Which tokens are accepted. */
+/** Accepted tokens. */
 export interface Options {
   /** A secret (`HS256`) or the address of the issuer's key set. */
   readonly key: Redacted.Redacted<string> | URL

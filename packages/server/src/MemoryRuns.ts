@@ -9,19 +9,19 @@ import { MemoryRuns } from "./internal/runs/memoryRuns.ts"
 import { type Servable, servedAgents } from "./internal/runs/served.ts"
 export type { Servable } from "./internal/runs/served.ts"
 
-/** How runs are kept. */
+/** Storage of runs. */
 export interface Options<Agents extends ReadonlyArray<Servable>> {
   /** The agents that can be run, by their names. */
   readonly agents: Agents
-  /** How many runs are kept: of more, those that ended first are forgotten. Default: 1,000. */
+  /** Number of stored runs: above it, those that ended first are deleted. Default: 1,000. */
   readonly capacity?: number | undefined
-  /** How long runs may go on when the layer's scope is closed, before they are interrupted. Default: 10 seconds. */
+  /** Time in which runs may end when the layer's scope is closed, before they are interrupted. Default: 10 seconds. */
   readonly gracePeriod?: Duration.Input | undefined
 }
 
 /**
- * Runs agents in this process and keeps their events in memory. A run ends by itself, by `cancel`, or with the layer's scope:
- * then it may go on for the grace period, and is interrupted lawfully.
+ * Runs agents in this process and keeps their events in memory. A run ends by itself, by `cancel`, or with the layer's
+ * scope: then it may continue for the grace period, and is interrupted lawfully.
  */
 export const layer = <const Agents extends ReadonlyArray<Servable>>(
   options: Options<Agents>

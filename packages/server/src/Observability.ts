@@ -1,6 +1,6 @@
 /**
- * Observability: traces, metrics and logs by OTLP, behind the variable that says where a collector is. Names of spans and attributes
- * are those of OpenTelemetry's conventions for generative AI: see `Telemetry` of `@recourse/core`.
+ * Observability: traces, metrics and logs by OTLP, behind the variable with the collector's address. Names of spans and
+ * attributes are those of OpenTelemetry's conventions for generative AI: see `Telemetry` of `@recourse/core`.
  */
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -12,7 +12,7 @@ import { MeasureModelCalls } from "@recourse/core/Telemetry"
 import * as Otlp from "effect/observability/Otlp"
 import * as OtlpSerialization from "effect/observability/OtlpSerialization"
 
-/** What the program is called in what it sends. */
+/** Name of the program in its telemetry. */
 export interface Options {
   /** Default: `OTEL_SERVICE_NAME`, or else `"recourse"`. */
   readonly serviceName?: string | undefined
@@ -28,8 +28,9 @@ const otlp = ConfigProvider.fromUnknown({
 })
 
 /**
- * Sends traces, metrics and logs to the collector at `OTEL_EXPORTER_OTLP_ENDPOINT`, as JSON over HTTP; nothing where the variable
- * is not set. OpenTelemetry's other variables (`OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SDK_DISABLED` and the like) count as well.
+ * Sends traces, metrics and logs to the collector at `OTEL_EXPORTER_OTLP_ENDPOINT`, by JSON over HTTP; disabled if the
+ * variable is not set. OpenTelemetry's other variables (`OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SDK_DISABLED` and the like)
+ * apply as well.
  *
  * Provide it once, around the whole program.
  */

@@ -1,5 +1,5 @@
 /**
- * Request fields: what the server does with each field of the protocols that it speaks, as tables. A field that is in no table is
+ * Request fields: the server's treatment of each field of its protocols, in tables. A field that is in no table is
  * refused with 400.
  *
  * **Example** (The fields that chat completions refuse)

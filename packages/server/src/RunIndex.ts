@@ -1,6 +1,6 @@
 /**
- * Index of runs for operators: what each run was about, what it used and how its calls ended, to be listed, filtered and counted; and the
- * answers of people about calls whose outcome is unknown.
+ * Index of runs for operators: each run's input, usage and call outcomes, to be listed, filtered and counted; and
+ * people's findings about calls of unknown outcome.
  *
  * The index is derived from the events of the runs. It can be deleted, and is built again; the answers of people cannot.
  */
@@ -44,8 +44,9 @@ const withAnswers = <E, R>(index: Effect.Effect<RunIndexService, E, R>) =>
 export const layerMemory: Layer.Layer<RunIndex> = withAnswers(Effect.sync(memoryIndex))
 
 /**
- * An index in three tables of PostgreSQL or SQLite, made where they are missing: `<table>_runs`, `<table>_calls` and `<table>_checks`. Provide it to
- * the runs as well as to the server: the answers of people are then asked for in the place of a tool's `reconcile`.
+ * An index in three tables of PostgreSQL or SQLite, created if missing: `<table>_runs`, `<table>_calls` and
+ * `<table>_checks`. Provide it to the runs as well as to the server: people's findings then replace a tool's
+ * `reconcile`.
  */
 export const layerSql = (
   options?: {

@@ -1,6 +1,7 @@
 /**
- * Run timeline: what a run did, as an operator reads it, from its events. Spans of agents, turns, calls, attempts, repairs, waits and
- * questions; why each decision was taken; the projections of each failure; the requests to the model; budgets.
+ * Run timeline: an operator's view of a run, made of its events. Spans of agents, turns, calls, attempts, repairs,
+ * waits and questions; the reason of each decision; the projections of each failure; the requests to the model;
+ * budgets.
  *
  * It is a pure function of the events, on the server and in a page: the same events give the same timeline, live and afterwards.
  */
@@ -27,10 +28,10 @@ export type {
   SpanState
 } from "./internal/timeline/types.ts"
 
-/** What the calls of a run are paused for. */
+/** Pending calls of a paused run. */
 export type Pending = NonNullable<Extract<AgentEvent, { readonly _tag: "RunFinished" }>["pending"]>
 
-/** The timeline of a run, as a value. */
+/** The timeline of a run: a value. */
 export interface Timeline {
   readonly spans: ReadonlyArray<Span>
   readonly decisions: ReadonlyArray<Decision>
@@ -39,11 +40,11 @@ export interface Timeline {
   readonly outcomes: ReadonlyArray<CallOutcome>
   readonly requests: ReadonlyArray<Request>
   readonly meters: ReadonlyArray<Meter>
-  /** What the run has used. Until it ends: what its events say so far, without costs. */
+  /** Usage of the run. Until it ends: that of its events so far, without costs. */
   readonly usage: Usage
-  /** How many tools were called, however often each call was attempted. */
+  /** Number of called tools, regardless of the attempts of each call. */
   readonly calls: number
-  /** How long the run has waited for people, in milliseconds, up to the last resumption. */
+  /** Time that the run has waited for people, in milliseconds, up to the last resumption. */
   readonly waited: number
   /** Since when it waits, in milliseconds since the epoch, if it does. */
   readonly waitingSince: number | undefined
@@ -63,7 +64,7 @@ export class RunTimeline implements Timeline {
   private waiting: Pending = []
   waited = 0
   waitingSince: number | undefined
-  /** How many events it has heard. */
+  /** Number of received events. */
   count = 0
 
   get spans(): ReadonlyArray<Span> {
@@ -102,7 +103,7 @@ export class RunTimeline implements Timeline {
     return this.waiting
   }
 
-  /** The next event, with its number in the run. An event that it has heard already changes nothing. */
+  /** The next event, with its number in the run. A repeated event has no effect. */
   next(event: Event, number: number): void {
     if (number < this.count) return
     this.count = number + 1

@@ -44,9 +44,9 @@ export type { Rate } from "./internal/http/limits.ts"
 export type { AgentCard, Feedback } from "./internal/routes/config.ts"
 export { type OnPageInput, type PageInput, PageInputRefused } from "./internal/routes/pageInput.ts"
 
-/** How agents are served. */
+/** Options of served agents. */
 export interface Options {
-  /** The agents that have routes, with what users may know of them. They are run by `Runs`, which has to know them, too. */
+  /** The agents with routes, and their public descriptions. `Runs` executes them, and has to know them, too. */
   readonly agents: ReadonlyArray<AgentCard>
   /** Tools whose arguments and results no page sees; their names are shown. Default: none. */
   readonly hiddenTools?: ReadonlyArray<string> | undefined
@@ -57,18 +57,22 @@ export interface Options {
   readonly origins?: ReadonlyArray<string> | undefined
   /** The largest body of a request, in bytes. Default: 1 MiB. */
   readonly maxBodyBytes?: number | undefined
-  /** What a new message does to a run of its thread that has not ended. A run that waits is never queued behind. Default: `"refuse"`. */
+  /**
+   * Treatment of a new message while a run of its thread has not ended. No message queues behind a waiting run.
+   * Default: `"refuse"`.
+   */
   readonly onBusy?: OnBusy | undefined
   /** A comment is sent after so much silence on an event stream. Default: 15 seconds. */
   readonly heartbeat?: Duration.Input | undefined
   /**
-   * Makes the title of a thread when its first message is answered, as `Title.fromConversation` does. It runs beside everything else;
-   * what fails is logged. Default: a thread is named after its first message. A title that a person has given stays.
+   * Makes the title of a thread when its first message is answered, like `Title.fromConversation`. It runs in parallel
+   * to everything else; failures are logged. Default: a thread is named after its first message. A title of a person
+   * stays.
    */
   readonly title?: ((said: NewThread) => Effect.Effect<string, unknown>) | undefined
   /**
-   * Whether a page may declare tools that it executes itself, by AG-UI's `tools`. Their descriptions, arguments and results are
-   * untrusted, and taint the run. Default: `"allow"`; `"refuse"` answers 400.
+   * Whether a page may declare tools that it executes itself, by AG-UI's `tools`. Their descriptions, arguments and
+   * results are untrusted, and taint the run. Default: `"allow"`; `"refuse"` answers 400.
    */
   readonly requestTools?: "allow" | "refuse" | undefined
   /**
@@ -76,23 +80,23 @@ export interface Options {
    * for 400. Default: they are refused with 400 unless they are empty.
    */
   readonly onPageInput?: OnPageInput | undefined
-  /** Keeps what a user thinks of a run. Left out: there is no route for it. */
+  /** Stores a user's feedback on a run. Absent: there is no route for it. */
   readonly onFeedback?: ((feedback: Feedback) => Effect.Effect<void, unknown>) | undefined
-  /** How many requests a principal may send in a window. Default: 600 in a minute; `false`: any number. */
+  /** Number of a principal's requests in a window. Default: 600 in a minute; `false`: any number. */
   readonly rateLimit?: Rate | false | undefined
-  /** How many streams a principal may have open at the same time: one more is refused with 429, and runs nothing. Default: 64. */
+  /** Number of a principal's simultaneous streams: one more is refused with 429, and starts no run. Default: 64. */
   readonly maxStreams?: number | undefined
   /**
-   * How many requests with wrong credentials an address may send in a window. Then all its requests are refused with 429 until the
-   * window has room. Behind a proxy, add effect's `HttpMiddleware.xForwardedHeaders`, as all clients have the proxy's address
-   * otherwise. Default: 60 in a minute; `false`: any number.
+   * Number of an address's requests with wrong credentials in a window. Then all its requests are refused with 429
+   * until the window has room. Behind a proxy, add effect's `HttpMiddleware.xForwardedHeaders`, because all clients
+   * have the proxy's address otherwise. Default: 60 in a minute; `false`: any number.
    */
   readonly wrongCredentials?: Rate | false | undefined
 }
 
 const securityHeaders = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
 
-/** `GET /agents`: who the principal is, what it may run, and how large its requests may be. */
+/** `GET /agents`: the principal, its agents, and the size limits of its requests. */
 const capabilities = (config: Config) =>
   Effect.map(check(config.checks, "chat"), ({ principal }) =>
     Response.jsonUnsafe({
@@ -128,7 +132,7 @@ const addProbes = (router: HttpRouter.HttpRouter, ready: Effect.Effect<Response.
     yield* router.add("GET", "/ready", yield* Effect.cachedWithTTL(ready, "1 second"))
   })
 
-/** How often a page of the runs that wait is looked through. */
+/** Interval at which a page of waiting runs is checked. */
 const sweep = Duration.seconds(5)
 
 /** Fails calls of client tools whose page has not answered in time: a page of waiting runs each time, so that its cost is bounded. */
@@ -199,7 +203,7 @@ export const layer = (
       yield* (yield* CurrentShutdown)?.add((within) =>
         runs.drain === undefined
           ? config.frames.close(within)
-          // What is interrupted has its end to tell.
+          // An interrupted run has to emit its end.
           : Effect.andThen(runs.drain(within), config.frames.close(Duration.seconds(2)))
       ) ?? Effect.void
       // Each request has a scope of its own.
@@ -247,17 +251,17 @@ const untilIdle = Duration.millis(100)
 
 export { explained } from "./internal/listenError.ts"
 
-/** How a server shuts down. */
+/** Options of a server's shutdown. */
 export interface DrainOptions {
-  /** How long runs and streams may go on. Default: 10 seconds. */
+  /** Time in which runs and streams may end. Default: 10 seconds. */
   readonly within?: Duration.Input | undefined
 }
 
 /**
- * What `HttpRouter.serve` makes of `Server.layer`, with an orderly end. When the layer's scope closes, as by `SIGTERM`, no run is taken
- * any more, and those that go on have `within` to end; then they are interrupted lawfully, and every open stream tells its end. Runs
- * that go on in another process (`@recourse/durable`) are left to it: their streams end by telling their readers to connect again. Only then
- * are connections closed.
+ * The result of `HttpRouter.serve` of `Server.layer`, with an orderly end. When the layer's scope closes, for example
+ * by `SIGTERM`, no run is accepted any more, and running ones have `within` to end. Then they are interrupted lawfully,
+ * and every open stream emits its end. Runs that continue in another process (`@recourse/durable`) are left to it:
+ * their streams end with a request to reconnect. Only then are connections closed.
  *
  * ```ts
  * import { HttpRouter } from "effect/http"

@@ -42,7 +42,7 @@ const accepted = Run.pipe(HttpApiSchema.status(202))
 const decisions = Schema.Struct({ decisions: Schema.Array(Decision) })
 const next = Schema.optional(Schema.String)
 
-/** What a page of the AI SDK shows: its client takes the whole body. */
+/** Text for a page of the AI SDK: its client shows the whole body. */
 const text = (status: number) => Schema.String.pipe(HttpApiSchema.status(status), HttpApiSchema.asText())
 const chatErrors = [400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503].map(text)
 
@@ -173,7 +173,7 @@ const health = HttpApiGroup.make("health").add(
   })
 )
 
-/** The routes of the server, with what they take and answer. */
+/** The routes of the server, with their inputs and outputs. */
 export const api = HttpApi.make("recourse").add(agents).add(runs).add(threads).add(operator).add(wires).add(health)
   .annotateMerge(OpenApi.annotations({
     title: "Agents",
@@ -188,8 +188,8 @@ export const document = (): OpenApi.OpenAPISpec => OpenApi.fromApi(api)
 export type Client = HttpApiClient.ForApi<typeof api>
 
 /**
- * A typed client of a server at an address, over the `HttpClient` of the context. Answers that do not fit their schemas are
- * `SchemaError`s; what the server refuses is a problem with a `title` by its name, `detail` and `trace_id`.
+ * A typed client of a server at an address, over the `HttpClient` of the context. Answers that do not fit their schemas
+ * are `SchemaError`s; a refusal of the server is a problem with a `title` by its name, `detail` and `trace_id`.
  */
 export const client = (options: {
   readonly baseUrl: string | URL

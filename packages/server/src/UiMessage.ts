@@ -1,10 +1,13 @@
-/** UI messages of the AI SDK: what a page holds after the chunks of a UI message stream, for servers that store or reload messages. */
+/**
+ * UI messages of the AI SDK: a page's state after the chunks of a UI message stream, for servers that store or reload
+ * messages.
+ */
 import type { UiMessageChunk } from "./UiMessageChunk.ts"
 
-/** A part of a message, as `UIMessage` of the package `ai` has it. */
+/** A part of a message, in the form of `UIMessage` of the package `ai`. */
 export type UiPart = { readonly type: string; readonly [field: string]: unknown }
 
-/** A message of a thread, as `UIMessage` of the package `ai`. */
+/** A message of a thread, in the form of `UIMessage` of the package `ai`. */
 export interface UiMessage {
   readonly id: string
   readonly role: "user" | "assistant"
@@ -47,7 +50,7 @@ export const assemble = (messageId: string, chunks: Iterable<UiMessageChunk>): U
         add({ type: "step-start" })
         break
       case "reset-step":
-        // What the step has shown goes, its beginning stays.
+        // The step's shown parts are removed, its start stays.
         parts = parts.slice(0, stepStart + 1)
         for (const [id, part] of calls) if (!parts.includes(part)) calls.delete(id)
         open.clear()

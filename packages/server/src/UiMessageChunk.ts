@@ -1,4 +1,4 @@
-/** Chunks of the AI SDK's UI message stream (`ai` 7), as far as a server of agents sends them. */
+/** Chunks of the AI SDK's UI message stream (`ai` 7) that a server of agents sends. */
 
 /** A chunk of a UI message stream. `uiMessageChunkSchema` of the package `ai` accepts each of them. */
 export type UiMessageChunk =
@@ -52,7 +52,7 @@ export type UiMessageChunk =
     readonly output: unknown
     readonly dynamic: true
     readonly providerExecuted?: true
-    /** What the call has so far: the next one takes its place. */
+    /** Preliminary result of the call: the next one replaces it. */
     readonly preliminary?: true
   }
   | {
@@ -86,22 +86,22 @@ export type DataChunk =
   | { readonly type: "data-progress"; readonly data: CallProgress; readonly transient: true }
   | { readonly type: "data-output"; readonly id: string; readonly data: unknown }
 
-/** What a message says of its run. */
+/** Metadata of a message about its run. */
 export interface MessageMetadata {
   readonly runId: string
   readonly threadId?: string
   /** The agent that answers. */
   readonly agent?: string
-  /** How the run ended, or that it waits for people. Left out while it goes on. */
+  /** Outcome of the run, or its pause. Absent while it runs. */
   readonly outcome?: "success" | "failure" | "interrupted" | "paused"
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly totalTokens: number }
   /** Code of the failure that ended the run. */
   readonly errorCode?: string
-  /** What the user is told of that failure, as the chunk `error` has it. A message that is loaded anew has it here. */
+  /** The user's text of that failure, like in the chunk `error`. A reloaded message has it here. */
   readonly errorText?: string
 }
 
-/** What is to be decided about, for pages that show more than the call. */
+/** Details of a question, for pages that show more than the call. */
 export interface ApprovalDescriptor {
   readonly calls: ReadonlyArray<
     {
@@ -134,7 +134,7 @@ export interface UnknownOutcome {
   readonly callId: string
   readonly tool: string
   readonly outcome: "unknown"
-  /** What a person has found out since. Messages that are loaded have it; a stream does not. */
+  /** A person's finding since. Loaded messages have it; a stream does not. */
   readonly checked?: {
     readonly answer: "happened" | "not_happened" | "settled"
     readonly by: string
@@ -143,10 +143,10 @@ export interface UnknownOutcome {
   }
 }
 
-/** How many steps of a call's recovery are shown: the first and the newest ones. */
+/** Number of shown steps of a call's recovery: the first and the newest ones. */
 export const maxRecoverySteps = 50
 
-/** How a call came to its result: the attempts, waits, repairs and fallbacks behind it, the oldest first. */
+/** Recovery of a call until its result: the attempts, waits, repairs and fallbacks, the oldest first. */
 export interface Recovery {
   readonly callId: string
   readonly tool: string
@@ -183,7 +183,7 @@ export interface RecoveryStep {
   readonly tool?: string
 }
 
-/** How far a call has come, as its tool says. Without `total` there is no end that is known. */
+/** Progress of a call, reported by its tool. Without `total` the end is unknown. */
 export interface CallProgress {
   readonly callId: string
   readonly tool: string
@@ -208,7 +208,7 @@ export interface NestedAgent {
   >
 }
 
-/** How much of a budget is used. */
+/** Used share of a budget. */
 export interface Budget {
   readonly agent: string
   readonly budget: string

@@ -1,8 +1,9 @@
 /**
  * AI SDK UI message stream: the events of a run as chunks for `useChat` and every other reader of the protocol.
  *
- * The mapping is a pure function of the events: the same events give the same chunks, live and on reload. What a chunk holds
- * is a list: the model's own messages, errors' causes, inputs and transcripts do not leave the server.
+ * The mapping is a pure function of the events: the same events give the same chunks, live and on reload. The content
+ * of a chunk is an allow-list: the model's own messages, errors' causes, inputs and transcripts do not leave the
+ * server.
  */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import { decidedApproval } from "./internal/wire/decidedApproval.ts"
@@ -16,16 +17,16 @@ import { TextParts } from "./internal/wire/ui/textParts.ts"
 import { isVisible, Visible } from "./internal/wire/visible.ts"
 import type { MessageMetadata, UiMessageChunk } from "./UiMessageChunk.ts"
 
-/** How events become chunks. */
+/** Options of the conversion to chunks. */
 export interface Options {
-  /** The id of the message on the page. A run that is resumed goes on with the same message. */
+  /** The id of the message on the page. A resumed run continues the same message. */
   readonly messageId: string
   readonly threadId?: string | undefined
   /** The id under which the page decides about a call of the outermost agent. */
   readonly approvalId: (callId: string) => string
   /**
-   * Whether the page may see the arguments and the results of a tool. A tool that it may not see is shown by its name and by
-   * how it ended. Default: yes.
+   * True if the page may see the arguments and the results of a tool. A hidden tool is shown by its name and its
+   * outcome. Default: true.
    */
   readonly shows?: ((tool: string) => boolean) | undefined
 }
@@ -129,7 +130,7 @@ export class UiMessageStream {
         return
       case "AnswerRestarted":
       case "OutputCorrection":
-        // What the step has shown is no answer: the page takes it back.
+        // The step's shown parts are no answer: the page removes them.
         this.closeParts(chunks)
         if (this.stepIsOpen) chunks.push({ type: "reset-step" })
         this.texts.wasTold = false
@@ -154,7 +155,7 @@ export class UiMessageStream {
     }
   }
 
-  /** Ends what is open: a part that is not ended stays unfinished on the page. */
+  /** Ends open parts: a part that is not ended stays unfinished on the page. */
   private closeParts(chunks: Array<UiMessageChunk>): void {
     this.texts.close(chunks)
     this.calls.close(chunks)
@@ -188,7 +189,7 @@ export class UiMessageStream {
     chunks.push({ type: "finish", finishReason, messageMetadata: metadata })
   }
 
-  /** What the run answered, unless it is a text that the message has. */
+  /** The run's answer, unless it is a text that the message has. */
   private output(event: Extract<AgentEvent, { _tag: "RunFinished" }>, chunks: Array<UiMessageChunk>): void {
     const { output } = event
     if (typeof output === "string") {

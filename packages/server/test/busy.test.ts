@@ -1,4 +1,4 @@
-/** What a new message does to a run of its thread that has not ended. */
+/** Treatment of a new message while a run of its thread has not ended. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Fiber } from "effect"

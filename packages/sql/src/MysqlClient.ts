@@ -1,4 +1,7 @@
-/** MySQL and MariaDB client: effect's `SqlClient` over a pool of `mysql2`, which the program installs beside this package. */
+/**
+ * MySQL and MariaDB client: effect's `SqlClient` over a pool of `mysql2`, which the program installs together with this
+ * package.
+ */
 import * as Config from "effect/Config"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -14,7 +17,7 @@ import * as Stream from "effect/Stream"
 import type * as Mysql from "mysql2/promise"
 import { classify } from "./internal/mysqlErrors.ts"
 
-/** How the server is reached. */
+/** Connection options of the server. */
 export interface Options {
   readonly host?: string | undefined
   readonly port?: number | undefined
@@ -23,7 +26,7 @@ export interface Options {
   readonly password?: Redacted.Redacted<string> | undefined
   /** Default: 10. */
   readonly maxConnections?: number | undefined
-  /** How long a connection may take to open. Default: 5 seconds. */
+  /** Time limit to open a connection. Default: 5 seconds. */
   readonly connectTimeout?: Duration.Input | undefined
 }
 
@@ -73,7 +76,7 @@ const sessionOf = (connection: Mysql.PoolConnection): Session => {
   }
 }
 
-/** A connection of the pool. One whose query was interrupted is closed, as its answer would be read by the next. */
+/** A connection of the pool. One whose query was interrupted is closed, because the next would read its answer. */
 const acquirer = (pool: Mysql.Pool): Acquirer =>
   Effect.map(
     Effect.acquireRelease(

@@ -16,20 +16,20 @@ import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
 
-/** How a database is opened. */
+/** Options to open a database. */
 export interface Options {
   /** The path of the file, or `":memory:"`. */
   readonly filename: string
   /**
-   * How long a statement waits for another process that writes, before it fails with a `LockTimeoutError`. Node's SQLite is
-   * synchronous: the process does nothing else while it waits. Default: 5 seconds.
+   * How long a statement waits for another writing process before it fails with a `LockTimeoutError`. Node's SQLite is
+   * synchronous: the wait blocks the process. Default: 5 seconds.
    */
   readonly busyTimeout?: Duration.Input | undefined
-  /** Whether the file is only read. Default: no. */
+  /** True if the file is read only. Default: false. */
   readonly readOnly?: boolean | undefined
 }
 
-/** How many statements stay prepared. */
+/** Number of prepared statements. */
 const mostStatements = 200
 
 /** Node has the code of an error in `errcode`; effect reads `errno`. */
@@ -65,7 +65,7 @@ export const make = (
       (database) => Effect.sync(() => database.close())
     )
     const statements = new Map<string, StatementSync>()
-    /** Prepares a statement once. SQLite prepares it again by itself where a table has changed. */
+    /** Prepares a statement once. SQLite prepares it again by itself if a table has changed. */
     const prepared = (sql: string): StatementSync => {
       const known = statements.get(sql)
       if (known !== undefined) return known
@@ -105,7 +105,7 @@ export const make = (
       }),
       compiler: Statement.makeCompilerSqlite(),
       prepareTransactionControls: true,
-      // A transaction that begins as a reader fails at its first write where another process has written meanwhile.
+      // A transaction that starts with a read fails at its first write if another process has written meanwhile.
       beginTransaction: "BEGIN IMMEDIATE",
       driver: "node-sqlite",
       spanAttributes: [["db.system.name", "sqlite"]]

@@ -1,6 +1,6 @@
 /**
- * Next faults: somebody who develops an agent chooses in the studio what goes wrong, and begins a run. The command `recourse-studio`
- * has them. Not for production: whoever reaches the routes can make the next run of anybody fail.
+ * Next faults: a developer of an agent chooses faults in the studio, and starts a run. The command `recourse-studio`
+ * has them. Not for production: a user of the routes can make the next run of any user fail.
  *
  * **Example** (A server of development)
  *
@@ -37,7 +37,7 @@ import { type Interceptor, ToolInterceptor } from "@recourse/core/ToolIntercepto
 import * as FaultPlan from "@recourse/testing/FaultPlan"
 import * as Faults from "@recourse/testing/Faults"
 
-/** What goes wrong in the next run. */
+/** Faults of the next run. */
 export class NextFaults extends Context.Service<NextFaults, { injections: ReadonlyArray<FaultPlan.Injection> }>()(
   "@recourse/studio/NextFaults"
 ) {}
@@ -58,14 +58,14 @@ const CurrentFaulty: Context.Reference<Faulty | undefined> = Context.Reference<F
 /** Faults of runs, by their ids. */
 type OfRuns = Map<string, Faulty>
 
-/** The faults of the run that goes on: one that is durable has a fiber of its own, and is known by its journal. */
+/** The faults of the current run: a durable one has a fiber of its own, and is identified by its journal. */
 const faultyOf = (ofRuns: OfRuns): Effect.Effect<Faulty | undefined> =>
   Effect.flatMap(CurrentFaulty, (faulty) =>
     faulty !== undefined
       ? Effect.succeed(faulty)
       : Effect.map(CurrentJournal, (journal) => journal && ofRuns.get(journal.runId)))
 
-/** A model that is the run's own where the run has faults. */
+/** A model that is the run's own if the run has faults. */
 const model = (ofRuns: OfRuns) =>
   Layer.effect(
     LanguageModel.LanguageModel,
@@ -145,7 +145,7 @@ const answer = ({ injections }: NextFaults["Service"]) =>
     reasons: FaultPlan.ModelErrorReason.literals
   })
 
-/** What pages of other sites send has another media type, or is asked about before. */
+/** Requests from pages of other sites have another media type, or need a preflight. */
 const isJson = Effect.map(
   HttpServerRequest.HttpServerRequest,
   ({ headers }) => headers["content-type"]?.startsWith("application/json") === true
@@ -159,7 +159,7 @@ const set = (next: NextFaults["Service"]) =>
     return answer(next)
   }).pipe(Effect.catch(() => Effect.succeed(Response.empty({ status: 400 }))))
 
-/** Routes by which the studio's page says what goes wrong. Where they are not there, the page does not offer it. */
+/** Routes for the faults of the studio's page. Without them, the page does not offer faults. */
 export const routes: Layer.Layer<never, never, HttpRouter.HttpRouter | NextFaults> = HttpRouter.use((router) =>
   Effect.gen(function*() {
     const next = yield* NextFaults

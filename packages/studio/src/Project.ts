@@ -1,6 +1,6 @@
 /**
- * Project: what the command `recourse-studio` serves. A module exports it as `default`; one that exports agents that need nothing
- * but a model is a project as it is.
+ * Project: served by the command `recourse-studio`. A module exports it in `default`; one that exports agents with only
+ * a model as a service is a project itself.
  *
  * **Example** (A module for `npx @recourse/studio --agents ./agents.ts`)
  *
@@ -47,7 +47,7 @@ export { repeating } from "./internal/dev/repeating.ts"
 /** The brand of projects. */
 const TypeId = "~@recourse/studio/Project" as const
 
-/** Agents, with what they need. */
+/** Agents, with their services. */
 export interface Project {
   readonly [TypeId]: typeof TypeId
   readonly agents: ReadonlyArray<Servable>
@@ -56,19 +56,19 @@ export interface Project {
   readonly script: Behaviour | undefined
 }
 
-/** What agents need besides a model and the key of snapshots: the command brings these two. */
+/** Services of agents besides a model and the key of snapshots, which the command provides. */
 export type Needed<Agents extends ReadonlyArray<Servable>> = Exclude<
   Agent.Services<Agents[number]>,
   LanguageModel | SnapshotKey
 >
 
-/** A project. Its types ask for `services` where the agents need some. */
+/** A project. Its type requires `services` if the agents need some. */
 export type Options<Agents extends ReadonlyArray<Servable>, E> =
   & {
     readonly agents: Agents
-    /** What users are told of the agents, by name. Default: their names, and those of their tools. */
+    /** Public descriptions of the agents, by name. Default: their names, and those of their tools. */
     readonly cards?: Readonly<Record<string, Partial<Omit<AgentCard, "name">>>> | undefined
-    /** What the model answers where no model is named. Default: it repeats what was said, and calls tools as it is told to. */
+    /** The model's answers if no model is named. Default: it repeats the user's message, and calls tools on command. */
     readonly script?: Behaviour | undefined
   }
   & ([Needed<Agents>] extends [never] ? { readonly services?: Layer.Layer<never, E> | undefined }
@@ -85,6 +85,6 @@ export const make = <const Agents extends ReadonlyArray<Servable>, E = never>(
   script: options.script
 })
 
-/** Whether a value is a project. */
+/** True if a value is a project. */
 export const isProject = (value: unknown): value is Project =>
   typeof value === "object" && value !== null && TypeId in value

@@ -1,8 +1,8 @@
 /**
- * Studio: pages for the agents that `Server.layer` of `@recourse/server` serves. `/chat` is a chat for everybody, `/studio` shows
- * what runs did.
+ * Studio: pages for the agents that `Server.layer` of `@recourse/server` serves. `/chat` is a public chat, `/studio`
+ * shows the runs.
  *
- * The pages are files of this package. They load nothing from other hosts and run no script but their own.
+ * The pages are files of this package. They load no files from other hosts and run only their own scripts.
  */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
@@ -14,19 +14,19 @@ import * as Response from "effect/http/HttpServerResponse"
 import type { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { type PageFile, pageFiles } from "./internal/pageFiles.ts"
 
-/** Which pages are served. */
+/** Served pages. */
 export interface Options {
   /** The chat, at `/chat`. Default: yes. */
   readonly chat?: boolean | undefined
   /** The operator's page, at `/studio`. Default: yes. */
   readonly studio?: boolean | undefined
-  /** The address where one signs in, such as `/sign-in`: pages link to it if nobody is signed in. Default: none. */
+  /** The sign-in address, such as `/sign-in`: pages link to it if the user is not signed in. Default: none. */
   readonly signIn?: string | undefined
 }
 
 /**
- * What a page may load: its own scripts, styles and routes. Text of a model cannot make the browser send anything to another
- * host, also where it becomes an image or a style.
+ * A page's allowed sources: its own scripts, styles and routes. Text of a model cannot make the browser send data to
+ * another host, also if it becomes an image or a style.
  */
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -52,7 +52,7 @@ const pageHeaders = {
   "cache-control": "no-cache"
 }
 
-/** Names of most assets hold a digest: what they name does not change. */
+/** Names of most assets contain a digest: their content does not change. */
 const assetHeaders = (path: string) => ({
   ...common,
   "cache-control": /-[\w-]{8}\.\w+$/.test(path) ? "public, max-age=31536000, immutable" : "no-cache"
@@ -69,7 +69,7 @@ const send = (file: PageFile, headers: Readonly<Record<string, string>>) =>
 
 const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "\"": "&quot;", "<": "&lt;", ">": "&gt;" }
 
-/** A page that knows where one signs in. */
+/** A page with its sign-in address. */
 const withSignIn = (file: PageFile, address: string | undefined): PageFile => {
   if (address === undefined) return file
   const content = address.replaceAll(/[&"<>]/g, (character) => escapes[character]!)
@@ -83,8 +83,8 @@ const withSignIn = (file: PageFile, address: string | undefined): PageFile => {
 }
 
 /**
- * Routes of the pages for an `HttpRouter`, beside those of `Server.layer`. They read their files once, when the layer is built:
- * `NodeHttpServer.layer` brings the `FileSystem` and the `Path` along.
+ * Routes of the pages for an `HttpRouter`, next to those of `Server.layer`. They read their files once, when the layer
+ * is built: `NodeHttpServer.layer` provides the `FileSystem` and the `Path`.
  */
 export const layer = (
   options?: Options

@@ -1,6 +1,6 @@
 /**
- * The command `recourse-studio --agents ./agents.ts`: serves agents in development, with the chat and the studio, and again after
- * each change of the module or of what it imports.
+ * The command `recourse-studio --agents ./agents.ts`: serves agents in development, with the chat and the studio. It
+ * restarts after each change of the module or of its imports.
  *
  * Only this machine reaches it, and whoever does may do everything.
  */

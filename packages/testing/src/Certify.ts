@@ -11,22 +11,22 @@ import { logLaws } from "./internal/certify/logLaws.ts"
 
 export { NotCertified } from "./internal/certify/broken.ts"
 
-/** How much is tried. */
+/** Amount of the checks. */
 export interface Options {
-  /** How many sequences of operations are drawn. Default: 30. */
+  /** Number of random sequences of operations. Default: 30. */
   readonly runs?: number | undefined
-  /** How many operations each has. Default: 40. */
+  /** Number of operations of each. Default: 40. */
   readonly operations?: number | undefined
   /** At how many of its operations an owner is disturbed, from the first on. Default: all. */
   readonly disturbances?: number | undefined
-  /** Where chance begins. Default: 1. */
+  /** Seed of the random numbers. Default: 1. */
   readonly seed?: number | undefined
 }
 
-/** What was tried without a law that is broken. */
+/** Checks without a broken law. */
 export interface Certificate {
   readonly laws: ReadonlyArray<string>
-  /** How often each law was tried. */
+  /** Number of checks of each law. */
   readonly tried: Readonly<Record<string, number>>
 }
 
@@ -81,7 +81,7 @@ const certify = <E, R>(
   Effect.gen(function*() {
     const store = yield* RunStore.RunStore
     const seed = options?.seed ?? 1
-    // Not drawn: a store may hold what an earlier check has left.
+    // Not random by seed: a store may contain an earlier check's rows.
     const unique = globalThis.crypto.randomUUID().slice(0, 8)
     let names = 0
     const trying: Trying = { store, seed, tried: {}, name: () => `certify ${unique} ${++names}` }
@@ -90,9 +90,10 @@ const certify = <E, R>(
   }).pipe(Effect.provide(layer))
 
 /**
- * Checks a host: who owns a run. Operations are drawn and compared with a reference model; and runs are executed while their owner changes at each of its
- * operations and both processes live, while the host fails, without wake-ups, among processes of other versions, and while they are cancelled. The store may
- * hold other runs: nothing of them is touched. It takes some 20 seconds over SQLite.
+ * Checks a host: the ownership of runs. Random operations are compared with a reference model. Runs are also executed
+ * in these situations: their owner changes at each of its operations while both processes live; the host fails; without
+ * wake-ups; among processes of other versions; with cancellations. The store may contain other runs, which do not
+ * change. It takes some 20 seconds over SQLite.
  *
  * **Example** (The host in memory)
  *

@@ -7,9 +7,9 @@ import { withDigests } from "./internal/time/virtualCrypto.ts"
 /**
  * Runs an effect and moves the `TestClock` on, step by step, until it ends.
  *
- * `TestClock.adjust` yields only once before it moves time, so a fiber that needs more hops until it sleeps is missed; a
- * loop is not. Digests and HMACs of Web Crypto are there at once, as time does not wait for the host's. Time at the end is
- * rounded up to `step` (default: 100 ms): use one that divides the delays under test.
+ * `TestClock.adjust` yields only once before it moves time, so it misses a fiber that needs more hops until it sleeps;
+ * a loop does not. Digests and HMACs of Web Crypto complete at once, because virtual time does not wait for the host's.
+ * Time at the end is rounded up to `step` (default: 100 ms): use one that divides the delays under test.
  *
  * **Example** (A minute that takes no time)
  *

@@ -12,19 +12,19 @@ import { table as textTable } from "./internal/text/textTable.ts"
 import * as Simulation from "./Simulation.ts"
 import type { Subject } from "./Subject.ts"
 
-/** What was measured of one declaration. */
+/** Measurements of one declaration. */
 export interface Measures {
   readonly name: string
   readonly runs: number
   /** Share of the runs that ended well, and the 95% interval of it. */
   readonly success: Share
-  /** Share of the tool calls that ended well: what the model was not left to deal with. */
+  /** Share of the tool calls that succeeded: the model did not have to handle them. */
   readonly calls: Share
   /** Attempts of tools, for each run. */
   readonly attempts: number
   /** Calls of the model, for each run. */
   readonly turns: number
-  /** Tokens, as the scripted model reports them, for each run. */
+  /** Tokens for each run, reported by the scripted model. */
   readonly tokens: number
   /** Side effects that happened once more with the same details, over all runs. */
   readonly duplicates: number
@@ -37,18 +37,18 @@ export interface Measures {
 /** A share, with the interval in which it lies with 95% confidence (Wilson, JASA 22, 1927). */
 export type Share = Estimate
 
-/** What was measured, one declaration beside the other. */
+/** Measurements of several declarations. */
 export interface Comparison {
   readonly title: string
   readonly measures: ReadonlyArray<Measures>
 }
 
-/** What is evaluated, and under which faults. */
+/** Evaluated declarations, and their faults. */
 export interface Options<In> {
   readonly title: string
   /** The plan of each seed: all declarations meet the same. */
   readonly plan: (seed: number) => FaultPlan.FaultPlan
-  /** How many seeds. Default: 200. */
+  /** Number of seeds. Default: 200. */
   readonly seeds?: number | undefined
   /** The scenario that is played. Default: `default`. */
   readonly scenario?: string | undefined
@@ -166,7 +166,7 @@ interface Row {
   readonly value: (measures: Measures) => number
   readonly text: (measures: Measures) => string
   readonly interval?: (measures: Measures) => Share
-  /** What a full bar is worth, where that is fixed. */
+  /** Value of a full bar, if it is fixed. */
   readonly full?: number
 }
 
@@ -227,7 +227,7 @@ export const table = (comparison: Comparison): string => {
   ].join("\n")
 }
 
-/** The comparison as an SVG picture: a bar for each declaration under each measure; what is rates reaches to 100%. */
+/** Draws the comparison in an SVG picture: a bar for each declaration under each measure; rates reach to 100%. */
 export const svg = ({ measures, title }: Comparison): string =>
   bars({
     title: titleOf({ measures, title }),

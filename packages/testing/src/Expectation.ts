@@ -9,16 +9,16 @@ import * as Faults from "./Faults.ts"
 import { textOf } from "./internal/text/text.ts"
 import { attempts, type Observation, outcome } from "./Simulation.ts"
 
-/** What an expectation looks at: the run, and the tool that the fault is of, if it is of one. */
+/** Input of an expectation: the run, and the tool of the fault, if it has one. */
 export interface Subject {
   readonly observation: Observation
   readonly tool: string | undefined
 }
 
-/** Whether it holds, or why not. */
+/** Success, or the reason of a misfit. */
 export type Verdict = Result.Result<void, string>
 
-/** Judges a run. `parameter` is what stands behind the colon of `name:parameter`. */
+/** Judges a run. `parameter` is the text behind the colon of `name:parameter`. */
 export type Expectation = (subject: Subject, parameter: string | undefined) => Verdict
 
 type Event<Tag extends AgentEvent.AgentEvent["_tag"]> = Extract<AgentEvent.AgentEvent, { readonly _tag: Tag }>
@@ -70,13 +70,13 @@ const resultsSent = (subject: Subject, code: string): ReadonlyArray<object> =>
     )
   )
 
-/** Whether the model was sent the result of a failed call, and so could act on it. */
+/** True if the model received the result of a failed call, and so could act on it. */
 const modelWasTold = (subject: Subject, code: string): readonly [boolean, string] => [
   resultsSent(subject, code).length > 0,
   `the model was not sent a result with code "${code}"`
 ]
 
-/** Whether a result names what was done, and what was not and why. */
+/** True if a result names the completed parts, and the others with reasons. */
 const namesParts = (result: object): boolean =>
   Predicate.hasProperty(result, "succeeded") && Array.isArray(result.succeeded) &&
   Predicate.hasProperty(result, "failed") && Array.isArray(result.failed) && result.failed.length > 0 &&
@@ -97,7 +97,7 @@ const counted = (subject: Subject) => {
   return { all, done, keys }
 }
 
-/** What a question ends with, in the scripts that have a sign for it. */
+/** End of a question, in the scripts that have a sign for it. */
 const question = /[?\uff1f\u061f\u037e\u055e]/
 
 const attemptsByCall = ({ observation, tool }: Subject): ReadonlyArray<number> => [
@@ -120,7 +120,7 @@ const seen = ({ observation }: Subject): string =>
 
 /** The expectations that there are, by name. */
 export const all = {
-  /** The tool was run again for the same call, the call and the run succeeded, and the model saw nothing of it. */
+  /** The tool was run again for the same call, the call and the run succeeded, and the model received no failure. */
   retry_then_success: (subject) =>
     check(
       succeeded(subject),
@@ -128,7 +128,7 @@ export const all = {
       [codes(subject).every((code) => code === "success"), `the calls ended with ${list(codes(subject))}`]
     ),
   /**
-   * What the tool does was done, its answer was lost, it was asked for again with the same key, and was not done again.
+   * The tool's effect happened, its answer was lost, it was requested again with the same key, and was not repeated.
    */
   idempotency_key_prevents_duplicate_send: (subject) => {
     const { all, done, keys } = counted(subject)
@@ -142,7 +142,10 @@ export const all = {
       succeeded(subject)
     )
   },
-  /** What was planted in a tool's answer reached neither the model nor an event nor a span; the call ended with `unsafe_output`. */
+  /**
+   * Text planted in a tool's answer reached neither the model nor an event nor a span; the call ended with
+   * `unsafe_output`.
+   */
   unsafe_output_blocked: (subject) => {
     const planted = payloads(subject)
     const text = seen(subject)
@@ -164,7 +167,7 @@ export const all = {
       ],
       resultCode(subject, "success")
     ),
-  /** The failure was handed to the model, and the run went on. */
+  /** The failure was reported to the model, and the run continued. */
   escalated: (subject) => {
     const escalated = eventsOf(subject, "ToolEscalated")
     return check(
@@ -173,8 +176,8 @@ export const all = {
     )
   },
   /**
-   * The user is asked, and nothing was made up or done before: the run waited for a person's approval of a call, or no call of
-   * the tool ended well and the run's answer holds a question.
+   * The user is asked, without invented values or earlier effects. Either the run waited for a person's approval of a
+   * call, or no call of the tool succeeded and the run's answer contains a question.
    */
   asks_user: (subject) => {
     const { exit } = subject.observation
@@ -189,7 +192,7 @@ export const all = {
   /** A fallback answered in the tool's place, and the call succeeded. */
   fallback_used: (subject) =>
     check([eventsOf(subject, "ToolFallback").length > 0, "no fallback was used"], resultCode(subject, "success")),
-  /** The model was told that it may have happened and that the call must not be made again, and it was run only once. */
+  /** The model read that it may have happened and that the call must not be repeated, and it ran only once. */
   outcome_unknown_reported: (subject) =>
     check(
       modelWasTold(subject, "outcome_unknown"),
@@ -201,14 +204,14 @@ export const all = {
         "the result says that it is safe to retry"
       ]
     ),
-  /** The model was told which parts were done and which were not, each with a code, and the call was run only once. */
+  /** The model read the completed parts and the others, each with a code, and the call ran only once. */
   partial_success_reported: (subject) =>
     check(
       modelWasTold(subject, "partial_success"),
       [resultsSent(subject, "partial_success").every(namesParts), "the result does not name the parts"],
       [attemptsByCall(subject).every((attempts) => attempts === 1), "a call was attempted again"]
     ),
-  /** Nothing with a key was done twice, and nothing was done twice for want of a key: as often as calls succeeded. */
+  /** No keyed call had a repeated effect, and no effect was repeated for lack of a key: as many as calls succeeded. */
   no_duplicate_side_effects: (subject) => {
     const { done } = counted(subject)
     const calls = new Set(eventsOf(subject, "ToolCallStarted").map(({ callId }) => callId)).size
@@ -238,7 +241,7 @@ export const all = {
     const ended = outcome(subject.observation)
     return check([ended === code, `the run ended with ${ended}`])
   }),
-  /** A call ended with the code, and the model was told so: `result_code:timeout`. */
+  /** A call ended with the code, and the model read it: `result_code:timeout`. */
   result_code: withParameter(
     "result_code",
     (subject, code) => check(resultCode(subject, code), modelWasTold(subject, code))

@@ -1,6 +1,6 @@
 /**
- * Experiments: several agents answer the cases of a data set, over several seeds, and scorers say how good the answers are. A table and a
- * picture compare them; a gate fails where one is not good enough.
+ * Experiments: several agents answer the cases of a data set, over several seeds, and scorers rate the answers. A table
+ * and a picture compare them; a gate fails if one is not good enough.
  */
 import { Clock, Effect, Exit, Random, Result, Schema } from "effect"
 import { type Agent, ConfigurationError, type RunRecord } from "@recourse/core"
@@ -62,7 +62,7 @@ export const parseCases = <In extends Schema.Top, Expected extends Schema.Top>(
     })) as never
 }
 
-/** One run: what came of one case, with one seed. */
+/** One run: the result of one case, with one seed. */
 export interface Trial {
   readonly case: string
   readonly seed: number
@@ -76,7 +76,7 @@ export interface Trial {
   readonly elapsed: number
 }
 
-/** What was measured of one agent. */
+/** Measurements of one agent. */
 export interface Candidate {
   readonly name: string
   readonly trials: ReadonlyArray<Trial>
@@ -95,7 +95,7 @@ export interface Candidate {
   readonly elapsed: number
 }
 
-/** What was measured, one agent beside the other. */
+/** Measurements of several agents. */
 export interface Results {
   readonly title: string
   readonly cases: number
@@ -103,7 +103,7 @@ export interface Results {
   readonly candidates: ReadonlyArray<Candidate>
 }
 
-/** What is compared, and how it is scored. */
+/** Compared agents, and their scorers. */
 export interface Options<In, Out, Expected, E, R, SE, SR> {
   readonly title: string
   readonly cases: ReadonlyArray<Case<In, Expected>>
@@ -111,9 +111,9 @@ export interface Options<In, Out, Expected, E, R, SE, SR> {
   readonly agents: Readonly<Record<string, Agent.Agent<In, Out, E, R>>>
   /** By name. */
   readonly scorers: Readonly<Record<string, Scorer.Scorer<In, Out, Expected, SE, SR>>>
-  /** How often each case is run. The number of the run, from 1, seeds effect's `Random`. Default: 1. */
+  /** Number of runs of each case. The number of the run, from 1, seeds effect's `Random`. Default: 1. */
   readonly seeds?: number | undefined
-  /** How many runs at once. Default: 4. */
+  /** Number of concurrent runs. Default: 4. */
   readonly concurrency?: number | undefined
 }
 
@@ -229,7 +229,7 @@ export const run = <In, Out, Expected, E, R, SE = never, SR = never>(
   )
 }
 
-/** What is wanted at least, by scorer, from 0 to 1. `succeeded` is the share of the runs that did not fail. */
+/** Required minima, by scorer, from 0 to 1. `succeeded` is the share of the runs that did not fail. */
 export type Thresholds = Readonly<Record<string, number>>
 
 /** A measure that is below its threshold. */
@@ -240,7 +240,10 @@ export interface Missed {
   readonly got: Estimate
 }
 
-/** An experiment did not reach its thresholds. The message is a report for people: what was missed, and by which cases. */
+/**
+ * An experiment did not reach its thresholds. The message is a report for people: the missed thresholds, and their
+ * cases.
+ */
 export class BelowThreshold extends Schema.TaggedError<BelowThreshold>()("BelowThreshold", {
   title: Schema.String,
   missed: Schema.Array(
@@ -253,19 +256,19 @@ export class BelowThreshold extends Schema.TaggedError<BelowThreshold>()("BelowT
   }
 }
 
-/** How an experiment is held to its thresholds. */
+/** Options of a gate. */
 export interface GateOptions {
-  /** Which agents have to reach them. Default: all. */
+  /** Agents that have to reach them. Default: all. */
   readonly agents?: ReadonlyArray<string> | undefined
   /** `"mean"`: the measured value. `"low"`: the lower end of its interval, so that a lucky run does not pass. Default: `"mean"`. */
   readonly by?: "mean" | "low" | undefined
-  /** How many of the worst cases the report shows of each measure that is missed. Default: 3. */
+  /** Number of the worst cases in the report of each missed measure. Default: 3. */
   readonly worst?: number | undefined
 }
 
 /**
- * Holds an experiment to thresholds: the results, or a {@link BelowThreshold} whose message says what was missed. An answer that could not be
- * scored misses, as does a threshold for a measure that there is not.
+ * Checks an experiment against thresholds: returns the results, or fails with a {@link BelowThreshold} whose message
+ * names the misses. An unscored answer counts as a miss, and so does a threshold for a missing measure.
  */
 export const gate = (
   results: Results,

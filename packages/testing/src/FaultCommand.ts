@@ -1,6 +1,6 @@
 /**
- * The command `recourse-faults suite.json --agent ./agent.ts`: runs a suite on the subject that a module exports, as
- * `default` or as `subject`.
+ * The command `recourse-faults suite.json --agent ./agent.ts`: runs a suite on the subject that a module exports, in
+ * `default` or `subject`.
  *
  * It exits with 0 if all cases passed, with 1 if one missed, and with 2 if the suite could not be run.
  */

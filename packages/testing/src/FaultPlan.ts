@@ -1,5 +1,5 @@
 /**
- * Fault plans: which faults are injected where, as a value. A plan can be printed, stored, and played again with the
+ * Fault plans: injected faults and their places, in one value. A plan can be printed, stored, and played again with the
  * same effect.
  *
  * All durations are milliseconds. Executions of a tool are counted over the whole run, retries included; so are model
@@ -23,17 +23,17 @@ const error = {
 }
 
 /**
- * What can go wrong with a tool.
+ * Possible faults of a tool.
  *
- * - `failure`: the executor fails with a typed error, which the tool's `failure` schema makes of the fields where they fit it; nothing
- *   happened.
- * - `timeout`: no answer within the tool's own timeout, nothing happened; a tool without one fails with `TimeoutError` after
- *   30 seconds, as clients do. `timeout_after_commit`: the same, but the tool did what it was asked before.
+ * - `failure`: the executor fails with a typed error, which the tool's `failure` schema decodes from the fields if they
+ *   fit; not executed.
+ * - `timeout`: no answer within the tool's own timeout, not executed; a tool without one fails with `TimeoutError`
+ *   after 30 seconds, like clients. `timeout_after_commit`: the same, but the tool was executed before.
  * - `hang`: no answer, ever. `delay`: the answer comes later, by `millis`.
  * - `network_error`, `network_error_after_commit`: fails with `NetworkError` before the tool is run, or after it.
- * - `malformed_arguments`, `missing_arguments`: what the model wrote is cut off, or lacks its fields.
+ * - `malformed_arguments`, `missing_arguments`: the model's arguments are cut off, or lack their fields.
  * - `invalid_result`: the answer does not fit the tool's schema; the tool was run.
- * - `prompt_injection`: `text` stands in the answer, in its first text.
+ * - `prompt_injection`: `text` is in the answer, in its first text.
  * - `partial_success`: the tool was run, and says that it did a part of the work: the first half of the first list in its
  *   answer, or else in its arguments, succeeded, and the rest failed with `code` and `reason`.
  * - `defect`: the executor dies. `interruption`: it is interrupted.
@@ -58,7 +58,7 @@ export const ToolFault = Schema.Union([
   fault("interruption", {})
 ])
 
-/** What can go wrong with a tool. */
+/** Possible fault of a tool. */
 export type ToolFault = typeof ToolFault.Type
 
 /** The reasons of `AiError` that a model call can be made to fail with. */
@@ -88,13 +88,13 @@ export const ModelErrorReason = Schema.Literals([
 export type ModelErrorReason = typeof ModelErrorReason.Type
 
 /**
- * What can go wrong with a model call.
+ * Possible faults of a model call.
  *
  * - `model_error`: fails with a reason; `retryAfter` is for `RateLimitError`. `rate_limit` is short for that (429).
  * - `model_hang`, `model_delay`: no answer, or a late one.
  * - `stream_cut`: the stream breaks after `after` of its parts; a call that is not streamed fails with a network error.
  * - `malformed_tool_call`: the arguments of its tool calls are cut off. `unknown_tool`: they name a tool that is not there.
- * - `duplicate_ids`: its tool calls all have the same id. `empty_answer`: there is nothing in the answer.
+ * - `duplicate_ids`: its tool calls all have the same id. `empty_answer`: the answer is empty.
  * - `truncated_answer`: the answer ends with finish reason `length`.
  */
 export const ModelFault = Schema.Union([
@@ -110,16 +110,16 @@ export const ModelFault = Schema.Union([
   fault("truncated_answer", {})
 ])
 
-/** What can go wrong with a model call. */
+/** Possible fault of a model call. */
 export type ModelFault = typeof ModelFault.Type
 
 /**
- * Faults of approvals: what the person does about a waiting call. Without a fault the call is approved at once.
+ * Faults of approvals: a person's behaviour about a waiting call. Without a fault the call is approved at once.
  *
  * - `approval_rejected`: the person rejects the call; the model reads the `reason`.
  * - `approval_edited`: it is to run with other `arguments`, which may or may not fit.
  * - `approval_responded`: the person answers in the tool's place; `result` is JSON of the tool's `success` schema.
- * - `approval_missing`: nothing is decided about it; the run is resumed, and the person asked once more.
+ * - `approval_missing`: the call stays undecided; the run is resumed, and the person asked once more.
  * - `approval_late`: it is approved after the time in which it may be. As the decisions of a pause are sent together, the
  *   others are late too.
  */
@@ -135,10 +135,10 @@ export const ApprovalFault = Schema.Union([
 export type ApprovalFault = typeof ApprovalFault.Type
 
 /**
- * What can go wrong with a request that an executor makes of a service, where the double of the service asks by
- * `SideEffects.request`.
+ * Possible faults of an executor's request to a service, if the double of the service uses `SideEffects.request`.
  *
- * - `service_fails`: it fails, and nothing was done. `service_answer_lost`: it was done, and fails. `service_hangs`: no answer.
+ * - `service_fails`: it fails without an effect. `service_answer_lost`: it has its effect, and fails. `service_hangs`:
+ *   no answer.
  */
 export const ServiceFault = Schema.Union([
   fault("service_fails", {}),
@@ -146,11 +146,11 @@ export const ServiceFault = Schema.Union([
   fault("service_hangs", {})
 ])
 
-/** What can go wrong with a request of a service. */
+/** Possible fault of a request to a service. */
 export type ServiceFault = typeof ServiceFault.Type
 
 /**
- * The stores that can fail: that of the `IdempotencyLedger`, and `Approval.Resumptions`, which says whether a paused run has gone on.
+ * The stores that can fail: that of the `IdempotencyLedger`, and `Approval.Resumptions`, which records resumed runs.
  */
 export const Store = Schema.Literals(["ledger", "resumptions"])
 
@@ -158,9 +158,9 @@ export const Store = Schema.Literals(["ledger", "resumptions"])
 export type Store = typeof Store.Type
 
 /**
- * What can go wrong with an operation of a store.
+ * Possible faults of an operation of a store.
  *
- * - `store_fails`: it fails, and nothing was done. `store_answer_lost`: it was done, and fails.
+ * - `store_fails`: it fails without an effect. `store_answer_lost`: it has its effect, and fails.
  * - `store_does_twice`: it is done twice, and the second answer counts. `store_hangs`: no answer.
  */
 export const StoreFault = Schema.Union([
@@ -170,7 +170,7 @@ export const StoreFault = Schema.Union([
   fault("store_hangs", {})
 ])
 
-/** What can go wrong with an operation of a store. */
+/** Possible fault of an operation of a store. */
 export type StoreFault = typeof StoreFault.Type
 
 /**
@@ -182,9 +182,10 @@ export const Callback = Schema.Literals(["compensate", "reconcile", "audit"])
 export type Callback = typeof Callback.Type
 
 /**
- * What can go wrong with a callback.
+ * Possible faults of a callback.
  *
- * - `callback_fails`: it fails, and nothing was done; an audit has no error to fail with, and dies. `callback_answer_lost`: it was done, and fails.
+ * - `callback_fails`: it fails without an effect; an audit has no error type, and dies. `callback_answer_lost`: it has
+ *   its effect, and fails.
  * - `callback_dies`: it dies. `callback_hangs`: no answer. `callback_interrupted`: it is interrupted.
  */
 export const CallbackFault = Schema.Union([
@@ -195,7 +196,7 @@ export const CallbackFault = Schema.Union([
   fault("callback_interrupted", {})
 ])
 
-/** What can go wrong with a callback. */
+/** Possible fault of a callback. */
 export type CallbackFault = typeof CallbackFault.Type
 
 const when = {
@@ -203,14 +204,14 @@ const when = {
   from: counting.pipe(Schema.withDecodingDefaultKey(Effect.succeed(1), { encodingStrategy: "passthrough" })),
   /** For how many in a row it may happen. Default: 1. */
   times: counting.pipe(Schema.withDecodingDefaultKey(Effect.succeed(1), { encodingStrategy: "passthrough" })),
-  /** How likely it is each time, by the plan's seed. Default: certain. */
+  /** Probability of each occurrence, by the plan's seed. Default: certain. */
   probability: Schema.optionalKey(Schema.Number.check(Schema.isBetween({ minimum: 0, maximum: 1 })))
 }
 
 /** A fault of a tool, and when it happens. */
 export const ToolInjection = Schema.Struct({ tool: Schema.String, fault: ToolFault, ...when })
 
-/** What a person says about calls of a tool, and when. */
+/** A person's decision about calls of a tool, with its time. */
 export const ApprovalInjection = Schema.Struct({ tool: Schema.String, fault: ApprovalFault, ...when })
 
 /** A fault of the service of a tool, and when it happens. */
@@ -230,7 +231,7 @@ export const CallbackInjection = Schema.Struct({
   ...when
 })
 
-/** A fault, where and when it happens. */
+/** A fault, with its place and time. */
 export const Injection = Schema.Union([
   ToolInjection,
   ApprovalInjection,
@@ -240,7 +241,7 @@ export const Injection = Schema.Union([
   CallbackInjection
 ])
 
-/** A fault, where and when it happens. */
+/** A fault, with its place and time. */
 export type Injection = typeof Injection.Type
 
 /** Faults, and the seed of everything that is left to chance. Of several that apply at once, the first is injected. */
@@ -265,31 +266,31 @@ const at = (options: When | undefined) => ({
   ...(options?.probability === undefined ? undefined : { probability: options.probability })
 })
 
-/** A fault of a tool: at its first execution, unless told otherwise. */
+/** A fault of a tool: by default at its first execution. */
 export const onTool = (tool: string, fault: ToolFault, options?: When): Injection => ({ tool, fault, ...at(options) })
 
-/** What a person says about a call of a tool: when first asked about one, unless told otherwise. */
+/** A person's decision about a call of a tool: by default at the first question about one. */
 export const onApproval = (tool: string, fault: ApprovalFault, options?: When): Injection => ({
   tool,
   fault,
   ...at(options)
 })
 
-/** A fault of the service that a tool asks: at its first request, unless told otherwise. */
+/** A fault of a tool's service: by default at its first request. */
 export const onService = (tool: string, fault: ServiceFault, options?: When): Injection => ({
   tool,
   fault,
   ...at(options)
 })
 
-/** A fault of a store: at its first operation in the run, unless told otherwise. */
+/** A fault of a store: by default at its first operation in the run. */
 export const onStore = (store: Store, fault: StoreFault, options?: When): Injection => ({
   store,
   fault,
   ...at(options)
 })
 
-/** A fault of a tool's `compensate`: when it is called first, unless told otherwise. */
+/** A fault of a tool's `compensate`: by default at its first call. */
 export const onCompensate = (tool: string, fault: CallbackFault, options?: When): Injection => ({
   callback: "compensate",
   tool,
@@ -297,7 +298,7 @@ export const onCompensate = (tool: string, fault: CallbackFault, options?: When)
   ...at(options)
 })
 
-/** A fault of a tool's `reconcile`: when it is called first, unless told otherwise. */
+/** A fault of a tool's `reconcile`: by default at its first call. */
 export const onReconcile = (tool: string, fault: CallbackFault, options?: When): Injection => ({
   callback: "reconcile",
   tool,
@@ -305,14 +306,14 @@ export const onReconcile = (tool: string, fault: CallbackFault, options?: When):
   ...at(options)
 })
 
-/** A fault of the audit: at its first record, unless told otherwise. */
+/** A fault of the audit: by default at its first record. */
 export const onAudit = (fault: CallbackFault, options?: When): Injection => ({
   callback: "audit",
   fault,
   ...at(options)
 })
 
-/** A fault of the model: at its first call, unless told otherwise. */
+/** A fault of the model: by default at its first call. */
 export const onModel = (fault: ModelFault, options?: When): Injection => ({ fault, ...at(options) })
 
 /**
@@ -339,7 +340,7 @@ export const make = (injections: ReadonlyArray<Injection>, options?: { readonly 
   injections
 })
 
-/** The plan in which nothing goes wrong. */
+/** The plan without faults. */
 export const none: FaultPlan = make([])
 
 const Json = Schema.fromJsonString(FaultPlan)
@@ -407,23 +408,23 @@ export const callbackFaults: ReadonlyArray<string> = typesOf(CallbackFault)
 export const callbackName = (callback: Callback, tool: string | undefined): string =>
   tool === undefined ? callback : `${tool}.${callback}`
 
-/** Whether an injection is about the model. */
+/** True if an injection is about the model. */
 export const isOfModel = (injection: Injection): injection is typeof ModelInjection.Type =>
   !("tool" in injection) && !("store" in injection) && !("callback" in injection)
 
-/** Whether an injection is about a callback. */
+/** True if an injection is about a callback. */
 export const isOfCallback = (injection: Injection): injection is typeof CallbackInjection.Type =>
   "callback" in injection
 
-/** Whether an injection is about what a person says. */
+/** True if an injection is about a person's decision. */
 export const isOfApproval = (injection: Injection): injection is typeof ApprovalInjection.Type =>
   approvalFaults.includes(injection.fault.type)
 
-/** Whether an injection is about the service of a tool. */
+/** True if an injection is about the service of a tool. */
 export const isOfService = (injection: Injection): injection is typeof ServiceInjection.Type =>
   serviceFaults.includes(injection.fault.type)
 
-/** The faults after which the tool has done what it was asked, although its answer is lost or spoilt. */
+/** The faults after which the tool was executed, although its answer is lost or altered. */
 export const afterCommit: ReadonlyArray<string> = [
   "timeout_after_commit",
   "network_error_after_commit",
@@ -431,7 +432,7 @@ export const afterCommit: ReadonlyArray<string> = [
   "partial_success"
 ]
 
-/** Whether chance has a fault happen the nth time, by the seed alone: independent of what else happens. */
+/** True if a random fault occurs the nth time, by the seed alone: independent of other events. */
 export const happens = (plan: FaultPlan, index: number, n: number): boolean => {
   const { from, probability, times } = plan.injections[index]!
   if (n < from || n >= from + times) return false

@@ -35,8 +35,8 @@ const block = (one: CaseReport, width: number): ReadonlyArray<string> => [
 ]
 
 /**
- * The report as a table; below it, why cases missed, and what happened in them. `width` is the terminal's: a table that is wider is
- * a list, and lines of the timeline are cut. Default: as wide as it is.
+ * Formats the report in a table; below it, the reasons of misses, and their timelines. `width` is the terminal's: a
+ * table that is wider is a list, and lines of the timeline are cut. Default: its full width.
  */
 export const table = (report: SuiteReport, options?: { readonly width?: number | undefined }): string => {
   const width = options?.width ?? Infinity

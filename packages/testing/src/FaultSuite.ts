@@ -9,15 +9,16 @@ import * as Simulation from "./Simulation.ts"
 import type { Subject } from "./Subject.ts"
 
 /**
- * A case as it stands in the file. `fault` is one of the faults of `FaultPlan`, with `times`, `from` and `probability`
- * beside its own fields. It is a fault of the `tool`, of its `callback`, of the `store`, or else of the model. `expected` is the name of an expectation, or several.
- * `scenario` names the subject's scenario that is played; else it is the one of the tool's name, else `default`. Tools, faults and
- * expectations may be spelt otherwise: `crm.lookup`, `tool.timeout`, `network-error`, `RATE_LIMITED`.
+ * A case in the file. `fault` is one of the faults of `FaultPlan`, with `times`, `from` and `probability` next to its
+ * own fields. It is a fault of the `tool`, of its `callback`, of the `store`, or else of the model. `expected` is the
+ * name of an expectation, or several. `scenario` names the subject's scenario that is played; else it is the one of the
+ * tool's name, else `default`. Tools, faults and expectations have other spellings too: `crm.lookup`, `tool.timeout`,
+ * `network-error`, `RATE_LIMITED`.
  */
 export const Case = Schema.Struct({
   id: Schema.NonEmptyString,
   tool: Schema.optionalKey(Schema.String),
-  /** `ledger`, the store of idempotency keys, or `resumptions`, which says whether a paused run has gone on. */
+  /** `ledger`, the store of idempotency keys, or `resumptions`, which records resumed runs. */
   store: Schema.optionalKey(Schema.String),
   /** `compensate` or `reconcile` of the `tool`, or `audit`. */
   callback: Schema.optionalKey(Schema.String),
@@ -27,19 +28,19 @@ export const Case = Schema.Struct({
   seed: Schema.optionalKey(Schema.Int)
 })
 
-/** A case as it stands in the file. */
+/** A case in the file. */
 export type Case = typeof Case.Type
 
-/** A suite as it stands in the file. */
+/** A suite in the file. */
 export const FaultSuite = Schema.Struct({
   suite: Schema.NonEmptyString,
   cases: Schema.Array(Case)
 })
 
-/** A suite as it stands in the file. */
+/** A suite in the file. */
 export type FaultSuite = typeof FaultSuite.Type
 
-/** The suite cannot be run on the subject. Nothing was run. */
+/** The suite cannot be run on the subject. No case was run. */
 export class SuiteError extends Schema.TaggedError<SuiteError>()("SuiteError", {
   problem: Schema.Literals([
     "not a suite",
@@ -56,9 +57,9 @@ export class SuiteError extends Schema.TaggedError<SuiteError>()("SuiteError", {
   ]),
   /** The case, if it is one that is wrong. */
   case: Schema.optionalKey(Schema.String),
-  /** What is not known, or what is wrong with it. */
+  /** The unknown name, or the faulty part. */
   subject: Schema.String,
-  /** What is known in its place. */
+  /** Known names. */
   known: Schema.Array(Schema.String)
 }) {
   override get message(): string {
@@ -81,7 +82,7 @@ export interface CaseReport {
   readonly passed: boolean
   /** Why not; empty if it passed. */
   readonly misses: ReadonlyArray<string>
-  /** How the run ended: `success`, `interrupted`, `defect`, or the tag of its error. */
+  /** Outcome of the run: `success`, `interrupted`, `defect`, or the tag of its error. */
   readonly outcome: string
   /** Attempts of the tool, calls of its callback, operations of the store, or calls of the model. */
   readonly attempts: number
@@ -99,11 +100,11 @@ export interface SuiteReport {
   readonly cases: ReadonlyArray<CaseReport>
 }
 
-/** How a suite is run. */
+/** Options of a suite. */
 export interface Options {
   /** Expectations of your own, besides those of `Expectation.all`. */
   readonly expectations?: Readonly<Record<string, Expectation.Expectation>> | undefined
-  /** Is told of each case when it is over. */
+  /** Receives each case when it has ended. */
   readonly onCase?: ((report: CaseReport, done: number, total: number) => Effect.Effect<void>) | undefined
 }
 
@@ -304,7 +305,7 @@ export const run = <In, Out, E>(
     return { suite: suite.suite, subject: subject.name, passed: cases.every(({ passed }) => passed), cases }
   })
 
-/** What a test runner offers: vitest, jest, `node:test` and their like. */
+/** Functions of a test runner: vitest, jest, `node:test` and the like. */
 export interface TestRunner {
   readonly describe: (name: string, define: () => void) => unknown
   readonly it: (name: string, run: () => Promise<void>, timeout?: number) => unknown
@@ -315,7 +316,7 @@ export class CaseMissed extends Schema.TaggedError<CaseMissed>()("CaseMissed", {
   suite: Schema.String,
   case: Schema.String,
   misses: Schema.Array(Schema.String),
-  /** What happened, line by line. */
+  /** Events, line by line. */
   timeline: Schema.String
 }) {
   override get message(): string {
@@ -324,8 +325,8 @@ export class CaseMissed extends Schema.TaggedError<CaseMissed>()("CaseMissed", {
 }
 
 /**
- * Makes a test of each case. `runner` is what the test runner exports: `FaultSuite.test(vitest, subject, suite)`. A suite
- * that cannot be run on the subject is one failing test.
+ * Makes a test of each case. `runner` are the exports of the test runner: `FaultSuite.test(vitest, subject, suite)`. A
+ * suite that cannot be run on the subject is one failing test.
  */
 export const test = <In, Out, E>(
   runner: TestRunner,

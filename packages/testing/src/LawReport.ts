@@ -38,8 +38,8 @@ const plural = (count: number, what: string): string => `${count} ${what}${count
 const unreachedLine = ({ unreached }: LawsReport): string => `Reached by no run: ${unreached.join(", ")}`
 
 /**
- * Counts as columns where they fit beside each other, else as rows, in as many tables as the places need. A row has something to count, and
- * what was not counted is no number.
+ * Counts in columns if they fit, else in rows, in as many tables as the places need. A row has countable values, and
+ * uncounted ones have no number.
  */
 const countsTable = (what: string, counts: Counts, width: number): string => {
   const columns = columnsOf(counts)
@@ -66,10 +66,10 @@ const countsTable = (what: string, counts: Counts, width: number): string => {
 }
 
 /**
- * The report for a terminal: which faults were injected where, which were not and why, what the runs have reached and what not, or
- * the law that is broken, its plan and its timeline. `width` is the terminal's (default: 100).
+ * Formats the report for a terminal: injected faults by place, missed ones with reasons, reached and unreached events,
+ * or the broken law, its plan and its timeline. `width` is the terminal's (default: 100).
  *
- * **Example** (What was proven, and what was not)
+ * **Example** (Proven and unproven parts)
  *
  * ```ts
  * import { Result } from "effect"
@@ -105,7 +105,7 @@ export const table = (checked: Checked, options?: { readonly width?: number | un
       "",
       within(wrapped(lines[0]!, width), width),
       ...lines.slice(1, -1).map((line) => within(line, width)),
-      // What plays it again is pasted: it is shown whole, however long.
+      // The replay code is for pasting: it is shown whole, at any length.
       ...lines.slice(-1)
     ].join("\n")
   }
@@ -127,7 +127,7 @@ export const table = (checked: Checked, options?: { readonly width?: number | un
   ].join("\n")
 }
 
-/** Which faults were injected where, as an SVG picture: the darker, the more often; crossed out where never. */
+/** Draws the injected faults by place in an SVG picture: the darker, the more often; crossed out if never. */
 export const heatMap = ({ met, missed }: Pick<LawsReport, "met" | "missed">): string => {
   const rows = [...new Set([...Object.keys(met), ...missed.map(({ tool }) => tool)])]
   const columns = [
@@ -149,7 +149,7 @@ export const heatMap = ({ met, missed }: Pick<LawsReport, "met" | "missed">): st
   })
 }
 
-/** What the runs have come by, as an SVG picture: each kind of event, of each tool and of the run. */
+/** Draws the reached events in an SVG picture: each kind of event, of each tool and of the run. */
 export const reachedMap = ({ reached }: Pick<LawsReport, "reached">): string =>
   picture({
     title: "Events that the runs have reached",
@@ -186,7 +186,7 @@ export const junit = (subject: string, checked: Checked): string => {
   ].join("\n")
 }
 
-/** The report as JSON: what was checked, or the law that is broken, with the plan and what plays it again. */
+/** Formats the report in JSON: the checks, or the broken law, with the plan and the replay code. */
 export const json = (subject: string, checked: Checked): string =>
   JSON.stringify(
     Result.isSuccess(checked)

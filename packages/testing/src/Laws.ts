@@ -6,7 +6,7 @@
  * once more, streamed, in another order, and interrupted at one of its operations. Runs without faults are interrupted all over. A plan that breaks
  * a law is shrunk to a small one and shown with its timeline.
  */
-/* oxlint-disable max-lines -- what is checked, its options and its report are one module to its users */
+/* oxlint-disable max-lines -- checks, options and report are one module to their users */
 import { Cause, Effect, Exit, Logger, Schema } from "effect"
 import * as FaultPlan from "./FaultPlan.ts"
 import type { TestRunner } from "./FaultSuite.ts"
@@ -31,7 +31,7 @@ export { problemsOfHistory } from "./internal/laws/wellFormedHistory.ts"
 const { nothing_is_done_twice, runs_end, ...ofWorld } = worldLaws
 const { same_seed_same_keys, same_seed_same_run, writes_at_most_once, ...ofRuns } = runLaws
 
-/** The laws, by name: what explains the others comes first. */
+/** The laws, by name: explaining ones come first. */
 export const all = {
   runs_end,
   writes_at_most_once,
@@ -50,49 +50,52 @@ const last: ReadonlySet<string> = new Set(["same_seed_same_keys" satisfies LawNa
 /** The name of a law. */
 export type LawName = keyof typeof all
 
-/** How laws are checked. */
+/** Options of checks. */
 export interface Options {
   /**
-   * How many plans, the basic ones included. Default: 100, or half as many again as there are basic ones. If it is less than the number
-   * of basic ones, the seed chooses among them.
+   * Number of plans, the basic ones included. Default: 100, or half as many again as there are basic ones. If it is
+   * less than the number of basic ones, the seed chooses among them.
    */
   readonly runs?: number | undefined
-  /** Where chance begins: the same seed checks the same plans. Default: 1. */
+  /** Seed of the random numbers: the same seed checks the same plans. Default: 1. */
   readonly seed?: number | undefined
-  /** Which laws. Default: all of them. */
+  /** Checked laws. Default: all of them. */
   readonly laws?: ReadonlyArray<LawName> | undefined
   /** Laws of your own, by name. */
   readonly more?: Readonly<Record<string, Law>> | undefined
-  /** How many faults a plan has at most. Default: 4. */
+  /** Maximum of faults in a plan. Default: 4. */
   readonly faults?: number | undefined
   /**
    * At how many of their operations the runs without faults are interrupted, spread evenly; `Infinity`: at each. Besides, each plan is
    * interrupted at one. An operation is a step of one of its fibers. Default: 100.
    */
   readonly interruptions?: number | undefined
-  /** Plays a broken trial again: what `LawBroken.replay` holds. */
+  /** Plays a broken trial again: the value of `LawBroken.replay`. */
   readonly replay?: string | undefined
 }
 
-/** What was checked. */
+/** Checked parts. */
 export interface LawsReport {
   readonly plans: number
   readonly laws: ReadonlyArray<string>
-  /** How often each fault was injected. */
+  /** Number of injections of each fault. */
   readonly injected: Readonly<Record<string, number>>
-  /** How often each fault was injected into each tool, store and callback (`"pay.compensate"`, `"audit"`) and the `"model"`, and changed something. */
+  /**
+   * Number of effective injections of each fault, by tool, store and callback (`"pay.compensate"`, `"audit"`) and the
+   * `"model"`.
+   */
   readonly met: Counts
-  /** The faults that were injected nowhere, and why: what was not proven. */
+  /** The faults that were never injected, with reasons: the unproven parts. */
   readonly missed: ReadonlyArray<Missed>
-  /** How often which kind of event came (`"ToolResult timeout"`), of each tool and of the `"run"`. */
+  /** Number of events by kind (`"ToolResult timeout"`), of each tool and of the `"run"`. */
   readonly reached: Counts
-  /** The events that no run had: what they stand for was not tried. */
+  /** The events that no run had: their subjects were not tested. */
   readonly unreached: ReadonlyArray<AgentEvent.AgentEvent["_tag"]>
-  /** How often the runs ended in which way. */
+  /** Number of runs by outcome. */
   readonly outcomes: Readonly<Record<string, number>>
-  /** How often runs waited for an approval. */
+  /** Number of runs that waited for an approval. */
   readonly pauses: number
-  /** How many runs were interrupted before they had ended. */
+  /** Number of runs that were interrupted before their end. */
   readonly interrupted: number
 }
 
@@ -103,7 +106,7 @@ export class LawBroken extends Schema.TaggedError<LawBroken>()("LawBroken", {
   /** The smallest plan that was found to break it. */
   plan: FaultPlan.FaultPlan,
   scenario: Schema.String,
-  /** The operation before which the run was interrupted, where it is the interrupted run that breaks the law. */
+  /** The operation before which the run was interrupted, if the interrupted run breaks the law. */
   interruptAt: Schema.optionalKey(Schema.Int),
   timeline: Schema.String,
   replay: Schema.String
@@ -127,8 +130,8 @@ export class LawBroken extends Schema.TaggedError<LawBroken>()("LawBroken", {
 }
 
 /**
- * The tools about whose calls a person may be asked, as they declare it and as runs without faults show, the stores that these use, and the
- * callbacks that tools declare. Runs with decisions give the audit records.
+ * Further places of faults: the tools whose calls may need a person, by declaration and by runs without faults, the
+ * used stores, and the declared callbacks. Runs with decisions provide the audit records.
  */
 const besides = <In, Out, E>(
   subject: Subject<In, Out, E>,
@@ -170,7 +173,7 @@ const CaseJson = Schema.fromJsonString(
 const decodeCase = Schema.decodeEffect(CaseJson)
 const encodeCase = Schema.encodeSync(CaseJson)
 
-/** The operation of a run that a drawn number stands for: 1 is the first. */
+/** The operation of a run for a random number: 1 is the first. */
 const operationOf = (drawn: number, { operations }: Simulation.Observation): number =>
   1 + (drawn - 1) % Math.max(1, operations)
 
@@ -184,7 +187,7 @@ const tryCase = <In, Out, E>(
     const scenario = subject.scenarios[name]!
     const plain = yield* Simulation.run(subject, scenario, { plan, secret })
     const common = { subject: subject as unknown as Trial["subject"], secret, faultless, plain }
-    // A run without an end says what is wrong, and takes long enough once.
+    // A run without an end is a fault, and takes long enough once.
     if (plain.stopped === "endless") {
       return { ...common, again: plain, streamed: plain, interrupted: plain, reordered: plain }
     }
@@ -248,12 +251,12 @@ const lawBroken = (
   })
 }
 
-/** Words, so that no rule of redaction hides what should not have been shown. */
+/** Words, so that no rule of redaction hides a leak. */
 const secret = "words planted in an inner error"
 
 /**
- * Checks the laws on a subject under plans of faults. The subject's `budget` is what it is held to. What was not proven
- * stands in the report: `missed` names the faults that no plan could inject.
+ * Checks the laws on a subject under plans of faults. The subject's `budget` is the checked limit. Unproven parts are
+ * in the report: `missed` names the faults that no plan could inject.
  *
  * **Example** (A hundred ways for things to go wrong)
  *
@@ -313,7 +316,7 @@ export const check = <In, Out, E>(
     }
     around = besides(subject, Object.values(faultless))
 
-    /** Simpler cases that break the same law, as far as there are any. */
+    /** Simpler cases that break the same law, if there are any. */
     const shrunk = (one: Case, law: string) =>
       Effect.gen(function*() {
         let smallest = one
@@ -361,11 +364,11 @@ export const check = <In, Out, E>(
     }
     const most = Math.ceil((options?.interruptions ?? 100) / Object.keys(faultless).length)
     for (const [scenario, run] of Object.entries(faultless)) {
-      // One that does not end is told by the first plan.
+      // The first plan reports a run without an end.
       if (run.stopped !== undefined) continue
       for (const interruptAt of operationsOf(run, most)) {
         const { broken, trial } = judged(yield* tryInterrupted(subject, scenario, run, interruptAt))
-        // What a run without faults and without an interruption breaks is found, shrunk and shown with the first plan.
+        // A failure of a run without faults and without an interruption is found, shrunk and shown with the first plan.
         if (broken?.run === "interrupted") {
           return yield* lawBroken({ interruptAt, plan: FaultPlan.none, scenario }, trial, broken)
         }
@@ -389,7 +392,7 @@ export const check = <In, Out, E>(
     if (postponed !== undefined) return yield* report(postponed.one, postponed.law, true)
     return runs()
   })
-  // What stores that fail have runs log is theirs a thousand times.
+  // Logs of runs with failing stores would repeat a thousand times.
   return Effect.map(Effect.provide(check, Logger.layer([])), (plans) => ({
     plans,
     laws: laws.map(([name]) => name),

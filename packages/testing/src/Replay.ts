@@ -1,10 +1,10 @@
 /**
  * Replay: records a run with the answers of its model and its tools, stores it as JSON, and runs it again against those
- * answers. Where the program has changed, the first difference shows.
+ * answers. If the program has changed, the first difference shows.
  *
- * Tools are not executed in a replay, nothing is undone, and time is virtual. An executor that runs an agent or calls a tool is run again, as what happens
- * within is part of the run: what it does besides, it does again. Not compared: ids of runs, times and delays, progress and preliminary
- * results of executors.
+ * Tools are not executed in a replay, no write is compensated, and time is virtual. An executor that runs an agent or
+ * calls a tool is run again, because its inner events are part of the run: its other effects are repeated. Not
+ * compared: ids of runs, times and delays, progress and preliminary results of executors.
  */
 import { Effect, type Exit, Option } from "effect"
 import { LanguageModel } from "effect/ai"
@@ -32,7 +32,7 @@ export interface Replayed<out Out, out E> {
   readonly events: ReadonlyArray<AgentEvent.AgentEvent>
 }
 
-/** A person who decides as was recorded, and takes as long; nothing once the recording has ended. */
+/** A person with the recorded decisions and delays; `undefined` once the recording has ended. */
 const decidesAs = (pauses: NonNullable<Recording["pauses"]>): Approver["Service"] => {
   let nth = 0
   return {
@@ -45,8 +45,8 @@ const decidesAs = (pauses: NonNullable<Recording["pauses"]>): Approver["Service"
 }
 
 /**
- * Runs an agent again against a recording. Services of its tools are needed by its type and not used. What the model was
- * sent is compared first, then the events.
+ * Runs an agent again against a recording. Services of its tools are needed by its type and not used. The requests to
+ * the model are compared first, then the events.
  *
  * **Example** (The same program, and one that retries less)
  *

@@ -82,7 +82,7 @@ export const command = Command.make(
             }))
         )
       )
-      // What is saved is what is replayed.
+      // The saved recording is the replayed one.
       const recording = Option.isNone(save) || raw
         ? read
         : yield* Replay.redact(read, { fields, tools: subject.tools })

@@ -7,9 +7,9 @@ import { textOf } from "./internal/text/text.ts"
 export interface Sample<out In, out Out, out Expected> {
   readonly input: In
   readonly output: Out
-  /** What the case says that the answer should be. */
+  /** The case's expected answer. */
   readonly expected: Expected
-  /** What the run did. */
+  /** Record of the run. */
   readonly record: RunRecord.RunRecord
   readonly seed: number
 }
@@ -20,7 +20,7 @@ export interface Score {
   readonly reason?: string | undefined
 }
 
-/** Scores an answer. What it fails with counts as "not scored": it is neither good nor bad. */
+/** Scores an answer. Its failure counts as "not scored": neither good nor bad. */
 export interface Scorer<in In, in Out, in Expected, out E = never, out R = never> {
   (sample: Sample<In, Out, Expected>): Effect.Effect<Score, E, R>
 }
@@ -53,12 +53,12 @@ export const make = <In, Out, Expected, E = never, R = never>(
       typeof scored === "object" ? scored : { value: Number(scored) })
   })
 
-/** 1 where the answer is what the case expects, else 0. Values are compared as JSON with sorted keys. */
+/** 1 if the answer equals the case's expectation, else 0. Values are compared by JSON with sorted keys. */
 export const exact: Scorer<unknown, unknown, unknown> = make(({ expected, output }) =>
   textOf(output) === textOf(expected)
 )
 
-/** 1 where the answer fits a schema (of its decoded form), else 0. */
+/** 1 if the answer fits a schema (of its decoded form), else 0. */
 export const schema = <S extends Schema.Top>(
   fits: S
 ): Scorer<unknown, unknown, unknown, never, S["DecodingServices"]> => {
@@ -71,7 +71,7 @@ export const schema = <S extends Schema.Top>(
   ) as never
 }
 
-/** What a judge is given. */
+/** Input of a judge. */
 export interface ToJudge<out In, out Out, out Expected> {
   readonly input: In
   readonly output: Out
@@ -79,16 +79,16 @@ export interface ToJudge<out In, out Out, out Expected> {
 }
 
 /**
- * Scores by an agent: it is given `{ input, output, expected }`, and answers a number from 0 to 1, or `{ value, reason }`. Its run is its
- * own: it is no part of what is measured of the agent. Its errors are those of the scorer.
+ * Scores by an agent: its input is `{ input, output, expected }`, and its answer a number from 0 to 1, or `{ value,
+ * reason }`. Its run is its own, outside of the agent's measurements. Its errors are those of the scorer.
  */
 export const judge = <In, Out, Expected, E, R>(
   by: Agent.Agent<ToJudge<In, Out, Expected>, number | Score, E, R>
 ): Scorer<In, Out, Expected, E, R> => make(({ expected, input, output }) => by.run({ input, output, expected }))
 
 /**
- * A judge that is a model: an agent that reads the criteria, the input, the answer and what was expected, all as JSON. It is told that
- * these are data, and no instructions for it.
+ * A judge that is a model: an agent that reads the criteria, the input, the answer and the expectation in JSON. Its
+ * instructions declare these as data.
  *
  * **Example** (Is it polite?)
  *

@@ -25,7 +25,7 @@ export interface Answer {
   readonly finishReason?: Response.FinishReason | "missing" | undefined
   /** Tokens that are reported; `cached` of the input come from the provider's cache. Default: 10 in, 5 out, none cached. */
   readonly usage?: { readonly input: number; readonly output: number; readonly cached?: number | undefined } | undefined
-  /** How long a streamed answer waits before each of its parts; a word is a part. Default: not at all. */
+  /** Wait of a streamed answer before each of its parts; a word is a part. Default: none. */
   readonly pace?: Duration.Input | undefined
 }
 
@@ -65,7 +65,7 @@ export const text = (text: string, options?: Omit<Answer, "_tag" | "text">): Ans
   ...options
 })
 
-/** An answer that is an object, as for structured output. */
+/** An answer that is an object, for structured output. */
 export const object = (value: unknown): Answer => ({ _tag: "Answer", text: JSON.stringify(value) })
 
 /** An answer with one tool call. */
@@ -138,7 +138,7 @@ export const cut = (
   clean: options.clean ?? false
 })
 
-/** What the model was asked in one call. */
+/** Request of one call to the model. */
 export interface Request {
   readonly prompt: Prompt.Prompt
   /** Names of the tools it was offered. */
@@ -169,7 +169,7 @@ export class ScriptError extends Schema.TaggedError<ScriptError>()("ScriptError"
   }
 }
 
-/** What a scripted model was asked, and whether its script is used up. */
+/** Requests to a scripted model, and whether its script is used up. */
 export class ScriptedModel extends Context.Service<ScriptedModel, {
   /** All requests so far. */
   readonly requests: Effect.Effect<ReadonlyArray<Request>>

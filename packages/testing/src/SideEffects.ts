@@ -1,8 +1,7 @@
 /**
- * Side effects: a record of what tools did to the world in a run. The doubles of services that a test provides write
- * it.
+ * Side effects: a record of tools' external effects in a run. The doubles of services in a test write it.
  *
- * It counts what really happened, however it is reported: two recorded e-mails are two e-mails.
+ * It counts real effects, regardless of reports: two recorded e-mails are two e-mails.
  */
 import { Context, Effect, Layer } from "effect"
 import { CurrentRequests, type ServiceFailed } from "./internal/faults/serviceFaults.ts"
@@ -14,21 +13,24 @@ export interface SideEffect {
   readonly tool: string
   /** The idempotency key it was asked for with, if any. */
   readonly key: string | undefined
-  /** Whether the key was known, so that nothing was done. */
+  /** True if the key was known, so that it had no effect. */
   readonly duplicate: boolean
-  /** Whatever says what was done: two calls that do the same thing have the same details. */
+  /** Any description of the effect: two calls with the same effect have the same details. */
   readonly details: unknown
-  /** Whether nothing was done: the service was asked for something, which may happen any number of times. */
+  /** Set for a read: the service received a request, which may be repeated. */
   readonly read?: true
-  /** In a simulation: the executions of tools that it was done within, the outermost first, as places in `Observation.executions`. */
+  /**
+   * In a simulation: the surrounding executions of tools, the outermost first, by their indexes in
+   * `Observation.executions`.
+   */
   readonly executions?: ReadonlyArray<number>
-  /** In a simulation: the call that it undoes, where a `compensate` has done it. */
+  /** In a simulation: the compensated call, if a `compensate` has done it. */
   readonly undoes?: { readonly tool: string; readonly callId: string }
 }
 
 export { ServiceFailed } from "./internal/faults/serviceFaults.ts"
 
-/** What a tool does, or asks for. */
+/** A tool's effect, or its request. */
 export interface Request {
   readonly tool: string
   readonly key?: string | undefined
@@ -41,8 +43,8 @@ export class SideEffects extends Context.Service<SideEffects, {
   /** Does something for a tool. With a `key` it is done once: `duplicate` says that it had been. */
   readonly perform: (effect: Request) => Effect.Effect<SideEffect>
   /**
-   * The same as a request of a service, which may fail, hang, or lose its answer as the plan of the run says. So what an executor makes of
-   * the failures of its own service is tested, too: its retries, and what it takes them for.
+   * The same for a request to a service, which may fail, hang, or lose its answer by the plan of the run. So an
+   * executor's handling of its own service's failures is tested too: its retries, and its classification.
    */
   readonly request: (effect: Request) => Effect.Effect<SideEffect, ServiceFailed>
   readonly all: Effect.Effect<ReadonlyArray<SideEffect>>

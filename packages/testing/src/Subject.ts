@@ -16,7 +16,7 @@ import * as SideEffects from "./SideEffects.ts"
 /** The brand of subjects. */
 export const TypeId = "~@recourse/testing/Subject" as const
 
-/** What the kit provides to the agent. Leave the ledger to it, so that it can fail. */
+/** Services that the kit provides to the agent. Leave the ledger to it, so that it can fail. */
 export type Provided =
   | LanguageModel.LanguageModel
   | SideEffects.SideEffects
@@ -29,7 +29,7 @@ export interface Scenario<out In> {
   readonly model: Behaviour
 }
 
-/** What is put to the test. */
+/** A tested subject. */
 export interface Subject<in out In, out Out, out E> {
   readonly [TypeId]: typeof TypeId
   readonly name: string
@@ -41,7 +41,7 @@ export interface Subject<in out In, out Out, out E> {
   readonly outsiders: ReadonlyArray<string>
 }
 
-/** Whether a value is a subject. */
+/** True if a value is a subject. */
 export const isSubject = (u: unknown): u is Subject<unknown, unknown, unknown> =>
   typeof u === "object" && u !== null && TypeId in u
 
@@ -52,17 +52,17 @@ export interface ScenarioOptions<out In> {
 }
 
 /**
- * Declares what is put to the test.
+ * Declares a tested subject.
  *
- * The model, the record of side effects, the ledger of idempotency keys and the key of snapshots are the kit's. What the agent needs
- * besides is provided to it before, by `Agent.provide`, as doubles that record what they do by `SideEffects`. Scenarios are looked up by a case's `scenario`, else by its tool,
- * else `default`. `tools` and `budget` are the agent's own, and those of the agents that it is made of; where a function is among these
- * (`Agent.fromFunction`), the tools have to be named.
- * `failures` makes typed failures where recovery tells them apart by class and not by tag; where secrets are planted, it is
- * given them as `message` and `cause`. `outsiders` are the tools that read text from outside, whatever they
- * declare: web pages, mail, tickets. Default: those that declare `trust: "untrusted"`.
+ * The kit provides the model, the record of side effects, the ledger of idempotency keys and the key of snapshots.
+ * Provide the agent's other services before, by `Agent.provide`, with doubles that record their effects by
+ * `SideEffects`. Scenarios are looked up by a case's `scenario`, else by its tool, else `default`. `tools` and `budget`
+ * are the agent's own, and those of its inner agents; if a function is among these (`Agent.fromFunction`), the tools
+ * have to be named. `failures` makes typed failures if recovery distinguishes them by class and not by tag; if secrets
+ * are planted, it receives them in `message` and `cause`. `outsiders` are the tools that read untrusted text,
+ * regardless of their declarations: web pages, mail, tickets. Default: those that declare `trust: "untrusted"`.
  *
- * Throws `ConfigurationError` where there is no scenario, and where the tools are not known.
+ * Throws `ConfigurationError` without a scenario, and if the tools are unknown.
  */
 export const make = <In, Out, E, R extends Provided>(options: {
   readonly agent: Agent.Agent<In, Out, E, R>
@@ -105,7 +105,7 @@ export const make = <In, Out, E, R extends Provided>(options: {
   }
 }
 
-/** A layer of what the kit provides besides the model, for runs of a subject's agent on its own. Nothing of it fails. */
+/** A layer of the kit's services besides the model, for separate runs of a subject's agent. None of them fails. */
 export const layer: Layer.Layer<Exclude<Provided, LanguageModel.LanguageModel>> = Layer.mergeAll(
   SideEffects.layer,
   IdempotencyLedger.layerMemory,

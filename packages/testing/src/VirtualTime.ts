@@ -1,4 +1,4 @@
-/** Virtual time: runs an effect with its own clock. Where all fibers wait, the clock goes to the next wake-up. */
+/** Virtual time: runs an effect with its own clock. If all fibers wait, the clock moves to the next wake-up. */
 export {
   type Control,
   type Ended,

@@ -1,5 +1,5 @@
 /**
- * World model, in place of counting calls: entities, operations on them, and invariants, checked over what users do in
+ * World model, instead of counting calls: entities, operations on them, and invariants, checked over users' actions in
  * several runs, conversations and processes.
  */
 export { check, type Options, type Report, WorldBroken } from "./internal/world/check.ts"

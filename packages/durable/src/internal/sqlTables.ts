@@ -146,11 +146,11 @@ export const createUnderLock = (
 export const create = (sql: SqlClient.SqlClient, tables: Tables): Effect.Effect<void, SqlError.SqlError> =>
   createUnderLock(sql, tables.runs, createStatements(tables))
 
-/** The columns of each table, as its statement has them. */
+/** The columns of each table, in its statement. */
 const columnsOf = (statement: string): ReadonlyArray<string> =>
   statement.split("\n").flatMap((line) => /^ {2}([a-z_]+) /.exec(line)?.[1] ?? [])
 
-/** Whether the tables are of this version: fails where one, or a column of one, is not there. */
+/** Checks that the tables are of this version: fails if one, or a column of one, is missing. */
 export const check = (sql: SqlClient.SqlClient, tables: Tables): Effect.Effect<void, SqlError.SqlError> =>
   Effect.forEach(createStatements(tables), (statement) => {
     const table = /^CREATE TABLE IF NOT EXISTS (\S+)/.exec(statement)?.[1]

@@ -1,4 +1,4 @@
-/** Transactions in SQL: what a tool writes is committed with the step that records its outcome. */
+/** Transactions in SQL: a tool's writes are committed with the step of its outcome. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -10,7 +10,10 @@ import type { Parts } from "./sqlParts.ts"
 import type { sqlSteps } from "./sqlSteps.ts"
 import { again } from "./writer.ts"
 
-/** How long PostgreSQL keeps a transaction of which only the commit is missing: its process may be frozen, and its run is to be taken over. */
+/**
+ * Time for which PostgreSQL keeps an uncommitted idle transaction: its process may be frozen, and its run is to be
+ * taken over.
+ */
 const idle = "10s"
 
 /** The operation `transaction` of a store. */
@@ -19,7 +22,10 @@ export const sqlTransaction = (
   { added, append }: Pick<ReturnType<typeof sqlSteps>, "added" | "append">
 ): NonNullable<RunLog["transaction"]> => {
   const failed = (reason: unknown) => new RunStoreError({ operation: "transaction", reason })
-  /** A step in the place of one whose commit has no answer. Where it is added, the other never will be: a transaction under way is waited for. */
+  /**
+   * A step instead of one whose commit has no answer. If it is added, the other never will be: a running transaction is
+   * awaited.
+   */
   const isThere = (step: Step): Effect.Effect<"committed" | "undone" | "lost"> =>
     Effect.orDie(Effect.retry(
       Effect.gen(function*() {
@@ -65,7 +71,7 @@ export const sqlTransaction = (
         const undone = Cause.hasInterruptsOnly(exit.cause)
           ? Effect.failCause(exit.cause as Cause.Cause<never>)
           : Effect.fail(failed(Cause.squash(exit.cause)))
-        // Nothing has its place in the order of the steps.
+        // No step has its position.
         if (step === undefined) return undone
         const { value } = own as Exit.Success<A, E>
         onFate("unknown")

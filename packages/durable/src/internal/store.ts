@@ -21,5 +21,5 @@ export { type Appended, type Committed, denied, type Loaded, type MessagePart, t
 export type { Hold, NewRun, StartedRun, StoredRun } from "./storedRun.ts"
 export { RunStoreError } from "./storeError.ts"
 
-/** What a store does. */
+/** Operations of a store. */
 export interface Store extends Host, RunLog, RunLists {}

@@ -25,7 +25,7 @@ export const eventToStored = (event: AgentEvent.AgentEvent, { agent, runId }: Ru
   }
 }
 
-/** The event that is stored, as JSON. */
+/** The stored event, in JSON. */
 export const eventFromStored = (stored: Schema.Json, { agent, runId }: Run, sequence: number): Schema.Json => {
   if (typeof stored !== "object" || stored === null || "runId" in stored) return stored
   const { usage, ...event } = stored as Fields

@@ -9,7 +9,7 @@ import { longTexts, References, unpack } from "./references.ts"
 import type { MessagePart, Settlement, Step, StoredRun } from "./store.ts"
 import { eventFromStored, eventToStored } from "./storedEvents.ts"
 
-/** The events of steps, as JSON. Conversations in them are empty. */
+/** The events of steps, in JSON. Conversations in them are empty. */
 export const earlierEvents = (run: StoredRun, steps: ReadonlyArray<Step>): ReadonlyArray<Schema.Json> => {
   const textOf = textsIn(steps)
   const named = { said: () => [], text: (path: Parameters<typeof textOf>[1]) => textOf(run.runId, path) }

@@ -2,7 +2,7 @@
 import type * as Schema from "effect/Schema"
 import type * as Runs from "@recourse/core/Runs"
 
-/** What a new run is. */
+/** Fields of a new run. */
 export interface NewRun {
   readonly runId: string
   readonly agent: string
@@ -11,7 +11,7 @@ export interface NewRun {
   readonly owner: string | undefined
   /** The run that started it, if one did: it is cancelled with that one. */
   readonly parent?: string | undefined
-  /** The span that it was started in, as `traceparent` of W3C's Trace Context has it. */
+  /** The span that it was started in, in the form of `traceparent` of W3C's Trace Context. */
   readonly trace?: string | undefined
   /** Without the messages of its conversation, if it has one: `messages` of the log has them. */
   readonly input: Schema.Json
@@ -20,16 +20,16 @@ export interface NewRun {
 /** A run that is to be added. */
 export interface StartedRun extends NewRun {
   /**
-   * The messages of the conversation of its input, and the hash of all messages up to each of them. The store adds those behind the longest
-   * conversation that it has, as the run's part 0.
+   * The messages of the conversation of its input, and the hash of all messages up to each of them. The store adds
+   * those behind the longest stored conversation, in part 0 of the run.
    */
   readonly conversation?: {
     readonly ids: ReadonlyArray<string>
     readonly messages: ReadonlyArray<Schema.Json>
   } | undefined
-  /** How long it is left alone. */
+  /** Delay before its start. */
   readonly delayMillis?: number | undefined
-  /** Of one that its adder holds from the beginning, as its first holder: for how long. It is queued where a transaction is under way. */
+  /** Lease, if its adder owns it from the start. It is queued if a transaction is running. */
   readonly leaseMillis?: number | undefined
 }
 
@@ -38,19 +38,19 @@ export interface StoredRun extends NewRun {
   readonly status: Runs.Status
   /** The number of its holder: 0 before the first. */
   readonly epoch: number
-  /** How often it has waited and gone on. Each leg has a journal of its own. */
+  /** Number of its pauses and resumptions. Each segment has a journal of its own. */
   readonly leg: number
-  /** What the leg goes on from; of the first leg, nothing. */
+  /** The snapshot that the segment resumes; absent for the first one. */
   readonly snapshot: Schema.Json | undefined
   /** The calls that wait. */
   readonly pending: Schema.Json
   /** Of a run that waits: how many people were asked, and who was last. */
   readonly asked: number
   readonly askedOf: string | undefined
-  /** How it ended: its output, or its failure. */
+  /** Its end: its output, or its failure. */
   readonly outcome: Schema.Json | undefined
   readonly isCancelled: boolean
-  /** Milliseconds that the leg has run by when its lease was last renewed. */
+  /** Milliseconds that the segment had run at the last renewal of its lease. */
   readonly ran: number
   readonly startedAt: number
   readonly updatedAt: number

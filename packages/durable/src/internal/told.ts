@@ -1,6 +1,7 @@
 /**
- * Events of a run that its journal has not got yet. They are recorded with its next step. Where the run has readers, they are
- * told before, with the pieces of answers that are being written; otherwise pieces stand together, and are dropped when their answer is whole.
+ * Events of a run that its journal does not have yet. They are recorded with its next step. If the run has readers,
+ * they are emitted before, with the pieces of unfinished answers; otherwise pieces are joined, and dropped when their
+ * answer is whole.
  */
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
@@ -16,7 +17,7 @@ const isPiece = (event: Event): event is Piece =>
 const answerOf = ({ agentRunId, turn }: { readonly agentRunId: string; readonly turn: number }): string =>
   `${turn} ${agentRunId}`
 
-/** Two pieces of one part as one, nothing where they are of two. */
+/** Joins two pieces of one part; `undefined` if they belong to two. */
 const joined = (one: Event | undefined, next: Piece): Piece | undefined => {
   if (one === undefined || !isPiece(one) || one._tag !== next._tag || answerOf(one) !== answerOf(next)) return undefined
   const isSame = next._tag === "ToolCallDelta"
@@ -47,12 +48,12 @@ export class Told {
     if (event._tag === "ModelTurnFinished" || event._tag === "ModelTurnFailed") this.open.delete(answerOf(event))
   }
 
-  /** Whether there is something that readers have not been told. */
+  /** True if there are events that readers have not received. */
   get hasMore(): boolean {
     return this.pending.length > 0 && this.pending[0]!._tag !== "ModelTurnFinished"
   }
 
-  /** Takes what a step records. Pieces of an answer that is being written stay, unless the run is read. */
+  /** Takes the events for a step. Pieces of an unfinished answer stay, unless the run is read. */
   take(isRead: boolean): ReadonlyArray<Event> {
     const { pending } = this
     this.pending = isRead
@@ -62,7 +63,7 @@ export class Told {
     return pending.filter((event) => !left.has(event) && (!isPiece(event) || this.isShown(event, isRead)))
   }
 
-  /** Takes what can be told before a step. That an answer is whole is told with its record. */
+  /** Takes the events that can be emitted before a step. A whole answer is emitted with its entry. */
   takeEarly(): ReadonlyArray<Event> {
     const end = this.pending.findIndex(({ _tag }) => _tag === "ModelTurnFinished")
     const early = this.pending.splice(0, end === -1 ? this.pending.length : end)
@@ -70,7 +71,7 @@ export class Told {
     return early
   }
 
-  /** Whether a piece is recorded: what a reader has seen the beginning of, and reasoning, which no other event has. */
+  /** True if a piece is recorded: one whose beginning a reader has seen, and reasoning, which no other event has. */
   private isShown(event: Piece, isRead: boolean): boolean {
     const answer = answerOf(event)
     if (isRead && this.open.has(answer)) this.shown.add(answer)
@@ -79,8 +80,8 @@ export class Told {
 }
 
 /**
- * Answers of which an earlier life told pieces, and that it never recorded: they are asked for again. Readers are told to forget
- * what they have.
+ * Answers with pieces emitted by an earlier execution that never recorded them: they are requested again. Readers
+ * discard their pieces.
  */
 export const restartsOf = (events: ReadonlyArray<Schema.Json>, at: number): ReadonlyArray<Event> => {
   const cut = new Map<string, { readonly piece: Piece; text: string }>()

@@ -1,10 +1,10 @@
-/** Versions of agents that this process has, and what it does with runs that another version began. */
+/** Versions of agents that this process has, and their treatment of other versions' runs. */
 import type * as Context from "effect/Context"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import type { Definition, Registered } from "./definition.ts"
 import type { Claimable, StoredRun } from "./store.ts"
 
-/** What is done with a run: its own version goes on with it, a later one does, or it is stopped. */
+/** Treatment of a run: its own version continues it, a later one does, or it is stopped. */
 export type Taken = { readonly registered: Registered; readonly how: "own" | "continue" | "stop" }
 
 /** The agents of a process, each in one version or in several. */
@@ -68,7 +68,7 @@ export class Versions {
     return this.current.get(agent)
   }
 
-  /** The agent that goes on with a run here, if there is one. */
+  /** Returns the agent that continues a run here, if there is one. */
   takes({ agent, version }: StoredRun): Taken | undefined {
     return this.own(agent, version)
   }

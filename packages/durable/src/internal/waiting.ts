@@ -1,4 +1,7 @@
-/** Waiters for the ends of runs: one read of the store serves all of them, and an event that is told here serves its run at once. */
+/**
+ * Waiters for the ends of runs: one read of the store serves all of them, and an event emitted here serves its run at
+ * once.
+ */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { RunsUnavailable } from "@recourse/core/Runs"
@@ -8,7 +11,7 @@ import type { Store } from "./store.ts"
 /** The name under which those hear that wait for ends. */
 const ends = "ends"
 
-/** How many runs one question is about. */
+/** Number of runs in one request. */
 const most = 500
 
 type Resume = (ended: Effect.Effect<void, RunsUnavailable>) => void
@@ -66,7 +69,7 @@ export class Waiting {
     })
   }
 
-  /** Those of which something was told here; all, once in a while, as other processes tell nothing. */
+  /** Runs with notifications in this process; all, at intervals, because other processes notify none. */
   private asked(now: number): ReadonlyArray<string> {
     const told = [...this.told]
     this.told.clear()

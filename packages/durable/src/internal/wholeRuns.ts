@@ -45,7 +45,7 @@ export const withSnapshot = (
 /** Events as they are stored, with their numbers. */
 type Numbered = ReadonlyArray<{ readonly number: number; readonly event: Json }>
 
-/** Returns events of a run whole, as JSON. */
+/** Returns the complete events of a run in JSON. */
 export const wholeEvents = Effect.fnUntraced(function*(
   store: Store,
   known: KnownConversations,

@@ -1,4 +1,4 @@
-/** Writer of steps: what runs record at the same time goes into one transaction. */
+/** Writer of steps: parallel entries of runs are written in one transaction. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -19,17 +19,18 @@ const worse = (one: Appended, other: Appended): Appended =>
 /** Adds steps of runs. */
 export interface Writer {
   /**
-   * Takes steps of a run, at once: whoever is interrupted while it waits has handed them over. What it answers comes back when all are
-   * durable, in the order in which they came: `lost` if another process holds the run, `denied` if the run was cancelled before its write started.
+   * Takes steps of a run, at once: a caller that is interrupted while it waits has submitted them. It returns when all
+   * are durable, in their order: `lost` if another process owns the run, `denied` if the run was cancelled before its
+   * write started.
    */
   readonly add: (steps: ReadonlyArray<Step>) => Effect.Effect<Appended>
-  /** Writes nothing more: whoever waits has not added its step. For a runner that stops while the store does not answer. */
+  /** Stops writing: steps of waiting callers are not added. For a runner that stops while the store does not answer. */
   readonly close: () => void
 }
 
 /**
- * A writer over a store. `run` runs its fiber. A store that fails is tried again, for as long as there is a waiter: a runner whose
- * leases are over stops its runs, and what it writes afterwards is refused.
+ * A writer over a store. `run` runs its fiber. A failing store is called again as long as there is a waiter: a runner
+ * whose leases have expired stops its runs, and its later writes are refused.
  */
 export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): Writer => {
   // One that dies is tried again, too: those who wait would wait for good.

@@ -3,7 +3,7 @@
  * backslash of `\d`.
  */
 
-/** A string in double quotes. It ends at the end of the text where it is cut off. */
+/** A string in double quotes. If it is cut off, it ends at the end of the text. */
 const string = /"((?:[^"\\]|\\[^])*)("|$)/g
 
 /** A drive or a host, with single backslashes behind it: `C:\temp`, `\\server\share`. */
@@ -16,13 +16,13 @@ const isKnown = (escaped: string): boolean => /\\(?:["\\/bfnrt'`\n]|u.)/i.test(e
 
 const isControl = (escaped: string): boolean => /\\[bfnrt]/.test(escaped)
 
-/** Doubles each backslash that stands alone; quotes stay escaped. */
+/** Doubles each single backslash; quotes stay escaped. */
 const literal = (content: string): string =>
   content.replace(escape, (found) => found === "\\\\" || found === "\\\"" ? found : `\\${found}`)
 
 /**
- * Doubles the backslashes of strings that mean them. Nothing where it cannot be told: where a string holds an escape that
- * JSON does not have (`\d`) beside one that it has (`\n`).
+ * Doubles the backslashes of strings that mean them. `undefined` if it is ambiguous: if a string contains an escape
+ * that JSON does not have (`\d`) together with one that it has (`\n`).
  */
 export const withLiteralBackslashes = (text: string): string | undefined => {
   let isAmbiguous = false

@@ -1,4 +1,4 @@
-/** Coercion: a value of one JSON type as one of another type, where that is the same value in other writing. */
+/** Coercion: converts a value of one JSON type to another type, if both spell the same value. */
 import * as JsonText from "@recourse/core/JsonText"
 
 type Schema = Readonly<Record<string, unknown>>
@@ -9,7 +9,10 @@ const isRecord = (value: unknown): value is Schema =>
 const own = (value: unknown, key: string): unknown =>
   isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined
 
-/** The schemas that a schema may stand for: what it refers to, and the members of a union. At most so deep, as references may go in circles. */
+/**
+ * The schemas behind a schema: its reference, and the members of a union. Limited in depth, because references may be
+ * circular.
+ */
 const alternatives = (schema: unknown, root: unknown, depth = 16): ReadonlyArray<Schema> => {
   if (!isRecord(schema) || depth === 0) return []
   const ref = own(schema, "$ref")
@@ -64,7 +67,9 @@ const nested = (text: string, wanted: ReadonlySet<unknown>): unknown => {
   return typeof value === "object" && wanted.has(Array.isArray(value) ? "array" : "object") ? value : undefined
 }
 
-/** The value as one of the types that are wanted. Nothing where it is one already, where there is none, and where several would do. */
+/**
+ * Converts the value to one of the wanted types. `undefined` if it already has one, if none fits, and if several would.
+ */
 export const coerced = (value: unknown, wanted: ReadonlySet<unknown>): unknown => {
   if (typeof value === "number" || typeof value === "boolean") {
     const isExact = !Number.isInteger(value) || Number.isSafeInteger(value)
@@ -78,7 +83,7 @@ export const coerced = (value: unknown, wanted: ReadonlySet<unknown>): unknown =
   return wanted.has("number") || (wanted.has("integer") && Number.isInteger(parsed)) ? parsed : undefined
 }
 
-/** A value with another one at a path; nothing where there is no such path. */
+/** Returns a value with another one at a path; `undefined` if the path is missing. */
 export const withAt = (
   value: unknown,
   path: ReadonlyArray<PropertyKey>,

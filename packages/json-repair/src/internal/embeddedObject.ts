@@ -1,13 +1,13 @@
 /**
  * Embedded object: finds the one JSON object of a text, alone, in a Markdown fence, or with prose around it.
  *
- * Finds only where it begins and ends; it does not parse.
+ * Finds only its start and its end; it does not parse.
  */
 
 /** A fence with a JSON object in it. `[^`]` keeps the search in proportion to the text. */
 const fence = /```[^\n`]*\n([^`]*)```/g
 
-/** Where the object that begins at `start` ends: an index behind it, or `undefined` when it is cut off. */
+/** Returns the index behind the object that starts at `start`, or `undefined` when it is cut off. */
 const endOf = (text: string, start: number): number | undefined => {
   let depth = 0
   let inString = false
@@ -32,10 +32,10 @@ const parses = (text: string): boolean => {
   }
 }
 
-/** How many places are tried as the beginning of an object: prose with more braces than that is not searched. */
+/** Number of positions that are tried as the start of an object: prose with more braces is not searched. */
 const maxCandidates = 20
 
-/** Objects in the text that parse as they stand, in their order, none within another. */
+/** Objects in the text that parse unchanged, in their order, none within another. */
 const wholeObjects = (text: string): ReadonlyArray<string> => {
   const found: Array<string> = []
   let start = text.indexOf("{")
@@ -50,8 +50,8 @@ const wholeObjects = (text: string): ReadonlyArray<string> => {
 }
 
 /**
- * The text of the object that was meant, or nothing where there is none or more than one. An object that does not parse
- * reaches from the first brace to the last, or to the end of the text where it is cut off.
+ * Returns the text of the intended object, or `undefined` if there is none or more than one. An object that does not
+ * parse reaches from the first brace to the last, or to the end of the text if it is cut off.
  */
 export const embeddedObject = (text: string): string | undefined => {
   const fenced = [...text.matchAll(fence)].map(([, inner]) => inner!.trim()).filter((inner) => inner.startsWith("{"))
@@ -64,7 +64,7 @@ export const embeddedObject = (text: string): string | undefined => {
   if (start > 0 || !trimmed.endsWith("}")) {
     const whole = wholeObjects(trimmed)
     if (whole.length > 1) return undefined
-    // An object that parses and lies within one that does not is only a part of what was meant.
+    // An object that parses within one that does not is only a part of the intended one.
     if (whole.length === 1 && (start > 0 || trimmed.startsWith(whole[0]!))) return whole[0]
   }
   const end = trimmed.lastIndexOf("}")

@@ -11,15 +11,15 @@ import { McpClientError, TimeoutError } from "effect/ai/McpClientError"
 import type { Peer } from "./client/peer.ts"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 
-/** A client, and whether its server is known to be there: nothing that is sent to one that is not can be done. */
+/** A client, and whether its server is known to exist: requests to a missing one have no effect. */
 export interface Live {
   readonly client: McpClient.McpClient
   readonly isAlive: Effect.Effect<boolean>
-  /** What `Mcp.stdio`, `Mcp.http` and `Mcp.sse` know of the server beyond effect's client. */
+  /** Further knowledge of `Mcp.stdio`, `Mcp.http` and `Mcp.sse` about the server. */
   readonly peer?: Peer | undefined
 }
 
-/** How a server is reached. */
+/** Connects to a server. */
 export type Connect<R> = Effect.Effect<Live, McpClientError, R | Scope.Scope>
 
 /** The server cannot be reached, or is left alone. */
@@ -40,7 +40,7 @@ export interface Connection {
   readonly lost: (live: Live) => Effect.Effect<void>
 }
 
-/** How long a server is left alone that cannot be reached, for the first time and at the most. */
+/** Time for which an unreachable server is left alone, at first and at most. */
 const openDuration = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("30 seconds")])
 
 const retryAfterOf = (error: CircuitBreaker.CircuitBreakerError): Duration.Duration =>
@@ -55,7 +55,7 @@ export const make = Effect.fnUntraced(function*<R>(connect: Connect<R>, timeout:
   )
   const one = yield* Semaphore.make(1)
   let current: { readonly live: Live; readonly scope: Scope.Closeable } | undefined
-  /** How many calls use a client. */
+  /** Number of calls that use a client. */
   const users = new Map<Live, number>()
   /** Clients that are lost and still used. */
   const lostInUse = new Map<Live, Scope.Closeable>()
@@ -67,7 +67,7 @@ export const make = Effect.fnUntraced(function*<R>(connect: Connect<R>, timeout:
       restore(connect.pipe(
         Scope.provide(held),
         Effect.provideContext(context),
-        // A server that starts and says nothing holds no call for longer than this.
+        // Time limit for a server that starts and stays silent.
         Effect.timeoutOrElse({
           duration: timeout,
           orElse: () => Effect.fail(new McpClientError({ reason: new TimeoutError({ operation: "connect" }) }))

@@ -1,4 +1,4 @@
-/** From what effect's client says to the errors of a call. */
+/** Converts errors of effect's client to errors of a call. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
@@ -14,7 +14,7 @@ export interface About {
   readonly tool: string
 }
 
-/** Codes of the system's errors by which nothing was sent: no address, no connection. */
+/** Codes of the system's errors before sending: no address, no connection. */
 const neverSent = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -24,7 +24,7 @@ const neverSent = new Set([
   "UND_ERR_CONNECT_TIMEOUT"
 ])
 
-/** Whether an error, or what has caused it, has one of those codes. */
+/** True if an error, or its cause, has one of those codes. */
 const wasNeverSent = (error: unknown, depth = 0): boolean =>
   Predicate.isObject(error) && depth < 8 &&
   ((Object.hasOwn(error, "code") && neverSent.has((error as { code: string }).code)) ||
@@ -66,7 +66,7 @@ const ofHttp = (about: About, reason: McpClientError.HttpError): Errors.McpError
   }
 }
 
-/** -32602 stands for arguments that a server refuses and for tools that it does not have: its list tells which. */
+/** -32602 means arguments that a server refuses, or a missing tool: its list decides. */
 const ofInvalidParams = (
   about: About,
   live: Live,
@@ -89,8 +89,8 @@ const ofInvalidParams = (
   )
 
 /**
- * What a failed call is, and whether its connection is of no more use. `isExpired` if the session was over and the request was not
- * read.
+ * Converts a failed call to its error, and whether its connection is unusable. `isExpired`: true if the session had
+ * ended and the request was not read.
  */
 export const fromClient = (
   about: About,
@@ -131,7 +131,7 @@ export const fromClient = (
           ...(code === undefined ? undefined : { code }),
           ...(reason.data === undefined ? undefined : { data: reason.data })
         }),
-        // Without a code it is not JSON-RPC that came: nobody knows what comes next.
+        // Without a code the answer is not JSON-RPC, so the state of the connection is unknown.
         code === undefined
       )
     }

@@ -2,7 +2,7 @@
 
 const maxName = 64
 
-/** FNV-1a, as eight hexadecimal digits. */
+/** FNV-1a in eight hexadecimal digits. */
 const hash = (text: string): string => {
   let value = 0x811c9dc5
   for (const byte of new TextEncoder().encode(text)) value = Math.imul(value ^ byte, 0x01000193)

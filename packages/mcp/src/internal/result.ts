@@ -1,13 +1,13 @@
-/** What MCP tools answer, as code and models are given it. */
+/** Results of MCP tools, for code and for models. */
 import type { ImportedJsonSchema } from "@recourse/core/Tool"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as Prompt from "effect/ai/Prompt"
 import * as Schema from "effect/Schema"
 
-/** What a tool of an MCP server answers: all blocks as they came, pictures and resources too. */
+/** Result of an MCP server's tool: all blocks unchanged, pictures and resources too. */
 export interface McpResult {
   readonly content: ReadonlyArray<McpSchema.ContentBlock>
-  /** What fits the tool's `outputSchema`, if it has one. */
+  /** Value of the tool's `outputSchema`, if it has one. */
   readonly structuredContent?: unknown
 }
 
@@ -39,7 +39,7 @@ const partOf = (block: McpSchema.ContentBlock): Prompt.ToolModelOutputPart => {
   }
 }
 
-/** What the model is given: the blocks, or the structured content where there are none. */
+/** The model's parts: the blocks, or the structured content if there are none. */
 export const modelOutput = ({ content, structuredContent }: McpResult): ReadonlyArray<Prompt.ToolModelOutputPart> =>
   content.length === 0 && structuredContent !== undefined
     ? [Prompt.textPart({ text: JSON.stringify(structuredContent) })]

@@ -1,4 +1,6 @@
-/** SHA-256 of a text, in hexadecimal: by the runtime's own hash where it has one, else by effect's `WebCrypto` reference. */
+/**
+ * SHA-256 of a text, in hexadecimal: by the runtime's own hash if it has one, else by effect's `WebCrypto` reference.
+ */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as WebCrypto from "effect/crypto/WebCrypto"

@@ -1,4 +1,4 @@
-/** Shutdown: what is to be done while connections are still open, when the server closes. */
+/** Shutdown: work that needs open connections when the server closes. */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -6,7 +6,7 @@ import type * as Scope from "effect/Scope"
 
 type Closing = (within: Duration.Duration) => Effect.Effect<void>
 
-/** What closes before the connections do. */
+/** Components that close before the connections do. */
 export class Shutdown {
   private readonly closings = new Set<Closing>()
 
@@ -26,7 +26,7 @@ export class Shutdown {
   }
 }
 
-/** The shutdown that servers are part of, if somebody begins one. */
+/** The shutdown that servers are part of, if one is configured. */
 export const CurrentShutdown: Context.Reference<Shutdown | undefined> = Context.Reference<Shutdown | undefined>(
   "@recourse/server/Shutdown",
   { defaultValue: () => undefined }

@@ -13,7 +13,7 @@ const driverCodes = /^(?:PROTOCOL_|E(?:CONN|PIPE|TIMEDOUT|HOST|NET|NOTFOUND|AI_)
 
 const indexOf = (message: string): string => / for key '([^']*)'$/.exec(message)?.[1] ?? "unknown"
 
-/** The reason that an error of `mysql2` stands for. */
+/** Returns the reason of an error of `mysql2`. */
 export const classify = (cause: unknown): SqlError.SqlErrorReason => {
   const props = { cause }
   const { code, errno } = (typeof cause === "object" && cause !== null ? cause : {}) as {

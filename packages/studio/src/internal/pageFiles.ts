@@ -1,10 +1,10 @@
-/** Page files: what the build of the pages left in `dist/web`, read once. */
+/** Page files: output of the pages' build in `dist/web`, read once. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 
-/** A file, as it is sent. */
+/** A file in its sent form. */
 export interface PageFile {
   readonly contentType: string
   readonly plain: Uint8Array

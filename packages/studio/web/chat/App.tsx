@@ -50,7 +50,7 @@ export const App = () => {
   const found = title ?? threads.list.find(({ id }) => id === place.thread)?.title
   const shownTitle = found === undefined ? undefined : visible(found) || undefined
 
-  // The thread that was begun here has been left: whoever comes back to it loads it.
+  // The thread that was started here was left: a returning reader loads it.
   if (place.thread !== undefined && place.thread !== draft && wasBegun) {
     setDraft(newId())
     setBegun(false)

@@ -1,4 +1,4 @@
-/** Arguments, one below the other, as they are: whoever decides sees every character. */
+/** Arguments, one below the other, unchanged: a deciding person sees every character. */
 import { quoted, seen } from "../shared/exact.ts"
 import { JsonView } from "../shared/JsonView.tsx"
 import { humanized } from "./sentences.ts"

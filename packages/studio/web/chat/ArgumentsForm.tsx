@@ -1,4 +1,7 @@
-/** Arguments to be changed before a call runs: a field for each. What is no text, number or yes/no, is edited as JSON. */
+/**
+ * Editable arguments before a call runs: a field for each. Values other than texts, numbers and booleans are edited as
+ * JSON.
+ */
 import { type FormEvent, useId, useState } from "react"
 import { Button } from "../shared/Button.tsx"
 import { humanized } from "./sentences.ts"
@@ -24,7 +27,7 @@ const kindOf = (value: unknown): Kind =>
 const textOf = (value: unknown): string =>
   typeof value === "string" ? value : JSON.stringify(value, undefined, typeof value === "object" ? 2 : undefined) ?? ""
 
-/** The value that a text stands for, or what is wrong with it. */
+/** Returns the value of a text, or its fault. */
 const read = (kind: Kind, text: string): { readonly value: unknown } | { readonly problem: string } => {
   if (kind === "text") return { value: text }
   if (kind === "number") {

@@ -1,4 +1,4 @@
-/** Where the reader writes: Enter sends, Shift and Enter begin a new line. */
+/** The message field: Enter sends, Shift and Enter start a new line. */
 import type { FileUIPart } from "ai"
 import {
   type ClipboardEvent,
@@ -23,7 +23,7 @@ interface Props {
   readonly maxBodyBytes: number
   readonly isBusy: boolean
   readonly isStopping: boolean
-  /** Why nothing can be sent now. */
+  /** Reason why a message cannot be sent now. */
   readonly blocked: string | undefined
   readonly inputRef: Ref<HTMLTextAreaElement>
   readonly onSend: (text: string, files: ReadonlyArray<FileUIPart>) => void
@@ -64,7 +64,7 @@ export const Composer = (props: Props) => {
     setProblems([])
   }
   const onKeyDown = (event: KeyboardEvent): void => {
-    // Enter also ends what is composed of several keys.
+    // Enter also ends a composition of several keys.
     if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) send(event as unknown as FormEvent)
   }
   const onPaste = (event: ClipboardEvent): void => {

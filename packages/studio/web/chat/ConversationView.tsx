@@ -1,4 +1,4 @@
-/** A conversation with an agent: what was said, and where the next message is written. */
+/** A conversation with an agent: its messages, and the field of the next message. */
 import { useChat } from "@ai-sdk/react"
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react"
 import { announce } from "../shared/announce.ts"
@@ -62,7 +62,7 @@ const useFollow = () => {
   return { scroller, content, isAtEnd, toEnd, onScroll }
 }
 
-/** Tells screen readers how the answer goes on: words as they come would drown everything. */
+/** Reports the progress of the answer to screen readers: single words would be too many. */
 const useAnnouncements = (
   { isBusy, isOffline, messages }: {
     readonly isBusy: boolean
@@ -134,7 +134,7 @@ export const ConversationView = (props: Props) => {
 
   const onDecide = useCallback((id: string, decision: Decision) => {
     conversation.decide(id, decision)
-    // The question is gone: the keyboard goes on where the next message is written.
+    // The question is gone: the keyboard focus moves to the message field.
     input.current?.focus({ preventScroll: true })
   }, [conversation])
   const send: Conversation["send"] = (text, files) => {

@@ -1,4 +1,4 @@
-/** What the reader thinks of an answer: yes or no, and why, if they want to say it. */
+/** The reader's feedback on an answer: yes or no, with an optional reason. */
 import { useId, useState } from "react"
 import { announce } from "../shared/announce.ts"
 import { Button, IconButton } from "../shared/Button.tsx"

@@ -85,7 +85,7 @@ interface Props {
   readonly isUnsent: boolean
   readonly mayDecide: boolean
   readonly takesFeedback: boolean
-  /** Whether the reader may see the run itself. */
+  /** True if the reader may see the run itself. */
   readonly isOperator: boolean
   readonly onDecide: (approvalId: string, decision: Decision) => void
   readonly onRetry: () => void

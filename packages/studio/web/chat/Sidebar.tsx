@@ -25,7 +25,7 @@ const nameOf = ({ title = "" }: Thread): string => visible(title) || "Untitled"
 
 const day = 86_400_000
 
-/** Under which heading a thread stands. */
+/** Heading of a thread in the list. */
 const groupOf = (updatedAt: number, now: number): string => {
   const midnight = new Date(now).setHours(0, 0, 0, 0)
   if (updatedAt >= midnight) return "Today"

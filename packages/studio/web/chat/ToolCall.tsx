@@ -28,7 +28,7 @@ const icons: Readonly<Record<Exclude<Look, "running">, IconName>> = {
   absent: "cross"
 }
 
-/** Compensation comes behind the result: what it says of the call is newer. */
+/** Compensation follows the result: its report is newer. */
 const lookOf = ({ outcome, part, recovery }: ShownCall): Look => {
   const settled = recovery?.steps.findLast(({ kind, tool }) =>
     tool === undefined && (kind === "undone" || kind === "not-happened" || kind === "not-undone")
@@ -96,7 +96,7 @@ export const NestedAgentLines = ({ agent }: { readonly agent: NestedAgent }) => 
   </div>
 )
 
-/** What a fixer did that called nothing, the story of the call tells. */
+/** The story of the call covers a fixer without calls. */
 const isWorthShowing = ({ calls, state }: NestedAgent): boolean => calls.length > 0 || state !== "success"
 
 export const ToolCall = ({ call }: { readonly call: ShownCall }) => {

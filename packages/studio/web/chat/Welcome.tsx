@@ -1,4 +1,4 @@
-/** An empty conversation: who answers, what it can do, and how to begin. */
+/** An empty conversation: the answering agent, its tools, and first messages. */
 import { Icon } from "../shared/Icon.tsx"
 import { humanized } from "./sentences.ts"
 import type { Agent } from "./server.ts"

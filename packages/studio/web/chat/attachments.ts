@@ -1,4 +1,4 @@
-/** Attachments: files that go with a message, as `data:` addresses. */
+/** Attachments: files of a message, in `data:` addresses. */
 import type { FileUIPart } from "ai"
 
 const accepts = (types: ReadonlyArray<string>, type: string): boolean =>

@@ -1,6 +1,6 @@
 /**
- * A conversation: what was said, as the server has it. The page believes the server: after a reload, a lost connection, or a
- * change in another tab it loads the thread and follows the run that goes on.
+ * A conversation in the server's state. The page trusts the server: after a reload, a lost connection, or a change in
+ * another tab it loads the thread and follows the running run.
  */
 import { Chat } from "@ai-sdk/react"
 import { type FileUIPart, lastAssistantMessageIsCompleteWithApprovalResponses } from "ai"
@@ -34,7 +34,7 @@ export type Decision =
 
 type Timer = ReturnType<typeof setTimeout>
 
-/** How often a tab without a stream asks. */
+/** Poll interval of a tab without a stream. */
 const pollEvery = 1500
 
 /** A conversation of the page, from the moment that it is opened until it is closed. */
@@ -117,7 +117,7 @@ export class Conversation {
     return this.chat.status === "submitted" || this.chat.status === "streaming"
   }
 
-  // --- what the reader does -----------------------------------------------------------------------------------------
+  // --- actions of the reader ----------------------------------------------------------------------------------------
 
   /** Opens the conversation. `isKnown`: the server may have messages of it. */
   open(isKnown: boolean): () => void {
@@ -216,7 +216,7 @@ export class Conversation {
 
   // --- the server ---------------------------------------------------------------------------------------------------
 
-  /** Whether a message can be sent now: nothing runs, and nothing waits for a decision. */
+  /** True if a message can be sent now: no run is active, and no call waits for a decision. */
   private get isFree(): boolean {
     const last = this.chat.lastMessage
     const waits = last?.role === "assistant" && questionsOf(last).length > 0
@@ -248,7 +248,7 @@ export class Conversation {
     void this.chat.sendMessage(isShown ? { role, parts, messageId: id } : { id, role, parts })
   }
 
-  /** Shows what the server has, and follows the run that goes on. */
+  /** Shows the server's state, and follows the running run. */
   private async sync(): Promise<void> {
     clearTimeout(this.retryTimer)
     this.syncing?.abort()
@@ -271,7 +271,7 @@ export class Conversation {
         this.wasStreamed = false
         await this.chat.resumeStream()
         if (signal.aborted || this.wasStreamed || this.chat.error instanceof NoStream) return
-        // The run has ended in between: what it said is stored now.
+        // The run has ended in between: its messages are stored now.
       }
     } catch (error) {
       if (!signal.aborted) this.onSyncFailed(error)
@@ -298,11 +298,11 @@ export class Conversation {
       return
     }
     if (isNetworkError(error)) return this.lostConnection()
-    // How a run failed stands in its message. What the server refused stands here.
+    // A run's failure is in its message. A refusal of the server is shown here.
     if (!this.outbox.isTaken) {
       const isDecision = this.outbox.unsent === undefined
       this.set({ problem: isDecision ? decisionProblem(error) : problemOf(error) })
-      // Who has decided elsewhere told the tabs of another browser.
+      // A decision in another browser notified only that browser's tabs.
       if (isDecision) tell(this.threadId, "ended")
     }
     void this.sync()

@@ -1,8 +1,8 @@
-/** What is known of a conversation besides its messages. */
+/** State of a conversation besides its messages. */
 import { RequestFailed } from "../shared/api.ts"
 import type { QueuedMessage } from "./queue.ts"
 
-/** What went wrong, and where an operator finds it. */
+/** A fault, with a reference for an operator. */
 export interface Problem {
   readonly text: string
   readonly reference: string | undefined
@@ -24,23 +24,23 @@ export const isNetworkError = (error: unknown): boolean =>
 
 const waits = [1000, 2000, 4000, 8000, 15_000]
 
-/** How long a page waits before it tries again to reach a server that it did not reach so often. */
+/** Wait of a page before its next try to reach an unreachable server, by the number of tries. */
 export const waitBefore = (tries: number): number => waits[Math.min(tries, waits.length - 1)]!
 
-/** What is known of a conversation besides its messages. */
+/** State of a conversation besides its messages. */
 export interface State {
   readonly load: "loading" | "ready" | "missing" | { readonly problem: Problem }
   readonly title: string | undefined
   readonly isOffline: boolean
   readonly isStopping: boolean
-  /** A run goes on that this tab has no stream for: it asks from time to time. */
+  /** A run is active for which this tab has no stream: it polls. */
   readonly isPolling: boolean
   /** Messages that are sent when the agent is done. */
   readonly queued: ReadonlyArray<QueuedMessage>
   /** The id of a message that the server did not take. */
   readonly unsent: string | undefined
   readonly problem: Problem | undefined
-  /** What the page waits for, where the model makes trouble. */
+  /** The page's text while the model has trouble. */
   readonly trouble: string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Drafts: what was written and not sent, by thread, for as long as the tab is there. A reload finds it again. */
+/** Drafts: unsent texts, by thread, for as long as the tab exists. A reload finds them again. */
 
 /** Messages that are sent when the agent is done, and the text that is being written. */
 export interface Draft {
@@ -25,6 +25,6 @@ export const keepDraft = (thread: string, change: Partial<Draft>): void => {
     if (draft.text === "" && draft.queued.length === 0) sessionStorage.removeItem(keyOf(thread))
     else sessionStorage.setItem(keyOf(thread), JSON.stringify(draft))
   } catch {
-    // The browser stores nothing.
+    // The browser has no storage.
   }
 }

@@ -1,23 +1,29 @@
-/** Following a thread: what happens elsewhere, such as the decision of an operator or a message from another device, changes its version. */
+/**
+ * Following a thread: changes by others, such as an operator's decision or a message from another device, change its
+ * version.
+ */
 import { RequestFailed } from "../shared/api.ts"
 import type { Thread } from "./server.ts"
 
-/** So often a page asks that nothing is streamed to. */
+/** Poll interval of a page without a stream. */
 const every = 2500
 
-/** What a change is seen by. */
+/** State by which a change is detected. */
 export const stateOf = ({ isRunning, isWaiting, version }: Thread): string =>
   `${version}${isRunning ? " running" : ""}${isWaiting ? " waiting" : ""}`
 
 export interface Following {
-  /** How the thread stands now; nothing if it is not asked for: a run is streamed, or the page is hidden. */
+  /**
+   * Returns the present state of the thread; `undefined` if there is no request: a run is streamed, or the page is
+   * hidden.
+   */
   readonly ask: (signal: AbortSignal) => Promise<Thread> | undefined
   /** The state that the page shows. */
   readonly shown: () => string | undefined
   readonly onChanged: () => void
 }
 
-/** Follows until what it answers is called. */
+/** Follows until the returned function is called. */
 export const followThread = ({ ask, onChanged, shown }: Following): () => void => {
   const controller = new AbortController()
   const timer = setInterval(() => {

@@ -4,7 +4,7 @@ import type { ChatMessage } from "./parts.ts"
 const countUsers = (messages: ReadonlyArray<ChatMessage>): number =>
   messages.filter(({ role }) => role === "user").length
 
-/** What is shown of a thread, with the message that the server did not take behind it. */
+/** Shown messages of a thread, followed by the one that the server did not accept. */
 export interface Shown {
   readonly messages: Array<ChatMessage>
   readonly unsent: string | undefined
@@ -13,7 +13,7 @@ export interface Shown {
 /** One message at a time: the next one is written when the last one is answered. */
 export class Outbox {
   private message: ChatMessage | undefined
-  /** How many messages of the user there were before it. */
+  /** Number of the user's earlier messages. */
   private before = 0
   private isOpen = false
 
@@ -22,7 +22,7 @@ export class Outbox {
     return this.message
   }
 
-  /** Whether the server took the last message or decision. */
+  /** True if the server accepted the last message or decision. */
   get isTaken(): boolean {
     return !this.isOpen
   }
@@ -45,7 +45,9 @@ export class Outbox {
     this.isOpen = false
   }
 
-  /** What of a thread is shown: the message is lost only if the server has no more messages of the user than before. */
+  /**
+   * Shown messages of a thread: the message is lost only if the server has no more messages of the user than before.
+   */
   shown(messages: ReadonlyArray<ChatMessage>): Shown {
     const lost = this.isOpen && countUsers(messages) <= this.before ? this.message : undefined
     if (lost === undefined) this.taken()

@@ -1,4 +1,4 @@
-/** What a message of the chat holds, and what is shown of it. Pure: tests need no browser. */
+/** Content of a chat message, and its shown parts. Pure: tests need no browser. */
 import type {
   Budget,
   DecidedApproval,
@@ -28,13 +28,13 @@ export interface ShownCall {
   readonly part: DynamicToolUIPart
   readonly recovery: Recovery | undefined
   readonly agents: ReadonlyArray<NestedAgent>
-  /** What people decided about it, or about calls within it. */
+  /** People's decisions about it, or about inner calls. */
   readonly approvals: ReadonlyArray<DecidedApproval>
   /** Its outcome is unknown, or was until a person has checked it. */
   readonly outcome: UnknownOutcome | undefined
 }
 
-/** What is shown, in order. */
+/** Shown parts, in order. */
 export type Shown =
   | { readonly kind: "text"; readonly key: string; readonly text: string; readonly isWritten: boolean }
   | { readonly kind: "reasoning"; readonly key: string; readonly text: string; readonly isWritten: boolean }
@@ -52,7 +52,7 @@ export interface Source {
   readonly url: string | undefined
 }
 
-/** What is shown of a message. Each call is shown once, whatever the message holds of it. */
+/** Shown parts of a message. Each call is shown once, regardless of its number of parts. */
 export const shownOf = ({ parts }: Pick<ChatMessage, "parts">): ReadonlyArray<Shown> => {
   const recoveries = new Map<string, Recovery>()
   const agents = new Map<string, Array<NestedAgent>>()
@@ -68,7 +68,7 @@ export const shownOf = ({ parts }: Pick<ChatMessage, "parts">): ReadonlyArray<Sh
     if (part.type === "data-agent" && part.data.callId !== undefined) {
       agents.set(part.data.callId, [...agents.get(part.data.callId) ?? [], part.data])
     }
-    // The newest state of a call stands where its first one stood.
+    // The newest state of a call has the position of its first one.
     if (part.type === "dynamic-tool") calls.set(part.toolCallId, part)
   }
   const shown: Array<Shown> = []
@@ -132,6 +132,6 @@ export const shownOf = ({ parts }: Pick<ChatMessage, "parts">): ReadonlyArray<Sh
 export const textOf = ({ parts }: Pick<ChatMessage, "parts">): string =>
   parts.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n\n")
 
-/** The questions of a message that nobody has answered. */
+/** The unanswered questions of a message. */
 export const questionsOf = ({ parts }: Pick<ChatMessage, "parts">): ReadonlyArray<DynamicToolUIPart> =>
   parts.flatMap((part) => part.type === "dynamic-tool" && part.state === "approval-requested" ? [part] : [])

@@ -1,4 +1,4 @@
-/** Where the reader is: the thread and the agent, which stand in the address, so that a reload and a link show the same. */
+/** The reader's place: the thread and the agent, in the address, so that a reload and a link show the same. */
 import { useSyncExternalStore } from "react"
 
 export interface Place {

@@ -3,7 +3,7 @@
 /** A hidden tab gives its connection back: a browser opens six to a server, and a run does not need it. */
 const hiddenAfter = 2000
 
-/** What is told. */
+/** Callbacks of presence. */
 export interface Presence {
   readonly onOnline: () => void
   readonly onOffline: () => void
@@ -13,7 +13,7 @@ export interface Presence {
   readonly onSeen: () => void
 }
 
-/** Tells until what it answers is called. */
+/** Calls back until the returned function is called. */
 export const followPresence = ({ onHidden, onOffline, onOnline, onSeen }: Presence): () => void => {
   let hiding: ReturnType<typeof setTimeout> | undefined
   const onVisibility = (): void => {

@@ -14,7 +14,7 @@ const read = (): Record<string, number> => {
   }
 }
 
-/** Remembers that a thread was shown. Where nothing can be stored, nothing is new. */
+/** Records that a thread was shown. Without storage, no thread is new. */
 export const seen = (thread: string, version: number): void => {
   const known = read()
   delete known[thread]
@@ -22,11 +22,11 @@ export const seen = (thread: string, version: number): void => {
   try {
     localStorage.setItem(key, JSON.stringify(Object.fromEntries(Object.entries(known).slice(-most))))
   } catch {
-    // The browser stores nothing.
+    // The browser has no storage.
   }
 }
 
-/** Whether a thread holds something that this browser has not shown. One that it never has shown is not new: it may be old. */
+/** True if a thread has messages that this browser has not shown. A never shown one is not new: it may be old. */
 export const isNew = (thread: string, version: number): boolean => {
   const known = read()
   return Object.hasOwn(known, thread) && known[thread]! < version

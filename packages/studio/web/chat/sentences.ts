@@ -1,4 +1,4 @@
-/** Sentences: what happened, for readers who did not write the agent. Pure: tests need no browser. */
+/** Sentences: descriptions of events, for readers who did not write the agent. Pure: tests need no browser. */
 import type { Budget, DecidedApproval, ModelTrouble, RecoveryStep } from "@recourse/server/UiMessageChunk"
 import { quoted, seen } from "../shared/exact.ts"
 
@@ -42,12 +42,12 @@ const fixes: ReadonlyMap<string, string> = new Map([
   ["interrupted", "The repair was stopped"]
 ])
 
-/** A step of a recovery as a sentence; nothing of one that says nothing. */
+/** A step of a recovery in a sentence; `undefined` for one without information. */
 export const stepSentence = (step: RecoveryStep): string | undefined => {
   const of = step.tool === undefined ? "" : ` (${humanized(step.tool)})`
   switch (step.kind) {
     case "attempt":
-      // How it ends is told; that it is made again is told by "retry".
+      // Its end is reported; "retry" reports the repetition.
       return undefined
     case "failed":
       return step.error === "OutcomeUnknown"
@@ -124,7 +124,7 @@ const budgets: ReadonlyMap<string, string> = new Map([
   ["duration", "time"]
 ])
 
-/** How much of a budget is used. */
+/** Used share of a budget. */
 export const budgetSentence = ({ budget, limit, used }: Budget): string => {
   const what = budgets.get(budget) ?? humanized(budget).toLowerCase()
   const count = (value: number) => budget === "duration" ? duration(value) : value.toLocaleString("en")
@@ -146,7 +146,7 @@ export const argumentsSummary = (input: unknown): string => {
   return seen(text.length > 90 ? `${text.slice(0, 89)}…` : text)
 }
 
-/** What happened to a call, step by step. Nothing of one that went well at once. */
+/** Events of a call, step by step. Empty for one that succeeded at once. */
 export const story = (steps: ReadonlyArray<RecoveryStep>, isDone: boolean): ReadonlyArray<{
   readonly kind: RecoveryStep["kind"] | "succeeded" | "unknown"
   readonly sentence: string
@@ -173,13 +173,13 @@ const decided: Readonly<Record<DecidedApproval["decision"], string>> = {
 const plain = (value: unknown): string =>
   value === undefined ? "nothing" : typeof value === "string" ? quoted(value) : seen(JSON.stringify(value))
 
-/** Who decided about a call, in a few words for its line. */
+/** Author of a call's decision, in a few words for its line. */
 export const decisionSummary = ({ by, decision }: DecidedApproval): string => {
   const word = decided[decision].toLowerCase()
   return by === undefined ? word : `${word} by ${by}`
 }
 
-/** What a person decided about a call, and what that person changed. */
+/** A person's decision about a call, and the changes. */
 export const decisionSentence = (approval: DecidedApproval): string => {
   const { by, decision, edits = [], reason } = approval
   const who = by === undefined ? decided[decision] : `${decided[decision]} by ${by}`

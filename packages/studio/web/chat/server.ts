@@ -1,4 +1,4 @@
-/** What the chat asks the server for. */
+/** Requests of the chat to the server. */
 import { get, request } from "../shared/api.ts"
 import type { ChatMessage } from "./parts.ts"
 
@@ -15,7 +15,7 @@ export interface Capabilities {
   readonly agents: ReadonlyArray<Agent>
   readonly principal: { readonly id: string; readonly rights: ReadonlyArray<string> }
   readonly maxBodyBytes: number
-  /** Whether somebody reads what users think of an answer. */
+  /** True if the server accepts feedback on answers. */
   readonly takesFeedback: boolean
 }
 
@@ -53,7 +53,7 @@ export const thread = (
 ): Promise<{ readonly thread: Thread; readonly messages: ReadonlyArray<ChatMessage> }> =>
   get(`threads/${part(id)}`, signal)
 
-/** How the thread stands, without its messages. */
+/** State of the thread, without its messages. */
 export const threadState = (id: string, signal: AbortSignal): Promise<Thread> =>
   get(`threads/${part(id)}/state`, signal)
 

@@ -5,7 +5,10 @@
 
 const slots = 4
 
-/** Takes one of the streams; nothing if all are taken. Where there are no locks (origins that are not secure), nobody counts. */
+/**
+ * Takes one of the streams; `undefined` if all are taken. Without locks (origins that are not secure), streams are not
+ * counted.
+ */
 export const takeStream = async (): Promise<(() => void) | undefined> => {
   const { locks } = navigator as Partial<Navigator>
   if (locks === undefined) return () => {}
@@ -24,7 +27,7 @@ export const takeStream = async (): Promise<(() => void) | undefined> => {
   return undefined
 }
 
-/** All streams are taken: the run goes on, and the page reads it later. */
+/** All streams are taken: the run continues, and the page reads it later. */
 export class NoStream extends Error {
   override readonly name = "NoStream"
 }

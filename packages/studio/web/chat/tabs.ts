@@ -1,4 +1,4 @@
-/** Other tabs of this browser: each tells the others which thread has changed. */
+/** Other tabs of this browser: each notifies the others of changed threads. */
 
 export type Change = "began" | "ended" | "renamed" | "deleted"
 
@@ -14,7 +14,7 @@ channel.addEventListener("message", ({ data }: MessageEvent<Told>) => {
   for (const listener of listeners) listener(data)
 })
 
-/** Tells the other tabs. */
+/** Notifies the other tabs. */
 export const tell = (thread: string, change: Change): void => channel.postMessage({ thread, change })
 
 /** Hears the other tabs, until the answer is called. */

@@ -4,7 +4,7 @@ import { address, failureOf } from "../shared/api.ts"
 import type { ChatMessage } from "./parts.ts"
 import { NoStream, takeStream } from "./streams.ts"
 
-/** What a conversation tells its transport, and is told. */
+/** Callbacks between a conversation and its transport. */
 export interface Link {
   readonly agent: () => string
   /** Arguments that the reader changed, by the id of the approval. */
@@ -12,7 +12,7 @@ export interface Link {
   readonly onSending: () => void
   /** The server took a message or decisions. */
   readonly onTaken: () => void
-  /** Whether there is a run to follow. */
+  /** True if there is a run to follow. */
   readonly onFollowed: (isThere: boolean) => void
 }
 

@@ -20,10 +20,10 @@ export const useThreads = (search: string): Threads => {
   const [isLoading, setLoading] = useState(true)
   const [problem, setProblem] = useState<string>()
   const current = useRef<AbortController>(undefined)
-  /** What is searched for now: who asks later does not know of an older search. */
+  /** The present search: later requests do not know an older one. */
   const wanted = useRef(search)
 
-  /** Whether older pages were added to the list. */
+  /** True if older pages were added to the list. */
   const wasContinued = useRef(false)
 
   const ask = useCallback((after?: string, isQuiet = false) => {
@@ -42,7 +42,7 @@ export const useThreads = (search: string): Threads => {
       },
       (error: Error) => {
         if (controller.signal.aborted) return
-        // Who reads the list did not ask.
+        // A reader of the list did not cause the request.
         if (!isQuiet) setProblem(error.message)
         setLoading(false)
       }

@@ -1,4 +1,4 @@
-/** Icons, drawn on a grid of 24. They say nothing to screen readers: what holds them has the label. */
+/** Icons, drawn on a grid of 24. They are hidden from screen readers: their container has the label. */
 
 const paths = {
   plus: "M12 5v14M5 12h14",

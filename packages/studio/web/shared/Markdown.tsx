@@ -1,6 +1,7 @@
 /**
- * Markdown of a model, which nobody has to trust: it becomes elements of a list, HTML in it is text, links open outside with no
- * referrer, and images of other hosts are links, so that showing an answer sends nothing to anybody.
+ * Markdown of a model, which is not trusted: it becomes elements of an allow-list, and HTML in it is text. Links open
+ * outside with no referrer, and images of other hosts are links, so that showing an answer sends no data to other
+ * hosts.
  */
 import { memo, type ReactNode } from "react"
 import Markdown, { type Components, defaultUrlTransform } from "react-markdown"
@@ -51,7 +52,7 @@ const components: Components = {
     </div>
   ),
   input: ({ checked }) => <input type="checkbox" checked={checked ?? false} disabled aria-label="Done" />,
-  // A page has one title: what the model says stands below it.
+  // A page has one title: headings of the model are below it.
   h1: ({ children }) => <h2 dir="auto">{children}</h2>,
   h2: ({ children }) => <h3 dir="auto">{children}</h3>,
   h3: ({ children }) => <h4 dir="auto">{children}</h4>,

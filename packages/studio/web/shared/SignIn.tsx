@@ -1,6 +1,6 @@
-/** Signed out: what the page cannot show, and the way to sign in where the program has one. */
+/** Signed out: the hidden part of the page, and the way to sign in if the program has one. */
 
-/** The address where one signs in, as `Studio.layer` was told. */
+/** The sign-in address, as passed to `Studio.layer`. */
 const signIn = (): string | undefined =>
   document.querySelector<HTMLMetaElement>("meta[name='recourse-sign-in']")?.content
 

@@ -1,4 +1,4 @@
-/** Tells screen readers what changed, where a change is not otherwise announced. */
+/** Reports changes to screen readers that are not announced otherwise. */
 
 const region = (): HTMLElement => {
   const known = document.getElementById("announcer")
@@ -12,7 +12,7 @@ const region = (): HTMLElement => {
   return made
 }
 
-/** Says a sentence, also where it is the one that was said last. */
+/** Announces a sentence, also if it equals the last one. */
 export const announce = (sentence: string): void => {
   const at = region()
   at.textContent = ""

@@ -1,11 +1,11 @@
-/** Requests to the server's routes, which stand beside the page. A failure has a sentence for the reader. */
+/** Requests to the server's routes, next to the page. A failure has a sentence for the reader. */
 
 /** The server answered no, with a sentence, or it did not answer. */
 export class RequestFailed extends Error {
   override readonly name = "RequestFailed"
-  /** 0 where there was no answer. */
+  /** 0 without an answer. */
   readonly status: number
-  /** Where an operator finds the request. */
+  /** Reference to the request for an operator. */
   readonly traceId: string | undefined
 
   constructor(status: number, message: string, traceId?: string) {
@@ -39,11 +39,11 @@ const sentenceOf = async (response: Response): Promise<string> => {
   return sentences[response.status] ?? "Something went wrong."
 }
 
-/** What a response that is no success says. */
+/** Reads the failure of an unsuccessful response. */
 export const failureOf = async (response: Response): Promise<RequestFailed> =>
   new RequestFailed(response.status, await sentenceOf(response), response.headers.get("x-trace-id") ?? undefined)
 
-/** A server that is being started takes requests that nobody answers. */
+/** A starting server accepts requests before it can answer. */
 const patience = 10_000
 
 /** Sends a request; `body` is sent as JSON. */

@@ -1,6 +1,6 @@
 /**
- * Exact texts: what a model or a tool writes may hold characters that cannot be seen, or that turn the direction of those around them.
- * Whoever decides about it would read another text than the one that is used. They are written out, as JSON has them.
+ * Exact texts: text of a model or a tool may contain invisible characters, or ones that change the direction of their
+ * neighbours. A deciding person would read another text than the used one. They are written out in JSON's form.
  */
 
 const unseen = /[\p{Cf}\p{Zl}\p{Zp}\u007f-\u009f]/gu
@@ -18,15 +18,15 @@ export const seen = (text: string): string => text.replaceAll(unseen, escape)
 export const exact = (value: unknown): string =>
   seen(typeof value === "string" ? value : JSON.stringify(value, undefined, 2) ?? "nothing")
 
-/** A text in a line of its own: in quotes where spaces stand at its ends, or what cannot be seen stands in it. */
+/** A text in a line of its own: quoted if it has spaces at its ends, or invisible characters. */
 export const quoted = (text: string): string =>
   text === text.trim() && !/\p{Cc}/u.test(text.replaceAll("\n", "")) && seen(text) === text
     ? text
     : seen(JSON.stringify(text))
 
 /**
- * A text for a line, such as a title: characters that cannot be seen or turn the direction are left out, and each kind of space is one space. Use
- * {@link seen} where somebody decides about a text.
+ * A text for a line, such as a title: invisible and direction-changing characters are removed, and each kind of space
+ * is one space. Use {@link seen} if a person decides about a text.
  */
 export const visible = (text: string): string =>
   text.replaceAll(/[\s\p{Zs}]+/gu, " ").replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "").trim()

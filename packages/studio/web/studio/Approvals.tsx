@@ -1,4 +1,4 @@
-/** Approvals: the calls that wait for a person, in all runs, with exactly what would be run. */
+/** Approvals: the calls that wait for a person, in all runs, with exactly the call that would run. */
 import { useEffect, useId, useRef, useState } from "react"
 import type { RunInfo } from "@recourse/core/Runs"
 import { Button } from "../shared/Button.tsx"
@@ -20,9 +20,9 @@ interface CardProps {
   readonly run: Run
   readonly call: Call
   readonly onDecided: () => void
-  /** Whether the card names its run. */
+  /** True if the card names its run. */
   readonly isInInbox?: boolean
-  /** How many other calls that wait are the same. */
+  /** Number of other waiting calls that are the same. */
   readonly equals?: number
 }
 
@@ -179,7 +179,7 @@ export const ApprovalCard = ({ call, equals = 0, isInInbox = false, onDecided, r
   )
 }
 
-/** Whether two calls would do the same. */
+/** True if two calls are the same. */
 const isSame = (a: Call, b: Call): boolean => a.tool === b.tool && a.argumentsHash === b.argumentsHash
 
 export const Approvals = (

@@ -1,9 +1,9 @@
-/** Badges of a run: what an operator would open it for. */
+/** Badges of a run: reasons for an operator to open it. */
 import type { RunSummary } from "@recourse/server/RunIndex"
 
 interface Props {
   readonly summary: RunSummary | undefined
-  /** How many calls wait. */
+  /** Number of waiting calls. */
   readonly pending: number
 }
 

@@ -1,4 +1,4 @@
-/** To be checked: calls whose outcome is unknown, or that could not be undone, with what is known; and what people have found out. */
+/** Checks: calls of unknown outcome, or whose compensation failed, with their known facts; and people's findings. */
 import { type FormEvent, useId, useState } from "react"
 import type { Answer, OpenOutcome } from "@recourse/server/RunIndex"
 import { Button } from "../shared/Button.tsx"
@@ -41,7 +41,7 @@ const askedOf = ({ call }: OpenOutcome): { readonly known: string; readonly answ
 interface Props {
   readonly outcome: OpenOutcome
   readonly onChecked: () => void
-  /** Whether the card names its run. */
+  /** True if the card names its run. */
   readonly isInInbox?: boolean
 }
 
@@ -52,7 +52,7 @@ interface FormProps {
   readonly onSend: (more: { readonly note?: string; readonly result?: unknown }) => Promise<void>
 }
 
-/** What is recorded with an answer. */
+/** Recorded fields of a finding. */
 const CheckForm = ({ answer, hasKey, onBack, onSend }: FormProps) => {
   const [note, setNote] = useState("")
   const [result, setResult] = useState("")

@@ -1,4 +1,4 @@
-/** Two runs beside each other: what they used, and where their steps part. */
+/** Two runs side by side: their usage, and their first different steps. */
 import { useState } from "react"
 import type { RunTimeline, Span } from "@recourse/server/RunTimeline"
 import { compareRuns } from "./compareRuns.ts"

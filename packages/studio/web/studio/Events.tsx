@@ -9,7 +9,7 @@ const rowHeight = 26
 
 const common = new Set(["_tag", "runId", "agentRunId", "parent", "path", "sequence", "at"])
 
-/** What an event says besides what every event has, in one line. */
+/** Own fields of an event, in one line. */
 const brief = (event: Event): string => {
   const own = Object.entries(event).filter(([key]) => !common.has(key))
   return own.map(([key, value]) => `${key}=${(JSON.stringify(value) ?? "").slice(0, 120)}`).join("  ").slice(0, 240)

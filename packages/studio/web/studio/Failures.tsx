@@ -1,4 +1,4 @@
-/** Failures: what the model, the user and the operator read of each, side by side. */
+/** Failures: the texts of each for the model, the user and the operator, side by side. */
 import type { Failure } from "@recourse/server/RunTimeline"
 import { duration } from "./format.ts"
 

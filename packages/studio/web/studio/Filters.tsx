@@ -1,4 +1,4 @@
-/** What of the runs is listed. */
+/** Filter of the runs. */
 import { Button } from "../shared/Button.tsx"
 import { type Filter, noFilter } from "./runs.ts"
 

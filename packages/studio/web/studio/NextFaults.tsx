@@ -1,4 +1,4 @@
-/** What goes wrong in the next run: only where the server is one of development. */
+/** Faults of the next run: only if the server is one of development. */
 import { useEffect, useState } from "react"
 import { get, request } from "../shared/api.ts"
 import { announce } from "../shared/announce.ts"

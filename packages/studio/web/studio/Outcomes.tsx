@@ -1,4 +1,4 @@
-/** Outcomes of a run: its calls that may have happened, that were undone, or that could not be. */
+/** Outcomes of a run: its possible calls, its compensated ones, and those whose compensation failed. */
 import type { OpenOutcome } from "@recourse/server/RunIndex"
 import { CheckCard } from "./Checks.tsx"
 import { moment } from "./format.ts"

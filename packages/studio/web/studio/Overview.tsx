@@ -1,4 +1,4 @@
-/** Overview: what the runs of some time came to, and where to look. */
+/** Overview: results of the runs of some time, and links to problems. */
 import { useMemo } from "react"
 import type { Overview as Counts } from "@recourse/server/RunIndex"
 import { get } from "../shared/api.ts"
@@ -38,7 +38,7 @@ interface TileProps {
   readonly value: string
   readonly note?: string | undefined
   readonly tone?: "warn" | "bad" | undefined
-  /** Where the runs of it are. */
+  /** Address of its runs. */
   readonly href?: string | undefined
 }
 
@@ -54,7 +54,7 @@ const Tile = ({ href, name, note, tone, value }: TileProps) => (
 
 const percent = (part: number, whole: number): string => whole === 0 ? "–" : `${Math.round((part / whole) * 100)} %`
 
-/** How many runs started when: those that failed, and those with a call whose outcome is unknown, in their colours. */
+/** Number of started runs over time: failed ones, and those with a call of unknown outcome, in their colours. */
 const Chart = ({ series }: Pick<Counts, "series">) => {
   const most = Math.max(1, ...series.map(({ runs }) => runs))
   const total = series.reduce((sum, { runs }) => sum + runs, 0)

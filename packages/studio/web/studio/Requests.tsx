@@ -1,4 +1,4 @@
-/** Requests to the model: what it is sent, and what of it is new. */
+/** Requests to the model: their messages, and the new part. */
 import { useState } from "react"
 import { CopyButton } from "../shared/CopyButton.tsx"
 import { exact, seen } from "../shared/exact.ts"
@@ -55,7 +55,7 @@ const MessageText = ({ isNew, message }: { readonly isNew: boolean; readonly mes
   </li>
 )
 
-/** One request. What it has of the one before is folded. */
+/** One request. The part that it shares with the previous one is folded. */
 export const RequestText = (
   { request, timeline }: { readonly request: Request; readonly timeline: RunTimeline }
 ) => {

@@ -13,11 +13,11 @@ const rowHeight = 80
 interface Props {
   readonly list: RunsStore
   readonly selected: string | undefined
-  /** What the address says besides the run: the filter. */
+  /** The address's values besides the run: the filter. */
   readonly told?: Told
 }
 
-/** What a run was about, how it ended, and what it took. */
+/** Subject of a run, its end, and its usage. */
 const Row = ({ run }: { readonly run: ListedRun }) => {
   const { summary } = run
   return (

@@ -31,7 +31,7 @@ const over = new Set(["completed", "failed", "cancelled"])
 /** Of the tabs that a narrow window cuts off, the chosen one is seen. */
 const intoView = (element: HTMLElement | null): void => element?.scrollIntoView({ block: "nearest", inline: "nearest" })
 
-/** The time of now, while something goes on. */
+/** The present time, while a run is active. */
 const useNow = (isRunning: boolean): number => {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {
@@ -44,7 +44,7 @@ const useNow = (isRunning: boolean): number => {
 
 interface Props {
   readonly runId: string
-  /** What the address says: the tab, and the step. */
+  /** The address's values: the tab, and the step. */
   readonly told: Told
 }
 
@@ -92,7 +92,7 @@ export const RunView = ({ runId, told }: Props) => {
     }
     refresh()
   }
-  /** The keyboard goes on in the list of steps. */
+  /** The keyboard focus moves to the list of steps. */
   const close = (): void => {
     setSelected(undefined)
     document.querySelector<HTMLElement>(`#${CSS.escape(panel)} [role=listbox]`)?.focus({ preventScroll: true })

@@ -1,4 +1,4 @@
-/** Saving a run: its log, a test that replays it, and a copy of what the page shows. */
+/** Saving a run: its log, a test that replays it, and a copy of the page's view. */
 import { useRef } from "react"
 import { announce } from "../shared/announce.ts"
 import { address, request } from "../shared/api.ts"
@@ -7,7 +7,7 @@ import { Button } from "../shared/Button.tsx"
 /** A name of a file. */
 const fileOf = (runId: string): string => runId.replaceAll(/[^\w.-]/g, "_")
 
-/** A test of the run, beside its log. */
+/** A test of the run, together with its log. */
 export const testOf = (runId: string, agent: string): string =>
   `/** The run ${
     fileOf(runId)

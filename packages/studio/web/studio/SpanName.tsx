@@ -1,4 +1,4 @@
-/** What a step is, and its name; a name that says what it is says it once. */
+/** Kind and name of a step; a name that contains its kind is shown once. */
 import type { Span } from "@recourse/server/RunTimeline"
 
 export const SpanName = ({ span: { kind, name } }: { readonly span: Span }) => (

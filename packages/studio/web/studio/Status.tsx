@@ -1,4 +1,4 @@
-/** Where a run or a step stands: a dot, and a word for those who see no colours. */
+/** State of a run or a step: a dot, and a word for readers who see no colours. */
 
 const tones: Readonly<Record<string, string>> = {
   queued: "mute",

@@ -1,4 +1,4 @@
-/** The operator's page: runs as they happen and afterwards, and what waits for a person. */
+/** The operator's page: running and ended runs, and calls that wait for a person. */
 import { useDeferredValue } from "react"
 import { SignIn } from "../shared/SignIn.tsx"
 import { ThemeToggle } from "../shared/ThemeToggle.tsx"
@@ -31,7 +31,7 @@ const PageLink = ({ count = 0, isHere, name, to }: LinkProps) => (
   </a>
 )
 
-/** What a filter says in the address. */
+/** A filter in the address. */
 const toldOf = (filter: Filter) => Object.fromEntries(filterKeys.map((key) => [key, filter[key]]))
 
 const Page = ({ approvals, checks, route }: {

@@ -1,4 +1,4 @@
-/** Texts of programs and models: shown as text, never as HTML, and cut where they are long. */
+/** Texts of programs and models: shown in text form, never as HTML, and cut if they are long. */
 import { useState } from "react"
 import { Button } from "../shared/Button.tsx"
 import { pretty } from "./format.ts"

@@ -1,4 +1,4 @@
-/** The calls that somebody has to look at, in all runs. */
+/** The calls that a person has to check, in all runs. */
 import { useMemo } from "react"
 import type { OpenOutcome } from "@recourse/server/RunIndex"
 import { get } from "../shared/api.ts"

@@ -1,20 +1,20 @@
-/** Comparison of two runs: their steps in order, those that are alike beside each other. */
+/** Comparison of two runs: their steps in order, with similar ones side by side. */
 import type { RunTimeline, Span } from "@recourse/server/RunTimeline"
 
-/** Steps of both runs that stand beside each other; one of them where only one run has it. */
+/** Corresponding steps of both runs; a single one if only one run has it. */
 export interface Pair {
   readonly left: Span | undefined
   readonly right: Span | undefined
 }
 
-/** What is compared of a run: what it asked for, and not how often it was tried. */
+/** Compared steps of a run: its requests, regardless of retries. */
 const steps = ({ spans }: RunTimeline): ReadonlyArray<Span> =>
   spans.filter(({ kind }) => kind === "turn" || kind === "call")
 
 const same = (left: Span, right: Span): boolean =>
   left.kind === right.kind && (left.kind === "turn" || (left.name === right.name && left.arguments === right.arguments))
 
-/** At most so many steps of each run are aligned; the rest stand one after the other. */
+/** Maximum of aligned steps of each run; the rest follow one after the other. */
 const most = 1000
 
 /** The steps of two runs, aligned by the longest sequence that both have. */

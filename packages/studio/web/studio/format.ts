@@ -47,7 +47,7 @@ export const budgetName = (budget: string): string => budgets[budget] ?? budget
 export const amount = (budget: string, value: number): string =>
   budget === "duration" ? duration(value) : budget === "cost" ? cost(value) : count(value)
 
-/** JSON text, indented where it is some. */
+/** JSON text, indented if it is JSON. */
 export const pretty = (value: unknown): string => {
   if (typeof value !== "string") return exact(value)
   try {

@@ -1,4 +1,4 @@
-/** The operator: who is signed in, and what that person may do. */
+/** The operator: the signed-in person, and that person's rights. */
 import { createContext, use } from "react"
 
 export interface Operator {
@@ -7,7 +7,7 @@ export interface Operator {
   readonly mayChat: boolean
 }
 
-/** Until it is known, nothing may be done. */
+/** Until the operator is known, no action is allowed. */
 export const nobody: Operator = { id: "", mayDecide: false, mayChat: false }
 
 export const CurrentOperator = createContext<Operator>(nobody)

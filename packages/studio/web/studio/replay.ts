@@ -3,13 +3,13 @@ import { useEffect, useState } from "react"
 import * as RunTimeline from "@recourse/server/RunTimeline"
 import type { RunFeed } from "./runFeed.ts"
 
-/** The longest time between two events of a replay, in milliseconds: nobody waits for a night that a run waited. */
+/** The longest time between two events of a replay, in milliseconds: long waits of a run are shortened. */
 const longestGap = 2000
 
 /** The shortest time between two steps of a replay: events of one frame come together. */
 const frame = 16
 
-/** The timeline as it was: goes on where it is, and begins anew for an earlier event. */
+/** The timeline at a past event: continues from its position, and restarts for an earlier event. */
 class Past {
   private timeline = RunTimeline.make()
 
@@ -21,9 +21,9 @@ class Past {
 }
 
 export interface Replay {
-  /** How many events are shown. */
+  /** Number of shown events. */
   readonly position: number
-  /** Whether all events are shown, those that come as well. */
+  /** True if all events are shown, including future ones. */
   readonly isLive: boolean
   readonly isPlaying: boolean
   readonly speed: number
@@ -35,7 +35,7 @@ export interface Replay {
   readonly setSpeed: (speed: number) => void
 }
 
-/** How long to wait for the next step, and behind which event it ends. */
+/** Wait until the next step, and the event at its end. */
 const step = (events: ReadonlyArray<RunTimeline.Event>, position: number, speed: number) => {
   const next = events[position]!
   const gap = Math.min(Math.max(0, next.at - (events[position - 1]?.at ?? next.at)), longestGap) / speed

@@ -1,6 +1,6 @@
 /**
- * Where the reader is: the hash of the address, so that each view can be linked and the browser's back works. The filter of the list, the tab and
- * the step stand there as well.
+ * The reader's place: the hash of the address, so that each view can be linked and the browser's back works. It
+ * includes the filter of the list, the tab and the step.
  */
 import { useSyncExternalStore } from "react"
 
@@ -11,7 +11,7 @@ export type View =
   | { readonly page: "checks" }
   | { readonly page: "compare"; readonly left: string; readonly right: string | undefined }
 
-/** What a view is told besides: filters, a tab, a step. */
+/** Further values of a view: filters, a tab, a step. */
 export type Told = Readonly<Record<string, string>>
 
 export type Route = View & { readonly told: Told }
@@ -49,7 +49,7 @@ const pathOf = (view: View): string => {
   }
 }
 
-/** The address of a view. What is told as an empty text is left out. */
+/** The address of a view. Empty values are left out. */
 export const hrefOf = (view: View, told: Told = {}): string => {
   const query = new URLSearchParams(Object.entries(told).filter(([, value]) => value !== ""))
   return query.size === 0 ? pathOf(view) : `${pathOf(view)}?${query}`
@@ -59,7 +59,7 @@ export const go = (view: View, told?: Told): void => {
   location.hash = hrefOf(view, told)
 }
 
-/** Changes what the view is told, without a step for the browser's back. */
+/** Changes the values of the view, without a step for the browser's back. */
 export const tell = (change: Told): void => {
   const { told, ...view } = parse(location.hash)
   history.replaceState(null, "", hrefOf(view, { ...told, ...change }))

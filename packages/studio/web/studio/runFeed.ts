@@ -1,4 +1,4 @@
-/** Feed of a run: its events as they come, the timeline of them, and where the run stands. */
+/** Feed of a run: its events as they arrive, their timeline, and the run's state. */
 import { useMemo } from "react"
 import type { RunInfo } from "@recourse/core/Runs"
 import * as RunTimeline from "@recourse/server/RunTimeline"
@@ -7,7 +7,7 @@ import { Store, useStore } from "./store.ts"
 
 export type FeedState = "connecting" | "live" | "ended" | "broken"
 
-/** Behind these a run stands elsewhere. */
+/** Events that change the state of a run. */
 const turning = new Set(["RunStarted", "RunFinished"])
 
 /** The events of a run. */
@@ -28,7 +28,7 @@ export class RunFeed extends Store {
     this.runId = runId
   }
 
-  /** Asks where the run stands. */
+  /** Requests the state of the run. */
   readonly refresh = (): void => {
     this.asking?.abort()
     const asking = this.asking = new AbortController()
@@ -67,7 +67,7 @@ export class RunFeed extends Store {
     this.asking?.abort()
   }
 
-  /** Whoever comes back hears what it has heard: the number tells. */
+  /** A reconnecting reader receives repeated events: the number identifies them. */
   private add(event: RunTimeline.Event, number: number): void {
     if (number !== this.events.length) return
     this.events.push(event)
@@ -82,5 +82,5 @@ export class RunFeed extends Store {
   }
 }
 
-/** The feed of a run, as long as the view is there. */
+/** The feed of a run, as long as the view exists. */
 export const useFeed = (runId: string): RunFeed => useStore(useMemo(() => new RunFeed(runId), [runId]))

@@ -1,11 +1,11 @@
-/** Runs: the list, page by page, and its newest page anew every few seconds. */
+/** Runs: the list, page by page, with its newest page reloaded every few seconds. */
 import { useMemo } from "react"
 import type { RunInfo } from "@recourse/core/Runs"
 import type { RunSummary } from "@recourse/server/RunIndex"
 import { get } from "../shared/api.ts"
 import { Polled, useStore } from "./store.ts"
 
-/** What of the runs is listed, as texts of the page's address. Times are local, lengths are seconds. */
+/** Filter of the runs, in texts of the page's address. Times are local, lengths are seconds. */
 export const filterKeys = [
   "text",
   "status",
@@ -25,13 +25,13 @@ export type Filter = Readonly<Record<typeof filterKeys[number], string>>
 
 export const noFilter = Object.fromEntries(filterKeys.map((key) => [key, ""])) as Filter
 
-/** The filter in what a view is told. */
+/** The filter in the values of a view. */
 export const filterOf = (told: Readonly<Record<string, string>>): Filter => {
   const known = filterKeys.flatMap((key) => told[key] === undefined ? [] : [[key, told[key]] as const])
   return { ...noFilter, ...Object.fromEntries(known) }
 }
 
-/** A run with what the index of runs knows of it. */
+/** A run with its entry in the index of runs. */
 export type ListedRun = RunInfo & { readonly summary?: RunSummary }
 
 interface Page {
@@ -70,7 +70,7 @@ export const pathOf = (filter: Filter): string => {
   return `operator/runs?${search}`
 }
 
-/** The newest page in front of the others: what it holds is newer than what they do. */
+/** The newest page before the others: its runs are newer than theirs. */
 const merged = (newest: ReadonlyArray<ListedRun>, known: ReadonlyArray<ListedRun>): ReadonlyArray<ListedRun> => {
   const oldest = newest.at(-1)
   if (oldest === undefined) return []

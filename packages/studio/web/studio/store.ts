@@ -1,4 +1,4 @@
-/** Stores: what a page knows of the server, outside of React. A store works while it has a reader. */
+/** Stores: a page's knowledge of the server, outside of React. A store works while it has a reader. */
 import { useSyncExternalStore } from "react"
 
 export abstract class Store {
@@ -7,10 +7,10 @@ export abstract class Store {
   private readonly listeners = new Set<() => void>()
   private isScheduled = false
 
-  /** Whether it has a reader. */
+  /** Called when it has a reader. */
   protected abstract start(): void
 
-  /** Nobody looks at it any more. */
+  /** Called when its last reader has left. */
   protected abstract stop(): void
 
   readonly subscribe = (listener: () => void): () => void => {
@@ -24,7 +24,7 @@ export abstract class Store {
 
   readonly snapshot = (): number => this.version
 
-  /** React is told once a frame, however much changes. */
+  /** React is notified once a frame, regardless of the number of changes. */
   protected changed(): void {
     if (this.isScheduled) return
     this.isScheduled = true
@@ -39,7 +39,7 @@ export abstract class Store {
   }
 }
 
-/** Renders anew when the store changes. */
+/** Renders again when the store changes. */
 export const useStore = <S extends Store>(store: S): S => {
   useSyncExternalStore(store.subscribe, store.snapshot)
   return store

@@ -7,7 +7,7 @@ interface Answer {
   readonly principal: { readonly id: string; readonly rights: ReadonlyArray<string> }
 }
 
-/** Who is signed in; or why nobody is that may see this page. */
+/** The signed-in person; or the reason why this page is refused. */
 export const useSignedIn = (): { readonly operator: Operator; readonly refused: RequestFailed | undefined } => {
   const [operator, setOperator] = useState(nobody)
   const [refused, setRefused] = useState<RequestFailed>()

@@ -35,7 +35,10 @@ export const connected = (connection: Connection, about: About): Effect.Effect<L
       })
       : new McpNotSent({ ...about, description: reason.message, cause: reason }))
 
-/** Whether an error says that the session is over and that this request was not read; a list may be requested in any case. */
+/**
+ * True if an error means that the session has ended and that this request was not read; a list may be requested in any
+ * case.
+ */
 export const hasExpired = (
   { peer }: Live,
   { reason }: McpClientError,
@@ -44,7 +47,7 @@ export const hasExpired = (
   if (reason._tag === "ClosedError") {
     return Effect.succeed(reason.sessionExpired === true && Exchange.wasNotRead(exchange))
   }
-  // Many servers answer 400 to a session that they do not know. A ping tells it from a request that they refuse.
+  // Many servers answer 400 to an unknown session. A ping distinguishes it from a refused request.
   return reason._tag === "HttpError" && reason.status === 400 && peer !== undefined
     ? peer.isSessionGone
     : Effect.succeed(false)

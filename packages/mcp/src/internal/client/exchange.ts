@@ -1,9 +1,9 @@
-/** Exchange: what became of the HTTP request of one call. It tells a request that was not read from one whose answer was lost. */
+/** Exchange: state of one call's HTTP request. It distinguishes an unread request from one whose answer was lost. */
 import * as Context from "effect/Context"
 
 /** The request of a call. */
 export interface Exchange {
-  /** Whether the request was handed to the HTTP client. */
+  /** True if the request was passed to the HTTP client. */
   isSent: boolean
   /** The status of its response, once there is one. */
   status: number | undefined

@@ -9,7 +9,7 @@ import type * as McpSchema from "effect/ai/McpSchema"
 import { own } from "./messages.ts"
 import { isKnown, type ProtocolVersion, stateful, stateless } from "./protocols.ts"
 
-/** How the program calls itself. */
+/** Identity of the program. */
 export const identity = { name: "recourse", version: "0.1.0" }
 
 /** A way to send requests in a version: the transport of that version. */
@@ -23,7 +23,7 @@ export interface Agreed {
   readonly response: McpSchema.JsonRpcResponse
 }
 
-/** What each request of 2026-07-28 carries. */
+/** Fields of each request of 2026-07-28. */
 export const statelessMeta = {
   "io.modelcontextprotocol/protocolVersion": stateless,
   "io.modelcontextprotocol/clientInfo": identity,
@@ -44,7 +44,7 @@ const discover: McpSchema.JsonRpcRequest = {
   params: { _meta: statelessMeta }
 }
 
-/** HTTP statuses that say nothing of the version: of credentials, of load, of time. */
+/** HTTP statuses that are not about the version: of credentials, of load, of time. */
 const otherStatuses = new Set([401, 403, 408, 425, 429])
 
 /** Statuses of servers that do not have the address or the method. */
@@ -74,7 +74,7 @@ const unsupported = (spoken: unknown): McpClientError =>
     })
   })
 
-/** What an answer agrees to. */
+/** Result of the negotiation in an answer. */
 const agreed = (
   method: Agreed["method"],
   wanted: ProtocolVersion | undefined,

@@ -20,9 +20,9 @@ export interface HttpOptions extends ConnectOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** What the requests of one connection share. */
+/** Shared state of the requests of one connection. */
 interface State {
-  /** The version that was agreed on; nothing before that, so that a strict server is not told a wrong one. */
+  /** The negotiated version; `undefined` before that, so that a strict server does not receive a wrong one. */
   version: ProtocolVersion | undefined
   session: string | undefined
 }
@@ -41,7 +41,7 @@ const clientOf = (base: HttpClient.HttpClient, state: State, inbox: Inbox.Inbox)
     HttpClient.transform((execute) =>
       Effect.contextWith((context: Context.Context<never>) => {
         const current = Context.get(context, CurrentExchange)
-        // Only the call itself, and not what is sent to the server while it runs.
+        // Only the call itself, and not other messages to the server while it runs.
         const exchange = current?.isSent === false ? current : undefined
         if (exchange !== undefined) exchange.isSent = true
         return Effect.map(execute, (response) => {
@@ -77,7 +77,7 @@ const isSessionGone = ({ transport }: Peer.Peer, state: State): Effect.Effect<bo
       )
   )
 
-/** How long the server's own stream is waited for before it is opened again. */
+/** Wait before the server's own stream is reopened. */
 const reopening = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])
 
 /** Reads the server's own stream, if it has one. It is opened again when it ends, until the server refuses it. */

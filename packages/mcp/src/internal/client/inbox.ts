@@ -1,22 +1,22 @@
-/** Inbox: what a server sends without being requested, and what of its output is not JSON-RPC. */
+/** Inbox: unrequested messages of a server, and output that is not JSON-RPC. */
 import * as Context from "effect/Context"
 import type * as McpSchema from "effect/ai/McpSchema"
 import { own } from "./messages.ts"
 
-/** How far a call has come, as the server reports it. */
+/** Progress of a call, reported by the server. */
 export interface ServerProgress {
   readonly progress: number
   readonly total?: number | undefined
   readonly message?: string | undefined
 }
 
-/** What a connection receives. */
+/** Received messages of a connection. */
 export interface Inbox {
   /** Listeners of calls, by their progress tokens. */
   readonly progress: Map<string, (progress: ServerProgress) => void>
-  /** How often the server has reported that its tools changed. */
+  /** Number of reported changes of the server's tools. */
   readonly toolListChanges: () => number
-  /** How many pieces of output were skipped because they are not JSON-RPC. */
+  /** Number of skipped pieces of output that are not JSON-RPC. */
   readonly noise: () => number
   /** Receives a notification. */
   readonly receive: (message: McpSchema.JsonRpcNotification) => void
@@ -53,7 +53,7 @@ export const make = (): Inbox => {
   }
 }
 
-/** Who receives the progress of the call that is sent: set around `callTool`. */
+/** Receiver of the progress of the sent call: set around `callTool`. */
 export class ProgressListener extends Context.Reference<((progress: ServerProgress) => void) | undefined>(
   "@recourse/mcp/ProgressListener",
   { defaultValue: () => undefined }

@@ -1,7 +1,7 @@
-/** Parts of what a server offers that are left out, with their names and reasons. */
+/** Parts of a server's offer that are left out, with their names and reasons. */
 import * as Effect from "effect/Effect"
 
-/** A part of what a server offers that is left out, or of what it has sent that was skipped. */
+/** A part of a server's offer that is left out, or of its output that was skipped. */
 export interface LeftOut {
   /** A tool; a field of a tool, which is there without it; a page of the list with all that come after it; output. */
   readonly kind: "tool" | "field" | "page" | "output"
@@ -14,7 +14,7 @@ export interface LeftOut {
 export const skipped = (pieces: number): ReadonlyArray<LeftOut> =>
   pieces === 0 ? [] : [{ kind: "output", name: "output", reason: `${pieces} lines or events were not JSON-RPC` }]
 
-/** Logs what is left out now and was not left out before. */
+/** Logs the parts that are newly left out. */
 export const warnOf = (
   server: string,
   before: ReadonlyArray<LeftOut>,

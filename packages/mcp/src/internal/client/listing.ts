@@ -13,7 +13,7 @@ import type { Peer } from "./peer.ts"
 import { stateless } from "./protocols.ts"
 import { repairTool } from "./repairTool.ts"
 
-/** The tools of a server, and what is left out. */
+/** The tools of a server, and the parts that are left out. */
 export interface Listing {
   readonly tools: ReadonlyArray<McpSchema.Tool>
   readonly leftOut: ReadonlyArray<LeftOut>
@@ -54,7 +54,7 @@ const readPage = ({ transport, version }: Peer, cursor: string | undefined): Eff
     }
   )
 
-/** Whether a page failed, and not the connection. */
+/** True if a page failed, and not the connection. */
 const isOfPage = ({ reason }: McpClientError): boolean =>
   reason._tag === "ProtocolError" || (reason instanceof HttpError && reason.status !== 401 && reason.status !== 403)
 

@@ -12,7 +12,7 @@ const isId = (value: unknown): value is string | number =>
 
 const paramsOf = (value: unknown) => Predicate.isReadonlyObject(value) ? { params: value } : {}
 
-/** Returns the message without unknown fields, or nothing if the value is no JSON-RPC message. */
+/** Returns the message without unknown fields, or `undefined` if the value is no JSON-RPC message. */
 const messageOf = (value: unknown): McpSchema.JsonRpcMessage | undefined => {
   if (own(value, "jsonrpc") !== "2.0") return undefined
   const jsonrpc = "2.0" as const
@@ -79,12 +79,12 @@ const parsed = (text: string): ReadonlyArray<McpSchema.JsonRpcMessage> | undefin
   return messages.length > 0 && messages.every(Predicate.isNotUndefined) ? messages : undefined
 }
 
-/** How many beginnings of an object are tried in one line of noise. */
+/** Number of tried starts of an object in one line of noise. */
 const maxTries = 8
 
 /**
- * Returns the messages of a text: of a batch, all. A message behind text that is not JSON, such as a progress bar without an end of
- * line, is found. Returns nothing for noise.
+ * Returns the messages of a text: of a batch, all. A message behind text that is not JSON, such as a progress bar
+ * without an end of line, is found. Returns `undefined` for noise.
  */
 export const messagesIn = (text: string): ReadonlyArray<McpSchema.JsonRpcMessage> | undefined => {
   const whole = parsed(text)

@@ -1,4 +1,4 @@
-/** Peer: effect's client over a transport whose version has been agreed on, and what that client does not let through. */
+/** Peer: effect's client over a transport with a negotiated version, and the parts that the client hides. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as McpClient from "effect/ai/McpClient"
@@ -15,9 +15,9 @@ export interface Peer {
   readonly version: ProtocolVersion
   readonly transport: McpClient.Transport
   readonly inbox: Inbox
-  /** What the server says that it has. */
+  /** The server's declared capabilities. */
   readonly capabilities: unknown
-  /** Whether the server announces changes of its list of tools. */
+  /** True if the server announces changes of its list of tools. */
   readonly announces: boolean
   /** Asks the server whether it has forgotten the session. */
   readonly isSessionGone: Effect.Effect<boolean>

@@ -1,10 +1,10 @@
-/** Progress of a call: what the server reports becomes the call's events, and extends its timeout. */
+/** Progress of a call: the server's reports become the call's events, and extend its timeout. */
 import * as ToolCall from "@recourse/core/ToolCall"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import { ProgressListener, type ServerProgress } from "./inbox.ts"
 
-/** How many reports wait for a slow listener: older ones are dropped. */
+/** Number of reports that wait for a slow listener: older ones are dropped. */
 const mostWaiting = 64
 
 /** Runs a call. Reports of its progress are events of the call, in order, and all of them come before its end. */

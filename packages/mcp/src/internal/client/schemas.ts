@@ -1,4 +1,4 @@
-/** Schemas of a server's tool, as they are checked. */
+/** Checked schemas of a server's tool. */
 import type { ConfigurationError } from "@recourse/core/ConfigurationError"
 import * as Tool from "@recourse/core/Tool"
 import * as Predicate from "effect/Predicate"

@@ -6,7 +6,7 @@ import * as McpSchema from "effect/ai/McpSchema"
 import type { Live } from "../connection.ts"
 import { own } from "./messages.ts"
 
-/** What a call is answered with. */
+/** Answer to a call. */
 export type Answered = Pick<McpSchema.CallToolResult, "content" | "structuredContent" | "isError">
 
 /** A tool that is no tool of the server, and the requests that it makes. */
@@ -15,7 +15,7 @@ export interface ServerRead {
   readonly request: (live: Live, args: Record<string, unknown>) => Effect.Effect<Answered, McpClientError>
 }
 
-/** Which of them are offered. */
+/** Offered reads. */
 export interface ServerReadOptions {
   /** Offers the server's resources by two tools, `list_resources` and `read_resource`. Default: `false`. */
   readonly resources?: boolean | undefined
@@ -107,7 +107,9 @@ const prompts: ReadonlyArray<ServerRead> = [
   )
 ]
 
-/** The reads of a server that are asked for, if the server has what they read, without those whose names its tools have. */
+/**
+ * Returns the requested reads of a server, if the server has their subjects, except those whose names its tools have.
+ */
 export const serverReads = (
   options: ServerReadOptions,
   { peer }: Live,

@@ -17,7 +17,7 @@ import * as Inbox from "./inbox.ts"
 import * as Peer from "./peer.ts"
 import { adapterOf } from "./protocols.ts"
 
-/** effect does not export what marks its transports. */
+/** effect does not export the mark of its transports. */
 const mark = "~effect/ai/McpClient/Transport" as const
 
 const lost = (description: string, cause?: unknown) =>
@@ -25,7 +25,7 @@ const lost = (description: string, cause?: unknown) =>
 
 type Failed = Deferred.Deferred<never, McpClientError>
 
-/** What a stream of answers is read into. */
+/** State of reading a stream of answers. */
 interface Reading {
   readonly endpoint: Deferred.Deferred<string>
   readonly pending: Map<McpSchema.RequestId, Deferred.Deferred<McpSchema.JsonRpcResponse>>

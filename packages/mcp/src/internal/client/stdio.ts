@@ -18,7 +18,7 @@ export interface ConnectOptions {
   readonly protocol?: ProtocolVersion | undefined
 }
 
-/** How much of a line of noise a log is shown. */
+/** Number of logged characters of a line of noise. */
 const shown = 200
 
 /** The server's output without noise and without notifications, which the inbox receives. */

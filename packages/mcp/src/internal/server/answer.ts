@@ -1,4 +1,4 @@
-/** What a client is answered: what a model would read of a call's result, and the result itself for programs. */
+/** A client's answer: a model's view of a call's result, and the result itself for programs. */
 import type { CallAnswer } from "@recourse/core/Agent"
 import type { ToolFailure } from "@recourse/core/ErrorProjection"
 import * as McpSchema from "effect/ai/McpSchema"
@@ -31,7 +31,7 @@ const content = ({ modelOutput, result }: CallAnswer): ReadonlyArray<Block> =>
 export const failed = (failure: ToolFailure): McpSchema.CallToolResult =>
   new McpSchema.CallToolResult({ isError: true, content: [text(JSON.stringify(failure))] })
 
-/** The result of a call. `isStructured`: the tool has told clients an output schema. */
+/** The result of a call. `isStructured`: true if the tool has declared an output schema to clients. */
 export const resultOf = (answer: CallAnswer, isStructured: boolean): McpSchema.CallToolResult => {
   const { degraded, isFailure, structured, untrusted } = answer
   return new McpSchema.CallToolResult({

@@ -1,4 +1,4 @@
-/** Approvals of waiting calls, by the person at the client: asked by elicitation where the client has it. */
+/** Approvals of waiting calls by the person at the client: by elicitation if the client supports it. */
 import { approve, type Decision, type PendingCall, reject } from "@recourse/core/Approval"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -7,7 +7,7 @@ import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as McpSchema from "effect/ai/McpSchema"
 
-/** What a question shows of arguments that are longer is cut, and says so. */
+/** Longer arguments are cut in a question, with a notice. */
 const maxArguments = 8_000
 
 const argumentsText = (args: unknown): string => {
@@ -40,7 +40,7 @@ const Answer = Schema.Struct({
 
 const decodeAnswer = Schema.decodeUnknownOption(Answer)
 
-/** What a person answered. One who closes the question has not decided. */
+/** Returns a person's answer. Closing the question is no decision. */
 const decisionOf = (pending: PendingCall, answer: unknown): Option.Option<Decision> =>
   Option.flatMap(decodeAnswer(answer), ({ action, content }) =>
     action === "cancel"
@@ -51,11 +51,11 @@ const decisionOf = (pending: PendingCall, answer: unknown): Option.Option<Decisi
           : reject(pending, "not allowed", { by: "MCP client" })
       ))
 
-/** Whether a client shows forms. */
+/** True if a client shows forms. */
 export const canAsk = ({ clientCapabilities: { elicitation } }: McpSchema.McpRequestContext["Service"]): boolean =>
   elicitation !== undefined && elicitation !== null && (elicitation.form !== undefined || elicitation.url === undefined)
 
-/** Asks about calls one by one, over a session. Answers nothing where nobody has decided about one of them. */
+/** Asks about calls one by one, over a session. Returns `None` if one of them stays undecided. */
 export const ask = (
   client: McpSchema.McpServerClient["Service"],
   pending: ReadonlyArray<PendingCall>
@@ -81,7 +81,7 @@ export const inputRequests = (
     pending.map((call) => [call.callId, { method: "elicitation/create", params: paramsOf(call) } as const])
   )
 
-/** What the next request of such a client answers. */
+/** Decisions in the next request of such a client. */
 export const decisionsOf = (
   responses: McpSchema.McpRequestContext["Service"]["inputResponses"] = {},
   pending: ReadonlyArray<PendingCall>
@@ -92,6 +92,6 @@ export const decisionsOf = (
     )
   )
 
-/** The client of a session, where the request has one. */
+/** The client of a session, if the request has one. */
 export const sessionOf = (context: Context.Context<never>): Option.Option<McpSchema.McpServerClient["Service"]> =>
   Context.getOption(context, McpSchema.McpServerClient)

@@ -30,9 +30,9 @@ export type Runner =
 export interface ClientCall {
   readonly tool: string
   readonly arguments: unknown
-  /** Its tool and arguments, as a digest. */
+  /** Hash of its tool and arguments. */
   readonly fingerprint: string
-  /** Whether clients were told a schema of its results. */
+  /** True if clients know a schema of its results. */
   readonly isStructured: boolean
 }
 
@@ -40,21 +40,21 @@ type Answer = McpSchema.CallToolResult | McpSchema.InputRequired
 
 const callId = "call_1"
 
-/** What a model would read of the call that a failure has ended: the last result of the run's conversation. */
+/** A model's view of the call that a failure has ended: the last result of the run's conversation. */
 const toldOf = (record: RunRecord.RunRecord): ErrorProjection.ToolFailure | undefined => {
   const last = record.transcript.content.at(-1)
   const part = last?.role === "tool" ? last.content.findLast((part) => part.type === "tool-result") : undefined
   return part?.type === "tool-result" && part.isFailure ? part.result as ErrorProjection.ToolFailure : undefined
 }
 
-/** What a client is told of a call that failed, or was interrupted. Never a cause. */
+/** A client's view of a call that failed, or was interrupted. Never a cause. */
 export const failureOf = (cause: Cause.Cause<unknown>, runId: string): ErrorProjection.ToolFailure =>
   Option.getOrUndefined(Option.flatMapNullishOr(RunRecord.fromCause(cause), toldOf)) ??
     ErrorProjection.toolFailure(cause.reasons.find(Cause.isFailReason)?.error, runId)
 
 const needsPerson = "This call needs the approval of a person"
 
-/** A call that waits and that nobody decides about. */
+/** A waiting call without a decision. */
 const undecided = (runId: string, why: string): McpSchema.CallToolResult =>
   failed({ ...ErrorProjection.waiting(runId), message_for_model: `${needsPerson}, and ${why}. It was not made.` })
 
@@ -62,7 +62,7 @@ const unusable = (why: string) => new McpSchema.InvalidParams({ message: `The re
 
 const decodeSnapshot = Schema.decodeUnknownOption(Snapshot)
 
-/** The waiting call that a client goes on with: of this client, this tool and these arguments. */
+/** The waiting call that a client resumes: of this client, this tool and these arguments. */
 const waitingCall = (
   keys: SnapshotKey["Service"],
   state: string,

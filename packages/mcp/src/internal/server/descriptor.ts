@@ -1,4 +1,4 @@
-/** What clients are told of a tool: its schemas, and its effects as annotations. */
+/** A client's description of a tool: its schemas, and its effects by annotations. */
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { parametersOf } from "@recourse/core/ToolSchema"
 import type * as Tool from "@recourse/core/Tool"
@@ -10,7 +10,7 @@ import * as AiTool from "effect/ai/Tool"
 
 const isObjectRoot = Schema.is(McpSchema.ToolJson)
 
-/** What `effects` say, as MCP's hints. Of a tool that does not declare them, MCP's defaults say that it writes. */
+/** Converts `effects` to MCP's hints. For a tool without declared effects, MCP's defaults apply: it writes. */
 const annotationsOf = ({ definition, effects }: Tool.Any): typeof McpSchema.ToolAnnotations.Type => {
   const title = Option.getOrUndefined(Context.getOption(definition.annotations, AiTool.Title))
   return McpSchema.ToolAnnotations.make({
@@ -24,8 +24,8 @@ const annotationsOf = ({ definition, effects }: Tool.Any): typeof McpSchema.Tool
 }
 
 /**
- * The schema of a tool's structured results, if each success has one: untrusted text comes in an envelope, and a task that
- * goes on has only its id.
+ * The schema of a tool's structured results, if each success has one: untrusted text is in an envelope, and a pending
+ * task has only its id.
  */
 const outputSchemaOf = ({ status, success, trust }: Tool.Any): McpSchema.ToolOutputJson | undefined => {
   if (trust === "untrusted" || status !== undefined) return undefined

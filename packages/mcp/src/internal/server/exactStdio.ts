@@ -35,8 +35,9 @@ const exactLine = (line: string): string => {
 }
 
 /**
- * Refuses calls over standard input whose arguments lose digits or a repeated key in parsing, with their field, as servers over HTTP do. effect's
- * server parses a line before it calls a tool. Provide this layer to `McpServer.layerStdio`.
+ * Refuses calls over standard input whose arguments lose digits or a repeated key in parsing, with their field, like
+ * servers over HTTP. effect's server parses a line before it calls a tool. Provide this layer to
+ * `McpServer.layerStdio`.
  *
  * **Example** (A server over standard input)
  *

@@ -19,31 +19,34 @@ import { withProgress } from "./progress.ts"
 import { type ClientRequest, fingerprint, identify } from "./request.ts"
 import { writtenArguments } from "./writtenArguments.ts"
 
-/** How tools are served: as the options of `Agent.forCalls`, which hold for each call, and these. */
+/** Options of served tools: those of `Agent.forCalls`, which apply to each call, and these. */
 export interface ServerOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, PS>
   extends Agent.ForCallsOptions<Tools, D, BR, PS>
 {
   /** The name of the runs in spans, events and audit. Default: `"mcp"`. */
   readonly name?: string | undefined
   /**
-   * Tells clients apart: an idempotency key, and a call that waits, belong to one client. Default: the `authorization` header;
-   * clients without one are the same client.
+   * Identifies clients: an idempotency key, and a waiting call, belong to one client. Default: the `authorization`
+   * header; clients without one are the same client.
    */
   readonly clientOf?: ((request: ClientRequest) => string) | undefined
 }
 
-/** What served tools need: what they, their recoveries and the policies need. A key for waiting calls is made where there is none. */
+/**
+ * Services of served tools: of them, their recoveries and the policies. A key for waiting calls is made if there is
+ * none.
+ */
 export type ServerServices<T extends Tool.Any, D, PS extends ReadonlyArray<Policy.Any>, O> = Exclude<
   Agent.CallTypes<T, {}, unknown, D, PS, undefined, O>["services"],
   SnapshotKey
 >
 
-/** Tells which options are given. */
+/** Keys of the given options. */
 type Given<O> = { readonly [K in keyof O]: unknown }
 
 type Unknown<O> = Exclude<keyof O, keyof ServerOptions<[], undefined, 0, 0>>
 
-/** A key that lives as long as the process. */
+/** A key that exists as long as the process. */
 const randomKey = Effect.map(
   WebCrypto.WebCrypto,
   (crypto) => Redacted.make(`${crypto.randomUUID()}${crypto.randomUUID()}`)
@@ -54,13 +57,12 @@ const statusOf = (tool: Tool.Any): ReadonlyArray<Tool.Any> => tool.status === un
 /**
  * Registers tools with an MCP server: give the layer to `McpServer.layerStdio` or `McpServer.layerHttp` as `registrations`.
  *
- * Each call of a client is a run of its own: with the tool's recovery, and with the budget, the policies, the events and the
- * audit that are declared here. The client reads of a call what a model would read: its result, or a failure with
- * `isError: true`, and never a cause.
+ * Each call of a client is a run of its own: with the tool's recovery, and with the declared budget, policies, events
+ * and audit. The client has a model's view of a call: its result, or a failure with `isError: true`, and never a cause.
  *
  * - `effects` become the annotations `readOnlyHint`, `idempotentHint`, `destructiveHint`; `success` becomes `outputSchema`.
  * - A call that needs an approval asks the person at the client by elicitation. A client that cannot ask reads
- *   `approval_required`, and nothing is done.
+ *   `approval_required`, and the call is not executed.
  * - A request that is sent again is one call, while it runs and for ten minutes after, for tools that do not declare
  *   `effects: "read"`. It is known by `_meta["recourse/idempotency-key"]`, or by session and request id.
  * - A request that the client cancels interrupts its call.

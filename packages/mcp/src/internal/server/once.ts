@@ -16,7 +16,7 @@ interface Entry<A> {
   ended: { readonly at: number; readonly exit: Exit.Exit<A, McpSchema.InvalidParams> } | undefined
 }
 
-/** How long an answer is remembered, in milliseconds, and how many are. */
+/** Retention of an answer, in milliseconds, and number of stored answers. */
 const timeToLive = 600_000
 const capacity = 10_000
 
@@ -25,8 +25,8 @@ const conflict = new McpSchema.InvalidParams({ message: "The idempotency key bel
 /** Runs calls once for each key. */
 export interface Once<A> {
   /**
-   * Runs a call, or answers as the one with the same key does or did. It is interrupted when no request waits for it any more;
-   * `interrupted` says what is then answered to a request that is sent again, or that it may run anew.
+   * Runs a call, or returns the answer of the one with the same key. It is interrupted when no request waits for it any
+   * more; `interrupted` gives the later answer to a repeated request, or lets it run again.
    */
   readonly run: <R>(
     key: string,
@@ -36,7 +36,7 @@ export interface Once<A> {
   ) => Effect.Effect<A, McpSchema.InvalidParams, R>
 }
 
-/** Makes a memory, which lives as long as the scope. */
+/** Makes a memory, which exists as long as the scope. */
 export const make = <A>(): Effect.Effect<Once<A>, never, Scope.Scope> =>
   Effect.map(Effect.scope, (scope) => {
     const entries = new Map<string, Entry<A>>()
@@ -99,7 +99,7 @@ export const make = <A>(): Effect.Effect<Once<A>, never, Scope.Scope> =>
               return known.call === call ? restore(Effect.suspend(() => wait(known))) : Effect.fail(conflict)
             }
             return Effect.flatMap(begin(key, call, restore(effect), interrupted), (entry) => {
-              // What ends at once has ended before it could be entered.
+              // A synchronous effect has ended before its entry.
               const exit = entry.fiber.pollUnsafe()
               if (exit === undefined) entries.set(key, entry)
               return restore(Effect.suspend(() => wait(entry)))

@@ -1,4 +1,4 @@
-/** Progress of a call, told to a client that has asked for it: what the run does, and that it still runs. */
+/** Progress of a call, for a client that has requested it: the run's work, and its liveness. */
 import { type AgentEvent, listen } from "@recourse/core/AgentEvent"
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import * as Queue from "effect/Queue"
 import type * as McpSchema from "effect/ai/McpSchema"
 import type * as McpServer from "effect/ai/McpServer"
 
-/** How often a client hears that a call still runs. */
+/** Interval of liveness reports to a client. */
 const heartbeat = "10 seconds"
 
 const describe = (event: AgentEvent): string | undefined => {
@@ -37,7 +37,7 @@ const tokenOf = ({ requestMetadata }: McpSchema.McpRequestContext["Service"]): s
   return typeof token === "string" || typeof token === "number" ? token : undefined
 }
 
-/** Tells a client how a call goes on, if it has asked. A client that does not read holds nothing up. */
+/** Reports the progress of a call to a client, if requested. A client that does not read delays no call. */
 export const withProgress = <A, E, R>(
   { notifications }: McpServer.McpServer["Service"],
   request: McpSchema.McpRequestContext["Service"],
@@ -68,7 +68,7 @@ export const withProgress = <A, E, R>(
       })
     )
     return yield* Effect.onExit(Effect.provide(call, hear), (exit) => {
-      // Progress stands before the result. A client that does not read gets its result all the same.
+      // Progress comes before the result. A client that does not read still gets its result.
       Queue.endUnsafe(queue)
       return Exit.isFailure(exit) ? Effect.void : Effect.timeoutOption(Fiber.await(told), "1 second")
     })

@@ -1,4 +1,4 @@
-/** Who makes a request, and by what a request that is sent again is known. */
+/** Sender of a request, and identification of repeated requests. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -11,7 +11,7 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 /** The `_meta` field by which a client names a call, so that the same name is the same call. */
 export const keyField = "recourse/idempotency-key"
 
-/** What is known of a client that makes a request. */
+/** Known facts of a client that sends a request. */
 export interface ClientRequest {
   /** The headers of the HTTP request; none on stdio. */
   readonly headers: Readonly<Record<string, string | undefined>>
@@ -20,11 +20,11 @@ export interface ClientRequest {
   readonly protocolVersion: string
 }
 
-/** A request, told apart from others. */
+/** An identified request. */
 export interface Identified {
   /** Begins the ids of all runs of this client. */
   readonly client: string
-  /** The same for a request that is sent again; nothing where that cannot be known. */
+  /** The same for a repeated request; `undefined` if that is unknown. */
   readonly key: string | undefined
   /** The id of the run: the same for the same key. */
   readonly runId: string
@@ -47,7 +47,7 @@ export const canonical = (value: unknown): string =>
 /** A digest of a call: its tool and its arguments. */
 export const fingerprint = (tool: string, args: unknown): Effect.Effect<string> => sha256(`${tool}\n${canonical(args)}`)
 
-/** Clients are told apart by their credentials; without any, they are all the same one. */
+/** Clients are distinguished by their credentials; without any, they are all the same one. */
 const byCredentials = ({ headers }: ClientRequest): string => headers["authorization"] ?? ""
 
 /** The JSON-RPC id of an HTTP request, if it holds one call and not several. */
@@ -62,8 +62,9 @@ const jsonRpcId = (request: HttpServerRequest.HttpServerRequest | undefined): Ef
 const isKey = (value: unknown): value is string => typeof value === "string" && value.length > 0 && value.length <= 256
 
 /**
- * Identifies a request. The client's own key goes first. Otherwise the JSON-RPC id: within a session of HTTP it names one
- * request, and a request whose connection broke is sent again with it. Ids of sessionless clients name nothing.
+ * Identifies a request. The client's own key has precedence. Otherwise the JSON-RPC id: within a session of HTTP it
+ * names one request, and a request whose connection broke is sent again with it. Ids of sessionless clients have no
+ * meaning.
  */
 export const identify = (
   clientOf: ((request: ClientRequest) => string) | undefined,

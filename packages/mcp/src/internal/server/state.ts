@@ -1,4 +1,4 @@
-/** The state of a waiting call as a client holds it between two requests: encrypted, as it holds the conversation. */
+/** The state of a waiting call at a client between two requests: encrypted, because it contains the conversation. */
 import type { SnapshotKey } from "@recourse/core/Approval"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -37,7 +37,7 @@ export const seal = (keys: Keys, value: unknown): Effect.Effect<string> =>
       return Base64Url.encode(new Uint8Array([...iv, ...new Uint8Array(sealed)]))
     }))
 
-/** Reads what {@link seal} made; nothing of what it did not. */
+/** Opens a value of {@link seal}; `None` for any other text. */
 export const open = (keys: Keys, state: string): Effect.Effect<Option.Option<unknown>> =>
   Effect.flatMap(WebCrypto.WebCrypto, (crypto) =>
     Effect.promise(async () => {

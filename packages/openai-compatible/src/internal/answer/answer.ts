@@ -1,4 +1,4 @@
-/** Answers of the server, whole or streamed, as response parts or as the reason of a failure. */
+/** Answers of the server, whole or streamed, converted to response parts or to the reason of a failure. */
 import * as AiError from "effect/ai/AiError"
 import type * as Response from "effect/ai/Response"
 import type { NonEmptyReadonlyArray } from "effect/Array"

@@ -25,7 +25,7 @@ interface Call {
   /** The length of the arguments that have been emitted. */
   shown: number
   readonly follower: JsonText.Follower
-  /** Whether the arguments are one whole value, found once they have come to an end. */
+  /** True if the arguments are one whole value, determined at their end. */
   complete: boolean | undefined
   /** The first call that this report may repeat, or `"any"` for the older `function_call`. A withheld call emits no delta. */
   readonly repeats: Call | "any" | undefined
@@ -38,9 +38,9 @@ type Emit = (part: Response.StreamPartEncoded) => void
 export interface CallAssembly {
   /** Reads a piece of a call; the older `function_call` has an index of its own. */
   readonly push: (delta: Wire.ToolCall, isLegacy?: boolean) => void
-  /** Reads all calls of a whole message that stands behind the deltas. */
+  /** Reads all calls of a whole message behind the deltas. */
   readonly pushWhole: (calls: ReadonlyArray<Wire.ToolCall>) => void
-  /** Whether these calls are complete, have neither id nor index, and are as many as all calls so far. */
+  /** True if these calls are complete, have neither id nor index, and are as many as all calls so far. */
   readonly mayRepeatAll: (calls: ReadonlyArray<Wire.ToolCall>) => boolean
   /** Ends the calls. The state of their message is attached to the first one. */
   readonly finish: (
@@ -215,8 +215,9 @@ export const make = (newId: () => string, server: string, emit: Emit): CallAssem
 }
 
 /**
- * Whether an id that is new is that of another call. Some servers give every call of an answer the same index, or none; some
- * give each delta an id of its own: that of a delta without a name, or of one with the index of incomplete arguments, identifies no call.
+ * True if a new id is that of another call. Some servers give every call of an answer the same index, or none. Some
+ * give each delta an id of its own: that of a delta without a name, or of one with the index of incomplete arguments,
+ * identifies no call.
  */
 const hasOwnId = (
   there: Call,
@@ -240,7 +241,7 @@ const startsAnother = (call: Call, delta: Wire.ToolCall): boolean => {
 /** The name of a call; a repeated report without one has that of the call before it. */
 const nameOf = ({ name, repeats }: Call): string => name || (typeof repeats === "object" ? repeats.name : "")
 
-/** Looked at once, where the text has come to an end: no text that follows makes it whole. Bare values are short. */
+/** Checked once, at the end of the text: no later text makes it whole. Bare values are short. */
 const isComplete = (call: Call): boolean => {
   switch (call.follower.progress()) {
     case "open":

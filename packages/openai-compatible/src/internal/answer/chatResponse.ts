@@ -61,7 +61,7 @@ const decode = <A>(schema: Schema.ConstraintDecoder<A>, isPlain: (json: unknown)
 /** Decodes the JSON of a whole answer. Messages name the place that is wrong, never the value found there. */
 export const decodeCompletion = decode(Wire.Completion, PlainShape.isCompletion)
 
-/** Decodes the JSON of a piece of a stream, as {@link decodeCompletion} does. */
+/** Decodes the JSON of a piece of a stream, like {@link decodeCompletion}. */
 export const decodeChunk = decode(Wire.Chunk, PlainShape.isChunk)
 
 /** Parts in the order in which effect/ai expects them: metadata, reasoning, text, sources, tool calls, finish. */
@@ -114,7 +114,7 @@ export const parts = (
   const refused = typeof message.refusal === "string" && message.refusal !== ""
   out.push({
     type: "finish",
-    // The body is whole, so a missing reason hides nothing.
+    // The body is whole, so a missing reason hides no fault.
     reason: refused
       ? "content-filter"
       : Facts.finishReason(choice.finish_reason || "stop", calls.length > 0, context.target.quirks.unknownFinishReason),
@@ -137,7 +137,7 @@ const withState = (
   Object.assign(first, OpaqueState.metadata(server, { ...own, ...fields }))
 }
 
-/** The calls of a whole message, each once: by id, and the older `function_call` by what it calls. */
+/** The calls of a whole message, each once: by id, and the older `function_call` by its content. */
 const distinctCalls = (message: Wire.Message): ReadonlyArray<Wire.ToolCall> => {
   const kept: Array<Wire.ToolCall> = []
   const isReported = (call: Wire.ToolCall, isRepeat: (other: Wire.ToolCall) => boolean): boolean =>

@@ -21,11 +21,11 @@ import * as Wire from "./wire.ts"
 
 export interface Step {
   readonly parts: ReadonlyArray<Response.StreamPartEncoded>
-  /** Whether the event was a piece of the answer, and not only a sign of life. */
+  /** True if the event was a piece of the answer, and not only a sign of life. */
   readonly content?: boolean | undefined
   /** Ends the stream after the parts. */
   readonly failure?: AiError.AiErrorReason | undefined
-  /** The answer is whole: nothing after it is read. */
+  /** The answer is whole: no later event is read. */
   readonly done?: boolean | undefined
 }
 
@@ -103,7 +103,9 @@ export const make = (context: Context): Assembler => {
     calls.push(delta, isLegacy)
   }
 
-  /** A whole message: in place of deltas, or behind them. It adds what no delta has sent; deltas outrank it. */
+  /**
+   * A whole message: instead of deltas, or behind them. It adds parts that no delta has sent; deltas have precedence.
+   */
   const pushWhole = (message: Wire.Message): AiError.AiErrorReason | undefined => {
     readFacts(message)
     const pieces = Wire.pieces(message)

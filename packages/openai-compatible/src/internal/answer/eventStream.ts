@@ -10,7 +10,10 @@ export interface Event {
 export interface Parser {
   /** The events that these bytes complete. */
   readonly push: (bytes: Uint8Array) => ReadonlyArray<Event>
-  /** The event that the end of the body completes, where the server left out the last blank line. One that is cut off is not an event. */
+  /**
+   * The event that the end of the body completes, if the server omitted the last blank line. One that is cut off is not
+   * an event.
+   */
   readonly finish: () => ReadonlyArray<Event>
 }
 

@@ -22,7 +22,7 @@ const reasons: ReadonlyMap<string, Response.FinishReason> = new Map<string, Resp
 
 const failures: ReadonlySet<string> = new Set(["error", "insufficient_system_resource", "network_error"])
 
-/** Whether the reason says that the server gave up in the middle. */
+/** True if the reason means that the server gave up in the middle. */
 export const isFailure = (raw: string | null | undefined): boolean =>
   typeof raw === "string" && failures.has(raw.toLowerCase())
 
@@ -45,7 +45,7 @@ const count = (value: unknown): number | undefined =>
 const minus = (total: number | undefined, part: number | undefined): number | undefined =>
   total === undefined ? undefined : Math.max(0, total - (part ?? 0))
 
-/** Where servers write each count. */
+/** Fields of each count in servers' answers. */
 const counts = {
   input: [["prompt_tokens"], ["input_tokens"]],
   output: [["completion_tokens"], ["output_tokens"]],
@@ -80,8 +80,8 @@ const counted = (raw: unknown, name: keyof typeof counts): number | undefined =>
 }
 
 /**
- * Token counts; what is missing or is not a count stays undefined. Some servers count reasoning outside of the output, and in the total
- * alone: it is output.
+ * Token counts; missing or invalid ones stay undefined. Some servers count reasoning outside of the output, and in the
+ * total alone: it is output.
  */
 export const usage = (raw: unknown): Response.FinishPartEncoded["usage"] => {
   const total = counted(raw, "total")
@@ -124,7 +124,7 @@ export const mergeUsage = (earlier: unknown, later: unknown): unknown =>
     ? { ...earlier, ...later }
     : later
 
-/** Id, model and time of an answer, as far as they are given. */
+/** Id, model and time of an answer, if they are given. */
 export const responseMetadata = (
   head: { readonly id?: unknown; readonly model?: unknown; readonly created?: unknown }
 ): Response.ResponseMetadataPartEncoded | undefined => {

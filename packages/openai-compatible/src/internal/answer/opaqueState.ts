@@ -104,7 +104,10 @@ export const messageFields = (
   }
 }
 
-/** The fields that are kept of a whole message. Its reasoning is returned beside calls only, its content if a part of it has unknown fields. */
+/**
+ * The stored fields of a whole message. Its reasoning is returned only with calls, its content if a part of it has
+ * unknown fields.
+ */
 export const settled = ({ content, message, reasoning }: MessageFields, hasCalls: boolean): MessageFields => ({
   ...(message === undefined ? undefined : { message }),
   ...(content === undefined || content.every(isPlainPart) ? undefined : { content }),
@@ -117,7 +120,7 @@ const growing: ReadonlySet<string> = new Set(["text", "summary", "thinking", "re
 const isObject = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Whether two entries of a list are pieces of one: the same type and index, and the earlier one is not signed yet. */
+/** True if two entries of a list are pieces of one: the same type and index, and the earlier one is not signed yet. */
 const continues = (last: Schema.Json | undefined, next: Schema.Json): boolean =>
   isObject(last) && isObject(next) && last["type"] === next["type"] && last["index"] === next["index"] &&
   !last["signature"] && [...growing].some((name) => typeof last[name] === "string" || Array.isArray(last[name]))
@@ -171,7 +174,7 @@ export const fieldsOf = (options: Prompt.ProviderOptions, server: string): CallF
   return ownField(state, "server") === server ? state as CallFields & MessageFields : undefined
 }
 
-/** The text of a content that is a list, as it is read. */
+/** The text of a content that is a list. */
 export const textOf = (content: ReadonlyArray<unknown>): string =>
   content.map((part) => {
     const type = ownField(part, "type")

@@ -34,7 +34,7 @@ const isChoice = (value: unknown): value is Fields =>
 
 const isPart = (value: unknown): boolean => isNone(value) || isMessage(value)
 
-/** Whether the JSON of a whole answer is plain. */
+/** True if the JSON of a whole answer is plain. */
 export const isCompletion = (json: unknown): json is Wire.Completion => {
   if (!isObject(json)) return false
   const { choices } = json
@@ -42,7 +42,7 @@ export const isCompletion = (json: unknown): json is Wire.Completion => {
     choices.every((choice) => isChoice(choice) && isMessage(choice["message"]))
 }
 
-/** Whether the JSON of a piece of a stream is plain. */
+/** True if the JSON of a piece of a stream is plain. */
 export const isChunk = (json: unknown): json is Wire.Chunk => {
   if (!isObject(json)) return false
   const { choices } = json

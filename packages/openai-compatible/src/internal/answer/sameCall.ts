@@ -5,7 +5,7 @@ import * as ToolArguments from "./toolArguments.ts"
 /** Numbers that a JavaScript number may round: two of them can be read as equal and differ. */
 const longNumbers = (text: string): ReadonlyArray<string> => (text.match(/\d{16,}/g) ?? []).toSorted()
 
-/** Whether two texts hold the same arguments: equal JSON in any order of its keys, or equal text. */
+/** True if two texts contain the same arguments: equal JSON in any order of its keys, or equal text. */
 export const hasSameArguments = (a: string, b: string): boolean =>
   a === b ||
   (Equal.equals(ToolArguments.parse(a), ToolArguments.parse(b)) && Equal.equals(longNumbers(a), longNumbers(b)))

@@ -1,6 +1,6 @@
 /**
- * Attributes of a request's span, as `Telemetry.addGenAIAnnotations` of effect/ai names them. The names are written out, because making them of
- * field names for each request costs more than reading its answer.
+ * Attributes of a request's span, named like those of `Telemetry.addGenAIAnnotations` of effect/ai. The names are
+ * written out, because making them of field names for each request costs more than reading its answer.
  */
 import type * as Response from "effect/ai/Response"
 import type * as Tracer from "effect/Tracer"
@@ -10,7 +10,7 @@ const set = (span: Tracer.Span, name: string, value: unknown): void => {
   if (value !== undefined && value !== null) span.attribute(name, value)
 }
 
-/** Writes what is asked, and of whom. */
+/** Writes the request, and its receiver. */
 export const requested = (span: Tracer.Span, provider: string, model: string, settings: Settings): void => {
   span.attribute("gen_ai.provider.name", provider)
   span.attribute("gen_ai.operation.name", "chat")
@@ -21,7 +21,7 @@ export const requested = (span: Tracer.Span, provider: string, model: string, se
   set(span, "gen_ai.request.stop_sequences", settings.stop)
 }
 
-/** Writes what these parts say of the answer. */
+/** Writes the facts of an answer's parts. */
 export const answered = (span: Tracer.Span, parts: ReadonlyArray<Response.AllPartsEncoded>): void => {
   for (const part of parts) {
     if (part.type === "response-metadata") {

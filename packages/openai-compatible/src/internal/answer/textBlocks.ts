@@ -1,8 +1,8 @@
 /**
  * Text blocks: text and reasoning of a streamed answer as blocks of stream parts.
  *
- * Two things are held back: half of a surrogate pair until its other half arrives, and blank text until other text follows, because
- * servers send blanks beside calls.
+ * Two kinds of text are delayed: half of a surrogate pair until its other half arrives, and blank text until other text
+ * follows, because servers send blanks next to calls.
  */
 import type * as Response from "effect/ai/Response"
 import type * as Wire from "./wire.ts"
@@ -11,7 +11,7 @@ type Kind = Wire.Piece["kind"]
 
 export interface TextBlocks {
   readonly write: (kind: Kind, delta: string) => void
-  /** Ends the last block; blank text alone is dropped beside calls. */
+  /** Ends the last block; blank text alone is dropped next to calls. */
   readonly end: (hasCalls: boolean, metadata: { readonly metadata?: Response.ProviderMetadata }) => void
 }
 

@@ -9,7 +9,7 @@ export const parse = (raw: unknown): unknown => {
   return JsonText.argumentsOf(/\\ud[89a-f]/i.test(text) ? wellFormed(text) : text)
 }
 
-/** The text without halves of surrogate pairs; what is not JSON stays as it is. */
+/** The text without halves of surrogate pairs; text that is not JSON does not change. */
 const wellFormed = (text: string): string =>
   text.replaceAll(
     /\\\\|\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})|\\ud[89a-f][0-9a-f]{2}/gi,
@@ -22,7 +22,7 @@ export const print = (params: unknown, invalid: "raw" | "wrapped"): string => {
   return invalid === "raw" ? params : WellFormed.stringify({ invalid_json: params }) ?? "{}"
 }
 
-/** Whether the text is one complete JSON value. */
+/** True if the text is one complete JSON value. */
 export const isComplete = (text: string): boolean => {
   try {
     JSON.parse(text)

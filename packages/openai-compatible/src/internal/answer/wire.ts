@@ -1,4 +1,6 @@
-/** The chat completions protocol as servers really speak it: strict where a wrong shape means another protocol, open everywhere else. */
+/**
+ * The chat completions protocol of real servers: strict if a wrong shape means another protocol, open everywhere else.
+ */
 import * as Schema from "effect/Schema"
 import { ownField } from "./ownField.ts"
 
@@ -72,7 +74,7 @@ export const toolCalls = (message: Message): ReadonlyArray<ToolCall> => [
 export const callId = ({ id }: ToolCall): string | undefined =>
   id === undefined || id === null || id === "" ? undefined : String(id)
 
-/** An index, also where a server writes it as text. */
+/** An index, also if a server writes it as text. */
 export const index = (value: number | string | null | undefined): number | undefined =>
   typeof value === "string" ? /^\d{1,9}$/.test(value.trim()) ? Number(value) : undefined : value ?? undefined
 

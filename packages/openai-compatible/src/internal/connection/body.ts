@@ -62,7 +62,7 @@ const cancel = (reader: ReadableStreamDefaultReader<Uint8Array>): Effect.Effect<
 export interface Body {
   /** Opens the body at its first run. */
   readonly pull: BodyPull
-  /** Ends the reading: cancels what is not read. */
+  /** Ends the reading: cancels the unread rest. */
   readonly close: (exit: Exit.Exit<unknown, unknown>) => Effect.Effect<void> | undefined
 }
 
@@ -95,7 +95,7 @@ const streamBody = (
   }
 }
 
-/** The body of a response. Nothing is opened, and so nothing has to be closed, before it is pulled. */
+/** The body of a response. It is opened at the first pull, so that an unread one needs no close. */
 export const make = (response: HttpClientResponse.HttpClientResponse, limits: IdleTimeout.IdleTimeout): Body => {
   let body: Body | undefined
   return {

@@ -29,11 +29,11 @@ export interface Received extends Head {
   readonly body: string
 }
 
-/** An answer whose body has begun to arrive; the first byte is there. */
+/** An answer whose body has started to arrive; the first byte is there. */
 export interface Opened extends Head {
   readonly _tag: "Opened"
   readonly body: Pull.Pull<NonEmptyReadonlyArray<Uint8Array>, AiError.AiErrorReason | IdleTimeout.Silence>
-  /** Told of content in the body, which only its reader can tell from pings. */
+  /** Receives content of the body, which only its reader can distinguish from pings. */
   readonly limits: IdleTimeout.IdleTimeout
 }
 
@@ -71,7 +71,10 @@ const tooLarge = (maxBodySize: number): AiError.InvalidResponseError =>
 const transportError = (request: HttpClientRequest.HttpClientRequest, cause: unknown) =>
   new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) })
 
-/** Requests without a body, by what they accept, for the headers of a target: all requests of a client have the same. */
+/**
+ * Requests without a body, by their accepted types, for the headers of a target: all requests of a client have the
+ * same.
+ */
 const requests = new WeakMap<Target["headers"], Map<string, HttpClientRequest.HttpClientRequest>>()
 
 const emptyRequest = ({ headers, url }: Target, accept: string): HttpClientRequest.HttpClientRequest => {
@@ -88,7 +91,7 @@ const emptyRequest = ({ headers, url }: Target, accept: string): HttpClientReque
 const makeRequest = (target: Target, body: string, accept: string): HttpClientRequest.HttpClientRequest =>
   HttpClientRequest.bodyText(emptyRequest(target, accept), body, "application/json")
 
-/** The body as text. What breaks it is a connection error, so that a whole attempt can be made again. */
+/** The body as text. A broken one is a connection error, so that a whole attempt can be repeated. */
 const receive = (
   response: HttpClientResponse.HttpClientResponse,
   maxBodySize: number,
@@ -206,7 +209,7 @@ const withoutRedirects = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<
       redirect: "manual"
     }))
 
-/** One attempt: the request, and what is made of its answer within the same limits. */
+/** One attempt: the request, and the conversion of its answer within the same limits. */
 const attempt = <A, E, R>(
   body: string,
   accept: string,
@@ -221,7 +224,7 @@ const attempt = <A, E, R>(
     )
   })
 
-/** Reads what stands under another path of the server, once. */
+/** Reads another path of the server, once. */
 export const read = (path: string, options: Omit<Options, "retry">): Effect.Effect<Received, unknown> =>
   Effect.suspend(() => {
     const limits = IdleTimeout.make(options.limits)

@@ -6,7 +6,7 @@ export interface Codes {
   readonly code: string | undefined
   readonly type: string | undefined
   readonly param: string | undefined
-  /** A status given in the body, where the HTTP status is 200. */
+  /** A status in the body, if the HTTP status is 200. */
   readonly status: number | undefined
   /** Every code found, in lower case. */
   readonly all: ReadonlySet<string>

@@ -6,16 +6,16 @@ import * as Schema from "effect/Schema"
 import * as SetupError from "../../SetupError.ts"
 import * as Connection from "./connection.ts"
 
-/** How long a list is waited for. */
+/** Time limit of a list. */
 const patience = Duration.seconds(10)
 
 const Listing = Schema.fromJsonString(Schema.Struct({ data: Schema.Array(Schema.Struct({ id: Schema.String })) }))
 const decode = Schema.decodeUnknownOption(Listing)
 
-/** Servers list `models/x` and `x:latest` for what they are asked for as `x`. */
+/** Servers list the model `x` under `models/x` or `x:latest`. */
 const bare = (id: string): string => id.replace(/^models\//, "").replace(/:[\w.-]*$/, "")
 
-/** Fails where the server has a list, and the model is not in it. What lists nothing may have it. */
+/** Fails if the server has a list without the model. A server without a list may have it. */
 export const check = (options: Parameters<typeof Connection.read>[1]): Effect.Effect<void, SetupError.UnknownModel> =>
   Connection.read("/models", options).pipe(
     Effect.timeout(patience),

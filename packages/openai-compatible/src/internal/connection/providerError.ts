@@ -1,7 +1,8 @@
 /**
  * Errors of a server as reasons of `AiError`: by status and by the error object's codes, never by its prose.
  *
- * A message holds the status, the host and a code; the body is kept beside the error for the operator, see `ProviderResponse`.
+ * A message contains the status, the host and a code; the body is attached to the error for the operator, see
+ * `ProviderResponse`.
  */
 import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
@@ -89,7 +90,7 @@ const has = (set: ReadonlySet<string>, codes: Codes): boolean => {
   return false
 }
 
-/** Whether the account, not the rate, is used up: waiting does not help. */
+/** True if the account, not the rate, is used up: waiting does not help. */
 export const isQuota = (status: number | undefined, codes: Codes): boolean => status === 402 || has(quota, codes)
 
 /**
@@ -104,7 +105,7 @@ const unavailable = (
   return retryAfter === undefined ? reason : Object.assign(reason, { retryAfter })
 }
 
-/** Whether the prompt was too long for the model. */
+/** True if the prompt was too long for the model. */
 export const isContextLength = (error: AiError.AiError): boolean =>
   error.reason._tag === "InvalidRequestError" &&
   ownField(error.reason.metadata.openaiCompatible, "kind") === "context-length"
@@ -120,7 +121,7 @@ export interface FailedAnswer {
 
 const identifier = (value: string): string | undefined => /^[\w.:/[\]-]{1,64}$/.test(value) ? value : undefined
 
-/** What an operator may see of the exchange in the error itself. */
+/** The operator's view of the exchange in the error itself. */
 export const httpContext = (
   answer: { readonly status: number; readonly headers: Headers.Headers },
   target: Target
@@ -128,7 +129,9 @@ export const httpContext = (
   response: { status: answer.status, headers: ProviderResponse.headers(answer.headers, target.scrub) }
 })
 
-/** The reason of a failed answer, with the body kept beside it. `now` is the time in milliseconds, for dates in `Retry-After`. */
+/**
+ * The reason of a failed answer, with the body attached. `now` is the time in milliseconds, for dates in `Retry-After`.
+ */
 export const reason = (answer: FailedAnswer, target: Target, now: number): AiError.AiErrorReason =>
   ProviderResponse.keep(reasonOf(answer, target, now), answer.body, target.scrub)
 

@@ -8,7 +8,7 @@ import * as Quirks from "../../Quirks.ts"
 import * as SetupError from "../../SetupError.ts"
 
 export interface Options {
-  /** The model's id, as the server spells it. */
+  /** The model's id in the server's spelling. */
   readonly model: string
   /** A known server by name, see `Presets`. */
   readonly preset?: Presets.Name | undefined

@@ -127,7 +127,7 @@ const responseFormat = (
   if (format.type === "text") return anyText
   return Result.map(
     Result.try({
-      // The type of `schema` says nothing of its services; the codec is not run here.
+      // The type of `schema` does not contain its services; the codec is not run here.
       try: () => jsonSchemaOf(format.schema as unknown as Schema.Codec<unknown>),
       catch: (error) =>
         new AiError.UnsupportedSchemaError({

@@ -1,12 +1,12 @@
 /**
  * Tools for servers that have none: they are described in the prompt, and called and answered in the text.
  *
- * A call is `<tool_call name="NAME">ARGUMENTS AS JSON</tool_call>`. The name stands outside the JSON, so that a call with malformed arguments is still a
- * call of that tool, and fails as one.
+ * A call is `<tool_call name="NAME">ARGUMENTS AS JSON</tool_call>`. The name is outside of the JSON, so that a call
+ * with malformed arguments is still a call of that tool, and fails like one.
  */
 import type * as LanguageModel from "effect/ai/LanguageModel"
 
-/** What is told of a tool. */
+/** Description of a tool. */
 export interface Description {
   readonly name: string
   readonly description: string | undefined
@@ -21,7 +21,7 @@ export interface Call {
 const opening = "<tool_call name=\""
 const call = /<tool_call name="([^"<>]*)">([\s\S]*?)<\/tool_call>/g
 
-/** The instructions that stand in for the `tools` field. */
+/** The instructions that replace the `tools` field. */
 export const instructions = (
   tools: ReadonlyArray<Description>,
   choice: LanguageModel.ToolChoice<string>
@@ -39,7 +39,7 @@ export const instructions = (
     "Then stop: each result comes back as <tool_result>." + must
 }
 
-/** A past call, as the model wrote it. */
+/** A past call, in the model's spelling. */
 export const printCall = (name: string, args: string): string => `${opening}${name}">${args}</tool_call>`
 
 /** A result for the model. It is JSON without `<`, so that no result can end its own frame or look like a call. */
@@ -57,8 +57,8 @@ export const parse = (text: string): { readonly text: string; readonly calls: Re
 }
 
 /**
- * Splits streamed text: what cannot belong to a call comes out at once; everything from the first possible call on is held back until the answer is
- * known to be whole.
+ * Splits streamed text: text that cannot belong to a call comes out at once; everything from the first possible call on
+ * is delayed until the answer is known to be whole.
  */
 export const splitter = (): {
   readonly push: (text: string) => string
@@ -81,7 +81,7 @@ export const splitter = (): {
   }
 }
 
-/** How much of the end of the text may be the beginning of a call. */
+/** Length of the end of the text that may be the start of a call. */
 const heldSuffix = (text: string): number => {
   for (let length = Math.min(opening.length - 1, text.length); length > 0; length--) {
     if (opening.startsWith(text.slice(text.length - length))) return length

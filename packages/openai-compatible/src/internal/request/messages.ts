@@ -10,7 +10,7 @@ import type { Quirks } from "../../Quirks.ts"
 import * as ToolArguments from "../answer/toolArguments.ts"
 import * as WellFormed from "./wellFormed.ts"
 
-/** How a prompt is written for one server. */
+/** Options of writing a prompt for one server. */
 export interface Writing {
   readonly quirks: Quirks
   /** The server whose opaque state is returned. */
@@ -74,7 +74,7 @@ const userContent = (
 
 const filePart = (part: Prompt.FilePart): Result.Result<Readonly<Record<string, unknown>>, AiError.AiErrorReason> => {
   const { address, base64 } = fileData(part.data)
-  // `image/*` says nothing to a server; every one of them takes JPEG.
+  // `image/*` has no meaning for a server; every one of them accepts JPEG.
   const mediaType = part.mediaType === "image/*" ? "image/jpeg" : part.mediaType
   if (mediaType.startsWith("image/")) {
     return Result.succeed({
@@ -145,7 +145,7 @@ const assistantMessage = (message: Prompt.AssistantMessage, writing: Writing): R
     ...(inline ? undefined : state.message),
     role: "assistant",
     content: contentOf(joined, calls.length > 0, inline ? undefined : state.content),
-    // Only beside calls: servers want it back there, and some refuse it elsewhere.
+    // Only with calls: servers require it there, and some refuse it elsewhere.
     ...(field !== undefined && field !== "omit" && calls.length > 0 && reasoning.length > 0
       ? { [field]: reasoning.join("") }
       : undefined),
@@ -159,7 +159,7 @@ const contentOf = (text: string, hasCalls: boolean, content: OpaqueState.Message
   return hasCalls && text.trim() === "" ? null : text
 }
 
-/** Files that tools have returned, as parts of a user message, each behind the text that says whose it is. */
+/** Files of tools' results, in parts of a user message, each behind the text that names its source. */
 class ToolFiles {
   readonly parts: Array<unknown> = []
   private count = 0

@@ -1,4 +1,4 @@
-/** Fields of `RunAgentInput` and of its messages, as clients of AG-UI 1.0 and 0.0.59 send them. */
+/** Fields of `RunAgentInput` and of its messages, in the form of AG-UI 1.0 and 0.0.59 clients. */
 import { type Fields, inert, isEmpty, refused, used } from "./fields.ts"
 
 const ofPage = "It is the page's own"

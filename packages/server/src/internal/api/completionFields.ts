@@ -1,4 +1,4 @@
-/** Fields of a chat completion's request, as OpenAI's clients send them. */
+/** Fields of a chat completion's request, in the form of OpenAI's clients. */
 import { type Fields, inert, isEmpty, isOneOf, refused, used } from "./fields.ts"
 
 /** Why settings of a model have no effect: clients send them by default. */
@@ -8,7 +8,7 @@ const ofProvider = "It concerns OpenAI's service"
 
 const ofTools = "The agent has tools of its own, and calls of a client's tools have no way back over this protocol"
 
-/** What a request may ask for, and what the agent decides by itself. Shared by both of OpenAI's protocols. */
+/** Fields that a request may set, and fields that the agent decides itself. Shared by both of OpenAI's protocols. */
 export const sharedFields: Fields = {
   model: used,
   stream: used,

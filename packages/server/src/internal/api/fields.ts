@@ -1,12 +1,14 @@
-/** Fields of a request's body as a table: what the server does with each of them. No field is dropped without an entry. */
+/**
+ * Fields of a request's body in a table: the server's treatment of each of them. No field is dropped without an entry.
+ */
 import * as Effect from "effect/Effect"
 import { BadRequest } from "../http/errors.ts"
 
 /**
- * What the server does with a field. `null` is the same as a field that is left out.
+ * The server's treatment of a field. `null` is the same as an absent field.
  *
  * - `used`: the route's schema reads it. `fields` and `items` are the tables of an object and of the objects in a list.
- * - `refused`: 400, unless its value asks for what the server does anyway.
+ * - `refused`: 400, unless its value equals the server's behaviour.
  * - `inert`: accepted without an effect, for the reason that the table names.
  */
 export type Field =
@@ -27,11 +29,11 @@ export const refused = (reason: string, unless?: (value: unknown) => boolean): F
 
 export const inert = (reason: string): Field => ({ use: "inert", reason })
 
-/** Whether a value asks for nothing: an empty list, object or text. */
+/** True if a value is empty: an empty list, object or text. */
 export const isEmpty = (value: unknown): boolean =>
   value === "" || (typeof value === "object" && value !== null && Object.keys(value).length === 0)
 
-/** Whether a value is one of these. */
+/** True if a value is one of these. */
 export const isOneOf = (...values: ReadonlyArray<unknown>) => (value: unknown): boolean => values.includes(value)
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -1,4 +1,4 @@
-/** Schemas of what the server takes. */
+/** Schemas of the server's requests. */
 import * as Schema from "effect/Schema"
 import { isCursor } from "@recourse/core/Conversation"
 import { Status } from "@recourse/core/Runs"
@@ -14,7 +14,7 @@ const isInAddress = (id: string): boolean =>
   id.isWellFormed() && id !== "." && id !== ".." && !/\p{Cc}/u.test(id) &&
   encodeURIComponent(id).length <= longestInAddress
 
-/** The id of a thread: clients make it, and it stands in the addresses of routes. */
+/** The id of a thread: clients make it, and it is in the addresses of routes. */
 export const ThreadId = Schema.String.check(
   Schema.isMinLength(1),
   Schema.makeFilter((id) =>
@@ -22,7 +22,7 @@ export const ThreadId = Schema.String.check(
   )
 )
 
-/** What `DefaultChatTransport` sends. Of the messages, only the last one is looked at. */
+/** Request of `DefaultChatTransport`. Only the last of its messages is read. */
 export const ChatRequest = Schema.Struct({
   id: ThreadId,
   messages: Schema.Array(Schema.Unknown),
@@ -45,13 +45,13 @@ export const RunAgentInput = Schema.Struct({
   protocolVersion: Schema.optional(Schema.NullOr(Schema.String)),
   messages: Schema.Array(Schema.Unknown),
   resume: Schema.optional(Schema.NullOr(Schema.Array(Resume))),
-  /** Client tools of the page. A run that goes on keeps those that it began with. */
+  /** Client tools of the page. A resumed run keeps those of its start. */
   tools: Schema.optional(Schema.NullOr(Schema.Array(Schema.Struct({
     name: Schema.String,
     description: Schema.optional(Schema.NullOr(Schema.String)),
     parameters: Schema.optional(Schema.NullOr(Schema.Record(Schema.String, Schema.Json)))
   })))),
-  /** What the page says beside the message: the model reads it as untrusted text. */
+  /** The page's context of the message: the model reads it as untrusted text. */
   context: Schema.optional(Schema.NullOr(Schema.Array(Schema.Struct({
     description: Schema.String,
     value: Schema.String
@@ -78,7 +78,7 @@ export const AgUiPart = Schema.Union([
   })
 ])
 
-/** The result of a client tool, as the page gives it. */
+/** The page's result of a client tool. */
 export const AgUiToolMessage = Schema.Struct({
   role: Schema.Literal("tool"),
   toolCallId: Schema.String,
@@ -151,7 +151,7 @@ export const CompletionRequest = Schema.Struct({
   max_completion_tokens: MaxTokens
 })
 
-/** What begins a run. With a thread, the agent reads what was said there. */
+/** Request to start a run. With a thread, the agent reads its messages. */
 export const StartRequest = Schema.Struct({
   agent: Schema.String,
   message: Schema.String.check(Schema.isMinLength(1)),
@@ -160,7 +160,7 @@ export const StartRequest = Schema.Struct({
   key: Schema.optional(Id)
 })
 
-/** What a user thinks of a run. */
+/** A user's feedback on a run. */
 export const FeedbackRequest = Schema.Struct({
   value: Schema.Literals(["up", "down"]),
   comment: Schema.optional(Schema.String.check(Schema.isMaxLength(4000)))
@@ -199,13 +199,13 @@ export const ListRequest = Schema.Struct({
   run: Schema.optionalKey(Schema.String),
   from: Schema.optionalKey(Millis),
   to: Schema.optionalKey(Millis),
-  /** Words of what the user asked, or of the answer. */
+  /** Words of the user's input, or of the answer. */
   text: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
   /** A tool that was called. */
   tool: Schema.optionalKey(Schema.String),
   /** A code that a call or the run failed with. */
   code: Schema.optionalKey(Schema.String),
-  /** `unknown`: with a call that somebody has to look at. `undone`: with one that was compensated. */
+  /** `unknown`: with a call that a person has to check. `undone`: with one that was compensated. */
   state: Schema.optionalKey(Schema.Literals(["unknown", "undone", "retried", "fixed"])),
   /** Milliseconds of work at least. */
   minWorked: Schema.optionalKey(Millis),
@@ -230,10 +230,10 @@ export const OverviewRequest = Schema.Struct({
   parts: limitUpTo(200)
 })
 
-/** The query of the calls that somebody has to look at. */
+/** The query of the calls that a person has to check. */
 export const OutcomesRequest = Schema.Struct({ limit: limitUpTo(maxPage) })
 
-/** What a person has found out about calls of a run. */
+/** A person's findings about calls of a run. */
 export const ChecksRequest = Schema.Struct({
   checks: Schema.Array(Schema.Struct({
     spanId: Schema.String,

@@ -3,15 +3,15 @@ import * as Schema from "effect/Schema"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { problems } from "./schemas.ts"
 
-/** What every route that asks for a principal may answer. */
+/** Answers of every route that needs a principal. */
 export const always = [problems.unauthorized, problems.forbidden, problems.tooMany, problems.unexpected] as const
-/** What a route with a body may answer. */
+/** Answers of a route with a body. */
 export const ofBody = [problems.badRequest, problems.tooLarge, problems.unsupported] as const
 
 /** A body without fields. */
 export const nothing = Schema.Struct({})
 
-/** Where a reader of events goes on. */
+/** Position at which a reader of events continues. */
 export const lastEventId = { "last-event-id": Schema.optional(Schema.String) }
 
 /** Server-sent events, each with its number; `end` is the last one. */

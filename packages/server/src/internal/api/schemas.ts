@@ -1,4 +1,4 @@
-/** Schemas of what the server answers, for clients and the OpenAPI document. */
+/** Schemas of the server's answers, for clients and the OpenAPI document. */
 import * as Schema from "effect/Schema"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as ProblemDetails from "effect/http/ProblemDetails"
@@ -8,7 +8,7 @@ import { RunInfo } from "@recourse/core/Runs"
 import { CallFacts, Check, Overview, RunSummary } from "../index/types.ts"
 import type { Problem } from "../http/problem.ts"
 
-/** What a page may know of an agent. */
+/** A page's view of an agent. */
 const Agent = Schema.Struct({
   name: Schema.String,
   title: Schema.optional(Schema.String),
@@ -26,20 +26,20 @@ export const Capabilities = Schema.Struct({
     rights: Schema.Array(Schema.Literals(["chat", "decide", "operate"]))
   }),
   maxBodyBytes: Schema.Int,
-  /** Whether `POST /runs/:run/feedback` is there. */
+  /** True if `POST /runs/:run/feedback` exists. */
   takesFeedback: Schema.Boolean
 })
 
 /** A run as its owner sees it. */
 export const Run = (({ owner: _, ...fields }) => Schema.Struct(fields))(RunInfo.fields)
 
-/** A run as an operator sees it. `summary`: what the index of runs knows of it, which may be a moment behind. */
+/** An operator's view of a run. `summary`: its entry in the index of runs, which may be a moment behind. */
 export const OperatorRun = Schema.Struct({ ...RunInfo.fields, summary: Schema.optional(RunSummary) })
 
 /** Counts of runs. `isComplete`: whether all runs are counted; else older ones are still being read. */
 export const Counted = Schema.Struct({ ...Overview.fields, isComplete: Schema.Boolean })
 
-/** A call that somebody has to look at, or has looked at. */
+/** A call that a person has to check, or has checked. */
 export const Outcome = Schema.Struct({
   run: Schema.Struct({ runId: Schema.String, agent: Schema.String, owner: Schema.optional(Schema.String) }),
   call: CallFacts,
@@ -61,7 +61,7 @@ export const Message = Schema.Struct({
   ]))
 })
 
-/** A run's timeline, as `RunTimeline` makes it. */
+/** A run's timeline, made by `RunTimeline`. */
 export const Timeline = Schema.Struct({
   spans: Schema.Array(Fields),
   decisions: Schema.Array(Fields),
@@ -103,7 +103,7 @@ export const Completion = Schema.Struct({
   })
 })
 
-/** What OpenAI's clients read of a request that has no answer. `code`: what went wrong, by name. */
+/** Error of a request without an answer for OpenAI's clients. `code`: name of the fault. */
 export const openAiError = (status: number) =>
   Schema.Struct({
     error: Schema.Struct({
@@ -112,7 +112,7 @@ export const openAiError = (status: number) =>
       /** The path of the field that the request is refused for. */
       param: Schema.NullOr(Schema.String),
       code: Schema.String,
-      /** Where an operator finds it: the request, or the run. */
+      /** Reference for an operator: the request, or the run. */
       trace_id: Schema.optional(Schema.String)
     })
   }).pipe(HttpApiSchema.status(status))
@@ -127,17 +127,17 @@ const problem = <
   Schema.Struct({
     type: Schema.String,
     status: Schema.Literal(status),
-    /** What went wrong, by name. */
+    /** Name of the fault. */
     title: Schema.Literals(titles),
     detail: Schema.String,
-    /** Where an operator finds the request. */
+    /** Reference to the request for an operator. */
     trace_id: Schema.String,
     reason: Schema.optional(Schema.String),
     /** The path of the field that the request is refused for. */
     param: Schema.optional(Schema.String)
   }).pipe(HttpApiSchema.status(status), HttpApiSchema.asJson({ contentType: ProblemDetails.contentType }))
 
-/** What every route may answer. */
+/** Answers of every route. */
 export const problems = {
   unauthorized: problem(401, "Unauthorized"),
   forbidden: problem(403, "Forbidden", "WrongOrigin", "WrongHost"),

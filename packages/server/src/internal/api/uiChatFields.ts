@@ -1,4 +1,4 @@
-/** Fields of what `DefaultChatTransport` sends, and of the message that the server reads. */
+/** Fields of a request of `DefaultChatTransport`, and of the message that the server reads. */
 import { type Fields, inert, used } from "./fields.ts"
 
 /** The request of `POST /agents/:agent/chat`. A page adds `edits` as its `body`. */

@@ -1,6 +1,6 @@
 /**
- * Chats: runs on threads. A turn holds its thread for as long as its run goes on, and what was said is appended before readers
- * are told of the end.
+ * Chats: runs on threads. A turn claims its thread for as long as its run runs, and its messages are appended before
+ * the end is emitted to readers.
  */
 /* oxlint-disable max-lines -- the operations on a chat share its turns and threads */
 import * as Deferred from "effect/Deferred"
@@ -18,7 +18,7 @@ import { AnswerOutdated } from "./errors.ts"
 import { type Answers, decisionsOf, type Question } from "./questions.ts"
 import { endOfSegment, follow, lastEnd } from "./segments.ts"
 
-/** What a new message does to a run of its thread that has not ended. */
+/** Treatment of a new message while a run of its thread has not ended. */
 export type OnBusy = "refuse" | "queue" | "interrupt"
 
 /** A message of a user. */
@@ -26,11 +26,11 @@ export interface NewMessage {
   readonly agent: string
   readonly owner: string
   readonly thread: string
-  /** Names the message among those of the thread: the same one again begins nothing. */
+  /** Identifies the message among those of the thread: a repeated one starts no run. */
   readonly messageId: string
-  /** Left out: the last message is answered anew. */
+  /** Absent: the last message is answered again. */
   readonly message?: Prompt.RawInput | undefined
-  /** The run whose answer is given anew: the newest one of the thread. */
+  /** The run whose answer is replaced: the newest one of the thread. */
   readonly replaces?: string | undefined
 }
 
@@ -38,17 +38,17 @@ export interface NewMessage {
 export interface NewThread {
   readonly owner: string
   readonly thread: string
-  /** What was said. */
+  /** Conversation so far. */
   readonly conversation: Prompt.Prompt
 }
 
-/** How chats are kept. */
+/** Options of chats. */
 export interface ChatOptions {
   readonly onBusy: OnBusy
   readonly title?: ((said: NewThread) => Effect.Effect<string, unknown>) | undefined
 }
 
-/** A run, and how often it had paused when it was begun or went on. */
+/** A run, and the number of its pauses at its start or resumption. */
 export interface Begun {
   readonly runId: string
   readonly segment: number
@@ -57,7 +57,7 @@ export interface Begun {
 const digest = (parts: ReadonlyArray<string>, length: number): Effect.Effect<string> =>
   Effect.map(sha256(JSON.stringify(parts)), (hashed) => hashed.slice(0, length))
 
-/** What the ids of a thread's runs begin with. */
+/** Prefix of the ids of a thread's runs. */
 const threadPrefix = (owner: string, thread: string): Effect.Effect<string> =>
   Effect.map(digest([owner, thread], 24), (hashed) => `run_${hashed}_`)
 
@@ -65,10 +65,10 @@ const threadPrefix = (owner: string, thread: string): Effect.Effect<string> =>
 export const runIdOf = (parts: ReadonlyArray<string>): Effect.Effect<string> =>
   Effect.map(digest(parts, 48), (hashed) => `run_${hashed}`)
 
-/** Whether a conversation is a user's first message. */
+/** True if a conversation is a user's first message. */
 const isFirst = ({ content }: Prompt.Prompt): boolean => content.filter(({ role }) => role === "user").length === 1
 
-/** Of so many threads it is known what is stored. */
+/** Number of threads with a cached stored state. */
 const mostStored = 10_000
 
 /** How long a message waits for the end of a run that it has interrupted. */
@@ -86,13 +86,13 @@ const roleOf = ({ message }: { readonly message: unknown }): unknown =>
 /** Entries of a run that are stored before its turn ends. */
 const early = new Set<Conversation.Event["_tag"]>(["Replaced", "WriteStarted", "WriteEnded"])
 
-/** Whether a thread has what a run said, besides the message that it answers. */
+/** True if a thread has a run's messages, besides the answered one. */
 const isStored = (entries: ReadonlyArray<Conversation.Entry>, runId: string): boolean =>
   entries.some(({ event, runId: of }) =>
     of === runId && !early.has(event._tag) && !(event._tag === "Said" && roleOf(event) === "user")
   )
 
-/** Lets something be interrupted that stands in what is not. */
+/** Makes an effect interruptible in an uninterruptible region. */
 type Restore = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 
 /** A turn, and how its thread is given back. */
@@ -103,14 +103,14 @@ interface Held {
 
 /** The chats of a server. */
 export class Chats {
-  /** Turns of this process: done when what was said is stored. */
+  /** Turns of this process: done when their messages are stored. */
   private readonly turns = new Map<string, Deferred.Deferred<void>>()
-  /** Threads of the runs that this process has begun, until they have ended. */
+  /** Threads of the runs that this process has started, until they have ended. */
   private readonly threads = new Map<string, Conversation.ThreadKey>()
   /** Up to which version it is known of a thread that all turns are stored. */
   private readonly stored = new Map<string, number>()
   readonly runs: RunsService
-  /** Whether runs go on where the server that watches them ends. */
+  /** True if runs continue when the observing server ends. */
   private readonly outlives: boolean
   private readonly conversations: Conversation.Conversations["Service"]
   private readonly onBusy: OnBusy
@@ -131,7 +131,7 @@ export class Chats {
     this.scope = scope
   }
 
-  /** A run of an owner; another one's is not told from one that there is not. */
+  /** A run of an owner; another owner's run looks like a missing one. */
   run(runId: string, owner: string | undefined) {
     return Effect.flatMap(
       this.runs.get(runId),
@@ -140,8 +140,8 @@ export class Chats {
   }
 
   /**
-   * Begins the run that answers a message; the run itself, if it is there. Who sends it may go at any moment, as a page does that is
-   * closed: only while the message is queued is it taken back.
+   * Starts the run that answers a message; returns the existing one if there is one. Its sender may leave at any
+   * moment, like a closed page: it is withdrawn only while the message is queued.
    */
   readonly send = (message: NewMessage): Effect.Effect<Begun, SendError> =>
     Effect.uninterruptibleMask((restore) => this.sent(message, restore))
@@ -175,10 +175,10 @@ export class Chats {
     }
   )
 
-  /** Whether it is this message that a run answers; one that is not said any more is. */
+  /** True if a run answers this message; a removed message counts too. */
   private answers(runId: string, key: Conversation.ThreadKey, message: Prompt.RawInput | undefined) {
     if (message === undefined) return Effect.succeed(true)
-    // What the page says beside the message may be another thing each time that it is sent.
+    // The page's context of a message may differ each time that it is sent.
     const plain = Prompt.make(message).content.map((one) => ({ ...one, options: {} }) as Prompt.Message)
     const events = JSON.stringify(Conversation.said(plain))
     return this.conversations.read(key).pipe(
@@ -194,12 +194,12 @@ export class Chats {
     )
   }
 
-  /** Stops what goes on or waits in a thread, and deletes it. */
+  /** Stops the running or waiting run of a thread, and deletes the thread. */
   readonly remove = Effect.fnUntraced(
     { self: this },
     function*(key: Conversation.ThreadKey) {
       const { owner, thread } = key
-      // What is not there is not stopped.
+      // A missing thread is not stopped.
       yield* this.conversations.read(key)
       const run = (yield* this.goingOn(owner, thread)) ?? (yield* this.current(owner, thread, "waiting"))
       if (run !== undefined) yield* this.stop(run.runId, owner, thread)
@@ -208,7 +208,7 @@ export class Chats {
     Effect.uninterruptible
   )
 
-  /** Goes on with a run that waits. The answers are about calls of one pause of one run. */
+  /** Resumes a waiting run. The answers are about calls of one pause of one run. */
   readonly decide = Effect.fnUntraced(
     { self: this },
     function*(
@@ -249,15 +249,15 @@ export class Chats {
     yield* this.decideAll(run, late.map((call) => Approval.fail(call, null, { by: "timeout" })))
   })
 
-  /** Goes on with a run by decisions that name the calls themselves. The run may be one of a thread. */
+  /** Resumes a run by decisions that name the calls themselves. The run may be one of a thread. */
   readonly decideAll = (run: RunInfo, decisions: ReadonlyArray<Approval.Decision>) =>
-    // What has been decided is no thread that is busy.
+    // A decided call does not make a thread busy.
     run.status !== "waiting" ? Effect.fail(new Approval.DecisionRefused({ reason: "unknown_call" })) : Effect.flatMap(
       this.pauses(run.runId),
       (segment) => this.resume(run, decisions, this.threads.get(run.runId), segment)
     )
 
-  /** Which threads of an owner have a run that waits for people. */
+  /** Returns the threads of an owner with a run that waits for people. */
   readonly waiting = Effect.fnUntraced({ self: this }, function*(owner: string, threads: ReadonlyArray<string>) {
     const runs = yield* this.runs.list({ owner, status: "waiting", limit: 1000 })
     if (runs.length === 0) return new Set<string>()
@@ -279,7 +279,10 @@ export class Chats {
     }
   })
 
-  /** Tells the model of a run's thread something: it reads it with its next turn. Pages see that the thread has changed. */
+  /**
+   * Adds a message for the model of a run's thread: it reads it in its next turn. Pages see that the thread has
+   * changed.
+   */
   readonly tell = Effect.fnUntraced({ self: this }, function*(run: RunInfo, text: string) {
     const key = yield* this.threadOf(run)
     if (key === undefined) return
@@ -290,7 +293,7 @@ export class Chats {
     yield* Effect.catchTag(this.conversations.append({ ...key, events }), "ThreadNotFound", () => Effect.void)
   })
 
-  /** Interrupts a run and waits until what it said is stored: in its thread, where that is known. */
+  /** Interrupts a run and waits until its messages are stored: in its thread, if that is known. */
   readonly stop = Effect.fnUntraced(
     { self: this },
     function*(runId: string, owner: string | undefined, thread?: string) {
@@ -299,18 +302,18 @@ export class Chats {
       const { status } = yield* this.run(runId, owner)
       yield* this.runs.cancel(runId)
       if (status !== "waiting" || key === undefined) return yield* this.settled(runId)
-      // What was done before the pause stays said, with what is undone of it. Who has the thread by now stores it.
+      // Messages before the pause stay, with their compensations. The present claimant of the thread stores them.
       const held = yield* Effect.catchTag(this.hold({ ...key, runId }), "ThreadBusy", () => Effect.undefined)
       if (held !== undefined) yield* this.watch(runId, undefined, held, key)
-      // Who undoes for longer is not waited for.
+      // A longer compensation is not awaited.
       yield* Effect.timeoutOption(Effect.interruptible(this.settled(runId)), "5 seconds")
     },
     Effect.uninterruptible
   )
 
   /**
-   * Ends a run where it would wait, for clients of a protocol that cannot answer: a run that waits on would be an open question for
-   * each request that is sent again. {@link settled} is done behind that.
+   * Ends a run at its pause, for clients of a protocol that cannot answer: a waiting run would be an open question for
+   * each repeated request. {@link settled} follows that.
    */
   readonly endAtPause = (runId: string): Effect.Effect<void> => {
     const done = Deferred.makeUnsafe<void>()
@@ -334,7 +337,10 @@ export class Chats {
     })
   }
 
-  /** The run of a thread that goes on, if one does: one that waits for its turn, or for who undoes it, does so, too. */
+  /**
+   * Returns the running run of a thread, if there is one: one that waits for its turn, or for its compensation, counts
+   * too.
+   */
   goingOn(owner: string, thread: string) {
     return Effect.flatMap(
       this.current(owner, thread, "running"),
@@ -377,7 +383,7 @@ export class Chats {
       )))
   }
 
-  /** Takes the thread of a message when no run waits or goes on in it any more, or says that it is busy. */
+  /** Claims the thread of a message when it has no waiting or running run any more, or reports that it is busy. */
   private readonly take = Effect.fnUntraced(
     { self: this },
     function*(turn: Conversation.BeginOptions, restore: Restore): Effect.fn.Return<Held, SendError> {
@@ -405,7 +411,7 @@ export class Chats {
     }
   )
 
-  /** Waits until a run is over: it is cancelled for it, where that is how messages are taken. */
+  /** Waits until a run has ended: it is cancelled first, if the option for messages is that. */
   private readonly untilOver = Effect.fnUntraced(
     { self: this },
     function*({ runId }: RunInfo, busy: Conversation.ThreadBusy, restore: Restore) {
@@ -414,15 +420,15 @@ export class Chats {
       )
       if (this.onBusy === "queue") return yield* restore(over)
       yield* Effect.ignore(this.runs.cancel(runId))
-      // What it has done may have to be undone, and nobody may be there to do so.
+      // Its writes may have to be compensated, possibly without a process to do so.
       const isOver = yield* Effect.timeoutOption(Effect.interruptible(over), longestUndoing)
       if (Option.isNone(isOver)) return yield* busy
     }
   )
 
   /**
-   * Watches a run that another server has begun and does not watch any more: who reads the thread, and the next turn, know what it said
-   * and did.
+   * Observes a run that another server has started and does not observe any more: readers of the thread, and the next
+   * turn, get its messages and calls.
    */
   readonly adopt = Effect.fnUntraced(
     { self: this },
@@ -436,7 +442,7 @@ export class Chats {
       if (Option.isNone(run) || run.value.status === "waiting") return
       const takeOver = run.value.status !== "running" && run.value.status !== "queued"
       const held = yield* Effect.option(this.hold({ ...key, runId, takeOver }))
-      // Else it is watched where it was begun.
+      // Otherwise its starter observes it.
       if (Option.isNone(held)) return
       yield* this.watch(runId, undefined, held.value, key)
       if (takeOver) yield* this.settled(runId)
@@ -461,7 +467,10 @@ export class Chats {
     }).pipe(Effect.uninterruptible, Effect.provideService(Conversation.Conversations, this.conversations))
   }
 
-  /** Stores what was said when the segment of the run ends, and gives the thread back. Without one: when the run ends, or waits. */
+  /**
+   * Stores the messages when the segment of the run ends, and releases the thread. Without one: when the run ends, or
+   * waits.
+   */
   private watch(
     runId: string,
     segment: number | undefined,
@@ -478,7 +487,7 @@ export class Chats {
         end?.outcome === "paused" ? Effect.map(isCancelled, (isOver) => isOver ? end : "waits") : Effect.succeed(end)
       ),
       Effect.flatMap((end) => {
-        // A run that waits goes on with this turn's message: all of it is stored then.
+        // A waiting run continues with this turn's message: all of it is stored then.
         if (end === "waits") return Effect.void
         this.threads.delete(runId)
         return end === undefined ? Effect.void : Effect.andThen(
@@ -499,7 +508,7 @@ export class Chats {
     return Effect.asVoid(Effect.forkIn(store, this.scope, { startImmediately: true }))
   }
 
-  /** Gives a thread its title, beside everything else. One that a person has given meanwhile stays. */
+  /** Sets the title of a thread, in parallel to everything else. A person's title set meanwhile stays. */
   private name(key: Conversation.ThreadKey, conversation: Prompt.Prompt): Effect.Effect<void> {
     const { conversations, scope, title } = this
     if (title === undefined) return Effect.void
@@ -516,7 +525,7 @@ export class Chats {
     return Effect.asVoid(Effect.forkIn(logged, scope))
   }
 
-  /** How often a run that waits has paused. */
+  /** Number of a waiting run's pauses. */
   private pauses(runId: string) {
     return Effect.map(
       Stream.runCollect(follow(this.runs, runId)),
@@ -525,7 +534,7 @@ export class Chats {
   }
 }
 
-/** Why a message could not be answered: nothing was run. */
+/** Reason why a message could not be answered: no run was started. */
 export type SendError =
   | Effect.Error<ReturnType<RunsService["start"]>>
   | Conversation.BeginError

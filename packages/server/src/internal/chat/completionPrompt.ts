@@ -1,4 +1,4 @@
-/** Conversations of chat completions: the messages that a client keeps, as a model reads them. */
+/** Conversations of chat completions: a client's stored messages, converted for a model. */
 import * as Effect from "effect/Effect"
 import * as Prompt from "effect/ai/Prompt"
 import { notice } from "@recourse/core/Quarantine"
@@ -36,7 +36,7 @@ const json = (text: string): unknown => {
   }
 }
 
-/** What an assistant said, and the calls that it made. */
+/** An assistant's text, and its calls. */
 const assistant = ({ content, refusal, tool_calls: calls }: Assistant): Prompt.Message | undefined => {
   const said = typeof content === "string" ?
     [content] :

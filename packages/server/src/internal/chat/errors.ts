@@ -1,4 +1,4 @@
-/** Errors of chats: nothing was run. */
+/** Errors of chats: no run was started. */
 import * as Schema from "effect/Schema"
 
 /** Another answer was asked for in place of one that is not the newest of its thread. */

@@ -1,18 +1,18 @@
-/** Files in requests: they come as `data:` addresses, as the server fetches nothing for a client. */
+/** Files in requests: they come in `data:` addresses, because the server fetches no files for a client. */
 import * as Effect from "effect/Effect"
 import * as Prompt from "effect/ai/Prompt"
 import { BadRequest } from "../http/errors.ts"
 
 const mediaTypeOf = /^data:([\w.+-]+\/[\w.+-]+)[;,]/
 
-/** A file of a request. `mediaType` is left out where the address names it. */
+/** A file of a request. `mediaType` is absent if the address names it. */
 export interface RequestFile {
   readonly url: string
   readonly mediaType?: string | undefined
   readonly fileName?: string | undefined
 }
 
-/** A file as a model reads it. Fails with `BadRequest` for another address, and where no media type is known. */
+/** Converts a file for a model. Fails with `BadRequest` for another address, and without a known media type. */
 export const filePart = (
   { fileName, mediaType: given, url }: RequestFile,
   param: string

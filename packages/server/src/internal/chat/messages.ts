@@ -1,6 +1,6 @@
 /**
- * Messages of a thread for a page: what users said, and what the agents' runs have shown. A run that this process holds is shown
- * from its events, exactly as it was live; another one from what was stored of it.
+ * Messages of a thread for a page: users' messages, and the shown parts of agents' runs. A run of this process is shown
+ * from its events, exactly like live; another one from its stored state.
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -19,13 +19,13 @@ import { follow } from "./segments.ts"
 /** The id of the message that a run is. */
 export const messageIdOf = (runId: string): string => `msg_${runId}`
 
-/** The run that a message is; nothing of an id that a page has made. */
+/** Returns the run of a message; `undefined` for an id that a page has made. */
 export const runIdOfMessage = (id: string): string | undefined => /^msg_(run_.+)$/.exec(id)?.[1]
 
-/** The id of what a user said. */
+/** The id of a user's message. */
 const saidId = (position: number): string => `user_${position}`
 
-/** Whether an id is of something that was said before, as the page was told it. */
+/** True if an id is of an earlier message that the page has received. */
 export const isSaidId = (id: string): boolean => /^user_\d+$/.test(id)
 
 /** The chunks of a run that has ended or waits. */
@@ -46,12 +46,12 @@ const chunksOf = (chats: Chats, { runId, status }: RunInfo, threadId: string, sh
   ])
 }
 
-/** What people have found out about the calls of a run, by call id. */
+/** People's findings about the calls of a run, by call id. */
 export type ChecksOf = (runId: string) => Effect.Effect<ReadonlyMap<string, UnknownOutcome["checked"]>, RunsUnavailable>
 
 const isUnknown = ({ type }: UiPart): boolean => type === "data-outcome"
 
-/** A message with what people have found out about its calls. */
+/** A message with people's findings about its calls. */
 const withChecks = (message: UiMessage, runId: string, checksOf: ChecksOf) =>
   !message.parts.some(isUnknown) ? Effect.succeed(message) : Effect.map(checksOf(runId), (checks) => ({
     ...message,
@@ -93,7 +93,7 @@ const userPart = (part: Prompt.UserMessagePart): UiPart | undefined => {
 const defined = <A>(values: ReadonlyArray<A | undefined>): ReadonlyArray<A> =>
   values.flatMap((value) => value === undefined ? [] : [value])
 
-/** What a user said, and the run that answers it: the newest of them. */
+/** A user's message, and its answering run: the newest of them. */
 interface Turn {
   readonly message: UiMessage | undefined
   runId: string | undefined
@@ -111,7 +111,7 @@ export const messagesOf = Effect.fnUntraced(function*(
   Conversation.ThreadNotFound | Conversation.ConversationError | InvalidInput | RunsUnavailable | UnknownRun,
   Conversation.Conversations
 > {
-  // Pages show the run itself; what is stored of it is for search, and for those who read the thread without its runs.
+  // Pages show the run itself; its stored messages are for search, and for readers of the thread without its runs.
   yield* chats.adopt({ owner, thread })
   const content = yield* (yield* Conversation.Conversations).read({ owner, thread })
   const shown = new Map(Conversation.shown(content.entries).map((entry) => [entry.position, entry.message]))
@@ -138,7 +138,7 @@ export const messagesOf = Effect.fnUntraced(function*(
   const answer = (runId: string): Effect.Effect<UiMessage | undefined, InvalidInput | RunsUnavailable | UnknownRun> => {
     const run = runs.get(runId)
     if (run !== undefined) {
-      // A page follows a run that goes on from its beginning.
+      // A page follows a running run from its start.
       if (run.status === "running" || run.status === "queued") return Effect.undefined
       return Effect.flatMap(
         chunksOf(chats, run, thread, shows),

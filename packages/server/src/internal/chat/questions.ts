@@ -1,17 +1,17 @@
-/** Questions: what pages decide about. Their ids name a run, how often it had paused, and a call. */
+/** Questions: calls that pages decide about. Their ids name a run, the number of its pauses, and a call. */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Approval from "@recourse/core/Approval"
 import type { Pending } from "@recourse/core/AgentEvent"
 
-/** Names what is decided about. */
+/** Identifies a question. */
 export interface Question {
   readonly runId: string
   readonly segment: number
   readonly callId: string
 }
 
-/** What a person decided about a call that waits, without the call's arguments: those are the run's own. */
+/** A person's decision about a waiting call, without the call's arguments: those are the run's own. */
 export type Answer =
   | { readonly decision: "approve" }
   | { readonly decision: "reject"; readonly reason?: string | undefined }
@@ -27,7 +27,7 @@ const separator = ":"
 /** The id under which a page decides. */
 export const questionId = ({ callId, runId, segment }: Question): string => [runId, segment, callId].join(separator)
 
-/** What an id of a question names. */
+/** Returns the parts of a question's id. */
 export const questionOf = (id: string): Question | undefined => {
   const [runId, segment, ...call] = id.split(separator)
   if (runId === undefined || segment === undefined || call.length === 0 || !/^\d{1,9}$/.test(segment)) return undefined

@@ -1,4 +1,4 @@
-/** Segments of a run: what it did up to its first pause, and from each pause to the next. */
+/** Segments of a run: its events up to its first pause, and from each pause to the next. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
@@ -48,7 +48,10 @@ export const follow = (
     )
   })
 
-/** How a segment of a run ended, when it has; nothing where the events stop before. What else happens is passed over. */
+/**
+ * Returns the end of a segment of a run, when it has ended; `undefined` if the events stop before. Other events are
+ * skipped.
+ */
 export const endOfSegment = (
   runs: RunsService,
   runId: string,
@@ -66,7 +69,7 @@ export const endOfSegment = (
     return Effect.map(end, (found) => found?.event as Finished | undefined)
   })
 
-/** The newest end that a run has told, when it has ended or waits. */
+/** Returns the newest emitted end of a run that has ended or waits. */
 export const lastEnd = (
   runs: RunsService,
   runId: string

@@ -1,19 +1,19 @@
-/** Pages of other origins: which of them may read what the server answers. Browsers ask first, by `OPTIONS`. */
+/** Pages of other origins: those that may read the server's answers. Browsers ask first, by `OPTIONS`. */
 import * as Effect from "effect/Effect"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Response from "effect/http/HttpServerResponse"
 
-/** What a page may read besides the body. */
+/** Readable headers of a page besides the body. */
 const exposed = "location, retry-after, x-should-retry, x-trace-id, x-vercel-ai-ui-message-stream"
 
-/** How long a browser need not ask again, in seconds. */
+/** Time for which a browser need not ask again, in seconds. */
 const maxAge = "600"
 
 type Respond<R> = Effect.Effect<Response.HttpServerResponse, never, R>
 
 const request = HttpServerRequest.HttpServerRequest
 
-/** What an answer to a page of an origin says: nothing that it may read where the origin is not listed. */
+/** Headers of an answer to a page of an origin: it may read none if the origin is not listed. */
 const about = (origins: ReadonlySet<string>, origin: string | undefined): Readonly<Record<string, string>> =>
   origin === undefined || !origins.has(origin) ? { vary: "origin" } : {
     vary: "origin",

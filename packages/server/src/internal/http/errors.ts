@@ -2,8 +2,8 @@
 import * as Schema from "effect/Schema"
 
 /**
- * The request cannot be read: 400. `problem` names fields and what was expected, never what was sent. `param` is the path of the
- * field, if it is about one.
+ * The request cannot be read: 400. `problem` names fields and expectations, never the sent values. `param` is the path
+ * of the field, if it is about one.
  */
 export class BadRequest extends Schema.TaggedError<BadRequest>()("BadRequest", {
   problem: Schema.String,

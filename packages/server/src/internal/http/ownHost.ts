@@ -6,7 +6,7 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 
 const isAddress = (name: string): boolean => name.startsWith("[") || /^\d+(?:\.\d+){3}$/.test(name)
 
-/** The name in a `Host`, without its port; nothing if it is no name. */
+/** The name in a `Host`, without its port; `undefined` if it is no name. */
 export const hostName = (host: string): string | undefined =>
   !/[/\\@?#\s]/.test(host) && URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : undefined
 
@@ -14,8 +14,8 @@ export const hostName = (host: string): string | undefined =>
 export const hostOf = ({ headers }: HttpServerRequest): string | undefined => headers["host"] ?? headers[":authority"]
 
 /**
- * Whether a `Host` is an address, `localhost`, or one of the names. `hosts`: names with or without a port, such as `agents.example.com`. Ports are
- * not compared.
+ * True if a `Host` is an address, `localhost`, or one of the names. `hosts`: names with or without a port, such as
+ * `agents.example.com`. Ports are not compared.
  *
  * **Example** (A name of another site)
  *

@@ -1,4 +1,4 @@
-/** Problems: errors as RFC 9457 responses. What the program does not declare is a fixed sentence. */
+/** Problems: errors in RFC 9457 responses. An error that the program does not declare is a fixed sentence. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as ProblemDetails from "effect/http/ProblemDetails"
@@ -12,7 +12,7 @@ import type { AnswerOutdated } from "../chat/errors.ts"
 import { wentWrong } from "../wire/texts.ts"
 import type { BadRequest, TooLarge, TooManyRequests, UnsupportedMediaType, WrongOrigin } from "./errors.ts"
 
-/** What a route may fail with. */
+/** Possible errors of a route. */
 export type Problem =
   | BadRequest
   | TooLarge
@@ -57,12 +57,12 @@ export const statuses: Readonly<Record<Problem["_tag"], number>> = {
 }
 
 /**
- * How a problem is told: as RFC 9457 has it; as a text, where the AI SDK's client shows the whole body to the user; or as OpenAI's
- * clients read it.
+ * Form of a problem: that of RFC 9457; a text, if the AI SDK's client shows the whole body to the user; or that of
+ * OpenAI's clients.
  */
 export type Form = "problem" | "text" | "openai"
 
-/** What is told of a problem. */
+/** Public fields of a problem. */
 interface Told {
   readonly status: number
   readonly title: string
@@ -116,7 +116,7 @@ const unexpected = (form: Form, traceId: string): Response.HttpServerResponse =>
     traceId
   })
 
-/** Where an operator finds a request: the trace of its span, which logs and exporters name. */
+/** An operator's reference to a request: the trace of its span, which logs and exporters name. */
 const traceOf: Effect.Effect<string> = Effect.catch(
   Effect.map(Effect.currentSpan, ({ traceId }) => traceId),
   () => Effect.sync(() => crypto.randomUUID().replaceAll("-", ""))

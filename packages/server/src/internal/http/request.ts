@@ -18,7 +18,7 @@ import { checkFields, type Fields, used } from "../api/fields.ts"
 import type { Limits } from "./limits.ts"
 import { BadRequest, TooLarge, type TooManyRequests, UnsupportedMediaType, WrongOrigin } from "./errors.ts"
 
-/** What is checked of each request. */
+/** Checks of each request. */
 export interface Checks {
   readonly maxBodyBytes: number
   /** Origins of pages that may send requests, besides the server's own. */
@@ -34,7 +34,7 @@ export interface Checked {
 
 const mediaType = (header: string | undefined): string => (header ?? "").split(";", 1)[0]!.trim().toLowerCase()
 
-/** Whether a page of this origin may send requests: no page at all, the server's own, or one that is listed. */
+/** True if a page of this origin may send requests: no page at all, the server's own, or a listed one. */
 const isAllowed = ({ headers }: HttpServerRequest.HttpServerRequest, origins: ReadonlySet<string>): boolean => {
   const { host, origin } = headers
   if (origin === undefined) return headers["sec-fetch-site"] !== "cross-site"
@@ -42,14 +42,14 @@ const isAllowed = ({ headers }: HttpServerRequest.HttpServerRequest, origins: Re
   return URL.canParse(origin) && new URL(origin).host === host
 }
 
-/** What a principal may do that says nothing: all with its own runs, and nothing with those of others. */
+/** Default rights of a principal: all for its own runs, and none for those of others. */
 const usual: ReadonlyArray<Right> = ["chat", "decide"]
 
-/** Whether a principal has a right. */
+/** Fails unless a principal has a right. */
 export const need = ({ rights = usual }: Principal, right: Right): Effect.Effect<void, Forbidden> =>
   rights.includes(right) ? Effect.void : Effect.fail(new Forbidden({ right }))
 
-/** Who sends the request, if that is allowed to do this. */
+/** Returns the sender of the request, if that has the right. */
 export const check = Effect.fnUntraced(function*(
   checks: Checks,
   right: Right
@@ -75,7 +75,7 @@ export const check = Effect.fnUntraced(function*(
 export const checkStream = (checks: Checks, right: Right) =>
   Effect.tap(check(checks, right), ({ principal }) => checks.limits.stream(principal))
 
-/** Whether a principal may run an agent: one that it may not does not exist for it. */
+/** Fails unless a principal may run an agent: a forbidden one does not exist for it. */
 export const mayRun = (
   { agents }: Principal,
   agent: string,
@@ -108,7 +108,7 @@ const misfit = (error: Schema.SchemaError): BadRequest => {
   return new BadRequest({ problem: error.message, ...(param === undefined ? undefined : { param }) })
 }
 
-/** What reads JSON by a schema: made once, not for each request. */
+/** Decoders of JSON by a schema: made once, not for each request. */
 const readers = new WeakMap<Body, (value: unknown) => Effect.Effect<unknown, Schema.SchemaError>>()
 
 const readerOf = (schema: Body) => {

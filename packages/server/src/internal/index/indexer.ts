@@ -1,6 +1,6 @@
 /**
- * Indexer: keeps the index of runs up to date, whenever an operator looks. It reads the events of runs that have changed since; a run that goes
- * on is indexed by its beginning until it waits or ends.
+ * Indexer: updates the index of runs, whenever an operator looks. It reads the events of runs that have changed since;
+ * a running run is indexed by its start until it waits or ends.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -13,10 +13,10 @@ import type { RunIndexService } from "./types.ts"
 import { follow } from "../chat/segments.ts"
 import { factsOf } from "./runFacts.ts"
 
-/** How many runs are listed at once. */
+/** Number of runs in one list. */
 const pageSize = 200
 
-/** So long a look may take: what is left of it is indexed at the next one. */
+/** Time limit of an update: the rest is indexed at the next one. */
 const longest = 300
 
 /** So often the store is asked at most. */
@@ -33,9 +33,9 @@ export class Indexer {
   readonly index: RunIndexService
   private readonly lock = Semaphore.makeUnsafe(1)
   private last = 0
-  /** When the look that goes on ends. */
+  /** End of the running update. */
   private until = 0
-  /** Where the next look at unfinished runs begins. */
+  /** Start of the next look at unfinished runs. */
   private turn = 0
   /** The oldest run that was read since the process has started. */
   private oldest: RunInfo | "none" | undefined
@@ -45,12 +45,12 @@ export class Indexer {
     this.index = index
   }
 
-  /** Whether all runs that there were are indexed. */
+  /** True if all existing runs are indexed. */
   get isComplete(): boolean {
     return this.oldest === "none"
   }
 
-  /** Indexes what has changed. A store that does not answer leaves the index as it is. */
+  /** Indexes changed runs. A store that does not answer leaves the index unchanged. */
   readonly refresh: Effect.Effect<void> = Effect.suspend(() =>
     this.lock.withPermit(Effect.flatMap(Clock.currentTimeMillis, (now) => {
       if (now - this.last < freshFor) return Effect.void
@@ -66,7 +66,7 @@ export class Indexer {
     }))
   )
 
-  /** Pages from the newest run on, until one holds nothing new. */
+  /** Pages from the newest run on, until one has no new runs. */
   private readonly newest = Effect.fnUntraced({ self: this }, function*() {
     let behind: RunInfo | undefined
     for (;;) {
@@ -87,7 +87,10 @@ export class Indexer {
     }
   })
 
-  /** Indexes a page of runs: how many were new, and the last one unless there are no more. Nothing if the time is over before its end. */
+  /**
+   * Indexes a page of runs: returns the number of new ones, and the last one unless there are no more. `undefined` if
+   * the time has passed before its end.
+   */
   private readonly page = Effect.fnUntraced({ self: this }, function*(behind: RunInfo | undefined) {
     const runs = yield* this.runs.list({ limit: pageSize, behind })
     const changed = yield* this.changed(runs)

@@ -3,7 +3,9 @@ import * as Effect from "effect/Effect"
 import type { CheckOutcome } from "@recourse/core/IdempotencyLedger"
 import type { RunIndexService } from "./types.ts"
 
-/** Finds the answer for an entry. Without a result, a call that happened stays unknown: nobody can say what it has answered. */
+/**
+ * Finds the answer for an entry. Without a result, a call that happened stays unknown, because its answer is missing.
+ */
 export const reconciledBy = ({ checked }: Pick<RunIndexService, "checked">): CheckOutcome => (entry) =>
   Effect.map(checked(entry), (check) => {
     if (check?.answer === "not_happened") return { _tag: "NotHappened" }

@@ -4,7 +4,7 @@ import type { RunInfo } from "@recourse/core/Runs"
 import * as RunTimeline from "../../RunTimeline.ts"
 import type { CallFacts, RunFacts } from "./types.ts"
 
-/** How much of what the user asked a list shows, and how much of the texts a search finds. */
+/** Number of characters of the user's input in a list, and of the searched texts. */
 const longestInput = 240
 const longestWords = 4000
 
@@ -17,7 +17,7 @@ const textIn = (content: unknown): string =>
     ).join("\n")
     : ""
 
-/** The text of an input: what the user said last, if it is a conversation. */
+/** The text of an input: the user's last message, if it is a conversation. */
 export const inputText = (input: unknown): string => {
   if (typeof input === "string") return input
   if (typeof input !== "object" || input === null) return input === undefined ? "" : String(input)
@@ -156,11 +156,11 @@ export const factsOf = (run: RunInfo, events: ReadonlyArray<AgentEvent>): RunFac
   }
 }
 
-/** What runs that ended alike have in common: their agent, and the tools that they called with how these ended. */
+/** Common text of runs that ended alike: their agent, and their called tools with the outcomes. */
 export const likenessOf = ({ agent, calls, status, summary }: RunFacts): string => {
   const ends = calls.map(({ code, isFailure, tool }) => `${tool}:${isFailure ? code ?? "failure" : "ok"}`)
   return JSON.stringify([agent, status, summary.code ?? "", ...[...new Set(ends)].toSorted()])
 }
 
-/** Whether a person has to look at a call. */
+/** True if a person has to check a call. */
 export const isOpenState = (state: CallFacts["state"]): boolean => state === "unknown" || state === "not_undone"

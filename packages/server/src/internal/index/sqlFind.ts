@@ -4,7 +4,7 @@ import type * as SqlError from "effect/sql/SqlError"
 import type { IndexTables } from "./sqlOverview.ts"
 import type { RunFilter } from "./types.ts"
 
-/** A text that is searched for, as a pattern in which nothing but its ends stands for other characters. */
+/** Converts a searched text to a pattern in which only the ends match other characters. */
 const within = (text: string): string => `%${text.toLowerCase().replaceAll(/[!%_]/g, "!$&")}%`
 
 /** The runs of a filter, newest first. */

@@ -38,7 +38,7 @@ class SqlIndex {
     this.checks = sql(`${table}_checks`)
   }
 
-  /** How many calls of a run somebody has to look at. */
+  /** Number of calls of a run that a person has to check. */
   get open(): Statement.Fragment {
     const { calls, checks, sql } = this
     return sql`(SELECT COUNT(*) FROM ${calls} c WHERE c.run_id = r.run_id AND c.state IN ('unknown', 'not_undone') AND NOT EXISTS (SELECT 1 FROM ${checks} k WHERE k.run_id = c.run_id AND k.span_id = c.span_id))`

@@ -6,7 +6,7 @@ import type * as Statement from "effect/sql/Statement"
 import type { Overview, OverviewQuery } from "./types.ts"
 import { recoveryKinds } from "./recoveryKinds.ts"
 
-/** The tables of an index, and the count of the calls of run `r` that somebody has to look at. */
+/** The tables of an index, and the count of run `r`'s calls that a person has to check. */
 export interface IndexTables {
   readonly sql: SqlClient.SqlClient
   readonly runs: Statement.Identifier

@@ -1,9 +1,9 @@
-/** What an index of runs holds, and what it is asked for. */
+/** Content of an index of runs, and its queries. */
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { RunsUnavailable, Status } from "@recourse/core/Runs"
 
-/** How a call ended, where that is neither success nor failure; as `RunTimeline.CallOutcome` has it. */
+/** Outcome of a call that is neither success nor failure; the same values as `RunTimeline.CallOutcome`. */
 export const OutcomeState = Schema.Literals(["unknown", "undone", "not_happened", "not_undone"])
 
 /** A call of a run that is counted: it failed, was recovered or has a state, or it is the first one of its tool. */
@@ -17,24 +17,27 @@ export const CallFacts = Schema.Struct({
   attempts: Schema.Int,
   isFailure: Schema.Boolean,
   code: Schema.optionalKey(Schema.String),
-  /** What recovery did on the way to the result. */
+  /** Recovery on the way to the result. */
   isRetried: Schema.Boolean,
   isFixed: Schema.Boolean,
   isFallback: Schema.Boolean,
   isEscalated: Schema.Boolean,
   state: Schema.optionalKey(OutcomeState),
-  /** Of a call with a state: what it was executed with, as JSON text; why it is not undone; the ledger's entry of its key. */
+  /**
+   * Of a call with a state: its real arguments in JSON text; the reason of a missing compensation; the ledger's entry
+   * of its key.
+   */
   arguments: Schema.optionalKey(Schema.String),
   because: Schema.optionalKey(Schema.String),
   entry: Schema.optionalKey(Schema.String)
 })
 
-/** A call of a run, as far as it is counted. */
+/** Counted facts of a run's call. */
 export type CallFacts = typeof CallFacts.Type
 
-/** What a list shows of a run. Times are milliseconds, costs are by the program's prices. */
+/** A run in a list. Times are milliseconds, costs are by the program's prices. */
 export const RunSummary = Schema.Struct({
-  /** The first words of what the user asked. */
+  /** The first words of the user's input. */
   input: Schema.String,
   worked: Schema.Finite,
   waited: Schema.Finite,
@@ -47,7 +50,7 @@ export const RunSummary = Schema.Struct({
   fixes: Schema.Int,
   fallbacks: Schema.Int,
   escalations: Schema.Int,
-  /** Calls whose outcome is unknown, or that could not be undone, and that nobody has checked. */
+  /** Unchecked calls whose outcome is unknown, or that could not be compensated. */
   unknown: Schema.Int,
   /** Calls that were compensated. */
   undone: Schema.Int,
@@ -55,10 +58,10 @@ export const RunSummary = Schema.Struct({
   code: Schema.optionalKey(Schema.String)
 })
 
-/** What a list shows of a run. */
+/** A run in a list. */
 export type RunSummary = typeof RunSummary.Type
 
-/** What is indexed of a run. */
+/** Indexed facts of a run. */
 export interface RunFacts {
   readonly runId: string
   readonly agent: string
@@ -67,7 +70,7 @@ export interface RunFacts {
   readonly startedAt: number
   /** As `RunInfo` has it: facts of an older state are replaced. */
   readonly updatedAt: number
-  /** What a search finds, in lower case. */
+  /** Searched text, in lower case. */
   readonly words: string
   /** Since when calls of the run wait for people; 0 if none does. */
   readonly waitingSince: number
@@ -76,7 +79,7 @@ export interface RunFacts {
   readonly calls: ReadonlyArray<CallFacts>
 }
 
-/** Which runs are found. All that is given has to hold. */
+/** Filter of runs. All given conditions have to hold. */
 export interface RunFilter {
   readonly agents?: ReadonlyArray<string> | undefined
   readonly owner?: string | undefined
@@ -106,7 +109,7 @@ export const Answer = Schema.Literals(["happened", "not_happened", "settled"])
 /** An answer of a person about a call. */
 export type Answer = typeof Answer.Type
 
-/** What a person has found out about a call. */
+/** A person's finding about a call. */
 export const Check = Schema.Struct({
   spanId: Schema.String,
   answer: Answer,
@@ -114,11 +117,11 @@ export const Check = Schema.Struct({
   /** Milliseconds since the epoch. */
   at: Schema.Finite,
   note: Schema.optionalKey(Schema.String),
-  /** What the call has answered, as JSON of the tool's `success` schema, for the next call with its key. */
+  /** The call's answer, in JSON of the tool's `success` schema, for the next call with its key. */
   result: Schema.optionalKey(Schema.Json)
 })
 
-/** What a person has found out about a call. */
+/** A person's finding about a call. */
 export type Check = typeof Check.Type
 
 /** A call that a person has to look at, or has looked at. */
@@ -128,7 +131,7 @@ export interface OpenOutcome {
   readonly check?: Check | undefined
 }
 
-/** Which outcomes are listed: those that nobody has checked, the newest first, or those of one run. */
+/** Filter of outcomes: the unchecked ones, the newest first, or those of one run. */
 export interface OutcomeQuery {
   readonly agents?: ReadonlyArray<string> | undefined
   readonly runId?: string | undefined
@@ -150,7 +153,7 @@ export const Overview = Schema.Struct({
   byStatus: Schema.Record(Schema.String, Schema.Int),
   cost: Schema.Finite,
   tokens: Schema.Int,
-  /** Milliseconds of work of runs that have ended; left out where there are none. */
+  /** Milliseconds of work of ended runs; absent if there are none. */
   p50: Schema.optionalKey(Schema.Finite),
   p95: Schema.optionalKey(Schema.Finite),
   series: Schema.Array(Schema.Struct({ at: Schema.Finite, runs: Schema.Int, failed: Schema.Int, unknown: Schema.Int })),
@@ -162,7 +165,7 @@ export const Overview = Schema.Struct({
     used: Schema.Int,
     succeeded: Schema.Int
   })),
-  /** Calls whose outcome is unknown and that nobody has checked; that were checked; that were undone; that could not be. */
+  /** Calls of unknown outcome without a check; checked ones; compensated ones; ones whose compensation failed. */
   outcomes: Schema.Struct({ unknown: Schema.Int, checked: Schema.Int, undone: Schema.Int, notUndone: Schema.Int }),
   /** Calls that wait for people now, whenever their runs started, and since when the oldest does. */
   waiting: Schema.Struct({ calls: Schema.Int, since: Schema.optionalKey(Schema.Finite) })
@@ -171,9 +174,9 @@ export const Overview = Schema.Struct({
 /** Counts of the runs that started within a time. */
 export type Overview = typeof Overview.Type
 
-/** What an index of runs can do. */
+/** Operations of an index of runs. */
 export interface RunIndexService {
-  /** Replaces what is known of a run. */
+  /** Replaces the facts of a run. */
   readonly put: (facts: RunFacts) => Effect.Effect<void, RunsUnavailable>
   /** The summaries of runs, with the state that they were made of. */
   readonly summaries: (runIds: ReadonlyArray<string>) => Effect.Effect<
@@ -189,7 +192,7 @@ export interface RunIndexService {
     filter: RunFilter
   ) => Effect.Effect<ReadonlyArray<{ readonly runId: string; readonly startedAt: number }>, RunsUnavailable>
   readonly outcomes: (query: OutcomeQuery) => Effect.Effect<ReadonlyArray<OpenOutcome>, RunsUnavailable>
-  /** Records what a person has found out. A later answer about the same call replaces it. */
+  /** Records a person's finding. A later finding about the same call replaces it. */
   readonly check: (runId: string, check: Check) => Effect.Effect<void, RunsUnavailable>
   /** The newest answer about a call whose key has this entry in the ledger. */
   readonly checked: (entry: string) => Effect.Effect<Check | undefined, RunsUnavailable>

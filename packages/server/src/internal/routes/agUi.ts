@@ -137,7 +137,7 @@ const pageAnswers = Effect.fnUntraced(function*(
   )
 })
 
-/** Goes on with the run of a thread by answers of people and results of its page. */
+/** Resumes the run of a thread with answers of people and results of its page. */
 const decided = Effect.fnUntraced(function*(
   config: Config,
   key: Key,
@@ -185,7 +185,7 @@ const withTools = (
   })
 }
 
-/** What the model reads beside the message: the page's context, and what the program makes of its state. */
+/** The model's context of the message: the page's, and the program's conversion of its state. */
 const contextOf = Effect.fnUntraced(function*(
   { onPageInput }: Config,
   about: { readonly agent: string; readonly owner: string },

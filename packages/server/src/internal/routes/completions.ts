@@ -25,8 +25,8 @@ interface Run {
 }
 
 /**
- * How a run without an answer is told. It has been tried, and may have done something: clients make a request again by themselves
- * where the status is 409, 429 or 500 and above, and that would be another run.
+ * Answer for a run without an answer. It was tried, and may have had an effect. Clients repeat a request themselves if
+ * the status is 409, 429 or 500 and above, and that would be another run.
  */
 const unanswered = { status: 422, headers: { "x-should-retry": "false" } }
 
@@ -85,7 +85,7 @@ const models = Effect.fnUntraced(function*(config: Config) {
   return Response.jsonUnsafe({ object: "list", data })
 })
 
-/** The Responses protocol is not served: clients of it are told which one is. */
+/** The Responses protocol is not served: its clients are referred to the served one. */
 const responses = Effect.fnUntraced(function*(config: Config) {
   yield* check(config.checks, "chat")
   const message = "This server does not speak the Responses protocol. Send chat completions to /v1/chat/completions."

@@ -7,12 +7,12 @@ import type { Checks } from "../http/request.ts"
 import type { OnPageInput } from "./pageInput.ts"
 import type { Frames } from "../wire/frames.ts"
 
-/** What users may know of an agent. */
+/** Public facts of an agent. */
 export interface AgentCard {
   readonly name: string
   readonly title?: string | undefined
   readonly description?: string | undefined
-  /** Its tools, as far as users may know of them. */
+  /** Its tools, with their public facts. */
   readonly tools: ReadonlyArray<{ readonly name: string; readonly description?: string | undefined }>
   /** Messages that a page offers to begin with. Default: none. */
   readonly suggestions?: ReadonlyArray<string> | undefined
@@ -20,11 +20,11 @@ export interface AgentCard {
   readonly files?: ReadonlyArray<string> | undefined
 }
 
-/** What a user thinks of a run. */
+/** A user's feedback on a run. */
 export interface Feedback {
   readonly runId: string
   readonly agent: string
-  /** Who says it: the owner of the run. */
+  /** Author: the owner of the run. */
   readonly owner: string
   readonly value: "up" | "down"
   readonly comment?: string | undefined
@@ -32,7 +32,7 @@ export interface Feedback {
   readonly at: number
 }
 
-/** What all routes know. */
+/** Shared state of all routes. */
 export interface Config {
   readonly agents: ReadonlyMap<string, AgentCard>
   readonly checks: Checks
@@ -43,6 +43,6 @@ export interface Config {
   readonly onFeedback: ((feedback: Feedback) => Effect.Effect<void, unknown>) | undefined
   readonly requestTools: "allow" | "refuse"
   readonly onPageInput: OnPageInput | undefined
-  /** Whether the page may see the arguments and the results of a tool. */
+  /** True if the page may see the arguments and the results of a tool. */
   readonly shows: (tool: string) => boolean
 }

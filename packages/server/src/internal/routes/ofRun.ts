@@ -1,4 +1,4 @@
-/** What routes of one run have in common, whoever may use them: its events, and decisions about its calls. */
+/** Common parts of the routes of one run, for any user: its events, and decisions about its calls. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -15,7 +15,7 @@ export const runParam = Effect.map(HttpRouter.params, (params) => params["run"] 
 
 export const DecideRequest = Schema.Struct({ decisions: Schema.Array(Schema.Unknown) })
 
-/** An `EventSource` that is not told to stop comes back. */
+/** An `EventSource` without an end event reconnects. */
 const theEnd = "event: end\ndata: {}\n\n"
 
 /** The events of a run behind the last one that the reader has. */
@@ -31,7 +31,7 @@ export const eventsOf = (
     : Effect.fail(new BadRequest({ problem: "Last-Event-ID is a number" }))
 }
 
-/** Who decides is who is signed in, whatever the decisions say. */
+/** The deciding person is the signed-in one, regardless of the decisions' content. */
 export const decideAs = (config: Config, run: RunInfo, { decisions }: typeof DecideRequest.Type, by: string) =>
   Effect.flatMap(
     Effect.fromResult(Approval.decodeDecisions(decisions)),

@@ -19,7 +19,7 @@ import { ApprovalsRequest, ListRequest, OverviewRequest } from "../api/requests.
 
 export const maySee = ({ agents }: Principal, { agent }: RunInfo): boolean => agents?.includes(agent) ?? true
 
-/** A run that the principal may see; another one is not told from one that there is not. */
+/** Returns a run that the principal may see; a forbidden one looks like a missing one. */
 export const find = Effect.fnUntraced(function*(config: Config, principal: Principal) {
   const runId = yield* runParam
   const run = yield* config.chats.runs.get(runId)
@@ -84,7 +84,7 @@ const get = Effect.fnUntraced(function*(config: Config) {
   return Response.jsonUnsafe({ ...run, summary: summaries.get(run.runId)?.summary })
 })
 
-/** Who the operator is, and what that person may do. */
+/** The operator, and that person's rights. */
 const me = Effect.fnUntraced(function*(config: Config) {
   const { principal: { agents, id, rights } } = yield* check(config.checks, "operate")
   return Response.jsonUnsafe({
@@ -110,7 +110,7 @@ const events = Effect.fnUntraced(function*(config: Config) {
   return yield* eventsOf(config, operator, runId, request)
 })
 
-/** What the run did, up to its end or to the pause that it waits in. */
+/** The run's work, up to its end or to its present pause. */
 const timeline = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "operate")
   const { runId } = yield* find(config, principal)

@@ -1,4 +1,4 @@
-/** Routes of outcomes: calls that somebody has to look at, and what people have found out about them. */
+/** Routes of outcomes: calls that a person has to check, and people's findings about them. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -26,7 +26,7 @@ const list = Effect.fnUntraced(function*(config: Config) {
   return Response.jsonUnsafe({ outcomes })
 })
 
-/** The outcomes of a run, as they are now. */
+/** The present outcomes of a run. */
 const outcomesOf = ({ indexer }: Config, run: RunInfo) =>
   Effect.andThen(indexer.add(run), indexer.index.outcomes({ runId: run.runId, limit: most }))
 
@@ -48,7 +48,7 @@ const told = ({ call }: OpenOutcome, { answer, note }: Check): string => {
   return `[A person has checked the call ${call.callId} of ${call.tool}${args}. ${words[answer]}${why}]`
 }
 
-/** Writes that somebody has found out about a call. An audit that cannot be written refuses the answer. */
+/** Records a person's finding about a call. If the audit cannot be written, the answer is refused. */
 const audited = ({ audit }: Config, { call, run }: OpenOutcome, { answer, at, by, note }: Check) =>
   audit === undefined ? Effect.void : Effect.flatMap(sha256(call.arguments ?? ""), (argumentsHash) =>
     audit({

@@ -12,7 +12,7 @@ import { check } from "../http/request.ts"
 import type { Config } from "./config.ts"
 import { find } from "./operator.ts"
 
-/** Fields that name something: a random id looks like a secret, and a log without it says nothing. */
+/** Fields with names: a random id looks like a secret, and a log without it is useless. */
 const names: ReadonlySet<string> = new Set([
   "_tag",
   "runId",
@@ -28,7 +28,7 @@ const names: ReadonlySet<string> = new Set([
   "entry"
 ])
 
-/** Fields that hold JSON as a text: names within it say what is secret. */
+/** Fields with JSON text: inner names mark secrets. */
 const texts: ReadonlySet<string> = new Set(["arguments", "before"])
 
 const parsed = (text: unknown): unknown => {
@@ -39,7 +39,7 @@ const parsed = (text: unknown): unknown => {
   }
 }
 
-/** A field without what the redactor takes out. */
+/** A redacted field. */
 const redacted = (redactor: Redaction.Redactor, name: string, value: unknown): unknown => {
   if (names.has(name)) return value
   const within = texts.has(name) ? parsed(value) : undefined

@@ -1,4 +1,6 @@
-/** Routes of runs: begin, list, follow, decide, stop. Events are numbered, and `Last-Event-ID` is where a reader goes on. */
+/**
+ * Routes of runs: start, list, follow, decide, stop. Events are numbered, and a reader continues at `Last-Event-ID`.
+ */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Prompt from "effect/ai/Prompt"
@@ -63,7 +65,7 @@ const decide = Effect.fnUntraced(function*(config: Config) {
   const request = yield* body(DecideRequest, checked, config.checks)
   const by = checked.principal.id
   const run = yield* config.chats.run(yield* runParam, by)
-  // Who chats gives the results of its own page; all else is a decision.
+  // A chatting principal sends the results of its own page; all else is a decision.
   if (!isOfPage(run, request.decisions)) yield* need(checked.principal, "decide")
   yield* decideAs(config, run, request, by)
   return yield* begun(config, run.runId, by)
@@ -82,7 +84,7 @@ const stop = Effect.fnUntraced(function*(config: Config) {
   return yield* begun(config, runId, principal.id)
 })
 
-/** A store of feedback that fails is the program's own: the user is told that it went wrong. */
+/** A failing store of feedback is the program's own: the user reads that it failed. */
 const feedback = Effect.fnUntraced(function*(config: Config, keep: NonNullable<Config["onFeedback"]>) {
   const checked = yield* check(config.checks, "chat")
   const owner = checked.principal.id

@@ -42,7 +42,7 @@ const list = Effect.fnUntraced(function*(config: Config) {
   })
 })
 
-/** What people have found out about the calls of a run that the page shows. */
+/** People's findings about the calls of a run that the page shows. */
 const checksOf = ({ indexer }: Config): ChecksOf => (runId) =>
   Effect.map(
     indexer.index.outcomes({ runId, limit: 200 }),
@@ -62,7 +62,7 @@ const read = Effect.fnUntraced(function*(config: Config) {
   return Response.jsonUnsafe({ thread: yield* viewOf(config, thread), messages })
 })
 
-/** How the thread stands, without its messages: pages ask whether it has changed. */
+/** The state of the thread, without its messages: pages check if it has changed. */
 const state = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "chat")
   const key = { owner: principal.id, thread: yield* threadParam }
@@ -71,7 +71,7 @@ const state = Effect.fnUntraced(function*(config: Config) {
   return Response.jsonUnsafe(yield* viewOf(config, thread))
 })
 
-/** No entry stands behind this position. */
+/** No entry is behind this position. */
 const behindAll = 2 ** 31 - 1
 
 const rename = Effect.fnUntraced(function*(config: Config) {

@@ -109,8 +109,8 @@ const outputsOf = Effect.fnUntraced(function*(config: Config, owner: string, mes
 })
 
 /**
- * The chunks of a run. A run that has just begun, or that is followed anew, is told from its beginning; of one that goes on after
- * a pause, the page has the rest.
+ * The chunks of a run. A run that has just started, or that is followed again, is emitted from its start; for one that
+ * resumes after a pause, the page has the rest.
  */
 const response = (
   config: Config,
@@ -178,8 +178,8 @@ const post = Effect.fnUntraced(function*(config: Config) {
 })
 
 /**
- * Whether a page follows a run that waits. `useChat` sends no decision while a stream is open: a page whose user may decide follows only if it
- * asks for it.
+ * True if a page follows a waiting run. `useChat` sends no decision while a stream is open: a page whose user may
+ * decide follows only on request.
  */
 const followsWaiting = Effect.fnUntraced(function*({ rights }: Principal) {
   const { wait } = yield* queryOf(StreamRequest)
@@ -187,8 +187,8 @@ const followsWaiting = Effect.fnUntraced(function*({ rights }: Principal) {
 })
 
 /**
- * `GET /agents/:agent/chat/:thread/stream`: the run that is at work, or one that waits, from its beginning: a page that resumes makes its message
- * anew. 204 if there is none.
+ * `GET /agents/:agent/chat/:thread/stream`: the running run, or a waiting one, from its start: a page that resumes
+ * builds its message again. 204 if there is none.
  */
 const resume = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* checkStream(config.checks, "chat")

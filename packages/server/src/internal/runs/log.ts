@@ -9,7 +9,10 @@ import * as Stream from "effect/Stream"
 /** At most so many items go to a reader at once, so that one that is far behind does not hold the others up. */
 const most = 256
 
-/** Why a reader goes on: there is something new, or it has waited for so long that its connection is to be kept alive. */
+/**
+ * Reason why a reader wakes: there is a new item, or it has waited for so long that its connection needs a sign of
+ * life.
+ */
 export type Woken = "new" | "beat"
 
 /** A stream that follows a log. */
@@ -27,7 +30,10 @@ type Items<A> = Arr.NonEmptyReadonlyArray<A>
 
 const logs = new WeakMap<object, () => Log<unknown> | undefined>()
 
-/** The log that a stream follows from its first item, where it follows one: who has the log need not read the stream. */
+/**
+ * The log that a stream follows from its first item, if there is one: a component with the log need not read the
+ * stream.
+ */
 export const logOf = <A>(stream: Stream.Stream<A, unknown>): Log<A> | undefined =>
   logs.get(stream)?.() as Log<A> | undefined
 
@@ -48,19 +54,19 @@ export class Log<A> {
     this.wake("new")
   }
 
-  /** Tells the readers that wait that nothing has come. */
+  /** Wakes the waiting readers without an item. */
   beat(): void {
     this.wake("beat")
   }
 
-  /** Whether a reader at a position has something to read, if only the end. */
+  /** True if a reader at a position has an item to read, or the end. */
   has(position: number): boolean {
     return position < this.items.length || this.end !== undefined
   }
 
   /**
-   * Goes on with the items from a position on, at most {@link most}; waits until there are some. Done when the log is closed. The items
-   * are read in the step that wakes the reader.
+   * Continues with the items from a position on, at most {@link most}; waits until there are some. Done when the log is
+   * closed. The items are read in the step that wakes the reader.
    */
   next<B>(position: number, read: (items: Items<A> | "beat") => Pull.Pull<B>): Pull.Pull<B> {
     return Effect.callback((resume) => {
@@ -81,8 +87,8 @@ export class Log<A> {
   }
 
   /**
-   * Shows each item from a position on to a function, when it comes and in the step that it comes in, until the function stops at one.
-   * Answers the position of that one; nothing if the log is closed before. No fiber is woken for what the function passes.
+   * Passes each item from a position on to a function, synchronously with its arrival, until the function stops at one.
+   * Returns the position of that one; `undefined` if the log is closed before. No fiber is woken for skipped items.
    */
   until(from: number, stops: (item: A) => boolean): Effect.Effect<number | undefined> {
     return Effect.suspend(() => {

@@ -33,7 +33,7 @@ import { wentWrong } from "../wire/texts.ts"
 import { following, Log } from "./log.ts"
 import type { Around, Ended, Served } from "./served.ts"
 
-/** A run and what is known of it. */
+/** A run and its known facts. */
 interface Run {
   info: RunInfo
   readonly served: Served
@@ -66,7 +66,7 @@ const jsonOf = (value: unknown): NonNullable<RunInfo["output"]> | undefined => {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/** The journal of a run that is cancelled: it begins nothing, and undoes what it has done. */
+/** The journal of a cancelled run: it starts no call, and compensates its writes. */
 const cancelled = (runId: string): Journal => ({
   runId,
   isResumed: true,
@@ -78,11 +78,11 @@ const cancelled = (runId: string): Journal => ({
   claim: (entry) => entry
 })
 
-/** Whether the agent of a paused run that is cancelled has to end it. */
+/** True if the agent of a cancelled paused run has to end it. */
 const needsEnd = ({ pending }: RunInfo, snapshot: Approval.Snapshot): boolean =>
   Approval.leftToUndo({ snapshot }).length > 0 || pending.some(Approval.mayHaveStarted)
 
-/** What is known of a run behind its last event. */
+/** Returns the facts of a run behind its last event. */
 const endOf = (info: RunInfo, last: Finished | undefined, exit: Exit.Exit<Ended, unknown>): Partial<RunInfo> => {
   if (last === undefined) {
     const wasInterrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
@@ -163,7 +163,7 @@ export class MemoryRuns implements RunsService {
       yield* Effect.orDie(this.drive(run, (around) => served.start(decoded, runId, around)))
       return { runId, isNew: true }
     },
-    // Who asks may go at any moment: a run is begun, or it is not there.
+    // The caller may leave at any moment: a run is started, or does not exist.
     Effect.uninterruptible
   )
 
@@ -250,7 +250,7 @@ export class MemoryRuns implements RunsService {
     })
   }
 
-  /** Says where a run stands now. */
+  /** Sets the present state of a run. */
   private place(run: Run, info: RunInfo): void {
     run.info = info
     if (info.status === "waiting") this.waiting.add(run)
@@ -261,7 +261,7 @@ export class MemoryRuns implements RunsService {
     this.runs.set(info.runId, run)
   }
 
-  /** Makes room for a run, and tells whether there is some. */
+  /** Makes room for a run, and returns whether there is some. */
   private makeRoom(): boolean {
     if (this.runs.size < this.capacity) return true
     for (const [runId, run] of this.runs) {
@@ -270,7 +270,10 @@ export class MemoryRuns implements RunsService {
     return false
   }
 
-  /** Goes on with a run that waits; it waits on where that is refused. Who asks may go at any moment: it goes on, or it waits. */
+  /**
+   * Resumes a waiting run; it still waits if that is refused. The caller may leave at any moment: the run resumes, or
+   * it waits.
+   */
   private goOn(
     run: Run,
     effect: (around: Around) => Effect.Effect<Ended, unknown>

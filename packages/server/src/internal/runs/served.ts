@@ -1,4 +1,4 @@
-/** Served agents: agents by name, with what they need. */
+/** Served agents: agents by name, with their services. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -17,12 +17,12 @@ export type Servable =
   | Agent.Agent<Prompt.Prompt, unknown, unknown, unknown>
   | Agent.Agent<string, unknown, unknown, unknown>
 
-/** An agent that needs nothing any more. What it does is told to a function. */
+/** An agent without further services. Its events are passed to a function. */
 export interface Served {
   readonly name: string
   /** The services that it runs with. */
   readonly services: Context.Context<never>
-  /** What JSON the agent takes; nothing if it takes no such thing. */
+  /** Decodes the agent's JSON input; absent if it takes another one. */
   readonly read: (input: unknown) => Effect.Effect<unknown, InvalidInput>
   readonly start: (input: unknown, runId: string, around: Around) => Effect.Effect<Ended, unknown>
   readonly resume: (
@@ -32,13 +32,13 @@ export interface Served {
   ) => Effect.Effect<Ended, unknown>
 }
 
-/** What a run is run with. */
+/** Context of a run. */
 export interface Around {
   readonly owner: string | undefined
   readonly hearer: AgentEvent.Hearer
 }
 
-/** The snapshot of a run that waits; nothing of one that is over. */
+/** The snapshot of a waiting run; `undefined` for an ended one. */
 export type Ended = Snapshot | undefined
 
 /** The text of the user's last message. */
@@ -48,7 +48,7 @@ const lastText = (prompt: Prompt.Prompt): string => {
   return last.content.flatMap((part) => part.type === "text" ? [part.text] : []).join("")
 }
 
-/** Whether the user's last message is a text, with nothing beside it that an agent that takes text would not read. */
+/** True if the user's last message is a text without other parts, which an agent that takes text would not read. */
 const isPlain = (prompt: Prompt.Prompt): boolean => {
   const last = prompt.content.findLast(({ role }) => role === "user")
   if (last === undefined || typeof last.content === "string") return true
@@ -58,7 +58,7 @@ const isPlain = (prompt: Prompt.Prompt): boolean => {
 const serve = (agent: Servable, services: Context.Context<never>): Served => {
   const context = Context.add(services, AgentEvent.Details, true)
   const takesText = "takesText" in agent && agent.takesText === true
-  // All is told to the function: a stream of the same events would be made for nobody.
+  // All events go to the function: a stream of the same events would have no reader.
   const told = (
     run: Effect.Effect<unknown, unknown, unknown>,
     { hearer, owner }: Around

@@ -1,10 +1,10 @@
-/** Budgets: how much of its caps each agent of a run has used, what is nested in it included. */
+/** Budgets: the used part of each agent's caps, nested agents included. */
 import type { Event, Meter } from "./types.ts"
 import { type Usage, usedBy } from "./usage.ts"
 
 type Open = { -readonly [K in keyof Meter]: Meter[K] }
 
-/** Caps of what is counted over a run. The others are looked at one call, or one level, at a time. */
+/** Caps of counts over a run. The others are checked one call, or one level, at a time. */
 const counted: ReadonlySet<string> = new Set([
   "turns",
   "toolCalls",
@@ -15,7 +15,7 @@ const counted: ReadonlySet<string> = new Set([
   "duration"
 ])
 
-/** What is used of each budget. */
+/** Used amount of each budget. */
 const budgetsOf = ({ cost, fixes, toolCalls, totalTokens, transportRetries, turns }: Partial<Usage>) => ({
   turns,
   toolCalls,

@@ -1,4 +1,4 @@
-/** Decisions: what each event says about what was decided, and why. */
+/** Decisions: the decision in each event, with its reason. */
 import { editsOf } from "../wire/decidedApproval.ts"
 import type { Decision, Event } from "./types.ts"
 
@@ -18,7 +18,7 @@ const decisionText = (event: Extract<Event, { readonly _tag: "ApprovalDecided" }
   return event.reason === undefined || event.reason === "" ? by : `${by}: ${event.reason}`
 }
 
-/** The decision that an event tells, if it tells one. */
+/** Returns the decision in an event, if it has one. */
 export const decisionOf = (event: Event): Told | undefined => {
   switch (event._tag) {
     case "ToolRetry":

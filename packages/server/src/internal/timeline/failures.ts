@@ -1,10 +1,10 @@
-/** Failures of a run, each with what the model, the user and the operator read of it. */
+/** Failures of a run, each with its texts for the model, the user and the operator. */
 import { callKey } from "./spans.ts"
 import type { Event, Failure } from "./types.ts"
 
 type Open = { -readonly [K in keyof Failure]: Failure[K] }
 
-/** What the model was given of a failure: its text, and what it is to do. */
+/** The model's text of a failure, with its instruction. */
 const modelText = (result: unknown): string | undefined => {
   if (typeof result !== "object" || result === null) return typeof result === "string" ? result : undefined
   const own = (field: string): unknown =>
@@ -60,7 +60,7 @@ export class Failures {
         this.lastOf.delete(callKey(event))
         if (!event.isFailure) return
         const told = { code: event.code, model: modelText(event.result), user: event.userMessage }
-        // The last attempt is what the result is of: one failure, and not two.
+        // The result belongs to the last attempt: one failure, and not two.
         if (attempt !== undefined) Object.assign(attempt, told, { isRecovered: false })
         else {
           const error = event.deniedBy === undefined ? undefined : `denied by a ${event.deniedBy}`
@@ -85,7 +85,7 @@ export class Failures {
         if (event.outcome !== "failure") return
         const { code, error, operatorMessage: operator, userMessage: user } = event
         const cause = this.lastOfModel ?? this.causeOf(event)
-        // What ended the run has failed once.
+        // The failure that ended the run is counted once.
         if (cause !== undefined) {
           const { operator: known = operator } = cause
           Object.assign(cause, { code, user, operator: known, model: undefined, isRecovered: false, endedRun: true })

@@ -1,4 +1,4 @@
-/** Requests to the model: what each adds to the one before of the same agent. */
+/** Requests to the model: the additions of each to the previous one of the same agent. */
 import type { Event, Message, Request } from "./types.ts"
 
 /** The requests of a run. */

@@ -1,4 +1,4 @@
-/** Spans of a run: what began, within what, and how it ended. */
+/** Spans of a run: starts, parents and ends. */
 import type { Event, Span, SpanKind, SpanState } from "./types.ts"
 
 type Open = { -readonly [K in keyof Span]: Span[K] }
@@ -17,7 +17,7 @@ const outcomes = { success: "success", failure: "failure", interrupted: "stopped
 /** The spans of a run. */
 export class Spans {
   readonly list: Array<Open> = []
-  /** How many spans of calls there are. */
+  /** Number of call spans. */
   calls = 0
   private readonly byId = new Map<string, Open>()
   /** Spans that have not ended. */
@@ -248,12 +248,12 @@ export class Spans {
     }
   }
 
-  /** The run goes on: agents and calls that waited do as well, when they say so. */
+  /** The run resumes: waiting agents and calls do as well, when their events arrive. */
   private goOn(at: number): void {
     for (const span of this.open) if (span.kind === "turn" || span.kind === "attempt") this.end(span, at, "stopped")
   }
 
-  /** The run has ended, or waits: what is open is waiting, or was stopped. */
+  /** The run has ended, or waits: open spans are waiting, or were stopped. */
   private close(at: number, isPaused: boolean): void {
     for (const span of this.open) {
       if (isPaused) {

@@ -1,16 +1,16 @@
-/** What a timeline is made of. Times are milliseconds since the epoch. */
+/** Parts of a timeline. Times are milliseconds since the epoch. */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 
-/** An event, or what its JSON says: of both, a timeline reads fields that are the same. */
+/** An event, or its JSON: a timeline reads only fields that are the same in both. */
 export type Event = AgentEvent
 
-/** A message of a request, or what its JSON says. */
+/** A message of a request, or its JSON. */
 export interface Message {
   readonly role: string
   readonly content: unknown
 }
 
-/** What a span is of. `wait`: before something is done again. `question`: until a person has decided. */
+/** Subject of a span. `wait`: before a repetition. `question`: until a person has decided. */
 export type SpanKind = "agent" | "turn" | "call" | "attempt" | "fix" | "wait" | "question"
 
 /**
@@ -19,13 +19,13 @@ export type SpanKind = "agent" | "turn" | "call" | "attempt" | "fix" | "wait" | 
  */
 export type SpanState = "running" | "success" | "failure" | "waiting" | "stopped" | "unknown" | "undone" | "not_undone"
 
-/** Something that took time. Parents stand before their children. */
+/** A span of time. Parents precede their children. */
 export interface Span {
   readonly id: string
   readonly kind: SpanKind
   readonly name: string
   readonly parent: string | undefined
-  /** How many spans it is within. */
+  /** Number of its ancestors. */
   readonly depth: number
   readonly startedAt: number
   readonly endedAt: number | undefined
@@ -66,21 +66,21 @@ export interface Decision {
   readonly text: string
 }
 
-/** A failure, and who reads what of it. A text that is left out was told to nobody of that audience. */
+/** A failure, with its texts by audience. An absent text did not reach that audience. */
 export interface Failure {
   readonly number: number
   readonly at: number
   readonly spanId: string | undefined
-  /** What failed: a tool, a model call, the run. */
+  /** The failed part: a tool, a model call, the run. */
   readonly subject: string
   readonly code: string | undefined
   readonly error: string | undefined
   readonly model: string | undefined
   readonly user: string | undefined
   readonly operator: string | undefined
-  /** Whether something went on in its place, so that model and user heard nothing of it. */
+  /** True if a replacement continued, so that model and user received no report of it. */
   readonly isRecovered: boolean
-  /** Whether the run ended with it: no model reads of it. */
+  /** True if the run ended with it: no model reads it. */
   readonly endedRun: boolean
 }
 
@@ -93,11 +93,11 @@ export interface CallOutcome {
   readonly agentRunId: string
   readonly callId: string
   readonly tool: string
-  /** What it was executed with, as JSON text. */
+  /** Its real arguments, in JSON text. */
   readonly arguments?: string
   /**
-   * `unknown`: it may have happened. `undone`: it has happened and was compensated. `not_happened`: nothing was to be compensated.
-   * `not_undone`: it was to be compensated and is not, for the reason in `because`.
+   * `unknown`: it may have happened. `undone`: it happened and was compensated. `not_happened`: no compensation was
+   * needed. `not_undone`: its compensation was due and is missing, for the reason in `because`.
    */
   readonly state: "unknown" | "undone" | "not_happened" | "not_undone"
   readonly because?: string
@@ -112,7 +112,7 @@ export interface Request {
   readonly agentRunId: string
   readonly agent: string
   readonly turn: number
-  /** How many messages of the agent's request before it begins with. */
+  /** Number of messages that it shares with the agent's previous request. */
   readonly kept: number
   /** The messages behind those. */
   readonly added: ReadonlyArray<Message>
@@ -120,7 +120,7 @@ export interface Request {
   readonly toolChoice: string | undefined
 }
 
-/** How much of a budget an agent, and what is nested in it, has used. */
+/** Used amount of an agent's budget, nested agents included. */
 export interface Meter {
   readonly agentRunId: string
   readonly agent: string

@@ -1,11 +1,11 @@
-/** Usage: what each event of a run adds to what the run has used. */
+/** Usage: each event's addition to the usage of the run. */
 import type { RunUsage } from "@recourse/core/RunUsage"
 import type { Event } from "./types.ts"
 
-/** What a run has used. */
+/** Usage of a run. */
 export type Usage = RunUsage
 
-/** What an event adds. */
+/** Addition of an event. */
 export const usedBy = (event: Event): Partial<Usage> => {
   switch (event._tag) {
     case "ModelTurnStarted":

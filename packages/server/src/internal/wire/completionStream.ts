@@ -24,14 +24,14 @@ const failure = (code: string, message: string, trace_id?: string): Failure => (
   ...(trace_id === undefined ? undefined : { trace_id })
 })
 
-/** A run of this protocol ends where it would wait: a client that sends its request again starts another one. */
+/** A run of this protocol ends instead of waiting: a client that repeats its request starts another one. */
 const needsApproval =
   "A call needs an approval, which this protocol cannot ask for. The call was not made, and the run has ended."
 
 const needsPage =
   "A call is of a tool that a page executes, and this protocol has no page. The call was not made, and the run has ended."
 
-/** Why a run has no answer; nothing where it has one. */
+/** Returns the reason of a run without an answer; `undefined` if it has one. */
 export const failureOf = (end: Finished | undefined): Failure | undefined => {
   if (end === undefined || end.outcome === "interrupted") {
     return failure("interrupted", "The run was stopped.", end?.runId)
@@ -59,13 +59,13 @@ export const usageOf = ({ usage }: Finished) => ({
 export const outputText = (output: unknown): string =>
   typeof output === "string" ? output : JSON.stringify(output ?? null)
 
-/** How many characters count as a token where an answer is cut. */
+/** Number of characters of a token, to cut an answer. */
 const charactersPerToken = 4
 
 /** Cuts an answer behind so many tokens, by an estimate of four characters a token. */
 export class CutText {
   private left: number
-  /** Whether something was left out. */
+  /** True if a part was omitted. */
   isCut = false
 
   constructor(maxTokens: number | undefined) {
@@ -96,7 +96,7 @@ export interface CompletionOptions {
   readonly maxTokens: number | undefined
 }
 
-/** Maps the events of a run. Where no text was streamed, it comes at the end. */
+/** Maps the events of a run. Without streamed text, the text comes at the end. */
 export const completionMapper = ({ agent, created, maxTokens, runId, withUsage }: CompletionOptions): Mapper => {
   const visible = new Visible()
   const cut = new CutText(maxTokens)

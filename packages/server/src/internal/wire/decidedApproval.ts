@@ -1,4 +1,4 @@
-/** Decided approvals: the decision of a person about a call, as pages show it. */
+/** Decided approvals: a person's decision about a call, in a page's form. */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import type { DecidedApproval } from "../../UiMessageChunk.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Frames: what a wire makes of the events of a run, made once for all its readers. A log of frames begins with its first reader,
- * and is kept for a while behind its last one, as a page that is loaded again comes back.
+ * Frames: a wire's form of a run's events, made once for all its readers. A log of frames starts with its first reader,
+ * and stays for a while behind its last one, because a reloaded page comes back.
  */
 /* oxlint-disable max-lines -- the frames of a run, from its events to its readers */
 import type * as Arr from "effect/Array"
@@ -30,24 +30,24 @@ export interface Mapper {
 export interface Wire {
   /** Two wires of one name map the same events to the same texts. */
   readonly name: string
-  /** The last words of a response whose run goes on while the server does not. */
+  /** Last text of a response whose run outlives the server. */
   readonly restart: string
   /** `questionOf` gives the id of a question about a call that waits. */
   readonly mapper: (questionOf: (callId: string) => string) => Mapper
 }
 
-/** What of a run a reader wants. */
+/** A reader's part of a run. */
 export interface Wanted {
   readonly runId: string
-  /** Only what was told behind so many pauses, up to the next one. Default: all, up to the pause that the run waits in. */
+  /** Only the events behind so many pauses, up to the next one. Default: all, up to the run's present pause. */
   readonly segment?: number | undefined
   /** Only events with this number or a later one. Default: 0. */
   readonly from?: number | undefined
-  /** Goes on behind a pause, to the end of the run. */
+  /** Continues behind a pause, to the end of the run. */
   readonly untilOver?: boolean | undefined
 }
 
-/** What a response has besides the frames of the run. */
+/** Parts of a response besides the frames of the run. */
 export interface Around {
   readonly before?: string | undefined
   readonly behind?: string | undefined
@@ -55,10 +55,10 @@ export interface Around {
 
 const encoder = new TextEncoder()
 
-/** How long the last words of a response may take. */
+/** Time limit of the last text of a response. */
 const lastWords = Duration.seconds(1)
 
-/** What one event is on a wire. */
+/** One event on a wire. */
 interface Frame {
   readonly number: number
   readonly segment: number
@@ -78,11 +78,11 @@ interface Kept {
   leftAt: number
 }
 
-/** How frames are kept. */
+/** Options of stored frames. */
 export interface KeepOptions {
-  /** A comment goes to readers that have heard nothing for so long. */
+  /** Readers without an event for so long receive a comment. */
   readonly heartbeat: Duration.Duration
-  /** Frames that nobody reads are kept for so long, at least. */
+  /** Unread frames are kept for so long, at least. */
   readonly keepFor: Duration.Duration
 }
 
@@ -95,7 +95,7 @@ export class Frames {
   private sweeps = 0
   private readers = 0
   private isClosing = false
-  /** Resumes who waits until nobody reads. */
+  /** Wakes the caller that waits for the last reader to leave. */
   private onIdle: (() => void) | undefined
 
   private constructor(runs: RunsService, settled: (runId: string) => Effect.Effect<void>, scope: Scope.Scope) {
@@ -104,7 +104,7 @@ export class Frames {
     this.scope = scope
   }
 
-  /** `settled`: done when what a run said is stored. Its end is told then. */
+  /** `settled`: done when the messages of a run are stored. Its end is emitted then. */
   static make(
     runs: RunsService,
     settled: (runId: string) => Effect.Effect<void>,
@@ -124,8 +124,8 @@ export class Frames {
   }
 
   /**
-   * The frames of a run on a wire, and comments while nothing comes. Headers leave with the first piece, at once; what is there at
-   * the same time leaves in one piece.
+   * The frames of a run on a wire, and comments in between. Headers are sent with the first piece, at once;
+   * simultaneous frames are sent in one piece.
    */
   of(wire: Wire, wanted: Wanted, around: Around = {}): Stream.Stream<Uint8Array> {
     return Stream.fromChannel(
@@ -153,7 +153,7 @@ export class Frames {
       const mapped = Effect.onExit(map(this.runs, this.settled, runId, wire, log), (exit) =>
         Effect.sync(() => {
           log.close(Exit.asVoid(exit))
-          // Whoever comes next finds a log that begins anew.
+          // The next reader gets a log that starts again.
           if (Exit.isFailure(exit) && this.kept.get(key)?.log === log) this.kept.delete(key)
         }))
       return Effect.map(Effect.forkIn(Effect.ignoreCause(mapped), this.scope), (fiber) => {
@@ -170,7 +170,7 @@ export class Frames {
     if (--this.readers === 0) this.onIdle?.()
   }
 
-  /** Done when nobody reads, or when the time is over. */
+  /** Done when the last reader has left, or when the time has passed. */
   private idle(within: Duration.Duration): Effect.Effect<unknown> {
     const idle = Effect.callback<void>((resume) => {
       if (this.readers === 0) return resume(Effect.void)
@@ -179,7 +179,7 @@ export class Frames {
     return Effect.timeoutOption(idle, within)
   }
 
-  /** Lets responses end within the time; then those that are left tell their readers to connect again, and end. */
+  /** Lets responses end within the time; then the others ask their readers to reconnect, and end. */
   close(within: Duration.Duration): Effect.Effect<void> {
     const restart = Effect.sync(() => {
       this.isClosing = true
@@ -188,7 +188,7 @@ export class Frames {
     return Effect.andThen(Effect.andThen(this.idle(within), restart), Effect.asVoid(this.idle(lastWords)))
   }
 
-  /** Forgets what nobody has read since the sweep before the last. */
+  /** Deletes logs without a reader since the sweep before the last. */
   private sweep(): Effect.Effect<void> {
     this.sweeps++
     const idle: Array<Fiber.Fiber<void>> = []
@@ -209,7 +209,7 @@ export class Frames {
     let position = 0
     let isOpen = false
     let isOver = false
-    /** Whether the reader has read everything behind this frame. */
+    /** True if the reader has read everything behind this frame. */
     const isLast = (frame: Frame): boolean | "if waiting" =>
       frame.ends === "run"
         ? true
@@ -226,7 +226,7 @@ export class Frames {
       const all = isOver ? text + behind : text
       return all === "" ? pull : Effect.succeed([encoder.encode(all)] as const)
     }
-    /** Nothing stands behind these words: the response is not complete. */
+    /** No frame follows this text: the response is not complete. */
     const restart = (): Pull.Pull<Arr.NonEmptyReadonlyArray<Uint8Array>> => {
       isOver = true
       return Effect.succeed([encoder.encode(wire.restart)])
@@ -263,7 +263,7 @@ export class Frames {
   }
 }
 
-/** Maps the events of a run into a log, as long as they come. */
+/** Maps the events of a run into a log, as long as they arrive. */
 const map = (
   runs: RunsService,
   settled: (runId: string) => Effect.Effect<void>,

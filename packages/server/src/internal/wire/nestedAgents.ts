@@ -12,7 +12,7 @@ const began = (event: AgentEvent): NestedAgent => {
   }
 }
 
-/** The agent after an event of it, where the event changes it. */
+/** The agent after an event of it, if the event changes it. */
 const after = (agent: NestedAgent, event: AgentEvent): NestedAgent | undefined => {
   switch (event._tag) {
     case "AgentStarted":

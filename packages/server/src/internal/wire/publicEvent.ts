@@ -1,5 +1,5 @@
 /**
- * Public event: an event of a run as it may leave the server. A list names what leaves; what is not named stays: inputs,
+ * Public event: an event of a run in its public form. An allow-list names the public fields; all others stay: inputs,
  * transcripts, texts for the model, hosts, entries of the ledger, arguments of fixers.
  */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
@@ -10,7 +10,7 @@ const common = ["_tag", "runId", "agentRunId", "parent", "path", "at"]
 const call = [...common, "callId", "tool", "parentCallId"]
 const turn = [...common, "turn"]
 
-/** The fields of each event that leave. An event that does not stand here does not. */
+/** The public fields of each event. Unlisted events are not sent. */
 const fields: ReadonlyMap<Tag, ReadonlyArray<string>> = new Map<Tag, ReadonlyArray<string>>([
   ["RunStarted", [...common, "resumed", "version"]],
   ["RunFinished", [...common, "outcome", "output", "error", "code", "userMessage", "retryAfter", "pending", "usage"]],
@@ -66,13 +66,13 @@ const fields: ReadonlyMap<Tag, ReadonlyArray<string>> = new Map<Tag, ReadonlyArr
   ["BudgetExtended", [...common, "agent", "budget", "limit"]]
 ])
 
-/** What tools are given and say: their arguments, the pieces that these come in, and words on the way. */
+/** Inputs and texts of tools: their arguments, the pieces of these, and progress messages. */
 const ofTool: ReadonlySet<string> = new Set(["arguments", "before", "delta", "message"])
 
 /** An event as it leaves the server. */
 export type PublicEvent = { readonly _tag: string } & { readonly [field: string]: unknown }
 
-/** What of an event may leave. `shows`: whether arguments and results of a tool may. */
+/** Returns the public form of an event. `shows`: true if it may contain arguments and results of a tool. */
 export const publicEvent = (event: AgentEvent, shows: (tool: string) => boolean): PublicEvent | undefined => {
   const named = fields.get(event._tag)
   if (named === undefined) return undefined

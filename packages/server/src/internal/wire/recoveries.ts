@@ -1,4 +1,4 @@
-/** Recoveries: the steps of each call on the way to its result. Calls that a tool made stand with the tool's call. */
+/** Recoveries: the steps of each call until its result. Calls made by a tool belong to the tool's call. */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import { maxRecoverySteps, type Recovery, type RecoveryStep } from "../../UiMessageChunk.ts"
 import { stepOf } from "./recoverySteps.ts"
@@ -9,7 +9,7 @@ const isOfCall = (event: AgentEvent): event is OfCall => "callId" in event && "t
 
 const parentOf = (event: OfCall): string | undefined => "parentCallId" in event ? event.parentCallId : undefined
 
-/** A recovery as it stands after an event. */
+/** State of a recovery after an event. */
 export interface Recovered extends Recovery {
   /** Names the call among those of all agents of the run. */
   readonly key: string
@@ -23,7 +23,7 @@ export class Recoveries {
   private readonly steps = new Map<string, Array<RecoveryStep>>()
   private readonly tools = new Map<string, string>()
 
-  /** The recovery that an event changes, unless nothing is to be told of it: a first attempt that may go well. */
+  /** Returns the recovery that an event changes, unless it is only a first attempt that may succeed. */
   hear(event: AgentEvent): Recovered | undefined {
     if (!isOfCall(event)) return undefined
     const { agentRunId, callId, tool } = event

@@ -1,4 +1,4 @@
-/** Recovery steps: what happened on the way of a call to its result, as a page may show it. */
+/** Recovery steps: events of a call until its result, in a page's form. */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import type { RecoveryStep } from "../../UiMessageChunk.ts"
 

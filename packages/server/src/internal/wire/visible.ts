@@ -20,6 +20,6 @@ export class Visible {
   }
 }
 
-/** Whether an event is of a visible agent, and of no call that a tool made. */
+/** True if an event is of a visible agent, and of no call made by a tool. */
 export const isVisible = (visible: Visible, event: AgentEvent): boolean =>
   visible.has(event.agentRunId) && !("parentCallId" in event && event.parentCallId !== undefined)

@@ -42,10 +42,13 @@ export const agUi = (
   }
 })
 
-/** An `EventSource` comes back by itself, and says what it has heard last. */
+/** An `EventSource` reconnects by itself, and sends its last event id. */
 const comeBack = "retry: 1000\n\n"
 
-/** Events as their owner may see them. Numbers count from 1, as `Last-Event-ID` of an `EventSource` is empty before the first one. */
+/**
+ * Events in their owner's view. Numbers count from 1, because `Last-Event-ID` of an `EventSource` is empty before the
+ * first one.
+ */
 export const numbered = (shows: Shows): Wire => ({
   name: "events",
   restart: comeBack,

@@ -1,11 +1,11 @@
-/** What the command could not do, and what to do about it. */
+/** Failures of the command, with advice. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
 import * as CliError from "effect/cli/CliError"
 
-/** The command could not do what it was asked: `problem` says what to change. */
+/** The command failed: `problem` has the necessary change. */
 export class CannotServe extends Schema.TaggedError<CannotServe>()("CannotServe", { problem: Schema.String }) {
   override readonly [Runtime.errorReported] = false
   override readonly [Runtime.errorExitCode] = 2
@@ -17,7 +17,7 @@ export class CannotServe extends Schema.TaggedError<CannotServe>()("CannotServe"
   }
 }
 
-/** A layer whose failures say what to change. */
+/** A layer whose failures have advice. */
 export const orCannotServe = <ROut, E, RIn>(
   layer: Layer.Layer<ROut, E, RIn>,
   problem: (error: Exclude<E, CannotServe>) => string

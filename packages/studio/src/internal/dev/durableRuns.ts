@@ -1,4 +1,4 @@
-/** Durable runs of a project: in a file of its folder, so that a process that was killed goes on with them when it is started again. */
+/** Durable runs of a project: in a file of its folder, so that a process continues them after a crash and a restart. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
@@ -25,10 +25,10 @@ const lastText = (prompt: Prompt.Prompt): string => {
     : last.content.flatMap((part) => part.type === "text" ? [part.text] : []).join("")
 }
 
-/** Conversations, as servers start agents with them, or texts. */
+/** Conversations, which servers pass to agents, or texts. */
 const Said = Schema.Union([Schema.String, Schema.toCodecJson(Prompt.Prompt)])
 
-/** What an agent is started with: a conversation, or the text that was said last in it. */
+/** Input of an agent: a conversation, or the last text in it. */
 const inputOf = (takesText: boolean): Schema.Top =>
   Said.pipe(Schema.decodeTo(
     Schema.Any,
@@ -41,7 +41,7 @@ const inputOf = (takesText: boolean): Schema.Top =>
     })
   ))
 
-/** What JSON keeps of an answer: nobody decodes it here. */
+/** JSON of an answer: it is not decoded here. */
 const Answer = Schema.Json.pipe(Schema.decodeTo(
   Schema.Any,
   SchemaTransformation.transform({
@@ -82,8 +82,8 @@ const key = (data: string): Layer.Layer<SnapshotKey, CannotServe, FileSystem.Fil
   )
 
 /**
- * Runs of agents in `runs.db` of a folder, which is there. A process that takes the folder over waits for the lease of the one before: short, as it is a
- * machine of one developer.
+ * Runs of agents in `runs.db` of an existing folder. A process that takes the folder over waits for the lease of the
+ * previous one, which is short on a developer's machine.
  */
 export const durableRuns = (agents: ReadonlyArray<Servable>, data: string): {
   readonly runs: Layer.Layer<Runs, CannotServe, FileSystem.FileSystem | Path.Path>

@@ -30,6 +30,6 @@ export const load = (file: string): Effect.Effect<Project, CannotServe, Path.Pat
     // The same agent may be exported by name and as default.
     const agents = [...new Set(Object.values(module).flatMap(agentsIn))]
     if (agents.length === 0) return yield* new CannotServe({ problem: `${file} exports no agents: ${hint}` })
-    // What they need is not known here: what is missing is told by the run that misses it.
+    // Their services are unknown here: the run that lacks one reports it.
     return make({ agents: agents as unknown as ReadonlyArray<Agent.Agent<string, unknown>> })
   })

@@ -8,7 +8,7 @@ import * as ScriptedModel from "@recourse/testing/ScriptedModel"
 import { repeating } from "./repeating.ts"
 import { type CannotServe, orCannotServe } from "./cannotServe.ts"
 
-/** Which model answers, and how it is called where people read of it. */
+/** The answering model, and its displayed name. */
 export interface Chosen {
   readonly name: string
   readonly layer: Layer.Layer<LanguageModel, CannotServe>
@@ -27,7 +27,7 @@ export const choose = (
   script: ScriptedModel.Behaviour | undefined,
   env: Readonly<Record<string, string | undefined>>
 ): Chosen => {
-  // A variable that is set to nothing is not set.
+  // A variable with an empty value is not set.
   const set = (name: string): string | undefined => env[name] === "" ? undefined : env[name]
   const preset = options.preset ?? set("LLM_PRESET")
   const model = options.model ?? set("LLM_MODEL")

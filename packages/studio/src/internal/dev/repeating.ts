@@ -1,8 +1,8 @@
-/** The script of a project that has none: it repeats what was said, and calls tools as it is told to. */
+/** The script of a project that has none: it repeats the user's message, and calls tools on command. */
 import type * as Prompt from "effect/ai/Prompt"
 import * as ScriptedModel from "@recourse/testing/ScriptedModel"
 
-/** What was said last, if a user said it. */
+/** The last message, if a user wrote it. */
 const lastSaid = ({ content }: Prompt.Prompt): string | undefined => {
   const last = content.at(-1)
   return last?.role === "user"
@@ -29,7 +29,7 @@ const help = (tools: ReadonlyArray<string>): string =>
     "To talk to a model, start with `--preset openai --model <name>` and set the key, such as `OPENAI_API_KEY`."
   ].join("\n\n")
 
-/** Repeats what was said. `/find_order {"id":"7"}` calls the tool. */
+/** Repeats the user's message. `/find_order {"id":"7"}` calls the tool. */
 export const repeating: ScriptedModel.Behaviour = ({ prompt, tools }, index) => {
   const said = lastSaid(prompt)
   if (said === undefined) return ScriptedModel.text("Done.", { pace: "20 millis" })

@@ -26,7 +26,7 @@ import type { Chosen } from "./model.ts"
 import { ownHost } from "./ownHost.ts"
 import { portTaken } from "./watch.ts"
 
-/** How a project is served. */
+/** Options of a served project. */
 export interface Options {
   readonly project: Project
   readonly model: Chosen
@@ -34,9 +34,9 @@ export interface Options {
   readonly port: number
   /** The folder of the conversations. */
   readonly data: string
-  /** Whether runs are kept there, too. */
+  /** True if runs are stored there too. */
   readonly durable: boolean
-  /** Whether the events of runs are printed. */
+  /** True if the events of runs are printed. */
   readonly timeline: boolean
 }
 
@@ -86,7 +86,7 @@ const conversations = (data: string) =>
     (error) => `The conversations in ${data} cannot be opened: ${error.message}`
   )
 
-/** A server of the project, as long as the layer's scope is open. `told` hears where the pages are. */
+/** A server of the project, as long as the layer's scope is open. `told` receives the address of the pages. */
 export const serve = (options: Options, told: (url: string) => Effect.Effect<void>) => {
   const { data, model, project } = options
   const needed = orCannotServe(
@@ -116,7 +116,7 @@ export const serve = (options: Options, told: (url: string) => Effect.Effect<voi
     Studio.layer(),
     NextFaults.routes
   )
-  // Node takes connections that nobody answers yet: everything is made before the port is opened.
+  // Node accepts connections before a handler exists: everything is made before the port is opened.
   return Layer.unwrap(Effect.map(
     HttpRouter.toHttpEffect(routes),
     (app) =>
@@ -125,7 +125,7 @@ export const serve = (options: Options, told: (url: string) => Effect.Effect<voi
         Layer.provide(listening(options))
       )
   )).pipe(
-    // Streams are told their end before Node closes their connections, so that a page connects again at once.
+    // Streams send their end before Node closes their connections, so that a page reconnects at once.
     Server.drained({ within: "200 millis" }),
     Layer.provide(runs),
     Layer.provide(conversations(data)),

@@ -5,7 +5,7 @@ import { Effect, Schema } from "effect"
 export class NotCertified extends Schema.TaggedError<NotCertified>()("NotCertified", {
   law: Schema.String,
   problem: Schema.String,
-  /** What was done before, if it was drawn. */
+  /** Earlier operations, if they were random. */
   operations: Schema.Array(Schema.String),
   /** The seed that draws it again. */
   seed: Schema.Int

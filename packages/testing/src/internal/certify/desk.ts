@@ -1,4 +1,4 @@
-/** An agent that writes with and without a key, and waits for a person; and what has to be true of its runs. */
+/** An agent that writes with and without a key, and waits for a person; and the invariants of its runs. */
 import { Agent, Approval, IdempotencyLedger, Recovery, Runs, Tool, ToolCall } from "@recourse/core"
 import { Durable } from "@recourse/durable"
 import * as RunStore from "@recourse/durable/RunStore"
@@ -64,14 +64,14 @@ export type Desk = ReturnType<typeof deskOf>
 
 const patiently = Schedule.spaced("10 millis")
 
-/** Approves what the run waits for, until it has ended. */
+/** Approves the waiting calls of a run, until it has ended. */
 export const untilEnded = (runId: string): Effect.Effect<Runs.RunInfo, Differs, Runs.Runs> =>
   Effect.gen(function*() {
     const runs = yield* Runs.Runs
     for (;;) {
       const info = yield* Effect.retry(runs.get(runId), patiently)
       if (info.status === "completed" || info.status === "failed" || info.status === "cancelled") return info
-      // Who decides twice, or for a run that went on meanwhile, is refused.
+      // A second decision, or one for a run that continued meanwhile, is refused.
       yield* Effect.ignore(runs.decide(runId, info.pending.map((call) => Approval.approve(call))))
       yield* Effect.sleep("5 millis")
     }
@@ -80,7 +80,7 @@ export const untilEnded = (runId: string): Effect.Effect<Runs.RunInfo, Differs, 
     Effect.catch(() => Effect.fail(new Differs({ problem: `run ${runId} does not end within 20 seconds` })))
   )
 
-/** What has to be true of a run that has ended, whoever owned it. */
+/** Checks the invariants of an ended run, for any owner. */
 export const check = (
   store: RunStore.Store,
   { agent, deeds }: Desk,

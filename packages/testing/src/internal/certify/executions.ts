@@ -59,7 +59,7 @@ const sharedDesk = (name: string, version?: string): Effect.Effect<Desk, never, 
   return Effect.map(Layer.build(desk.around), (context) => ({ ...desk, around: Layer.succeedContext(context) }))
 }
 
-/** What a failing host logs is no part of the law. */
+/** Logs of a failing host are no part of the law. */
 const quiet = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.scoped(Effect.provide(effect, Logger.layer([])))
 
 const start = (runs: Runs.RunsService, { agent }: Desk, runId: string) =>
@@ -79,8 +79,8 @@ const secondOf = Effect.fnUntraced(function*(store: RunStore.Store, desk: Desk, 
 })
 
 /**
- * Gives a run to another process at an operation of its owner, which lives on: before the operation, or behind it. Returns whether the owner
- * had so many operations.
+ * Transfers a run to another process at an operation of its owner, which stays alive: before the operation, or behind
+ * it. Returns whether the owner had so many operations.
  */
 export const ownerChanges = (
   store: RunStore.Store,

@@ -16,7 +16,7 @@ export interface ModelRun {
   readonly decisions: Array<{ leg: number; readonly callId: string; isUsed: boolean }>
 }
 
-/** How an owner leaves a run in the model. */
+/** State in which an owner leaves a run in the model. */
 export type ModelLeaving = "completed" | "failed" | "cancelled" | "waiting" | "queued" | "lent" | "asked"
 
 const names: Readonly<Record<ModelLeaving, TransitionName>> = {
@@ -31,14 +31,14 @@ const names: Readonly<Record<ModelLeaving, TransitionName>> = {
 
 const table: Readonly<Record<TransitionName, Transition>> = transitions
 
-/** Whether a run may make a transition. */
+/** True if a run may make a transition. */
 export const may = (run: ModelRun, name: TransitionName): boolean => table[name].from.includes(run.state)
 
 const move = (run: ModelRun, name: TransitionName): void => {
   run.state = table[name].to
 }
 
-/** Whether an epoch owns a run. */
+/** True if an epoch owns a run. */
 export const owns = (run: ModelRun, epoch: number): boolean => run.epoch === epoch && may(run, "release")
 
 /** The status that `get` returns. */
@@ -55,7 +55,7 @@ export const insert = (runId: string, isOwned: boolean, isLeaseOver: boolean): M
   decisions: []
 })
 
-/** Whether a process may take a run. */
+/** True if a process may take a run. */
 export const isTakable = (run: ModelRun): boolean => may(run, "claim") && run.isLeaseOver
 
 export const take = (run: ModelRun, isLeaseOver: boolean): void => {

@@ -1,6 +1,6 @@
 /**
- * Drawn operations on a host, compared with the reference model after each: by the owner of a run, by its former owner, which lives
- * on, and by others.
+ * Random operations on a host, compared with the reference model after each: by the owner of a run, by its former
+ * owner, which stays alive, and by others.
  */
 import { Effect, Random } from "effect"
 import type * as RunStore from "@recourse/durable/RunStore"

@@ -1,4 +1,4 @@
-/** Laws of logs: what is appended is read back, once, in order, and behind the fence. */
+/** Laws of logs: appended entries are read back, once, in order, and behind the fence. */
 import { Effect, Exit, type Schema } from "effect"
 import type * as RunStore from "@recourse/durable/RunStore"
 import { type Differs, same } from "./broken.ts"

@@ -1,9 +1,9 @@
-/** Command line: what both commands share. */
+/** Command line: common parts of both commands. */
 import { Effect, Path, Runtime, Schema, Stdio, Stream } from "effect"
 import { CliError, Flag } from "effect/cli"
 import { isSubject, type Subject } from "../../Subject.ts"
 
-/** The command could not do what it was asked: `problem` says what to change. */
+/** The command failed: `problem` has the necessary change. */
 export class CannotRun extends Schema.TaggedError<CannotRun>()("CannotRun", { problem: Schema.String }) {
   override readonly [Runtime.errorReported] = false
   override readonly [Runtime.errorExitCode] = 2

@@ -7,14 +7,14 @@ const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.is
  * One step of the executor.
  *
  * - `page`: calls a tool that reads an untrusted page. `reader`: runs an agent that reads it, and answers an order of the page.
- * - `pay`: pays the order of the call at bank A, by a call by hand. `obey`: pays what the step before answered. `otherBank`: pays at bank B,
- *   by another tool of the same name.
+ * - `pay`: pays the order of the call at bank A, by a call by hand. `obey`: pays the answer of the step before.
+ *   `otherBank`: pays at bank B, by another tool of the same name.
  * - `clerk`: runs an agent whose model pays at bank A. `teller`: runs another agent of the same name, whose model pays at bank B.
  */
 const Does = Schema.Literals(["page", "reader", "pay", "obey", "otherBank", "clerk", "teller"])
 
 /**
- * How a step is executed.
+ * Execution of a step.
  *
  * - `once`. `retry`: by `Effect.retry`, two more times. `recovery`: by `Recovery.retry`, two more times.
  * - `timeout`: for one second, and a second time. `race`: twice in an `Effect.race`. `all`: twice in an `Effect.all`.
@@ -25,13 +25,15 @@ const How = Schema.Literals(["once", "retry", "recovery", "timeout", "race", "al
 /** One step of the executor. */
 export const Step = Schema.Struct({ does: Does, how: How })
 
-/** How a bank executes a payment: `lost`, `hang` and `dies` come after it is done, `declined` says that it is not. */
+/**
+ * A bank's execution of a payment: `lost`, `hang` and `dies` follow the payment, `declined` means that it is not paid.
+ */
 export const Outcome = Schema.Literals(["ok", "slow", "declined", "lost", "hang", "dies"])
 
-/** An operator of a recovery. `fix` and `fixByProgram` answer what an untrusted page says. */
+/** An operator of a recovery. `fix` and `fixByProgram` answer with an untrusted page's text. */
 export const Operator = Schema.Literals(["retry", "effectRetry", "fix", "fixByProgram", "fallback", "catch", "race"])
 
-/** How a callback of the program fails. */
+/** Failure of a callback of the program. */
 const Fails = Schema.Literals(["throws", "dies", "fails", "hangs"])
 
 /** A callback that fails. */
@@ -46,22 +48,22 @@ export const Ending = Schema.Struct({ how: Schema.Literals(["killed", "stopped"]
 /** A call of the model; `none` leaves the argument out. */
 export const Call = Schema.Struct({ tool: Schema.Literals(["do", "pay"]), order: Schema.Literals(["a", "b", "none"]) })
 
-/** A composition, and what happens to it. */
+/** A composition, and its faults. */
 export const Composition = Schema.Struct({
   /** Steps of the executor of the tool `do`. */
   steps: Schema.Array(Step).check(Schema.isMinLength(1), Schema.isMaxLength(3)),
-  /** How the executor ends the first time, after its steps. */
+  /** End of the executor's first run, after its steps. */
   ends: Schema.Literals(["answers", "fails", "hangs", "dies"]),
-  /** What the tool `do` declares of its effects. */
+  /** Declared effects of the tool `do`. */
   effects: Schema.Literals(["write", "undeclared", "read", "idempotent"]),
   /** Recovery of the tool `do`, and of the payments. */
   recovery: Schema.Array(Operator).check(Schema.isMaxLength(2)),
   payRecovery: Schema.Array(Operator).check(Schema.isMaxLength(1)),
   /** Idempotency keys of the payments: none, one for each call, or one of the order. */
   keyed: Schema.Literals(["no", "call", "order"]),
-  /** How the first payments go; after that they go well. */
+  /** Outcomes of the first payments; later ones succeed. */
   bank: Schema.Array(Outcome).check(Schema.isMaxLength(3)),
-  /** How often the models of agents that the executor runs fail after their payment. */
+  /** Number of failures of inner agents' models after their payment. */
   failures: between(0, 3),
   /** The calls of each answer of the outer model, and how it ends. */
   turns: Schema.Array(Schema.Array(Call).check(Schema.isMinLength(1), Schema.isMaxLength(2)))
@@ -75,7 +77,10 @@ export const Composition = Schema.Struct({
   callbacks: Schema.Array(Callback).check(Schema.isMaxLength(2)),
   /** Executions before the last one, over one journal. */
   executions: Schema.Array(Ending).check(Schema.isMaxLength(2)),
-  /** How the later executions differ from the first one; `withoutJournal`: no execution has a journal, all have one run id and one ledger. */
+  /**
+   * Differences of the later executions from the first one; `withoutJournal`: no execution has a journal, all have one
+   * run id and one ledger.
+   */
   deployed: Schema.Literals(["same", "described", "keyed", "withoutDo", "mended", "withoutJournal"]),
   /** The operation at which the run is interrupted, if there is one execution; 0: none. */
   interruptAt: between(0, 20_000),
@@ -83,7 +88,7 @@ export const Composition = Schema.Struct({
   order: between(0, 1000)
 })
 
-/** A composition, and what happens to it. */
+/** A composition, and its faults. */
 export type Composition = typeof Composition.Type
 
 /** A step of the executor. */

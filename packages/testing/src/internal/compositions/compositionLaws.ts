@@ -1,4 +1,4 @@
-/** Laws about compositions: about payments that were made, and about what was reported of them. */
+/** Laws about compositions: about payments, and about their reports. */
 import { type AgentEvent, History } from "@recourse/core"
 import { mostWrites } from "./executors.ts"
 import type { Composition } from "./composition.ts"
@@ -15,12 +15,12 @@ const named = ({ bank, callId, order, place }: Payment): string =>
 const isPaid = ({ payments }: ObservedComposition, { receipt }: Payment): boolean =>
   receipt !== undefined && !payments.compensated.has(receipt)
 
-/** Whether a payment may have been made: the bank has not declined it, nor a later one under its key. */
+/** True if a payment may have been made: the bank has not declined it, nor a later one under its key. */
 const mayBePaid = ({ payments }: ObservedComposition, { bank, key, receipt, state }: Payment): boolean =>
   state !== "declined" && (receipt !== undefined || key === undefined ||
     !payments.all.some((other) => other.key === key && other.bank === bank && other.state === "declined"))
 
-/** What is reported of the calls of the outer model, by their ids. */
+/** Reports of the calls of the outer model, by their ids. */
 const claimsOf = ({ executions }: ObservedComposition): ReadonlyMap<string, History.Claim> => {
   const transcript = executions.at(-1)?.record?.transcript
   return new Map(transcript === undefined ? [] : History.claims(transcript).map((claim) => [claim.id, claim]))
@@ -60,7 +60,7 @@ const looksMadeAgain = ({ bank, keyed, steps }: Composition): boolean =>
   keyed !== "order" && bank.some((outcome) => outcome !== "ok" && outcome !== "slow") &&
   steps.some(({ does }) => does === "otherBank") && steps.some(({ does }) => does === "pay" || does === "obey")
 
-/** Whether later executions know of the earlier ones by the ledger alone. */
+/** True if later executions know of the earlier ones by the ledger alone. */
 const hasNoJournal = ({ deployed, executions }: Composition): boolean =>
   executions.length > 0 && deployed === "withoutJournal"
 
@@ -203,19 +203,24 @@ const receiptOf = ({ executions }: ObservedComposition, id: string): string | un
 const isSameCall = (id: string, callId: string): boolean =>
   id === callId || id.endsWith(`/${callId}`) || callId.endsWith(`/${id}`)
 
-/** Whether a call has paid an order under the order's key: it may be the call that the ledger answered with the payment. */
+/**
+ * True if a call has paid an order under the order's key: it may be the call that the ledger answered with the payment.
+ */
 const isAnswered = ({ composition, executions }: ObservedComposition, id: string, { order }: Payment): boolean =>
   composition.keyed === "order" &&
   executions.at(-1)?.record?.executed.some((call) =>
       isSameCall(call.callId, id) && call.arguments === JSON.stringify({ order })
     ) === true
 
-/** Whether two payments are one write: the same one, or of one key. A later process does not know which tool has claimed a key. */
+/**
+ * True if two payments are one write: the same one, or of one key. A later process does not know the tool that has
+ * claimed a key.
+ */
 const isOneWrite = (one: Payment, other: Payment): boolean =>
   one === other ||
   (one.key !== undefined && one.key === other.key && (one.bank === other.bank || one.process !== other.process))
 
-/** Whether the run has failed for good: not with the question of an agent that its executor runs. */
+/** True if the run has failed for good: not with the question of an agent that its executor runs. */
 const hasFailed = ({ events, executions }: ObservedComposition): boolean => {
   const own = events.flatMap(({ event, process }) => process === executions.length - 1 ? [event] : [])
   const last = own.findLast(({ _tag }) => _tag === "RunFinished")

@@ -9,7 +9,7 @@ export type Any = Effect.Effect<any, any, any>
 
 type AnyAgent = Agent.Agent<string, string, unknown, never>
 
-/** How an executor makes calls and runs agents. Tests replace it by one that goes around the library. */
+/** Calls and agents of an executor. Tests replace it by one that bypasses the library. */
 export interface Hands {
   readonly call: (tool: Tool.Any, args: unknown) => Any
   readonly run: (agent: AnyAgent, input: string) => Any
@@ -101,7 +101,7 @@ const endings: Readonly<Record<Composition["ends"], Any>> = {
   dies: Effect.suspend(() => Effect.die(new Error("injected")))
 }
 
-/** How often a step may write in one call of the outer model. */
+/** Maximum of a step's writes in one call of the outer model. */
 export const mostWrites = ({ does, how }: Step): number => {
   const isByHand = does === "pay" || does === "obey" || does === "otherBank"
   return how === "all" || how === "race"
@@ -113,7 +113,7 @@ export const mostWrites = ({ does, how }: Step): number => {
     : 1
 }
 
-/** What each operator of a recovery does to a call. */
+/** Effect of each operator of a recovery on a call. */
 export const recoveries = (
   { hands, parts }: { readonly hands: Hands; readonly parts: Parts }
 ): Readonly<Record<Composition["recovery"][number], (call: Any) => Any>> => {

@@ -14,7 +14,7 @@ const ways: Readonly<Record<Callback["fails"], () => Effect.Effect<never>>> = {
   hangs: () => Effect.never
 }
 
-/** How a callback of a composition fails, if it does. */
+/** Failure of a callback of a composition, if it has one. */
 export const failureOf = (
   { callbacks }: Composition,
   name: Callback["of"]

@@ -39,7 +39,7 @@ export interface ObservedComposition {
   readonly pauses: ReadonlyArray<Pause & { readonly after: number }>
 }
 
-/** The store of journals: what one process has recorded, the next one reads. */
+/** The store of journals: the next process reads the entries of the previous one. */
 const journalIn = (stored: Map<string, Schema.Json>, isResumed: boolean): Journal.Journal => {
   const earlier = new Map(stored)
   return {
@@ -77,7 +77,7 @@ const ledgerOf = (composition: Composition): Operations => {
     fails === undefined || ++operations === 1 ? operation : isTagged ? Effect.fail(error()) : fails()
 }
 
-/** What outlives the processes of one composition, and what is seen of them. */
+/** State that outlives the processes of one composition, and the observations. */
 class Scene {
   readonly events: Array<Emitted> = []
   readonly pauses: Array<Pause & { readonly after: number }> = []
@@ -107,7 +107,7 @@ class Scene {
   }
 }
 
-/** How one process ends that does not end by itself. */
+/** End of one process that does not end by itself. */
 type Stop = Pick<VirtualTime.Options, "killAt" | "interruptAt">
 
 const stopOf = (composition: Composition, number: number, operations: number): Stop => {

@@ -65,7 +65,7 @@ export class Payments {
     return receipt
   }
 
-  /** Whether the bank has paid under a key. */
+  /** True if the bank has paid under a key. */
   hasPaid(bank: Bank, key: string | undefined): boolean {
     return key !== undefined && this.receipts.has(`${bank} ${key}`)
   }

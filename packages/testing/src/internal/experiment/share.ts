@@ -21,8 +21,9 @@ export const share = (successes: number, of: number): Estimate => {
 const meanOf = (values: ReadonlyArray<number>): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
 /**
- * The mean of scores from 0 to 1, of which those of one case are alike: the interval is that of the means of cases (clustered standard
- * errors; Miller, arXiv 2411.00640, 2024). Where each case is met wholly or not at all, it is that of a share.
+ * The mean of scores from 0 to 1, of which those of one case are alike: the interval is that of the means of cases
+ * (clustered standard errors; Miller, arXiv 2411.00640, 2024). If each case is met wholly or not at all, it is that of
+ * a share.
  */
 export const mean = (cases: ReadonlyArray<ReadonlyArray<number>>): Estimate => {
   const means = cases.filter((scores) => scores.length > 0).map(meanOf)

@@ -54,7 +54,7 @@ export const decideBy = (injector: Injector): Decide => (pending) =>
 export const layer = (plan: FaultPlan.FaultPlan): Layer.Layer<Approver> =>
   Layer.sync(Approver, () => ({ decide: decideBy(makeInjector(plan)) }))
 
-/** A run that waited, and what was decided. */
+/** A paused run, and its decisions. */
 export interface Pause {
   readonly snapshot: Approval.Snapshot
   readonly pending: ReadonlyArray<Approval.PendingCall>
@@ -65,29 +65,31 @@ export interface Pause {
   readonly decidedAt: number
 }
 
-/** How a run is carried to its end. */
+/** Options of a run over its pauses. */
 export interface Options {
-  /** Whether model calls are streamed. Default: no. */
+  /** True if model calls are streamed. Default: false. */
   readonly streaming?: boolean | undefined
   /** Is given the record of each part of the run: the last is that of the whole. */
   readonly onRecord?: ((record: RunRecord.RunRecord) => void) | undefined
-  /** Is told of each pause once there are decisions. */
+  /** Receives each pause once there are decisions. */
   readonly onPause?: ((pause: Pause) => void) | undefined
-  /** @internal Is told how many milliseconds a run has waited, also where it is interrupted before it is told of the pause. */
+  /**
+   * @internal Receives the milliseconds that a run has waited, also if it is interrupted before it receives the pause.
+   */
   readonly onWaited?: ((waited: number) => void) | undefined
-  /** @internal A pause to go on from, in place of a beginning. */
+  /** @internal A pause to resume, instead of a start. */
   readonly from?: Pick<Pause, "snapshot" | "decisions"> | undefined
   /** @internal Hears the events, besides the listeners of the context. */
   readonly ear?: Parameters<Agent.Any["runIn"]>[1]["ear"]
 }
 
-/** How many requests a person gets who decides nothing at all. */
+/** Number of requests to a person who never decides. */
 const patience = 100
 
 /**
- * Runs an agent to its end, over all pauses: each snapshot is kept as JSON, and resumed with what the `Approver` decides.
- * An agent that cannot pause is just run. One that waits for a person who decides nothing fails with `ApprovalRequired`,
- * as `agent.run` does.
+ * Runs an agent to its end, over all pauses: each snapshot is stored as JSON, and resumed with the decisions of the
+ * `Approver`. An agent that cannot pause is just run. One that waits for a person who never decides fails with
+ * `ApprovalRequired`, like `agent.run`.
  *
  * **Example** (A person who says no, and then yes)
  *

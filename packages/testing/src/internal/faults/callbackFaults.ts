@@ -9,7 +9,7 @@ type Any = Effect.Effect<unknown, unknown, unknown>
 
 const prefix = "callback "
 
-/** How often each callback was called, by its name. */
+/** Number of calls of each callback, by its name. */
 export const callbacksOf = ({ counts }: Injector): Readonly<Record<string, number>> =>
   Object.fromEntries(
     [...counts()].flatMap(([counter, times]) =>

@@ -1,10 +1,11 @@
 /**
  * Injects the faults of a plan into the tools, the model and the stores of whatever runs below, without changing it.
  *
- * Faults of tools stand where the executor stands: inside the timeout, the budget and the record of the attempt. Faults
- * of the model stand below the agent and above the provider, and so do malformed and missing arguments of a tool, as it is
- * the model that writes them. Faults of services befall what doubles ask by `SideEffects.request`. Faults of approvals are what the `Approver` answers, and faults of stores befall those of
- * `layerStores`. Faults of callbacks stand in the place of `compensate`, of `reconcile`, and of the audit of the context.
+ * Faults of tools replace the executor: inside the timeout, the budget and the record of the attempt. Faults of the
+ * model are below the agent and above the provider, and so are malformed and missing arguments of a tool, because the
+ * model writes them. Faults of services apply to doubles' requests by `SideEffects.request`. Faults of approvals are
+ * answers of the `Approver`, and faults of stores apply to those of `layerStores`. Faults of callbacks replace
+ * `compensate`, `reconcile`, and the audit of the context.
  */
 import { Context, Effect, Layer } from "effect"
 import { LanguageModel } from "effect/ai"
@@ -21,10 +22,10 @@ import { faultyTools, type Options } from "./toolFaults.ts"
 
 export type { Options } from "./toolFaults.ts"
 
-/** What was injected so far. */
+/** Injected faults so far. */
 export class FaultLog extends Context.Service<FaultLog, {
   readonly injected: Effect.Effect<ReadonlyArray<Injected>>
-  /** @internal What injects them. */
+  /** @internal The injector. */
   readonly injector: Injector
 }>()("@recourse/testing/FaultLog") {}
 
@@ -99,7 +100,7 @@ export const layer = (
 
 /**
  * A layer of an `IdempotencyLedger` and of a store of resumptions in memory, which have the faults of the plan of
- * {@link layer}. Their counts are those of that layer. What an agent brings itself, by `Agent.provide`, has no faults.
+ * {@link layer}. Their counts are those of that layer. Stores of an agent itself, by `Agent.provide`, have no faults.
  */
 export const layerStores: Layer.Layer<IdempotencyLedger.IdempotencyLedger, never, FaultLog> = Layer.unwrap(
   Effect.map(FaultLog, ({ injector }) => new SharedStores().layer(StoreFaults.injected(injector)))

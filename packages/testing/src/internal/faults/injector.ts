@@ -6,7 +6,7 @@ import * as FaultPlan from "../../FaultPlan.ts"
 export interface Injected {
   /** When, in milliseconds since the epoch by Effect's `Clock`. */
   readonly at: number
-  /** Which of the plan's injections it is. */
+  /** Index among the plan's injections. */
   readonly index: number
   /** The tool, if it is a fault of a tool, of its callbacks, or of an approval. */
   readonly tool: string | undefined
@@ -15,17 +15,20 @@ export interface Injected {
   /** The callback, if it is a fault of one. */
   readonly callback: FaultPlan.Callback | undefined
   readonly type: FaultPlan.Injection["fault"]["type"]
-  /** Which execution of the tool, call of the model, question about the tool, or operation of the store; 1 is the first. */
+  /**
+   * Number of the execution of the tool, call of the model, question about the tool, or operation of the store; 1 is
+   * the first.
+   */
   readonly n: number
   /** The call of the tool, if there is one. */
   readonly callId: string | undefined
   /** The attempt of that call, if there was one: arguments are spoilt before any. */
   readonly attempt: number | undefined
-  /** Whether there was something to spoil: an answer without any text holds no prompt injection, for example. */
+  /** True if the fault had an effect: an answer without any text cannot contain a prompt injection, for example. */
   readonly applied: boolean
 }
 
-/** What a fault is of, as it is named to people. */
+/** Place of a fault, in its displayed form. */
 export const placeOf = ({ callback, store, tool }: Pick<Injected, "callback" | "store" | "tool">): string =>
   callback === undefined ? tool ?? store ?? "model" : FaultPlan.callbackName(callback, tool)
 
@@ -37,9 +40,9 @@ export interface Found {
 }
 
 export interface Injector {
-  /** Counts one more of what `counter` counts, and answers the fault that it is to have. */
+  /** Counts one more of a counter, and returns the fault that it is to have. */
   readonly next: (counter: string, applies: (injection: FaultPlan.Injection) => boolean) => Found | undefined
-  /** How much was counted. */
+  /** Returns a count. */
   readonly counted: (counter: string) => number
   /** All that was counted. */
   readonly counts: () => ReadonlyMap<string, number>

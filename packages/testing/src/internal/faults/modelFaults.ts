@@ -50,7 +50,7 @@ const isCall = (part: Response.AnyPart): part is Response.ToolCallPart<string, u
 const withCall = (change: (call: Response.ToolCallPart<string, unknown>) => object): Alter => (part) =>
   isCall(part) ? { ...part, ...change(part) } as Response.AnyPart : part
 
-/** What is done to each part of an answer, for the faults that are about an answer. */
+/** Alteration of each part of an answer, for faults of answers. */
 const alterations: Partial<Record<FaultPlan.ModelFault["type"], Alter>> = {
   malformed_tool_call: withCall(({ params }) => ({ params: cutText(params) })),
   unknown_tool: withCall(({ name }) => ({ name: `${name}_v2` })),
@@ -59,7 +59,7 @@ const alterations: Partial<Record<FaultPlan.ModelFault["type"], Alter>> = {
   truncated_answer: (part) => part.type === "finish" ? { ...part, reason: "length" } as Response.AnyPart : part
 }
 
-/** The faults of tools that stand in what the model writes. */
+/** The faults of tools within the model's text. */
 export const writtenByModel: ReadonlySet<string> = new Set(["malformed_arguments", "missing_arguments"])
 
 /** Puts the faults of a plan around a model. */

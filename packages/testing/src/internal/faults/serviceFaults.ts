@@ -4,24 +4,24 @@ import { ToolCall } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Injector } from "./injector.ts"
 
-/** A service has failed, or its answer was lost: nobody can say which. */
+/** A service has failed, or its answer was lost: the caller cannot distinguish them. */
 export class ServiceFailed extends Data.TaggedError("ServiceFailed")<{
   /** The tool whose service it is. */
   readonly tool: string
   readonly message: string
 }> {}
 
-/** A request of a service for a tool, as it goes. */
+/** A request to a service for a tool, with its fault. */
 export type Requests = <A, R>(tool: string, done: Effect.Effect<A, never, R>) => Effect.Effect<A, ServiceFailed, R>
 
-/** How requests go that are made below; nothing goes wrong with them where nothing is said. */
+/** Faults of requests below; by default there are none. */
 export const CurrentRequests: Context.Reference<Requests> = Context.Reference<Requests>("@recourse/testing/Requests", {
   defaultValue: () => (_, done) => done
 })
 
 const counterOf = (tool: string): string => `service ${tool}`
 
-/** How many requests there were for a tool. */
+/** Number of requests for a tool. */
 export const requestsOf = ({ counted }: Injector, tool: string): number => counted(counterOf(tool))
 
 /** The requests of a run, with the faults of a plan. */

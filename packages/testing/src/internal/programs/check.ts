@@ -13,7 +13,7 @@ export interface Options {
   readonly runs?: number | undefined
   /** Where chance begins: the same seed checks the same programs. Default: 1. */
   readonly seed?: number | undefined
-  /** Which laws. Default: all of them. */
+  /** Checked laws. Default: all of them. */
   readonly laws?: ReadonlyArray<ProgramLaw> | undefined
   /** Laws of your own, by name. */
   readonly more?: Readonly<Record<string, Law>> | undefined
@@ -23,7 +23,7 @@ export interface Options {
   readonly replay?: string | undefined
 }
 
-/** What was checked. */
+/** Checked parts. */
 export interface Report {
   readonly programs: number
   readonly laws: ReadonlyArray<string>

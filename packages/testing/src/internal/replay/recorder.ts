@@ -196,7 +196,7 @@ const makeRecorder = (
 export interface RecordOptions {
   /** The agent's tools, and those of the agents in it: results are stored by their schemas. */
   readonly tools: ReadonlyArray<Tool.Any>
-  /** Whether model calls are streamed. Default: no. */
+  /** True if model calls are streamed. Default: false. */
   readonly streaming?: boolean | undefined
   /**
    * What is taken out of the recording, as by {@link redact}. `false`: it holds all that was said, and errors of executors with whatever

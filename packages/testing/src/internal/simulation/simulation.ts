@@ -83,7 +83,7 @@ export interface Observation<out Out = unknown, out E = unknown> {
 /** How a subject is run. */
 export interface Options {
   readonly plan?: FaultPlan.FaultPlan | undefined
-  /** Whether model calls are streamed. Default: no. */
+  /** True if model calls are streamed. Default: false. */
   readonly streaming?: boolean | undefined
   /** The event after which the run is interrupted; 1 is the first. */
   readonly interruptAt?: number | undefined

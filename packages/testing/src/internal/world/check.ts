@@ -21,13 +21,13 @@ export interface Options {
   readonly runs?: number | undefined
   /** How many commands a sequence has at most. Default: 5. */
   readonly commands?: number | undefined
-  /** Where chance begins. Default: 1. */
+  /** Seed of the random numbers. Default: 1. */
   readonly seed?: number | undefined
   /** Plays a broken sequence again: what `WorldBroken.replay` holds. */
   readonly replay?: string | undefined
 }
 
-/** What was checked. */
+/** Checked parts. */
 export interface Report {
   readonly sequences: number
   readonly deeds: number

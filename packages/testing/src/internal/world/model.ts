@@ -10,7 +10,7 @@ export interface Deed {
   readonly operation: string
   readonly input: unknown
   readonly key: string | undefined
-  /** Whether the key was known, so that nothing was done. */
+  /** True if the key was known, so that it had no effect. */
   readonly duplicate: boolean
   /** The invariants that do not hold behind it. */
   readonly broken: ReadonlyArray<string>

@@ -1,4 +1,7 @@
-/** How AG-UI's events name agents and calls: those of the outermost agent as they are, others by the run of their agent. */
+/**
+ * Names of agents and calls in AG-UI's events: those of the outermost agent unchanged, others by the run of their
+ * agent.
+ */
 import type { AgUiEvent } from "../../../AgUiEvent.ts"
 
 /** An event without its time: the time of the agent's event is added to it. */
@@ -7,7 +10,9 @@ export type Untimed = AgUiEvent extends infer E ? E extends AgUiEvent ? Omit<E, 
 export class Names {
   /** The run of the outermost agent. */
   root = ""
-  /** How often agents within have begun in this run: one that was asked about while the run went on begins again. */
+  /**
+   * Number of starts of inner agents in this run: one that waited for a person while the run continued starts again.
+   */
   private readonly begun = new Map<string, number>()
 
   /** A run begins: of an agent of its own, with no agent within. */
@@ -16,7 +21,7 @@ export class Names {
     this.begun.clear()
   }
 
-  /** An agent within begins, or goes on. */
+  /** An inner agent starts, or resumes. */
   beginWithin(agentRunId: string): void {
     this.begun.set(agentRunId, this.timesOf(agentRunId) + 1)
   }
@@ -29,7 +34,7 @@ export class Names {
     return this.begun.get(agentRunId) ?? 0
   }
 
-  /** What the ids of an agent within end with that has begun before: each id begins once in a run. */
+  /** Suffix of the ids of an inner agent that has started before: each id starts once in a run. */
   again({ agentRunId }: { readonly agentRunId: string }): string {
     const times = this.timesOf(agentRunId)
     return times <= 1 ? "" : `:${times}`
@@ -40,7 +45,7 @@ export class Names {
     return agentRunId + this.again({ agentRunId })
   }
 
-  /** What an event of an agent has besides. */
+  /** Further fields of an agent's event. */
   by({ agentRunId }: { readonly agentRunId: string }): { readonly subagentRunId?: string } {
     return agentRunId === this.root ? {} : { subagentRunId: this.within(agentRunId) }
   }

@@ -1,4 +1,4 @@
-/** What AG-UI has no event for: custom events by name, and activities of calls. */
+/** Events beyond AG-UI's own: custom events by name, and activities of calls. */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import { decidedApproval } from "../decidedApproval.ts"
 import type { Names, Untimed } from "./names.ts"
@@ -6,7 +6,7 @@ import type { Names, Untimed } from "./names.ts"
 /** Activities of this type say how far a call has come. */
 export const progressActivity = "recourse.progress"
 
-/** Activities of this type hold what a call has before its result. */
+/** Activities of this type contain a call's preliminary result. */
 export const preliminaryActivity = "recourse.preliminary"
 
 const custom = (name: string, value: unknown, by: ReturnType<Names["by"]>): Untimed => ({
@@ -54,7 +54,7 @@ export const ownEvent = (event: AgentEvent, names: Names, shows: (tool: string) 
   }
 }
 
-/** What a call has so far, as an activity that the next one of the call replaces. */
+/** A preliminary result, in an activity that the next one of the call replaces. */
 const soFar = (
   event: Extract<AgentEvent, { readonly _tag: "ToolProgress" | "ToolPreliminaryResult" }>,
   names: Names,

@@ -1,4 +1,4 @@
-/** Calls of a message: what is written of them, shown of them so far, asked about them, and how they ended. */
+/** Calls of a message: their arguments, preliminary results, questions and ends. */
 import type { AgentEvent, Pending } from "@recourse/core/AgentEvent"
 import type { UiMessageChunk } from "../../../UiMessageChunk.ts"
 import { couldNot } from "../texts.ts"
@@ -6,7 +6,7 @@ import { callIdOf, parsed } from "./calls.ts"
 
 type Of<Tag extends AgentEvent["_tag"]> = Extract<AgentEvent, { readonly _tag: Tag }>
 
-/** What a page may see and how it decides. */
+/** A page's view and its decisions. */
 export interface CallOptions {
   readonly approvalId: (callId: string) => string
   readonly shows: (tool: string) => boolean
@@ -20,11 +20,11 @@ export class CallParts {
   private readonly shown = new Map<string, "running" | "asked" | "answered" | "done">()
   /** Ids of the questions about calls. */
   private readonly questions = new Map<string, string>()
-  /** The events begin with a run that goes on: what was told before is on the page. */
+  /** The events start with a resumed run: earlier events are on the page. */
   private isContinued = false
-  /** Arguments of calls, as the page is shown them. */
+  /** Arguments of calls in the page's form. */
   private readonly inputs = new Map<string, unknown>()
-  /** Calls of which the page is shown what they have so far, and their tools. */
+  /** Calls with shown preliminary results, and their tools. */
   private readonly soFar = new Map<string, string>()
 
   /** Calls whose arguments a person has changed, until they are resumed. */
@@ -34,7 +34,7 @@ export class CallParts {
     this.options = options
   }
 
-  /** A run that goes on. What the message has of it was told by this mapper, or stands on the page. */
+  /** A run that resumes. The message's part of it was emitted by this mapper, or is on the page. */
   goesOn(): void {
     this.isContinued ||= this.shown.size === 0
   }
@@ -175,7 +175,7 @@ export class CallParts {
     chunks.push({ type: "tool-input-available", toolCallId: callId, toolName: tool, input, dynamic: true })
   }
 
-  /** Takes back what the page is shown of a call so far: a call that waits or was denied has no output. */
+  /** Removes a call's preliminary result from the page: a call that waits or was denied has no output. */
   private takeBack(callId: string, chunks: Array<UiMessageChunk>): void {
     const toolName = this.soFar.get(callId)
     if (toolName === undefined) return

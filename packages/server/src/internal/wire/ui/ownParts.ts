@@ -1,4 +1,6 @@
-/** Parts that one event makes by itself: sources, files, calls of the provider, budgets, skills, progress, and what the model goes through. */
+/**
+ * Parts of single events: sources, files, calls of the provider, budgets, skills, progress, and the model's troubles.
+ */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import * as Base64 from "effect/encoding/Base64"
 import type { UiMessageChunk } from "../../../UiMessageChunk.ts"

@@ -11,7 +11,7 @@ const idOf = ({ agentRunId, partId }: { readonly agentRunId: string; readonly pa
 export class TextParts {
   private readonly texts = new Set<string>()
   private readonly reasonings = new Set<string>()
-  /** Whether the step has shown a text. */
+  /** True if the step has shown a text. */
   wasTold = false
 
   delta(event: Delta, chunks: Array<UiMessageChunk>): void {
@@ -46,7 +46,7 @@ export class TextParts {
     chunks.push({ type: "text-start", id }, { type: "text-delta", id, delta: text }, { type: "text-end", id })
   }
 
-  /** Ends what is open. */
+  /** Ends open parts. */
   close(chunks: Array<UiMessageChunk>): void {
     for (const id of this.texts) chunks.push({ type: "text-end", id })
     for (const id of this.reasonings) chunks.push({ type: "reasoning-end", id })
