@@ -1,8 +1,8 @@
 /**
  * The public surface of each package as text: `packages/<name>/api.txt`, made from the compiler's declarations.
  *
- * `pnpm api` writes the reports. `pnpm api:check` fails where one differs from the surface of now, so that a change of the
- * public surface is seen in review. Members marked `@internal` and documentation are left out.
+ * `pnpm api` writes the reports. `pnpm api:check` fails if one differs from the present surface, so that a change of
+ * the public surface is visible in review. Members marked `@internal` and documentation are left out.
  */
 import { existsSync, globSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
@@ -12,7 +12,7 @@ const check = process.argv.includes("--check")
 
 const comment = /\/\*\*(?:(?!\*\/)[\s\S])*\*\/\s*/g
 
-/** Where the declaration that begins at an index ends. */
+/** Returns the end of the declaration that starts at an index. */
 const endOfDeclaration = (text: string, start: number): number => {
   const isBlock = /^export (?:declare )?(?:abstract )?(?:interface|class)\b/.test(text.slice(start, start + 40))
   let depth = 0
@@ -26,7 +26,7 @@ const endOfDeclaration = (text: string, start: number): number => {
   return text.length
 }
 
-/** Declarations without what is internal, and without documentation. */
+/** Declarations without internal members and documentation. */
 const bare = (text: string): string => {
   let result = ""
   let from = 0
@@ -51,7 +51,7 @@ const nameOf = (statement: string): string | undefined =>
 const moduleAt = (dist: string, from: string, path: string): string =>
   normalize(join(dist, dirname(from), path)).slice(dist.length + 1).replace(/\.(ts|js)$/, "")
 
-/** What a module exports, by name: the text of the declarations. */
+/** Exports of a module, by name: the text of the declarations. */
 const exportsOf = (dist: string, module: string): ReadonlyMap<string, string> => {
   const found = new Map<string, string>()
   const add = (name: string, text: string) => found.set(name, found.has(name) ? `${found.get(name)}\n${text}` : text)
@@ -75,7 +75,7 @@ const exportsOf = (dist: string, module: string): ReadonlyMap<string, string> =>
     }
     for (const part of names.split(",").map((item) => item.trim().replace(/^type /, "")).filter(Boolean)) {
       const [name = "", as = name] = part.split(" as ")
-      // What a module of ours does not show is internal.
+      // Unexported parts of our own modules are internal.
       const text = from === undefined ? `from ${path}` : from.get(name)
       if (text !== undefined) add(as, text)
     }

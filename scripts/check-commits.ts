@@ -1,8 +1,9 @@
 /**
  * Checks subjects of commits: `room: imperative`, in lower case, at most 72 characters, without a full stop.
  *
- * `node scripts/check-commits.ts FILE` checks the message in a file, as git's `commit-msg` hook gives it. `git config core.hooksPath scripts/hooks` installs the hook.
- * Without a file it checks the commits that `origin/main` does not have.
+ * `node scripts/check-commits.ts FILE` checks the message in a file, for git's `commit-msg` hook. `git config
+ * core.hooksPath scripts/hooks` installs the hook. Without a file it checks the commits that `origin/main` does not
+ * have.
  */
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"

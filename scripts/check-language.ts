@@ -1,14 +1,14 @@
 /**
  * Counts the words that `docs/glossary.md` replaces, in the project's own text, against recorded ceilings (`scripts/language.json`).
  *
- * Fails if a count is above its ceiling. `--write` records the counts, and a ceiling only falls. `--tree FOLDER` counts another code base, for
- * comparison, and fails never. `--list WORD` prints where a word stands.
+ * Fails if a count is above its ceiling. `--write` records the counts, and a ceiling only falls. `--tree FOLDER` counts
+ * another code base, for comparison, and never fails. `--list WORD` prints the lines with a word.
  */
 import { execFileSync } from "node:child_process"
 import { globSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 
-/** What of the project is text, with the patterns of its files. */
+/** Kinds of text in the project, with the patterns of their files. */
 const kinds = {
   comments: { files: ["packages/*/src/**/*.ts", "src/**/*.ts"], textOf: commentsOf },
   titles: { files: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"], textOf: titlesOf },
@@ -27,7 +27,7 @@ interface Word {
   readonly limit: number
 }
 
-/** The words, each with its limit: twice what the field's best code bases have. */
+/** The words, each with its limit: twice the rate of the field's best code bases. */
 const words: Readonly<Record<string, Word>> = {
   what: { text: /\bwhat\b(?![^.!?\n]*\?)/gi, limit: 2.5 },
   where: { text: /\bwhere\b/gi, limit: 1.5 },
@@ -41,7 +41,7 @@ const words: Readonly<Record<string, Word>> = {
   begun: { text: /\b(?:begun|anew|beside|undone)\b/gi, limit: 0.3 }
 }
 
-/** Parts of names that say how or when, and not what. */
+/** Parts of names that describe time or manner instead of a thing. */
 const banned =
   /^(?:begun|told|tells?|kept|owed?|owes|held|holds|life|lives|leg|undone|undo|undoes|undoing|unwind|anew|beside|hears?|hearers?|ears?|came|comes)$/i
 
@@ -61,7 +61,7 @@ function titlesOf(code: string): string {
     .map(([, , text = ""]) => text).join("\n")
 }
 
-/** Texts of three words or more that the code holds: errors, logs, what a model or a user reads. */
+/** Texts of three words or more in the code: errors, logs, texts for a model or a user. */
 function messagesOf(code: string): string {
   const bare = code.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/(?<=^|\s)\/\/ .*$/gm, "")
   return [...bare.matchAll(/(["`])((?:\\.|(?!\1)[^\\\n])*)\1/g)]

@@ -1,11 +1,11 @@
 /**
  * Holds the core's layout: words, rooms and doors (docs/architecture.md).
  *
- * A word is a public module that says what things are; it imports words only. A room is a folder of `src/internal`; it
- * imports words and the rooms that its line below names. A door is a public module that opens rooms; no room imports one.
+ * A word is a public module that defines terms; it imports words only. A room is a folder of `src/internal`; it imports
+ * words and the rooms that its line below names. A door is a public module that opens rooms; no room imports one.
  *
- * `node scripts/check-rooms.ts` fails with each import that breaks this, and where the lists of rooms and files in
- * docs/architecture.md are not those of now. `--write` writes these lists.
+ * `node scripts/check-rooms.ts` fails with each import that breaks this, and if the lists of rooms and files in
+ * docs/architecture.md are outdated. `--write` writes these lists.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
@@ -145,7 +145,7 @@ const words = new Set([
 
 const src = join(dirname(fileURLToPath(import.meta.url)), "../packages/core/src")
 
-/** The room that a module is in; nothing for public modules. */
+/** Returns the room of a module; `undefined` for public modules. */
 const roomOf = (module: string): string | undefined => /^internal\/([^/]+)\//.exec(module)?.[1]
 
 const problemOf = (from: string, to: string): string | undefined => {

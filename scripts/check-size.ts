@@ -4,7 +4,7 @@
  * - bytes of its bundle, minified and compressed;
  * - files and bytes that Node.js loads for it without a bundler: of the core, and of effect beyond those of the same program on
  *   effect/ai. The time of an import follows them, and they are the same on each machine;
- * - bytes of bundles of small public modules, which hold nothing of the others.
+ * - bytes of bundles of small public modules, without the code of the others.
  *
  * Fails if one grows by more than two per cent; `--write` records the sizes.
  */

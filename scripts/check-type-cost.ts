@@ -1,8 +1,8 @@
 /**
- * Holds what types cost the compiler: the instantiations of typical programs, against those that were recorded.
+ * Checks the compiler's cost of types: the instantiations of typical programs, against the recorded ones.
  *
- * `node scripts/check-type-cost.ts` compiles the programs and fails where one costs more than its limit.
- * `--record` writes down what they cost now. The cost of reading the library itself is not counted.
+ * `node scripts/check-type-cost.ts` compiles the programs and fails if one costs more than its limit. `--record` stores
+ * their present cost. The cost of reading the library itself is not counted.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -12,7 +12,10 @@ const root = join(import.meta.dirname, "..")
 const recorded = join(import.meta.dirname, "type-cost.json")
 const folder = join(root, "node_modules/.cache/type-cost")
 
-/** What a program may cost. `limit` is a decision, `instantiations` a measurement: above it by 2 %, somebody has to look. */
+/**
+ * Allowed cost of a program. `limit` is a decision, `instantiations` a measurement: above it by 2 %, a person has to
+ * look.
+ */
 interface Cost {
   readonly limit: number
   readonly instantiations: number

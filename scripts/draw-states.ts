@@ -24,7 +24,7 @@ type KeyState = KeyStates.KeyState
 type KeyTransition = KeyStates.KeyTransition
 type Point = readonly [x: number, y: number]
 
-/** A picture: where each state is, and the line and the place of the text of each arrow. */
+/** A picture: the position of each state, and the line and the text position of each arrow. */
 interface Drawing {
   readonly title: string
   readonly size: Point
@@ -33,7 +33,7 @@ interface Drawing {
   /** Names of transitions, by their arrow. */
   readonly arrows: ReadonlyMap<string, ReadonlyArray<string>>
   readonly ends: ReadonlySet<string>
-  /** What is drawn below the states. */
+  /** Drawing below the states. */
   readonly below: string
 }
 

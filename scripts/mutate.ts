@@ -1,14 +1,14 @@
 /**
  * Mutation testing: changes the code in small ways, and counts the changes that no test notices.
  *
- * `pnpm mutate call` changes one room of the core (or `words`, or a package's folder name; several of the core with commas between, as
- * loading the tests takes longer than many mutants do), prints the mutants that survive, and compares
- * each file's score with the recorded one (`scripts/mutation/scores.json`). It fails where a score falls below it or below
- * the file's aim; `--write` records the scores of now. A mutant that no test can notice is listed in
- * `scripts/mutation/equivalent.json` with the reason, and not counted. `--file gate.ts` takes one file, `--tests gate,policy`
- * these test files only. `--each 1000` gives up on a mutant after a second of tests, for a first look. `--again` runs the mutants only that the last run of the area left alive.
- * `--check` runs nothing: it lists the files of measured areas that are below their aim or have no score, and fails where a
- * mutant is listed as equivalent whose line is gone.
+ * `pnpm mutate call` changes one room of the core (or `words`, or a package's folder name; several of the core with
+ * commas between, because loading the tests takes longer than many mutants do). It prints the surviving mutants, and
+ * compares each file's score with the recorded one (`scripts/mutation/scores.json`). It fails if a score falls below it
+ * or below the file's aim; `--write` records the present scores. A mutant that no test can detect is listed in
+ * `scripts/mutation/equivalent.json` with the reason, and not counted. `--file gate.ts` takes one file, `--tests
+ * gate,policy` these test files only. `--each 1000` gives up on a mutant after a second of tests, for a first look.
+ * `--again` runs only the survivors of the area's last run. `--check` runs no test: it lists the files of measured
+ * areas that are below their aim or have no score, and fails if a mutant is listed as equivalent whose line is gone.
  */
 import { spawn } from "node:child_process"
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -30,7 +30,7 @@ const [area = "", ...flags] = process.argv.slice(2)
 const option = (name: string): string | undefined =>
   flags.includes(`--${name}`) ? flags[flags.indexOf(`--${name}`) + 1] : undefined
 
-/** Rooms and words in which a change that no test notices costs money or tells a secret. */
+/** Rooms and words in which an undetected change costs money or leaks a secret. */
 const strict = new Set(["idempotency", "approval", "call", "projection", "run"])
 const strictWords = new Set(["Budget.ts", "Quarantine.ts", "Redaction.ts", "RedactionRules.ts"])
 const aimOf = (room: string, name: string): number =>
@@ -92,7 +92,7 @@ const ofStores: Readonly<Record<string, ReadonlyArray<string>>> = {
 }
 const isStore = (path: string): boolean =>
   /\/(?:(?:sql|keyValue)[A-Za-z]*|conversation\/(?:errors|json|ownerIndex|storeParts|view))\.ts$/.test(path)
-/** What a run that is cut off finds in its journal again is tested where a durable engine cuts it off. */
+/** Replay of an interrupted run from its journal is tested at a durable engine's interruptions. */
 const ofJournals = [
   "approvals",
   "durable",
@@ -156,7 +156,7 @@ const runOnce = (job: Job): Promise<"ended" | "stuck"> =>
     })
   })
 
-/** The mutants of some files with what became of them. Those that are known to be dead are not run. */
+/** The mutants of some files with their outcomes. Known dead ones are not run. */
 const outcomesOf = async (
   files: ReadonlyArray<string>,
   tests: ReadonlyArray<string>,
@@ -189,7 +189,7 @@ const outcomesOf = async (
       const mutant = byId.get(id)!
       outcomes.set(keyOf(mutant), { ...mutant, status, ...by === undefined ? {} : { by } })
     }
-    // Tests of a mutant that were not over when the process was: it let nothing go on, or ended the process.
+    // Tests of a mutant that had not ended when the process did: it blocked them, or ended the process.
     if (running !== undefined) outcomes.set(keyOf(running), { ...running, status: "timeout" })
     const isWhole = mutants.every((mutant) => outcomes.has(keyOf(mutant)))
     if ((ended === "ended" && running === undefined) || isWhole || lines.length === 0) break

@@ -12,7 +12,7 @@ if (folder === undefined) {
   process.stderr.write("Name the folder of the archives: pnpm archives ../recourse-packages\n")
   process.exit(1)
 }
-// pnpm changes to the folder of the workspace, and tells where it was called.
+// pnpm changes to the folder of the workspace, and passes the original one.
 const target = resolve(process.env["INIT_CWD"] ?? process.cwd(), folder)
 
 const pnpm = (...args: ReadonlyArray<string>): void => {

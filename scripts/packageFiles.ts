@@ -1,8 +1,8 @@
 /**
  * Writes the JavaScript of packages as they are published: one file for each public module, and their code in few files that they share.
  *
- * Node takes as long to find and link a file as to read ten kilobytes of it. Bundlers take the same files, and drop what a program
- * does not use (`pureInitialisers.ts`). Declarations are the compiler's.
+ * Node takes as long to find and link a file as to read ten kilobytes of it. Bundlers take the same files, and drop
+ * code that a program does not use (`pureInitialisers.ts`). Declarations are the compiler's.
  */
 import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, isAbsolute, join, relative, resolve } from "node:path"
@@ -12,8 +12,8 @@ import { pureInitialisers } from "./pureInitialisers.ts"
 const root = join(import.meta.dirname, "../packages")
 
 /**
- * Packages, and the files of each that hold all that some of its public modules load. A module is in the first that loads it; what
- * none of them loads is shared by those that do.
+ * Packages, and their files with all code of some public modules. A module is in the first file that loads it; modules
+ * outside of them are shared by those that load them.
  */
 export const sharedFiles = {
   core: {
@@ -61,7 +61,7 @@ const sharing = (src: string, shared: Readonly<Record<string, ReadonlyArray<stri
   return { fileOf, plugin }
 }
 
-/** Builds the files of a package into a folder: by default its `dist`, where the declarations are. */
+/** Builds the files of a package into a folder: by default its `dist`, which has the declarations. */
 export const writePackageFiles = async (name: PackageName, dist = join(root, name, "dist")): Promise<void> => {
   const src = join(root, name, "src")
   const shared = sharedFiles[name]

@@ -1,6 +1,7 @@
 /**
- * Imports of a package that need what npm does not install with it: an optional peer, or no dependency at all. A source file may
- * name an optional peer as a type, or load it by `import()` when it is used; an emitted declaration may not name it.
+ * Imports of modules that npm does not install with a package: an optional peer, or no dependency at all. A source file
+ * may name an optional peer in a type, or load it by `import()` when it is used; an emitted declaration may not name
+ * it.
  */
 import { globSync, readFileSync } from "node:fs"
 import { builtinModules } from "node:module"

@@ -1,5 +1,6 @@
 /**
- * Pure initialisers: marks what a module computes when it is loaded as free of effects, so that bundlers drop what a program does not use.
+ * Pure initialisers: marks a module's computations at loading as free of effects, so that bundlers drop code that a
+ * program does not use.
  *
  * A module in a file of its own is dropped as a whole. In a file of many modules, a bundler keeps each constant whose initialiser calls,
  * reads a property or spreads. Statements and patterns cannot be marked, and are refused.
@@ -81,6 +82,9 @@ const ofStatement = (statement: Statement): ReadonlyArray<Wrapping> => {
   }
 }
 
-/** The initialisers at the top level of a module in TypeScript, in their order. Throws for what a bundler keeps in any case. */
+/**
+ * The initialisers at the top level of a module in TypeScript, in their order. Throws for code that a bundler keeps in
+ * any case.
+ */
 export const pureInitialisers = (source: string): ReadonlyArray<Wrapping> =>
   parseAst(source, { lang: "ts" }).body.flatMap(ofStatement)

@@ -1,8 +1,8 @@
 /**
  * Structure of the core in numbers: how much a reader has to hold together to follow a call.
  *
- * `pnpm structure` prints the numbers of this checkout, `--against REV` beside those of another commit, `--details NAME` what is behind one of them.
- * `structure/definitions.ts` defines each number.
+ * `pnpm structure` prints the numbers of this checkout, `--against REV` next to those of another commit, `--details
+ * NAME` the places of one of them. `structure/definitions.ts` defines each number.
  */
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"

@@ -1,4 +1,4 @@
-/** Type cost of a program: what it costs the compiler to check it. */
+/** Compiler's cost of a program's types. */
 import { spawnSync } from "node:child_process"
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"

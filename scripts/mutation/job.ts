@@ -1,4 +1,4 @@
-/** What the parts of `pnpm mutate` tell each other: mutants, what became of them, and what is to be run. */
+/** Messages between the parts of `pnpm mutate`: mutants, their outcomes, and the next ones. */
 import { readFileSync } from "node:fs"
 
 /** A small change of one place in one file. */
@@ -10,18 +10,18 @@ export interface Mutant {
   readonly mutator: string
   readonly original: string
   readonly replacement: string
-  /** The line in which it begins, without spaces around: tells apart two places with the same text. */
+  /** The line in which it starts, without spaces around: separates two positions with the same text. */
   readonly context: string
 }
 
-/** What became of a mutant. `uncovered`: no test runs the place. */
+/** Outcome of a mutant. `uncovered`: no test runs its code. */
 export interface Outcome {
   readonly id: string
   readonly status: "killed" | "timeout" | "survived" | "uncovered"
   readonly by?: string
 }
 
-/** What the process that runs the tests is told, in the file that `MUTATE_JOB` names. */
+/** Input of the process that runs the tests, in the file that `MUTATE_JOB` names. */
 export interface Job {
   readonly files: ReadonlyArray<string>
   readonly tests: ReadonlyArray<string>
@@ -43,11 +43,11 @@ export interface Job {
 export const jobOf = (environment: NodeJS.ProcessEnv): Job =>
   JSON.parse(readFileSync(environment["MUTATE_JOB"]!, "utf8")) as Job
 
-/** What is changed, wherever the line has moved to. */
+/** The change of a mutant, also if the line has moved. */
 export const changeOf = (
   { context, file, original, replacement }: Pick<Mutant, "context" | "file" | "original" | "replacement">
 ): string => `${file}: ${context}: ${original} => ${replacement}`
 
-/** What a mutant is in each run: its id counts the mutants of one. */
+/** Identity of a mutant over runs: its id counts the mutants of one. */
 export const keyOf = ({ column, file, line, original, replacement }: Mutant): string =>
   `${file}:${line}:${column} ${original} => ${replacement}`

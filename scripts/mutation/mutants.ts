@@ -23,7 +23,7 @@ const silent = {
 
 type Ignorer = Parameters<Instrumenter["instrument"]>[1]["ignorers"][number]
 
-/** Code whose change nobody can notice. */
+/** Code without detectable changes. */
 const unnoticed: Ignorer = {
   shouldIgnore: ({ node }: NodePath) =>
     t.isObjectExpression(node) && node.properties.length === 1 && isNamed(node.properties[0], "discard")

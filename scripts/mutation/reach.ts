@@ -1,8 +1,8 @@
 /**
  * Reach of mutants: says more exactly than Stryker's instrumenter which tests can notice one, so that no other test runs.
  *
- * A condition that a mutant makes `true` matters to the tests in which it was false once. A function that a mutant empties
- * is switched where it is called, not where it is made: so a function of a module needs no module that is loaded anew.
+ * A condition that a mutant makes `true` matters to the tests in which it was false once. A function that a mutant
+ * empties is switched at its call, not at its definition: so a function of a module needs no reloaded module.
  */
 import { type NodePath, type PluginObject, transformSync, types as t } from "@babel/core"
 
@@ -13,7 +13,7 @@ const isCallOf = (name: string, node: t.Node | null | undefined): node is t.Call
 
 const idOf = (node: t.Node | undefined): string => (node as t.StringLiteral).value
 
-/** The function in what stands for it: a function that has a name is within one that is called at once. */
+/** The function in its replacement: a named function is within one that is called at once. */
 const functionIn = (node: t.Expression): t.ArrowFunctionExpression | undefined => {
   if (t.isArrowFunctionExpression(node)) return node
   if (!t.isCallExpression(node) || !t.isArrowFunctionExpression(node.callee)) return undefined
@@ -24,7 +24,7 @@ const functionIn = (node: t.Expression): t.ArrowFunctionExpression | undefined =
 
 const ids = (known: ReadonlyArray<string>) => known.map((id) => t.stringLiteral(id))
 
-/** What was changed, and is met again where a change is looked at. */
+/** Changed nodes, which are visited again. */
 const seen = new WeakSet<t.Node>()
 
 const plugin: PluginObject = {

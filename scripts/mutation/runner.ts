@@ -2,9 +2,9 @@
  * Runner of mutants in one process: all tests run once, and it is noted which places each of them reaches; then, for each
  * mutant, the tests that reach it run again until one fails.
  *
- * A mutant costs the time of a few tests, not that of a process, because modules stay loaded. What runs while a file of tests is
- * read (`Tool.make` outside of a test) is mutated with the file read anew, and what runs while a module is loaded (a
- * table, a schema) with all modules loaded anew.
+ * A mutant costs the time of a few tests, not that of a process, because modules stay loaded. Code that runs while a
+ * file of tests is read (`Tool.make` outside of a test) is mutated with the file read again. Code that runs while a
+ * module is loaded (a table, a schema) is mutated with all modules reloaded.
  */
 import { appendFileSync, existsSync, globSync, readFileSync, utimesSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -17,7 +17,7 @@ type File = Parameters<TestRunner["onAfterRunFiles"]>[0] extends ReadonlyArray<i
 type Task = File["tasks"][number]
 type Fn = (context?: unknown, suite?: unknown) => Promise<unknown>
 
-/** What the switches in the code read and write. */
+/** State of the switches in the code. */
 interface Switches {
   activeMutant?: string | undefined
   currentTestId?: string | undefined
@@ -47,7 +47,7 @@ const durations: Record<string, number> = existsSync(job.durationsFile)
   ? JSON.parse(readFileSync(job.durationsFile, "utf8")) as Record<string, number>
   : {}
 
-/** What was reached until now; it is counted anew from here on, in the same objects, which the switches hold. */
+/** The code reached until now; it is counted again from here on, in the same objects, which the switches reference. */
 const taken = (): Switches["mutantCoverage"] => {
   const { perTest, static: loading } = switches.mutantCoverage
   const reached = { perTest: { ...perTest }, static: { ...loading } }
@@ -68,7 +68,7 @@ const suitesOf = (task: Task | Suite): ReadonlyArray<Suite> => {
   return suite === undefined ? [] : [...suitesOf(suite), suite]
 }
 
-/** Hooks around each test are not called, so such tests are left out. What a suite has made stays until the process ends. */
+/** Hooks around each test are not called, so such tests are left out. State of a suite stays until the process ends. */
 const hasHooks = (task: Task): boolean =>
   suitesOf(task).some((suite) => {
     const hooks = TestRunner.getSuiteHooks(suite)
@@ -95,7 +95,7 @@ const collector = async (): Promise<Collect> => {
 }
 
 export default class MutantRunner extends TestRunner {
-  // A file of tests is mutated anew when its modules are there, so they come before the first.
+  // A file of tests is mutated again when its modules are loaded, so they come before the first.
   async onBeforeCollect(): Promise<void> {
     if (state.loaded) return
     state.loaded = true
@@ -143,14 +143,16 @@ export default class MutantRunner extends TestRunner {
     await this.mutate()
   }
 
-  /** Runs one test. A test that hangs is ended by its own time, and its file is read anew, since its signal is spent. */
+  /**
+   * Runs one test. A test that hangs is ended by its own time, and its file is read again, because its signal is spent.
+   */
   async passes({ file, task }: Known, mutant: string | undefined, hitLimit: number): Promise<boolean | "timeout"> {
     switches.activeMutant = undefined
     switches.hitCount = 0
     switches.hitLimit = hitLimit
     switches.currentTestId = "again"
     task.result = { state: "run", startTime: 0, retryCount: 0 } as NonNullable<Test["result"]>
-    // Whoever waits from outside sees that one test after the other goes on.
+    // An outside observer sees that one test after the other runs.
     if (mutant !== undefined) utimesSync(job.outcomesFile, new Date(), new Date())
     switches.activeMutant = mutant
     try {
@@ -168,7 +170,7 @@ export default class MutantRunner extends TestRunner {
   }
 
   collect: Collect | undefined
-  /** The tests of a file, read anew. */
+  /** The tests of a file, read again. */
   async readAgain(file: string, mutant?: string): Promise<ReadonlyArray<Known>> {
     this.collect ??= await collector()
     switches.activeMutant = mutant
@@ -194,14 +196,14 @@ export default class MutantRunner extends TestRunner {
     if (Object.keys(perTest).length === 0) {
       throw new Error("No test reaches a mutant: the files were loaded as they are")
     }
-    // A test that does not pass twice, or not after its siblings, tells nothing of a mutant.
+    // A test that does not pass twice, or not after its siblings, gives no information about a mutant.
     for (const [id, test] of state.tests) {
       if (await this.passes(test, undefined, Infinity) !== true) {
         process.stderr.write(`not repeatable: ${test.name}\n`)
         state.tests.delete(id)
       }
     }
-    // What ran the first time only is kept by a module, as a default or a compiled schema is.
+    // Code that ran only the first time is cached by a module, like a default or a compiled schema.
     const again = taken().perTest["again"] ?? {}
     const isKept = (mutant: string): boolean =>
       loading[mutant] !== undefined ||
@@ -235,7 +237,7 @@ export default class MutantRunner extends TestRunner {
         const passed = await this.passes(state.tests.get(id)!, mutant, limit)
         if (passed === true) continue
         if (passed === "timeout") return { id: mutant, status: "timeout", by: state.tests.get(id)!.name }
-        // Perhaps an earlier mutant has spoiled what the tests of a file share.
+        // An earlier mutant may have altered the shared state of a file's tests.
         if (await this.passes(state.tests.get(id)!, undefined, Infinity) !== true) {
           await this.readAgain(state.tests.get(id)!.file)
           if (await this.passes(state.tests.get(id)!, mutant, limit) === true) continue
@@ -295,8 +297,8 @@ export default class MutantRunner extends TestRunner {
       }
     }
 
-    // What runs while modules are loaded: everything is loaded anew, so this comes last. What found the last mutants of a file
-    // (the rows of a table, most often) goes first.
+    // Code that runs while modules are loaded: everything is reloaded, so this comes last. The finders of a file's last
+    // mutants (the rows of a table, most often) come first.
     const finders = new Map<string, Array<string>>()
     for (const mutant of left) {
       begins(mutant.id)
@@ -328,7 +330,7 @@ export default class MutantRunner extends TestRunner {
     }
   }
 
-  /** Lets the workspace's modules be loaded anew at the next import. */
+  /** Lets the workspace's modules be reloaded at the next import. */
   forget(): void {
     const { evaluatedModules } = (this as unknown as {
       workerState: { evaluatedModules: { idToModuleMap: Map<string, Record<string, unknown>> } }

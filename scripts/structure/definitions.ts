@@ -1,6 +1,6 @@
 /**
- * Definitions of the numbers of `pnpm structure`, as data: a reader checks a number by its definition, and an older commit is counted by the same one.
- * Comments and imports are not counted.
+ * Definitions of the numbers of `pnpm structure`, as data: a reader checks a number by its definition, and an older
+ * commit is counted by the same one. Comments and imports are not counted.
  */
 
 /** Rooms of the core in which the state of a run is kept. */
@@ -57,7 +57,7 @@ export const mutableType = /^(?:new )?(?:Map|Set|Array|WeakMap)\b/
 /** A class or an interface is a state holder if it has this many members that can change. */
 export const changingMembers = 2
 
-/** The numbers, in the order of the report, with what each counts. */
+/** The numbers, in the order of the report, with their subjects. */
 export const numbers = {
   files: "files of the core of which a run with one read executes a function, after a first run",
   switches: "function calls of that run that enter another file than the call before",

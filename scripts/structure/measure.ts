@@ -37,7 +37,7 @@ interface OneRun {
   readonly executed: ReadonlyArray<string>
 }
 
-/** Runs an agent with one read in a process of its own; nothing if the checkout cannot. */
+/** Runs an agent with one read in a process of its own; `undefined` if the checkout cannot. */
 const oneRun = (root: string): OneRun | undefined => {
   const { stdout } = spawnSync(process.execPath, [fileURLToPath(new URL("run.mjs", import.meta.url)), root], {
     encoding: "utf8"
@@ -46,7 +46,7 @@ const oneRun = (root: string): OneRun | undefined => {
   return line.startsWith("{") ? (JSON.parse(line) as { readonly second: OneRun }).second : undefined
 }
 
-/** The numbers of a checkout, and what is behind each of them. */
+/** The numbers of a checkout, and the places behind each of them. */
 export interface Structure {
   readonly numbers: Measured
   readonly details: Readonly<Record<string, ReadonlyArray<string>>>

@@ -1,4 +1,4 @@
-/** Source files of a checkout, as text and as syntax. */
+/** Source files of a checkout, in text and syntax form. */
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseSync, type types as t } from "@babel/core"

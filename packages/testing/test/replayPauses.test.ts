@@ -37,7 +37,7 @@ describe("a recording", () => {
       const stored = yield* Replay.parse(yield* Replay.stringify(recording))
       assert.deepStrictEqual((yield* replayed(stored)).difference, Option.none())
 
-      // What waits at the same time has come to wait in any order.
+      // Simultaneous waits have any order.
       const events = stored.events.map((event) =>
         event._tag === "RunFinished" && event.pending !== undefined
           ? { ...event, pending: event.pending.toReversed() }

@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import type * as FaultPlan from "../../FaultPlan.ts"
 import type { Injector } from "./injector.ts"
 
-/** An operation of a store, as it goes. `error` is what the store fails with. */
+/** An operation of a store, with its fault. `error` is the store's error. */
 export type Operations = <A, E>(operation: Effect.Effect<A>, error: () => E) => Effect.Effect<A, E>
 
 const faulty = <A, E>(
@@ -25,7 +25,7 @@ const faulty = <A, E>(
 
 const counterOf = (store: FaultPlan.Store): string => `store ${store}`
 
-/** How many operations of each store there were. */
+/** Number of operations of each store. */
 export const operationsOf = ({ counted }: Injector): Readonly<Record<FaultPlan.Store, number>> => ({
   ledger: counted(counterOf("ledger")),
   resumptions: counted(counterOf("resumptions"))
@@ -57,7 +57,7 @@ const typeOf = {
   hangs: "store_hangs"
 } as const
 
-/** The operations of stores, with what is drawn for some of them. */
+/** The operations of stores, with random faults for some of them. */
 export const drawn = (faults: ReadonlyArray<Drawn>) => (store: FaultPlan.Store): Operations => {
   let operations = 0
   return (operation, error) =>

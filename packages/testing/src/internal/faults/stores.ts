@@ -14,30 +14,30 @@ interface Resumed {
 
 const lease = 60_000
 
-/** The store's own clock: what processes show on their walls does not change it. */
+/** The store's own clock: processes' wall clocks do not change it. */
 const storeTime = Effect.clockWith((clock) =>
   Effect.sync(() => Math.floor(Number(clock.monotonicTimeNanosUnsafe()) / 1e6))
 )
 
 const until = (now: number, duration: Duration.Duration): number => now + Duration.toMillis(duration)
 
-/** How the operations of each store go. */
+/** Faults of each store's operations. */
 type OperationsOf = (store: Store) => Operations
 
-/** What is kept, by the store's own clock. */
+/** Stored data, by the store's own clock. */
 export class SharedStores {
   private readonly entries = new Map<string, IdempotencyLedger.Entry>()
   private readonly resumed = new Map<string, Resumed>()
 
-  /** How often a snapshot was claimed and no answer came. */
+  /** Number of unanswered claims of snapshots. */
   unansweredClaims = 0
 
-  /** What the ledger holds. */
+  /** Returns the entries of the ledger. */
   all(): ReadonlyArray<IdempotencyLedger.Entry> {
     return [...this.entries.values()]
   }
 
-  /** The stores as one process sees them, with what goes wrong at its operations. */
+  /** One process's view of the stores, with the faults of its operations. */
   layer(operations: OperationsOf): Layer.Layer<IdempotencyLedger.IdempotencyLedger> {
     return Layer.merge(this.layerLedger(operations), this.layerResumptions(operations))
   }

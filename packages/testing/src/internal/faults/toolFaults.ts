@@ -15,15 +15,15 @@ import {
   withSecret
 } from "./spoil.ts"
 
-/** How faults are injected. */
+/** Options of injected faults. */
 export interface Options {
-  /** Makes the typed failures of the program, by tag, where they have to be instances of its own classes. */
+  /** Makes the typed failures of the program, by tag, if they have to be instances of its own classes. */
   readonly failures?: Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>> | undefined
-  /** A text that stands in every injected error and defect, so that a leak of one shows. */
+  /** A text in every injected error and defect, so that a leak of one is visible. */
   readonly secret?: string | undefined
 }
 
-/** The defect of an executor, as the library names it. */
+/** The defect of an executor, named by the library. */
 const executorDefect = ({ attempt, callId, tool }: ToolInterceptor.Execution, secret: string | undefined) =>
   new ToolError.ExecutorDefect({
     tool,
@@ -72,7 +72,7 @@ export const faultyTools = ({ log, next }: Injector, options: Options | undefine
         (injection) => "tool" in injection && injection.tool === tool && isOfExecution(injection)
       )
       if (found === undefined) return execute
-      // What answers nothing asks nobody outside.
+      // An executor without an answer makes no external call.
       if (execution.success === Schema.Never) return Effect.andThen(log(found, where, false), execute)
       const fault = found.fault as FaultPlan.ToolFault
       const spoilt = (spoil: (value: unknown) => unknown) =>

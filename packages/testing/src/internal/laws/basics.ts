@@ -8,10 +8,10 @@ import type * as Simulation from "../simulation/simulation.ts"
 import { type Besides, type CalledBack, faultsOfCallback } from "./coverage.ts"
 import { type Drawn, toAnswer } from "./randomPlans.ts"
 
-/** A plan, in a scenario, and what is drawn besides. */
+/** A plan, in a scenario, with its other random values. */
 export type Case = Drawn
 
-/** The faults of a tool that need nothing else said about them. */
+/** The faults of a tool without parameters. */
 export const basicOfTools = FaultPlan.toolFaults as ReadonlyArray<FaultPlan.ToolFault["type"]>
 
 const basicOfApprovals = ["approval_rejected", "approval_missing", "approval_late"] as const
@@ -30,7 +30,9 @@ const basicOfModels: ReadonlyArray<FaultPlan.ModelFault> = [
   { type: "truncated_answer" }
 ]
 
-/** What is wrong with calls, or late, says nothing new at the last call of the model, behind all that was done. */
+/**
+ * Faults of calls, and late faults, show no new behaviour at the last call of the model, behind all completed calls.
+ */
 const ofCalls: ReadonlySet<FaultPlan.ModelFault["type"]> = new Set([
   "rate_limit",
   "model_delay",
@@ -43,7 +45,7 @@ const basicOfStores = FaultPlan.storeFaults as ReadonlyArray<FaultPlan.StoreFaul
 
 const basicOfServices = FaultPlan.serviceFaults as ReadonlyArray<FaultPlan.ServiceFault["type"]>
 
-/** How often which callbacks were called in a run, as places for faults. */
+/** Number of calls of each callback in a run, for places of faults. */
 const calledBackIn = ({ callbacksOf }: Simulation.Observation): ReadonlyArray<readonly [CalledBack, number]> =>
   Object.entries(callbacksOf).map(([name, times]) => {
     const callback = FaultPlan.Callback.literals.find((one) => name === one || name.endsWith(`.${one}`))!
@@ -58,7 +60,7 @@ export const calledIn = (run: Simulation.Observation): ReadonlySet<string> =>
 const askedAboutIn = ({ pauses }: Simulation.Observation): ReadonlySet<string> =>
   new Set(pauses.flatMap(({ pending }) => pending.map(({ tool }) => tool)))
 
-/** A value of a schema; none where effect knows of no way to draw one. */
+/** A random value of a schema; none if effect cannot generate one. */
 const sample = (schema: Schema.Top): Effect.Effect<Option.Option<unknown>> =>
   Effect.suspend(() =>
     Arbitrary.sampleEffect(Arbitrary.schema(Schema.toType(schema) as Schema.Codec<unknown>), { count: 1, seed: 1 })
@@ -70,7 +72,7 @@ const sample = (schema: Schema.Top): Effect.Effect<Option.Option<unknown>> =>
 
 const isError = Schema.is(FaultPlan.ToolFault.members[0].fields.error.schema)
 
-/** One of each of the failures that a tool declares, as JSON. */
+/** One of each of the failures that a tool declares, in JSON. */
 const declaredBy = ({ info: { failure } }: Tool.Any): Effect.Effect<ReadonlyArray<{ readonly _tag: string }>> =>
   failure === undefined ? Effect.succeed([]) : Effect.map(
     Effect.forEach(
@@ -86,7 +88,7 @@ const declaredBy = ({ info: { failure } }: Tool.Any): Effect.Effect<ReadonlyArra
     (found) => found.flat()
   )
 
-/** What a person may say besides yes, and say of the arguments and the answer. */
+/** Decisions of a person other than approval, and about the arguments and the answer. */
 const saidAbout = (tool: Tool.Any): Effect.Effect<ReadonlyArray<FaultPlan.ApprovalFault>> =>
   Effect.gen(function*() {
     const drawn = [["approval_edited", tool.parameters], ["approval_responded", tool.success]] as const
@@ -104,7 +106,10 @@ const saidAbout = (tool: Tool.Any): Effect.Effect<ReadonlyArray<FaultPlan.Approv
 /** Basic plans, those of tools as soon as it is known how they are called. */
 export interface Basics {
   readonly cases: ReadonlyArray<Case>
-  /** Is told of a run, and adds plans for tools and callbacks that no run before has called: behind the faults that have led to their calls. */
+  /**
+   * Receives a run, and adds plans for tools and callbacks that no run before has called: behind the faults that have
+   * led to their calls.
+   */
   readonly saw: (one: Case, run: Simulation.Observation) => void
 }
 

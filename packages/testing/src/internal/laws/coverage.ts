@@ -1,4 +1,4 @@
-/** Coverage of a check: which faults were injected where, and what the runs have come by. */
+/** Coverage of a check: injected faults by place, and reached events. */
 import { AgentEvent } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Subject } from "../../Subject.ts"
@@ -10,14 +10,14 @@ export interface Missed {
   /** The tool, the store, the callback (`"pay.compensate"`, `"audit"`), or `"model"`. */
   readonly tool: string
   readonly fault: string
-  /** `not_called`: no run calls the tool, or the callback. `does_not_fit`: there was nothing in its answers to spoil. */
+  /** `not_called`: no run calls the tool, or the callback. `does_not_fit`: its answers had no text to alter. */
   readonly because: "not_called" | "does_not_fit" | "not_drawn"
 }
 
-/** How often, by place (a tool, a store, a callback, the model), and by what was counted there. */
+/** Counts by place (a tool, a store, a callback, the model), and by subject. */
 export type Counts = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** What can be asked of the runs of a subject besides its tools and its model. */
+/** Further places of faults in a subject's runs besides its tools and its model. */
 export interface Besides {
   /** The tools about whose calls a person may be asked. */
   readonly asks: ReadonlySet<string>
@@ -43,18 +43,18 @@ export const faultsOfCallback = (callback: FaultPlan.Callback): ReadonlyArray<Fa
 
 /** Counts faults and events. */
 export interface Coverage {
-  /** Adds a run, and answers whether it has come by something new. */
+  /** Adds a run, and returns whether it has reached a new event. */
   readonly add: (run: Simulation.Observation) => boolean
-  /** How often which fault was injected, and changed something: by tool, by store, and `"model"`. */
+  /** Number of effective injections of each fault: by tool, by store, and `"model"`. */
   readonly met: () => Counts
   readonly missed: (besides: Besides) => ReadonlyArray<Missed>
-  /** How often which kind of event came: by tool, and `"run"`. */
+  /** Number of events of each kind: by tool, and `"run"`. */
   readonly reached: () => Counts
   /** The events that no run had. */
   readonly unreached: () => ReadonlyArray<AgentEvent.AgentEvent["_tag"]>
 }
 
-/** The kind of an event: its tag, with the code, error, outcome or answer that it tells. */
+/** The kind of an event: its tag, with its code, error, outcome or answer. */
 const kindOf = (event: AgentEvent.AgentEvent): string => {
   const { answer, code, error, outcome } = event as {
     readonly [key in "answer" | "code" | "error" | "outcome"]?: string
@@ -62,7 +62,7 @@ const kindOf = (event: AgentEvent.AgentEvent): string => {
   return [event._tag, code, error, outcome, answer].filter((part) => typeof part === "string").join(" ")
 }
 
-/** Events that tell the pieces of an answer, or what is sent over the network: no run that is counted has them. */
+/** Events of the pieces of an answer, or of the network: no counted run has them. */
 const ofProviders: ReadonlySet<string> = new Set([
   "TextDelta",
   "TextFinished",

@@ -1,29 +1,29 @@
-/** Deeds: the side effects of a run, and what did them. */
+/** Side effects of a run, with their origins. */
 import type * as Simulation from "../simulation/simulation.ts"
 import { textOf } from "../text/text.ts"
 
 type SideEffect = Simulation.Observation["sideEffects"][number]
 
-/** Whether it was asked of the world to do something, which is none of what `compensate` asks. */
+/** True for a requested effect, which is no request of `compensate`. */
 const isAsked = ({ read, undoes }: SideEffect): boolean => read !== true && undoes === undefined
 
-/** What tools asked of the world, answered as known already or not. */
+/** Tools' requested effects, answered as duplicates or not. */
 export const asked = (run: Simulation.Observation): ReadonlyArray<SideEffect> => run.sideEffects.filter(isAsked)
 
-/** What tools did to the world. */
+/** Tools' real effects. */
 export const done = (run: Simulation.Observation): ReadonlyArray<SideEffect> =>
   run.sideEffects.filter((effect) => isAsked(effect) && !effect.duplicate)
 
-/** The place of the execution that did it itself; nothing where it was not done within one. */
+/** Index of the execution that did it itself; `undefined` if it was outside of all. */
 const placeOf = ({ executions }: SideEffect): number | undefined => executions?.at(-1)
 
-/** The execution that did it itself; nothing where it was not done within one. */
+/** The execution that did it itself; `undefined` if it was outside of all. */
 export const executionOf = (
   run: Simulation.Observation,
   effect: SideEffect
 ): Simulation.Observation["executions"][number] | undefined => run.executions[placeOf(effect) ?? -1]
 
-/** What a call did to the world itself. */
+/** A call's own effects. */
 export const doneBy = (
   run: Simulation.Observation,
   call: { readonly tool: string; readonly callId: string | undefined }
@@ -33,7 +33,7 @@ export const doneBy = (
     return execution?.tool === call.tool && execution.callId === call.callId
   })
 
-/** The agent that did something, and in which of its runs; nothing where it is not known. */
+/** The agent of an effect, and its run; `undefined` if unknown. */
 export const agentRunOf = (
   run: Simulation.Observation,
   effect: SideEffect
@@ -63,7 +63,7 @@ const callsOf = ({ executions }: Simulation.Observation): ReadonlyArray<Readonly
   return calls
 }
 
-/** How often a tool may have done something: for each call, as many different things as one of its attempts has asked for. */
+/** Allowed number of a tool's effects: for each call, as many different ones as one of its attempts has requested. */
 export const asManyAsAsked = (run: Simulation.Observation, tool: string): number => {
   const effects = Map.groupBy(asked(run).filter((effect) => effect.tool === tool), placeOf)
   const askedIn = (execution: number): number =>

@@ -25,7 +25,10 @@ export const changedKey = (run: Simulation.Observation, other: Simulation.Observ
 /** The remedy. */
 export const passKey = "pass ToolCall.idempotencyKey to the service"
 
-/** How a service was asked that has done something more than once for a tool which passes keys; empty if the keys are not the reason. */
+/**
+ * Describes the requests to a service with repeated effects for a tool that passes keys; empty if the keys are not the
+ * reason.
+ */
 export const keysOfDoubles = (run: Simulation.Observation, tool: string): string => {
   if (!run.keyed.includes(tool)) return ""
   const effects = done(run).filter((effect) => effect.tool === tool)

@@ -6,7 +6,7 @@ import type { Subject } from "../../Subject.ts"
 /** The runs of one plan. */
 export interface Trial {
   readonly subject: Pick<Subject<unknown, unknown, unknown>, "tools" | "budget" | "outsiders">
-  /** The text that stands in every injected error. */
+  /** The text in every injected error. */
   readonly secret: string
   /** The same scenario without faults. */
   readonly faultless: Simulation.Observation
@@ -14,7 +14,7 @@ export interface Trial {
   readonly again: Simulation.Observation
   readonly streamed: Simulation.Observation
   readonly interrupted: Simulation.Observation
-  /** What is ready at the same time went on in an order that the plan's seed draws. */
+  /** Simultaneously ready fibers run in a random order of the plan's seed. */
   readonly reordered: Simulation.Observation
 }
 

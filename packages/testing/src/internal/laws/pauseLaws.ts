@@ -15,7 +15,7 @@ type CallEvent = Extract<AgentEvent.AgentEvent, { readonly callId: string }>
 const isAbout = (event: AgentEvent.AgentEvent, { callId, tool }: Pick<CallEvent, "callId" | "tool">) =>
   "callId" in event && event.callId === callId && event.tool === tool
 
-/** Whether a tool says of itself that a call needs an approval, as far as it can say so at once and on its own. */
+/** True if a tool itself declares that a call needs an approval, if it can decide synchronously and alone. */
 const needsApproval = (
   tools: ReadonlyArray<Tool.Any>,
   { callId, params, tool }: Simulation.Execution
@@ -29,7 +29,10 @@ const needsApproval = (
 /** The ids of the calls within calls that lead to one that waits, and its own. */
 const idsOf = ({ callId }: { readonly callId: string }): ReadonlyArray<string> => callId.split("/")
 
-/** Whether a call whose approval was requested behind `asked` events may run behind `now` events: a person approved in time. */
+/**
+ * True if a call whose approval was requested behind `asked` events may run behind `now` events: a person approved in
+ * time.
+ */
 const isApproved = (run: Simulation.Observation, callId: string, asked: number, now: number): boolean =>
   run.pauses.some(({ after, decidedAt, decisions, pending }) =>
     asked < after && after <= now &&
@@ -40,8 +43,8 @@ const isApproved = (run: Simulation.Observation, callId: string, asked: number, 
   )
 
 /**
- * Whether the agent itself was told that a call may go on, whose approval was requested behind `asked` events: by whom
- * `Approval.interactive` asks, so that the run was given to nobody else to decide.
+ * True if the agent itself received the decision about a call whose approval was requested behind `asked` events: by
+ * `Approval.interactive`, so that no other component decided about the run.
  */
 const isApprovedWithin = (
   run: Simulation.Observation,
@@ -56,7 +59,7 @@ const isApprovedWithin = (
     event._tag === "ToolCallStarted" && event.resumed && isAbout(event, call)
   )
 
-/** How long a run had run before each of its pauses, in virtual milliseconds. */
+/** Time that a run had run before each of its pauses, in virtual milliseconds. */
 const timesBefore = (run: Simulation.Observation): ReadonlyArray<number> => {
   let time = 0
   const times = partsOf(run.events).map((part) => time += part.at(-1)!.at - part[0]!.at)
@@ -68,7 +71,7 @@ const usages = (run: Simulation.Observation): ReadonlyArray<Readonly<Record<stri
   ...(run.record === undefined ? [] : [{ ...run.record.usage }])
 ]
 
-/** Whether what was done names the value of an argument that is not the one it was executed with. */
+/** True if an effect names the value of an argument that is not the one of its execution. */
 const isOnlyIn = (details: unknown, name: string, before: unknown, params: unknown): boolean => {
   const field = (value: unknown) => Predicate.hasProperty(value, name) ? textOf(value[name]) : undefined
   return field(details) === textOf(before) && field(params) !== textOf(before)
@@ -86,7 +89,7 @@ export const pauseLaws = {
         )
       )
       const before = snapshot.executed as unknown as ReadonlyArray<RunRecord.ExecutedCall>
-      // What an agent does that is a tool may go on behind the pause.
+      // The calls of an agent that is a tool may continue behind the pause.
       const after = run.record?.executed.slice(0, before.length).map((call, index) =>
         before[index]?.outcome === "running" ? { ...call, outcome: "running" } : call
       )
@@ -104,7 +107,7 @@ export const pauseLaws = {
       const call = { callId, tool }
       const before = run.events.slice(0, after)
       const asked = before.findLastIndex((event) => event._tag === "ApprovalRequested" && isAbout(event, call))
-      // One model that gives all calls the same id, in several agents' runs: ids say nothing then.
+      // One model that gives all calls the same id, in several agents' runs: ids have no meaning then.
       const told = !run.injected.some(({ type }) => type === "duplicate_ids") &&
         before.some((event) => event._tag === "ToolResult" && isAbout(event, call))
       const denied = run.events.some((event) =>
@@ -122,7 +125,7 @@ export const pauseLaws = {
       ]
     })
   ),
-  /** A call whose arguments a person has changed does what they say, and not what the model had asked for. */
+  /** A call whose arguments a person has changed uses these, and not the model's. */
   edits_are_followed: ofEachRun((run) =>
     run.pauses.flatMap(({ after, decisions, pending }) =>
       decisions.flatMap((decision) => {
@@ -141,7 +144,7 @@ export const pauseLaws = {
       })
     )
   ),
-  /** What is used of the budget before a pause is used after it. The time that the run waits is not used. */
+  /** Usage of the budget before a pause counts after it. The time of the wait does not count. */
   budgets_count_on_after_a_pause: ofEachRun((run) => {
     const all = usages(run)
     const times = timesBefore(run)
@@ -177,7 +180,7 @@ export const pauseLaws = {
         ...(JSON.stringify(pending.map(({ callId }) => callId)) === JSON.stringify(asked) && asked.length > 0
           ? []
           : ["what waits is not what the snapshot says"]),
-        // What waits in an agent that is made of agents are these, and no calls.
+        // Waiting parts of an agent made of agents are these, and no calls.
         ...(steps !== undefined ||
             (calls.length === results.length + waiting.length && accounted.length === calls.length)
           ? []

@@ -10,7 +10,7 @@ import { basicOfTools, type Case } from "./basics.ts"
 import type { Besides } from "./coverage.ts"
 import { drawn } from "./randomPlans.ts"
 
-/** Draws case after case; is told which of them have shown something new. */
+/** Generates case after case; receives those that have shown a new event. */
 export interface Drawing {
   readonly next: (nth: number) => Case
   readonly keep: (found: Case) => void

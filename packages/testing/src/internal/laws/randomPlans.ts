@@ -39,7 +39,9 @@ const when = {
   amount: between(0, 90_000)
 }
 
-/** What a person may say about the calls of a tool, with values that its schemas take, and with no arguments. */
+/**
+ * Possible decisions of a person about the calls of a tool, with values that its schemas accept, and without arguments.
+ */
 const answers = ({ name, parameters, success }: Tool.Any) => {
   const tool = Schema.Literal(name)
   const arguments_ = Schema.Union([Schema.toType(parameters), Schema.Struct({})])
@@ -53,7 +55,7 @@ const answers = ({ name, parameters, success }: Tool.Any) => {
 
 const isJson = Schema.is(Schema.Json)
 
-/** An answer with its value as JSON; none where there is no JSON of it. */
+/** An answer with its value in JSON; none if it has no JSON. */
 export const toAnswer = (type: string, value: unknown, { parameters, success }: Tool.Any) => {
   const isEdit = type === "approval_edited"
   const encoded = isEdit && Predicate.isObject(value) && Object.keys(value).length === 0

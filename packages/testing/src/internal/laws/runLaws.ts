@@ -10,12 +10,12 @@ import { changedKey, keysOfDoubles, numberedKeys, passKey } from "./keys.ts"
 import { count, type Law, moreThan, namesOf, ofEachRun, partsOf, type Trial } from "./law.ts"
 import { textOf } from "../text/text.ts"
 
-/** Faults after which streaming has to differ: an answer that has begun is not asked for again. */
+/** Faults after which streaming has to differ: a started answer is not requested again. */
 const differsWhenStreamed: ReadonlySet<string> = new Set(["stream_cut", "empty_answer", "truncated_answer"])
 
 const storeTimeout = Duration.toMillis(StoreTimeout.CurrentStoreTimeout.defaultValue())
 
-/** How long a callback may take: the tool's timeout, or that of stores and of compensations. */
+/** Time limit of a callback: the tool's timeout, or that of stores and of compensations. */
 const callbackTimeout = (tools: Trial["subject"]["tools"], tool: string | undefined): number => {
   const declared = tools.find(({ name }) => name === tool)?.info.compensation?.timeout
   return Math.max(declared === undefined ? compensationTimeout : Duration.toMillis(declared), storeTimeout)
@@ -36,14 +36,14 @@ type Request = Simulation.Observation["requests"][number]
 const messagesOf = (requests: ReadonlyArray<Request>): ReadonlySet<Prompt.Message> =>
   new Set(requests.flatMap(({ prompt }) => prompt.content))
 
-/** What the model was asked: the texts of messages, and each request as their numbers. */
+/** Requests to the model: the texts of messages, and each request by their numbers. */
 const asked = (requests: ReadonlyArray<Request>): ReadonlyArray<unknown> => {
   const texts = new Map([...messagesOf(requests)].map((message) => [message, textOf(message)]))
   const numbers = new Map([...new Set(texts.values())].map((text, number) => [text, number]))
   return [...numbers.keys(), requests.map(({ prompt }) => prompt.content.map((one) => numbers.get(texts.get(one)!)))]
 }
 
-/** All of a run, part by part: what shows a difference best comes first. */
+/** All of a run, part by part: parts with the clearest differences come first. */
 const everything = (run: Simulation.Observation): Readonly<Record<string, ReadonlyArray<unknown>>> => ({
   message: asked(run.requests),
   "side effect": numberedKeys(run.sideEffects),
@@ -54,7 +54,7 @@ const everything = (run: Simulation.Observation): Readonly<Record<string, Readon
   end: [Simulation.outcome(run), run.elapsed]
 })
 
-/** So much of two texts as shows where they differ first. */
+/** The part of two texts around their first difference. */
 const around = (text: string, other: string): string => {
   let at = 0
   while (at < text.length && text[at] === other[at]) at++
@@ -62,7 +62,7 @@ const around = (text: string, other: string): string => {
   return `${start === 0 ? "" : "…"}${text.slice(start, at + 60)}${text.length > at + 60 ? "…" : ""}`
 }
 
-/** Where a run differs first from another one. */
+/** Describes the first difference between two runs. */
 const firstDifference = (run: Simulation.Observation, other: Simulation.Observation): string | undefined => {
   const others = everything(other)
   for (const [part, items] of Object.entries(everything(run))) {
@@ -75,7 +75,7 @@ const firstDifference = (run: Simulation.Observation, other: Simulation.Observat
   return undefined
 }
 
-/** Whether a run has started: one that is interrupted at its first operations may not have. */
+/** True if a run has started: one that is interrupted at its first operations may not have. */
 const hasStarted = ({ events, interrupted }: Simulation.Observation): boolean => !interrupted || events.length > 0
 
 const howItEnded = (run: Simulation.Observation): string =>
@@ -141,7 +141,7 @@ export const runLaws = {
       isWaiting
         ? [
           ...calls("ApprovalRequested"),
-          // A call of an agent waits with what waits within it.
+          // A call of an agent waits together with its inner calls.
           ...run.events.flatMap((event) =>
             event._tag === "ToolCallStarted" &&
               asked.some(({ path }) =>
@@ -168,7 +168,7 @@ export const runLaws = {
       ? [`there is no record of the run, which ended before it began: ${howItEnded(run)}`]
       : [])
   ]),
-  /** What stands in errors reaches neither model nor user, nor events, nor spans. (Causes of spans are the operator's.) */
+  /** Texts of errors reach neither model nor user, nor events, nor spans. (Causes of spans are the operator's.) */
   nothing_leaks: ofEachRun((run, { secret }) => {
     const places = {
       "a request to the model": [...messagesOf(run.requests)].map(({ content }) => content),
@@ -220,7 +220,7 @@ export const runLaws = {
   deadline_is_kept: ofEachRun((run, { subject: { budget, tools } }) => {
     const limit = budget.duration === undefined ? undefined : Duration.toMillis(budget.duration)
     if (limit === undefined) return []
-    // A store has its own time, behind the deadline too: what was done is still to be recorded.
+    // A store has its own time, behind the deadline too: completed calls are still to be recorded.
     const hung = run.injected.reduce((sum, { tool, type }) => {
       if (type === "store_hangs") return sum + storeTimeout
       return type === "callback_hangs" ? sum + callbackTimeout(tools, tool) : sum
@@ -230,7 +230,7 @@ export const runLaws = {
       ...(run.elapsed - run.waited - hung > limit ? [`the run took ${run.elapsed - run.waited} ms of ${limit}`] : [])
     ]
   }),
-  /** Nothing is left running, however the run ended. */
+  /** No fiber is left running, at any end of the run. */
   no_fiber_is_left: ofEachRun((run) => run.fibers === 0 ? [] : [`${run.fibers} fibers are alive after the run`]),
   /** One first and one last event; of a run that paused, of each of its parts, and all but the last part paused. */
   one_terminal_event: ofEachRun((run) => {

@@ -11,8 +11,8 @@ export const idsIn = (message: Prompt.Message, type: "tool-call" | "tool-result"
     )
 
 /**
- * What is wrong with a conversation: calls without their results behind them, results without calls, ids used twice.
- * `waiting` are the calls that may stand at its end without results.
+ * Faults of a conversation: calls without their results behind them, results without calls, ids used twice. `waiting`
+ * are the calls that may be at its end without results.
  */
 export const problemsOfHistory = (
   prompt: Prompt.Prompt,

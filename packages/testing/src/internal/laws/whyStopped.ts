@@ -1,4 +1,4 @@
-/** Why stopped: what is wrong with a run that had to be stopped from outside, in words. */
+/** Reasons of a stop: the fault of a run that had to be stopped from outside, in words. */
 import type * as Simulation from "../simulation/simulation.ts"
 
 const why = {
@@ -16,7 +16,7 @@ const atWork = ({ events, executions }: Simulation.Observation): ReadonlyArray<s
   )
 }
 
-/** What is wrong with a run that had to be stopped; nothing where it came to its end by itself. */
+/** Describes the fault of a stopped run; empty if it ended by itself. */
 export const whyStopped = (run: Simulation.Observation): ReadonlyArray<string> => {
   if (run.stopped === undefined) return []
   const within = run.stopped === "stalled" ? atWork(run).at(-1) : undefined

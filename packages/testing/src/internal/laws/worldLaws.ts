@@ -9,13 +9,13 @@ import { agentRunOf, asked, done, doneBy, executionOf } from "./deeds.ts"
 import { whyStopped } from "./whyStopped.ts"
 import { count, type Law, moreThan, namesOf, ofEachRun } from "./law.ts"
 
-/** What was done, each thing by its details. */
+/** Effects by their details. */
 const things = (run: Simulation.Observation): ReadonlyMap<string, number> =>
   count(
     done(run).flatMap(({ details }) => details === undefined ? [] : [textOf(details)])
   )
 
-/** Whether a fixer or a person has changed the arguments. */
+/** True if a fixer or a person has changed the arguments. */
 const isChanged = (run: Simulation.Observation): boolean =>
   run.injected.some(({ type }) => type === "approval_edited" || type === "duplicate_ids") ||
   run.events.some((event) => event._tag === "FixFinished" && event.arguments !== undefined)
@@ -23,23 +23,23 @@ const isChanged = (run: Simulation.Observation): boolean =>
 const resultsOf = (run: Simulation.Observation, tool: string) =>
   run.events.flatMap((event) => event._tag === "ToolResult" && event.tool === tool ? [event] : [])
 
-/** What was planted in an answer, as the plan says. */
+/** The planted text of an answer, by the plan. */
 const plantedText = (run: Simulation.Observation, index: number): string => {
   const fault = run.plan.injections[index]?.fault
   return fault?.type === "prompt_injection" && fault.text !== undefined ? fault.text : promptInjection
 }
 
-/** Faults that come after the tool did what it was asked. */
+/** Faults after the tool's execution. */
 const afterCommit: ReadonlySet<string> = new Set(["timeout_after_commit", "network_error_after_commit"])
 
-/** Whether a message is marked as written by an outsider, or holds what is. */
+/** True if a message is marked as an outsider's, or contains such text. */
 const isMarkedMessage = (message: Prompt.Message): boolean =>
   Quarantine.taintedBy(Prompt.fromMessages([message])).length > 0 ||
   textOf(message.content).replaceAll("\\", "").includes("\"untrusted\":true")
 
 const isMarked = (result: unknown): boolean => Predicate.hasProperty(result, "untrusted") && result.untrusted === true
 
-/** A call of a write that has done one thing, whose service lost the answer, and that is told as a failure after which nothing is done. */
+/** A call of a write that had one effect, whose service lost the answer, and that is reported as "not done". */
 const toldAsNotDone = (
   run: Simulation.Observation,
   tools: ReadonlyArray<Tool.Any>,
@@ -55,7 +55,9 @@ const toldAsNotDone = (
 }
 
 export const worldLaws = {
-  /** Nothing is done more often than without faults: not by another call, another tool, or another run of the agent. */
+  /**
+   * No effect happens more often than without faults: not by another call, another tool, or another run of the agent.
+   */
   nothing_is_done_twice: ofEachRun((run, { faultless }) => {
     if (isChanged(run)) return []
     const usual = things(faultless)
@@ -79,7 +81,7 @@ export const worldLaws = {
     })
   }),
 
-  /** A tool that declares `effects: "read"` does nothing, and neither does what it calls or runs. */
+  /** A tool that declares `effects: "read"` has no effect, and neither do its inner calls. */
   reads_do_nothing: ofEachRun((run, { subject: { tools } }) =>
     namesOf(tools, ({ effects }) => effects === "read").flatMap((name) => {
       const isWithin = ({ executions = [] }: Simulation.Observation["sideEffects"][number]) =>
@@ -95,7 +97,7 @@ export const worldLaws = {
     })
   ),
 
-  /** Writes that are reported as done were done: by their executor, by a stand-in, or before. */
+  /** Writes that are reported as done were done: by their executor, by a replacement, or before. */
   told_as_done_was_done: ofEachRun((run, { faultless, subject: { tools } }) => {
     // Only of tools whose doubles record each of their calls.
     const recorded = namesOf(tools, ({ effects }) => effects === "write").filter((name) => {
@@ -117,14 +119,14 @@ export const worldLaws = {
       : []
   }),
 
-  /** A write without a key that was done, and whose answer was lost, is not told as anything that the program made up. */
+  /** A keyless write that was done, and whose answer was lost, has no invented report of the program. */
   lost_answers_are_named: ofEachRun((run, { subject: { tools } }) =>
     run.injected.flatMap(({ callId, tool, type }) => {
       if (type === "service_answer_lost") return toldAsNotDone(run, tools, tool, callId)
       if (!afterCommit.has(type) || tool === undefined || callId === undefined || run.keyed.includes(tool)) return []
       const declared = tools.find(({ name }) => name === tool)
       if (declared?.effects !== "write" || declared.info.passesKey) return []
-      // What the tool declares of its errors is its word.
+      // The tool's declaration of its errors is trusted.
       if (type !== "timeout_after_commit" && declared.info.failure !== undefined) return []
       const result = resultsOf(run, tool).find((event) => event.callId === callId)
       return result === undefined || (result.isFailure && result.code === "outcome_unknown")
@@ -133,14 +135,14 @@ export const worldLaws = {
     })
   ),
 
-  /** What an outsider wrote reaches the model in an envelope that says so: in whichever result, and never as anybody else's words. */
+  /** An outsider's text reaches the model in a marked envelope: in any result, and never as another author's words. */
   outsiders_are_marked: ofEachRun((run, { subject: { outsiders } }) =>
     run.injected.flatMap(({ applied, index, tool, type }) => {
       if (type !== "prompt_injection" || !applied || tool === undefined || !outsiders.includes(tool)) return []
       const planted = textOf(plantedText(run, index)).slice(1, -1)
       const messages = [...new Set(run.requests.flatMap(({ prompt }) => prompt.content))]
       const isIn = (content: unknown): boolean => textOf(content).includes(planted)
-      // What a model has said itself, programs may hand on as its words.
+      // Programs may pass a model's own text on as its words.
       const isSaid = messages.some((message) => message.role === "assistant" && isIn(message.content))
       const bare = messages.flatMap((message): ReadonlyArray<string> => {
         switch (message.role) {
@@ -166,7 +168,7 @@ export const worldLaws = {
     })
   ),
 
-  /** A key stands for one thing: what is asked for under a key that is taken by another thing is not done, and nobody notices. */
+  /** A key identifies one effect: a request under a key of another effect is silently not executed. */
   keys_name_one_thing: ofEachRun((run) => {
     const things = asked(run).flatMap((effect) => {
       const { details, key, tool } = effect
@@ -183,7 +185,7 @@ export const worldLaws = {
     })
   }),
 
-  /** What is told as undone was undone, and once. */
+  /** Writes reported as compensated were compensated once. */
   told_as_undone_was_undone: ofEachRun((run) =>
     run.events.flatMap((event) => {
       if (event._tag !== "ToolCompensated" || event.outcome !== "undone") return []
@@ -204,6 +206,6 @@ export const worldLaws = {
     })
   ),
 
-  /** Each run ends, also where nothing limits its time: nothing waits for ever, and nothing goes on for ever. */
+  /** Each run ends, also without a limit of its time: no wait and no loop is infinite. */
   runs_end: ofEachRun(whyStopped)
 } as const satisfies Readonly<Record<string, Law>>

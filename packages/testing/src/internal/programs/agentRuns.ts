@@ -1,4 +1,4 @@
-/** Runs of agents as events tell them: which one is within which, how each ended, and which of them undo. */
+/** Runs of agents from events: their nesting, their ends, and the compensating ones. */
 import type { AgentEvent } from "@recourse/core"
 import { clerk, desk, partner } from "./forms.ts"
 import type { Program } from "./program.ts"
@@ -10,7 +10,7 @@ export interface AgentRun {
   readonly id: string
   readonly name: string
   readonly parent: string | undefined
-  /** Where it began, or went on, last, and which of it; and where it ended last, and how. */
+  /** Its last start or resumption, and its number; and its last end. */
   begunAt: number
   isResumed: boolean
   end: { readonly at: number; readonly outcome: string; readonly code: string | undefined } | undefined
@@ -21,7 +21,7 @@ type Ends = Extract<AgentEvent.AgentEvent, { readonly _tag: "RunFinished" | "Age
 const isEnd = (event: AgentEvent.AgentEvent): event is Ends =>
   event._tag === "RunFinished" || event._tag === "AgentFinished"
 
-/** The runs of agents, by the ids of their lives: one that goes on within another may have another id there. */
+/** The runs of agents, by the ids of their executions: one that resumes within another may have another id there. */
 export const agentRunsOf = ({ events }: Observed): ReadonlyMap<string, AgentRun> => {
   const runs = new Map<string, AgentRun>()
   const places = new Map<string, AgentRun>()
@@ -43,7 +43,7 @@ export const agentRunsOf = ({ events }: Observed): ReadonlyMap<string, AgentRun>
   return runs
 }
 
-/** Whether an agent undoes. */
+/** True if an agent compensates. */
 export const undoes = ({ compensates, undoesAround }: Program, { name }: AgentRun): boolean =>
   name === clerk || name === partner ? compensates : undoesAround && (name === desk || name.endsWith(" compensated"))
 

@@ -1,4 +1,4 @@
-/** What a person was asked in a run, and what they have decided. */
+/** Questions to a person in a run, and their decisions. */
 import type { Pause } from "../faults/approver.ts"
 
 /** A question about calls that wait. One that is asked within a run has no snapshot. */

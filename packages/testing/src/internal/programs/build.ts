@@ -1,5 +1,5 @@
 /** Builds a program with agents from its value. */
-/* oxlint-disable max-lines -- one program is built of what was drawn, part by part */
+/* oxlint-disable max-lines -- one program is built of its random parts, one by one */
 import { Context, Duration, Effect, type Exit, Schedule, Schema, Stream } from "effect"
 import { AiError, Prompt } from "effect/ai"
 import { Agent, Guardrail, History, ModelError, Policy, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
@@ -11,18 +11,18 @@ import { budget, clerk, compensation, type Composed, composed, desk, partner } f
 import { behind, calledBy, type Program, toolName, type ToolSpec } from "./program.ts"
 import { type Deed, Within, type World } from "./world.ts"
 
-/** What an outsider writes. */
+/** Text of an outsider. */
 export const outside = "planted-by-an-outsider"
 
-/** What a tool says before its result. */
+/** Preliminary result of a tool. */
 export const soFar = "said-before-the-result"
 
-/** What runs know of the time at which something happens. */
+/** A run's knowledge of the time of an event. */
 export interface Progress {
   readonly events: () => number
   readonly agents: () => number
   readonly requests: () => number
-  /** Is told what a person was asked while a run goes on. */
+  /** Receives a person's questions while a run runs. */
   readonly onAsked?: ((asked: Asked) => void) | undefined
 }
 
@@ -87,7 +87,7 @@ const stateOf = (exit: Effect.Effect<unknown, unknown> & { readonly _tag: string
     : "failed"
 }
 
-/** What a tool that answers a Stream says before its result. */
+/** Preliminary result of a tool that returns a Stream. */
 const before = ({ result, untrusted }: ToolSpec): Effect.Effect<unknown, never, ToolCall.ToolCall> => {
   const message = untrusted ? `${soFar} ${outside}` : soFar
   return Effect.as(ToolCall.progress({ progress: 1, total: 2, message }), results[result].of(message))
@@ -98,7 +98,7 @@ const partsOf = (result: unknown): ReadonlyArray<Prompt.ToolModelOutputPart> => 
   Prompt.filePart({ mediaType: "image/png", data: new Uint8Array([137, 80, 78, 71]) })
 ]
 
-/** Undoes a deed. */
+/** Compensates an effect. */
 const undo = (
   tool: string,
   { undo }: ToolSpec,
@@ -131,7 +131,7 @@ const makeTool = (
   const inner = calledBy(program, index).flatMap((at) =>
     others.find(({ name }) => name === toolName(program, at)) ?? []
   )
-  // Begins where the executor begins: in the call of the function, before the effect's first step.
+  // Starts with the executor: in the call of the function, before the effect's first step.
   const execute = ({ order }: typeof Parameters.Type) => {
     const { deed, nth } = world.begin({
       tool: toolName(program, index),
@@ -202,10 +202,10 @@ const answersOf = ({ content }: Prompt.Prompt): number => content.filter(({ role
 /** The first letter of the ids of calls: those of the agents with tools, and of the one that has the clerk as its tool. */
 const letters: Readonly<Record<string, string>> = { [clerk]: "c", [partner]: "p", [desk]: "d" }
 
-/** What the agent is asked, in a conversation that has so many answers. */
+/** The agent's input, in a conversation with so many answers. */
 export const question = (answers: number): string => `Do it after ${answers}`
 
-/** What guards put in the place of an input and of an answer. */
+/** Guards' replacement of an input and of an answer. */
 export const instead = "something else"
 
 const guardsOf = ({ guards }: Program): object => {
@@ -229,14 +229,14 @@ const callsIn = (content: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> 
     message.role === "assistant" ? message.content.flatMap((part) => part.type === "tool-call" ? [part.id] : []) : []
   )
 
-/** How many answers the conversation has, of which the beginning may be gone: the question and the last calls are there. */
+/** Number of the conversation's answers, of which the beginning may be gone: the question and the last calls remain. */
 const answeredIn = ({ content }: Prompt.Prompt): number => {
   const asked = /\d+/.exec(textOf(content.findLast(({ role }) => role === "user")?.content ?? ""))?.[0] ?? "0"
   const last = /^[cpd](\d+)_/.exec(callsIn(content).at(-1) ?? "")?.[1]
   return last === undefined ? Number(asked) : Number(last) + 1
 }
 
-/** How many characters of a conversation the provider takes. */
+/** Number of characters of a conversation that the provider accepts. */
 const window = 1_500
 
 const tooLong = ScriptedModel.failWith(AiError.make({
@@ -308,7 +308,7 @@ const modelOf = (program: Program, said: string): ScriptedModel.Behaviour => ({ 
   }
 }
 
-/** What an agent answers in the model's place. */
+/** An agent's answer instead of the model's. */
 export const substitute = "said in the place of the model"
 
 const onModelError: Readonly<Record<Program["onModelError"], object | undefined>> = {
@@ -351,7 +351,7 @@ const agentOf = (
   } as never) as unknown as Composed
 }
 
-/** Builds a program. `history` is what its conversation begins with. */
+/** Builds a program. `history` is the start of its conversation. */
 export const build = (program: Program, world: World, progress: Progress, history?: Prompt.Prompt): Built => {
   const toolsOf = (agent: string): ReadonlyArray<Tool.Any> => {
     const tools: Array<Tool.Any> = []

@@ -7,19 +7,19 @@ import { question } from "./build.ts"
 import type { Composed } from "./forms.ts"
 import type { ChatStep, Program } from "./program.ts"
 
-/** A message to a chat, or a decision about a question of it, and what came of it. */
+/** A message to a chat, or a decision about a question of it, and the outcome. */
 export interface Turn {
   readonly says: "message" | "decision"
-  /** Whether a run waited in the thread before it, if nothing else happens at the same time. */
+  /** True if a run waited in the thread before it; absent if another event is simultaneous. */
   readonly waiting: boolean | undefined
   readonly exit: Exit.Exit<unknown, unknown>
   readonly record: RunRecord.RunRecord | undefined
-  /** Where its events and requests begin and end. */
+  /** Range of its events and requests. */
   readonly events: readonly [from: number, to: number]
   readonly requests: readonly [from: number, to: number]
 }
 
-/** What a chat is played with. */
+/** Context of a played chat. */
 export interface Playing {
   readonly program: Program
   readonly agent: Composed
@@ -40,7 +40,7 @@ const snapshotOf = (exit: Exit.Exit<unknown, unknown>): Approval.Snapshot | unde
   return error instanceof Approval.ApprovalRequired ? error.snapshot : undefined
 }
 
-/** How a run ended, the same for one that began and one that went on. */
+/** End of a run, the same for one that started and one that resumed. */
 const endOf = (exit: Exit.Exit<unknown, unknown>, agent: string): Exit.Exit<unknown, unknown> => {
   if (Exit.isFailure(exit)) return exit
   if (exit.value instanceof Approval.Paused) {
@@ -49,7 +49,7 @@ const endOf = (exit: Exit.Exit<unknown, unknown>, agent: string): Exit.Exit<unkn
   return exit.value instanceof Approval.Completed ? Exit.succeed(exit.value.output) : exit
 }
 
-/** What is said: a message, or decisions. */
+/** Content of a turn: a message, or decisions. */
 type Says = { readonly message: string } | { readonly decisions: ReadonlyArray<Approval.Decision> }
 
 type Said = Effect.Effect<
@@ -84,13 +84,13 @@ const byHand = Effect.fnUntraced(
   Effect.scoped
 )
 
-/** What is heard of a run. */
+/** Callbacks of a run. */
 interface Ears {
   readonly onRecord: (record: RunRecord.RunRecord) => void
   readonly onEnd: (exit: Exit.Exit<unknown, unknown>) => void
 }
 
-/** The agent, heard: what it records, and how it ends, is known also where whoever sends is interrupted. */
+/** The agent with callbacks: its record, and its end, are known also if the sender is interrupted. */
 const heard = (agent: Composed, { onEnd, onRecord }: Ears): Composed => {
   const ending = <A, E, R>(run: Effect.Effect<A, E, R>) => Effect.onExit(run, (exit) => Effect.sync(() => onEnd(exit)))
   const hearing = <Mode extends Parameters<Composed["runIn"]>[1]>(mode: Mode): Mode => ({
@@ -109,7 +109,7 @@ const heard = (agent: Composed, { onEnd, onRecord }: Ears): Composed => {
   }) as Composed
 }
 
-/** Plays one chat; what came of its steps is told as they end. */
+/** Plays one chat; outcomes of its steps are reported at their ends. */
 export class Chat {
   private readonly playing: Playing
   private readonly questions: Array<Question> = []
@@ -139,7 +139,7 @@ export class Chat {
     }
   }
 
-  /** What the model of another turn would read: a message is said, and calls off what waits. */
+  /** The model's prompt in another turn: a message is sent, and withdraws waiting calls. */
   get left(): Effect.Effect<Prompt.Prompt, Conversation.BeginError, Conversation.Conversations> {
     return Effect.scoped(Effect.map(Conversation.begin({ ...key, message: "Well?" }), ({ prompt }) => prompt))
   }
@@ -152,14 +152,14 @@ export class Chat {
 
   private decide(asked: Question | undefined, alone: boolean, onTurn: (turn: Turn) => void) {
     return Effect.gen({ self: this }, function*() {
-      // Where nobody can go on, nobody is asked.
+      // Without a way to resume, no person is asked.
       if (!Agent.isResumable(this.playing.agent)) return
       const { decide } = yield* Approver
       const start = yield* Clock.currentTimeMillis
       const decisions = asked === undefined ? [] : yield* decide(asked.pending)
       const decidedAt = yield* Clock.currentTimeMillis
       if (asked !== undefined) {
-        // A call that waited for too long is asked about anew, by the same id.
+        // A call that waited for too long is asked about again, by the same id.
         const now = this.questions.at(-1)!
         const pending = asked.pending.map((call) => now.pending.find(({ callId }) => callId === call.callId) ?? call)
         this.playing.onPause({ ...asked, pending, decisions, waited: decidedAt - start, decidedAt })
@@ -196,7 +196,7 @@ export class Chat {
             waiting,
             exit,
             record,
-            // Where no run has begun, what is told meanwhile is another one's.
+            // If no run has started, events in between belong to another one.
             events: [from[0], record === undefined ? from[0] : events()],
             requests: [from[1], record === undefined ? from[1] : requests()]
           })

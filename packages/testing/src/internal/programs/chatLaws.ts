@@ -1,11 +1,14 @@
-/** Laws about chats: what was done is known in the next turn, nothing is done twice, one run at a time, and what comes late is refused. */
+/**
+ * Laws about chats: completed calls are known in the next turn, no call is repeated, one run at a time, and late
+ * decisions are refused.
+ */
 import { Exit, Predicate } from "effect"
 import type { Prompt } from "effect/ai"
 import { count, givesIdsAnew, hasOneChat, isAmbiguous, type Law, ofEachRun, specOf } from "./judging.ts"
 import type { Observed, Part } from "./run.ts"
 import type { Deed } from "./world.ts"
 
-/** Whether a result is read under another id, because an earlier call of its thread has its id. */
+/** True if a result is read under another id, because an earlier call of its thread has its id. */
 const isRenamed = ({ id: read, options }: Prompt.ToolResultPart, id: string): boolean =>
   read.startsWith(`${id}_`) && Predicate.hasProperty(options["recourse"], "mended") &&
   options["recourse"].mended === "repeated_id"
@@ -26,7 +29,7 @@ const mayHaveBeenDone: ReadonlySet<unknown> = new Set(["outcome_unknown", "parti
 const isKnown = ({ isFailure, result }: Prompt.ToolResultPart): boolean =>
   !isFailure || (Predicate.hasProperty(result, "code") && mayHaveBeenDone.has(result.code))
 
-/** What the models of later turns are sent first, and what one of another turn would be. */
+/** The first prompts of later turns' models, and that of another turn. */
 const readAfter = (run: Observed, { after }: Deed): ReadonlyArray<readonly [when: string, read: Prompt.Prompt]> => [
   // A guard may have put another text in the place of the conversation.
   ...(run.program.guards === "none" ? run.parts : []).flatMap(({ events, requests: [from, to], turn }, nth) =>
@@ -46,7 +49,10 @@ const isRefusal = ({ exit }: Part): boolean =>
   )
 
 export const chatLaws = {
-  /** What was done in a chat, or may have been, is in what the model of each later turn reads: as done, or as `outcome_unknown`. */
+  /**
+   * A call that was done in a chat, or may have been, is in the prompt of each later turn: as done, or as
+   * `outcome_unknown`.
+   */
   chats_know_what_was_done: ofEachRun((run) => {
     const { compact, observers } = run.program
     if (!hasOneChat(run.program) || compact !== "no" || observers !== "fine") return []
@@ -67,7 +73,7 @@ export const chatLaws = {
     })
   }),
 
-  /** What was undone, or may be, is not known as done. */
+  /** A compensated, or possibly compensated, call is not known as done. */
   chats_know_what_was_undone: ofEachRun((run) => {
     const { compact, observers } = run.program
     if (!hasOneChat(run.program) || compact !== "no" || observers !== "fine") return []
@@ -84,7 +90,7 @@ export const chatLaws = {
     })
   }),
 
-  /** A write without a key begins once in a chat, however its runs are gone on with. */
+  /** A keyless write starts once in a chat, over all resumptions of its runs. */
   chats_do_nothing_twice: ofEachRun((run) => {
     if (!hasOneChat(run.program) || givesIdsAnew(run.program) || run.program.observers !== "fine") return []
     const calls = run.deeds.flatMap(({ callId, tool }) => {
@@ -96,7 +102,7 @@ export const chatLaws = {
     return [...count(calls)].flatMap(([call, times]) => times > 1 ? [`${call} began ${times} times`] : [])
   }),
 
-  /** A decision about what no longer waits is refused, and nothing is run. */
+  /** A decision about a call that no longer waits is refused, and no call is run. */
   late_decisions_are_refused: ofEachRun((run) =>
     run.parts.flatMap((part, nth) =>
       part.turn?.says === "decision" && part.turn.waiting === false &&

@@ -7,19 +7,19 @@ import { drawnProgram } from "./draw.ts"
 import { print, Program } from "./program.ts"
 import { observe } from "./run.ts"
 
-/** How programs are checked. */
+/** Options of checked programs. */
 export interface Options {
-  /** How many programs. Default: 200. */
+  /** Number of programs. Default: 200. */
   readonly runs?: number | undefined
-  /** Where chance begins: the same seed checks the same programs. Default: 1. */
+  /** Seed of the random numbers: the same seed checks the same programs. Default: 1. */
   readonly seed?: number | undefined
   /** Checked laws. Default: all of them. */
   readonly laws?: ReadonlyArray<ProgramLaw> | undefined
   /** Laws of your own, by name. */
   readonly more?: Readonly<Record<string, Law>> | undefined
-  /** What every program has: members that are not drawn. */
+  /** Fixed fields of every program. */
   readonly only?: ((program: Program) => Program) | undefined
-  /** Plays a broken trial again: what `ProgramBroken.replay` holds. */
+  /** Plays a broken trial again: the value of `ProgramBroken.replay`. */
   readonly replay?: string | undefined
 }
 
@@ -39,7 +39,7 @@ export class ProgramBroken extends Schema.TaggedError<ProgramBroken>()("ProgramB
   problem: Schema.String,
   /** The smallest program that was found to break it. */
   program: Program,
-  /** The operation at which the run was interrupted, where it is the interrupted run that breaks the law. */
+  /** The operation at which the run was interrupted, if the interrupted run breaks the law. */
   interruptAt: Schema.optionalKey(Schema.Int),
   timeline: Schema.String,
   replay: Schema.String
@@ -63,7 +63,7 @@ export class ProgramBroken extends Schema.TaggedError<ProgramBroken>()("ProgramB
 export const tryProgram = (program: Program): Effect.Effect<Trial & { readonly interruptAt: number }> =>
   Effect.gen(function*() {
     const plain = yield* observe(program)
-    // Each part of a chat is a run of its own, and the chat goes on behind one that was interrupted.
+    // Each part of a chat is a run of its own, and the chat continues behind an interrupted one.
     const operations = (program.chat.length > 0 ? plain.parts : plain.parts.slice(0, 1))
       .reduce((sum, part) => sum + part.operations, 0)
     const interruptAt = 1 + program.interruptAt % Math.max(1, operations)

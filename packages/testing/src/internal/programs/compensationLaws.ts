@@ -1,4 +1,4 @@
-/** Laws about what programs undo. */
+/** Laws about compensations of programs. */
 import { count, isAmbiguous, isWaiting, type Law, ofEachRun, specOf } from "./judging.ts"
 import type { Observed, Part } from "./run.ts"
 import type { Deed, Undone } from "./world.ts"
@@ -8,15 +8,15 @@ const canUndo = (run: Observed, { tool }: Deed): boolean => {
   return undo !== "no" && effects !== "read"
 }
 
-/** The executions that went well of what was undone. */
+/** The successful executions of a compensated call. */
 const doneAs = (run: Observed, { receipt, tool }: Undone): ReadonlyArray<Deed> =>
   run.deeds.filter((deed) => deed.tool === tool && deed.receipt === receipt && deed.state === "ok")
 
-/** The executions of what was undone: also those that did it again under its key, and ended badly. */
+/** The executions of a compensated call: also those that repeated it under its key, and failed. */
 const attemptsAt = (run: Observed, { receipt, tool }: Undone): ReadonlyArray<Deed> =>
   run.deeds.filter((deed) => deed.tool === tool && deed.receipt === receipt)
 
-/** Where it is told what came of a deed: before that, another attempt of its call may be about to do it again. */
+/** Position at which the outcome of a call is reported: before that, another attempt may be about to repeat it. */
 const toldAt = ({ events }: Observed, { callId, endedAfter = Infinity }: Deed): number => {
   const at = events.findIndex((event, index) =>
     index >= endedAfter && event._tag === "ToolResult" && event.callId === callId
@@ -26,21 +26,21 @@ const toldAt = ({ events }: Observed, { callId, endedAfter = Infinity }: Deed): 
 
 const isIn = ({ events: [from, to] }: Part, at: number): boolean => from <= at && at <= to
 
-/** Whether each part of a program is one run of the agent that undoes, and events say in which. */
+/** True if each part of a program is one run of the compensating agent, and events name it. */
 const hasOneRun = ({ program }: Observed): boolean =>
   program.compensates && !program.undoesAround && program.form === "alone" && program.observers === "fine"
 
 const isRejected = (run: Observed): boolean =>
   run.pauses.some(({ decisions }) => decisions.some(({ _tag }) => _tag === "Reject"))
 
-/** Each part: how it ended, its deeds, and what of them was undone. An interruption may come behind the end of a run. */
+/** Each part: its end, its calls, and the compensated ones. An interruption may come behind the end of a run. */
 const partsOf = (run: Observed) =>
   run.parts.flatMap((part) => {
     const [from, to] = part.events
     const outcome = run.events.slice(from, to).findLast((event) => event._tag === "RunFinished")?.outcome
     const last = run.events.findLastIndex((event, index) => index < to && event._tag === "RunStarted")
     const start = run.events[last]
-    // An interrupted resumption that has run nothing gives its snapshot back: the run is not over.
+    // An interrupted resumption without executions releases its snapshot: the run has not ended.
     const isGivenBack = outcome === "interrupted" && start?._tag === "RunStarted" && start.resumed &&
       !run.deeds.some(({ after }) => last < after && after <= to)
     return outcome === undefined ? [] : [{
@@ -56,7 +56,7 @@ const partsOf = (run: Observed) =>
 const endings = (run: Observed) => partsOf(run).filter(({ goesOn }) => !goesOn)
 
 export const compensationLaws = {
-  /** Nothing is undone twice, each under a key of its own, and nothing but what was done. */
+  /** No call is compensated twice, each under a key of its own, and only completed ones. */
   undone_once_and_only_what_was_done: ofEachRun((run) => {
     const { undone } = run
     if (!run.program.compensates && !run.program.undoesAround) {
@@ -75,7 +75,7 @@ export const compensationLaws = {
     ]
   }),
 
-  /** A run that ends badly undoes each write that went well, or says that it is not undone, and those that nobody knows of. */
+  /** A failed run compensates each successful write, or reports it as uncompensated, together with unknown ones. */
   badly_ended_is_undone: ofEachRun((run) => {
     if (!hasOneRun(run)) return []
     return endings(run).flatMap(({ deeds, isGood, part, undone }) => {
@@ -100,7 +100,7 @@ export const compensationLaws = {
     })
   }),
 
-  /** What began when it was told that something else was done is undone before that. */
+  /** A call that started after another call's report is compensated before that. */
   undone_in_reverse: ofEachRun((run) => {
     if (!hasOneRun(run)) return []
     return endings(run).flatMap(({ undone }) =>
@@ -116,7 +116,10 @@ export const compensationLaws = {
     )
   }),
 
-  /** A run that goes on undoes nothing: one that waits, one that was cut off while it did, and a resumption that gives its snapshot back. */
+  /**
+   * A continuing run compensates no write: one that waits, one that was interrupted while it did, and a resumption that
+   * releases its snapshot.
+   */
   what_goes_on_stays: ofEachRun((run) =>
     hasOneRun(run)
       ? partsOf(run).flatMap(({ goesOn, undone }) =>
@@ -125,7 +128,7 @@ export const compensationLaws = {
       : []
   ),
 
-  /** A run that ends well, and in which nobody refused anything, undoes nothing. */
+  /** A successful run without rejections compensates no write. */
   well_ended_stays: ofEachRun((run) => {
     if (!hasOneRun(run) || isRejected(run)) return []
     return endings(run).flatMap(({ isGood, undone }) =>

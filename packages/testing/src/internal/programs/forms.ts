@@ -1,4 +1,7 @@
-/** Forms of drawn programs: what an agent with tools is put together with, who is asked when its calls wait, and what undoes around it. */
+/**
+ * Forms of random programs: the composition around an agent with tools, the person who is asked about waiting calls,
+ * and the outer compensation.
+ */
 import { Clock, Data, Effect, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import { Agent, Approval, Recovery } from "@recourse/core"
@@ -19,13 +22,13 @@ export const desk = "desk"
 /** The budget of every agent of a program. */
 export const budget = { turns: 8, toolCalls: 24, retriesPerTool: 4, fixes: 3, duration: "60 seconds" } as const
 
-/** Nobody has decided. */
+/** No decision. */
 class Undecided extends Data.TaggedError("Undecided") {}
 
 /** The function in the place of an agent has failed. */
 class Unable extends Data.TaggedError("Unable") {}
 
-/** How agents undo, where they do. */
+/** Compensation of agents, if they have one. */
 export const compensation = (undoes: boolean) => undoes ? { compensation: { timeout: "1 second" as const } } : undefined
 
 const ask = (onAsked: (asked: Asked) => void) =>
@@ -39,7 +42,7 @@ const ask = (onAsked: (asked: Asked) => void) =>
     return decision ?? (yield* new Undecided())
   })
 
-/** Which of two agents takes the next message: in turn. */
+/** Selects one of two agents for the next message: in turn. */
 const isOdd = (input: unknown): boolean =>
   Prompt.isPrompt(input) && input.content.filter(({ role }) => role === "user").length % 2 === 0
 
@@ -111,7 +114,7 @@ export const composed = (
 ): Composed => {
   const { asks, form, undoesAround } = program
   const asking = (agent: Composed) => agent.pipe(Approval.interactive(ask(onAsked)) as never) as Composed
-  // Nobody can be asked around a function: its agents stop within it.
+  // A function cannot ask a person: its agents stop within it.
   const isWithin = asks === "within" || (asks === "around" && form === "hand")
   const first = isWithin ? asking(agent) : agent
   const other = otherOf(program, first, () => isWithin ? asking(works()) : works())

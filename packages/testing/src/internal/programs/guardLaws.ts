@@ -1,4 +1,7 @@
-/** Laws about what agents are kept from: tools that a turn does not offer, inputs and answers that a guard refuses or replaces. */
+/**
+ * Laws about restrictions of agents: tools that a turn does not offer, inputs and answers that a guard refuses or
+ * replaces.
+ */
 import { Exit } from "effect"
 import type { Prompt } from "effect/ai"
 import { textOf } from "../text/text.ts"
@@ -6,7 +9,7 @@ import { instead, substitute } from "./build.ts"
 import { eventsOf, hasOneChat, hasOneConversation, type Law, ofEachRun, specOf } from "./judging.ts"
 import { toolName } from "./program.ts"
 
-/** What users say in a conversation, as text. */
+/** Users' messages in a conversation, in text form. */
 const saidIn = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
   messages.flatMap(({ content, role }) => role === "user" ? [textOf(content)] : [])
 
@@ -22,7 +25,7 @@ export const guardLaws = {
       )
   ),
 
-  /** Nothing is done or told before the guard of the input has passed, and no answer before the guard of the answer has. */
+  /** No call or event happens before the input guard has passed, and no answer before the answer guard has. */
   guards_come_first: ofEachRun((run) => {
     const { guards } = run.program
     if (guards === "none") return []
@@ -44,7 +47,7 @@ export const guardLaws = {
           ...(transcript.some(({ content, role }) => role === "assistant" && textOf(content).includes("\"done\""))
             ? ["the transcript has the answer that the guard has taken"]
             : []),
-          // What the program itself says in the model's place is no answer of the model.
+          // The program's own answer instead of the model's is no answer of the model.
           ...(Exit.isSuccess(exit) && exit.value !== substitute && (guards === "refuseAnswer" || exit.value !== instead)
             ? [`it answers ${textOf(exit.value)}`]
             : []),
@@ -57,7 +60,7 @@ export const guardLaws = {
     ]
   }),
 
-  /** What the guard of the input has replaced in one turn of a chat, no model of a later turn reads. */
+  /** No model of a later turn reads an input that the guard has replaced in a turn of a chat. */
   replaced_is_not_read_again: ofEachRun((run) => {
     const { program: { compact, guards }, left, parts, requests } = run
     if (guards !== "replace" || !hasOneChat(run.program) || compact !== "no") return []

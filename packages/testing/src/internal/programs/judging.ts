@@ -1,4 +1,4 @@
-/** What laws about programs look at: calls, what the model was told of them, who approved them. */
+/** Inputs of laws about programs: calls, the model's results of them, their approvals. */
 import { Cause, Exit, Predicate } from "effect"
 import type { AgentEvent } from "@recourse/core"
 import { textOf } from "../text/text.ts"
@@ -39,24 +39,24 @@ export const isOfCall = (id: string, callId: string): boolean =>
   id === callId || id.startsWith(`${callId}/`) || callId.startsWith(`${id}/`) || id.endsWith(`/${callId}`)
 
 /**
- * Whether ids and events tell calls apart: not where the same agent runs twice at the same time, and not where a listener
- * is given up.
+ * True if ids and events distinguish calls: not if the same agent runs twice at the same time, and not if a listener is
+ * given up.
  */
 export const tellsCallsApart = (program: Program): boolean => program.observers === "fine" && !runsTwiceAtOnce(program)
 
-/** Whether the same agent runs twice at the same time, so that its calls have the same ids. */
+/** True if the same agent runs twice at the same time, so that its calls have the same ids. */
 export const runsTwiceAtOnce = ({ beside, concurrency, form }: Program): boolean =>
   form === "tool" ? concurrency === 3 : (form === "all" || form === "race") && beside === "same"
 
-/** Whether there is one conversation: of one agent, which goes on with it in each run. */
+/** True if there is one conversation: of one agent, which continues it in each run. */
 export const hasOneConversation = ({ chat, form, undoesAround }: Program): boolean =>
   form === "alone" && (!undoesAround || chat.length > 0)
 
-/** Whether it is a chat of which each turn is that of one agent, which is given all of it. */
+/** True if it is a chat with one agent in each turn, which receives all of it. */
 export const hasOneChat = ({ chat, form }: Program): boolean =>
   chat.length > 0 && (form === "alone" || form === "branch" || form === "route")
 
-/** Whether a model gives ids anew: it reads neither the calls that a guard has left out, nor those that were shortened away. */
+/** True if a model reuses ids: it reads neither calls that a guard has dropped, nor those removed by compaction. */
 export const givesIdsAnew = ({ compact, guards }: Program): boolean => compact !== "no" && guards === "replace"
 
 export const isAmbiguous = ({ state }: Deed): boolean => state !== "ok" && state !== "declined"
@@ -64,7 +64,7 @@ export const isAmbiguous = ({ state }: Deed): boolean => state !== "ok" && state
 export const codeOf = (result: unknown): string | undefined =>
   Predicate.hasProperty(result, "code") && typeof result.code === "string" ? result.code : undefined
 
-/** What the model is told of a call, or would be if the conversation went on. */
+/** The model's result of a call, or its next one if the conversation continued. */
 export const told = (
   run: Observed,
   deed: Deed
@@ -86,7 +86,7 @@ export const told = (
   return undefined
 }
 
-/** What the model was told of its own call, within which a deed was done; nothing while that waits. */
+/** The model's result of its own call with an inner effect; `undefined` while that waits. */
 export const toldOfRoot = (
   run: Observed,
   { after, callId = "" }: Deed
@@ -102,8 +102,8 @@ export const toldOfRoot = (
 }
 
 /**
- * Where a deed is done, in terms that are the same in each attempt of what is around it, and how often it may be done there: as often
- * as executors on the way to it make the same call. Nothing where one of them is not known.
+ * Path of an effect, equal in each outer attempt, and its allowed number there: the number of times that executors on
+ * the way make the same call. `undefined` if one of them is unknown.
  */
 export const placeOf = (
   run: Observed,
@@ -127,11 +127,11 @@ export const isWaiting = ({ exit }: Part): boolean =>
     Cause.isFailReason(reason) && Predicate.isTagged(reason.error, "ApprovalRequired")
   )
 
-/** Whether a run told last that it waits: it may be cut off before whoever ran it hears of that. */
+/** True if a run's last event is its wait: it may be interrupted before its caller receives that. */
 export const saysItWaits = (run: Observed, { events: [from, to] }: Part): boolean =>
   run.events.slice(from, to).findLast((event) => event._tag === "RunFinished")?.outcome === "paused"
 
-/** Whether a call is another one, or within it, or they are within one call: calls of a race go on as each other. */
+/** True if a call is another one, or within it, or both are within one call: calls of a race resume as each other. */
 export const isWithin = (id: string, callId: string): boolean => {
   const parts = callId.split("/")
   return id.split("/").some((part) => parts.includes(part))
@@ -172,14 +172,20 @@ export const moreOften = (
 export const callsIn = (events: Observed["events"], tag: "ToolCallStarted" | "ToolResult"): ReadonlySet<string> =>
   new Set(events.flatMap((event) => event._tag === tag ? [`${event.path.join(" > ")} ${event.callId}`] : []))
 
-/** How long a run may take. Of two agents at once, one may wait for a person until the other's time is over, and has its own left then. */
+/**
+ * Time limit of a run. Of two parallel agents, one may wait for a person until the other's time has passed, and has its
+ * own remaining time then.
+ */
 export const deadline = ({ form }: Program, waits: boolean): number =>
   form === "alone" || (!waits && (form === "all" || form === "race")) ? 60_000 : 120_000
 
 export const transcriptOf = (part: Part | undefined): string =>
   textOf(part?.record?.transcript.content.map(({ content, role }) => ({ role, content })))
 
-/** Whether a request is in the conversation of a deed: a resumption that follows another one knows nothing of that one's. */
+/**
+ * True if a request is in the conversation of an effect: a resumption after another one does not know that one's
+ * requests.
+ */
 export const isReadBefore = ({ parts, pauses }: Observed, deed: Deed, request: number): boolean => {
   const resumed = parts.find(({ events, resumed }) => resumed && deed.after >= events[0])
   if (resumed === undefined) return request < deed.requests
@@ -190,14 +196,14 @@ export const isReadBefore = ({ parts, pauses }: Observed, deed: Deed, request: n
 export const requestsWith = (run: Observed, text: string): number =>
   run.requests.findIndex(({ prompt }) => textOf(prompt.content).includes(text))
 
-/** What else has a start, and the events that may be its end. */
+/** Further starts, and their possible ends. */
 const pairs = [
   ["ModelTurnStarted", "ModelTurnFinished", "ModelTurnFailed"],
   ["ToolAttempt", "ToolAttemptSucceeded", "ToolAttemptFailed"],
   ["FixStarted", "FixFinished"]
 ] as const
 
-/** Model turns, attempts and fixes that have begun and have no end. */
+/** Started model turns, attempts and fixes without an end. */
 export const unended = (events: Observed["events"]): ReadonlyArray<string> =>
   pairs.flatMap(([start, ...ends]) => {
     const of = (tags: ReadonlyArray<string>) =>
@@ -217,8 +223,8 @@ export const unended = (events: Observed["events"]): ReadonlyArray<string> =>
   })
 
 /**
- * Calls that tools made in calls of which there was another attempt before: by the agent's run and the call's id. What the ledger or the
- * run answers there may be the call that the earlier attempt made.
+ * Inner calls of tools in calls with an earlier attempt: by the agent's run and the call's id. An answer of the ledger
+ * or the run may be that of the earlier attempt's call.
  */
 export const madeAgain = (events: ReadonlyArray<AgentEvent.AgentEvent>): ReadonlySet<string> => {
   const attempts = new Map<string, number>()

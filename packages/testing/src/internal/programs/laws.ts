@@ -48,7 +48,7 @@ export type { Law, Trial, Violation } from "./judging.ts"
 const isUnmarked = (result: unknown): boolean =>
   textOf(result).includes(outside) && !(Predicate.hasProperty(result, "untrusted") && result.untrusted === true)
 
-/** Whether parts hold an outsider's text that does not stand between two lines which say so. */
+/** True if parts contain an outsider's text outside of two marking lines. */
 const areUnmarked = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): boolean => {
   const texts = parts.flatMap((part) => part.type === "text" ? [part.text] : [])
   const from = texts.findIndex((text) => text.startsWith(Quarantine.notice))
@@ -56,24 +56,28 @@ const areUnmarked = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): boolean 
   return texts.some((text, index) => text.includes(outside) && !(from >= 0 && from < index && index < to))
 }
 
-/** Operators that run a call beside itself: what one of them has done, the other may find stopped. */
+/** Operators that run a call in parallel to itself: one may find the other's work stopped. */
 const besideItself: ReadonlySet<Step["op"]> = new Set(["race", "raceFirst", "both"])
 
 /**
- * Not held: questions that stay open for listeners. An agent that asks while it runs is cut off around the answer, and has nothing to undo: no
- * leg tells of its end; an agent that a function runs by hand waits, and whoever runs the function is cut off (decision 191).
+ * Not checked: questions that stay open for listeners. An interactive agent is interrupted around the answer, and has
+ * no write to compensate: no segment emits its end. An agent that a function runs by hand waits, and the caller of the
+ * function is interrupted (decision 191).
  */
 const leavesQuestionsOpen = ({ program: { asks, chat, form }, undone }: Observed): boolean =>
   form === "hand" || (asks !== "outside" && (chat.length > 0 || undone.length === 0))
 
-/** What steps of agents that are made of agents say to one another, and to nobody else. */
+/** Internal signals between steps of composed agents. */
 const betweenSteps: ReadonlySet<unknown> = new Set(["Waits", "FailedBefore"])
 
 const isError = (error: unknown): boolean => Predicate.hasProperty(error, "_tag") && !betweenSteps.has(error._tag)
 
-/** Whether a run may have died of that itself: of a tool, of a store that has not answered a claim, or of one that has refused it. */
+/**
+ * True if a run itself may have died of that: of a tool, of a store that has not answered a claim, or of one that has
+ * refused it.
+ */
 const isDefectOf = ({ deeds, program, unansweredClaims }: Observed, defect: unknown): boolean => {
-  // Whoever asks while a run goes on has no error for a store that says of a snapshot of its own that it is used.
+  // An interactive agent has no error for a store that reports its own snapshot as used.
   if (Predicate.isTagged(defect, "SnapshotRefused")) return program.asks !== "outside" && program.store.length > 0
   if (Predicate.isTagged(defect, "StoreDown")) return unansweredClaims > 0
   if (Predicate.isTagged(defect, "ExecutorDefect")) return deeds.some(({ state }) => state === "died")
@@ -96,7 +100,7 @@ export const programLaws = {
     ...run.parts.flatMap(({ exit }) => {
       if (Exit.isSuccess(exit)) return []
       const { reasons } = exit.cause
-      // Effect makes defects of the errors that stand beside one.
+      // Effect makes defects of the errors in parallel to one.
       const isBeside = reasons.some((reason) => Cause.isDieReason(reason) && isDefectOf(run, reason.defect))
       return reasons.flatMap((reason) => {
         if (Cause.isFailReason(reason)) return isError(reason.error) ? [] : [`it fails with ${String(reason.error)}`]
@@ -111,7 +115,7 @@ export const programLaws = {
     )
   ]),
 
-  /** What an executor began has a record. */
+  /** A started execution has a record. */
   begun_is_recorded: ofEachRun((run) => [
     ...run.parts.flatMap(({ events: [from, to], record }) =>
       record === undefined && to > from ? ["there is no record of a run"] : []
@@ -128,7 +132,7 @@ export const programLaws = {
     ...run.parts.flatMap(({ record }) => record === undefined ? [] : problemsOfHistory(record.transcript))
   ]),
 
-  /** What a write began, and what nobody knows the end of, is told as `outcome_unknown`. */
+  /** A started write with an unknown end is reported as `outcome_unknown`. */
   begun_is_reported: ofEachRun((run) => {
     if (!tellsCallsApart(run.program)) return []
     return run.deeds.flatMap((deed) => {
@@ -171,12 +175,12 @@ export const programLaws = {
     })
   }),
 
-  /** The key of a call is free if and only if nothing began. */
+  /** The key of a call is free if and only if no execution started. */
   keys_are_free_iff_nothing_began: ofEachRun((run) => {
     if (run.program.store.length > 0) return []
     const began = (tool: string, callId: string) =>
       run.deeds.some((deed) => deed.tool === tool && (deed.callId === undefined || isOfCall(deed.callId, callId)))
-    // The key of what was undone is free for who does it again.
+    // The key of a compensated call is free for a repetition.
     const undone = new Set(run.undone.map(({ receipt, tool }) => `${tool} ${receipt}`))
     const keys = new Set(
       run.deeds.flatMap(({ key, receipt, state, tool }) =>
@@ -211,8 +215,8 @@ export const programLaws = {
   ),
 
   /**
-   * A call that a tool makes waits for its approval, where the calls around it can be made again and it is known of every
-   * write within them that it was done.
+   * A call made by a tool waits for its approval if the outer calls can be repeated and each inner write is known to be
+   * done.
    */
   asked_where_it_can_wait: ofEachRun((run) => {
     if (run.program.tools.some(({ recovery }) => recovery.some(({ op }) => besideItself.has(op)))) return []
@@ -230,7 +234,7 @@ export const programLaws = {
     })
   }),
 
-  /** A call within which something was done is not told as one that was not made, whoever has stopped it. */
+  /** A call with an inner effect is not reported as not made, for any reason of its stop. */
   done_within_is_not_denied: ofEachRun((run) => {
     if (!tellsCallsApart(run.program)) return []
     return run.deeds.flatMap((deed) => {
@@ -245,7 +249,10 @@ export const programLaws = {
     })
   }),
 
-  /** The call of an agent that has done something, or may have, is not told as one that was not made: neither where the run ends while it waits. */
+  /**
+   * The call of an agent that has had an effect, or may have, is not reported as not made: also if the run ends while
+   * it waits.
+   */
   done_by_an_agent_is_not_denied: ofEachRun((run) => {
     if (run.program.form !== "tool" || !tellsCallsApart(run.program)) return []
     return run.deeds.flatMap((deed) => {
@@ -268,7 +275,7 @@ export const programLaws = {
     })
   }),
 
-  /** Where the model is told that a call may be made again, that does no write twice. */
+  /** If the model reads that a call may be repeated, the repetition repeats no write. */
   retries_are_safe: ofEachRun((run) => {
     if (!tellsCallsApart(run.program)) return []
     return run.deeds.flatMap((deed) => {
@@ -286,7 +293,7 @@ export const programLaws = {
     })
   }),
 
-  /** A conversation that has read what an outsider wrote stays tainted, over its runs. */
+  /** A conversation that has read an outsider's text stays tainted, over its runs. */
   tainted_stays_tainted: ofEachRun((run) => {
     if (!hasOneConversation(run.program) && !hasOneChat(run.program)) return []
     const read = run.requests.flatMap(({ prompt }, index) => textOf(prompt.content).includes(outside) ? [index] : [])
@@ -298,7 +305,7 @@ export const programLaws = {
     )
   }),
 
-  /** What an outsider wrote reaches the model, and whoever listens, in an envelope that says so. */
+  /** An outsider's text reaches the model and all listeners in a marked envelope. */
   outsiders_are_marked: ofEachRun((run) => [
     ...run.requests.flatMap(({ prompt }, index) =>
       prompt.content.flatMap((message) =>
@@ -321,7 +328,7 @@ export const programLaws = {
     )
   ]),
 
-  /** What a call has so far is told while an attempt of it runs, and never to the model. */
+  /** A call's preliminary result is emitted while an attempt of it runs, and never reaches the model. */
   said_before_the_result: ofEachRun((run) => {
     if (run.program.observers !== "fine") return []
     const running = new Map<string, Set<number>>()
@@ -361,7 +368,7 @@ export const programLaws = {
             spec.recovery.some(({ op }) => answers.has(op))
           ? []
           : [{
-            // A call that a tool makes again, and that answers what it answered, is one call; so is one that is resumed again.
+            // A repeated call of a tool with the same answer is one call; so is one that is resumed again.
             call: parentCallId === undefined ? (isResumed ? root : at) : roots.has(root) ? root : callId,
             isAgain: again.has(`${agentRunId}/${callId}`),
             callId,
@@ -378,7 +385,7 @@ export const programLaws = {
       ...told.flatMap(({ callId, isAgain, receipt, tool }) =>
         run.deeds.some((deed) =>
             deed.done && deed.tool === tool && deed.receipt === receipt &&
-            // What is made again answers what it answered within the same call of the model.
+            // A repeated call has the same answer within the same call of the model.
             (!isAgain || deed.callId === undefined || isWithin(deed.callId, callId.split("/")[0]!))
           )
           ? []
@@ -401,7 +408,7 @@ export const programLaws = {
     )
   }),
 
-  /** The result of a call that a tool has made is not the model's: it names the call around it, as its start does. */
+  /** The result of a call made by a tool is not the model's: it names the outer call, like its start. */
   results_name_the_call_around_them: ofEachRun((run) => {
     const around = new Map<string, string | undefined>()
     return run.events.flatMap((event) => {
@@ -415,7 +422,7 @@ export const programLaws = {
     })
   }),
 
-  /** Each run, agent, call and span that starts has its end, and nothing comes after the end of the run. */
+  /** Each started run, agent, call and span has its end, and no event follows the end of the run. */
   every_start_has_its_end: ofEachRun((run) => {
     if (run.program.observers !== "fine") return []
     const paths = (tag: "AgentStarted" | "AgentFinished" | "RunStarted" | "RunFinished") =>
@@ -429,7 +436,7 @@ export const programLaws = {
       ...moreOften(ends, starts).map(([who, ended, began]) => `${who} finished ${ended} times, started ${began}`),
       ...run.parts.flatMap(({ events: [from, to], exit }, nth) => {
         const events = run.events.slice(from, to)
-        // Interrupted once it has told that it waits, or, gone on with, before it did anything: the snapshot is there.
+        // Interrupted once it has emitted its wait, or, when resumed, before any execution: the snapshot is present.
         const pausedAt = events.findLastIndex((event) =>
           event._tag === "RunFinished" &&
           (event.outcome === "paused" || (event.outcome === "failure" && event.code === "approval_required"))
@@ -455,11 +462,11 @@ export const programLaws = {
     ]
   }),
 
-  /** A run ends in its time, also where stores and listeners do not answer; nothing is left running. */
+  /** A run ends in its time, also if stores and listeners do not answer; no fiber is left running. */
   it_ends: ofEachRun((run) => {
     const silent = run.program.store.filter(({ fault }) => fault === "hangs")
     const hangs = silent.length + (run.program.observers === "hang" ? 1 : 0)
-    // What is undone is undone behind the deadline, each within its time.
+    // Compensations run behind the deadline, each within its time.
     const limit = deadline(run.program, run.pauses.length > 0) + hangs * 30_000 + run.undone.length * 3_000
     return run.parts.flatMap(({ elapsed, fibers, stopped, waited }) => [
       ...(stopped === undefined ? [] : [`the run did not end: ${stopped}`]),
@@ -470,7 +477,7 @@ export const programLaws = {
 
   /** Streamed or not: the same ending, deeds and conversation. */
   streamed_alike: ({ plain, streamed }) => {
-    // An answer that was cut off is not asked for again where its beginning was told.
+    // An interrupted answer is not requested again if its beginning was emitted.
     if (plain.program.order !== 0 || plain.program.model.some(({ fault }) => fault === "cut")) return []
     const shown = (run: Observed): Readonly<Record<string, string>> => ({
       deeds: textOf(run.deeds.map(({ callId, done, order, state, tool }) => ({ callId, done, order, state, tool }))),

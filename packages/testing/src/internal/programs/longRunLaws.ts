@@ -1,4 +1,4 @@
-/** Laws about what a run is cut down to, and what it goes on from: compaction, and a resumption of what was given back. */
+/** Laws about reduced and resumed runs: compaction, and a resumption of a released snapshot. */
 import { Exit, Predicate } from "effect"
 import { count, eventsOf, givesIdsAnew, hasOneConversation, type Law, ofEachRun, specOf } from "./judging.ts"
 import type { Observed, Part } from "./run.ts"
@@ -18,7 +18,10 @@ const isUsed = ({ exit }: Part): boolean =>
     (reason.error.reason === "used" || reason.error.reason === "claimed" || reason.error.reason === "abandoned")
   )
 
-/** Whether the resumption that was interrupted had come to nothing: no tool ran, nothing was to be undone, and it neither waited again nor came to its end. */
+/**
+ * True if the interrupted resumption had no effect: no tool ran, no compensation was due, and it neither waited again
+ * nor ended.
+ */
 const cameToNothing = (run: Observed): boolean => {
   const [, to] = run.parts[0]?.events ?? [0, 0]
   const from = run.pauses.findLast(({ after }) => after <= to)?.after ?? to
@@ -30,7 +33,7 @@ const cameToNothing = (run: Observed): boolean => {
 }
 
 export const longRunLaws = {
-  /** What the model reads is made shorter, and once for a request that was refused. */
+  /** The model's prompt is shortened, once for each refused request. */
   compacted_is_shorter: ofEachRun((run) => {
     const compacted = eventsOf(run, "ContextCompacted")
     const refused = compacted.flatMap(({ agentRunId, because, turn }) =>
@@ -45,11 +48,11 @@ export const longRunLaws = {
     ]
   }),
 
-  /** The transcript has all that the model was told, also what it no longer reads. */
+  /** The transcript has all texts for the model, including removed ones. */
   transcripts_are_whole: ofEachRun((run) => {
     if (!hasOneConversation(run.program) || run.program.observers !== "fine") return []
     return run.parts.flatMap((part, nth) => {
-      // Of a resumption that came to nothing there is no record: its snapshot has the conversation.
+      // A resumption without effect has no record: its snapshot has the conversation.
       if (nth === 0 && run.interrupted && run.pauses.length > 0 && cameToNothing(run)) return []
       const kept = resultsIn(part)
       const [from, to] = part.events
@@ -63,7 +66,7 @@ export const longRunLaws = {
     })
   }),
 
-  /** A snapshot of which nothing was made is good for another resumption, unless what was done before it is undone. */
+  /** An unused snapshot can be resumed again, unless its earlier writes are compensated. */
   given_back_goes_on: ofEachRun((run) => {
     const { observers, store } = run.program
     return store.length === 0 && observers === "fine" && run.undone.length === 0 && cameToNothing(run) &&
@@ -72,7 +75,7 @@ export const longRunLaws = {
       : []
   }),
 
-  /** A write without a key begins once, however often the run is gone on with. */
+  /** A keyless write starts once, over any number of resumptions. */
   resumed_writes_begin_once: ofEachRun((run) => {
     if (!hasOneConversation(run.program) || givesIdsAnew(run.program) || run.program.observers !== "fine") return []
     const calls = run.deeds.flatMap(({ callId, tool }) => {

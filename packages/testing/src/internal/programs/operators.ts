@@ -3,10 +3,10 @@ import { Data, Effect, Schema } from "effect"
 import { Agent, Recovery, type Tool } from "@recourse/core"
 import type { Step, ToolSpec } from "./program.ts"
 
-/** An executor's error that says nothing of what was done. */
+/** An executor's error that leaves the outcome open. */
 export class ConnectionReset extends Data.TaggedError("ConnectionReset") {}
 
-/** An executor's error by which the tool declares that nothing was done. */
+/** An executor's error that the tool declares as not done. */
 export class Declined extends Data.TaggedError("Declined") {}
 
 /** A call, whatever it answers. */
@@ -15,7 +15,7 @@ export type Call = Effect.Effect<any, any, any>
 /** The arguments of every tool. */
 export const Parameters = Schema.Struct({ order: Schema.String })
 
-/** What tools answer. */
+/** Results of tools. */
 export const results = {
   text: { schema: Schema.Struct({ receipt: Schema.String }), of: (receipt: string) => ({ receipt }) },
   date: {
@@ -34,7 +34,7 @@ export const results = {
 
 const fixer = Agent.fromFunction("fixer", () => Effect.succeed(JSON.stringify({ order: "a" })))
 
-/** What each operator does to a call. */
+/** Effect of each operator on a call. */
 export const operators: {
   readonly [Op in Step["op"]]: (
     call: Call,
@@ -67,7 +67,7 @@ export const operators: {
     Effect.catchTag(call, ["ExecutionError", "Timeout"] as never, () => Effect.succeed(results[spec.result].of("none")))
 }
 
-/** The operators behind which a failure may be an answer, as the program says. */
+/** The operators behind which a failure may be an answer, by the program. */
 export const answers: ReadonlySet<Step["op"]> = new Set([
   "fallbackValue",
   "fallbackTool",

@@ -5,17 +5,17 @@ import { Drawn } from "../faults/storeFaults.ts"
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
 /**
- * How an execution of a tool goes.
+ * Outcome of a tool's execution.
  *
  * - `ok`, `slow`: it does it and answers, at once or after two seconds.
- * - `declined`: it does nothing, and fails with an error that the tool declares to say so.
- * - `failure`: it does nothing, and fails with an error that says nothing of it.
+ * - `declined`: no effect, and an error that the tool declares as that.
+ * - `failure`: no effect, and an error that leaves it open.
  * - `lost`: it does it, and fails. `hang`: it does it, and does not answer. `defect`: it does it, and dies.
  * - `unsure`: it does it, and fails with `OutcomeUnknown` itself.
  */
 export const Outcome = Schema.Literals(["ok", "slow", "declined", "failure", "lost", "hang", "defect", "unsure"])
 
-/** An operator around a call. `times` is how often it may run the call again, where it may. */
+/** An operator around a call. `times` is the maximum of its repetitions, if they are allowed. */
 export const Step = Schema.Struct({
   op: Schema.Literals([
     "retry",
@@ -45,18 +45,18 @@ export const ToolSpec = Schema.Struct({
   timeout: Schema.Boolean,
   approval: Schema.Boolean,
   untrusted: Schema.Boolean,
-  /** How its executions go, in turn; after that they go well. */
+  /** Outcomes of its executions, in turn; later ones succeed. */
   outcomes: Schema.Array(Outcome).check(Schema.isMaxLength(3)),
-  /** What its executor calls: nothing, the tool behind it, the one behind that, both in turn, the first one twice. */
+  /** Calls of its executor: none, the tool behind it, the one behind that, both in turn, the first one twice. */
   calls: between(0, 4),
-  /** What it answers: text, or what is not JSON as it is. */
+  /** Its result: text, or a value that is not JSON itself. */
   result: Schema.Literals(["text", "date", "bigint", "optional"]),
   recovery: Schema.Array(Step).check(Schema.isMaxLength(3)),
-  /** Whether it answers a Stream, and says how far it is. */
+  /** True if it returns a Stream, and reports progress. */
   streams: Schema.Boolean,
-  /** Whether it gives the model a text and a picture in place of its result. */
+  /** True if it gives the model a text and a picture instead of its result. */
   parts: Schema.Boolean,
-  /** Whether it can undo what it has done, unless it only reads, and how that goes. */
+  /** Its compensation, unless it only reads, and the outcome. */
   undo: Schema.Literals(["no", "ok", "fails", "hangs"])
 })
 
@@ -64,7 +64,7 @@ export const ToolSpec = Schema.Struct({
 export const CallSpec = Schema.Struct({ tool: between(0, 2), order: Schema.Literals(["a", "b", "none"]) })
 
 /**
- * What is wrong with the answer to the nth request.
+ * Fault of the answer to the nth request.
  *
  * - `fails`: there is none. `cut`: it ends behind its first part. `hangs`: it does not come. `slow`: it takes five seconds.
  * - `strange`: it calls a tool that is not there, too.
@@ -75,85 +75,89 @@ export const ModelFault = Schema.Struct({
 })
 
 /**
- * What happens to a chat behind its first message.
+ * Events of a chat behind its first message.
  *
- * - `say`: another message, also where the run waits. `two`: two messages at once.
+ * - `say`: another message, also if the run waits. `two`: two messages at once.
  * - `decide`: a decision about the last question that was asked; `decideFirst`: about the first one. Both may be too late.
  * - `both`: a decision about the last question and a message at once.
  */
 export const ChatStep = Schema.Literals(["say", "decide", "decideFirst", "two", "both"])
 
-/** A program, and what happens to it. */
+/** A program, and its events. */
 export const Program = Schema.Struct({
   tools: Schema.Array(ToolSpec).check(Schema.isMinLength(1), Schema.isMaxLength(3)),
-  /** Whether its tools have names of what every object inherits. */
+  /** True if its tools have the names of inherited properties. */
   inherited: Schema.Boolean,
   /** The calls of each answer of the model. */
   turns: Schema.Array(Schema.Array(CallSpec).check(Schema.isMinLength(1), Schema.isMaxLength(3)))
     .check(Schema.isMinLength(1), Schema.isMaxLength(2)),
   /**
-   * How the agent is run: as it is, as a tool of another, in a row with another, twice by hand, at once with another, in a race with another,
-   * in turn with another by what a function or an agent decides.
+   * Composition of the agent: alone, as a tool of another, in a row with another, twice by hand, in parallel with
+   * another, in a race with another, in turn with another by the decision of a function or an agent.
    */
   form: Schema.Literals(["alone", "tool", "twice", "hand", "all", "race", "branch", "route"]),
   /**
    * The other agent: the same one, one with tools of its own, or a function that answers or fails after a second.
    */
   beside: Schema.Literals(["same", "works", "answers", "fails"]),
-  /** What a policy says about calls of the last tool. */
+  /** A policy's verdict on calls of the last tool. */
   policy: Schema.Literals(["none", "deny", "ask"]),
   standard: Schema.Boolean,
-  /** Whether agents undo what their runs have done where they end badly. */
+  /** True if agents compensate their failed runs. */
   compensates: Schema.Boolean,
-  /** Whether what is around these agents undoes, too. */
+  /** True if the outer composition compensates too. */
   undoesAround: Schema.Boolean,
   onTainted: Schema.Literals(["approve", "deny"]),
   /**
-   * What agents do about a conversation that is too long: nothing, keep its end or leave results out once it has some tokens, keep
-   * what fits once the provider has refused it.
+   * Handling of a long conversation: none, keep its end or drop results above some tokens, keep the fitting part once
+   * the provider has refused it.
    */
   compact: Schema.Literals(["no", "end", "results", "refused"]),
-  /** What is wrong with answers of the model. */
+  /** Faults of the model's answers. */
   model: Schema.Array(ModelFault).check(Schema.isMaxLength(2)),
-  /** What agents do about an answer that fails: end with the error, ask again once after a second, or answer in the model's place. */
+  /**
+   * Handling of a failed answer: end with the error, request again once after a second, or answer instead of the model.
+   */
   onModelError: Schema.Literals(["end", "again", "answer"]),
-  /** Which tools `prepareTurn` offers the model: all of them, or the first alone. */
+  /** Tools that `prepareTurn` offers the model: all of them, or the first alone. */
   offers: Schema.Literals(["all", "first"]),
   /**
-   * What the agent's guards do, a second after they are asked: nothing, refuse the input or the answer, or put others in the places of
-   * both.
+   * Behaviour of the agent's guards, a second after their start: pass, refuse the input or the answer, or replace both.
    */
   guards: Schema.Literals(["none", "replace", "refuseInput", "refuseAnswer"]),
   concurrency: between(1, 3),
-  /** How many runs the conversation has. */
+  /** Number of the conversation's runs. */
   runs: between(1, 2),
-  /** Whether a resumption that is interrupted is followed by another one, of the same snapshot and with the same decisions. */
+  /** True if another resumption follows an interrupted one, of the same snapshot and with the same decisions. */
   again: Schema.Boolean,
-  /** Where a person is asked about calls that wait: outside, once the run has stopped; within the agents with tools; or around the whole. */
+  /**
+   * Place of questions about waiting calls: outside, once the run has stopped; within the agents with tools; or around
+   * the whole.
+   */
   asks: Schema.Literals(["outside", "within", "around"]),
-  /** What happens behind the first message of a chat. Nothing: it is no chat, and has `runs`. */
+  /** Events behind the first message of a chat. Empty: it is no chat, and has `runs`. */
   chat: Schema.Array(ChatStep).check(Schema.isMaxLength(4)),
-  /** What a person says about calls that wait, in turn; after that, yes. */
+  /** A person's decisions about waiting calls, in turn; later ones are approvals. */
   decisions: Schema.Array(Schema.Literals(["approve", "reject", "edit", "later", "late"]))
     .check(Schema.isMaxLength(3)),
-  /** What keeps keys: a store of texts, which can only be read and written, or one that changes what it has in one step. */
+  /** Store of keys: a store of texts, which can only be read and written, or one with atomic changes. */
   ledger: Schema.Literals(["texts", "steps"]),
   store: Schema.Array(Drawn).check(Schema.isMaxLength(2)),
-  /** What listeners and the audit do. */
+  /** Behaviour of listeners and of the audit. */
   observers: Schema.Literals(["fine", "die", "hang"]),
-  /** Where the interrupted run is interrupted: an operation, modulo how many there are. */
+  /** Position of the interruption: an operation, modulo their number. */
   interruptAt: between(1, 50_000),
   /** The order in which fibers take turns: 0 is first come, first served. */
   order: between(0, 1000)
 })
 
-/** A program, and what happens to it. */
+/** A program, and its events. */
 export type Program = typeof Program.Type
 
 /** A tool of a program. */
 export type ToolSpec = typeof ToolSpec.Type
 
-/** What happens in a chat. */
+/** Event of a chat. */
 export type ChatStep = typeof ChatStep.Type
 
 /** An operator around a call. */
@@ -162,7 +166,7 @@ export type Step = typeof Step.Type
 /** Forms in which there is another agent. */
 export const pairs: ReadonlySet<Program["form"]> = new Set(["twice", "all", "race", "branch", "route"])
 
-/** Names of what every object inherits, in the order of the alphabet, as plain names are. */
+/** Names of inherited properties, in alphabetical order, like plain names. */
 const inheritedNames = ["__proto__", "constructor", "toString"]
 
 /** The name of the nth tool. */

@@ -1,4 +1,6 @@
-/** Replays of drawn programs: recorded, stored and run again. They go the same way to the same end, and do nothing. */
+/**
+ * Replays of random programs: recorded, stored and run again. They take the same way to the same end, without effects.
+ */
 import { Cause, Effect, Exit, Layer, Logger, Option, Random, Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import { Approval } from "@recourse/core"
@@ -16,7 +18,7 @@ import { World } from "./world.ts"
 /** A replay of a program differs from its recording, or has done something. */
 export class ReplayBroken extends Schema.TaggedError<ReplayBroken>()("ReplayBroken", {
   problem: Schema.String,
-  /** The smallest program that was found, as text. */
+  /** The smallest failing program, in text form. */
   program: Schema.String
 }) {
   override get message(): string {
@@ -41,7 +43,7 @@ const decide = (program: Program): NonNullable<Replay.RecordOptions["decide"]> =
   return (pending) => Effect.delay(Effect.sync(() => pending.flatMap(decisionOf)), "10 minutes")
 }
 
-/** Stores that nothing has been written to, and the same chance each time. */
+/** Empty stores, and the same random numbers each time. */
 const fresh = <A, E>(effect: Effect.Effect<A, E, never>): Effect.Effect<A, E> => {
   const shared = new SharedStores()
   return effect.pipe(
@@ -62,7 +64,7 @@ const secretOrPlaceholder = /\b[a-z]{3}_[A-Za-z0-9]{36}\b|\[redacted: github tok
 const builtIn = (world: World, program: Program): Built =>
   build(program, world, { events: () => 0, agents: () => 0, requests: () => 0 })
 
-/** How a run ends, in the words in which two runs can be compared. */
+/** End of a run, in words by which two runs can be compared. */
 const endOf = (exit: Exit.Exit<unknown, unknown>): string => {
   if (Exit.isSuccess(exit)) return JSON.stringify(exit.value).replaceAll(secretOrPlaceholder, "a secret")
   return exit.cause.reasons.map((reason) => {
@@ -72,14 +74,14 @@ const endOf = (exit: Exit.Exit<unknown, unknown>): string => {
   }).join()
 }
 
-/** Tools that call tools are run again, and do themselves what they do. */
+/** Tools that call tools are run again, with their own effects. */
 const hasDone = (program: Program, { deeds, undone }: World): boolean =>
   undone.length > 0 ||
   deeds.some(({ done, tool }) =>
     done && calledBy(program, program.tools.findIndex((_, index) => toolName(program, index) === tool)).length === 0
   )
 
-/** Records a program and replays it; what is wrong with the replay, if anything is. */
+/** Records a program and replays it; returns the fault of the replay, if there is one. */
 export const tryReplay = (drawn: Program, streaming: boolean): Effect.Effect<string | undefined> =>
   Effect.gen(function*() {
     const program: Program = {

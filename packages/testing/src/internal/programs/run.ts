@@ -23,16 +23,16 @@ export interface Part {
   readonly stopped: VirtualTime.Ended<unknown, unknown>["stopped"]
   readonly fibers: number
   readonly operations: number
-  /** Where its events, requests and deeds begin. */
+  /** Start of its events, requests and effects. */
   readonly events: readonly [from: number, to: number]
   readonly requests: readonly [from: number, to: number]
-  /** Whether it goes on from the pause of the part before, which was interrupted while it did. */
+  /** True if it resumes the pause of the part before, which was interrupted during its resumption. */
   readonly resumed?: true | undefined
-  /** What it is in a chat, and whether a run waited in the thread before it, where nothing else happened at the same time. */
+  /** Its content in a chat, and whether a run waited in the thread before it, if no other event is simultaneous. */
   readonly turn?: Pick<Turn, "says" | "waiting"> | undefined
 }
 
-/** A question, and how many events and requests there were before the run went on. */
+/** A question, and the number of events and requests before the run resumed. */
 export interface Waited extends Asked {
   readonly after: number
   readonly requests: number
@@ -46,28 +46,28 @@ export interface Observed {
   readonly events: ReadonlyArray<AgentEvent.AgentEvent>
   readonly requests: ReadonlyArray<ScriptedModel.Request>
   readonly deeds: ReadonlyArray<Deed>
-  /** What was undone, or was tried to be. */
+  /** Compensated calls, including failed compensations. */
   readonly undone: ReadonlyArray<Undone>
   readonly audit: ReadonlyArray<Audit.AuditRecord>
   readonly entries: ReadonlyArray<Entry>
-  /** How often the store of resumptions gave no answer to a claim: then a run ends with a defect. */
+  /** Number of unanswered claims of the store of resumptions: a run ends with a defect then. */
   readonly unansweredClaims: number
   readonly pauses: ReadonlyArray<Waited>
   /** Names of the spans that were not ended. */
   readonly open: ReadonlyArray<string>
   readonly interrupted: boolean
-  /** What the model would read of a chat in another turn; a failure, if no other can begin. */
+  /** The model's prompt of a chat in another turn; a failure, if no other can start. */
   readonly left?: Exit.Exit<Prompt.Prompt, unknown> | undefined
 }
 
-/** How a program is run. */
+/** Options of a program's run. */
 export interface Options {
   readonly streaming?: boolean | undefined
   /** The operation before which the first run is interrupted; of a chat, the operation of all its runs before which one is. */
   readonly interruptAt?: number | undefined
 }
 
-/** Runs a program. Does not fail: what went wrong is in what was observed. */
+/** Runs a program. Does not fail: the observation contains the faults. */
 // oxlint-disable-next-line max-lines-per-function -- one program is run, cut off and gone on with: the parts share what was seen
 export const observe = (program: Program, options?: Options): Effect.Effect<Observed> =>
   // oxlint-disable-next-line max-lines-per-function -- one program is run, cut off and gone on with: the parts share what was seen
@@ -126,7 +126,7 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
         ) as Effect.Effect<A, unknown>,
         {
           limit: program.decisions.includes("late") ? Infinity : undefined,
-          // What a store has not answered in time is released in the background, within the time of one more operation.
+          // A store's late answer is released in the background, within the time of one more operation.
           settle: program.store.some(({ fault }) => fault === "hangs")
             ? StoreTimeout.CurrentStoreTimeout.defaultValue()
             : undefined,
@@ -179,7 +179,7 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
         return ended
       })
 
-    /** Plays a chat; answers what the model would read of it in another turn. */
+    /** Plays a chat; returns the model's prompt of it in another turn. */
     const chat = (context: Context.Context<never>) =>
       Effect.gen(function*() {
         const { agent } = first
@@ -201,7 +201,7 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
             ...(interruptAt > 0 ? { interruptAt } : undefined)
           })
           operations += ended.operations
-          // Those that did not begin are told behind the one that did.
+          // Turns that did not start are reported behind the one that did.
           const began = turns.toSorted((a, b) => Number(a.record === undefined) - Number(b.record === undefined))
           for (const [nth, { says, waiting, ...turn }] of began.entries()) {
             parts.push({

@@ -1,4 +1,4 @@
-/** What is around a program: stores that fail as it says, a person who decides, and listeners. */
+/** Surroundings of a program: failing stores, a deciding person, and listeners. */
 import { Clock, Effect, Layer } from "effect"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"
 import { Approval, IdempotencyLedger } from "@recourse/core"
@@ -7,7 +7,7 @@ import { drawn } from "../faults/storeFaults.ts"
 import { SharedStores } from "../faults/stores.ts"
 import type { Program } from "./program.ts"
 
-/** An entry of the ledger, as it is stored. */
+/** A stored entry of the ledger. */
 export interface Entry {
   readonly tool: string
   readonly callId: string

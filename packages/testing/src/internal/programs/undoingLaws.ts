@@ -1,55 +1,55 @@
-/** Laws about what agents undo, whatever they are put together with: each run of each agent that undoes is looked at. */
+/** Laws about compensations of agents, in any composition: each run of each compensating agent is checked. */
 import { type AgentRun, agentRunsOf, runsAround, undoes } from "./agentRuns.ts"
 import { clerk, partner } from "./forms.ts"
 import { type Law, ofEachRun, specOf, tellsCallsApart } from "./judging.ts"
 import type { Observed } from "./run.ts"
 import type { Deed } from "./world.ts"
 
-/** Whether events say in which run what was done. */
+/** True if events name the run of each effect. */
 const isTold = ({ program }: Observed): boolean =>
   (program.compensates || program.undoesAround) && tellsCallsApart(program)
 
-/** Codes of what is no end: a run that waits in one that cannot, and a snapshot or a decision that was refused. */
+/** Codes of unfinished runs: a wait in a run that cannot wait, and a refused snapshot or decision. */
 const noEnds: ReadonlySet<string | undefined> = new Set(["approval_required"])
 
-/** Whether a run was interrupted when it went on, before it had run anything: it has given back what it was to go on with. */
+/** True if a resumed run was interrupted before any execution: it has released its snapshot. */
 const isGivenBack = ({ deeds }: Observed, { begunAt, end, isResumed, name }: AgentRun): boolean =>
   isResumed && end?.outcome === "interrupted" &&
   !deeds.some(({ after, agent }) =>
     begunAt < after && after <= end.at && (agent === name || (name !== clerk && name !== partner))
   )
 
-/** Whether the outermost run asks while it runs. */
+/** True if the outermost run is interactive. */
 const asksItself = ({ program: { asks, form } }: Observed, { parent }: AgentRun): boolean =>
   parent === undefined && (asks === "within" ? form === "alone" : asks === "around" && form !== "hand")
 
-/** Whether the outermost run may still go on: nobody else does with one that asks while it runs. */
+/** True if the outermost run may still resume: an interactive one cannot be resumed by others. */
 const mayGoOn = (run: Observed, one: AgentRun): boolean =>
   one.end === undefined || noEnds.has(one.end.code) ||
   (!asksItself(run, one) && (one.end.outcome === "paused" || isGivenBack(run, one)))
 
 /**
- * Whether a run waited last, and a store of resumptions fails that may have said that its snapshot is used: who has used that ends it, and
- * nobody else.
+ * True if a run waited last, and a failing store of resumptions may have reported its snapshot as used: only the user
+ * of the snapshot ends it.
  */
 const mayBeUsed = (run: Observed, one: AgentRun): boolean =>
   (one.end?.outcome === "paused" || isGivenBack(run, one)) &&
   run.program.store.some(({ store }) => store === "resumptions")
 
-/** Whether a run, which is within the outermost one or is that, ended so that what was done in it is undone. */
+/** True if a run, inner or outermost, ended so that its writes are compensated. */
 const hasEndedBadly = (run: Observed, one: AgentRun, outermost: AgentRun): boolean => {
   if (mayGoOn(run, outermost)) return false
   return one.end?.outcome !== "success" && !noEnds.has(one.end?.code)
 }
 
-/** Whether what a call has done is undone: an execution of it that went well stands for those before. */
+/** True if a call is compensated: a successful execution of it represents earlier ones. */
 const isUndone = (run: Observed, { agent, callId, instance, tool }: Deed): boolean =>
   run.deeds.some((deed) =>
     deed.tool === tool && deed.agent === agent && deed.callId === callId && deed.instance >= instance &&
     run.undone.some((one) => one.tool === tool && one.receipt === deed.receipt)
   )
 
-/** Whether it is told that a deed is not undone. */
+/** True if an effect is reported as uncompensated. */
 const isToldAsLeft = (run: Observed, { agent, callId = "", tool }: Deed): boolean =>
   run.events.some((event) =>
     event._tag === "ToolCompensated" && event.tool === tool && event.outcome === "not_undone" &&
@@ -60,7 +60,7 @@ const isRejected = (run: Observed): boolean =>
   run.pauses.some(({ decisions }) => decisions.some(({ _tag }) => _tag === "Reject"))
 
 export const undoingLaws = {
-  /** What was done in a run of an agent that undoes, and that ended badly, is undone, or told as what is not. */
+  /** Effects of a failed run of a compensating agent are compensated, or reported as uncompensated. */
   each_that_undoes_has_undone: ofEachRun((run) => {
     if (!isTold(run)) return []
     const runs = agentRunsOf(run)
@@ -69,7 +69,7 @@ export const undoingLaws = {
       const { effects, undo } = specOf(run.program, tool)
       if (state !== "ok" || callId === undefined || effects === "read" || undo === "no") return []
       const around = runsAround(run, runs, deed)
-      // Who has used the snapshot of a run within ends that, and not the run around it.
+      // The user of an inner run's snapshot ends that run, and not the outer one.
       if (around.some((one) => mayBeUsed(run, one))) return []
       const bad = around.find((one) => undoes(run.program, one) && hasEndedBadly(run, one, around.at(-1)!))
       return bad === undefined || isUndone(run, deed) || isToldAsLeft(run, deed)
@@ -78,7 +78,7 @@ export const undoingLaws = {
     })
   }),
 
-  /** Nothing is undone by a run that goes on, or that ends well where nobody has refused anything. */
+  /** A continuing run, or a successful one without rejections, compensates no write. */
   nobody_undoes_who_goes_on: ofEachRun((run) => {
     if (!isTold(run)) return []
     const runs = agentRunsOf(run)

@@ -7,31 +7,31 @@ export interface Deed {
   readonly tool: string
   /** The agent whose tool it is. */
   readonly agent: string
-  /** How many agents had begun to run before. */
+  /** Number of earlier runs of agents. */
   readonly instance: number
   /** The deed of the tool within whose executor it is. */
   readonly within: number | undefined
-  /** How many events there were before it. */
+  /** Number of earlier events. */
   readonly after: number
-  /** How many requests the model had been sent before it. */
+  /** Number of earlier model requests. */
   readonly requests: number
   readonly order: string
   /** The call, and the key that the service is given: not known if it was interrupted at once. */
   callId: string | undefined
   key: string | undefined
-  /** Whether the service did it, or had done it under the same key. */
+  /** True if the service did it, or had done it under the same key. */
   done: boolean
   receipt: string | undefined
   state: "running" | "ok" | "declined" | "failed" | "interrupted" | "died"
   endedAfter: number | undefined
 }
 
-/** A deed that was undone. */
+/** A compensated effect. */
 export interface Undone {
   readonly tool: string
   readonly receipt: string
   readonly key: string | undefined
-  /** How many events there were before it. */
+  /** Number of earlier events. */
   readonly after: number
 }
 
@@ -41,12 +41,12 @@ export const Within: Context.Reference<number | undefined> = Context.Reference<n
   { defaultValue: () => undefined }
 )
 
-/** Deeds, and the service that does what tools ask of it, once for each key. */
+/** Effects, and the service that executes tools' requests, once for each key. */
 export class World {
   /** A secret that tools answer, and that the model says at the end. */
   readonly secret: string | undefined
   readonly deeds: Array<Deed> = []
-  /** What was undone, in order. */
+  /** Compensated effects, in order. */
   readonly undone: Array<Undone> = []
   private readonly receipts = new Map<string, string>()
   private given = 0
@@ -94,7 +94,7 @@ export class World {
     return receipt
   }
 
-  /** The service undoes what has a receipt: its key is free again. */
+  /** The service compensates an effect by its receipt: its key is free again. */
   undo(receipt: string): void {
     for (const [id, given] of this.receipts) if (given === receipt) this.receipts.delete(id)
   }

@@ -1,4 +1,4 @@
-/** Content of a recording: what models, tools and people said, apart from ids, names and tags. */
+/** Content of a recording: texts of models, tools and people, without ids, names and tags. */
 import { Prompt } from "effect/ai"
 import type { AgentEvent } from "@recourse/core"
 import { textOf } from "../text/text.ts"
@@ -6,23 +6,23 @@ import type { Recording } from "./recording.ts"
 import { mapError } from "./storedErrors.ts"
 import { each, withFields } from "./texts.ts"
 
-/** What is done with each piece of content. What is answered takes its place. */
+/** Visitor of each piece of content. The returned value replaces it. */
 export interface Visitor {
   readonly value: (value: unknown) => unknown
-  /** Pieces of one text, which may be the beginning of what was to be said. There are as many behind it as before. */
+  /** Pieces of one text, which may be the beginning of an interrupted one. Their number does not change. */
   readonly pieces: (pieces: ReadonlyArray<string>, isCut: boolean) => ReadonlyArray<string>
 }
 
 type Event = AgentEvent.AgentEvent
 type Parts = ReadonlyArray<{ readonly type: string; readonly id?: string; readonly delta?: string }>
 
-/** A text that comes in pieces: `key` tells it from others. */
+/** A text in pieces: `key` identifies it. */
 interface Streamed {
   readonly key: string
   readonly isCut: boolean
 }
 
-/** What each delta becomes. */
+/** Converts each delta. */
 const deltasOf = <A extends object>(
   items: ReadonlyArray<A>,
   streamOf: (item: A) => Streamed | undefined,
@@ -44,13 +44,13 @@ const deltasOf = <A extends object>(
   return deltas
 }
 
-/** What a part is, of whom, and which. */
+/** Kind, author and id of a part. */
 const ofPart: ReadonlySet<string> = new Set(["type", "id", "name", "role", "toolCallId", "toolName", "mediaType"])
 
-/** Parts that say nothing. */
+/** Parts without content. */
 const silent: ReadonlySet<string> = new Set(["finish", "response-metadata"])
 
-/** What the library says beside what a tool has said, in a result as the model is given it. */
+/** The library's own fields next to a tool's, in a result in the model's form. */
 const beside = {
   failure: new Set(["status", "code", "trace_id"]),
   envelope: new Set(["source", "call_id", "trace_id", "notice"])
@@ -131,7 +131,7 @@ const modelCallOf = (
       )
       : field)
 
-/** What events say. */
+/** Content fields of events. */
 const said: ReadonlySet<string> = new Set([
   "input",
   "output",
@@ -172,7 +172,7 @@ const eventOf = (event: Event, delta: string | undefined, visitor: Visitor): Eve
     return said.has(key) ? visitor.value(field) : field
   })
 
-/** Which text each delta is of: an answer that begins again has texts of its own. */
+/** Text of each delta: a restarted answer has texts of its own. */
 const streamsOf = (events: ReadonlyArray<Event>): ReadonlyMap<Event, Streamed> => {
   const answers = new Map<string, number>()
   const keys = new Map<Event, readonly [answer: string, key: string]>()

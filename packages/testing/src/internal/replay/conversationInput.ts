@@ -6,7 +6,7 @@ import { Conversation } from "@recourse/core"
 const isMessage = (value: unknown): boolean =>
   Predicate.hasProperty(value, "role") && Predicate.hasProperty(value, "content")
 
-/** The conversation that an input is, or the JSON of; nothing of another input. */
+/** The conversation in an input, or in its JSON; `undefined` for another input. */
 const conversationOf = (input: unknown): Prompt.Prompt | undefined => {
   if (Prompt.isPrompt(input)) return input
   return Predicate.hasProperty(input, "content") && Array.isArray(input.content) && input.content.every(isMessage)

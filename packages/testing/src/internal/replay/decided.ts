@@ -1,4 +1,4 @@
-/** Decided at the pauses of a run, as its events tell it. */
+/** Decisions at the pauses of a run, from its events. */
 import { Predicate, Schema } from "effect"
 import type { AgentEvent, Approval } from "@recourse/core"
 import type { Recording } from "./recording.ts"
@@ -10,7 +10,7 @@ const isObject = Schema.is(Schema.Record(Schema.String, Schema.Json))
 const decodeObject = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json)))
 const isJson = Schema.is(Schema.Json)
 
-/** What the model is told of a rejected call, before the person's reason. */
+/** The model's text of a rejected call, before the person's reason. */
 const rejected = "A person rejected this call: "
 
 const reasonIn = (result: unknown): string => {
@@ -18,7 +18,7 @@ const reasonIn = (result: unknown): string => {
   return typeof told === "string" && told.startsWith(rejected) ? told.slice(rejected.length) : ""
 }
 
-/** What was decided about a call: what ran behind the pause was approved, as it was or with other arguments. */
+/** Decision about a call: calls that ran behind the pause were approved, unchanged or with other arguments. */
 const decisionOf = (asked: Asked, behind: ReadonlyArray<Event>): ReadonlyArray<Approval.Decision> => {
   const about = { callId: asked.pendingCallId, argumentsHash: asked.argumentsHash }
   const own = behind.filter((event) => "callId" in event && event.callId === asked.callId && event.tool === asked.tool)
@@ -40,7 +40,7 @@ const decisionOf = (asked: Asked, behind: ReadonlyArray<Event>): ReadonlyArray<A
     : [{ _tag: "Approve", ...about }]
 }
 
-/** What was decided at each pause, up to the next. */
+/** Decisions at each pause, up to the next. */
 export const pausesOf = (events: ReadonlyArray<Event>): NonNullable<Recording["pauses"]> => {
   const ends = events.flatMap(({ _tag }, index) => _tag === "RunFinished" ? [index] : [])
   return ends.flatMap((end, nth) => {

@@ -1,19 +1,19 @@
-/** Replay difference: the first place where a replay leaves its recording. */
+/** Replay difference: the first position at which a replay diverges from its recording. */
 import { Option } from "effect"
 import type { AgentEvent } from "@recourse/core"
 import { comparableInput } from "./conversationInput.ts"
 import { textOf } from "../text/text.ts"
 import { isSame, neutral } from "./requestText.ts"
 
-/** Where a replay goes another way than the recording. */
+/** Position at which a replay diverges from the recording. */
 export interface Difference {
-  /** An event, or what the model was sent. */
+  /** An event, or a request to the model. */
   readonly kind: "event" | "request"
   /** Its place among those, from 0. */
   readonly index: number
-  /** What was recorded there; nothing if the recording had ended. */
+  /** The recorded value there; `undefined` if the recording had ended. */
   readonly recorded: unknown
-  /** What came in the replay; nothing if the replay had ended. */
+  /** The replayed value; `undefined` if the replay had ended. */
   readonly replayed: unknown
 }
 
@@ -22,7 +22,7 @@ const agentRunOf = ({ agentRunId, runId }: AgentEvent.AgentEvent): string => age
 
 const timeless = { requestedAt: 0, expiresAt: 0 }
 
-/** An event without what is the run's own. What the model was sent is compared by itself. */
+/** An event without the run's own values. Requests to the model are compared separately. */
 const comparable = (event: AgentEvent.AgentEvent, hasEntries: boolean): string =>
   neutral(textOf({
     ...event,
@@ -39,17 +39,17 @@ const comparable = (event: AgentEvent.AgentEvent, hasEntries: boolean): string =
     ...("input" in event ? { input: comparableInput(event.input) } : undefined),
     ...("delay" in event ? { delay: 0 } : undefined),
     ...("expiresAt" in event ? timeless : undefined),
-    // What waits at the same time has come to wait in any order.
+    // Simultaneous waits have any order.
     ...("pending" in event && event.pending !== undefined
       ? { pending: event.pending.map((call) => textOf({ ...call, ...timeless })).toSorted() }
       : undefined)
   }))
 
-/** What happens in an order of its own: calls and agents that run at the same time may take turns in another way. */
+/** Lanes of events with an order of their own: parallel calls and agents may interleave in another way. */
 const laneOf = (event: AgentEvent.AgentEvent): string =>
   `${agentRunOf(event)} ${event.path.join(" > ")} ${"callId" in event ? event.callId : ""}`
 
-/** Executors are not run in a replay, so nothing is heard of how far they are and what they have so far. */
+/** Executors are not run in a replay, so there are no events of progress and preliminary results. */
 const isReplayed = ({ _tag }: AgentEvent.AgentEvent): boolean =>
   _tag !== "ToolProgress" && _tag !== "ToolPreliminaryResult"
 

@@ -1,13 +1,13 @@
 /** Edits of a text that may have come in pieces. */
 
-/** What takes the place of a part of a text. */
+/** Replacement of a part of a text. */
 export interface Edit {
   readonly start: number
   readonly end: number
   readonly text: string
 }
 
-/** Without what is the same at both ends. */
+/** Without equal parts at both ends. */
 export const trimmed = ({ end, start, text }: Edit, whole: string): Edit => {
   let same = 0
   while (start + same < end && same < text.length && whole[start + same] === text[same]) same++
@@ -19,7 +19,7 @@ export const trimmed = ({ end, start, text }: Edit, whole: string): Edit => {
 }
 
 /**
- * The pieces of a text with edits, in the order in which they stand: a new text stands in the piece in which the old one began, and the
+ * The pieces of a text with edits, in their order: a new text is in the piece in which the old one started, and the
  * pieces behind it are shorter.
  */
 export const inPieces = (pieces: ReadonlyArray<string>, edits: ReadonlyArray<Edit>): ReadonlyArray<string> => {

@@ -9,7 +9,7 @@ import { type Recording, version } from "./recording.ts"
 type Event = AgentEvent.AgentEvent
 type Of<Tag extends Event["_tag"]> = Extract<Event, { readonly _tag: Tag }>
 
-/** Whether two events are of one run of one agent. */
+/** True if two events are of one run of one agent. */
 const isBeside = (a: Event, b: Event): boolean => a.agentRunId === b.agentRunId
 
 const readArguments = (text: string): unknown => {
@@ -20,7 +20,7 @@ const readArguments = (text: string): unknown => {
   }
 }
 
-/** What a tool answered, without what stands around it for the model. */
+/** A tool's answer, without its wrapping for the model. */
 const unmarked = (result: unknown): unknown =>
   Predicate.hasProperty(result, "untrusted") && result.untrusted === true && Predicate.hasProperty(result, "content")
     ? result.content
@@ -62,7 +62,7 @@ const answered = (
         name: tool,
         params: readArguments(text)
       })),
-      // Calls of an answer that was cut off are counted, and not told.
+      // Calls of an interrupted answer are counted, and not emitted.
       ...Array.from({ length: event.toolCalls - calls.length }, (_, nth) => ({
         type: "tool-call",
         id: `untold_${nth}`,
@@ -144,7 +144,7 @@ const executionsOf = (events: ReadonlyArray<Event>): Recording["executions"] =>
     }
   })
 
-/** What tells the pieces of an answer, or how it was sent: a run that is not streamed, and has no network, tells none. */
+/** Events of pieces of an answer, or of its transport: a run without streaming and network emits none. */
 const left: ReadonlySet<Event["_tag"]> = new Set([
   "TextDelta",
   "TextFinished",
@@ -155,7 +155,7 @@ const left: ReadonlySet<Event["_tag"]> = new Set([
   "TransportRetry"
 ])
 
-/** An event without the fields that only a run with `AgentEvent.Details` tells, such as one of a server. */
+/** An event without the fields of `AgentEvent.Details`, such as one of a server. */
 const withoutDetails = (event: Event): Event => {
   const { limits: _limits, operatorMessage: _message, ...told } = event as Event & {
     readonly limits?: unknown
@@ -165,8 +165,9 @@ const withoutDetails = (event: Event): Event => {
 }
 
 /**
- * A recording of a run that was not recorded: of its events alone. What the model was sent is not in them, so it is not
- * compared; a failure is one with the recorded tag. Of a log of several runs, `runId` names the one. Default: the first.
+ * A recording of an unrecorded run: of its events alone. They do not contain the requests to the model, so these are
+ * not compared; a failure has only the recorded tag. Of a log of several runs, `runId` names the one. Default: the
+ * first.
  */
 export const fromEvents = (
   log: ReadonlyArray<Event>,

@@ -1,4 +1,4 @@
-/** Hashes of arguments, made anew where the arguments have become others. */
+/** Hashes of arguments, computed again if the arguments have changed. */
 import { Effect } from "effect"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import * as Hex from "effect/encoding/Hex"
@@ -30,7 +30,7 @@ interface Hashed {
   readonly argumentsHash: string
 }
 
-/** What has arguments and their hash. */
+/** Values with arguments and their hash. */
 const hashedIn = ({ events }: Recording): ReadonlyArray<Hashed> =>
   events.flatMap((event): ReadonlyArray<Hashed> =>
     event._tag === "ApprovalRequested"

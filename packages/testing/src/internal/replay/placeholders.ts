@@ -1,11 +1,14 @@
-/** Placeholders: what stands in a recording in the place of a secret. */
+/** Placeholders: replacements of secrets in a recording. */
 import { Effect, Exit, Schema } from "effect"
 import type { Tool } from "@recourse/core"
 import type { Recording } from "./recording.ts"
 import { type Replacement, replacer } from "./replacing.ts"
 import { jsonIn, type Secret } from "./secrets.ts"
 
-/** Makes the placeholder of a secret. Equal secrets have equal numbers, from 1 for each kind. Nothing: the one by default. */
+/**
+ * Makes the placeholder of a secret. Equal secrets have equal numbers, from 1 for each kind. `undefined`: the default
+ * one.
+ */
 export type MakePlaceholder = (
   secret: { readonly kind: string; readonly value: string; readonly number: number }
 ) => string | undefined
@@ -23,7 +26,7 @@ const fitsIn = (schema: Schema.Top) => {
   return (value: unknown) => Effect.map(Effect.exit(decode(value)), Exit.isSuccess)
 }
 
-/** Whether a tool may have answered a value. Of a tool that is not known, that is so. */
+/** True if a tool may have answered a value. True for an unknown tool. */
 export const fitsSuccess = (
   tools: ReadonlyArray<Tool.Any>,
   name: string,
@@ -33,7 +36,7 @@ export const fitsSuccess = (
   return tool === undefined ? Effect.succeed(true) : fitsIn(tool.success)(value)
 }
 
-/** What tools were given and have answered, where that fits their schemas. */
+/** Arguments and results of tools, if they fit their schemas. */
 export const checksOf = (
   { events, executions, pauses = [] }: Recording,
   tools: ReadonlyArray<Tool.Any>
@@ -66,7 +69,10 @@ export const checksOf = (
   return Effect.filter(checks, ({ fits, value }) => fits(value))
 }
 
-/** A text of the same shape: its letters and digits are others, the last ones a number. Nothing, where it has too few of them. */
+/**
+ * A text of the same shape: its letters and digits are others, the last ones a number. `undefined` if it has too few of
+ * them.
+ */
 const shapeOf = (text: string, number: number, letter: "x" | "a"): string | undefined => {
   let left = number
   const chars = Array.from(text).toReversed().map((char) => {
@@ -83,17 +89,17 @@ const shapeOf = (text: string, number: number, letter: "x" | "a"): string | unde
   return left > 0 || shape === text ? undefined : shape
 }
 
-/** How placeholders are chosen. */
+/** Choice of placeholders. */
 export interface Choice {
   /** All that the recording says: a placeholder is a text that is not in it. */
   readonly text: string
-  /** Whether the length of texts has a meaning in the run. */
+  /** True if the length of texts has a meaning in the run. */
   readonly measured: boolean
   readonly checks: ReadonlyArray<Check>
   readonly make: MakePlaceholder | undefined
 }
 
-/** How many numbers are tried until a placeholder is a text that the recording does not hold. */
+/** Number of tried numbers until a placeholder is a text that the recording does not contain. */
 const tries = 1000
 
 /** A placeholder for each secret: the first that fits wherever the secret fits. */

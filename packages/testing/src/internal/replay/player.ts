@@ -7,14 +7,14 @@ import type { Recording } from "./recording.ts"
 import { isSame, requestText } from "./requestText.ts"
 import { type Failures, revive } from "./storedErrors.ts"
 
-/** How a run is replayed. */
+/** Options of a replay. */
 export interface ReplayOptions {
   readonly tools: ReadonlyArray<Tool.Any>
-  /** Makes the typed failures of the program, by tag, where they have to be instances of its own classes. */
+  /** Makes the typed failures of the program, by tag, if they have to be instances of its own classes. */
   readonly failures?: Failures | undefined
 }
 
-/** The replay asked for an answer that the recording does not hold; the difference says where it left it. */
+/** The replay requested an answer that the recording does not contain; the difference has its position. */
 class NotRecorded extends Schema.TaggedError<NotRecorded>()("NotRecorded", { what: Schema.String }) {
   override get message(): string {
     return `Not in the recording: ${this.what}`
@@ -67,7 +67,7 @@ export const player = (recording: Recording, options: ReplayOptions) => {
       }
     })
 
-  // Of each write that the run had tried to undo, the event says what came of it.
+  // The event of each compensated write has its outcome.
   const compensated = recording.events.filter((event) =>
     event._tag === "ToolCompensated" &&
     (event.outcome === "undone" || event.because === "failed" || event.because === "timeout")
@@ -92,12 +92,12 @@ export const player = (recording: Recording, options: ReplayOptions) => {
       }
     })
 
-  // Calls that run at the same time may come in another order, so what was asked is looked for first.
+  // Parallel calls may come in another order, so the request is looked up first.
   const left = recording.modelCalls.map((_, index) => index)
   const next = (prompt: unknown) =>
     Effect.suspend(() => {
       const request = requestText(prompt)
-      // A recording that is made of events does not know what was sent.
+      // A recording made of events has no requests.
       const same = left.findIndex((index) => {
         const recorded = recording.modelCalls[index]!.request
         return recorded === "" || isSame(recorded, request)

@@ -25,7 +25,7 @@ const encoded = (streaming: boolean) => (part: Response.AnyPart): unknown =>
 /** A part as JSON, its keys in the order in which the model wrote them. */
 const inOrder = (part: unknown): unknown => JSON.parse(JSON.stringify(part))
 
-/** The execution that is going on, so that it is known when an agent runs in it. */
+/** The current execution, so that it is known when an agent runs in it. */
 const CurrentExecution = Context.Reference<
   { readonly entry: Writable<typeof Execution.Type>; readonly start: number } | undefined
 >(
@@ -33,7 +33,7 @@ const CurrentExecution = Context.Reference<
   { defaultValue: () => undefined }
 )
 
-/** Notes that an agent or another tool runs in the execution that is going on; its duration is what went before. */
+/** Records that an agent or another tool runs in the current execution; its duration is the time before. */
 const markNested = Effect.flatMap(
   CurrentExecution,
   (outer) =>
@@ -192,27 +192,27 @@ const makeRecorder = (
   return { decorate, intercept }
 }
 
-/** How a run is recorded. */
+/** Options of a recording. */
 export interface RecordOptions {
   /** The agent's tools, and those of the agents in it: results are stored by their schemas. */
   readonly tools: ReadonlyArray<Tool.Any>
   /** True if model calls are streamed. Default: false. */
   readonly streaming?: boolean | undefined
   /**
-   * What is taken out of the recording, as by {@link redact}. `false`: it holds all that was said, and errors of executors with whatever
-   * they hold of the inside. Default: secrets.
+   * Redaction of the recording, by {@link redact}. `false`: it contains all texts, and executors' errors with all
+   * internals. Default: secrets.
    */
   readonly redact?: RedactOptions | false | undefined
   /**
-   * Decides about calls that wait: the run goes on over its pauses, and the decisions are recorded. Default: a run that waits
-   * ends.
+   * Decides about waiting calls: the run continues over its pauses, and the decisions are recorded. Default: a waiting
+   * run ends.
    */
   readonly decide?: Decide | undefined
 }
 
 /**
- * Runs an agent and records it: how it ended, and the recording. The recording holds everything that was said to the model and by
- * it, and what tools answered, without secrets unless `redact` is `false`; store it where transcripts may be stored.
+ * Runs an agent and records it: its exit, and the recording. The recording contains all texts to and from the model,
+ * and tools' answers, without secrets unless `redact` is `false`; store it like transcripts.
  */
 export const record = <In, Out, E, R>(
   agent: Agent.Agent<In, Out, E, R>,
@@ -236,7 +236,7 @@ export const record = <In, Out, E, R>(
       streaming,
       ear: {
         tell: (event: AgentEvent.AgentEvent) => {
-          // The conversation stands in the model's calls.
+          // The conversation is in the model's calls.
           const isLast = event._tag === "RunFinished"
           const kept = stored({
             ...event,

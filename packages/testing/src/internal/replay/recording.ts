@@ -1,16 +1,16 @@
-/** Recordings: a recorded run, as a schema and as JSON. */
+/** Recordings: the schema and the JSON of a recorded run. */
 import { type Effect, Schema } from "effect"
 import { AiError } from "effect/ai"
 import { AgentEvent, Approval } from "@recourse/core"
 
-/** What a model call came to. */
+/** Outcome of a model call. */
 const ModelOutcome = Schema.Union([
   Schema.TaggedStruct("Parts", { parts: Schema.Array(Schema.Unknown), error: Schema.optionalKey(AiError.AiError) }),
   Schema.TaggedStruct("Failed", { error: AiError.AiError }),
   Schema.TaggedStruct("Unfinished", {})
 ])
 
-/** What an execution of a tool came to. */
+/** Outcome of a tool's execution. */
 const ToolOutcome = Schema.Union([
   Schema.TaggedStruct("Value", { value: Schema.Unknown, encoded: Schema.Boolean }),
   Schema.TaggedStruct("Failed", { error: Schema.Unknown }),
@@ -18,18 +18,18 @@ const ToolOutcome = Schema.Union([
   Schema.TaggedStruct("Unfinished", {}),
   /** It was interrupted, or interrupted itself. */
   Schema.TaggedStruct("Interrupted", {}),
-  /** It answered what does not fit the tool's `success` schema, and nobody knows what. */
+  /** Its answer did not fit the tool's `success` schema, and is unknown. */
   Schema.TaggedStruct("Misfit", {}),
   /**
-   * An agent ran in it, or it called a tool: it is run again, against what models and tools answered within. `value` is what it answered
-   * itself, where that fitted the tool's `success` schema.
+   * An agent ran in it, or it called a tool: it is run again, against the inner answers of models and tools. `value` is
+   * its own answer, if that fitted the tool's `success` schema.
    */
   Schema.TaggedStruct("Nested", { value: Schema.optionalKey(Schema.Unknown) })
 ])
 
-/** A call of the model: what it was sent, when and how long it took in milliseconds, and what it answered. */
+/** A call of the model: its request, its time and duration in milliseconds, and its answer. */
 export const ModelCall = Schema.Struct({
-  /** The messages, as text. */
+  /** The messages in text form. */
   request: Schema.String,
   duration: Schema.Number,
   outcome: ModelOutcome
@@ -47,7 +47,7 @@ export const Execution = Schema.Struct({
 /** The version of recordings that this library writes; it reads earlier ones. */
 export const version = 2
 
-/** A time at which the run waited: what was decided, and how many milliseconds that took. */
+/** A pause of the run: the decisions, and their time in milliseconds. */
 export const Pause = Schema.Struct({ decisions: Schema.Array(Approval.Decision), waited: Schema.Number })
 
 /** A recorded run. */

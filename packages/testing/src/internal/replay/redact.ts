@@ -10,25 +10,25 @@ import { replacer } from "./replacing.ts"
 import { secretsIn } from "./secrets.ts"
 import { mapError } from "./storedErrors.ts"
 
-/** What is taken out of a recording, and what takes its place. */
+/** Redacted parts of a recording, and their replacements. */
 export interface RedactOptions {
   /**
-   * Names of what is secret whatever it looks like: `"email"`, or `"customer.iban"` for an `iban` within a `customer`. Texts under
-   * these names go, with all texts within.
+   * Names of secret fields: `"email"`, or `"customer.iban"` for an `iban` within a `customer`. Texts under these names
+   * are redacted, with all inner texts.
    */
   readonly fields?: ReadonlyArray<string> | undefined
-  /** What else is secret. Default: `Redaction.secrets`. The rules of the program's own `Redaction` come on top. */
+  /** Further rules of secrets. Default: `Redaction.secrets`. The rules of the program's own `Redaction` are added. */
   readonly rules?: ReadonlyArray<Redaction.Rule> | undefined
   /**
-   * Makes placeholders, where those by default do not do: `[redacted: token 1]`, or a text of the same shape where a tool's
-   * schema takes only that.
+   * Makes placeholders, if the default ones do not fit: `[redacted: token 1]`, or a text of the same shape if a tool's
+   * schema accepts only that.
    */
   readonly placeholder?: MakePlaceholder | undefined
 }
 
 type Outcome = Recording["executions"][number]["outcome"]
 
-/** What the run's own redactor has taken out of what it showed is taken out here in the same way. */
+/** Texts that the run's own redactor has redacted are redacted here in the same way. */
 const asShown = (
   recording: Recording,
   tools: ReadonlyArray<Tool.Any>,
@@ -60,16 +60,16 @@ const asShown = (
   )
 }
 
-/** Whether something in the run went by the length of a text: a conversation that was too long, or a result. */
+/** True if the run depended on the length of a text: a conversation that was too long, or a result. */
 const isMeasured = (recording: Recording, text: string): boolean =>
   text.includes("shown_characters") || recording.events.some(({ _tag }) => _tag === "ContextCompacted")
 
 const ofEveryone = Context.get(Context.empty(), Redaction.Redaction)
 
 /**
- * Takes the secrets out of a recording: each is replaced everywhere by one placeholder, so that a replay goes the same way.
- * `tools` are the agent's and those of the agents in it: placeholders fit their schemas. A recording without secrets stays as it is,
- * but for what the ambient `Redaction` takes out of executors' errors.
+ * Redacts the secrets of a recording: each is replaced everywhere by one placeholder, so that a replay takes the same
+ * way. `tools` are those of the agent and of its inner agents: placeholders fit their schemas. A recording without
+ * secrets does not change, except for the ambient `Redaction` of executors' errors.
  *
  * **Example** (A log of events becomes a test)
  *

@@ -3,19 +3,19 @@ import { type Edit, inPieces, trimmed } from "./edits.ts"
 import { jsonIn, type Secret } from "./secrets.ts"
 import { mapTexts } from "./texts.ts"
 
-/** A secret, and what stands in its place. */
+/** A secret, and its replacement. */
 export interface Replacement {
   readonly secret: Secret
   readonly placeholder: string
 }
 
-/** A text as it stands within quotes in JSON. */
+/** A text in its quoted JSON form. */
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
 
-/** How deep JSON is looked for within texts that are not JSON as a whole. */
+/** Depth of the search for JSON within texts that are not JSON as a whole. */
 const levels = 4
 
-/** Each secret as it may be written, with what stands in its place. The longest come first. */
+/** Each secret in its possible spellings, with its replacement. The longest come first. */
 const formsOf = (replacements: ReadonlyArray<Replacement>): ReadonlyMap<string, string> => {
   const forms = new Map<string, string>()
   for (const { placeholder, secret } of replacements) {
@@ -29,18 +29,18 @@ const formsOf = (replacements: ReadonlyArray<Replacement>): ReadonlyMap<string, 
   return new Map([...forms].toSorted(([a], [b]) => b.length - a.length))
 }
 
-/** What replaces. */
+/** A replacer of secrets. */
 export interface Replacer {
   readonly value: (value: unknown) => unknown
-  /** Pieces of one text. Where that is cut, the beginning of a secret at its end is replaced as well. */
+  /** Pieces of one text. If that is cut, the beginning of a secret at its end is replaced as well. */
   readonly pieces: (pieces: ReadonlyArray<string>, isCut: boolean) => ReadonlyArray<string>
 }
 
-/** So much of the beginning of a secret tells it. */
+/** Length of a secret's beginning that identifies it. */
 const telling = 4
 
 /**
- * Replaces secrets wherever they stand. A text that is JSON stays JSON: it is changed within its texts. Where the run has measured
+ * Replaces secrets everywhere. A text that is JSON stays JSON: it is changed within its texts. If the run has measured
  * texts, the beginning of a secret before a `…` is replaced by that of its placeholder.
  */
 export const replacer = (

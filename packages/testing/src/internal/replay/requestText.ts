@@ -10,7 +10,7 @@ const messagesOf = (prompt: unknown): unknown =>
     }))
     : prompt
 
-/** What is the run's own in a text: its id. */
+/** A text without the run's own id. */
 export const neutral = (text: string): string => text.replaceAll(/run_[0-9a-z-]{1,36}/g, "run")
 
 /** The messages of a request. */
@@ -20,7 +20,7 @@ const placeholder = /(\[redacted: [^\]]*\])/
 
 const unnumbered = (text: string): string => text.replace(/ \d+\]$/, "]")
 
-/** Whether two texts are the same. What a run's own redactor takes out has no number: it is the same as what has one. */
+/** True if two texts are the same. A redaction of a run's own redactor has no number: it equals a numbered one. */
 export const isSame = (a: string, b: string): boolean => {
   if (a === b) return true
   if (!a.includes("[redacted: ") || !b.includes("[redacted: ")) return false
@@ -32,7 +32,7 @@ export const isSame = (a: string, b: string): boolean => {
   })
 }
 
-/** The last message of a request: what is new in it. */
+/** The last message of a request: its new part. */
 export const lastMessage = (request: string): unknown => {
   const messages: unknown = JSON.parse(request)
   return Array.isArray(messages) ? messages.at(-1) : messages

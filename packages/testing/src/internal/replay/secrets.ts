@@ -1,4 +1,4 @@
-/** Secrets of a recording: what rules match, and the texts under names that the user gives. */
+/** Secrets of a recording: matches of rules, and the texts under the user's field names. */
 import type { Redaction } from "@recourse/core"
 import { mapContent } from "./content.ts"
 import type { Recording } from "./recording.ts"
@@ -7,7 +7,7 @@ import type { Recording } from "./recording.ts"
 export interface Secret {
   readonly kind: string
   readonly value: string
-  /** Set where the text is so short that it is taken out only where it is all that stands under this name. */
+  /** Set for a short text that is redacted only if it is the whole value under this name. */
   readonly name?: string
 }
 
@@ -26,13 +26,13 @@ export const jsonIn = (text: string): unknown => {
   }
 }
 
-/** What stands before a secret in what a rule matches: its name, or how it is to be used. */
+/** Text before a secret in a rule's match: its name, or its use. */
 const before: ReadonlyArray<RegExp> = [
   /^[^\s:=：<>]{1,80}?["'`\\]{0,4}\s{0,5}(?::=|=>|[:=：]|%3[AD])\s{0,5}["'`\\]*([\s\S]+?)["'`\\]*$/i,
   /^(?:[\w-]{1,40}\s{1,5}(?:(?:is|was)\s{1,3})?|<[^<>]{1,80}>|-{1,2}\w{1,4}[ =]{1,3})["'`]?(\S+)$/i
 ]
 
-/** Kinds of which a rule matches what stands before a secret, too. */
+/** Kinds whose rules also match the text before a secret. */
 const introduced: ReadonlySet<string> = new Set(["secret", "cookie", "token", "credentials"])
 
 const withoutName = (kind: string, match: string): string => {
@@ -41,14 +41,14 @@ const withoutName = (kind: string, match: string): string => {
   return found === undefined || found.length < shortest ? match : found
 }
 
-/** What rules find in a text, and the text without it. */
+/** Matches of rules in a text, and the text without them. */
 const scan = (rules: ReadonlyArray<Redaction.Rule>, text: string) => {
   const found: Array<Secret> = []
   let left = text
   for (const { kind, pattern, when } of rules) {
     left = left.replace(pattern, (match: string) => {
       if (when?.(match) === false) return match
-      // What an earlier rule has taken out may stand within.
+      // It may contain an earlier rule's redaction.
       for (const value of match.split(/\[redacted: [^\]]*\]/)) found.push({ kind, value: withoutName(kind, value) })
       return `[redacted: ${kind}]`
     })
@@ -56,7 +56,7 @@ const scan = (rules: ReadonlyArray<Redaction.Rule>, text: string) => {
   return { found, left }
 }
 
-/** What a redactor takes out of a text of which nothing is known but what it answers. */
+/** Redactions of a text by an opaque redactor. */
 const taken = (redactor: Redaction.Redactor, text: string): ReadonlyArray<Secret> => {
   const shown = redactor.text(text)
   if (shown === text) return []
@@ -79,10 +79,10 @@ const idsOf = (recording: Recording): ReadonlyArray<string> => {
   return [...ids].filter((id) => id.length >= 8).toSorted((a, b) => b.length - a.length)
 }
 
-/** What is looked for. */
+/** Subject of a search. */
 export interface Search {
   readonly rules: ReadonlyArray<Redaction.Rule>
-  /** The redactor of the program, where it has one of its own. */
+  /** The program's own redactor, if it has one. */
   readonly redactor: Redaction.Redactor | undefined
   readonly fields: ReadonlyArray<string>
 }
@@ -140,7 +140,7 @@ export const secretsIn = (recording: Recording, { fields, redactor, rules: given
     }
   }
 
-  // What the model was sent is what was said before, and the words of the program.
+  // A request consists of earlier texts, and the words of the program.
   mapContent({ ...recording, modelCalls: recording.modelCalls.map((call) => ({ ...call, request: "" })) }, {
     value: (value) => {
       walk(value, [])

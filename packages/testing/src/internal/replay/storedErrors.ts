@@ -5,7 +5,7 @@ import { InjectedFailure, ofSchema } from "../faults/spoil.ts"
 import { stored } from "../text/text.ts"
 import { withFields } from "./texts.ts"
 
-/** What an executor says by the library's own errors, which no program's constructors make. */
+/** An executor's errors of the library itself, which no program's constructors make. */
 const Said = Schema.toCodecJson(Schema.Union([
   ToolError.Escalation,
   ToolError.Escalated,
@@ -19,7 +19,7 @@ const Said = Schema.toCodecJson(Schema.Union([
 const encodeSaid = Schema.encodeUnknownOption(Said)
 const decodeSaid = Schema.decodeUnknownOption(Said)
 
-/** What is stored of an executor's error: its fields. */
+/** Stored part of an executor's error: its fields. */
 export const fieldsOf = (error: unknown): unknown =>
   Option.getOrElse(encodeSaid(error), () =>
     stored(
@@ -28,16 +28,16 @@ export const fieldsOf = (error: unknown): unknown =>
         : error
     ))
 
-/** What names a call or an error in what the library itself says. */
+/** Fields of the library's own errors that name a call or an error. */
 const naming: ReadonlySet<string> = new Set(["_tag", "tool", "callId", "taskId", "code", "agent"])
 
-/** A stored error with other texts. What the library itself says keeps its names. */
+/** A stored error with other texts. The library's own errors keep their names. */
 export const mapError = (fields: unknown, text: (value: unknown) => unknown): unknown =>
   Option.isSome(decodeSaid(fields))
     ? withFields(fields as object, (key, field) => naming.has(key) ? field : text(field))
     : text(fields)
 
-/** Makes the typed failures of a program, by tag, where they have to be instances of its own classes. */
+/** Makes the typed failures of a program, by tag, if they have to be instances of its own classes. */
 export type Failures = Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>>
 
 /** An executor's error, made again of its fields: by the program's own constructor, else by the tool's `failure` schema. */

@@ -1,6 +1,6 @@
 /** Values with other fields, and with other texts. */
 
-/** A copy with other fields, and the same prototype; the same object, where no field is another. */
+/** A copy with other fields, and the same prototype; the same object, if no field differs. */
 export const withFields = <A extends object>(object: A, field: (key: string, value: unknown) => unknown): A => {
   const changed = Object.entries(object).flatMap(([key, value]: [string, unknown]) => {
     const other = field(key, value)
@@ -14,7 +14,7 @@ export const withFields = <A extends object>(object: A, field: (key: string, val
   return copy
 }
 
-/** The same list, where no item is another. */
+/** The same list, if no item differs. */
 export const each = <A>(items: ReadonlyArray<A>, item: (item: A) => A): ReadonlyArray<A> => {
   const others = items.map((one) => item(one))
   return others.every((other, index) => Object.is(other, items[index])) ? items : others
@@ -31,7 +31,7 @@ const withKeys = (object: object, key: (key: string) => string): object => {
     )
 }
 
-/** A value with other texts, which are told with the name that they stand under. Names are texts as well; tags are not. */
+/** A value with other texts; the callback receives each with its name. Names are texts as well; tags are not. */
 export const mapTexts = (value: unknown, text: (text: string, name?: string) => string): unknown => {
   const done = new Map<object, unknown>()
   const walk = (value: unknown, name?: string): unknown => {

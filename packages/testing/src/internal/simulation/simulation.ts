@@ -30,24 +30,24 @@ export interface Execution {
   readonly attempt: number
   /** The arguments, decoded. */
   readonly params: unknown
-  /** How many events there were before it. */
+  /** Number of earlier events. */
   readonly after: number
-  /** How it ended, the fault included; nothing while it runs. */
+  /** Its end, the fault included; `undefined` while it runs. */
   readonly ended?: "success" | "failure" | undefined
 }
 
 /** A time at which the run waited for decisions. */
 export interface Pause extends Approver.Pause {
-  /** How many events there were before the run went on. */
+  /** Number of events before the run resumed. */
   readonly after: number
 }
 
 /** Everything that can be observed of a run. */
 export interface Observation<out Out = unknown, out E = unknown> {
   readonly plan: FaultPlan.FaultPlan
-  /** How it ended, pauses and all: a run that waits at the end has failed with `ApprovalRequired`. */
+  /** Its end, pauses included: a run that waits at the end has failed with `ApprovalRequired`. */
   readonly exit: Exit.Exit<Out, E | Approval.SnapshotRefused | Approval.DecisionRefused>
-  /** What it did, from before the first pause on. */
+  /** Its record, from before the first pause on. */
   readonly record: RunRecord.RunRecord | undefined
   readonly events: ReadonlyArray<AgentEvent.AgentEvent>
   readonly requests: ReadonlyArray<ScriptedModel.Request>
@@ -64,23 +64,23 @@ export interface Observation<out Out = unknown, out E = unknown> {
   readonly waited: number
   /** Why the run was stopped from outside, if it was: it hung, or did not come to an end. */
   readonly stopped: VirtualTime.Ended<Out, E>["stopped"]
-  /** Whether it was interrupted as `interruptAt` asked. */
+  /** True if it was interrupted by `interruptAt`. */
   readonly interrupted: boolean
   /** Fibers that were left behind. */
   readonly fibers: number
   /** Operations of all its fibers. */
   readonly operations: number
-  /** How many requests of services there were, of each tool that made some by `SideEffects.request`. */
+  /** Number of requests to services by `SideEffects.request`, by tool. */
   readonly requestsOf: Readonly<Record<string, number>>
-  /** How many operations of each of the kit's stores there were. */
+  /** Number of operations of each of the kit's stores. */
   readonly operationsOf: Readonly<Record<FaultPlan.Store, number>>
-  /** How often each callback was called: `"pay.compensate"`, `"pay.reconcile"`, `"audit"`. */
+  /** Number of calls of each callback: `"pay.compensate"`, `"pay.reconcile"`, `"audit"`. */
   readonly callbacksOf: Readonly<Record<string, number>>
   /** The records that the audit was given and has written. An agent that brings an audit itself, by `Agent.provide`, has none here. */
   readonly audit: ReadonlyArray<Audit.AuditRecord>
 }
 
-/** How a subject is run. */
+/** Options of a subject's run. */
 export interface Options {
   readonly plan?: FaultPlan.FaultPlan | undefined
   /** True if model calls are streamed. Default: false. */
@@ -89,19 +89,19 @@ export interface Options {
   readonly interruptAt?: number | undefined
   /** The operation before which the run is interrupted; 1 is the first. There are `Observation.operations`. */
   readonly interruptAtOperation?: number | undefined
-  /** A seed that draws the order in which what is ready at the same time goes on. Default: first come, first served. */
+  /** A seed of the random order of simultaneously ready fibers. Default: first come, first served. */
   readonly order?: number | undefined
   /** Events after which a run is taken to have no end, and is interrupted. Default: 2,000. */
   readonly mostEvents?: number | undefined
   /** Requests to the model after which a run is taken to have no end. Default: 100. */
   readonly mostRequests?: number | undefined
-  /** A text that stands in every injected error. */
+  /** A text in every injected error. */
   readonly secret?: string | undefined
 }
 
 /**
- * Runs a subject once, over its pauses to its end. Does not fail: what went wrong is in the observation. Each run has a
- * world, a clock and a source of chance of its own, so the same plan gives the same observation.
+ * Runs a subject once, over its pauses to its end. Does not fail: the observation contains the faults. Each run has its
+ * own world, clock and random source, so the same plan gives the same observation.
  *
  * **Example** (How long does it take when the first call times out?)
  *
@@ -216,7 +216,7 @@ export const run = <In, Out, E>(
           Effect.provideContext(context),
           Random.withSeed(plan.seed)
         )
-        // What a store has not answered in time is released in the background, within the time of one more operation.
+        // A store's late answer is released in the background, within the time of one more operation.
         const hangs = plan.injections.some(({ fault: { type } }) => type === "store_hangs")
         const waitsLong = plan.injections.some(({ fault: { type } }) => type === "approval_late")
         const ended = yield* VirtualTime.run(execution, {
@@ -263,7 +263,7 @@ export const run = <In, Out, E>(
       })))
   })
 
-/** How a run ended, in one word: `success`, `interrupted`, `defect`, or the tag of its error. */
+/** Returns the end of a run in one word: `success`, `interrupted`, `defect`, or the tag of its error. */
 export const outcome = (observation: Observation): string => {
   const { exit } = observation
   if (Exit.isSuccess(exit)) return "success"

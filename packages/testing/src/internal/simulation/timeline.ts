@@ -4,14 +4,14 @@ import { placeOf } from "../faults/injector.ts"
 import { textOf } from "../text/text.ts"
 import type { Observation } from "./simulation.ts"
 
-/** A line that is read beside others: what was said or answered in full stands in the record. */
+/** A line among others: the record has the full texts. */
 const cut = (line: string): string => line.length > maxLine ? `${line.slice(0, maxLine - 1)}…` : line
 
 const maxLine = 120
 
 type SideEffect = Observation["sideEffects"][number]
 
-/** What a tool asked the double of its service, and the key of the request. */
+/** A tool's request to the double of its service, with its key. */
 const requestLine = ({ details, duplicate, key, read, tool, undoes }: SideEffect): string =>
   [
     tool,
@@ -28,7 +28,7 @@ const requestsByPlace = (
 ): ReadonlyMap<number, ReadonlyArray<SideEffect>> =>
   Map.groupBy(sideEffects, ({ executions: within }) => executions[within?.at(-1) ?? -1]?.after ?? Infinity)
 
-/** What is shown of a run. */
+/** A shown part of a run. */
 export type Shown =
   & Pick<Observation, "events" | "injected">
   & Partial<Pick<Observation, "executions" | "sideEffects">>
@@ -52,7 +52,7 @@ export const render = ({ events, executions = [], injected, sideEffects = [] }: 
     }
   }
   for (const [index, event] of events.entries()) {
-    // A fault stands before its consequences, and behind the attempt that it is a fault of.
+    // A fault precedes its consequences, and follows its attempt.
     faults((fault) =>
       fault.at <= event.at && (fault.attempt !== undefined
         ? attempts.has(`${fault.callId} ${fault.attempt}`)

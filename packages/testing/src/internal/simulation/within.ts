@@ -1,11 +1,11 @@
-/** Within: what a side effect is done within, as the fiber that does it knows. */
+/** Within: the surroundings of a side effect, known to its fiber. */
 import { Context } from "effect"
 
-/** What is at work. */
+/** Current work. */
 export interface Within {
   /** The executions of tools, the outermost first: their places in the executions of the run. */
   readonly executions: ReadonlyArray<number>
-  /** The call that is undone. */
+  /** The compensated call. */
   readonly undoes?: { readonly tool: string; readonly callId: string } | undefined
 }
 

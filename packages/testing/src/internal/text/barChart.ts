@@ -2,7 +2,7 @@
 import { escapeXml } from "./xml.ts"
 
 export interface Bar {
-  /** Its length, as a share of the longest there can be. */
+  /** Its length relative to the longest possible one. */
   readonly share: number
   readonly text: string
   /** The interval in which the share lies, if it is an estimate. */
@@ -13,11 +13,13 @@ export interface Bars {
   readonly title: string
   readonly series: ReadonlyArray<string>
   readonly groups: ReadonlyArray<{ readonly label: string; readonly bars: ReadonlyArray<Bar> }>
-  /** What is said below the names of the series. */
+  /** Text below the names of the series. */
   readonly note: string
 }
 
-/** Colours that are told apart by the colour-blind too (Okabe and Ito, 2008), those that stand out from white first. */
+/**
+ * Colours that the colour-blind can distinguish too (Okabe and Ito, 2008), those with the best contrast to white first.
+ */
 const colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9"]
 
 const left = 236
@@ -31,7 +33,7 @@ const lineHeight = 18
 /** Of Latin letters the wide ones of wide fonts are nearly as wide as they are high; others are assumed to be as wide. */
 const widthOf = (char: string, size: number): number => size * (/[a-z0-9 .,:;!'()-]/.test(char) ? 0.64 : 1)
 
-/** A text in lines that are no wider than `width`, broken between words where there are any. */
+/** A text in lines no wider than `width`, broken between words if there are any. */
 const wrapped = (text: string, width: number, size: number): ReadonlyArray<string> => {
   const lines: Array<string> = []
   let line = ""

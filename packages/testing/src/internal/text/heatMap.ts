@@ -1,13 +1,13 @@
 /** Heat map as SVG: counts by row and column. */
 import { escapeXml } from "./xml.ts"
 
-/** A cell: how often, and what is said where it was never. */
+/** A cell: a count, and a text for zero. */
 export interface Cell {
   readonly count: number
   readonly title?: string | undefined
 }
 
-/** What is shown. */
+/** Content of the map. */
 export interface HeatMap {
   readonly title: string
   readonly rows: ReadonlyArray<string>

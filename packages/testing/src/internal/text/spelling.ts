@@ -14,8 +14,8 @@ const synonyms: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * The name among `known` that is meant: the one that is written like this, else the only one that differs in its spelling. `prefix`
- * may stand before it.
+ * Returns the intended name among `known`: the one with this spelling, else the only one that differs only in spelling.
+ * `prefix` may precede it.
  */
 export const meant = <Name extends string>(
   name: string,

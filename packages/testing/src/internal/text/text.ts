@@ -10,7 +10,9 @@ const shown = (value: object): object =>
     ? [...value]
     : value
 
-/** Nothing where JSON has no text for it. `ancestors` are the values that it is within, which is faster than a copy for each value. */
+/**
+ * `undefined` if JSON has no text for it. `ancestors` are its outer values, which is faster than a copy for each value.
+ */
 const written = (value: unknown, ancestors: Array<unknown>): string | undefined => {
   switch (typeof value) {
     case "bigint":
@@ -48,7 +50,7 @@ const fields = (value: Readonly<Record<string, unknown>>, ancestors: Array<unkno
   return text
 }
 
-/** A value as JSON with sorted keys, errors and symbols included, brands left out; what contains itself is cut. */
+/** Converts a value to JSON with sorted keys, errors and symbols included, brands left out; circular values are cut. */
 export const textOf = (value: unknown): string => written(value, []) ?? String(value)
 
 /** A value as JSON can hold it. */

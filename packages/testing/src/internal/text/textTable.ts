@@ -3,7 +3,7 @@
 /** A number, or the sign of one that is not there. */
 const number = /^(·|[\d.,]+( ms| min| h| %)?( – [\d.]+ %)?)$/
 
-/** A table with a line under its head; columns of numbers stand at the right. */
+/** A table with a line under its head; columns of numbers are right-aligned. */
 export const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string => {
   const columns = head.map((title, column) => {
     const cells = rows.map((row) => row[column] ?? "")

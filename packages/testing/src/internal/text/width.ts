@@ -2,7 +2,7 @@
 
 const cut = (line: string, width: number): string => line.length <= width ? line : `${line.slice(0, width - 1)}…`
 
-/** The lines of a text, each cut where it is wider than `width`. */
+/** The lines of a text, each cut at `width`. */
 export const within = (text: string, width: number): string =>
   text.split("\n").map((line) => cut(line, width)).join("\n")
 

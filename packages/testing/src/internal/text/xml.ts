@@ -10,13 +10,13 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&apos;"
 }
 
-/** Whether XML 1.0 has the character at all (https://www.w3.org/TR/xml/#charsets). */
+/** True if XML 1.0 has the character at all (https://www.w3.org/TR/xml/#charsets). */
 const isAllowed = (char: string): boolean => {
   const code = char.codePointAt(0)!
   return code === 9 || code === 10 || code === 13 || (code >= 32 && code <= 0xd7ff) ||
     (code >= 0xe000 && code <= 0xfffd) || code >= 0x10000
 }
 
-/** Escapes text for content and attributes; what XML cannot hold becomes U+FFFD. */
+/** Escapes text for content and attributes; characters outside of XML become U+FFFD. */
 export const escapeXml = (text: string): string =>
   Array.from(text, (char) => isAllowed(char) ? entities[char] ?? char : "\ufffd").join("")

@@ -19,12 +19,12 @@ interface Turn {
 }
 
 /**
- * How often a fiber gives way to others in a drawn order, for each of its operations: seldom where the seed is even, so that it comes far before others do
- * anything, and often where it is odd, so that others come between two operations that stand beside each other.
+ * Probability that a fiber yields to others in a random order, at each of its operations. It is low for an even seed,
+ * so that it runs far before others, and high for an odd one, so that others run between two neighbouring operations.
  */
 const givesWayIn = (order: number): number => order % 2 === 0 ? 1 / 24 : 1 / 4
 
-/** Who is ready to go on, of all processes. */
+/** Ready fibers of all processes. */
 export class Turns {
   private readonly turns: Array<Turn> = []
   readonly chance: (() => number) | undefined
@@ -66,7 +66,7 @@ export class VirtualScheduler implements Scheduler {
   readonly executionMode = "async"
   /** Operations of all its fibers so far. */
   operations = 0
-  /** Whether the process was killed: no fiber of it goes on, and no finalizer runs. */
+  /** True if the process was killed: no fiber of it continues, and no finalizer runs. */
   isDead = false
   private readonly turns: Turns
   private readonly onOperation: (operations: number, fiber: Fiber.Fiber<unknown, unknown>) => void
@@ -81,7 +81,7 @@ export class VirtualScheduler implements Scheduler {
     this.onOperation(++this.operations, fiber)
     if (this.isDead) return true
     if (this.turns.chance === undefined) return fiber.currentOpCount >= 2048
-    // Not at its first operation: effect loses the interruption of a fiber that gives way there before it has begun.
+    // Not at its first operation: effect loses the interruption of a fiber that yields there before its start.
     return this.turns.chance() < this.turns.givesWay && fiber.currentOpCount > 1
   }
 
@@ -91,7 +91,7 @@ export class VirtualScheduler implements Scheduler {
         if (!this.isDead) this.turns.add({ priority, run: () => this.isDead ? undefined : run() })
       },
       flush: () => {
-        while (this.turns.next()) { /* until nobody is ready */ }
+        while (this.turns.next()) { /* until no fiber is ready */ }
       }
     }
   }

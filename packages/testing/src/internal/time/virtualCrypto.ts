@@ -36,7 +36,7 @@ const isHmac = (algorithm: unknown): algorithm is HmacImport =>
 /** The keys that were imported here. */
 const hmacs = new WeakMap<CryptoKey, (data: BufferSource) => Uint8Array<ArrayBuffer>>()
 
-/** What is done by Node's own module, and not by the host's threads. Keys of another kind are the host's. */
+/** Operations of Node's own module instead of the host's threads. Keys of another kind are the host's. */
 const immediate = (host: SubtleCrypto, { createHash, createHmac, timingSafeEqual }: NodeCrypto) =>
   ({
     digest: async (algorithm, data) => bufferOf(createHash(hashName(algorithm)).update(bytesOf(data)).digest()),
@@ -74,7 +74,7 @@ const replaced = <T extends object>(target: T, members: Partial<T>): T =>
 export const withDigests = (crypto: Crypto): Crypto =>
   node === undefined ? crypto : replaced(crypto, { subtle: replaced(crypto.subtle, immediate(crypto.subtle, node)) })
 
-/** The crypto of one process, told apart from others by its `identity`. */
+/** The crypto of one process, separated from others by its `identity`. */
 export const make = (crypto: Crypto, identity = 0): Crypto => {
   let ids = 0
   return replaced(withDigests(crypto), { randomUUID: () => uuid(identity, ++ids) })

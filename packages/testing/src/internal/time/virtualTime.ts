@@ -1,6 +1,6 @@
 /**
- * Virtual time: runs an effect with its own clock. Where all fibers wait, the clock goes to the next wake-up. An hour
- * takes no time, and the same effect takes the same steps each time.
+ * Virtual time: runs an effect with its own clock. If all fibers wait, the clock moves to the next wake-up. An hour
+ * takes no real time, and the same effect takes the same steps each time.
  *
  * It is for effects that wait by Effect's `Clock` and do no real input or output: it does not wait for a socket.
  */
@@ -9,14 +9,14 @@ import { WebCrypto } from "effect/crypto"
 import { Turns, VirtualScheduler } from "./scheduler.ts"
 import { make as virtualCrypto } from "./virtualCrypto.ts"
 
-/** How an effect ended in its own time. */
+/** End of an effect in its own time. */
 export interface Ended<out A, out E> {
   readonly exit: Exit.Exit<A, E>
   /** Milliseconds from its start to its end. */
   readonly elapsed: number
   /**
-   * `"stalled"`: nothing ran and nobody slept; `"late"`: it was not over at `limit`; `"endless"`: it was not over after
-   * `steps`. It was interrupted then. `"killed"`: its process ended at `killAt`, and nothing of it went on.
+   * `"stalled"`: no fiber ran or slept; `"late"`: it had not ended at `limit`; `"endless"`: it had not ended after
+   * `steps`. It was interrupted then. `"killed"`: its process ended at `killAt`, and no fiber of it continued.
    */
   readonly stopped: "stalled" | "late" | "endless" | "killed" | undefined
   /** Fibers that were alive after its end, and after the time to `settle`. */
@@ -25,7 +25,7 @@ export interface Ended<out A, out E> {
   readonly operations: number
 }
 
-/** What can be done to an effect while it runs. */
+/** Control of a running effect. */
 export interface Control {
   /** Interrupts it at the next opportunity. */
   readonly interrupt: () => void
@@ -33,13 +33,15 @@ export interface Control {
   readonly giveUp: () => void
 }
 
-/** How time goes. */
+/** Options of the time. */
 export interface TimeOptions {
   /** The end of its time. Default: one day. */
   readonly limit?: Duration.Input | undefined
-  /** How long fibers in the background may take to end after all effects have ended. `elapsed` does not count it. Default: no time. */
+  /**
+   * Time in which background fibers may end after all effects have ended. `elapsed` does not include it. Default: none.
+   */
   readonly settle?: Duration.Input | undefined
-  /** How many turns of fibers it may take. Default: 200,000. */
+  /** Maximum of fibers' turns. Default: 200,000. */
   readonly steps?: number | undefined
   /** A seed that draws the order in which fibers that are ready take turns. Default: first come, first served. */
   readonly order?: number | undefined
@@ -47,25 +49,25 @@ export interface TimeOptions {
   readonly startAt?: number | undefined
 }
 
-/** What happens to one process. */
+/** Events of one process. */
 export interface ProcessOptions {
   /** The operation before which it is interrupted; 1 is the first. */
   readonly interruptAt?: number | undefined
-  /** The operation before which its process is killed: nothing of it goes on, and no finalizer runs. */
+  /** The operation before which its process is killed: no fiber of it continues, and no finalizer runs. */
   readonly killAt?: number | undefined
-  /** What its clock on the wall shows at a time. Sleeping goes by the real one. Default: the same. */
+  /** Reading of its wall clock at a time. Sleeping uses the real one. Default: the same. */
   readonly wall?: ((time: number) => number) | undefined
-  /** Tells its random identifiers from those of other processes. Default: 0. */
+  /** Separates its random identifiers from those of other processes. Default: 0. */
   readonly identity?: number | undefined
 }
 
-/** How an effect is run. */
+/** Options of a run effect. */
 export interface Options extends TimeOptions, ProcessOptions {
   /** Is given control before the effect starts. */
   readonly onStart?: ((control: Control) => void) | undefined
 }
 
-/** A process: an effect, and what happens to it. */
+/** A process: an effect, and its events. */
 export interface Process<out A, out E, out R> extends ProcessOptions {
   readonly effect: Effect.Effect<A, E, R>
 }
@@ -168,7 +170,7 @@ const interrupted = <A, E>(processes: ReadonlyArray<Running<A, E>>): void => {
   for (const { fiber, scheduler } of processes) if (!scheduler.isDead) fiber.interruptUnsafe()
 }
 
-/** Whether processes that have ended have no fiber that ends by a time. */
+/** True if processes that have ended have no fiber that ends by a time. */
 const isSettled = <A, E>(
   processes: ReadonlyArray<Running<A, E>>,
   next: Sleeper | undefined,
@@ -176,8 +178,8 @@ const isSettled = <A, E>(
 ): boolean => next === undefined || next.at > end || processes.every(({ fibers }) => fibers() === 0)
 
 /**
- * Runs several effects in one virtual time, each as a process of its own: with its own clock on the wall, and killed or
- * interrupted by itself. What they share is what the program gives them: a store, a world.
+ * Runs several effects in one virtual time, each in a process of its own: with its own wall clock, and killed or
+ * interrupted by itself. They share only objects of the program: a store, a world.
  *
  * **Example** (Two processes, of which one is killed while it waits)
  *

@@ -6,7 +6,7 @@ import type * as ScriptedModel from "../../ScriptedModel.ts"
 
 const owner = "user"
 
-/** The store's own clock: what processes show on their walls does not change it. */
+/** The store's own clock: processes' wall clocks do not change it. */
 const storeClock = (clock: Clock.Clock): Clock.Clock => {
   const millis = () => Math.floor(Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
   return Object.assign(Object.create(clock) as Clock.Clock, {
@@ -48,7 +48,7 @@ export const say = <Out, E, R>(agent: Chatting<Out, E, R>, thread: string, messa
     ({ exit }): Exit.Exit<Out, E | Conversation.WriteError> => exit
   )
 
-/** Decisions about what waits in a thread. */
+/** Decisions about waiting calls of a thread. */
 export const decide = <Out, E, R>(
   agent: Agent.Resumable<Prompt.Prompt, Out, E, R, R> & { readonly name: string },
   thread: string,
@@ -59,7 +59,7 @@ export const decide = <Out, E, R>(
     ({ exit }): Exit.Exit<Approval.Outcome<Out>, unknown> => exit
   )
 
-/** The conversation from what was said last on: a scripted model plays its turns to each message. */
+/** The conversation from the last message on: a scripted model plays its turns to each message. */
 const sinceLastMessage = (prompt: Prompt.Prompt): Prompt.Prompt => {
   const last = prompt.content.findLastIndex(({ role }) => role === "user")
   return last < 0 ? prompt : Prompt.fromMessages(prompt.content.slice(last))

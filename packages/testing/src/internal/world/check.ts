@@ -15,15 +15,15 @@ import { drawn as drawnFaults } from "../faults/storeFaults.ts"
 import { SharedStores } from "../faults/stores.ts"
 import { type Waiting, waitingOf } from "./waiting.ts"
 
-/** How a world is checked. */
+/** Options of a checked world. */
 export interface Options {
-  /** How many sequences of commands. Default: 200. */
+  /** Number of sequences of commands. Default: 200. */
   readonly runs?: number | undefined
-  /** How many commands a sequence has at most. Default: 5. */
+  /** Maximum of commands in a sequence. Default: 5. */
   readonly commands?: number | undefined
   /** Seed of the random numbers. Default: 1. */
   readonly seed?: number | undefined
-  /** Plays a broken sequence again: what `WorldBroken.replay` holds. */
+  /** Plays a broken sequence again: the value of `WorldBroken.replay`. */
   readonly replay?: string | undefined
 }
 
@@ -60,7 +60,7 @@ export class WorldBroken extends Schema.TaggedError<WorldBroken>()("WorldBroken"
   }
 }
 
-/** What is there when no process is. */
+/** State that outlives processes. */
 interface Durable {
   readonly stores: SharedStores
   readonly context: Context.Context<never>
@@ -184,10 +184,10 @@ const decodeSequence = Schema.decodeEffect(Schema.fromJsonString(Sequence))
 const encodeSequence = Schema.encodeSync(Schema.fromJsonString(Sequence))
 
 /**
- * Checks that the invariants of a world hold behind everything that is done to it: over what users ask, approve, reject,
- * edit, cancel and come back to, over several runs, conversations and processes, which are killed and started again, in
- * drawn orders, over deployments of other versions of the agent, and over stores that fail, hang, lose their answers, or do it twice. A sequence that breaks one is shrunk
- * to a short one.
+ * Checks that the invariants of a world hold after every action: after users' requests, approvals, rejections, edits,
+ * cancellations and returns, over several runs, conversations and processes. Processes are killed and restarted, in
+ * random orders, over deployments of other versions of the agent. Stores fail, hang, lose their answers, or repeat
+ * them. A sequence that breaks an invariant is shrunk to a short one.
  */
 export const check = <S, Ops extends Operations<S>, In, Out, E>(
   world: World<S, Ops>,
@@ -235,7 +235,7 @@ export const check = <S, Ops extends Operations<S>, In, Out, E>(
       Effect.map(() => ({ sequences: 1, ...counts }))
     )
   }
-  /** Effect shrinks what was drawn as long as it takes it; what is left out of a command here needs less tries. */
+  /** Effect's shrinking takes long; removing parts of a command here needs fewer tries. */
   const shortest = (found: WorldBroken) =>
     Effect.gen(function*() {
       let smallest = found

@@ -1,4 +1,4 @@
-/** World commands: what users do, and what happens meanwhile. */
+/** World commands: users' actions, and simultaneous events. */
 import { Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import * as FaultPlan from "../../FaultPlan.ts"
@@ -7,7 +7,7 @@ import * as StoreFault from "../faults/storeFaults.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
-/** How a run ends that is not left to itself: its user cancels it, or its process is killed, at an operation. */
+/** End of a run from outside: its user cancels it, or its process is killed, at an operation. */
 export const Ending = Schema.Struct({
   how: Schema.Literals(["by itself", "cancelled", "killed"]),
   at: between(1, 900)
@@ -39,14 +39,14 @@ const happens = {
   ending: Ending,
   /** Faults of tools. */
   faults: Schema.Array(ToolFault).check(Schema.isMaxLength(2)),
-  /** A fault of what executors ask by `World.request`. */
+  /** A fault of executors' requests by `World.request`. */
   request: Schema.optionalKey(RequestFault),
   store: Schema.Array(StoreFault.Drawn).check(Schema.isMaxLength(1)),
   /** By how much the clock of the process is wrong, in milliseconds. */
   skew: Schema.Literals([0, 300_000, -300_000]),
   /** Its clock is put forward or back while it runs: after how many milliseconds, and by how many. */
   jump: Schema.optionalKey(Schema.Struct({ after: between(0, 60_000), by: Schema.Literals([3_600_000, -3_600_000]) })),
-  /** Draws the order in which what is ready at the same time goes on. Left out: first come, first served. */
+  /** Seed of the random order of simultaneously ready fibers. Absent: first come, first served. */
   order: Schema.optionalKey(between(1, 1_000_000))
 }
 
@@ -66,16 +66,16 @@ const Decide = Schema.TaggedStruct("Decide", {
   ...happens
 })
 
-/** Nobody does anything for a while. */
+/** A time without actions. */
 const Wait = Schema.TaggedStruct("Wait", { hours: between(1, 48) })
 
 /** A deployment: processes that start later have another version of the agent. 0 is the first one. */
 const Deploy = Schema.TaggedStruct("Deploy", { version: between(0, 7) })
 
-/** What a user does, or an operator. */
+/** Action of a user, or of an operator. */
 export const Command = Schema.Union([Ask, Decide, Wait, Deploy])
 
-/** What a user does, or an operator. */
+/** Action of a user, or of an operator. */
 export type Command = typeof Command.Type
 
 /** A command that a process executes. */
@@ -112,7 +112,7 @@ const drawnHappens = {
   order: pick(...Array.from({ length: 32 }, (_, nth) => [nth < 16 ? undefined : nth, 1] as const))
 }
 
-/** What is drawn, without what is left to itself. */
+/** Random values, without default ones. */
 const settled = <
   A extends {
     readonly order: number | undefined
@@ -183,7 +183,7 @@ export const drawnCommand = ({ mayWait, scenarios, threads, versions }: Commande
         : deployed(versions)
   )
 
-/** Where faults happen: the names of the tools, and of the operations of the world. */
+/** Places of faults: the names of the tools, and of the operations of the world. */
 export interface Places {
   readonly tools: ReadonlyArray<string>
   readonly operations: ReadonlyArray<string>

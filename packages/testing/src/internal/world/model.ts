@@ -2,7 +2,7 @@
 import { Context, Effect, Layer } from "effect"
 import { CurrentRequests, type ServiceFailed } from "../faults/serviceFaults.ts"
 
-/** What can be done: from the world as it is and an input to the world as it will be, and an answer. */
+/** An operation: from the present world and an input to the next world, and an answer. */
 export type Operation<S, Input, Answer> = (state: S, input: Input) => readonly [state: S, answer: Answer]
 
 /** Something that was done. */
@@ -16,7 +16,7 @@ export interface Deed {
   readonly broken: ReadonlyArray<string>
 }
 
-/** A world, as it is at a time. */
+/** A world at a moment. */
 export interface Instance {
   readonly perform: (operation: string, input: unknown, key: string | undefined) => unknown
   readonly state: () => unknown
@@ -37,7 +37,7 @@ export interface World<S, Ops extends Operations<S>> {
   readonly invariants: ReadonlyArray<string>
   /** The names of the operations. */
   readonly operations: ReadonlyArray<string>
-  /** A world in which nothing has been done. */
+  /** An untouched world. */
   readonly instance: () => Instance
   /** A layer of such a world, for tests of your own. */
   readonly layer: Layer.Layer<CurrentWorld>
@@ -54,7 +54,7 @@ export interface World<S, Ops extends Operations<S>> {
     options?: { readonly key?: string | undefined }
   ) => Effect.Effect<AnswerOf<Ops[Name]>, ServiceFailed, CurrentWorld>
   readonly state: Effect.Effect<S, never, CurrentWorld>
-  /** What was done so far. */
+  /** Actions so far. */
   readonly deeds: Effect.Effect<ReadonlyArray<Deed>, never, CurrentWorld>
 }
 

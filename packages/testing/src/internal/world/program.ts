@@ -1,4 +1,4 @@
-/** Programs that act on a world, and how users begin and go on with their runs. */
+/** Programs that act on a world, and users' starts and resumptions of their runs. */
 import { Effect, type Schema } from "effect"
 import type { LanguageModel, Prompt } from "effect/ai"
 import { type Agent, Approval, type Conversation, type IdempotencyLedger } from "@recourse/core"
@@ -8,14 +8,14 @@ import type { Command } from "./commands.ts"
 import type { CurrentWorld } from "./model.ts"
 import { decisionsOf, type Waiting } from "./waiting.ts"
 
-/** What the kit provides to the agent: leave these to it, so that they can fail. */
+/** Services that the kit provides to the agent: leave these to it, so that they can fail. */
 export type Provided =
   | LanguageModel.LanguageModel
   | CurrentWorld
   | IdempotencyLedger.IdempotencyLedger
   | Approval.SnapshotKey
 
-/** What acts on the world. */
+/** Program that acts on the world. */
 export interface Program<in out In, out Out, out E> {
   readonly agent: Agent.Agent<In, Out, E, Provided>
   /**
@@ -27,7 +27,7 @@ export interface Program<in out In, out Out, out E> {
   readonly tools: ReadonlyArray<string>
   readonly scenarios: Readonly<Record<string, ScenarioOptions<In>>>
   /**
-   * How many chats there are, where the agent takes a conversation: what users ask is then said in one of them, by
+   * Number of chats, if the agent takes a conversation: users' requests are then messages in one of them, by
    * `Conversation.send`, and `Conversation.resume` has the decisions. Default: each request is a run on its own.
    */
   readonly chats?: ([In] extends [Prompt.Prompt] ? number : never) | undefined
@@ -39,7 +39,7 @@ type Chatting<Out, E> =
   & Agent.Agent<Prompt.Prompt, Out, E, Provided>
   & Agent.Resumable<Prompt.Prompt, Out, E, Provided, Provided>
 
-/** What a user asks: a run on its own, or the answer to a message in a chat. */
+/** A user's request: a run on its own, or the answer to a message in a chat. */
 export const ask = <In, Out, E>(
   { agent }: Program<In, Out, E>,
   input: In,
@@ -49,7 +49,7 @@ export const ask = <In, Out, E>(
     ? agent.run(input)
     : say(agent as unknown as Chatting<Out, E>, thread, input as Prompt.Prompt)
 
-/** A run that waits goes on with what a person says. */
+/** Resumes a waiting run with a person's decision. */
 export const goOn = <In, Out, E>(
   { agent, edit }: Program<In, Out, E>,
   waiting: Waiting,

@@ -1,11 +1,11 @@
-/** Waiting runs: what a person is asked, and decides. */
+/** Waiting runs: a person's questions and decisions. */
 import { Cause, Exit, type Schema } from "effect"
 import { Approval } from "@recourse/core"
 import type * as ScriptedModel from "../../ScriptedModel.ts"
 
 /** A run that waits. */
 export interface Waiting {
-  /** What plays the model of the run, over its pauses too. */
+  /** Player of the run's model, over its pauses too. */
   readonly model: ScriptedModel.Behaviour
   /** The chat that it waits in. */
   readonly thread: string | undefined
@@ -31,7 +31,7 @@ export const waitingOf = (
     : undefined
 }
 
-/** What a person says about all that a run waits for. */
+/** A person's decisions about all waiting calls of a run. */
 export const decisionsOf = (
   { pending }: Waiting,
   decision: "approve" | "reject" | "edit",
