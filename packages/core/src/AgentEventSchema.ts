@@ -71,6 +71,8 @@ export const Pending = Schema.Struct({
   code: Schema.Literals(["approval_required", "approval_expired", "client_tool"]),
   /** The declared effects of a client tool. The outcome of its call without a result is unknown, unless it is a read or idempotent. */
   effects: Schema.optionalKey(Schema.Literals(["read", "idempotent", "write"])),
+  /** Compensation of the call: `declared` by its tool's `compensate`, `not_needed` for a tool that reads. Left out: it is irreversible. */
+  compensation: Schema.optionalKey(Schema.Literals(["declared", "not_needed"])),
   /** The fixer whose arguments they are, if they are not the model's own. */
   fixedBy: Schema.optionalKey(Schema.String),
   requestedAt: Schema.Number,
@@ -455,6 +457,7 @@ export const ApprovalRequested = Schema.TaggedStruct("ApprovalRequested", {
   arguments: Schema.String,
   argumentsHash: Schema.String,
   reasons: Schema.Array(Schema.String),
+  compensation: Pending.fields.compensation,
   /** The fixer whose arguments they are, if they are not the model's own. */
   fixedBy: Schema.optionalKey(Schema.String),
   requestedAt: Schema.Number,
@@ -496,6 +499,14 @@ export const ToolResult = Schema.TaggedStruct("ToolResult", {
   degraded: Schema.optionalKey(degraded),
   /** Of an unknown outcome: the ledger's entry of the call's idempotency key. */
   entry: Schema.optionalKey(Schema.String),
+  /** With `AgentEvent.Details`: the write of a call that is no read, with the known state of its outcome. Left out if it did not happen. */
+  write: Schema.optionalKey(Schema.Struct({
+    known: Schema.Literals(["done", "unknown", "partial", "pending"]),
+    /** Whether the tool has a `compensate`. */
+    hasCompensation: Schema.optionalKey(Schema.Literal(true)),
+    /** The input of `Compensation`, if the write can be compensated. It has the exact arguments and the exact result. */
+    compensable: Schema.optionalKey(Schema.Json)
+  })),
   result: Schema.Unknown
 })
 

@@ -3,7 +3,9 @@ import {
   Agent,
   type Approval,
   type Budget,
+  Compensation,
   type IdempotencyLedger,
+  type Runs,
   Tool,
   ToolCall,
   type ToolError
@@ -178,3 +180,26 @@ const startedAlone = waits.start("x")
 holds<Equals<Effect.Error<typeof startedWhole>, Effect.Error<typeof startedAlone>>>()
 const forCalls = Agent.forCalls("calls", { tools: [book], compensation: { report: () => Effect.asVoid(Gamma) } })
 holds<Equals<Extract<Agent.Services<typeof forCalls>, Gamma>, Gamma>>()
+
+// --- of a run that has ended: the agent that compensates has the services of its agent, and the operations need the engine alone
+
+const ended = Compensation.agent(Agent.make("ended", { tools: [book] }))
+holds<Alpha extends Agent.Services<NonNullable<typeof ended>> ? true : false>()
+holds<Equals<Agent.Input<NonNullable<typeof ended>>, Compensation.Request>>()
+holds<Equals<Agent.Output<NonNullable<typeof ended>>, Compensation.Answer>>()
+
+const compensation = Compensation.compensate({ runId: "r1", writes: ["w1"], by: "ada" })
+holds<Equals<Effect.Services<typeof compensation>, Runs.Runs>>()
+holds<
+  Equals<
+    Effect.Error<typeof compensation>["_tag"],
+    | "InvalidInput"
+    | "NotCompensable"
+    | "RunNotEnded"
+    | "RunsUnavailable"
+    | "UnknownAgent"
+    | "UnknownRun"
+  >
+>()
+// @ts-expect-error a run is named
+void Compensation.compensate({ by: "ada" })

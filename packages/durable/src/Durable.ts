@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Agent from "@recourse/core/Agent"
 import type { InvalidInput } from "@recourse/core/AgentError"
+import * as Compensation from "@recourse/core/Compensation"
 import type { Decision, DecisionRefused, SnapshotKey } from "@recourse/core/Approval"
 import {
   type RunConflict,
@@ -23,6 +24,7 @@ import {
 import { type CronOptions, starting } from "./internal/cron.ts"
 import { type HaveSchemas, RunCancelled, RunFailed, VersionStopped } from "./internal/errors.ts"
 import { type Approvals, askingOf, type Options, queueOf } from "./internal/options.ts"
+import { compensationOf } from "./internal/compensation.ts"
 import { checkingOf, explainingOf, proceedingOf } from "./internal/proceeding.ts"
 import { Changes } from "./internal/changes.ts"
 import { KnownConversations } from "./internal/conversation.ts"
@@ -72,6 +74,8 @@ export interface Durable<in In, out Out, out E, out R> {
   readonly cancel: (runId: string) => Effect.Effect<boolean, UnknownRun | RunsUnavailable, Runs>
   /** @internal */
   readonly definition: Definition
+  /** @internal The agent that compensates its ended runs. */
+  readonly compensation: Definition | undefined
   /** @internal */
   readonly "~services": (_: never) => R
 }
@@ -123,6 +127,7 @@ export const make = <
   }
   const decodeOutput = Schema.decodeUnknownEffect(output)
   const decodeError = Schema.decodeUnknownEffect(errors)
+  const compensator = Compensation.agent(agent)
   const outputOf = (
     { failure, output, runId, status, version = "" }: RunInfo
   ): Effect.Effect<Out, Errors["Type"] | EndError> => {
@@ -155,6 +160,7 @@ export const make = <
     decide: (runId, decisions) => Effect.flatMap(Runs, (runs) => runs.decide(runId, decisions)),
     cancel: (runId) => Effect.flatMap(Runs, (runs) => runs.cancel(runId)),
     definition,
+    compensation: compensator && compensationOf(compensator, definition),
     "~services": undefined as never
   }
 }
@@ -192,7 +198,12 @@ const runnerOptionsOf = (options: RunnerOptions | undefined): Runner.RunnerOptio
 }
 
 const versionsOf = (agents: ReadonlyArray<Any>, context: Context.Context<never>): Versions =>
-  new Versions(agents.map(({ definition }) => definition), context)
+  new Versions(
+    agents.flatMap(({ compensation, definition }) =>
+      compensation === undefined ? [definition] : [definition, compensation]
+    ),
+    context
+  )
 
 /**
  * A layer that runs durable agents in this process, with their services: any number of processes on one store share the

@@ -103,7 +103,7 @@ export class RunTimeline implements Timeline {
     return this.waiting
   }
 
-  /** The next event, with its number in the run. A repeated event has no effect. */
+  /** The next event, with its number in the run. An event that it has already read has no effect. */
   next(event: Event, number: number): void {
     if (number < this.count) return
     this.count = number + 1

@@ -34,6 +34,7 @@ import { runLogRoutes } from "./internal/routes/runLog.ts"
 import { runRoutes } from "./internal/routes/runRoutes.ts"
 import { threadRoutes } from "./internal/routes/threads.ts"
 import { uiChatRoutes } from "./internal/routes/uiChat.ts"
+import { compensationRoutes } from "./internal/routes/compensations.ts"
 import { outcomeRoutes } from "./internal/routes/outcomes.ts"
 import { RunIndex } from "./RunIndex.ts"
 import { document } from "./ServerApi.ts"
@@ -84,7 +85,7 @@ export interface Options {
   readonly onFeedback?: ((feedback: Feedback) => Effect.Effect<void, unknown>) | undefined
   /** Number of a principal's requests in a window. Default: 600 in a minute; `false`: any number. */
   readonly rateLimit?: Rate | false | undefined
-  /** Number of a principal's simultaneous streams: one more is refused with 429, and starts no run. Default: 64. */
+  /** How many streams a principal may have open at the same time: one more is refused with 429 and starts no run. Default: 64. */
   readonly maxStreams?: number | undefined
   /**
    * Number of an address's requests with wrong credentials in a window. Then all its requests are refused with 429
@@ -215,6 +216,7 @@ export const layer = (
         ...runRoutes(config),
         ...operatorRoutes(config),
         ...outcomeRoutes(config),
+        ...compensationRoutes(config),
         ...runLogRoutes(config),
         ...threadRoutes(config),
         ...completionRoutes(config)

@@ -12,7 +12,7 @@ class Down extends Data.TaggedError("Down") {}
 
 const escalate = Recovery.escalate("ExecutionError", "InvalidArgs")
 
-/** What tools did, and a gate that the slow one waits at. */
+/** Executions of tools, and a gate for the slow one. */
 export interface World {
   readonly deeds: Array<string>
   readonly gate: Deferred.Deferred<void>
@@ -60,10 +60,18 @@ const clerk = ({ deeds, gate }: World) => {
     timeout: "20 millis",
     execute: ({ to }) => Effect.andThen(Effect.sync(() => deeds.push(`fax ${to}`)), Effect.never)
   })
+  const Book = Tool.make("book", {
+    parameters: Schema.Struct({ room: Schema.String }),
+    success: Schema.String,
+    effects: "write",
+    execute: ({ room }) => Effect.sync(() => (deeds.push(`book ${room}`), `code of ${room}`)),
+    compensate: ({ room }) =>
+      room === "down" ? Effect.fail(new Down()) : Effect.sync(() => void deeds.push(`cancel ${room}`))
+  })
   return Agent.make("clerk", {
     input: Prompt.Prompt,
     prompt: (conversation) => conversation,
-    tools: [Search, Pay, Slow, Fax],
+    tools: [Search, Pay, Slow, Fax, Book],
     defaults: { onError: Recovery.standard }
   })
 }
@@ -77,7 +85,7 @@ const authentication = Authentication.layerBearer([
   { token: Redacted.make("token-of-else"), principal: { id: "else", rights: ["operate"], agents: ["another"] } }
 ])
 
-/** Who has a token. */
+/** People with a token. */
 export type Who = "ada" | "bob" | "olga" | "otto" | "else"
 
 export const headersOf = (who: Who) => ({ authorization: `Bearer token-of-${who}` })
@@ -90,7 +98,7 @@ export interface Options {
     agent: ReturnType<typeof clerk>
   ) => Layer.Layer<Runs.Runs, unknown, Agent.Services<ReturnType<typeof clerk>>>
   readonly conversations?: Layer.Layer<Conversation.Conversations>
-  /** What is made of the layer that serves. */
+  /** Wrapper of the serving layer. */
   readonly around?: <A, E, R>(served: Layer.Layer<A, E, R>) => Layer.Layer<A, E, R>
 }
 

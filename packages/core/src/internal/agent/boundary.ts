@@ -15,13 +15,14 @@ import { before } from "../foundation/effect/sequence.ts"
 import { Pause } from "../loop/pause.ts"
 import { stopOf } from "../run/account.ts"
 import { recallDone } from "../run/writes/recordedWrites.ts"
-import { operatorMessage, summaryOf } from "../run/runFailure.ts"
+import { operatorMessage } from "../run/runFailure.ts"
 import { runCleanupsBefore } from "../run/writes/cleanups.ts"
 import { Annotation, type RunRecord, type Said, type SnapshotSource } from "../run/runEntries.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/observe/span.ts"
 import type { Limits, Mode } from "./runMode.ts"
 import { ofRun } from "./causeOfRun.ts"
+import { runOutcome } from "./runOutcome.ts"
 import { withDeadline } from "./deadline.ts"
 import { endNested, partOf } from "./nestedRun.ts"
 import { identifier, newRun } from "./newRun.ts"
@@ -30,19 +31,10 @@ import { endOfEqualRun, noteFailedRun } from "./compose/repeatedRun.ts"
 import { isCutOff, waitsForNobody, writesToCompensate } from "./compensation/compensationScope.ts"
 import type { ToCompensate } from "./compensation/compensateWrite.ts"
 import { compensateWrites, toCompensate } from "./compensation/compensateRun.ts"
+import { endedBody, endedLimits } from "./compensation/endedRun.ts"
 
 const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }
-
-/** Outcome of a run, for its last event. */
-const runOutcome = (exit: Exit.Exit<unknown, unknown>, runId: string, context: Context.Context<never>) =>
-  Exit.isSuccess(exit)
-    ? exit.value instanceof Pause
-      ? { outcome: "paused" as const, pending: exit.value.pending }
-      : { outcome: "success" as const, output: exit.value }
-    : Exit.hasInterrupts(exit) && !exit.cause.reasons.some(Cause.isFailReason)
-    ? { outcome: "interrupted" as const }
-    : { outcome: "failure" as const, ...summaryOf(exit.cause, runId, context) }
 
 /** Body of a run within a boundary. */
 export interface Body<Out, E, R> {
@@ -147,6 +139,7 @@ class Boundary<Out, E, R, R2> {
   /** Compensates the run's writes, if its end demands it; then ends it. */
   private unwindAndEnd(ended: Exit.Exit<Out, E | BudgetExceeded>): Effect.Effect<Out, E | BudgetExceeded> {
     const { declaration: { compensates }, run, run: { writes: { completed } } } = this
+    if (this.mode.ended !== undefined) return this.end(ended)
     const isOutermost = run.parent === undefined || this.mode.over !== undefined
     const exit = isOutermost && waitsForNobody(run, ended) ? Exit.interrupt() : refuseCompensated(run, ended)
     if (compensates === undefined) return this.end(exit)
@@ -279,9 +272,14 @@ export const withinLimits = <Out, E, R, R2>(
   input: unknown,
   body: Body<Out, E, R>
 ): Effect.Effect<Out, E | BudgetExceeded, R | R2> =>
-  Effect.contextWith((context: Context.Context<R2>) =>
-    (endOfEqualRun({ declaration, mode, input, context: context as Context.Context<never> }) as
+  Effect.contextWith((context: Context.Context<R2>) => {
+    if (mode.ended !== undefined) {
+      const limits = endedLimits(declaration, mode.ended)
+      return new Boundary(limits, mode, input, endedBody(limits.compensates, mode.ended), context)
+        .effect() as Effect.Effect<Out>
+    }
+    return (endOfEqualRun({ declaration, mode, input, context: context as Context.Context<never> }) as
       | Exit.Exit<never, E>
       | undefined) ??
       new Boundary(declaration, mode, input, body, context).effect()
-  )
+  })

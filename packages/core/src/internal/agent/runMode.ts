@@ -8,6 +8,8 @@ import type { RunRecord } from "../run/runEntries.ts"
 import type { Over, Run } from "../run/run.ts"
 import type { Compensates } from "./compensation/compensationOptions.ts"
 import type { Cleanup } from "../run/nestedRuns.ts"
+import type { CompensableWrite } from "../run/writes/completedWrites.ts"
+import type * as Tool from "../tool/tool.ts"
 
 /** Options of a run. */
 export interface Mode {
@@ -35,8 +37,19 @@ export interface Mode {
   readonly step?: Step | undefined
   /** Set if the paused run is abandoned: it starts no call, is compensated, and ends as if interrupted. */
   readonly over?: Over | undefined
+  /** The write of an ended run that this run compensates, in place of the agent's program. */
+  readonly ended?: EndedWrite | undefined
   /** Provides an effect with the agent's own services, behind the end of the run. */
   readonly provided?: ((effect: Cleanup["end"]) => Cleanup["end"]) | undefined
+}
+
+/** A write of a run that has ended, which another run compensates. */
+export interface EndedWrite {
+  readonly write: CompensableWrite
+  /** The person who requests it. */
+  readonly by: string | undefined
+  /** The tools of the agent, and of those that it is made of. */
+  readonly tools: ReadonlyArray<Tool.Own>
 }
 
 /** Listener of the segment in which a paused run ends, and its path. */

@@ -185,6 +185,7 @@ export const admit = Effect.fnUntraced(function*(
       arguments: object,
       reasons,
       fixedBy,
+      compensation: info.compensation !== undefined ? "declared" : info.effects === "read" ? "not_needed" : undefined,
       client: needsPerson ? undefined : client
     } as const
     if (gate === undefined) return yield* stopped(call, { ...waiting, begun: [] })

@@ -11,6 +11,7 @@ import type { Intent } from "../idempotency/ledgerStore.ts"
 import { hasStartedUnder } from "../run/writes/recordedWrites.ts"
 import type { CompensableWrite } from "../run/writes/completedWrites.ts"
 import type { Run } from "../run/run.ts"
+import { noteReported } from "../run/state/writes.ts"
 import * as Arguments from "./arguments/rawArguments.ts"
 import * as Path from "../path/path.ts"
 import type { Call } from "./call.ts"
@@ -74,9 +75,26 @@ const writeOf = (executed: Executed, run: Run, known: CompensableWrite["known"])
   }
 }
 
-/** Adds an execution to the log of writes, or takes it out if it has not happened. */
+/** Whether the event of a call's result reports its write. */
+export const isReported = ({ effects, isAgent }: ToolInfo, run: Run | undefined): run is Run =>
+  run?.audience?.details === true && effects !== "read" && isAgent !== true
+
+/** Notes the write of a call for the event of its result. An unknown write can be compensated only if the ledger knows its key. */
+const report = (executed: Executed, run: Run, known: CompensableWrite["known"] | undefined): void => {
+  const { call: { record }, info: { compensation }, live } = executed
+  if (known === undefined) return noteReported(run, record.callId, undefined)
+  if (live === undefined && run.writes.reported.get(record.callId)?.known === "done") return
+  const write = compensation === undefined ? undefined : writeOf(executed, run, known)
+  const isCompensable = known === "done" ||
+    (known === "unknown" && compensation?.canReconcile === true && write?.intent)
+  const hasCompensation = compensation !== undefined
+  noteReported(run, record.callId, { known, hasCompensation, ...(isCompensable ? { compensable: write } : undefined) })
+}
+
+/** Adds an execution to the log of writes, or takes it out if it has not happened; and notes it for the event of its result. */
 export const noteCompensable = (executed: Executed, exit: Exit.Exit<unknown, unknown>): void => {
   const { call, info, live, position, run } = executed
+  if (isReported(info, run)) report(executed, run, knownOf(exit, call.record))
   const completed = run?.writes.completed
   if (info.compensation === undefined || run === undefined || completed === undefined) return
   const known = knownOf(exit, call.record)

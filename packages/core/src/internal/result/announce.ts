@@ -1,6 +1,8 @@
 /** Announces the outcome of a call to the audit and to listeners. */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type { ToolResult as ToolResultSchema } from "../../AgentEventSchema.ts"
 import type { PendingCall } from "../approval/snapshot.ts"
 import type { Decision as ApprovalDecision } from "../approval/decision.ts"
 import type { Decision } from "../run/auditRecord.ts"
@@ -11,6 +13,7 @@ import { type CallResult, codeOf, type Verdict } from "../run/callResult.ts"
 import type { PendingResult } from "../projection/pendingTask.ts"
 import { before, behind } from "../foundation/effect/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
+import { takeReported } from "../run/state/writes.ts"
 
 /** Codes of failures that are for the audit whatever else is known of them. */
 const auditedCodes: ReadonlyMap<string, Decision> = new Map([
@@ -81,6 +84,22 @@ const toldToUser = (code: string, { message_for_user: userMessage, retry_after_m
   ...(retry_after_ms === undefined ? undefined : { retryAfter: retry_after_ms })
 })
 
+type ToolResult = typeof ToolResultSchema.Type
+
+/** The write of a call, for listeners that are given details. */
+const reportedWrite = (run: Run, callId: string): Pick<ToolResult, "write"> | undefined => {
+  const write = takeReported(run, callId)
+  if (write === undefined) return undefined
+  const { compensable, hasCompensation, known } = write
+  return {
+    write: {
+      known,
+      ...(hasCompensation ? { hasCompensation } : undefined),
+      ...(compensable === undefined ? undefined : { compensable: compensable as Schema.Json })
+    }
+  }
+}
+
 const told = (run: Run, result: CallResult): Effect.Effect<void> =>
   before(pendingTask(run, result), () =>
     emit(run, () => {
@@ -98,6 +117,7 @@ const told = (run: Run, result: CallResult): Effect.Effect<void> =>
           : undefined),
         ...(degraded === undefined ? undefined : { degraded }),
         ...(entry === undefined ? undefined : { entry }),
+        ...reportedWrite(run, call.id),
         result: whole ?? encoded
       }
     }))

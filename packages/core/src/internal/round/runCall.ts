@@ -68,6 +68,7 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
       reasons: stop.reasons,
       code: stop.client === undefined ? "approval_required" : "client_tool",
       ...(stop.client?.effects === undefined ? undefined : { effects: stop.client.effects }),
+      ...(stop.compensation === undefined ? undefined : { compensation: stop.compensation }),
       ...(stop.fixedBy === undefined ? undefined : { fixedBy: stop.fixedBy }),
       requestedAt: now,
       expiresAt: approvalExpiry(now, stop.client?.timeout ?? calls.approvalTimeToLive)

@@ -14,6 +14,7 @@ import * as Schema from "effect/Schema"
  * - `compensated`, `not_compensated`: its run compensated it at its end, or failed to.
  * - `outcome_unknown`, `idempotency_conflict`, `authentication`: it failed in that way.
  * - `outcome_checked`: a person has found out whether it has happened: the reason begins with the answer.
+ * - `compensation_requested`: a person requests its compensation after the end of its run.
  * - `defect`: its executor threw, died, or returned a promise that rejected. The result of the call has a record of its own.
  */
 export const Decision = Schema.Literals([
@@ -34,6 +35,7 @@ export const Decision = Schema.Literals([
   "idempotency_conflict",
   "authentication",
   "outcome_checked",
+  "compensation_requested",
   "defect"
 ])
 

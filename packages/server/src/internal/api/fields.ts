@@ -29,7 +29,7 @@ export const refused = (reason: string, unless?: (value: unknown) => boolean): F
 
 export const inert = (reason: string): Field => ({ use: "inert", reason })
 
-/** True if a value is empty: an empty list, object or text. */
+/** Whether a value is an empty list, object or text. */
 export const isEmpty = (value: unknown): boolean =>
   value === "" || (typeof value === "object" && value !== null && Object.keys(value).length === 0)
 

@@ -4,7 +4,15 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { Decision } from "@recourse/core/Approval"
-import { ApprovalsRequest, ChecksRequest, ListRequest, OutcomesRequest, OverviewRequest } from "./requests.ts"
+import { RunWrite } from "@recourse/core/Compensation"
+import {
+  ApprovalsRequest,
+  ChecksRequest,
+  CompensationsRequest,
+  ListRequest,
+  OutcomesRequest,
+  OverviewRequest
+} from "./requests.ts"
 import { always, eventStream, lastEventId, nothing, ofBody } from "./routeParts.ts"
 import { Counted, OperatorRun, Outcome, problems, Timeline, Waiting } from "./schemas.ts"
 
@@ -71,6 +79,17 @@ export const operator = HttpApiGroup.make("operator").add(
     payload: ChecksRequest,
     success: Schema.Struct({ outcomes: Schema.Array(Outcome) }),
     error: [...always, ...ofBody, problems.unknown, problems.refused, problems.unavailable]
+  }),
+  HttpApiEndpoint.get("writes", "/operator/runs/:run/writes", {
+    params: run,
+    success: Schema.Struct({ writes: Schema.Array(RunWrite) }),
+    error: [...always, problems.unknown, problems.conflict, problems.unavailable]
+  }),
+  HttpApiEndpoint.post("compensate", "/operator/runs/:run/compensations", {
+    params: run,
+    payload: CompensationsRequest,
+    success: Schema.Struct({ writes: Schema.Array(RunWrite) }),
+    error: [...always, ...ofBody, problems.unknown, problems.conflict, problems.refused, problems.unavailable]
   }),
   HttpApiEndpoint.get("approvals", "/operator/approvals", {
     query: ApprovalsRequest,

@@ -205,7 +205,7 @@ export const ListRequest = Schema.Struct({
   tool: Schema.optionalKey(Schema.String),
   /** A code that a call or the run failed with. */
   code: Schema.optionalKey(Schema.String),
-  /** `unknown`: with a call that a person has to check. `undone`: with one that was compensated. */
+  /** `unknown`: with a call that an operator has to check. `undone`: with one that was compensated. */
   state: Schema.optionalKey(Schema.Literals(["unknown", "undone", "retried", "fixed"])),
   /** Milliseconds of work at least. */
   minWorked: Schema.optionalKey(Millis),
@@ -230,7 +230,7 @@ export const OverviewRequest = Schema.Struct({
   parts: limitUpTo(200)
 })
 
-/** The query of the calls that a person has to check. */
+/** The query of the calls that an operator has to check. */
 export const OutcomesRequest = Schema.Struct({ limit: limitUpTo(maxPage) })
 
 /** A person's findings about calls of a run. */
@@ -241,6 +241,11 @@ export const ChecksRequest = Schema.Struct({
     note: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1000))),
     result: Schema.optionalKey(Schema.Json)
   })).check(Schema.isMinLength(1), Schema.isMaxLength(100))
+})
+
+/** Which writes of a run are compensated: all that can be, if left out. */
+export const CompensationsRequest = Schema.Struct({
+  writes: Schema.optional(Schema.Array(Schema.String).check(Schema.isMinLength(1), Schema.isMaxLength(500)))
 })
 
 /** The query of the stream of a thread. `wait`: whether it stays open while its run waits. */

@@ -146,8 +146,8 @@ export const problems = {
   unavailable: problem(503, "RunsUnavailable", "ConversationError"),
   badRequest: problem(400, "BadRequest"),
   unknown: problem(404, "UnknownAgent", "UnknownRun", "ThreadNotFound"),
-  conflict: problem(409, "AnswerOutdated", "RunConflict", "ThreadBusy", "VersionConflict"),
+  conflict: problem(409, "AnswerOutdated", "RunConflict", "ThreadBusy", "VersionConflict", "RunNotEnded"),
   tooLarge: problem(413, "TooLarge"),
   unsupported: problem(415, "UnsupportedMediaType"),
-  refused: problem(422, "DecisionRefused", "InvalidInput")
+  refused: problem(422, "DecisionRefused", "InvalidInput", "NotCompensable")
 } as const

@@ -5,6 +5,7 @@ import * as ProblemDetails from "effect/http/ProblemDetails"
 import * as Response from "effect/http/HttpServerResponse"
 import type { InvalidInput } from "@recourse/core/AgentError"
 import type * as Approval from "@recourse/core/Approval"
+import type * as Compensation from "@recourse/core/Compensation"
 import type * as Runs from "@recourse/core/Runs"
 import type { Forbidden, Unauthorized, WrongHost } from "../../Authentication.ts"
 import type * as Conversation from "@recourse/core/Conversation"
@@ -27,6 +28,8 @@ export type Problem =
   | Runs.UnknownRun
   | Runs.RunConflict
   | Runs.RunsUnavailable
+  | Compensation.RunNotEnded
+  | Compensation.NotCompensable
   | InvalidInput
   | Approval.DecisionRefused
   | Conversation.ThreadNotFound
@@ -45,12 +48,14 @@ export const statuses: Readonly<Record<Problem["_tag"], number>> = {
   ThreadNotFound: 404,
   AnswerOutdated: 409,
   RunConflict: 409,
+  RunNotEnded: 409,
   ThreadBusy: 409,
   VersionConflict: 409,
   TooLarge: 413,
   UnsupportedMediaType: 415,
   DecisionRefused: 422,
   InvalidInput: 422,
+  NotCompensable: 422,
   TooManyRequests: 429,
   RunsUnavailable: 503,
   ConversationError: 503

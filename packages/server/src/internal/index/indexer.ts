@@ -5,10 +5,12 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
-import type { RunInfo, RunsService } from "@recourse/core/Runs"
+import * as Compensation from "@recourse/core/Compensation"
+import { type RunInfo, Runs, type RunsService } from "@recourse/core/Runs"
 import type { RunIndexService } from "./types.ts"
 import { follow } from "../chat/segments.ts"
 import { factsOf } from "./runFacts.ts"
@@ -26,6 +28,33 @@ const freshFor = 400
 const unfinishedAtOnce = 50
 
 const isOver = ({ status }: RunInfo): boolean => status === "completed" || status === "failed" || status === "cancelled"
+
+const decodeRequest = Schema.decodeUnknownOption(Compensation.Request)
+
+const hasCompensable = (event: AgentEvent): boolean =>
+  event._tag === "ToolResult" && event.write?.compensable !== undefined
+
+const outcomes = { compensated: "undone", not_happened: "not_happened", not_compensated: "not_undone" } as const
+
+/** The event of a write that another run has compensated, in the form of its own run's events. */
+const compensationOf = (run: RunInfo, write: Compensation.RunWrite): ReadonlyArray<AgentEvent> => {
+  const { because, callId, compensatedBy, error, state, tool } = write
+  const outcome = Object.hasOwn(outcomes, state) ? outcomes[state as keyof typeof outcomes] : undefined
+  if (outcome === undefined || compensatedBy === undefined) return []
+  return [{
+    _tag: "ToolCompensated",
+    runId: run.runId,
+    agentRunId: run.runId,
+    path: [run.agent],
+    sequence: 0,
+    at: write.at,
+    callId,
+    tool,
+    outcome,
+    ...(because === undefined ? undefined : { because }),
+    ...(error === undefined ? undefined : { error })
+  }]
+}
 
 /** Keeps an index up to date. */
 export class Indexer {
@@ -141,9 +170,28 @@ export class Indexer {
 
   /** Indexes a run by the events that it has. A run that was deleted meanwhile is not there. */
   readonly add = (run: RunInfo): Effect.Effect<void> =>
-    Effect.flatMap(this.eventsOf(run), (events) => this.index.put(factsOf(run, events))).pipe(
+    Effect.flatMap(this.withCompensations(run), (events) => this.index.put(factsOf(run, events))).pipe(
+      Effect.andThen(this.addCompensated(run)),
       Effect.catchCause((cause) => Effect.logWarning(`Run ${run.runId} could not be indexed`, cause))
     )
+
+  /** The events of a run, with those of the runs that have compensated its writes since it has ended. */
+  private readonly withCompensations = Effect.fnUntraced({ self: this }, function*(run: RunInfo) {
+    const events = yield* this.eventsOf(run)
+    if (!isOver(run) || !events.some(hasCompensable)) return events
+    const writes = yield* Effect.provideService(Compensation.writes(run.runId), Runs, this.runs)
+    return [...events, ...writes.flatMap((write) => compensationOf(run, write))]
+  })
+
+  /** Indexes the run whose write another run has compensated: it has not changed itself. */
+  private readonly addCompensated = Effect.fnUntraced({ self: this }, function*(run: RunInfo) {
+    if (!Compensation.isName(run.agent) || !isOver(run)) return
+    const [first] = yield* this.eventsOf(run)
+    const request = first?._tag === "RunStarted" ? Option.getOrUndefined(decodeRequest(first.input)) : undefined
+    if (request === undefined) return
+    const compensated = yield* Effect.option(this.runs.get(request.runId))
+    if (Option.isSome(compensated)) yield* this.add(compensated.value)
+  })
 
   private eventsOf(run: RunInfo) {
     if (isOver(run) || run.status === "waiting") {

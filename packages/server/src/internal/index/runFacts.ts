@@ -1,4 +1,5 @@
 /** Facts of a run, from its events. */
+import * as Schema from "effect/Schema"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import type { RunInfo } from "@recourse/core/Runs"
 import * as RunTimeline from "../../RunTimeline.ts"
@@ -17,11 +18,17 @@ const textIn = (content: unknown): string =>
     ).join("\n")
     : ""
 
+const isCompensation = Schema.is(Schema.Struct({
+  runId: Schema.String,
+  write: Schema.Struct({ tool: Schema.String, callId: Schema.String, identity: Schema.String })
+}))
+
 /** The text of an input: the user's last message, if it is a conversation. */
 export const inputText = (input: unknown): string => {
   if (typeof input === "string") return input
   if (typeof input !== "object" || input === null) return input === undefined ? "" : String(input)
   const { content } = input as { readonly content?: unknown }
+  if (isCompensation(input)) return `Undo ${input.write.callId} of ${input.write.tool} in ${input.runId}`
   if (!Array.isArray(content)) return JSON.stringify(input)
   const said = content.findLast((message: { readonly role?: unknown }) => message?.role === "user") as
     | { readonly content?: unknown }
@@ -83,6 +90,7 @@ class Calls {
         call.isFailure = event.isFailure
         if (event.code !== undefined) call.code = event.code
         if (event.entry !== undefined) call.entry = event.entry
+        if (event.write?.hasCompensation === true) call.hasCompensation = true
     }
   }
 }

@@ -3,7 +3,7 @@ import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { RunsUnavailable, Status } from "@recourse/core/Runs"
 
-/** Outcome of a call that is neither success nor failure; the same values as `RunTimeline.CallOutcome`. */
+/** The end of a call that is neither success nor failure, in the terms of `RunTimeline.CallOutcome`. */
 export const OutcomeState = Schema.Literals(["unknown", "undone", "not_happened", "not_undone"])
 
 /** A call of a run that is counted: it failed, was recovered or has a state, or it is the first one of its tool. */
@@ -29,7 +29,9 @@ export const CallFacts = Schema.Struct({
    */
   arguments: Schema.optionalKey(Schema.String),
   because: Schema.optionalKey(Schema.String),
-  entry: Schema.optionalKey(Schema.String)
+  entry: Schema.optionalKey(Schema.String),
+  /** Whether its tool has a `compensate`. */
+  hasCompensation: Schema.optionalKey(Schema.Literal(true))
 })
 
 /** Counted facts of a run's call. */

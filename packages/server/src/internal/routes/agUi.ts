@@ -122,7 +122,7 @@ const pageAnswers = Effect.fnUntraced(function*(
       yield* checkFields(agUiMessageFields, message, param)
       const { content, error, toolCallId } = yield* Effect.mapError(
         decodeResult(message),
-        () => new BadRequest({ problem: `${param}: it is no result of a tool, as text`, param })
+        () => new BadRequest({ problem: `${param}: it is no result of a tool, because text`, param })
       )
       const question = calls.get(toolCallId)
       if (question === undefined) {

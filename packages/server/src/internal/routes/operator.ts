@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
+import * as Compensation from "@recourse/core/Compensation"
 import * as EventJson from "@recourse/core/EventJson"
 import { type Query, type RunInfo, UnknownRun } from "@recourse/core/Runs"
 import type { Principal } from "../../Authentication.ts"
@@ -17,7 +18,9 @@ import { lastOf, pageOf, queryOf } from "./listing.ts"
 import { decideAs, DecideRequest, eventsOf, runParam } from "./ofRun.ts"
 import { ApprovalsRequest, ListRequest, OverviewRequest } from "../api/requests.ts"
 
-export const maySee = ({ agents }: Principal, { agent }: RunInfo): boolean => agents?.includes(agent) ?? true
+/** Whether the principal may see a run: of its agents, and of the agents that compensate for them. */
+export const maySee = ({ agents }: Principal, { agent }: RunInfo): boolean =>
+  agents?.some((name) => name === agent || Compensation.nameOf(name) === agent) ?? true
 
 /** Returns a run that the principal may see; a forbidden one looks like a missing one. */
 export const find = Effect.fnUntraced(function*(config: Config, principal: Principal) {

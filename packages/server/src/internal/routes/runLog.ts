@@ -9,6 +9,7 @@ import * as Redaction from "@recourse/core/Redaction"
 import { follow } from "../chat/segments.ts"
 import { answered } from "../http/problem.ts"
 import { check } from "../http/request.ts"
+import { withoutCompensable } from "../wire/publicEvent.ts"
 import type { Config } from "./config.ts"
 import { find } from "./operator.ts"
 
@@ -50,7 +51,7 @@ const redacted = (redactor: Redaction.Redactor, name: string, value: unknown): u
 
 /** An event as a line. */
 const lineOf = (redactor: Redaction.Redactor, event: AgentEvent): string => {
-  const fields = Object.entries(EventJson.encode(event) as object)
+  const fields = Object.entries(EventJson.encode(withoutCompensable(event)) as object)
   return `${
     JSON.stringify(Object.fromEntries(fields.map(([name, value]) => [name, redacted(redactor, name, value)])))
   }\n`

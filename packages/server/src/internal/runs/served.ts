@@ -2,11 +2,13 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import * as Agent from "@recourse/core/Agent"
 import { InvalidInput } from "@recourse/core/AgentError"
 import * as AgentEvent from "@recourse/core/AgentEvent"
 import { ApprovalRequired, type Decision, Paused, type Snapshot } from "@recourse/core/Approval"
+import * as Compensation from "@recourse/core/Compensation"
 import * as Conversation from "@recourse/core/Conversation"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import * as RequestInput from "@recourse/core/RequestInput"
@@ -112,6 +114,38 @@ const serve = (agent: Servable, services: Context.Context<never>): Served => {
   }
 }
 
+const decodeRequest = Schema.decodeUnknownEffect(Compensation.Request)
+
+/** The agent that compensates runs of an agent which have ended, if tools of it can. */
+const compensating = (agent: Servable, services: Context.Context<never>): Served | undefined => {
+  const compensator = Compensation.agent(agent as Agent.Agent<never, unknown, unknown, unknown>)
+  if (compensator === undefined) return undefined
+  const context = Context.add(services, AgentEvent.Details, true)
+  return {
+    name: compensator.name,
+    services,
+    read: (input) =>
+      Effect.mapError(decodeRequest(input), () =>
+        new InvalidInput({
+          agent: compensator.name,
+          issues: [{ path: [], expected: "expected a request of Compensation", problem: "invalid" }]
+        })),
+    start: (input, runId, { hearer, owner }) =>
+      Effect.as(
+        Effect.provideContext(
+          compensator.run(input as Compensation.Request, { runId }),
+          Context.add(
+            Context.add(context, AgentEvent.CurrentHearer, hearer),
+            Owner,
+            owner
+          ) as Context.Context<unknown>
+        ),
+        undefined
+      ),
+    resume: () => Effect.die(new Error(`Agent "${compensator.name}" cannot wait`))
+  }
+}
+
 /** The agents by name. Two of one name are refused. */
 export const servedAgents = (
   agents: ReadonlyArray<Servable>,
@@ -123,6 +157,8 @@ export const servedAgents = (
       throw new ConfigurationError({ subject: "Server", problem: `two agents have the name "${agent.name}"` })
     }
     served.set(agent.name, serve(agent, context))
+    const compensator = compensating(agent, context)
+    if (compensator !== undefined) served.set(compensator.name, compensator)
   }
   return served
 }

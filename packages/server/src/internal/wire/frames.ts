@@ -263,7 +263,7 @@ export class Frames {
   }
 }
 
-/** Maps the events of a run into a log, as long as they arrive. */
+/** Maps the events of a run into a log, while they arrive. */
 const map = (
   runs: RunsService,
   settled: (runId: string) => Effect.Effect<void>,

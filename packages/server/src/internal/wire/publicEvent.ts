@@ -86,3 +86,10 @@ export const publicEvent = (event: AgentEvent, shows: (tool: string) => boolean)
   if (event._tag === "ToolPreliminaryResult" && shows(event.tool)) left["result"] = event.result ?? null
   return left as PublicEvent
 }
+
+/** An event without the data of compensations: results that no redactor has processed. The state of the write stays. */
+export const withoutCompensable = (event: AgentEvent): AgentEvent => {
+  if (event._tag !== "ToolResult" || event.write?.compensable === undefined) return event
+  const { compensable: _, ...write } = event.write
+  return { ...event, write }
+}

@@ -5,7 +5,7 @@ import { UiMessageStream } from "../../UiMessageStream.ts"
 import { frame } from "../http/sse.ts"
 import { completionMapper, type CompletionOptions } from "./completionStream.ts"
 import type { Wire } from "./frames.ts"
-import { publicEvent } from "./publicEvent.ts"
+import { publicEvent, withoutCompensable } from "./publicEvent.ts"
 
 type Shows = (tool: string) => boolean
 
@@ -68,7 +68,7 @@ export const operator: Wire = {
   mapper: () => ({
     next: (event, number) => {
       const { compacted: _compacted, replacedInput: _replaced, transcript: _transcript, ...left } = EventJson.encode(
-        event
+        withoutCompensable(event)
       ) as { readonly compacted?: unknown; readonly replacedInput?: unknown; readonly transcript?: unknown }
       return [frame(left, number + 1)]
     },

@@ -18,7 +18,7 @@ import { type Attempt, attemptOutcome, entriesOf, openEntry } from "../attemptLo
 import { type Call, mayRunAgain, ToolCall } from "../call.ts"
 import { type Committing, committing } from "./committedCall.ts"
 import { refuseDetached } from "../children/detachedCall.ts"
-import { encodedResult, noteCompensable } from "../compensableWrite.ts"
+import { encodedResult, isReported, noteCompensable } from "../compensableWrite.ts"
 import { executionFailed, ofUnknownOutcome, timedOut } from "./executionErrors.ts"
 import { namingDefects } from "./executorDefect.ts"
 import { isPassThrough, mayBeRepeated, type PassThrough } from "./passThrough.ts"
@@ -166,7 +166,8 @@ class Execution<Params, A, D, R> {
     endExecution(record, this.commit === undefined ? known : fates[this.commit.fate] ?? record.outcome.known)
     if (this.isRolledBack && record.outcome.running === 0) noteExecuted(record, this.hadExecuted)
     for (const entry of this.entries) entry.outcome = attemptOutcome(exit, record)
-    if (this.executable.info.compensation !== undefined) this.noteCompensable(exit, isKeyed)
+    const { info } = this.executable
+    if (info.compensation !== undefined || isReported(info, run)) this.noteCompensable(exit, isKeyed)
     noteChange(run)
   }
 

@@ -1,6 +1,6 @@
 /** Record of a call: its identity, and its states. One record is shared by all attempts, and by every `ToolCall` of the call. */
 import type { DecisionRefused, SnapshotRefused } from "../../approval/outcome.ts"
-import type { CallBeforePause } from "../../approval/snapshot.ts"
+import type { CallBeforePause, PendingCall } from "../../approval/snapshot.ts"
 import type { WaitsInAgent } from "../../run/callResult.ts"
 import type { CallLogOf, GateOf } from "../agentGate.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
@@ -22,6 +22,8 @@ export type Stop =
       readonly arguments: Record<string, unknown>
       readonly reasons: ReadonlyArray<string>
       readonly fixedBy: string | undefined
+      /** Its compensation in the terms of `PendingCall`. */
+      readonly compensation?: PendingCall["compensation"] | undefined
       /** Set if the page executes it. */
       readonly client?: ToolInfo["client"]
       /** Started writes of the outer call. */

@@ -1,8 +1,17 @@
 /** Writes of a run: those that have started, those that can be compensated, and those that were. */
-import { CompletedWrites } from "../writes/completedWrites.ts"
+import { type CompensableWrite, CompletedWrites } from "../writes/completedWrites.ts"
 import type { CompensatedCall } from "../runEntries.ts"
 import type { WriteLog } from "../writes/writeLog.ts"
 import { AnswersByEntry } from "./answersByEntry.ts"
+
+/** The write of a call in the event of its result. */
+export interface ReportedWrite {
+  readonly known: CompensableWrite["known"]
+  /** Whether its tool has a `compensate`. */
+  readonly hasCompensation: boolean
+  /** The write as data, if it can be compensated. */
+  readonly compensable?: CompensableWrite | undefined
+}
 
 /** A write that a run has started, with the known outcome of its call. */
 export interface StartedWrite {
@@ -29,9 +38,12 @@ export interface Writes<Run> {
   readonly started: ReadonlyArray<StartedWrite>
   /** Calls that the ledger answered with another call's write; one for the run and everything nested in it. */
   readonly ledgerAnswers: AnswersByEntry<Run>
+  /** The writes of calls whose result is not announced yet, by the ids of the calls: for listeners that are given details. */
+  readonly reported: ReadonlyMap<string, ReportedWrite>
 }
 
 const none: ReadonlyArray<never> = []
+const noneReported: ReadonlyMap<string, ReportedWrite> = new Map()
 
 class State<Run> implements Writes<Run> {
   readonly log: Writes<Run>["log"]
@@ -42,6 +54,7 @@ class State<Run> implements Writes<Run> {
   isCompensating = false
   hasWritten = false
   started: ReadonlyArray<StartedWrite> = none
+  reported: ReadonlyMap<string, ReportedWrite> = noneReported
 
   constructor(
     log: Writes<Run>["log"],
@@ -58,7 +71,7 @@ class State<Run> implements Writes<Run> {
 
 /** Known writes of a run: most records go to the outer runs as well. */
 interface Writing {
-  readonly writes: Pick<Writes<unknown>, "compensations" | "hasWritten" | "isCompensating" | "started">
+  readonly writes: Pick<Writes<unknown>, "compensations" | "hasWritten" | "isCompensating" | "reported" | "started">
   readonly parent: Writing | undefined
 }
 
@@ -102,4 +115,23 @@ export const addCompensation = (run: Writing, call: CompensatedCall): void => {
 /** Notes that the compensation of a run has started. */
 export const noteCompensating = (run: Writing): void => {
   own(run).isCompensating = true
+}
+
+/** Notes the write of a call for the event of its result, or removes the note of a write that did not happen. */
+export const noteReported = (run: Writing, callId: string, write: ReportedWrite | undefined): void => {
+  const state = own(run)
+  if (state.reported === noneReported) {
+    if (write === undefined) return
+    state.reported = new Map()
+  }
+  const reported = state.reported as Map<string, ReportedWrite>
+  if (write === undefined) reported.delete(callId)
+  else reported.set(callId, write)
+}
+
+/** Returns the write of a call whose result is announced, and removes its note. */
+export const takeReported = (run: Writing, callId: string): ReportedWrite | undefined => {
+  const write = run.writes.reported.get(callId)
+  if (write !== undefined) noteReported(run, callId, undefined)
+  return write
 }
