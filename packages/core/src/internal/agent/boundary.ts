@@ -17,9 +17,10 @@ import { stopOf } from "../run/account.ts"
 import { recallDone } from "../run/writes/recordedWrites.ts"
 import { operatorMessage } from "../run/runFailure.ts"
 import { runCleanupsBefore } from "../run/writes/cleanups.ts"
-import { Annotation, type RunRecord, type Said, type SnapshotSource } from "../run/runEntries.ts"
+import { Annotation, type RunRecord } from "../run/runEntries.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/observe/span.ts"
+import type { Body } from "./runBody.ts"
 import type { Limits, Mode } from "./runMode.ts"
 import { ofRun } from "./causeOfRun.ts"
 import { runOutcome } from "./runOutcome.ts"
@@ -35,24 +36,6 @@ import { endedBody, endedLimits } from "./compensation/endedRun.ts"
 
 const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }
-
-/** Body of a run within a boundary. */
-export interface Body<Out, E, R> {
-  readonly run: (run: Run) => Effect.Effect<Out, E, R>
-  /** Called at the end, if the record is needed. */
-  readonly said: () => Said
-  readonly resumable?: (run: Run) => SnapshotSource | undefined
-  /** Called for each write of the run that is compensated at its end, or may be. */
-  readonly onCompensated?: ToCompensate["onCompensated"]
-  /** Adds the body's other services to its context. */
-  readonly services?: (context: Context.Context<never>, run: Run) => Context.Context<never>
-  /** Receives the function that returns the record, when the run ends in any way. */
-  readonly onRecord?: (record: () => RunRecord) => void
-  /** Receives the pause before an interruption is possible. */
-  readonly onPaused?: (pause: Pause) => void
-  /** Runs before the end of a failed or interrupted run is emitted. */
-  readonly onFailed?: () => Effect.Effect<void>
-}
 
 /** One run from its first event to its last. */
 class Boundary<Out, E, R, R2> {
@@ -130,8 +113,12 @@ class Boundary<Out, E, R, R2> {
       }),
       () =>
         before(
-          runCleanupsBefore(run),
-          () => before(account.requireLevel(), () => withDeadline(Effect.suspend(() => body.run(run)), account))
+          run.parent?.nested.owes === true ? runCleanupsBefore(run, run.parent) : Effect.void,
+          () =>
+            before(account.requireLevel(), () => {
+              const effect = Effect.suspend(() => body.run(run))
+              return account.duration === undefined ? effect : withDeadline(effect, account)
+            })
         )
     )
   }
@@ -141,7 +128,11 @@ class Boundary<Out, E, R, R2> {
     const { declaration: { compensates }, run, run: { writes: { completed } } } = this
     if (this.mode.ended !== undefined) return this.end(ended)
     const isOutermost = run.parent === undefined || this.mode.over !== undefined
-    const exit = isOutermost && waitsForNobody(run, ended) ? Exit.interrupt() : refuseCompensated(run, ended)
+    const exit = run.journal === undefined
+      ? ended
+      : isOutermost && waitsForNobody(run, ended)
+      ? Exit.interrupt()
+      : refuseCompensated(run, ended)
     if (compensates === undefined) return this.end(exit)
     if (Exit.isFailure(exit)) {
       recallDone(run)
@@ -177,7 +168,7 @@ class Boundary<Out, E, R, R2> {
     account.elapsed(clock.currentTimeMillisUnsafe() - this.start)
     const exit = Exit.isSuccess(exited) ? exited : this.asEnded(exited.cause)
     if (Exit.isSuccess(exit) && exit.value instanceof Pause) body.onPaused?.(exit.value)
-    passTaint(run, Context.getOrUndefined(context, ToolCall))
+    if (run.parent !== undefined) passTaint(run, run.parent, Context.getOrUndefined(context, ToolCall))
     if (body.onRecord !== undefined || mode.onRecord !== undefined) {
       const record = () => this.record()
       body.onRecord?.(record)
@@ -187,9 +178,13 @@ class Boundary<Out, E, R, R2> {
       endNested(run),
       () =>
         Exit.isSuccess(exit)
-          ? before(runCleanupsAtEnd(this.run, this.mode, exit), () => before(this.finished(exit), () => exit))
+          ? before(this.cleanups(exit), () => before(this.finished(exit), () => exit))
           : this.fail(exit)
     )
+  }
+
+  private cleanups(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
+    return this.run.nested.owes ? runCleanupsAtEnd(this.run, this.mode, exit) : Effect.void
   }
 
   private fail(exit: Exit.Failure<never, E | BudgetExceeded>): Effect.Effect<never, E | BudgetExceeded> {
@@ -199,7 +194,7 @@ class Boundary<Out, E, R, R2> {
         before(
           this.unheard(exit),
           () =>
-            before(runCleanupsAtEnd(this.run, this.mode, exit), () => {
+            before(this.cleanups(exit), () => {
               noteFailedRun(this, exit)
               return before(this.finished(exit), () => before(this.noteInterruption(exit), () => exit))
             })
@@ -278,8 +273,10 @@ export const withinLimits = <Out, E, R, R2>(
       return new Boundary(limits, mode, input, endedBody(limits.compensates, mode.ended), context)
         .effect() as Effect.Effect<Out>
     }
-    return (endOfEqualRun({ declaration, mode, input, context: context as Context.Context<never> }) as
-      | Exit.Exit<never, E>
-      | undefined) ??
-      new Boundary(declaration, mode, input, body, context).effect()
+    const ambient = context as Context.Context<never>
+    const parent = Context.get(ambient, CurrentRun)
+    const end = parent?.nested.hasFailures === true
+      ? endOfEqualRun({ declaration, mode, input, context: ambient }, parent)
+      : undefined
+    return end as Exit.Exit<never, E> | undefined ?? new Boundary(declaration, mode, input, body, context).effect()
   })

@@ -5,7 +5,6 @@ import type { Account } from "../run/account.ts"
 
 /** Interrupts the run at its deadline; calls `onBudgetExceeded` first, if there is one. */
 export const withDeadline = <A, E, R>(effect: Effect.Effect<A, E, R>, account: Account): Effect.Effect<A, E, R> => {
-  if (account.duration === undefined) return effect
   const timer = Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const start = now - account.elapsedBefore
     const wait: Effect.Effect<never> = Effect.flatMap(Clock.currentTimeMillis, (now) => {

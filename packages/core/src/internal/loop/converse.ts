@@ -66,8 +66,10 @@ const askNext = (
         calls.offered = left.names
         // A form may be sent as a tool.
         const reserved = format === undefined ? 0 : 1
-        const { foreign, toolkit } = withinLimit(
+        const { finder } = left
+        const { foreign, toolkit } = finder === undefined ? left : withinLimit(
           left,
+          finder,
           program.maxTools,
           reserved,
           () => transcript.snapshot().content

@@ -88,7 +88,8 @@ const beginWith = (
   return Effect.flatMapEager(
     program.input.write(input),
     (text) => {
-      const chosen = choose(state, input, text)
+      const hasSkills = program.skills.length > 0 || program.chooseSkill !== undefined
+      const chosen = hasSkills ? choose(state, input, text) : Effect.undefined
       const asksModel = program.skills.length > 1 && program.chooseSkill === undefined
       if (guard !== undefined && asksModel) state.isHeld = () => !guard.hasPassed()
       return Effect.flatMapEager(guard !== undefined && asksModel ? guard.beside(chosen) : chosen, (skill) => {
@@ -98,7 +99,7 @@ const beginWith = (
         session.requestTools = conversation && requestToolsIn(conversation)
         const withRequested = withRequestTools(skill?.tools ?? program.tools, session.requestTools)
         return Effect.flatMapEager(withRequested, (all) => {
-          const tools = withFinder(all, program.maxTools)
+          const tools = all.byName.size > program.maxTools ? withFinder(all, program.maxTools) : all
           return Effect.flatMapEager(instructionsFor(program, input), (instructions) => {
             const mended = begin(state, tools, input, text, skill?.skill, instructions, conversation)
             chooseSkill(state.run, skill?.skill.name)

@@ -109,7 +109,11 @@ class Turn<A extends object> {
     const { state: { isHeld, run, run: { account } } } = this
     const dropped = isHeld === undefined ? Effect.void : this.state.events?.discard ?? Effect.void
     return before(
-      before(dropped, () => before(account.require("tokens"), () => requireCost(run, this.context))),
+      before(
+        dropped,
+        () =>
+          before(account.require("tokens"), () => account.hasCap("cost") ? requireCost(run, this.context) : Effect.void)
+      ),
       () => before(account.chargeNow("turns"), () => this.asked())
     )
   }

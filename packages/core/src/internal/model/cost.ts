@@ -32,9 +32,8 @@ const withoutPrice = (run: Run, model: string | undefined): Effect.Effect<never>
     })
   )
 
-/** Ends the run if its cost is used up, or cannot be known, before a model is called. */
+/** Ends a run with a limited cost if its cost is used up, or cannot be known, before a model is called. */
 export const requireCost = (run: Run, context: Context.Context<never>): Effect.Effect<void> => {
-  if (!run.account.hasCap("cost")) return Effect.void
   const table = Context.get(context, Prices)
   const model = knownModelName(context)
   return table === undefined || (model !== undefined && priceOf(table, model) === undefined)

@@ -16,8 +16,7 @@ export const answerCall = (
   onEnd: OnEnd
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
   const tool = calls.offered.includes(raw.name) ? calls.tools.get(raw.name) : undefined
-  const info = tool?.tool.info
-  if (isOfMissingTool(calls, raw, info)) {
+  if (tool === undefined && isOfMissingTool(calls, raw)) {
     return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, resultOfMissingTool(calls, raw))), { onEnd })
   }
   const outcome = repeated(calls, raw)

@@ -5,7 +5,6 @@
 import { recordStart } from "../call/execute/effects.ts"
 import { setTool } from "../call/record/attempts.ts"
 import { newRecord } from "../call/record/record.ts"
-import type { ToolInfo } from "../call/tool/toolInfo.ts"
 import * as Arguments from "../call/arguments/rawArguments.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { outcomeUnknown } from "../result/failureOf.ts"
@@ -21,10 +20,9 @@ import { addExecuted, use } from "../run/state/counts.ts"
  */
 export const isOfMissingTool = (
   { run: { replay, scope } }: RoundContext,
-  call: RequestedCall,
-  info: ToolInfo | undefined
+  call: RequestedCall
 ): boolean =>
-  replay !== undefined && info === undefined &&
+  replay !== undefined &&
   (replay.has(Path.ofCall(scope, call.name, call.id)) || replay.hasUnmatchedWithin(scope, call.id))
 
 /** Records that an earlier execution may have executed a call, and returns its failure result. */

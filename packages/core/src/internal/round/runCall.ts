@@ -41,7 +41,7 @@ import { announcedAttempts } from "../call/attemptLog.ts"
 /** Arguments of a call: the model's, or those of a person's decision. */
 export interface Start {
   readonly arguments: unknown
-  /** The arguments that a person has approved, as canonical JSON. */
+  /** The arguments that a person has approved, in canonical JSON. */
   readonly approved?: string | undefined
   readonly fixedBy?: string | undefined
   /** The failure that the page gave for the call. */
@@ -265,7 +265,11 @@ export const runCall = (
       gate.log.end(record)
       return before(
         settle(call),
-        () => behind(auditWithin(run, record), () => onEnd === undefined ? Effect.void : onEnd(exit))
+        () =>
+          behind(
+            record.admission.audited === undefined ? Effect.void : auditWithin(run, record),
+            () => onEnd === undefined ? Effect.void : onEnd(exit)
+          )
       )
     }
   })

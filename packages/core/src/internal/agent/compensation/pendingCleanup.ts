@@ -50,7 +50,6 @@ export const registerRunCleanup = (unwinds: ToCompensate, { provided }: Mode): v
  * knows if it continues.
  */
 export const runCleanupsAtEnd = (run: Run, mode: Mode, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> => {
-  if (!run.nested.owes) return Effect.void
   const isInterrupted = Exit.isFailure(exit) && wasInterrupted(exit.cause)
   if (!isInterrupted || mode.over !== undefined) return runCleanups(run)
   // It is resumed as a whole, or compensated as a whole.

@@ -4,7 +4,7 @@ import type * as Exit from "effect/Exit"
 import { ToolCall } from "../../call/call.ts"
 import { forgetLedgerAnswers } from "../../run/writes/ledgerAnswers.ts"
 import type { NestedRun } from "../../run/nestedRuns.ts"
-import { CurrentRun, type Run } from "../../run/run.ts"
+import type { Run } from "../../run/run.ts"
 import type { Mode } from "../runMode.ts"
 
 /** A nested run before it starts. */
@@ -27,9 +27,7 @@ const nestedRunOf = (
  * Returns the end of an equal run of the agent that has written and did not succeed. A program that runs the agent again, such as
  * `Effect.retry(agent.run)`, gets that end.
  */
-export const endOfEqualRun = (starting: Starting): Exit.Exit<never, unknown> | undefined => {
-  const parent = Context.get(starting.context, CurrentRun)
-  if (parent === undefined || !parent.nested.hasFailures) return undefined
+export const endOfEqualRun = (starting: Starting, parent: Run): Exit.Exit<never, unknown> | undefined => {
   const nested = nestedRunOf(starting)
   return nested && parent.nested.failureOf(nested)
 }

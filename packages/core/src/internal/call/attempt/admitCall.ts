@@ -9,7 +9,7 @@ import type { Attempting, Step } from "./attemptState.ts"
 import { invalidArguments } from "../arguments/invalidArguments.ts"
 import { noteAnswer } from "../record/outcome.ts"
 
-export const admitCall: Step = (attempt, next) => {
+export const admitCall: Step = (next) => (attempt) => {
   const { call, params, raw, tool, tool: { info, parameters, success } } = attempt
   const isAdmitted = isOpen(info, call)
   if (isAdmitted && idempotencyOf(tool, call) === undefined) return next(attempt)

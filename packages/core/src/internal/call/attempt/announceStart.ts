@@ -4,7 +4,7 @@ import { announceAttempt } from "../attemptLog.ts"
 import { noteUntrusted } from "../children/untrustedReads.ts"
 import type { Step } from "./attemptState.ts"
 
-export const announceStart: Step = (attempt, next) =>
+export const announceStart: Step = (next) => (attempt) =>
   before(announceAttempt(attempt), () => {
     const { info } = attempt.tool
     if (info.untrusted) noteUntrusted(attempt, info.name)

@@ -5,7 +5,7 @@ import { answerStarted, noteCancelledStart } from "../replay/answerStarted.ts"
 import { keyedStarts, resolveKeys } from "../replay/resolveKey.ts"
 import type { Step } from "./attemptState.ts"
 
-export const answerFromLog: Step = (attempt, next) => {
+export const answerFromLog: Step = (next) => (attempt) => {
   const { call, run, tool } = attempt
   if (run?.journal === undefined) return next(attempt)
   const { attempted } = attempt

@@ -2,5 +2,5 @@
 import { doneBefore } from "../replay/snapshotWrites.ts"
 import type { Step } from "./attemptState.ts"
 
-export const answerFromSnapshot: Step = (attempt, next) =>
+export const answerFromSnapshot: Step = (next) => (attempt) =>
   doneBefore(attempt.tool.info, attempt.call, attempt.run) ?? next(attempt)

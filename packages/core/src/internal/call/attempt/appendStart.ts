@@ -2,7 +2,7 @@
 import { recorded } from "../ledger/loggedWrite.ts"
 import type { Step } from "./attemptState.ts"
 
-export const appendStart: Step = (attempt, next) => {
+export const appendStart: Step = (next) => (attempt) => {
   const { key, run } = attempt
   return run !== undefined && attempt.isNew && (run.journal !== undefined || run.writes.log !== undefined)
     ? recorded(run, attempt.attempted, key, () => next(attempt))

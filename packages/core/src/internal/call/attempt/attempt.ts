@@ -16,7 +16,7 @@ import type * as Schema from "effect/Schema"
 import { CurrentRun } from "../../run/run.ts"
 import { ToolCall } from "../call.ts"
 import type { PassThrough } from "../execute/passThrough.ts"
-import type { Executable } from "../execute/executeTool.ts"
+import { type Executable, idempotencyOf } from "../execute/executeTool.ts"
 import type { AttemptError } from "../attemptError.ts"
 import { setTool } from "../record/attempts.ts"
 import { admitCall } from "./admitCall.ts"
@@ -40,27 +40,55 @@ import { refuseDetachedCall } from "./refuseDetachedCall.ts"
 import { replayFailure } from "./replayFailure.ts"
 import { restartChildren } from "./restartChildren.ts"
 
-const steps: ReadonlyArray<Step> = [
-  refuseDetachedCall,
-  answerFromSnapshot,
-  restartChildren,
-  refuseClosed,
-  replayFailure,
-  chargeRetry,
-  numberAttempt,
-  answerFromLog,
-  readArguments,
-  admitCall,
-  awaitReplay,
-  announceStart,
-  matchLog,
-  claimKey,
-  claimPlace,
-  chargeCall,
-  appendStart
+/**
+ * Attempts that need a step: `inner`: the call is made in another call, or again after a pause. `logged`: its run has a journal. `write`: the
+ * tool may write, or has a key.
+ */
+type Need = "inner" | "logged" | "write"
+
+const steps: ReadonlyArray<readonly [step: Step, by: Need | "all"]> = [
+  [refuseDetachedCall, "inner"],
+  [answerFromSnapshot, "inner"],
+  [restartChildren, "all"],
+  [refuseClosed, "all"],
+  [replayFailure, "logged"],
+  [chargeRetry, "all"],
+  [numberAttempt, "all"],
+  [answerFromLog, "logged"],
+  [readArguments, "all"],
+  [admitCall, "all"],
+  [awaitReplay, "write"],
+  [announceStart, "all"],
+  [matchLog, "logged"],
+  [claimKey, "write"],
+  [claimPlace, "write"],
+  [chargeCall, "all"],
+  [appendStart, "write"]
 ]
 
-const attemptOnce: Next = steps.reduceRight<Next>((next, step) => (attempt) => step(attempt, next), executeOnce)
+const needs: ReadonlyArray<Need> = ["inner", "logged", "write"]
+
+/** The steps of attempts that have these needs. The needs are bits of a number. */
+const compose = (bits: number): Next =>
+  steps.reduceRight<Next>(
+    (next, [step, by]) => by === "all" || (bits & (1 << needs.indexOf(by))) !== 0 ? step(next) : next,
+    executeOnce
+  )
+
+/** Composed at the first attempt of a kind, so that the engine can inline the steps of programs with one kind. */
+const attempts: Array<Next | undefined> = []
+
+const needsOf = ({ call, call: { record }, run, tool }: AttemptState): number => {
+  const isInner = record.parent !== undefined || record.around !== undefined ||
+    record.replay.callsBeforePause !== undefined
+  const mayWrite = tool.info.effects !== "read" || idempotencyOf(tool, call) !== undefined
+  return (isInner ? 1 : 0) | (run?.journal === undefined ? 0 : 2) | (mayWrite ? 4 : 0)
+}
+
+const attemptOnce: Next = (attempt) => {
+  const bits = needsOf(attempt)
+  return (attempts[bits] ??= compose(bits))(attempt)
+}
 
 export interface AttemptOptions<Params, A, D, R> extends Executable<Params, A, D, R> {
   readonly parameters: Schema.Decoder<Params, R>

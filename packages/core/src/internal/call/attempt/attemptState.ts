@@ -25,8 +25,8 @@ export type Attempting = Effect.Effect<unknown, AttemptError | PassThrough, unkn
 
 export type Next = (attempt: AttemptState) => Attempting
 
-/** Ends the attempt, or returns `next(attempt)`, which may be wrapped. */
-export type Step = (attempt: AttemptState, next: Next) => Attempting
+/** Ends an attempt, or returns `next(attempt)`, which may be wrapped. */
+export type Step = (next: Next) => Next
 
 export class AttemptState implements Attempt {
   readonly tool: AttemptedTool

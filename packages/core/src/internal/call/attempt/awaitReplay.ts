@@ -24,7 +24,7 @@ const matched = ({ attempted }: Pick<AttemptState, "attempted">, changes: Change
     isDivergent(attempted) ? Effect.andThen(changes.next, matched({ attempted }, changes)) : Effect.void
   )
 
-export const awaitReplay: Step = (attempt, next) => {
+export const awaitReplay: Step = (next) => (attempt) => {
   const { call, run, tool: { info } } = attempt
   if (info.effects !== "write" || !isDivergent(attempt.attempted)) return next(attempt)
   if (run === undefined) return stopped(call, divergent)

@@ -6,7 +6,7 @@ import { refuse } from "../refusal.ts"
 import { isStopped, repeatStop } from "../stop.ts"
 import type { Step } from "./attemptState.ts"
 
-export const chargeCall: Step = (attempt, next) => {
+export const chargeCall: Step = (next) => (attempt) => {
   const { call, run } = attempt
   if (call.lookupOnly === true) return notInLedger
   if (run === undefined || !attempt.isNew) return next(attempt)

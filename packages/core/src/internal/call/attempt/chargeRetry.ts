@@ -10,7 +10,7 @@ import type { Attempting, Step } from "./attemptState.ts"
 import { useMarks } from "../record/recovering.ts"
 import { use } from "../../run/state/counts.ts"
 
-export const chargeRetry: Step = (attempt, next) => {
+export const chargeRetry: Step = (next) => (attempt) => {
   const { call, context, run, tool: { info } } = attempt
   const { record } = call
   const isRetry = record.attempts.count > 0 && !record.recovering.isFix

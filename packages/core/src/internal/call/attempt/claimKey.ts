@@ -11,7 +11,7 @@ import { keyOfCall } from "../../run/recordedStart.ts"
 import type { Step } from "./attemptState.ts"
 import { ledgerRefusals } from "../ledgerRefusals.ts"
 
-export const claimKey: Step = (attempt, next) => {
+export const claimKey: Step = (next) => (attempt) => {
   const { call, params, raw, run, tool, tool: { info, success, timeout } } = attempt
   const idempotency = idempotencyOf(tool, call)
   if (idempotency === undefined) return next(attempt)

@@ -10,7 +10,7 @@ import type { Step } from "./attemptState.ts"
 import { ledgerRefusals } from "../ledgerRefusals.ts"
 import { placedWrite, placeWrite } from "../../run/state/counts.ts"
 
-export const claimPlace: Step = (attempt, next) => {
+export const claimPlace: Step = (next) => (attempt) => {
   const { call: { record }, key, run, tool: { info } } = attempt
   if (run?.start.outerCall === undefined || key !== undefined || !isPlainWrite(info)) return next(attempt)
   const place = pathOfCall(run, attempt.attempted)

@@ -8,7 +8,7 @@ import { isInterruption } from "../../foundation/effect/signal.ts"
 import { matchAttempt } from "../replay/attemptedCall.ts"
 import type { Step } from "./attemptState.ts"
 
-export const matchLog: Step = (attempt, next) => {
+export const matchLog: Step = (next) => (attempt) => {
   const { call: { record }, run } = attempt
   if (run?.replay === undefined) return next(attempt)
   return Effect.onExit(next(attempt), (exit) =>

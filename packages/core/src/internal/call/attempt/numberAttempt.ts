@@ -5,7 +5,7 @@ import { noteArguments } from "../children/untrustedContent.ts"
 import { noteRequested, startAttempt } from "../record/attempts.ts"
 import type { Step } from "./attemptState.ts"
 
-export const numberAttempt: Step = (attempt, next) => {
+export const numberAttempt: Step = (next) => (attempt) => {
   const { call, run } = attempt
   attempt.nth = startAttempt(call.record)
   attempt.number = numberFor(run, call)

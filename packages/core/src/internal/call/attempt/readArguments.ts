@@ -8,7 +8,7 @@ import { refuseUnlessStarted } from "../replay/resolveKey.ts"
 import type { Step } from "./attemptState.ts"
 import { invalidArguments } from "../arguments/invalidArguments.ts"
 
-export const readArguments: Step = (attempt, next) => {
+export const readArguments: Step = (next) => (attempt) => {
   const { call, tool } = attempt
   const read = Arguments.readSized(call.arguments)
   if (Result.isFailure(read)) return refuseUnlessStarted(attempt.today, invalidArguments(attempt, read.failure))

@@ -3,7 +3,7 @@ import { mayRunAgain } from "../call.ts"
 import { refuse } from "../refusal.ts"
 import type { Step } from "./attemptState.ts"
 
-export const refuseClosed: Step = (attempt, next) => {
+export const refuseClosed: Step = (next) => (attempt) => {
   const { call, run } = attempt
   return call.record.recovering.closedBy !== undefined || call.closed === true || !mayRunAgain(call)
     ? refuse(call, run)

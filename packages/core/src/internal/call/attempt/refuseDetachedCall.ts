@@ -2,4 +2,4 @@
 import { refuseDetached } from "../children/detachedCall.ts"
 import type { Step } from "./attemptState.ts"
 
-export const refuseDetachedCall: Step = (attempt, next) => refuseDetached(attempt.call.record) ?? next(attempt)
+export const refuseDetachedCall: Step = (next) => (attempt) => refuseDetached(attempt.call.record) ?? next(attempt)

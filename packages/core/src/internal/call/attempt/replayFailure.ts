@@ -5,7 +5,7 @@ import { failedBefore } from "../replay/replayedFailures.ts"
 import { matchAttempt, startsOf } from "../replay/attemptedCall.ts"
 import type { Step } from "./attemptState.ts"
 
-export const replayFailure: Step = (attempt, next) => {
+export const replayFailure: Step = (next) => (attempt) => {
   const { call, run } = attempt
   if (run?.journal === undefined) return next(attempt)
   const replayed = failedBefore(run, attempt.attempted)

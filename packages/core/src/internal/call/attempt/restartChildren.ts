@@ -3,7 +3,7 @@ import { noteChange } from "../../run/state/counts.ts"
 import { forgetMadeCalls } from "../children/childCall.ts"
 import type { Step } from "./attemptState.ts"
 
-export const restartChildren: Step = (attempt, next) => {
+export const restartChildren: Step = (next) => (attempt) => {
   // A write may wait until this call is made.
   noteChange(attempt.run)
   forgetMadeCalls(attempt.call)

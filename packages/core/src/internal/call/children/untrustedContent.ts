@@ -13,9 +13,13 @@ export const noteRead = (record: CallRecord, tools: ReadonlyArray<string>): void
 }
 
 /** Passes the taint of a nested run on to the reader of its answer: the call that it ran within, or the run around it. */
-export const passTaint = ({ parent, reading, start }: Run, call: { readonly record: CallRecord } | undefined): void => {
+export const passTaint = (
+  { reading, start }: Run,
+  parent: Run,
+  call: { readonly record: CallRecord } | undefined
+): void => {
   if (start.outerCall !== undefined && call !== undefined) noteRead(call.record, reading.taintedBy)
-  else if (parent !== undefined) taintRun(parent, reading.taintedBy)
+  else taintRun(parent, reading.taintedBy)
 }
 
 /**

@@ -50,12 +50,12 @@ const pick = (state: Conversation, chosen: ReadonlyArray<string>): Effect.Effect
   return Effect.as(emit(state.run, () => ({ _tag: "SkillChosen", skill: found.skill.name })), found)
 }
 
-/** Chooses a skill; `undefined` without skills. */
+/** Chooses a skill of an agent that has some. */
 export const choose = (
   state: Conversation,
   input: unknown,
   text: InputText
-): Effect.Effect<ProgramSkill | RespondWith<unknown> | undefined, unknown, unknown> => {
+): Effect.Effect<ProgramSkill | RespondWith<unknown>, unknown, unknown> => {
   const { chooseSkill, skills } = state.program
   if (chooseSkill !== undefined) {
     return Effect.suspend(() => {
@@ -66,7 +66,6 @@ export const choose = (
       )
     })
   }
-  if (skills.length === 0) return Effect.undefined
   return skills.length === 1
     ? pick(state, [skills[0]!.skill.name])
     : chooseByModel(state, text())

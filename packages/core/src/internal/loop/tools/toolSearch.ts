@@ -88,18 +88,17 @@ const usedIn = (
   )
 
 /**
- * The tools that a request offers: all, or up to the limit without `reserved` others. These are the search tool, status
+ * The tools that a request of an agent with a search tool offers: up to the limit without `reserved` others. These are the search tool, status
  * tools of pending tasks, those that the conversation has found or called, and the first ones of the agent. They keep
  * the order of the agent.
  */
 export const withinLimit = (
   offered: ToolSet,
+  finder: AgentTool,
   maxTools: number,
   reserved: number,
   messages: () => ReadonlyArray<Prompt.Message>
 ): ToolSet => {
-  const { finder } = offered
-  if (finder === undefined) return offered
   const others = [...offered.byName.values()].filter((tool) => tool !== finder)
   if (others.length + reserved <= maxTools) return toolSet(others)
   const tools = searchable(offered)

@@ -11,13 +11,10 @@ const within = (context: Context.Context<never>, end: Cleanup["end"]): Effect.Ef
   Effect.provideContext(end, context as Context.Context<unknown>)
 
 /** Compensates them. It is uninterruptible: each compensation is bounded in time. */
-export const runCleanups = (run: Run): Effect.Effect<void> =>
-  !run.nested.owes ? Effect.void : Effect.suspend(() => settle(run.nested.takeOwed()))
+export const runCleanups = (run: Run): Effect.Effect<void> => Effect.suspend(() => settle(run.nested.takeOwed()))
 
 /** Compensates interrupted runs at the path of a starting run: an attempt of a call follows another one. */
-export const runCleanupsBefore = ({ parent, scope }: Run): Effect.Effect<void> => {
-  if (parent === undefined || !parent.nested.owes) return Effect.void
-  return Effect.suspend(() =>
+export const runCleanupsBefore = ({ scope }: Run, parent: Run): Effect.Effect<void> =>
+  Effect.suspend(() =>
     settle(parent.nested.takeOwed((one) => one.scope === scope || one.scope?.startsWith(`${scope}/`) === true))
   )
-}
