@@ -20,7 +20,7 @@ const Pay = Tool.make("pay", {
 const clerk = (version = "1") =>
   Durable.make(
     Agent.make("clerk", { tools: [Pay], defaults: { onError: Recovery.keepGoing } }),
-    { version, older: { "1": "continue" } }
+    { version, previousVersions: { "1": "continue" } }
   )
 const Clerk = clerk()
 const Other = Durable.make(Agent.fromFunction("other", (n: number) => Effect.succeed(n)), {
@@ -30,13 +30,13 @@ const Other = Durable.make(Agent.fromFunction("other", (n: number) => Effect.suc
 /** The same agents, made otherwise by a later version. */
 const NewClerk = Durable.make(Agent.fromFunction("clerk", (text: string) => Effect.succeed(text)), {
   version: "2",
-  older: { "1": "continue" }
+  previousVersions: { "1": "continue" }
 })
 const NewOther = Durable.make(Agent.fromFunction("other", (_: { readonly n: string }) => Effect.succeed(1)), {
   input: Schema.Struct({ n: Schema.String }),
   output: Schema.Int,
   version: "2",
-  older: { "1": "continue" }
+  previousVersions: { "1": "continue" }
 })
 
 const model = ScriptedModel.layer([ScriptedModel.call("pay", { amount: 7 }, { id: "c1" })])

@@ -58,7 +58,8 @@ const broken: Readonly<
       Effect.flatMap(store.get(hold.runId), (run) => store.settle({ ...hold, epoch: run?.epoch ?? 0 }, leaving))
   })],
   "decides a call twice": ["operations_keep_the_table", (store) => ({
-    decide: (runId, leg, decisions) => Effect.as(store.decide(runId, leg, decisions), { decidedBefore: undefined })
+    decide: (runId, segment, decisions) =>
+      Effect.as(store.decide(runId, segment, decisions), { decidedBefore: undefined })
   })],
   "forgets decisions": ["operations_keep_the_table", (store) => ({
     load: (run) => Effect.map(store.load(run), (loaded) => ({ ...loaded, decisions: [] }))

@@ -64,7 +64,7 @@ const bytesInMemory = (stores: Stores, runIds: () => ReadonlyArray<string>) =>
     let sum = 0
     for (const { id } of threads) sum += lengthOf(yield* conversations.read({ owner: "ada", thread: id }))
     for (const runId of runIds()) {
-      const [run, { steps }] = yield* Effect.all([runs.get(runId), runs.load({ runId, leg: 0 })])
+      const [run, { steps }] = yield* Effect.all([runs.get(runId), runs.load({ runId, segment: 0 })])
       const parts = yield* runs.messages(runId)
       sum += lengthOf([run, steps, parts.filter((part) => part.runId === runId)])
     }

@@ -135,7 +135,7 @@ try {
     const seen = { unknown: 0, repeated: 0, asked: 0 }
     for (const runId of ids) {
       const run = (yield* store.get(runId))!
-      const { steps } = yield* store.load({ runId, leg: 0 })
+      const { steps } = yield* store.load({ runId, segment: 0 })
       const one = laws(deeds.filter(({ run }) => run === runId), steps, run.status, yield* notesOf(runId), runId)
       seen.unknown += one.unknown
       seen.repeated += one.repeated

@@ -93,7 +93,7 @@ describe("a durable run whose process is killed with SIGKILL", () => {
                 const there = yield* store.get(runId)
                 if (there?.status === "running") yield* store.settle(there, { status: "queued" })
                 yield* Chief.run(runId, `go ${runId}`)
-                const { steps } = yield* store.load({ runId, leg: 0 })
+                const { steps } = yield* store.load({ runId, segment: 0 })
                 const { status } = yield* Chief.poll(runId)
                 laws(
                   deedsOf(effects).filter(({ run }) => run === runId),
@@ -182,7 +182,7 @@ describe("durable runs shared by three processes", () => {
               const store = yield* RunStore.RunStore
               for (const runId of ids) {
                 const { status } = yield* Effect.timeout(all.wait(runId), "2 minutes")
-                const { steps } = yield* store.load({ runId, leg: 0 })
+                const { steps } = yield* store.load({ runId, segment: 0 })
                 laws(deedsOf(effects).filter(({ run }) => run === runId), steps, status, yield* notesOf(runId), runId)
                 const events = yield* Stream.runCollect(all.events(runId))
                 assert.strictEqual(events.filter(({ event }) => event._tag === "RunFinished").length, 1)

@@ -50,7 +50,7 @@ const play = (
       // A starter without an answer starts the run again.
       const output = yield* Effect.retry(clerk.run(runId, "Hi"), { times: 3 })
       const { events, steps } = yield* Effect.flatMap(RunStore.RunStore, (store) =>
-        Effect.all({ steps: store.load({ runId, leg: 0 }), events: store.events(runId, 0) }))
+        Effect.all({ steps: store.load({ runId, segment: 0 }), events: store.events(runId, 0) }))
       return { output, steps: steps.steps, events }
     }).pipe(
       Effect.provide(

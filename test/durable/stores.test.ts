@@ -22,10 +22,10 @@ const run = (runId: string, parent?: string) => ({
 })
 const minute = { leaseMillis: 60_000, limit: 10 }
 
-const last = ({ epoch, runId }: RunStore.Hold, position: number): RunStore.Step => ({
+const last = ({ epoch, runId }: RunStore.Lease, position: number): RunStore.Step => ({
   runId,
   epoch,
-  leg: 0,
+  segment: 0,
   position,
   kind: "end",
   key: String(position),
@@ -49,7 +49,7 @@ describe("a store of durable runs", () => {
         assert.deepEqual(yield* store.append([write(2), last(held, 3)]), ["denied", "added"])
         // An answer that was lost is the same again.
         assert.deepEqual(yield* store.append([write(2), write(1)]), ["denied", "added"])
-        const { steps } = yield* store.load({ runId: "r", leg: 0 })
+        const { steps } = yield* store.load({ runId: "r", segment: 0 })
         assert.deepEqual(steps.map(({ kind }) => kind), ["end", "write", "denied", "end"])
       })
       await Effect.runPromise(Effect.provide(program, layer)).finally(close)
@@ -90,7 +90,7 @@ describe("a store of durable runs", () => {
           ["added", "lost", "added"]
         )
         assert.deepEqual(yield* store.append([last(one, 0)]), ["added"])
-        assert.deepEqual((yield* store.load({ runId: one.runId, leg: 0 })).steps, [{ ...last(one, 0), elapsed: 1 }])
+        assert.deepEqual((yield* store.load({ runId: one.runId, segment: 0 })).steps, [{ ...last(one, 0), elapsed: 1 }])
         const waits = { status: "waiting" as const, pending: [], snapshot: {}, wakeInMillis: 0, last: last(one, 1) }
         assert.isTrue(yield* store.settle(one, waits))
         assert.strictEqual((yield* store.take({ agents: agents(queue), ...minute })).taken.length, 1)
@@ -184,9 +184,9 @@ describe("a store of durable runs", () => {
         const narrow = { agents: [{ agent: "narrow", versions: ["1"], queue: { concurrency: 1 } }], limit: 10 }
         const claimed = (leaseMillis = 60_000) =>
           Effect.map(store.take({ ...narrow, leaseMillis }), ({ taken }) => taken.map(({ runId }) => runId))
-        const reclaim = (held: RunStore.Hold, place: number) =>
+        const reclaim = (held: RunStore.Lease, place: number) =>
           Effect.map(store.take({ held: [{ ...held, place }] }), ({ held: [one] }) => one?.hasPlace === true)
-        const lend = (held: RunStore.Hold) => store.settle(held, { status: "lent" })
+        const lend = (held: RunStore.Lease) => store.settle(held, { status: "lent" })
         const hold = (runId: string, epoch = 1) => ({ runId, epoch })
         for (const n of [1, 2, 3]) yield* store.insert({ ...run(`n${n}`), agent: "narrow" })
         assert.deepEqual(yield* claimed(), ["n1"])

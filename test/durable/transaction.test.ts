@@ -101,7 +101,7 @@ const laws = (runId: string, about: string) =>
       { readonly n: number }
     >`SELECT seats + (SELECT COUNT(DISTINCT run) FROM sold) AS n FROM stock`
     assert.deepStrictEqual([yield* soldTo(runId), Number(all?.n)], [1, 1000], about)
-    const { steps } = yield* store.load({ runId, leg: 0 })
+    const { steps } = yield* store.load({ runId, segment: 0 })
     assert.strictEqual(steps.filter(({ kind }) => kind === "child").length, 1, about)
     assert.strictEqual(steps.filter(({ kind }) => kind === "write").length, 0, about)
     const told = JSON.stringify(steps.filter(({ kind }) => kind === "call"))
@@ -130,7 +130,7 @@ const within = async (open: (typeof supported)[number]["open"], test: (address: 
 /** The model's result of the call. */
 const toldOf = (runId: string) =>
   Effect.map(
-    Effect.flatMap(RunStore.RunStore, (store) => store.load({ runId, leg: 0 })),
+    Effect.flatMap(RunStore.RunStore, (store) => store.load({ runId, segment: 0 })),
     ({ steps }) => JSON.stringify(steps.filter(({ kind }) => kind === "call"))
   )
 

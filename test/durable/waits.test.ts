@@ -57,7 +57,7 @@ describe.concurrent("a run whose process is killed with SIGKILL while it waits",
             // In the wait, and the circuit has opened.
             yield* until(
               Effect.map(
-                store.load({ runId: "r1", leg: 0 }),
+                store.load({ runId: "r1", segment: 0 }),
                 ({ steps }) => ["wait", "call"].every((kind) => steps.some((step) => step.kind === kind))
               )
             )

@@ -112,7 +112,7 @@ describe("a process that polls once in a minute", () => {
     )
 
     it(
-      `works over a client with one connection, and polls: ${name}`,
+      `works over a client with one connection, and allowIdenticalCalls: ${name}`,
       at((address) =>
         Effect.scoped(Effect.gen(function*() {
           assert.strictEqual(address.kind, "postgres")

@@ -10,7 +10,7 @@ import { forLeases } from "../support/forLeases.ts"
 import { sqlDatabases } from "../support/servers.ts"
 
 const events = (...texts: ReadonlyArray<string>) =>
-  texts.flatMap((text) => Conversation.said(Prompt.make(text).content))
+  texts.flatMap((text) => Conversation.toEvents(Prompt.make(text).content))
 const claim = (id: string, lease: Duration.Input = "10 seconds") => ({ id, lease: Duration.fromInputUnsafe(lease) })
 const tagOf = <A, E extends { readonly _tag: string }>(exit: Exit.Exit<A, E>) =>
   Exit.match(exit, { onSuccess: () => "ok", onFailure: ({ reasons: [reason] }) => (reason as { error: E }).error._tag })
@@ -119,13 +119,13 @@ for (const store of stores) {
         assert.deepStrictEqual({ ...conflict }, {
           ...new Conversation.VersionConflict({ thread: ada.thread, expected: 1, actual: 2 })
         })
-        yield* append({ ...ada, events: [...events("3"), { _tag: "CallsForgotten", calls: ["c"] }] })
+        yield* append({ ...ada, events: [...events("3"), { _tag: "ToolCallsPruned", calls: ["c"] }] })
         const { entries } = yield* read(ada)
         assert.deepStrictEqual(entries.map(({ position }) => position), [1, 2, 3, 4])
         assert.deepStrictEqual(entries.map(({ runId }) => runId), ["r", "r", undefined, undefined])
         assert.deepStrictEqual(entries.map(({ event }) => event), [
           ...events("1", "2", "3"),
-          { _tag: "CallsForgotten", calls: ["c"] }
+          { _tag: "ToolCallsPruned", calls: ["c"] }
         ])
         assert.deepStrictEqual((yield* read({ ...ada, after: 3 })).entries.map(({ position }) => position), [4])
         assert.strictEqual((yield* rename({ ...ada, title: "New" })).title, "New")
@@ -163,7 +163,7 @@ for (const store of stores) {
         yield* append({
           owner: owned("eve"),
           thread: "t4",
-          events: Conversation.said(Prompt.make("a secret of the prompt").content, "model")
+          events: Conversation.toEvents(Prompt.make("a secret of the prompt").content, "model")
         })
         const found: Array<string> = []
         let after: string | undefined
@@ -249,7 +249,7 @@ for (const store of stores) {
           const { entries, thread } = yield* read(key)
           assert.strictEqual(thread.version, 11)
           assert.deepStrictEqual(entries.map(({ position }) => position), Array.from({ length: 11 }, (_, n) => n + 1))
-          const texts = Conversation.sent(entries).content.map(({ content }) =>
+          const texts = Conversation.toPrompt(entries).content.map(({ content }) =>
             (content as ReadonlyArray<Prompt.TextPart>)[0]!.text
           )
           for (let n = 1; n < 11; n += 2) {

@@ -2,7 +2,7 @@
  * A process with an agent that pays: `node payer.ts <address> <payments> <mode>`. A payment is a line in a file. In mode `die`
  * the process ends between the payment and the record of its result. Prints the result that the model is given.
  */
-import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Agent, Reconciliation, Recovery, Tool, ToolCall } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Schema } from "effect"
 import { appendFileSync, readFileSync } from "node:fs"
@@ -17,7 +17,7 @@ const Pay = Tool.make("pay", {
   idempotency: {
     key: ({ order }) => `order-${order}`,
     ...(mode === "reconcile"
-      ? { reconcile: () => Effect.sync(() => Recovery.happened(readFileSync(payments, "utf8").trim())) }
+      ? { reconcile: () => Effect.sync(() => Reconciliation.completed(readFileSync(payments, "utf8").trim())) }
       : undefined)
   },
   execute: ({ order }) =>

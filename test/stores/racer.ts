@@ -4,7 +4,7 @@
  * travelling write as "not happened". Prints the number of calls with a result. With a fourth argument, a file, the
  * process is suspended when its first write starts, and writes its id into that file.
  */
-import { IdempotencyLedger, Recovery, Tool, ToolCall } from "@recourse/core"
+import { IdempotencyLedger, Reconciliation, Tool, ToolCall } from "@recourse/core"
 import { Effect, Exit, Schema } from "effect"
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
 import { type Address, ledgerLayer } from "../support/connections.ts"
@@ -30,7 +30,8 @@ const Write = Tool.make("write", {
   effects: "write",
   idempotency: {
     key: ({ key }) => key,
-    reconcile: (_, { key }) => Effect.sync(() => has(key) ? Recovery.happened("found") : Recovery.notHappened)
+    reconcile: (_, { key }) =>
+      Effect.sync(() => has(key) ? Reconciliation.completed("found") : Reconciliation.notStarted)
   },
   execute: ({ key }) =>
     Effect.andThen(

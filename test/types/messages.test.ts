@@ -144,7 +144,7 @@ const wrong: ReadonlyArray<readonly [program: string, says: string, below?: stri
   [
     "Tool.make(\"t\", { effects: \"read\", execute: () => Effect.as(pay.call, undefined) })",
     "",
-    "execute calls a tool that may need an approval: say `asks: true`, or handle NotApproved"
+    "execute calls a tool that may need an approval: say `mayRequestApproval: true`, or handle NotApproved"
   ],
   ["asText.run(1)", "Argument of type 'number' is not assignable to parameter of type 'string'."],
   ["asText.run(\"a\", { id: \"x\" })", "'id' does not exist in type 'RunOptions'."],
@@ -156,11 +156,11 @@ const wrong: ReadonlyArray<readonly [program: string, says: string, below?: stri
   ["Policy.make(\"p\", () => \"allow\")", "Type 'string' is not assignable to type 'Answer'."],
   [
     "Policy.make(\"p\", ({ tool }) => tool === \"pay\" ? Policy.requireApproval() : Policy.allow)",
-    "A policy that may require an approval has to declare it: Policy.make(name, decide, { asks: true })"
+    "A policy that may require an approval has to declare it: Policy.make(name, decide, { mayRequestApproval: true })"
   ],
   [
     "Policy.make(\"p\", ({ tool }) => ({ _tag: tool === \"pay\" ? \"RequireApproval\" : \"Allow\", reason: \"\" }))",
-    "A policy that may require an approval has to declare it: Policy.make(name, decide, { asks: true })"
+    "A policy that may require an approval has to declare it: Policy.make(name, decide, { mayRequestApproval: true })"
   ],
   [
     "Tool.fromJsonSchema(\"t\", { schema: {}, execute: () => Effect.void })",

@@ -2,7 +2,7 @@
 
 /** Header of typical programs. */
 export const header = `
-import { Agent, AiToolkit, Approval, Conversation, ErrorProjection, Guardrail, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Recovery, RequestInput, RunRecord, Skill, Tool, ToolCall, TransportRetry, Catalogue } from "@recourse/core"
+import { Agent, AiToolkit, Approval, Catalogue, Conversation, ErrorProjection, Guardrail, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Reconciliation, Recovery, RequestInput, RunRecord, Skill, Tool, ToolCall, TransportRetry } from "@recourse/core"
 import { Approver, Drive, Evaluation, Experiment, FaultSuite, Laws, Replay, Scorer, ScriptedModel, Simulation, Subject, VirtualTime, World } from "@recourse/testing"
 import { AiSdk } from "@recourse/ai-sdk"
 import { Durable, RunStore, Signal } from "@recourse/durable"
@@ -96,7 +96,7 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/core/Recovery.fallback": "call.pipe(Recovery.fallback(\"Timeout\", Effect.succeed(1)))",
   "@recourse/core/Recovery.fix": "call.pipe(Recovery.fix(\"InvalidArgs\", fixer))",
   "@recourse/core/Recovery.fixResult": "Recovery.fixResult(1)",
-  "@recourse/core/Recovery.happened": "Recovery.happened(1)",
+  "@recourse/core/Reconciliation.completed": "Reconciliation.completed(1)",
   "@recourse/core/Recovery.idempotent": "call.pipe(Recovery.idempotent())",
   "@recourse/core/Recovery.keepGoing": "call.pipe(Recovery.keepGoing)",
   "@recourse/core/Recovery.policy": "Recovery.policy({ InvalidArgs: { fix: fixer, otherwise: \"escalate\" } })",

@@ -125,7 +125,7 @@ const confirmFirstWrite = Policy.make(
         ? Policy.allow
         : Policy.requireApproval("This is the first change to this trip.")
     }),
-  { asks: true }
+  { mayRequestApproval: true }
 )
 
 /** Plans trips with their travellers. */

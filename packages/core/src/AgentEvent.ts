@@ -5,14 +5,14 @@
  * `AgentStarted` and `AgentFinished`. Times are milliseconds since the epoch by Effect's `Clock`, delays are milliseconds.
  */
 export {
-  CurrentHearer,
   CurrentListener,
+  CurrentSyncListener,
   defaultTimeLimit,
   Details,
-  type Hearer,
   listen,
   type Listener,
-  type ListenOptions
+  type ListenOptions,
+  type SyncListener
 } from "./AgentEventListener.ts"
 export {
   AgentEvent,

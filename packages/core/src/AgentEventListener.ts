@@ -30,7 +30,7 @@ export const CurrentListener: Context.Reference<Listener | undefined> = Context.
 )
 
 /** A plain function that hears events. */
-export type Hearer = (event: AgentEvent) => void
+export type SyncListener = (event: AgentEvent) => void
 
 /**
  * A plain function of the context that receives each event of the runs below it, synchronously and in order. A run
@@ -46,12 +46,14 @@ export type Hearer = (event: AgentEvent) => void
  * const shout = Agent.fromFunction("shout", (text: string) => Effect.succeed(text.toUpperCase()))
  * let events = 0
  *
- * await Effect.runPromise(shout.run("hi").pipe(Effect.provideService(AgentEvent.CurrentHearer, () => void events++))) // => "HI"
+ * await Effect.runPromise(shout.run("hi").pipe(Effect.provideService(AgentEvent.CurrentSyncListener, () => void events++))) // => "HI"
  * events // => 2
  * ```
  */
-export const CurrentHearer: Context.Reference<Hearer | undefined> = Context.Reference<Hearer | undefined>(
-  "@recourse/core/AgentEvent/CurrentHearer",
+export const CurrentSyncListener: Context.Reference<SyncListener | undefined> = Context.Reference<
+  SyncListener | undefined
+>(
+  "@recourse/core/AgentEvent/CurrentSyncListener",
   { defaultValue: () => undefined }
 )
 

@@ -22,11 +22,11 @@ import {
   prepareTable
 } from "./internal/foundation/sqlTable.ts"
 import { Resumptions } from "./internal/approval/snapshot.ts"
-export { type LeftToUndo, leftToUndo } from "./internal/agent/compensation/uncompensatedWrites.ts"
+export { type UncompensatedWrite, uncompensatedWrites } from "./internal/agent/compensation/uncompensatedWrites.ts"
 export { interactive } from "./internal/agent/resume/interactive.ts"
 export {
   approve,
-  type By,
+  type DecidedBy,
   Decision,
   decodeDecisions,
   edit,

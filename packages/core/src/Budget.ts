@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as SchemaGetter from "effect/SchemaGetter"
 import { ConfigurationError } from "./ConfigurationError.ts"
 
 /** The things that are counted. */
@@ -21,7 +22,7 @@ export const Kind = Schema.Literals([
   "duration",
   "tokens",
   "cost",
-  "levels",
+  "maxDepth",
   "argumentSize",
   "sameToolInARow"
 ])
@@ -43,12 +44,12 @@ export type Kind = typeof Kind.Type
  * - `tokens`: total tokens that the provider reports, checked before each model call. Unreported tokens are estimated,
  *   by the `Tokenizer` of `effect/ai` if one is provided, and counted in `estimatedTokens` of the usage.
  * - `cost`: the cost of the tokens by the program's {@link Prices}, in their currency, checked before each model call.
- * - `levels`: agents within agents, below this one: 0 lets it run none. Agents that are functions are not counted.
+ * - `maxDepth`: agents within agents, below this one: 0 lets it run none. Agents that are functions are not counted.
  * - `argumentSize`: characters of one call's arguments as JSON text: the model's own, and a fixer's.
  * - `sameToolInARow`: calls of one tool that the model makes in a row, over all its answers; a call of another tool starts
  *   the count again. It counts in the agent's own conversation only.
- * - `thresholds`: shares of a cap, from 0 to 1, at which a `BudgetThreshold` event is emitted: 0 at the first use, 1 at
- *   exhaustion. Default: `[0.8]`. `levels` and `argumentSize` have none.
+ * - `thresholds`: shares of a cap, from 0 to 1, at which a `BudgetThreshold` event is sent: 0 at the first use, 1 when nothing
+ *   is left. Default: `[0.8]`. `maxDepth` and `argumentSize` have none.
  */
 export interface Budget {
   readonly turns?: number | undefined
@@ -60,15 +61,21 @@ export interface Budget {
   readonly duration?: Duration.Input | undefined
   readonly tokens?: number | undefined
   readonly cost?: number | undefined
-  readonly levels?: number | undefined
+  readonly maxDepth?: number | undefined
   readonly argumentSize?: number | undefined
   readonly sameToolInARow?: number | undefined
   readonly thresholds?: ReadonlyArray<number> | undefined
 }
 
+/** Codec of a stored kind: reads `levels`, the name that `maxDepth` had in version 0.1, too. */
+const StoredKind: Schema.Codec<Kind, string> = Schema.String.pipe(Schema.decodeTo(Kind, {
+  decode: SchemaGetter.transform((stored) => (stored === "levels" ? "maxDepth" : stored) as Kind),
+  encode: SchemaGetter.transform((kind: Kind): string => kind)
+}))
+
 /** A cap was reached and more was asked for. `used` and `limit` are counts, or milliseconds for `duration`. */
 export class BudgetExceeded extends Schema.TaggedError<BudgetExceeded>()("BudgetExceeded", {
-  reason: Kind,
+  reason: StoredKind,
   /** The agent whose cap it is. */
   agent: Schema.String,
   limit: Schema.Finite,
@@ -104,7 +111,7 @@ export const extend = (more: Omit<Budget, "thresholds">): Extension => {
   return extension
 }
 
-const inherited = { turns: 50, levels: 8, argumentSize: 262_144 } as const
+const inherited = { turns: 50, maxDepth: 8, argumentSize: 262_144 } as const
 
 /**
  * Lifts the caps that an agent has without saying so. Spread it to set others: `{ ...Budget.unlimited, duration: "1 hour" }`.
@@ -115,12 +122,12 @@ const inherited = { turns: 50, levels: 8, argumentSize: 262_144 } as const
  * import { Agent, Budget } from "@recourse/core"
  *
  * Agent.make("watcher", { budget: { ...Budget.unlimited, duration: "1 hour" } }).name // => "watcher"
- * Budget.unlimited // => { turns: Infinity, levels: Infinity, argumentSize: Infinity }
+ * Budget.unlimited // => { turns: Infinity, maxDepth: Infinity, argumentSize: Infinity }
  * ```
  */
 export const unlimited: Readonly<Record<keyof typeof inherited, number>> = {
   turns: Infinity,
-  levels: Infinity,
+  maxDepth: Infinity,
   argumentSize: Infinity
 }
 

@@ -1,9 +1,9 @@
 /**
  * Conversations: chats that remember, by owner and thread.
  *
- * A thread is an append-only list of entries with two projections. {@link sent} is the model's: it omits failed calls
- * and summarised messages. {@link shown} is the people's: it has all messages. Marks of untrusted text are stored with
- * the messages. Every operation names the owner.
+ * A thread is a list of entries that only grows. What the model reads and what people are shown are two readings of it:
+ * {@link toPrompt} leaves failed calls out, and what a summary stands for; {@link visibleMessages} has all that was said. Marks of untrusted
+ * text are stored with the messages. Every operation names the owner.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -47,17 +47,17 @@ export {
 export { isCursor } from "./internal/conversation/stores/storeParts.ts"
 export {
   Audience,
-  CallsForgotten,
   Entry,
   Event,
-  Replaced,
-  Said,
+  HistoryCompacted,
+  MessageAdded,
   Thread,
+  ToolCallsPruned,
   TurnEnded,
   WriteEnded,
   WriteStarted
 } from "./internal/conversation/thread.ts"
-export { said, sent, shown, type ShownMessage } from "./internal/conversation/threadView.ts"
+export { toEvents, toPrompt, type VisibleMessage, visibleMessages } from "./internal/conversation/threadView.ts"
 export { begin, type BeginError, type BeginOptions, type StartedCall, type Turn } from "./internal/conversation/turn.ts"
 export type { EndOptions } from "./internal/conversation/turnEvents.ts"
 export { WriteNotStored } from "./internal/run/writes/writeLog.ts"

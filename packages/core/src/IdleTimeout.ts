@@ -23,7 +23,7 @@ export interface Options {
 }
 
 /** The server was silent for longer than a limit allows. */
-export class Silence extends Data.TaggedError("Silence")<{
+export class IdleTimeoutError extends Data.TaggedError("IdleTimeoutError")<{
   /** The limit that was reached. */
   readonly of: "bytes" | "content"
   readonly duration: Duration.Duration
@@ -38,7 +38,7 @@ export class Silence extends Data.TaggedError("Silence")<{
 /** The limits of one answer, and how long it has been waited for. */
 export interface IdleTimeout {
   /** Runs one wait for the server within the limits; the wait is interrupted at the end of them. */
-  readonly wait: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Silence, R>
+  readonly wait: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | IdleTimeoutError, R>
   /**
    * Records the end of a wait. `content` restarts both limits, `ping` only the one of bytes. After a `pause`, with
    * which a model begins to think, only `contentTimeout` bounds the next wait, as it does before the first bytes.
@@ -82,7 +82,7 @@ export const make = (options: Options = {}): IdleTimeout => {
             limit,
             () =>
               Effect.fail(
-                new Silence({
+                new IdleTimeoutError({
                   of: byBytes ? "bytes" : "content",
                   duration: Duration.millis(byBytes ? idle : content)
                 })

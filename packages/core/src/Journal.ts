@@ -94,15 +94,16 @@ export class TransactionFailed extends Schema.TaggedError<TransactionFailed>()("
 }
 
 /**
- * The program requests something else than an earlier execution of the run did at the same path, so the entry there
- * does not belong to it. An example is a `prompt` that reads the clock. A defect, because no recovery may catch it.
+ * Replay requests something else than the log holds at the same path: a `prompt` reads the clock, for example. It is a defect, because
+ * no recovery may see it.
  */
-export class Diverged extends Schema.TaggedError<Diverged>()("Diverged", {
+export class NonDeterminismError extends Schema.TaggedError<NonDeterminismError>()("NonDeterminismError", {
   runId: Schema.String,
   /** The step that has another record. */
   step: Schema.String
 }) {
   override get message(): string {
-    return `Run ${this.runId} does not do what it did before it was cut off, at "${this.step}"`
+    return `Run "${this.runId}" is not deterministic: replay diverged from its log at "${this.step}". ` +
+      "Usual causes: a deployment, or instructions that read the clock."
   }
 }

@@ -40,7 +40,7 @@ export type Verdict = Allow | Deny | RequireApproval | Substitute
 export interface EarlierCall {
   readonly tool: string
   readonly callId: string
-  /** The arguments of the call, as JSON: the model's own, or a fixer's. */
+  /** The arguments of the call in JSON: the model's own, or a fixer's. */
   readonly arguments: unknown
   /** Outcome of its last attempt; `"running"` while it runs. */
   readonly outcome: "running" | "success" | "failure" | "unknown" | "interrupted"
@@ -71,7 +71,7 @@ export interface Request {
 }
 
 /** Permissions of a policy to request an approval, by its verdicts. */
-interface AsksBy {
+interface RequestsBy {
   readonly Allow: false
   readonly Deny: false
   readonly Substitute: false
@@ -87,7 +87,7 @@ export interface Policy<out V extends Verdict, out R, out N extends string = nev
   /** Names of tools that it is about. */
   readonly tools: ReadonlyArray<N>
   /** True if it may require an approval: informs the run as `V` informs the compiler. */
-  readonly asks: AsksBy[V["_tag"]]
+  readonly mayRequestApproval: RequestsBy[V["_tag"]]
   readonly decide: (request: Request) => Effect.Effect<V, never, R>
 }
 
@@ -121,12 +121,12 @@ export const substitute = (result: unknown): Substitute => ({ _tag: "Substitute"
 const of = <V extends Verdict, R, N extends string = never>(
   name: string,
   decide: Policy<V, R>["decide"],
-  asks: boolean,
+  mayRequestApproval: boolean,
   tools: ReadonlyArray<N> = []
 ): Policy<V, R, N> => ({
   name,
   decide,
-  asks: asks as never,
+  mayRequestApproval: mayRequestApproval as never,
   tools,
   pipe() {
     return pipeArguments(this, arguments)
@@ -150,12 +150,12 @@ type Declared<A, Asks> = VerdictIn<A> | (true extends Asks ? RequireApproval : n
 type Declares<A, Asks> = [Asks] extends [true] ? unknown
   : [Unfit] extends [A] ? unknown // The answer is no verdict: the compiler reports that.
   : [Extract<VerdictIn<A>, RequireApproval>] extends [never] ? unknown
-  : "A policy that may require an approval has to declare it: Policy.make(name, decide, { asks: true })"
+  : "A policy that may require an approval has to declare it: Policy.make(name, decide, { mayRequestApproval: true })"
 
 /**
- * Makes a policy of a function. The function cannot fail: a policy that cannot decide has to choose a verdict, most
- * often `deny`. One that may answer `requireApproval` declares `asks: true`. An agent with such a policy can wait for a
- * person, so that its rule for tainted runs asks too, instead of denying.
+ * Makes a policy of a function. It cannot fail: say what a policy that cannot decide means, most often `deny`. One that may
+ * answer `requireApproval` declares `mayRequestApproval: true`. An agent with such a policy can wait for a person, so that its rule for tainted runs
+ * asks, too, and does not deny.
  *
  * **Example** (Requiring a person above a limit)
  *
@@ -165,7 +165,7 @@ type Declares<A, Asks> = [Asks] extends [true] ? unknown
  *
  * const limit = Policy.make("limit", ({ arguments: args }) =>
  *   (args as { readonly amount: number }).amount > 100 ? Policy.requireApproval("above 100") : Policy.allow,
- *   { asks: true }
+ *   { mayRequestApproval: true }
  * ).pipe(Policy.forTools("refund"))
  *
  * const request: Policy.Request = {
@@ -178,7 +178,7 @@ type Declares<A, Asks> = [Asks] extends [true] ? unknown
 export const make = <const A extends Answer, const Asks extends boolean = false>(
   name: string,
   decide: (request: Request) => A & Declares<A, Asks>,
-  options?: { readonly asks: Asks }
+  options?: { readonly mayRequestApproval: Asks }
 ): Policy<Declared<A, Asks>, ServicesIn<A>> =>
   of(
     name,
@@ -187,7 +187,7 @@ export const make = <const A extends Answer, const Asks extends boolean = false>
         const answer: Answer = decide(request)
         return (Effect.isEffect(answer) ? answer : Effect.succeed(answer)) as never
       }),
-    options?.asks === true
+    options?.mayRequestApproval === true
   )
 
 /**
@@ -210,7 +210,7 @@ export const forTools = <const T extends ReadonlyArray<Named>>(...tools: T) => {
     of<V | Allow, R, N | NameIn<T[number]>>(
       self.name,
       (request) => names.has(request.tool) ? self.decide(request) : Effect.succeed(allow),
-      self.asks,
+      self.mayRequestApproval,
       [...self.tools, ...checked<T[number]>(tools)]
     )
 }

@@ -68,7 +68,7 @@ export const policy = (
     }
     const reason = `The run has read untrusted output of ${taintedBy.join(", ")}`
     return onTainted === "deny" || !canPause ? Policy.deny(reason) : Policy.requireApproval(reason)
-  }, { asks: true })
+  }, { mayRequestApproval: true })
 
 // --- the mark of a conversation -------------------------------------------------------------------------------------
 

@@ -3,13 +3,7 @@
  * behaviour. They add to Effect's own operators; `Effect.retry`, `Effect.catchTag` and the others work as ever.
  */
 export type { HasTags, NoSuchTag, Tagged, TagOf } from "./internal/foundation/errorTags.ts"
-export {
-  happened,
-  type IdempotencyOptions,
-  notHappened,
-  type Reconciled,
-  stillUnknown
-} from "./internal/idempotency/idempotencyOptions.ts"
+export type { IdempotencyOptions } from "./internal/idempotency/idempotencyOptions.ts"
 export type { Degraded } from "./internal/projection/degradedMark.ts"
 export { type Cases, catchReason, catchReasons, type ExcludeReason } from "./internal/recovery/catchReason.ts"
 export { circuitBreaker, type CircuitBreakerOptions } from "./internal/recovery/circuitBreaker.ts"

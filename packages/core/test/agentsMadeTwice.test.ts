@@ -22,7 +22,7 @@ const ways: Readonly<Record<string, (call: Call) => Call>> = {
 
 /** Runs of the inner agent. */
 const runs = {
-  "asks": ["ask"],
+  "mayRequestApproval": ["ask"],
   "asks late": ["wait", "ask"],
   "writes, and fails": ["book", "wait", "fail"],
   "writes, and hangs": ["book", "hang"],
@@ -122,7 +122,12 @@ describe("an agent whose call is made twice", () => {
   it.effect("numbers attempts by its own call while another call waits", () =>
     Effect.gen(function*() {
       // The second call is retried, and its second run asks.
-      const { events, outcome } = yield* play("retried", ["asks", "fails late", "asks late"], "approved", ["c", "d"])
+      const { events, outcome } = yield* play(
+        "retried",
+        ["mayRequestApproval", "fails late", "asks late"],
+        "approved",
+        ["c", "d"]
+      )
       assert.strictEqual(outcome._tag, "Completed")
       const ends = (callId: string) =>
         events.flatMap((event) =>

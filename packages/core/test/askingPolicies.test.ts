@@ -11,7 +11,8 @@ const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 const { call, calls, steps, text } = ScriptedModel
 
 /** It asks about a tool that is never called: all questions are those of the rule for tainted runs. */
-const asks = Policy.make("asks", () => Policy.requireApproval("never"), { asks: true }).pipe(Policy.forTools("other"))
+const asks = Policy.make("mayRequestApproval", () => Policy.requireApproval("never"), { mayRequestApproval: true })
+  .pipe(Policy.forTools("other"))
 const allows = Policy.make("allows", () => Policy.allow).pipe(Policy.forTools("other"))
 
 const system = ({ prompt }: ScriptedModel.Request): string => {
@@ -141,12 +142,12 @@ describe("`run` of an agent that is tainted, and may wait for a policy's sake on
       }))
   }
 
-  it("the value's `asks` equals the type's, for any restricted tools", () => {
-    assert.isTrue(asks.asks)
-    assert.isFalse(allows.asks)
-    assert.isFalse(Policy.maxCalls("send", 1).asks)
-    assert.isFalse(Policy.onlyAfter("send", "other").asks)
-    assert.isTrue(Quarantine.policy("approve").asks)
+  it("the value's `mayRequestApproval` equals the type's, for any restricted tools", () => {
+    assert.isTrue(asks.mayRequestApproval)
+    assert.isFalse(allows.mayRequestApproval)
+    assert.isFalse(Policy.maxCalls("send", 1).mayRequestApproval)
+    assert.isFalse(Policy.onlyAfter("send", "other").mayRequestApproval)
+    assert.isTrue(Quarantine.policy("approve").mayRequestApproval)
   })
 })
 

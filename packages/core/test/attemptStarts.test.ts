@@ -66,7 +66,7 @@ describe("a payment within a read, in a recovered run", () => {
                   : number === 1 && way === "answers without it"
                   ? Effect.succeed("looked")
                   : payment.call
-              const look = keepGoing(toolOf("look", { execute, effects: "read", asks: true }))
+              const look = keepGoing(toolOf("look", { execute, effects: "read", mayRequestApproval: true }))
               const mayNot = Policy.make("mayNot", ({ tool }) =>
                 Effect.succeed(tool === "pay" ? Policy.deny("no") : Policy.allow))
               const policies = number === 1 && way === "may not make it" ? [mayNot] : []

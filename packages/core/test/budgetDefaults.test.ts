@@ -122,7 +122,7 @@ describe("an agent without a budget ends", () => {
       }
       const deep = Array.from({ length: 40 }, () => ScriptedModel.call("deeper", {}))
       const { error } = yield* exceededBy(level(0).pipe(script(...deep)))
-      assert.deepStrictEqual(capOf(error), ["levels", "level 0", 8, 9])
+      assert.deepStrictEqual(capOf(error), ["maxDepth", "level 0", 8, 9])
       assert.strictEqual(Math.max(...deepest), 9)
     }))
 
@@ -183,7 +183,9 @@ describe("sameToolInARow", () => {
         tools: [A],
         policies: [
           Policy.make("third", ({ arguments: args }) =>
-            (args as { n?: number }).n === 2 ? Policy.requireApproval("look") : Policy.allow, { asks: true })
+            (args as { n?: number }).n === 2 ? Policy.requireApproval("look") : Policy.allow, {
+            mayRequestApproval: true
+          })
         ],
         budget: { sameToolInARow: 3 }
       } as const
@@ -278,7 +280,7 @@ describe("cost", () => {
     for (const threshold of [1.1, -0.1]) {
       assert.throws(() => Agent.make("m", { budget: { thresholds: [threshold] } }), /thresholds/)
     }
-    assert.strictEqual(Agent.make("m", { budget: { toolCalls: 0, levels: 0 } }).name, "m")
+    assert.strictEqual(Agent.make("m", { budget: { toolCalls: 0, maxDepth: 0 } }).name, "m")
     assert.strictEqual(Agent.make("m", { budget: { cost: 0.5, thresholds: [0, 1] } }).name, "m")
   })
 })

@@ -155,7 +155,7 @@ describe("policies see the calls of the run", () => {
       const inner = Agent.make("inner", { input: Schema.Struct({ q: Schema.String }), tools: [Look] })
       const Ask = inner.pipe(
         Agent.asTool("ask", {
-          description: "asks",
+          description: "mayRequestApproval",
           parameters: Schema.Struct({ q: Schema.String }),
           success: Schema.String
         })
@@ -180,7 +180,9 @@ describe("policies see the calls of the run", () => {
       const { Refund, Void, done } = shop()
       const policies = [
         Policy.maxCalls("refund", 1),
-        Policy.make("ask", () => Policy.requireApproval("void"), { asks: true }).pipe(Policy.forTools("void"))
+        Policy.make("ask", () => Policy.requireApproval("void"), { mayRequestApproval: true }).pipe(
+          Policy.forTools("void")
+        )
       ] as const
       const agent = () => Agent.make("m", { tools: [Refund, Void], policies })
       const paused = yield* Drive.drive(agent().start("x").pipe(script(calls("refund"), calls("void"))))
@@ -255,7 +257,9 @@ describe("policies see the calls of the run", () => {
       const { policy, seen } = watching()
       const Q = Schema.Struct({ q: Schema.String })
       const inner = Agent.make("inner", { input: Q, tools: [Look], policies: [policy] })
-      const Ask = inner.pipe(Agent.asTool("ask", { description: "asks", parameters: Q, success: Schema.String }))
+      const Ask = inner.pipe(
+        Agent.asTool("ask", { description: "mayRequestApproval", parameters: Q, success: Schema.String })
+      )
       const agent = Agent.make("m", { tools: [Ask, Look], policies: [policy] })
       const look = (n: number, id: string) => ScriptedModel.call("look", { n }, { id })
       yield* Drive.drive(
@@ -309,7 +313,10 @@ describe("policies see the calls of the run", () => {
       const { Refund, done } = shop()
       const agent = Agent.make("m", {
         tools: [Refund],
-        policies: [Policy.maxCalls("refund", 1), Policy.make("ask", () => Policy.requireApproval(), { asks: true })]
+        policies: [
+          Policy.maxCalls("refund", 1),
+          Policy.make("ask", () => Policy.requireApproval(), { mayRequestApproval: true })
+        ]
       })
       const paused = yield* agent.start("x").pipe(script(calls("refund", "refund")))
       assert.strictEqual(paused._tag, "Paused")
@@ -330,7 +337,7 @@ it.effect("evaluates all policies; the first denial is audited", () =>
       Policy.make(name, () => {
         asked.push(name)
         return verdict
-      }, { asks: true })
+      }, { mayRequestApproval: true })
     yield* Agent.make("m", {
       tools: [Void],
       policies: [policy("a", Policy.deny("a")), policy("b", Policy.requireApproval()), policy("c", Policy.deny("c"))]

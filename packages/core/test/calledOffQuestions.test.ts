@@ -127,7 +127,7 @@ const agentTool = (name: string) => textPayer(name).pipe(Agent.asTool(name, { de
 const callingTool = (name: string, first: Effect.Effect<unknown, unknown, never>) =>
   Tool.make(name, {
     effects: "read",
-    asks: true,
+    mayRequestApproval: true,
     success: Schema.String,
     execute: () => Effect.as(Effect.andThen(first, Pay.call as Effect.Effect<unknown>), "never")
   } as never)

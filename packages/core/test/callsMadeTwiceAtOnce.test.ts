@@ -13,6 +13,7 @@ import {
   Approval,
   ErrorProjection,
   IdempotencyLedger,
+  Reconciliation,
   Recovery,
   Tool,
   ToolCall,
@@ -129,7 +130,7 @@ const play = (plan: Case) =>
         parameters: Schema.Struct({ order: Schema.String }),
         success: Schema.String,
         effects: "read",
-        asks: true,
+        mayRequestApproval: true,
         execute: () => {
           world.within++
           return at(executor)(within.call)
@@ -255,7 +256,7 @@ it.effect("a key reclaimed by its former call behaves like the first claim", () 
         effects: "write",
         idempotency: {
           key: ({ order }) => order,
-          ...(hasReconcile ? { reconcile: () => Effect.succeed(Recovery.notHappened) } : undefined)
+          ...(hasReconcile ? { reconcile: () => Effect.succeed(Reconciliation.notStarted) } : undefined)
         },
         execute: () =>
           Effect.suspend(() => {

@@ -437,7 +437,7 @@ describe("events of a call made by a tool, once", () => {
         Tool.make(name, {
           success: Schema.Unknown,
           effects: "read",
-          asks: true,
+          mayRequestApproval: true,
           execute: (() => callOf(inner)) as never
         }) as never as Tool.Any
       const outer = around("outer", around("middle", pay))

@@ -158,7 +158,7 @@ const toolOf = ({ levels }: Plan, world: World): Named => {
       failure: Declined,
       effects: kind,
       timeout: "5 seconds",
-      asks: true,
+      mayRequestApproval: true,
       needsApproval: asks,
       ...(key === "none"
         ? undefined

@@ -131,7 +131,7 @@ const toolsOf = (log: Log, specs: ReadonlyArray<Spec>): ReadonlyArray<Tool.Any> 
         success: Schema.String,
         effects: one.effects,
         trust: one.trust,
-        asks: true,
+        mayRequestApproval: true,
         execute: () => Effect.andThen(done.call, inner.call) as never
       } as never)
       : plainTool(log, one)

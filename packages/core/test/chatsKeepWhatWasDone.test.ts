@@ -197,7 +197,7 @@ it.effect.each(["an agent", "a route by an agent"])(
       yield* decide(undoing, paused, (call) => Approval.reject(call, "No"))
       assert.deepStrictEqual(yield* known, { b: { undone: ["book"], result: "booked" } })
       const { entries } = yield* Effect.flatMap(Conversation.Conversations, ({ read }) => read(chat))
-      const said = Conversation.shown(entries).map(({ message }) => message.role)
+      const said = Conversation.visibleMessages(entries).map(({ message }) => message.role)
       assert.deepStrictEqual(said, ["user", "assistant", "tool", "assistant", "tool", "assistant", "user"])
     }).pipe(inChat(bookThen("pay")))
 )

@@ -18,7 +18,7 @@ const world = () => {
   return { log, Pay }
 }
 
-const stillUnknown = () => ({ _tag: "StillUnknown" }) as const
+const stillUnknown = () => ({ _tag: "Unknown" }) as const
 
 const checked = (answer: Effect.Success<ReturnType<IdempotencyLedger.CheckOutcome>>, asked: Array<string> = []) =>
   Effect.provideService(IdempotencyLedger.CheckedOutcomes, (entry: string) =>
@@ -42,7 +42,7 @@ describe("a checked outcome", () => {
           Effect.all([
             Effect.flip(call(pay, "c1")),
             call(pay, "c2").pipe(
-              checked({ _tag: "Happened", result: { at: "2026-01-02T00:00:00.000Z" } }, asked)
+              checked({ _tag: "Completed", result: { at: "2026-01-02T00:00:00.000Z" } }, asked)
             )
           ]).pipe(Effect.provide(IdempotencyLedger.layerMemory))
         )
@@ -60,8 +60,8 @@ describe("a checked outcome", () => {
       const errors = yield* Drive.drive(
         Effect.all([
           Effect.flip(call(pay, "c1")),
-          Effect.flip(call(pay, "c2").pipe(checked({ _tag: "Happened", result: { at: "never" } }))),
-          Effect.flip(call(pay, "c3").pipe(checked({ _tag: "NotHappened" })))
+          Effect.flip(call(pay, "c2").pipe(checked({ _tag: "Completed", result: { at: "never" } }))),
+          Effect.flip(call(pay, "c3").pipe(checked({ _tag: "NotStarted" })))
         ]).pipe(Effect.provide(IdempotencyLedger.layerMemory))
       )
       assert.deepStrictEqual(errors.map(({ _tag }) => _tag), ["OutcomeUnknown", "OutcomeUnknown", "OutcomeUnknown"])

@@ -18,7 +18,7 @@ const pay = Tool.make("pay", { effects: "write", needsApproval: true, execute: (
 /** Books, and waits before it pays. */
 const trip = Tool.make("trip", {
   effects: "read",
-  asks: true,
+  mayRequestApproval: true,
   execute: () =>
     Effect.forEach([book, pay], (tool: Tool.Any) =>
       Effect.provideService(

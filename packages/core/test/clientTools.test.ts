@@ -101,7 +101,7 @@ describe("a client tool", () => {
 
   it.effect("is given to the page behind an approval that a policy requires", () =>
     Effect.gen(function*() {
-      const ask = Policy.make("ask", () => Policy.requireApproval("It is private"), { asks: true })
+      const ask = Policy.make("ask", () => Policy.requireApproval("It is private"), { mayRequestApproval: true })
       const agent = Agent.make("guide", {
         tools: [makePosition()],
         policies: [ask],

@@ -41,7 +41,7 @@ const shownTexts = Effect.flatMap(
   ({ read }) =>
     Effect.map(
       read(key),
-      ({ entries }) => textsOf(Prompt.fromMessages(Conversation.shown(entries).map(({ message }) => message)))
+      ({ entries }) => textsOf(Prompt.fromMessages(Conversation.visibleMessages(entries).map(({ message }) => message)))
     )
 )
 
@@ -157,7 +157,7 @@ describe("a chat whose run was compacted", () => {
       const program = Effect.gen(function*() {
         yield* Conversation.send(agent, { ...key, message: long("first") })
         const { exit } = yield* Conversation.send(agent, { ...key, message: long("second") })
-        assert.notInclude(yield* kinds, "Replaced")
+        assert.notInclude(yield* kinds, "HistoryCompacted")
         const waits = Exit.isFailure(exit) ? exit.cause.reasons[0] : undefined
         const pending = waits?._tag === "Fail" && waits.error instanceof Approval.ApprovalRequired
           ? waits.error.pending
@@ -169,7 +169,7 @@ describe("a chat whose run was compacted", () => {
           )
         })
         assert.isTrue(Exit.isSuccess(gone.exit))
-        assert.include(yield* kinds, "Replaced")
+        assert.include(yield* kinds, "HistoryCompacted")
         yield* Conversation.send(agent, { ...key, message: "thanks" })
         assert.deepEqual(requests[3], [...requests[2]!, "assistant: paid", "user: thanks"])
         assert.strictEqual((yield* shownTexts).length, 8)

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Effect, Fiber, Layer, Schema } from "effect"
 import { KeyValueStore } from "effect/persistence"
-import { Agent, History, IdempotencyLedger, Journal, Recovery, Tool } from "@recourse/core"
+import { Agent, History, IdempotencyLedger, Journal, Reconciliation, Recovery, Tool } from "@recourse/core"
 import { type CutAt, journalOf } from "./cutOff.ts"
 
 const Order = Schema.Struct({ order: Schema.String })
@@ -182,7 +182,7 @@ const twice: Readonly<Record<string, ReadonlyArray<ScriptedModel.Turn>>> = {
 
 describe("a write of a journaled run that answered two calls", () => {
   for (const [calls, turns] of Object.entries(twice)) {
-    for (const idempotency of [{}, { reconcile: () => Effect.succeed(Recovery.stillUnknown) }]) {
+    for (const idempotency of [{}, { reconcile: () => Effect.succeed(Reconciliation.unknown) }]) {
       const how = "reconcile" in idempotency ? "with reconcile" : "without reconcile"
       it.effect(`is compensated once by a later execution, ${calls}, ${how}`, () =>
         Effect.gen(function*() {

@@ -9,6 +9,7 @@ import {
   ConfigurationError,
   IdempotencyLedger,
   Journal,
+  Reconciliation,
   Recovery,
   RunRecord,
   Tool,
@@ -258,15 +259,15 @@ describe("a run that fails", () => {
 
 describe("writes that may have happened", () => {
   const cases: Readonly<
-    Record<string, readonly [Recovery.Reconciled<typeof Booking.Type>, ReadonlyArray<string>]>
+    Record<string, readonly [Reconciliation.Reconciliation<typeof Booking.Type>, ReadonlyArray<string>]>
   > = {
     "is undone where reconcile finds that it did": [
-      Recovery.happened({ id: 7, at: new Date(7) }),
+      Reconciliation.completed({ id: 7, at: new Date(7) }),
       ["lost_1 undone"]
     ],
-    "is left where reconcile finds that it did not": [Recovery.notHappened, ["lost_1 not_happened"]],
+    "is left where reconcile finds that it did not": [Reconciliation.notStarted, ["lost_1 not_happened"]],
     "is for a person where reconcile does not find out": [
-      Recovery.stillUnknown,
+      Reconciliation.unknown,
       ["lost_1 not_undone unknown"]
     ]
   }
@@ -297,7 +298,7 @@ describe("writes that may have happened", () => {
         )
         assert.deepStrictEqual(told(events), expected)
         assert.deepStrictEqual([asked, runs], [1, 1])
-        assert.deepStrictEqual(desk.log, found._tag === "Happened" ? ["undo lost 1 7 7"] : [])
+        assert.deepStrictEqual(desk.log, found._tag === "Completed" ? ["undo lost 1 7 7"] : [])
       }))
   }
 

@@ -42,7 +42,7 @@ describe("send", () => {
       assert.strictEqual(thread.title, "Where is my order 7?")
       assert.isFalse(thread.isRunning)
       assert.deepStrictEqual(
-        Conversation.shown(entries).map(({ message: { role } }) => role),
+        Conversation.visibleMessages(entries).map(({ message: { role } }) => role),
         ["user", "assistant", "tool", "assistant", "tool", "assistant", "user", "assistant"]
       )
       assert.deepStrictEqual(entries.map(({ position }) => position), entries.map((_, n) => n + 1))
@@ -83,7 +83,7 @@ describe("send", () => {
         model(ScriptedModel.call("fetch", {}), ScriptedModel.text("Read it."))
       )
       const store = yield* Conversation.Conversations
-      assert.deepStrictEqual(Quarantine.taintedBy(Conversation.sent((yield* store.read(chat)).entries)), ["fetch"])
+      assert.deepStrictEqual(Quarantine.taintedBy(Conversation.toPrompt((yield* store.read(chat)).entries)), ["fetch"])
       const second = yield* Conversation.send(reader, { ...chat, message: "Send it" }).pipe(
         model(ScriptedModel.call("send", {}), ScriptedModel.text("Cannot."))
       )
@@ -108,7 +108,7 @@ describe("send", () => {
       yield* Fiber.interrupt(fiber)
       const { entries, thread } = yield* store.read(chat)
       assert.isFalse(thread.isRunning)
-      assert.deepStrictEqual(roles(Conversation.sent(entries)), ["user", "assistant", "tool"])
+      assert.deepStrictEqual(roles(Conversation.toPrompt(entries)), ["user", "assistant", "tool"])
       assert.include(JSON.stringify(entries.at(-1)), "outcome_unknown")
     }).pipe(given(ScriptedModel.call("slow", {}))))
 
@@ -133,7 +133,7 @@ describe("send", () => {
       const call = Prompt.toolCallPart({ id: "c1", name: "pay", params: {}, providerExecuted: false })
       yield* store.append({
         ...chat,
-        events: Conversation.said([...Prompt.make("Pay").content, Prompt.assistantMessage({ content: [call] })]),
+        events: Conversation.toEvents([...Prompt.make("Pay").content, Prompt.assistantMessage({ content: [call] })]),
         claim: { id: "dead", lease: Duration.seconds(30) }
       })
       const busy = yield* Effect.flip(Conversation.send(support, { ...chat, message: "Well?" }))
@@ -210,7 +210,7 @@ describe("resume", () => {
       const store = yield* Conversation.Conversations
       const waiting = yield* store.read(chat)
       assert.isTrue(waiting.thread.isWaiting)
-      assert.deepStrictEqual(roles(Conversation.sent(waiting.entries)), ["user", "assistant", "tool"])
+      assert.deepStrictEqual(roles(Conversation.toPrompt(waiting.entries)), ["user", "assistant", "tool"])
       assert.isTrue(Exit.isFailure(first.exit))
       const refused = yield* Conversation.resume(clerk, {
         ...chat,
@@ -226,11 +226,11 @@ describe("resume", () => {
       assert.isFalse(thread.isWaiting)
       assert.isUndefined(snapshot)
       assert.deepStrictEqual(
-        roles(Conversation.sent(entries)),
+        roles(Conversation.toPrompt(entries)),
         ["user", "assistant", "tool", "assistant"]
       )
       assert.deepStrictEqual(
-        Conversation.shown(entries).map(({ message: { role } }) => role),
+        Conversation.visibleMessages(entries).map(({ message: { role } }) => role),
         ["user", "assistant", "tool", "assistant", "tool", "assistant"]
       )
       const again = yield* Conversation.resume(clerk, { ...chat, decisions: [Approval.approve(pending[0]!)] })
@@ -276,7 +276,7 @@ describe("several agents", () => {
       const { entries, thread } = yield* store.read(chat)
       assert.isFalse(thread.isRunning)
       assert.deepStrictEqual(
-        Conversation.shown(entries).map(({ message: { role } }) => role),
+        Conversation.visibleMessages(entries).map(({ message: { role } }) => role),
         ["user", "assistant", "tool", "assistant"]
       )
       yield* Conversation.send(desk, { ...chat, message: "Thanks" })
@@ -360,7 +360,9 @@ describe("a message in place of a decision", () => {
       assert.isUndefined(snapshot)
       assert.isFalse(thread.isWaiting)
       assert.deepStrictEqual(
-        Conversation.shown(entries).map(({ message: { role }, runId }) => [role, runId === paused.record?.runId]),
+        Conversation.visibleMessages(entries).map((
+          { message: { role }, runId }
+        ) => [role, runId === paused.record?.runId]),
         [["user", false], ["assistant", true], ["tool", true], ["user", false], ["assistant", false]]
       )
       const resumed = yield* Conversation.resume(agent, { ...chat, decisions: [] })
@@ -433,7 +435,7 @@ describe("an agent made of agents remembers messages and calls", () => {
       yield* Conversation.send(agent as Chatting, { ...chat, message: "One" })
       const store = yield* Conversation.Conversations
       const { entries } = yield* store.read(chat)
-      const sent = Conversation.sent(entries)
+      const sent = Conversation.toPrompt(entries)
       assert.deepStrictEqual(
         sent.content.map(({ content, role }) =>
           `${role} ${
@@ -471,7 +473,7 @@ describe("an agent made of agents remembers messages and calls", () => {
       })
       assert.isTrue(Exit.isSuccess(exit))
       assert.deepStrictEqual(
-        Conversation.shown((yield* store.read(chat)).entries).map(({ message: { role } }) => role),
+        Conversation.visibleMessages((yield* store.read(chat)).entries).map(({ message: { role } }) => role),
         ["user", "assistant", "tool", "assistant", "tool", "assistant", "assistant"]
       )
     }).pipe(
@@ -490,25 +492,30 @@ describe("the model's view", () => {
       const store = yield* Conversation.Conversations
       yield* store.create(chat)
       const page = Quarantine.taint(Prompt.make("The page says"), ["fetch"])
-      yield* store.append({ ...chat, events: Conversation.said([...page.content, ...Prompt.make("Go on").content]) })
+      yield* store.append({
+        ...chat,
+        events: Conversation.toEvents([...page.content, ...Prompt.make("Go on").content])
+      })
       const { content } = Prompt.make("A summary")
       yield* store.append({
         ...chat,
         events: [
-          { _tag: "Replaced", through: 1, by: Conversation.said(content).map(({ message }) => message) },
-          ...Conversation.said(Prompt.make("For you alone").content, "people"),
-          ...Conversation.said(Prompt.make("For the model").content, "model")
+          { _tag: "HistoryCompacted", through: 1, by: Conversation.toEvents(content).map(({ message }) => message) },
+          ...Conversation.toEvents(Prompt.make("For you alone").content, "people"),
+          ...Conversation.toEvents(Prompt.make("For the model").content, "model")
         ]
       })
       const { entries } = yield* store.read(chat)
-      const sent = Conversation.sent(entries)
+      const sent = Conversation.toPrompt(entries)
       assert.deepStrictEqual(
         sent.content.map(({ content }) => (content as ReadonlyArray<Prompt.TextPart>)[0]!.text),
         ["A summary", "Go on", "For the model"]
       )
       assert.deepStrictEqual(Quarantine.taintedBy(sent), ["fetch"])
       assert.deepStrictEqual(
-        Conversation.shown(entries).map(({ message }) => (message.content as ReadonlyArray<Prompt.TextPart>)[0]!.text),
+        Conversation.visibleMessages(entries).map(({ message }) =>
+          (message.content as ReadonlyArray<Prompt.TextPart>)[0]!.text
+        ),
         ["The page says", "Go on", "For you alone"]
       )
     }).pipe(given()))
@@ -557,7 +564,7 @@ describe("layerKeyValueStore", () => {
     return Effect.gen(function*() {
       const store = yield* Conversation.Conversations
       yield* store.create(chat)
-      const events = Conversation.said(Prompt.make("Hi").content)
+      const events = Conversation.toEvents(Prompt.make("Hi").content)
       yield* store.append({ ...chat, events })
       fails.now = true
       yield* Effect.exit(store.append({ ...chat, events: [...events, ...events] }))

@@ -165,11 +165,11 @@ describe("a thread as data", () => {
   }
   const message = { options: {}, role: "user", content: "Hello" }
   const events: ReadonlyArray<object> = [
-    { _tag: "Said", audience: "everyone", message },
-    { _tag: "Said", audience: "model", message },
-    { _tag: "Said", audience: "people", message },
-    { _tag: "CallsForgotten", calls: ["c1"] },
-    { _tag: "Replaced", through: 2, by: [message] }
+    { _tag: "MessageAdded", audience: "everyone", message },
+    { _tag: "MessageAdded", audience: "model", message },
+    { _tag: "MessageAdded", audience: "people", message },
+    { _tag: "ToolCallsPruned", calls: ["c1"] },
+    { _tag: "HistoryCompacted", through: 2, by: [message] }
   ]
 
   it("has its own fields, and entries of each kind", () => {
@@ -185,9 +185,9 @@ describe("a thread as data", () => {
     ["a thread without a version", Conversation.Thread as never, { ...thread, version: 1.5 }],
     ["an entry without a position", Conversation.Entry as never, { position: "1", at: 5, event: events[0] }],
     ["an entry of nothing", Conversation.Entry as never, { position: 1, at: 5, event: { _tag: "Sung" } }],
-    ["what nobody reads", Conversation.Event as never, { _tag: "Said", audience: "nobody", message }],
-    ["what was not said", Conversation.Event as never, { _tag: "Said", audience: "model" }],
-    ["calls without ids", Conversation.Event as never, { _tag: "CallsForgotten", calls: [1] }],
-    ["what takes the place of nothing", Conversation.Event as never, { _tag: "Replaced", by: [] }]
+    ["what nobody reads", Conversation.Event as never, { _tag: "MessageAdded", audience: "nobody", message }],
+    ["what was not said", Conversation.Event as never, { _tag: "MessageAdded", audience: "model" }],
+    ["calls without ids", Conversation.Event as never, { _tag: "ToolCallsPruned", calls: [1] }],
+    ["what takes the place of nothing", Conversation.Event as never, { _tag: "HistoryCompacted", by: [] }]
   ])("is not %s", (_, schema, json) => assert.isTrue(Option.isNone(read(schema)(json))))
 })

@@ -22,15 +22,18 @@ const told = Prompt.toolMessage({
 
 /** Events, and true if a search for a needle finds them. */
 const pieces: ReadonlyArray<readonly [Conversation.Event, boolean]> = [
-  [Conversation.said([user("A NEEDLE in it")])[0]!, true],
-  [Conversation.said([Prompt.assistantMessage({ content: [text("hay"), text("needles")] })])[0]!, true],
-  [Conversation.said([user("needle")], "people")[0]!, true],
-  [Conversation.said([user("needle")], "model")[0]!, false],
-  [Conversation.said([Prompt.systemMessage({ content: "needle" })])[0]!, false],
-  [Conversation.said([told])[0]!, false],
-  [Conversation.said([user("need"), user("le")])[0]!, false],
-  [{ _tag: "CallsForgotten", calls: ["needle"] }, false],
-  [{ _tag: "Replaced", through: 0, by: Conversation.said([user("needle")]).map(({ message }) => message) }, false]
+  [Conversation.toEvents([user("A NEEDLE in it")])[0]!, true],
+  [Conversation.toEvents([Prompt.assistantMessage({ content: [text("hay"), text("needles")] })])[0]!, true],
+  [Conversation.toEvents([user("needle")], "people")[0]!, true],
+  [Conversation.toEvents([user("needle")], "model")[0]!, false],
+  [Conversation.toEvents([Prompt.systemMessage({ content: "needle" })])[0]!, false],
+  [Conversation.toEvents([told])[0]!, false],
+  [Conversation.toEvents([user("need"), user("le")])[0]!, false],
+  [{ _tag: "ToolCallsPruned", calls: ["needle"] }, false],
+  [
+    { _tag: "HistoryCompacted", through: 0, by: Conversation.toEvents([user("needle")]).map(({ message }) => message) },
+    false
+  ]
 ]
 
 /** A thread as the documentation of the service has it. */
@@ -356,7 +359,9 @@ describe("readings of a thread", () => {
       event,
       ...(runId === undefined ? {} : { runId })
     })
-    const shown = Conversation.shown(pieces.map(([event], n) => entry(n + 1, event, n === 1 ? "run" : undefined)))
+    const shown = Conversation.visibleMessages(
+      pieces.map(([event], n) => entry(n + 1, event, n === 1 ? "run" : undefined))
+    )
     assert.deepStrictEqual(
       shown.map(({ at, message, position, runId }) => [position, at, message.role, runId]),
       [
@@ -377,21 +382,21 @@ describe("readings of a thread", () => {
 
   it("show the model its messages, with replacements before later ones", () => {
     const of = (...events: ReadonlyArray<Conversation.Event>) =>
-      Conversation.sent(events.map((event, n) => ({ position: n + 1, at: 0, event }))).content.map((
+      Conversation.toPrompt(events.map((event, n) => ({ position: n + 1, at: 0, event }))).content.map((
         { content, role }
       ) =>
         `${role} ${
           typeof content === "string" ? content : content.map((part) => part.type === "text" ? part.text : "")
         }`
       )
-    const [one] = Conversation.said([user("1")])
-    const [two] = Conversation.said([user("2")], "people")
-    const [three] = Conversation.said([user("3")], "model")
-    const [four] = Conversation.said([Prompt.assistantMessage({ content: [text("4")] })])
+    const [one] = Conversation.toEvents([user("1")])
+    const [two] = Conversation.toEvents([user("2")], "people")
+    const [three] = Conversation.toEvents([user("3")], "model")
+    const [four] = Conversation.toEvents([Prompt.assistantMessage({ content: [text("4")] })])
     const by = (through: number, ...said: ReadonlyArray<string>): Conversation.Event => ({
-      _tag: "Replaced",
+      _tag: "HistoryCompacted",
       through,
-      by: Conversation.said(said.map(user)).map(({ message }) => message)
+      by: Conversation.toEvents(said.map(user)).map(({ message }) => message)
     })
     assert.deepStrictEqual(of(one!, two!, three!, four!), ["user 1", "user 3", "assistant 4"])
     assert.deepStrictEqual(of(one!, three!, by(1, "s"), four!), ["user s", "user 3", "assistant 4"])
@@ -433,9 +438,9 @@ describe("a turn of a chat", () => {
         store.read(key))
       assert.isFalse(thread.isRunning)
       return {
-        sent: brief(Conversation.sent(entries)),
+        sent: brief(Conversation.toPrompt(entries)),
         shown: brief(Prompt.fromMessages(
-          Conversation.shown(entries).map(({ message }) =>
+          Conversation.visibleMessages(entries).map(({ message }) =>
             message
           )
         ))
@@ -492,8 +497,8 @@ describe("a turn of a chat", () => {
       const instructions = Prompt.systemMessage({ content: "Help." })
       const answer = assistant(text("A"))
       const stored = (prompt: Prompt.Prompt) =>
-        Conversation.sent(
-          Conversation.said(prompt.content).map((event, n) => ({ position: n + 1, at: 0, event }))
+        Conversation.toPrompt(
+          Conversation.toEvents(prompt.content).map((event, n) => ({ position: n + 1, at: 0, event }))
         )
       const transcripts: Readonly<Record<string, (prompt: Prompt.Prompt) => Prompt.Prompt>> = {
         "the very messages": ({ content }) => Prompt.fromMessages([instructions, ...content, answer]),

@@ -113,13 +113,13 @@ it.effect("an agent beyond the level cap fails with that, without starting", () 
     const log: Log = []
     const inner = boss([tool(waits(log, {}), "a")], { instructions: "mid" })
     const exit = yield* running(
-      (boss([tool(inner, "mid")], { budget: { levels: 1 } }) as unknown as Runs).run({}),
+      (boss([tool(inner, "mid")], { budget: { maxDepth: 1 } }) as unknown as Runs).run({}),
       watched(),
       { boss: [call("mid", {}, { id: "m" })], mid: [call("a", {}, { id: "a" })] }
     )
     assert.deepStrictEqual(
       Exit.isFailure(exit) && exit.cause.reasons.map((reason) => Cause.isFailReason(reason) && String(reason.error)),
-      ["BudgetExceeded: Budget of agent \"boss\" exceeded: levels, limit 1, used 2"]
+      ["BudgetExceeded: Budget of agent \"boss\" exceeded: maxDepth, limit 1, used 2"]
     )
     assert.deepStrictEqual(log, [])
   }))

@@ -39,7 +39,7 @@ const worldOf = () => {
     Effect.provideService(inner.call, ToolCall.ToolCall, ToolCall.make({ id: "i", arguments: { n } }))
   /** Makes a call of another tool. */
   const outer = (inner: Named, n: unknown): Named =>
-    tool("outer", { effects: "read", asks: true, execute: () => making(inner, n) })
+    tool("outer", { effects: "read", mayRequestApproval: true, execute: () => making(inner, n) })
   return { fixed, fixes: () => fixes, log, making, outer, pay, tool }
 }
 
@@ -288,7 +288,7 @@ describe("a snapshot", () => {
         const inner = make(here)
         const both = tool("both", {
           effects: "read",
-          asks: true,
+          mayRequestApproval: true,
           execute: () => Effect.andThen(making(inner, n), making(again, 1))
         })
         for (const one of [inner, both, outer(both, 1)]) {
@@ -309,7 +309,7 @@ describe("an admitted call stays admitted over an inner pause", () => {
         const { fixed, log, making, pay, tool } = worldOf()
         const outer = fixed(tool("outer", {
           effects: "read",
-          asks: true,
+          mayRequestApproval: true,
           needsApproval: true,
           execute: () => making(pay, 3)
         }))

@@ -176,7 +176,7 @@ describe("a question parallel to a write in one executor", () => {
         const pay = doing("pay", { effects: "write", needsApproval: true }, 0)
         const outer = toolOf("outer", {
           effects: "read",
-          asks: true,
+          mayRequestApproval: true,
           execute: () =>
             Effect.map(Effect.all([slow.call, after(5, pay.call)], { concurrency: 2 }), (names) => names.join())
         })

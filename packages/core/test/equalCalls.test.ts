@@ -7,7 +7,7 @@ import { collect, lastResults } from "./kit.ts"
 
 interface Options {
   readonly effects?: "read" | "write" | "idempotent"
-  readonly polls?: boolean
+  readonly allowIdenticalCalls?: boolean
   readonly idempotency?: true | { readonly key: (params: { readonly to: string }) => string }
   readonly needsApproval?: boolean
   readonly fails?: boolean
@@ -110,7 +110,7 @@ describe("equal calls of one answer", () => {
 
   for (
     const [title, options, times] of [
-      ["each if the tool polls", { effects: "write", polls: true }, 3],
+      ["each if the tool polls", { effects: "write", allowIdenticalCalls: true }, 3],
       ["each if the tool is idempotent", { effects: "idempotent" }, 3],
       ["each if the tool is a read", { effects: "read" }, 3],
       ["by the ledger if their key is made of arguments", {

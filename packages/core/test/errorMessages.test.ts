@@ -122,8 +122,8 @@ const ofOthers: ReadonlyArray<Row> = [
     "The transaction of the call could not be committed, and nothing of it is done"
   ],
   [
-    new Journal.Diverged({ runId: "r1", step: "call c1" }),
-    "Run r1 does not do what it did before it was cut off, at \"call c1\""
+    new Journal.NonDeterminismError({ runId: "r1", step: "call c1" }),
+    "Run \"r1\" is not deterministic: replay diverged from its log at \"call c1\". Usual causes: a deployment, or instructions that read the clock."
   ],
   [
     new ConfigurationError.ConfigurationError({ subject: "Tool \"pay\"", problem: "it has no name" }),

@@ -48,7 +48,7 @@ describe("requests that the transport sends again", () => {
     Effect.gen(function*() {
       const { events, layer } = collect()
       const heard: Array<readonly [attempt: number, told: number]> = []
-      const report = yield* Agent.make("asks", {}).report("go").pipe(
+      const report = yield* Agent.make("mayRequestApproval", {}).report("go").pipe(
         Effect.provideServiceEffect(
           LanguageModel.LanguageModel,
           model({ _tag: "Status", status: 503 }, { _tag: "Transport", code: "ECONNRESET" }, {
@@ -83,7 +83,7 @@ describe("requests that the transport sends again", () => {
       const { events, layer } = collect()
       const heard: Array<number> = []
       const status = { _tag: "Status", status: 503 } as const
-      const report = yield* Agent.make("asks", { budget: { transportRetries: 1 } }).report("go").pipe(
+      const report = yield* Agent.make("mayRequestApproval", { budget: { transportRetries: 1 } }).report("go").pipe(
         Effect.provideServiceEffect(LanguageModel.LanguageModel, model(status, status)),
         Effect.provideService(TransportRetry.Observer, ({ attempt }) => Effect.sync(() => heard.push(attempt))),
         Effect.provide(layer)
@@ -126,7 +126,7 @@ describe("a model call that failed in an earlier execution", () => {
           })
         ))
     })
-    const agent = Agent.make("asks", {
+    const agent = Agent.make("mayRequestApproval", {
       onModelError: (error, { attempt }) => {
         consulted.push([attempt, error.reason._tag])
         return ModelError.retry({ times: 3, schedule: Schedule.spaced("4 seconds"), restart: true })

@@ -12,6 +12,7 @@ import {
   Audit,
   IdempotencyLedger,
   Journal,
+  Reconciliation,
   Recovery,
   type RunRecord,
   RunRecord as Records,
@@ -56,7 +57,7 @@ const tool = (world: World, name: string, more: object = {}): AnyTool =>
   } as never) as never
 
 const lost = { execute: () => Effect.fail(new Down()) }
-const looks = (found: Effect.Effect<Recovery.Reconciled<typeof Booking.Type>, unknown>) => ({
+const looks = (found: Effect.Effect<Reconciliation.Reconciliation<typeof Booking.Type>, unknown>) => ({
   ...lost,
   idempotency: { reconcile: () => found }
 })
@@ -74,13 +75,13 @@ interface Fate {
 const fates: Readonly<Record<string, Fate>> = {
   done: { outcome: "undone", mark: "undone" },
   found: {
-    more: looks(Effect.succeed(Recovery.happened({ at: new Date(7) }))),
+    more: looks(Effect.succeed(Reconciliation.completed({ at: new Date(7) }))),
     outcome: "undone",
     mark: "undone"
   },
-  absent: { more: looks(Effect.succeed(Recovery.notHappened)), outcome: "not_happened" },
+  absent: { more: looks(Effect.succeed(Reconciliation.notStarted)), outcome: "not_happened" },
   unclear: {
-    more: looks(Effect.succeed(Recovery.stillUnknown)),
+    more: looks(Effect.succeed(Reconciliation.unknown)),
     outcome: "not_undone",
     because: "unknown",
     error: "OutcomeUnknown"
@@ -379,7 +380,7 @@ describe("a compensation", () => {
   it.effect("of an approved call finds out if it was done", () =>
     Effect.gen(function*() {
       const world = worldOf()
-      const more = { ...looks(Effect.succeed(Recovery.happened({ at: new Date(7) }))), needsApproval: true }
+      const more = { ...looks(Effect.succeed(Reconciliation.completed({ at: new Date(7) }))), needsApproval: true }
       const agent = () => agentOf([tool(world, "book", more)])
       const { events, layer: heard } = collect()
       yield* Effect.exit(

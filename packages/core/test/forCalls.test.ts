@@ -103,7 +103,7 @@ describe("an agent without a model", () => {
           Policy.make(
             "writes",
             ({ effects }) => effects === "write" ? Policy.requireApproval("It writes") : Policy.allow,
-            { asks: true }
+            { mayRequestApproval: true }
           )
         ]
       })

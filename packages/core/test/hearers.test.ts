@@ -10,13 +10,13 @@ const outer = Agent.make("outer", { tools: [inner.pipe(Agent.asTool("ask", { des
 const script = () =>
   ScriptedModel.layer([ScriptedModel.call("ask", { input: "?" }), ScriptedModel.text("!"), ScriptedModel.text("Done.")])
 
-describe("CurrentHearer", () => {
+describe("CurrentSyncListener", () => {
   it.effect("receives a listener's events, nested ones too, once and in order", () =>
     Effect.gen(function*() {
       const heard: Array<AgentEvent.AgentEvent> = []
       const listened: Array<AgentEvent.AgentEvent> = []
       yield* outer.run("Hi").pipe(
-        Effect.provideService(AgentEvent.CurrentHearer, (event) => void heard.push(event)),
+        Effect.provideService(AgentEvent.CurrentSyncListener, (event) => void heard.push(event)),
         Effect.provide(AgentEvent.listen((event) => Effect.sync(() => listened.push(event)))),
         Effect.provide(script())
       )
@@ -31,7 +31,7 @@ describe("CurrentHearer", () => {
       const logged: Array<unknown> = []
       let events = 0
       const answer = yield* outer.run("Hi").pipe(
-        Effect.provideService(AgentEvent.CurrentHearer, () => {
+        Effect.provideService(AgentEvent.CurrentSyncListener, () => {
           events++
           throw new Error("no disk")
         }),

@@ -21,6 +21,7 @@ import {
   AiToolkit,
   Approval,
   IdempotencyLedger,
+  Reconciliation,
   Recovery,
   Redaction,
   Tool,
@@ -148,7 +149,9 @@ describe("attempts of an idempotent write", () => {
           idempotency: {
             key,
             reconcile: (_, { order }) =>
-              Effect.sync(() => done.has(`order-${order}`) ? Recovery.happened(`found ${order}`) : Recovery.notHappened)
+              Effect.sync(() =>
+                done.has(`order-${order}`) ? Reconciliation.completed(`found ${order}`) : Reconciliation.notStarted
+              )
           },
           execute: () => pay(() => Effect.never)
         })
@@ -701,7 +704,7 @@ describe("a call that was cut off", () => {
     return { entries, layer: Layer.fresh(layer), log }
   })
 
-  const after = <E, R>(reconcile?: Effect.Effect<Recovery.Reconciled<string>, E, R>) =>
+  const after = <E, R>(reconcile?: Effect.Effect<Reconciliation.Reconciliation<string>, E, R>) =>
     Effect.gen(function*() {
       const { layer, log } = yield* cutOff
       const { keys, pay } = service()
@@ -738,7 +741,7 @@ describe("a call that was cut off", () => {
 
   it.effect("is answered with the finding of `reconcile`, which is recorded", () =>
     Effect.gen(function*() {
-      const found = yield* after(Effect.succeed(Recovery.happened("payment 1")))
+      const found = yield* after(Effect.succeed(Reconciliation.completed("payment 1")))
       assert.strictEqual(found.result, "payment 1")
       assert.deepStrictEqual(found.asked, ["c1 7"])
       assert.deepStrictEqual(found.keys, [])
@@ -747,7 +750,7 @@ describe("a call that was cut off", () => {
 
   it.effect("runs if `reconcile` found that it was not done", () =>
     Effect.gen(function*() {
-      const found = yield* after(Effect.succeed(Recovery.notHappened))
+      const found = yield* after(Effect.succeed(Reconciliation.notStarted))
       assert.strictEqual(found.result, "payment 1")
       assert.deepStrictEqual(found.keys, ["order-7"])
       assert.deepStrictEqual(found.log, ["begin", "take", "renew", "complete"])
@@ -761,7 +764,7 @@ describe("a call that was cut off", () => {
         success: Schema.String,
         failure: Schema.Never,
         effects: "write",
-        idempotency: { key, reconcile: () => Effect.succeed(Recovery.notHappened) },
+        idempotency: { key, reconcile: () => Effect.succeed(Reconciliation.notStarted) },
         execute: () => Effect.fail(new Declined())
       })
       const error = yield* Effect.flip(tool.call.pipe(by({ order: 7 }, "c2"), Effect.provide(layer)))
@@ -773,7 +776,7 @@ describe("a call that was cut off", () => {
 
   it.effect("stays unknown if `reconcile` cannot decide, or fails", () =>
     Effect.gen(function*() {
-      for (const reconcile of [Effect.succeed(Recovery.stillUnknown), Effect.fail(new Lost())]) {
+      for (const reconcile of [Effect.succeed(Reconciliation.unknown), Effect.fail(new Lost())]) {
         const found = yield* after(reconcile)
         assert.strictEqual(code(found.result), "outcome_unknown")
         assert.deepStrictEqual(found.keys, [])

@@ -28,7 +28,7 @@ const world = () => {
       parameters: Schema.Struct({ text: Schema.String }),
       success: Schema.String,
       effects: "write",
-      polls: true,
+      allowIdenticalCalls: true,
       execute: ({ text }) => Effect.sync(() => (done.push(`${name} ${text}`), text))
     })
   const agent = Agent.make("clerk", {

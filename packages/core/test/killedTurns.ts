@@ -134,7 +134,7 @@ export const killedTurn = Effect.fnUntraced(function*(
   yield* Effect.exit(turn(dying, "Settle 7"))
   const { entries: left } = yield* Effect.orElseSucceed(store.read(chat), () => ({ entries: [] }))
   const hasStarted = left.some(({ event }) => event._tag === "WriteStarted")
-  const hasResult = resultsIn(Conversation.sent(left)).some(({ isFailure }) => !isFailure)
+  const hasResult = resultsIn(Conversation.toPrompt(left)).some(({ isFailure }) => !isFailure)
   const paidBefore = paid.length
   // The executor does not run before the thread has the start.
   if (paidBefore > 0) assert.isTrue(hasStarted)
@@ -163,7 +163,7 @@ export const killedTurn = Effect.fnUntraced(function*(
       : []
   )
   const { entries } = yield* store.read(chat)
-  const page = Prompt.fromMessages(Conversation.shown(entries).map(({ message }) => message))
+  const page = Prompt.fromMessages(Conversation.visibleMessages(entries).map(({ message }) => message))
   assert.strictEqual(resultsIn(page).length, 1)
   yield* store.delete(chat)
   return dying.isDead

@@ -4,7 +4,7 @@ import { Clock, Duration, Effect, Exit, Fiber, Layer, Random, Schema } from "eff
 import { KeyValueStore } from "effect/persistence"
 import { TestClock } from "effect/testing"
 import { Drive } from "@recourse/testing"
-import { IdempotencyLedger, Recovery, StoreTimeout, Tool } from "@recourse/core"
+import { IdempotencyLedger, Reconciliation, StoreTimeout, Tool } from "@recourse/core"
 import { by, collectLogs } from "./kit.ts"
 import { sharedStore } from "./fixtures/sharedStore.ts"
 
@@ -158,7 +158,7 @@ const race = (
             key: () => "k",
             // Truthful: a travelling request has not happened.
             reconcile: () =>
-              Effect.sync(() => landed.length === 0 ? Recovery.notHappened : Recovery.happened(landed[0]!))
+              Effect.sync(() => landed.length === 0 ? Reconciliation.notStarted : Reconciliation.completed(landed[0]!))
           },
           execute: () =>
             Effect.suspend(() => {

@@ -83,8 +83,8 @@ const played = ({ answers, claim = {}, fails, reconcile }: Case) =>
   })
 
 const said = (result: object) => Effect.succeed(result)
-const found = said({ _tag: "Happened", result: "found" })
-const not = said({ _tag: "NotHappened" })
+const found = said({ _tag: "Completed", result: "found" })
+const not = said({ _tag: "NotStarted" })
 
 describe("a keyed call", () => {
   const cases: Readonly<Record<string, readonly [one: Case, end: string, steps: ReadonlyArray<string>]>> = {

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Layer, Schema } from "effect"
 import { KeyValueStore } from "effect/persistence"
 import { TestClock } from "effect/testing"
-import { IdempotencyLedger, Recovery, Tool } from "@recourse/core"
+import { IdempotencyLedger, Reconciliation, Tool } from "@recourse/core"
 import { by } from "./kit.ts"
 
 const { memoryStore } = await import(
@@ -119,7 +119,7 @@ describe("a call that was cut off", () => {
 
   const process = (
     store: IdempotencyLedger.Store,
-    reconcile: Effect.Effect<Recovery.Reconciled<number>>,
+    reconcile: Effect.Effect<Reconciliation.Reconciliation<number>>,
     id: string
   ) => {
     const state = { runs: 0 }
@@ -152,7 +152,7 @@ describe("a call that was cut off", () => {
           )
       }
       let asked = 0
-      const reconcile = Effect.sync(() => Recovery.happened(++asked))
+      const reconcile = Effect.sync(() => Reconciliation.completed(++asked))
       const [a, b] = [process(slow, reconcile, "a"), process(slow, reconcile, "b")]
       assert.deepStrictEqual(yield* Effect.all([a.answered, b.answered], { concurrency: 2 }), [1, 1])
       assert.deepStrictEqual([asked, a.state.runs, b.state.runs], [1, 0, 0])
@@ -163,7 +163,7 @@ describe("a call that was cut off", () => {
       const store = yield* abandoned
       const { answered, state } = process(
         { ...store, renew: () => Effect.succeed(false) },
-        Effect.succeed(Recovery.notHappened),
+        Effect.succeed(Reconciliation.notStarted),
         "a"
       )
       assert.strictEqual((yield* Effect.flip(answered))._tag, "OutcomeUnknown")

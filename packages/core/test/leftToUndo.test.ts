@@ -83,7 +83,7 @@ describe("of a run that waits", () => {
     it.effect(name, () =>
       Effect.gen(function*() {
         const snapshot = yield* snapshotOf(...form())
-        const left = Approval.leftToUndo({ snapshot })
+        const left = Approval.uncompensatedWrites({ snapshot })
         assert.deepStrictEqual(left.map(({ callId, tool }) => `${tool} ${callId}`).toSorted(), expected)
       }))
   }
@@ -99,7 +99,7 @@ describe("of a run that waits", () => {
         compensation: {}
       })
       const turns = { a: [call("book", { seat: "2A" }, { id: "b" }), call("pay", {}, { id: "p" })] } as const
-      assert.deepStrictEqual(Approval.leftToUndo({ snapshot: yield* snapshotOf(agent, turns) }), [
+      assert.deepStrictEqual(Approval.uncompensatedWrites({ snapshot: yield* snapshotOf(agent, turns) }), [
         { tool: "book", callId: "b", arguments: { seat: "2A" } }
       ])
     }))
@@ -107,7 +107,7 @@ describe("of a run that waits", () => {
 
 describe("stored uncompensated writes", () => {
   const unknown = { tool: "unknown", callId: "unknown", arguments: null }
-  const stored: Readonly<Record<string, readonly [unknown, ReadonlyArray<Approval.LeftToUndo>]>> = {
+  const stored: Readonly<Record<string, readonly [unknown, ReadonlyArray<Approval.UncompensatedWrite>]>> = {
     "nothing of no snapshot": [undefined, []],
     "nothing of what is none": ["old", []],
     "nothing of a snapshot that says nothing of writes": [{ version: 9 }, []],
@@ -123,7 +123,7 @@ describe("stored uncompensated writes", () => {
     ]
   }
   for (const [name, [snapshot, expected]] of Object.entries(stored)) {
-    it(`${name}`, () => assert.deepStrictEqual(Approval.leftToUndo({ snapshot }), expected))
+    it(`${name}`, () => assert.deepStrictEqual(Approval.uncompensatedWrites({ snapshot }), expected))
   }
 })
 
@@ -148,7 +148,9 @@ describe("of a run with a journal", () => {
           watched(),
           turns
         )
-        const left = Approval.leftToUndo({ journal: life().journal }).map(({ callId, tool }) => `${tool} ${callId}`)
+        const left = Approval.uncompensatedWrites({ journal: life().journal }).map(({ callId, tool }) =>
+          `${tool} ${callId}`
+        )
         assert.deepStrictEqual(left, ["book b", "car c"].filter((one) => left.includes(one)), cut.about)
         // Its outcome is known: the next execution reports it.
         for (const name of ["book", "car"]) {
@@ -213,7 +215,7 @@ describe("of a run with a journal", () => {
             kind === "call" && key === "/h" ? Effect.interrupt : journal.record(kind, key, value)
         }, watched())
         assert.deepStrictEqual(
-          Approval.leftToUndo({ journal: life().journal }).map(({ callId, tool }) => `${tool} ${callId}`),
+          Approval.uncompensatedWrites({ journal: life().journal }).map(({ callId, tool }) => `${tool} ${callId}`),
           ["car b", `book ${expected}`]
         )
         const seen = watched()

@@ -24,7 +24,7 @@ const tool = (
 
 const levels: Readonly<Record<string, (inner: Named) => Named>> = {
   "directly within it": (inner) => inner,
-  "within a read that it calls": (inner) => tool("middle", () => inner.call, { asks: true })
+  "within a read that it calls": (inner) => tool("middle", () => inner.call, { mayRequestApproval: true })
 }
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
@@ -51,7 +51,7 @@ describe("a call that was decided about", () => {
               "outer",
               () =>
                 Effect.flatMap(within.call, (said) => ++attempts === 1 ? Effect.fail("down") : Effect.succeed(said)),
-              { asks: true }
+              { mayRequestApproval: true }
             ).pipe(Tool.onError(Recovery.retry({ times: 2 } as never) as never))
             const lead = () =>
               Agent.make("lead", { tools: [outer], defaults: { onError: Recovery.standard } } as never) as never as Lead

@@ -97,8 +97,8 @@ describe("an agent with a tainted conversation and no pause in its type", () => 
   it.effect.each(
     [
       ["denies also by", Policy.make("all", () => Policy.allow), "Completed"],
-      ["denies also by", Policy.make("all", () => Policy.allow, { asks: false }), "Completed"],
-      ["waits by", Policy.make("all", () => Policy.allow, { asks: true }), "Paused"]
+      ["denies also by", Policy.make("all", () => Policy.allow, { mayRequestApproval: false }), "Completed"],
+      ["waits by", Policy.make("all", () => Policy.allow, { mayRequestApproval: true }), "Paused"]
     ] as const
   )("%s a policy that %o", ([, policy, expected]) =>
     Effect.gen(function*() {
@@ -137,7 +137,7 @@ describe("a call within an executor that needs an approval", () => {
       const Outer = Tool.make("outer", {
         success: Schema.String,
         effects: "read",
-        asks: true,
+        mayRequestApproval: true,
         execute: () => Inner.call
       })
       const agent = Agent.make("a", { tools: [Outer], defaults })
@@ -196,7 +196,7 @@ describe("a fallback that is a tool which asks", () => {
     execute: () => Effect.succeed("x")
   })
   const model = () => ScriptedModel.layer([call("find", {}), text("done")])
-  const find = (options: { readonly asks?: true }) =>
+  const find = (options: { readonly mayRequestApproval?: true }) =>
     Tool.make("find", {
       success: Schema.String,
       effects: "read",
@@ -217,7 +217,11 @@ describe("a fallback that is a tool which asks", () => {
 
   it.effect("waits if the tool declares that it asks", () =>
     Effect.gen(function*() {
-      const agent = Agent.make("a", { tools: [find({ asks: true })], onToolError: { find: fallback }, defaults })
+      const agent = Agent.make("a", {
+        tools: [find({ mayRequestApproval: true })],
+        onToolError: { find: fallback },
+        defaults
+      })
       const exit = yield* Effect.exit(agent.run("go")).pipe(Effect.provide(Layer.merge(model(), key)))
       assert.strictEqual(ended(exit), "ApprovalRequired")
     }))
@@ -225,15 +229,15 @@ describe("a fallback that is a tool which asks", () => {
 
 describe("an agent that is given a tainted conversation asks in `run` if its type says that it may wait", () => {
   const asking = Tool.make("asking", { effects: "read", needsApproval: true, execute: () => Effect.void })
-  const saying = Tool.make("saying", { effects: "read", asks: true, execute: () => Effect.void })
+  const saying = Tool.make("saying", { effects: "read", mayRequestApproval: true, execute: () => Effect.void })
   const looking = Tool.make("looking", { effects: "read", execute: () => Effect.void })
   const says = Agent.fromFunction("says", (_: unknown) => Effect.succeed("x"))
   const within = (tool: Tool.Any) =>
     Agent.make("within", { input: Schema.Unknown, tools: [tool] as never, defaults }) as unknown as typeof says
   const all = (tool: Tool.Any) => Agent.all("all", [says, within(tool)]) as unknown as typeof says
   const asTool = (agent: typeof says): Tool.Any => agent.pipe(Agent.asTool("agent", ask as never)) as never
-  const policy = (asks: boolean) => [Policy.make("all", () => Policy.allow, { asks })]
-  const cases: Readonly<Record<string, readonly [options: object, asks: boolean]>> = {
+  const policy = (mayRequestApproval: boolean) => [Policy.make("all", () => Policy.allow, { mayRequestApproval })]
+  const cases: Readonly<Record<string, readonly [options: object, mayRequestApproval: boolean]>> = {
     "nothing of it does": [{ tools: [looking] }, false],
     "a tool needs an approval": [{ tools: [looking, asking] }, true],
     "a tool says that it asks": [{ tools: [saying, looking] }, true],

@@ -483,7 +483,7 @@ describe("an agent that is a tool", () => {
           instructions: "desk",
           tools: [Ask(log), Note(log)],
           policies: [
-            Policy.make("ask", () => Policy.requireApproval("the desk asks"), { asks: true }).pipe(
+            Policy.make("ask", () => Policy.requireApproval("the desk asks"), { mayRequestApproval: true }).pipe(
               Policy.forTools("ask_clerk")
             )
           ],

@@ -157,7 +157,7 @@ describe("an answer of an earlier execution is replayed", () => {
   const step = (exit: Exit.Exit<unknown, unknown>) =>
     Exit.isFailure(exit)
       ? exit.cause.reasons.map((reason) =>
-        reason._tag === "Die" && reason.defect instanceof Journal.Diverged
+        reason._tag === "Die" && reason.defect instanceof Journal.NonDeterminismError
           ? [reason.defect.runId, reason.defect.step.split(" ")[0], reason.defect.step.split("/").at(-1)]
           : reason._tag
       )

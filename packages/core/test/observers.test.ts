@@ -172,7 +172,7 @@ describe("agents within agents", () => {
       const clerk = Agent.make("clerk", { input: Schema.Struct({ q: Schema.String }), tools: [Echo] })
       const Clerk = clerk.pipe(
         Agent.asTool("ask_clerk", {
-          description: "asks",
+          description: "mayRequestApproval",
           parameters: Schema.Struct({ q: Schema.String }),
           success: Schema.String
         })

@@ -81,7 +81,7 @@ describe("events for operators", () => {
         Effect.provide([hear, ScriptedModel.layer(() => ScriptedModel.text("done"))]),
         Effect.provideService(AgentEvent.Details, true)
       )
-      const inherited = { levels: 8, argumentSize: 262_144 }
+      const inherited = { maxDepth: 8, argumentSize: 262_144 }
       const under = (caps: Budget.Budget) => run.pipe(Effect.provide(Budget.layerDefaults(caps)))
       yield* under({ turns: 5, toolCalls: 7, retriesPerTool: 9 })
       yield* under({ turns: 5, toolCalls: 8 })

@@ -58,7 +58,7 @@ const names = {
     "needsApproval",
     "trust",
     "failure",
-    "polls",
+    "allowIdenticalCalls",
     "coalesce",
     "idempotency",
     "transaction",

@@ -239,7 +239,7 @@ const programs: Readonly<Record<string, Case>> = {
   "a prompt says the time": {
     make: (here) => agent([write(here, "book")], { prompt: () => [{ role: "user", content: `life ${here.life}` }] }),
     turns: { main: book },
-    ends: ["Diverged"]
+    ends: ["NonDeterminismError"]
   },
   "a prompt is drawn in another order": {
     make: (here) => {
@@ -411,7 +411,7 @@ const programs: Readonly<Record<string, Case>> = {
       return agent([bundle(() => Effect.all(all, { concurrency: "unbounded" }))])
     },
     turns: { main: bundled, one: book },
-    ends: ["Diverged"]
+    ends: ["NonDeterminismError"]
   },
   "a nested agent has another prompt": {
     make: (here) => {
@@ -424,7 +424,7 @@ const programs: Readonly<Record<string, Case>> = {
       return agent([bundle(() => inner.run("go"))])
     },
     turns: { main: bundled, one: book },
-    ends: ["Diverged"]
+    ends: ["NonDeterminismError"]
   },
   "a fixer is asked otherwise": {
     make: (here) => {
@@ -446,7 +446,7 @@ const programs: Readonly<Record<string, Case>> = {
       main: [call("book", { seat: "9Z" }, "c1"), ScriptedModel.text("done")],
       fixer: [ScriptedModel.text(JSON.stringify({ seat: "1A" }))]
     },
-    ends: ["Diverged"]
+    ends: ["NonDeterminismError"]
   },
   "a fixer answers otherwise": {
     make: (here) => {
@@ -515,7 +515,7 @@ const programs: Readonly<Record<string, Case>> = {
       } as never) as never
     },
     turns: { main: book },
-    ends: ["Diverged"]
+    ends: ["NonDeterminismError"]
   }
 }
 
@@ -581,7 +581,9 @@ const nameOf = (exit: Exit.Exit<unknown, unknown>): string => {
   const reason = exit.cause.reasons.find((reason) => !Cause.isInterruptReason(reason))
   if (reason === undefined) return "interrupted"
   if (Cause.isFailReason(reason)) return (reason.error as { readonly _tag: string })._tag
-  return reason.defect instanceof Journal.Diverged ? "Diverged" : `defect: ${String(reason.defect)}`
+  return reason.defect instanceof Journal.NonDeterminismError
+    ? "NonDeterminismError"
+    : `defect: ${String(reason.defect)}`
 }
 
 /** The model's final results of each call. */

@@ -47,7 +47,8 @@ const asks = { needsApproval: true }
 
 /** The model's tool: a read with the given `execute`. */
 const outer = (execute: () => Effect.Effect<unknown, unknown, ToolCall.ToolCall>, options: object = {}) =>
-  tool("outer", { effects: "read", asks: true, execute: () => Effect.map(execute(), String), ...options }).tool
+  tool("outer", { effects: "read", mayRequestApproval: true, execute: () => Effect.map(execute(), String), ...options })
+    .tool
 
 type AnyAgent = Agent.Agent<string, string, unknown, never> & Agent.Resumable<string, string, unknown, never, never>
 

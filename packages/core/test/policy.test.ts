@@ -22,7 +22,7 @@ const codeOf = (result: { readonly result: unknown } | undefined) => (result?.re
 describe("policies", () => {
   const allow = Policy.make("allow", () => Policy.allow)
   const deny = Policy.make("deny", () => Policy.deny("account 4711 exists and is closed"))
-  const ask = Policy.make("ask", () => Policy.requireApproval("because"), { asks: true })
+  const ask = Policy.make("ask", () => Policy.requireApproval("because"), { mayRequestApproval: true })
   const replace = Policy.make("replace", () => Policy.substitute(42))
 
   const lastOf = (policies: ReadonlyArray<Policy.Any>, state: ReturnType<typeof counted>) =>

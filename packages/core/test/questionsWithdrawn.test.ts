@@ -62,7 +62,7 @@ const world = () => {
     compensate: () => Effect.sync(() => void log.push("unbook"))
   })
   const made = (name: string, call: Call, options: object = {}): Named =>
-    tool(name, { effects: "read", asks: true, execute: () => call, ...options })
+    tool(name, { effects: "read", mayRequestApproval: true, execute: () => call, ...options })
   /** Ends the run that it is called in, once it is approved. */
   const gate = tool("gate", { effects: "read", needsApproval: true, execute: () => Effect.die("closed") })
   return { ask, book, does, gate, log, look, made }

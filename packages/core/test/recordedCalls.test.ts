@@ -76,7 +76,7 @@ const look = (n: number, id: string) => ScriptedModel.call("look", { n }, { id }
 
 const diverged = (exit: Exit.Exit<unknown, unknown>): unknown => {
   const reason = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isDieReason) : undefined
-  return reason?.defect instanceof Journal.Diverged ? { ...reason.defect } : String(exit)
+  return reason?.defect instanceof Journal.NonDeterminismError ? { ...reason.defect } : String(exit)
 }
 
 describe("a recorded call", () => {

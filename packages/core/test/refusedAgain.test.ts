@@ -70,7 +70,7 @@ const program = ([state, refusal, key, level]: Case) => {
         : {
           reconcile: () =>
             Effect.succeed(
-              key === "that is asked about" ? { _tag: "Happened", result: "found" } : { _tag: "NotHappened" }
+              key === "that is asked about" ? { _tag: "Completed", result: "found" } : { _tag: "NotStarted" }
             )
         },
       execute: () =>

@@ -20,7 +20,7 @@ interface Pausing {
 const reading = (
   name: string,
   answers: ReadonlyArray<unknown>,
-  options: { polls?: boolean; trust?: "untrusted" } = {}
+  options: { allowIdenticalCalls?: boolean; trust?: "untrusted" } = {}
 ) => {
   const state = { runs: 0 }
   const tool = Tool.make(name, {
@@ -90,7 +90,7 @@ describe("calls without new results", () => {
   it.effect("a polling tool is not counted; the limit can be changed", () =>
     Effect.gen(function*() {
       const nine = (name: string) => Array.from({ length: 9 }, () => name)
-      const polled = reading("poll", ["waiting"], { polls: true })
+      const polled = reading("poll", ["waiting"], { allowIdenticalCalls: true })
       yield* play([polled.tool], nine("poll"))
       const two = reading("look", ["x"])
       yield* play([two.tool], nine("look"), { repeatedCalls: 2 })
@@ -135,14 +135,14 @@ describe("calls without new results", () => {
   it.effect("a polling tool's result does not count as new", () =>
     Effect.gen(function*() {
       const look = reading("look", [1])
-      const poll = reading("poll", [1, 2, 3, 4, 5, 6], { polls: true })
+      const poll = reading("poll", [1, 2, 3, 4, 5, 6], { allowIdenticalCalls: true })
       yield* play([look.tool, poll.tool], Array.from({ length: 12 }, (_, n) => n % 2 === 0 ? "look" : "poll"))
       assert.deepStrictEqual([look.state.runs, poll.state.runs], [4, 6])
     }))
 
   it.effect("a tool polling since a pause ignores earlier results", () =>
     Effect.gen(function*() {
-      const agent = (options: { readonly polls?: boolean }) => {
+      const agent = (options: { readonly allowIdenticalCalls?: boolean }) => {
         const { state, tool } = reading("look", [1], options)
         const ask = Tool.make("ask", { needsApproval: true, execute: () => Effect.void })
         return { agent: Agent.make("m", { tools: [tool, ask], repeatedCalls: 2 }) as unknown as Pausing, state }
@@ -152,7 +152,7 @@ describe("calls without new results", () => {
       const paused = yield* first.agent.start("x").pipe(
         Effect.provide([ScriptedModel.layer([ScriptedModel.call("look", {}), ask]), key])
       )
-      const second = agent({ polls: true })
+      const second = agent({ allowIdenticalCalls: true })
       const reject = paused.pending.map((call: Approval.PendingCall) => Approval.reject(call, "no"))
       yield* second.agent.resume(paused.snapshot, reject).pipe(
         Effect.provide([ScriptedModel.layer([ScriptedModel.call("look", {}), ScriptedModel.text("done")]), key])
@@ -320,7 +320,7 @@ describe("coalesce", () => {
         tools: [tool],
         policies: [
           Policy.make("ask", ({ callId }) => callId === "call_1" ? Policy.requireApproval("look") : Policy.allow, {
-            asks: true
+            mayRequestApproval: true
           })
         ]
       }) as unknown as Pausing

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Effect, Schema } from "effect"
 import { LanguageModel } from "effect/ai"
-import { Agent, IdempotencyLedger, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Agent, IdempotencyLedger, Reconciliation, Recovery, Tool, ToolCall } from "@recourse/core"
 import { lastResults } from "./kit.ts"
 
 const { call, text } = ScriptedModel
@@ -52,7 +52,10 @@ describe("an unknown outcome under an own key", () => {
 
   it.effect("is safe to repeat with reconcile, whose answer the model reads", () =>
     Effect.gen(function*() {
-      const { keys, read } = yield* paid({ reconcile: () => Effect.succeed(Recovery.happened("found")) }, lostFirst)
+      const { keys, read } = yield* paid(
+        { reconcile: () => Effect.succeed(Reconciliation.completed("found")) },
+        lostFirst
+      )
       assert.deepStrictEqual([keys, read], [["7"], [["outcome_unknown", true], "found"]])
     }))
 
@@ -64,7 +67,7 @@ describe("an unknown outcome under an own key", () => {
 
   it.effect("is sent again if reconcile does not know and the service deduplicates", () =>
     Effect.gen(function*() {
-      const reconcile = () => Effect.succeed(Recovery.stillUnknown)
+      const reconcile = () => Effect.succeed(Reconciliation.unknown)
       const { keys, read } = yield* paid({ deduplicated: true, reconcile }, lostFirst)
       assert.deepStrictEqual([keys, read], [["7", "7"], [["outcome_unknown", true], "paid"]])
     }))

@@ -109,8 +109,8 @@ const chatOf = (agent: unknown, turns: Iterable<ScriptedModel.Turn>, says: Reado
     const { entries } = yield* (yield* Conversation.Conversations).read(key)
     return {
       asked: lines((yield* requests).at(-1)!.prompt.content),
-      next: lines(Conversation.sent(entries).content),
-      shown: lines(Conversation.shown(entries).map(({ message }) => message))
+      next: lines(Conversation.toPrompt(entries).content),
+      shown: lines(Conversation.visibleMessages(entries).map(({ message }) => message))
     }
   }).pipe(Effect.provide([
     Conversation.layerMemory,

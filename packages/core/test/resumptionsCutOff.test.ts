@@ -46,7 +46,7 @@ const bundleOf = (pay: ReturnType<typeof payOf>) =>
     parameters: Args,
     success: Schema.String,
     effects: "read",
-    asks: true,
+    mayRequestApproval: true,
     execute: (args: unknown) =>
       Effect.provideService(pay.call, ToolCall.ToolCall, ToolCall.make({ id: "p", arguments: args }))
   } as never) as never as Tool.Any

@@ -103,7 +103,7 @@ const ofAgentTool = (onModelError: (() => ModelError.Decision<never>) | undefine
     const within = Agent.make("clerk", { onModelError: onModelError ?? (() => ModelError.rethrow) }).pipe(
       Agent.provide(models(service))
     )
-    const tool = within.pipe(Agent.asTool("clerk", { description: "asks", effects: "read" }))
+    const tool = within.pipe(Agent.asTool("clerk", { description: "mayRequestApproval", effects: "read" }))
     const agent = Agent.make("a", {
       tools: [tool] as never,
       onToolError: { clerk: recover } as never

@@ -73,7 +73,7 @@ const interrupted = Effect.fnUntraced(function*<E, R>(say: (message: string) => 
   yield* say("Well?")
   const { prompt } = yield* (yield* ScriptedModel.ScriptedModel).lastRequest
   const { entries } = yield* (yield* Conversation.Conversations).read(thread)
-  const shown = Conversation.shown(entries).map(({ message }) => message)
+  const shown = Conversation.visibleMessages(entries).map(({ message }) => message)
   return { read: resultsIn(prompt.content), shown: resultsIn(shown) }
 })
 

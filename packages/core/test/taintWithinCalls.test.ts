@@ -47,7 +47,7 @@ const world = (): World => {
     execute: ({ euros, to }) => Effect.sync(() => (paid.push(`${to} ${euros}`), "paid"))
   })
   const doing: World["doing"] = (execute, onError = (call) => call) =>
-    Tool.make("do", { success: Schema.String, asks: true, effects: "read", execute } as never).pipe(
+    Tool.make("do", { success: Schema.String, mayRequestApproval: true, effects: "read", execute } as never).pipe(
       Tool.onError(onError as never) as never
     )
   return { paid, pay: pay as never, doing }
@@ -103,7 +103,7 @@ const ways: Readonly<
         Tool.onError(
           Recovery.fix(
             "InvalidArgs",
-            Agent.fromFunction("asks", () => reader.run("whom?") as Effect.Effect<string>)
+            Agent.fromFunction("mayRequestApproval", () => reader.run("whom?") as Effect.Effect<string>)
           ) as never
         )
       ) as Tool.Any

@@ -7,7 +7,7 @@ import { Agent, Approval, IdempotencyLedger, Recovery, RunRecord, Tool } from "@
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 const { call, calls, text } = ScriptedModel
 
-const takenOver = Layer.succeed(Approval.Resumptions, {
+const failovers = Layer.succeed(Approval.Resumptions, {
   claim: () => Effect.succeed({ isTakenOver: true, end: () => Effect.void })
 })
 
@@ -82,7 +82,7 @@ describe("a resumption that was cut off, of", () => {
           assert(paused._tag === "Paused")
           assert.strictEqual(paused.pending.length, decided.length)
           const decisions = paused.pending.map((one) => decided.find(([name]) => one.callId.startsWith(name))![1](one))
-          const resumed = Effect.result(desk.resume(paused.snapshot, decisions)).pipe(Effect.provide(takenOver))
+          const resumed = Effect.result(desk.resume(paused.snapshot, decisions)).pipe(Effect.provide(failovers))
           const result = yield* resumed
           const ran = decided.flatMap(([name, decide]) => decide === approve && name !== "delegate" ? [name] : [])
           if (fate === "goes on") {
@@ -117,7 +117,7 @@ it.effect("a run ended by its model without waits resumes safely", () =>
       reason: "unknown_call"
     })
     const outcome = yield* agent.resume(snapshot, []).pipe(
-      Effect.provide([takenOver, ScriptedModel.layer([text("done")])])
+      Effect.provide([failovers, ScriptedModel.layer([text("done")])])
     )
     assert.strictEqual(outcome._tag, "Completed")
     assert.deepStrictEqual(done, ["note"])

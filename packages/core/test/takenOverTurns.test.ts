@@ -8,7 +8,7 @@ const chat = { owner: "ada", thread: "t1" }
 const said = (prompt: Prompt.Prompt, text: string) =>
   Prompt.fromMessages([...prompt.content, Prompt.assistantMessage({ content: [Prompt.textPart({ text })] })])
 const read = Effect.flatMap(Conversation.Conversations, (store) => store.read(chat))
-const roles = Effect.map(read, ({ entries }) => Conversation.sent(entries).content.map(({ role }) => role))
+const roles = Effect.map(read, ({ entries }) => Conversation.toPrompt(entries).content.map(({ role }) => role))
 const given = <A, E>(
   effect: Effect.Effect<A, E, Conversation.Conversations | Scope.Scope>
 ): Effect.Effect<A, E> => Effect.provide(Effect.scoped(effect), Conversation.layerMemory)
@@ -88,7 +88,7 @@ describe("a turn with takeOver", () => {
       yield* late.end({ transcript: said(late.prompt, "one"), runId: "r1" })
       yield* again.end({ transcript: said(again.prompt, "two"), runId: "r1" })
       const { entries } = yield* read
-      const text = JSON.stringify(Conversation.sent(entries).content)
+      const text = JSON.stringify(Conversation.toPrompt(entries).content)
       assert.include(text, "one")
       assert.include(text, "two")
     }).pipe(given))

@@ -242,7 +242,7 @@ describe("an approval", () => {
       assert.deepStrictEqual(seen.at(-1), [], "the answer is the first message")
       const outer = Tool.make("outer", {
         effects: "read",
-        asks: true,
+        mayRequestApproval: true,
         execute: () => Effect.exit(asks.call.pipe(by({ n: 1 })))
       })
       const around = Agent.make("a", { instructions: "Be kind", tools: [outer, asks] })

@@ -63,7 +63,7 @@ const outer = <Eff extends Tool.Effects | undefined>(
     parameters: Args,
     success: Schema.String,
     effects,
-    asks: true,
+    mayRequestApproval: true,
     execute: (params) => Effect.suspend(() => (state.runs++, execute(params)))
   })
   return { state, tool: made as Tool.Any }
@@ -517,7 +517,11 @@ describe("admission of a tool with its arguments", () => {
         const a = make(pay.tool)
         const policies = needed === "tool"
           ? [Policy.make("open", () => Policy.allow)]
-          : [Policy.make("ask", () => Policy.requireApproval("large"), { asks: true }).pipe(Policy.forTools(pay.tool))]
+          : [
+            Policy.make("ask", () => Policy.requireApproval("large"), { mayRequestApproval: true }).pipe(
+              Policy.forTools(pay.tool)
+            )
+          ]
         const agent = agentOf([a.tool], { policies })
         const first = yield* played(agent.start("go"))
         const paused = pausedOf(first.exit)
@@ -734,7 +738,7 @@ describe("admission of a tool with its arguments", () => {
       const keyed = Tool.make("outer", {
         parameters: Args,
         success: Schema.String,
-        asks: true,
+        mayRequestApproval: true,
         idempotency: true,
         execute: paying as never
       }) as Tool.Any

@@ -25,7 +25,7 @@ const texts = (prompt: Prompt.Prompt) =>
     }`
   )
 const stored = Effect.flatMap(Conversation.Conversations, ({ read }) => read(chat))
-const sent = Effect.map(stored, ({ entries }) => texts(Conversation.sent(entries)))
+const sent = Effect.map(stored, ({ entries }) => texts(Conversation.toPrompt(entries)))
 const answered = (prompt: Prompt.Prompt, answer: string) =>
   Prompt.concat(prompt, [{ role: "assistant", content: [{ type: "text", text: answer }] }])
 
@@ -46,7 +46,7 @@ describe("appended entries of a turn", () => {
       yield* begin("Pay Ada", "r1")
       assert.deepStrictEqual(yield* begin("Pay Ada", "r1"), ["user Pay Ada"])
       const { entries } = yield* stored
-      assert.deepStrictEqual(Conversation.shown(entries).map(({ position }) => position), [1])
+      assert.deepStrictEqual(Conversation.visibleMessages(entries).map(({ position }) => position), [1])
       // Another run's message, another text, and a message without a run are appended again.
       assert.deepStrictEqual(yield* begin("Pay Ada", "r2"), ["user Pay Ada", "user Pay Ada"])
       assert.deepStrictEqual((yield* begin("Pay Bo", "r2")).slice(2), ["user Pay Bo"])
@@ -102,9 +102,9 @@ describe("appended entries of a turn", () => {
       })
       const agent = Agent.make("agent", { ...input, tools: [Break], defaults: { onError: Recovery.standard } })
       yield* Conversation.send(agent, { ...chat, message: "One", failedCalls: "keep" })
-      assert.deepStrictEqual(yield* kinds, ["Said", "Said", "Said", "Said"])
+      assert.deepStrictEqual(yield* kinds, ["MessageAdded", "MessageAdded", "MessageAdded", "MessageAdded"])
       yield* Conversation.send(agent, { ...chat, message: "Two" })
-      assert.deepStrictEqual((yield* kinds).slice(4), ["Said", "Said", "CallsForgotten"])
+      assert.deepStrictEqual((yield* kinds).slice(4), ["MessageAdded", "MessageAdded", "ToolCallsPruned"])
     }).pipe(chatWith(ScriptedModel.call("break", {}), ScriptedModel.text("No."), ScriptedModel.text("Still no."))))
 
   it.effect("of a compacted conversation: the thread's instructions, not the agent's", () =>
@@ -112,7 +112,7 @@ describe("appended entries of a turn", () => {
       const store = yield* Conversation.Conversations
       yield* store.create(chat)
       const note = Prompt.make([{ role: "system", content: "Ada is a gold customer." }]).content
-      yield* store.append({ ...chat, events: Conversation.said(note, "model") })
+      yield* store.append({ ...chat, events: Conversation.toEvents(note, "model") })
       const agent = Agent.make("agent", {
         ...input,
         instructions: "Be kind.",
@@ -120,7 +120,7 @@ describe("appended entries of a turn", () => {
       })
       yield* Conversation.send(agent, { ...chat, message: "One ".repeat(100) })
       yield* Conversation.send(agent, { ...chat, message: "Two ".repeat(100) })
-      assert.include((yield* stored).entries.map(({ event }) => event._tag), "Replaced")
+      assert.include((yield* stored).entries.map(({ event }) => event._tag), "HistoryCompacted")
       assert.deepStrictEqual((yield* sent).map((text) => text.slice(0, 14)), [
         "system Ada is ",
         "user Two Two T",
@@ -179,7 +179,7 @@ describe("a thread is given back", () => {
 describe("a message to a thread in which a run waits", () => {
   const waits = Effect.andThen(Conversation.send(payer, { ...chat, message: "Pay" }), stored)
   const turns = [ScriptedModel.call("pay", {}, { id: "p" })]
-  const notice = Conversation.said(Prompt.make("Ada has called.").content)
+  const notice = Conversation.toEvents(Prompt.make("Ada has called.").content)
   const told = ["user Pay", "assistant tool-call", "tool tool-result"]
 
   /** Another operation happens before the store first learns that a wait has ended. */
@@ -272,7 +272,7 @@ describe("a run's compensations", () => {
       const results = [result("a", "booked"), result("b", "booked")]
       yield* store.append({
         ...chat,
-        events: Conversation.said([...conversation, Prompt.toolMessage({ content: results })])
+        events: Conversation.toEvents([...conversation, Prompt.toolMessage({ content: results })])
       })
       const now = Prompt.toolMessage({ content: [result("a", { undone: ["book"], result: "booked" }), results[1]!] })
       const again = Effect.scoped(Effect.flatMap(
@@ -281,7 +281,7 @@ describe("a run's compensations", () => {
       ))
       yield* again
       const { entries } = yield* stored
-      const known = Conversation.sent(entries)
+      const known = Conversation.toPrompt(entries)
       assert.deepStrictEqual(texts(known), [
         "system Ada is a gold customer.",
         "user Book both",

@@ -73,11 +73,11 @@ describe("stream", () => {
       assert.deepStrictEqual(refunds, ["refund"])
       const { entries, thread } = yield* read
       assert.isFalse(thread.isWaiting)
-      const told = Conversation.sent(entries)
+      const told = Conversation.toPrompt(entries)
       assert.deepStrictEqual(results(told), [["r", "refunded"]])
       assert.deepStrictEqual(Laws.problemsOfHistory(told), [])
       // The page has each call once, too.
-      assert.lengthOf(Conversation.shown(entries).filter(({ message }) => message.role === "tool"), 1)
+      assert.lengthOf(Conversation.visibleMessages(entries).filter(({ message }) => message.role === "tool"), 1)
     }).pipe(given(ScriptedModel.call("refund", {}, { id: "r" }), ScriptedModel.text("Done."))))
 
   it.effect("fails with SnapshotRefused if no run waits", () =>
@@ -98,8 +98,8 @@ describe("stream", () => {
       yield* Fiber.interrupt(reader)
       const { entries, thread } = yield* read
       assert.isFalse(thread.isRunning)
-      assert.deepStrictEqual(roles(Conversation.sent(entries)), ["user", "assistant", "tool"])
-      assert.include(JSON.stringify(results(Conversation.sent(entries))), "outcome_unknown")
+      assert.deepStrictEqual(roles(Conversation.toPrompt(entries)), ["user", "assistant", "tool"])
+      assert.include(JSON.stringify(results(Conversation.toPrompt(entries))), "outcome_unknown")
     }).pipe(given(ScriptedModel.call("slow", {}))))
 })
 
@@ -112,7 +112,7 @@ describe("end", () => {
         clerk.stream(turn.prompt),
         (event) => event._tag === "RunFinished" ? turn.end(event) : Effect.void
       ))
-      assert.deepStrictEqual(roles(Conversation.sent((yield* read).entries)), ["user"])
+      assert.deepStrictEqual(roles(Conversation.toPrompt((yield* read).entries)), ["user"])
       assert.isTrue((yield* read).thread.isRunning)
       yield* turn.end({ transcript: turn.prompt })
       const over = yield* Effect.flip(turn.end({ transcript: turn.prompt }))
@@ -167,10 +167,14 @@ describe("a thread with repeated ids", () => {
       yield* store.append({
         ...chat,
         events: [
-          ...Conversation.said([...Prompt.make("Pay").content, call, result(false, "paid")]),
-          ...Conversation.said([...Prompt.make("Again").content, call, result(true, { code: "permission_denied" })]),
-          { _tag: "CallsForgotten", calls: ["c"] },
-          ...Conversation.said([call, result(false, "paid twice")])
+          ...Conversation.toEvents([...Prompt.make("Pay").content, call, result(false, "paid")]),
+          ...Conversation.toEvents([
+            ...Prompt.make("Again").content,
+            call,
+            result(true, { code: "permission_denied" })
+          ]),
+          { _tag: "ToolCallsPruned", calls: ["c"] },
+          ...Conversation.toEvents([call, result(false, "paid twice")])
         ]
       })
       const turn = yield* Conversation.begin({ ...chat, message: "And?" })
@@ -232,7 +236,7 @@ describe("a store that fails", () => {
       )
       assert.isTrue(Exit.isSuccess(exit))
       const { entries } = yield* read
-      assert.deepStrictEqual(results(Conversation.sent(entries)).map(([, result]) => result), ["paid"])
+      assert.deepStrictEqual(results(Conversation.toPrompt(entries)).map(([, result]) => result), ["paid"])
     }).pipe(given(ScriptedModel.call("pay", {}), ScriptedModel.text("Paid."))))
 
   it.effect("a turn that has lost its thread starts no write", () =>

@@ -134,8 +134,8 @@ const toolsOf = (world: World) => {
         reconcile: () =>
           Effect.succeed(
             world.there.includes("order")
-              ? { _tag: "Happened", result: "order is there" }
-              : { _tag: "NotHappened" }
+              ? { _tag: "Completed", result: "order is there" }
+              : { _tag: "NotStarted" }
           )
       }
     }),

@@ -67,7 +67,7 @@ const places: Readonly<Record<string, (log: Array<string>, note: Named) => Lead>
     const fixer = Agent.fromFunction("fixer", () => Effect.succeed(JSON.stringify({ amount: 500 })))
     const pay = tool(log, "pay", {
       effects: "read",
-      asks: true,
+      mayRequestApproval: true,
       needsApproval: ({ amount }: typeof Args.Type) => amount === 500,
       execute: ({ amount }: typeof Args.Type) =>
         Effect.andThen(

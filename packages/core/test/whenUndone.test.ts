@@ -113,7 +113,7 @@ const within = (log: Log, after: ReadonlyArray<After>, policies: ReadonlyArray<u
   return boss([
     Tool.make("hand", {
       effects: "read",
-      asks: true,
+      mayRequestApproval: true,
       execute: () => Effect.asVoid(program.run(undefined as never)) as Effect.Effect<void>
     })
   ], { policies }) as unknown as Waits

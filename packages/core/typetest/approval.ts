@@ -34,7 +34,7 @@ const plain = Agent.make("plain", { tools: [Plain] })
 holds<Equals<Agent.Error<typeof plain>, Own | ToolError.InvalidResult>>()
 holds<Equals<Agent.Services<typeof plain>, LanguageModel.LanguageModel>>()
 
-const asks = Agent.make("asks", { tools: [Plain, Sometimes] })
+const asks = Agent.make("mayRequestApproval", { tools: [Plain, Sometimes] })
 holds<Equals<Agent.Error<typeof asks>, Own | ToolError.InvalidResult | Approval.ApprovalRequired>>()
 holds<Equals<Agent.Services<typeof asks>, LanguageModel.LanguageModel | Limits | Approval.SnapshotKey>>()
 
@@ -81,7 +81,7 @@ const loud = Agent.make("loud", {
   tools: [Plain],
   policies: [
     Policy.make("limits", () => Effect.map(Limits, ({ max }) => max > 1 ? Policy.allow : Policy.requireApproval()), {
-      asks: true
+      mayRequestApproval: true
     })
   ]
 })
@@ -89,15 +89,16 @@ holds<Equals<Agent.Error<typeof loud>, Own | ToolError.InvalidResult | Approval.
 holds<Equals<Agent.Services<typeof loud>, LanguageModel.LanguageModel | Limits | Approval.SnapshotKey>>()
 
 // What a policy declares is what its type says.
-const always = Policy.make("ask", () => Policy.requireApproval(), { asks: true })
+const always = Policy.make("ask", () => Policy.requireApproval(), { mayRequestApproval: true })
 holds<Equals<Policy.VerdictOf<typeof always>, Policy.RequireApproval>>()
-holds<Equals<(typeof always)["asks"], boolean>>()
-const askAbout = () => Policy.make("allow", () => Policy.allow, { asks: true })
+holds<Equals<(typeof always)["mayRequestApproval"], boolean>>()
+const askAbout = () => Policy.make("allow", () => Policy.allow, { mayRequestApproval: true })
 holds<Equals<Policy.VerdictOf<ReturnType<typeof askAbout>>, Policy.Allow | Policy.RequireApproval>>()
-const either = <V extends Policy.Verdict>(verdict: V) => Policy.make("either", () => verdict, { asks: true })
+const either = <V extends Policy.Verdict>(verdict: V) =>
+  Policy.make("either", () => verdict, { mayRequestApproval: true })
 holds<Equals<Policy.VerdictOf<ReturnType<typeof either<Policy.Deny>>>, Policy.Deny | Policy.RequireApproval>>()
 const allows = Policy.make("allow", () => Policy.allow)
-holds<Equals<(typeof allows)["asks"], false>>()
+holds<Equals<(typeof allows)["mayRequestApproval"], false>>()
 const widened: Policy.Policy<Policy.Allow | Policy.RequireApproval, never> = allows
 holds<Equals<Policy.VerdictOf<typeof widened>, Policy.Allow | Policy.RequireApproval>>()
 // @ts-expect-error A policy that may require an approval has to declare it
@@ -117,7 +118,7 @@ Policy.make("ask", ({ tool }) => ({ _tag: tool === "plain" ? "Allow" : "RequireA
 Policy.make("ask", ({ tool }) => tool === "plain" ? Policy.deny("no") : Effect.succeed(Policy.requireApproval()))
 // @ts-expect-error A policy that may require an approval has to declare it
 Policy.make("ask", (): Policy.Verdict | Effect.Effect<Policy.Verdict, never, unknown> => Policy.allow)
-const oneTag = Policy.make("ask", () => oneOf, { asks: true })
+const oneTag = Policy.make("ask", () => oneOf, { mayRequestApproval: true })
 holds<Equals<Policy.VerdictOf<typeof oneTag>, Policy.Allow | Policy.RequireApproval>>()
 const noQuestion = Policy.make(
   "quiet",
@@ -128,14 +129,14 @@ declare const madeByHand: Policy.Policy<typeof oneOf, never>
 const asksWithoutMake = Agent.make("by hand", { tools: [Plain], policies: [madeByHand] })
 holds<Equals<Agent.Error<typeof asksWithoutMake>, Own | ToolError.InvalidResult | Approval.ApprovalRequired>>()
 // @ts-expect-error A policy that may require an approval has to declare it
-Policy.make("ask", () => Policy.requireApproval(), { asks: false })
+Policy.make("ask", () => Policy.requireApproval(), { mayRequestApproval: false })
 declare const perhaps: boolean
 // @ts-expect-error A policy that may require an approval has to declare it
 Policy.make("ask", () => Policy.requireApproval(), { asks: perhaps })
 // @ts-expect-error there is no such declaration
 Policy.make("ask", () => Policy.allow, { ask: true })
 // @ts-expect-error what its verdicts do not say it cannot declare
-const wrong: Policy.Policy<Policy.Allow, never> = { ...allows, asks: true }
+const wrong: Policy.Policy<Policy.Allow, never> = { ...allows, mayRequestApproval: true }
 void wrong
 
 // --- policies and the rule for tainted runs name tools that there are
@@ -174,7 +175,7 @@ Agent.make("a", { policies: [named] })
 
 // --- coalesce is for reads
 
-Tool.make("r", { effects: "read", coalesce: true, polls: true, execute: () => Effect.void })
+Tool.make("r", { effects: "read", coalesce: true, allowIdenticalCalls: true, execute: () => Effect.void })
 // @ts-expect-error a write is done as often as it is called
 Tool.make("w", { effects: "write", coalesce: true, execute: () => Effect.void })
 
@@ -236,7 +237,7 @@ holds<Equals<Waits<typeof allowsSome>, Asking>>()
 
 // --- a call within an executor that waits makes the run wait
 
-const CallsAlways = Tool.make("calls", { effects: "read", asks: true, execute: () => Always.call })
+const CallsAlways = Tool.make("calls", { effects: "read", mayRequestApproval: true, execute: () => Always.call })
 const callsAlways = Agent.make("a", { tools: [CallsAlways] })
 holds<Equals<Waits<typeof callsAlways>, Asking>>()
 
@@ -245,12 +246,16 @@ Tool.make("calls", { effects: "read", execute: () => Always.call })
 const Hides = Tool.make("hides", { effects: "read", execute: () => Effect.ignore(Always.call) })
 holds<Equals<Waits<ReturnType<typeof hides>>, [never, never]>>()
 const hides = () => Agent.make("a", { tools: [Hides] })
-const Declares = Tool.make("declares", { effects: "read", asks: true, execute: () => Effect.ignore(Always.call) })
+const Declares = Tool.make("declares", {
+  effects: "read",
+  mayRequestApproval: true,
+  execute: () => Effect.ignore(Always.call)
+})
 const declares = Agent.make("a", { tools: [Declares] })
 holds<Equals<Waits<typeof declares>, Asking>>()
 declare const sometimes: boolean
 const DeclaresSometimes = Tool.make("d", {
-  ...(sometimes ? { asks: true as const } : {}),
+  ...(sometimes ? { mayRequestApproval: true as const } : {}),
   execute: () => Effect.ignore(Always.call)
 })
 holds<Equals<Waits<ReturnType<typeof asksSometimes>>, Asking>>()

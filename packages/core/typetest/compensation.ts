@@ -149,7 +149,7 @@ const around = Agent.make("desk", {
 holds<Equals<Agent.Services<typeof around>, LanguageModel.LanguageModel | Alpha | Gamma>>()
 
 // An agent that undoes may wait, and needs the same where it goes on.
-const asks = Tool.make("asks", {
+const asks = Tool.make("mayRequestApproval", {
   effects: "write",
   needsApproval: true,
   compensate: () => Effect.asVoid(Alpha),

@@ -7,6 +7,7 @@ import {
   type Approval,
   type Budget,
   type IdempotencyLedger,
+  Reconciliation,
   Recovery,
   Tool,
   ToolCall,
@@ -42,7 +43,7 @@ holds<
 >()
 holds<Equals<Tool.Services<typeof Pay>, IdempotencyLedger.IdempotencyLedger>>()
 
-declare const bank: Effect.Effect<Recovery.Reconciled<string>, Lost, "bank">
+declare const bank: Effect.Effect<Reconciliation.Reconciliation<string>, Lost, "bank">
 const Reconciled = Tool.make("pay", {
   parameters,
   success: Schema.String,
@@ -84,7 +85,7 @@ Tool.make("bad", {
   success: Schema.String,
   execute,
   // @ts-expect-error a result of another type than the tool's
-  idempotency: { reconcile: () => Effect.succeed(Recovery.happened(1)) }
+  idempotency: { reconcile: () => Effect.succeed(Reconciliation.completed(1)) }
 })
 
 // --- a write with a key may wait for an approval, too

@@ -115,7 +115,7 @@ export const make = <
   const definition: Definition = {
     name: agent.name,
     version: options?.version ?? "1",
-    older: options?.older ?? {},
+    previousVersions: options?.previousVersions ?? {},
     queue: queueOf(agent.name, options?.queue),
     asking: askingOf(subject, options?.approvals as Approvals<unknown> | undefined),
     decodeInput: input.decode,

@@ -7,14 +7,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Schedule from "effect/Schedule"
-import { live } from "./internal/counting.ts"
+import { activeRuns } from "./internal/counting.ts"
 import { RunStore } from "./RunStore.ts"
 
-export { ended, leasesLost, live, stepDuration, takenOver } from "./internal/counting.ts"
+export { activeRuns, ended, failovers, leasesLost, stepDuration } from "./internal/counting.ts"
 
 /**
- * A layer that regularly (default: every 15 seconds) reads the numbers of queued, running and waiting runs from the
- * store, for {@link live}. One process with it is enough. Failures are logged.
+ * A layer that asks the store every so often (default: 15 seconds) how many runs are queued, running and waiting, for {@link activeRuns}. One process that
+ * has it is enough. What fails is logged.
  *
  * **Example** (How many runs wait)
  *
@@ -22,7 +22,7 @@ export { ended, leasesLost, live, stepDuration, takenOver } from "./internal/cou
  * import { Effect, Layer, Metric } from "effect"
  * import { RunMetrics, RunStore } from "@recourse/durable"
  *
- * const waiting = Metric.value(Metric.withAttributes(RunMetrics.live, { status: "waiting" }))
+ * const waiting = Metric.value(Metric.withAttributes(RunMetrics.activeRuns, { status: "waiting" }))
  * const program = waiting.pipe(Effect.provide(Layer.provide(RunMetrics.layer(), RunStore.layerMemory)))
  *
  * await Effect.runPromise(program) // => { value: 0 }
@@ -36,7 +36,7 @@ export const layer = (
     const gauges = new Map<string, Metric.Gauge<number>>()
     const gaugeOf = (attributes: Readonly<Record<string, string>>) => {
       const key = Object.values(attributes).join("\n")
-      const gauge = gauges.get(key) ?? Metric.withAttributes(live, attributes)
+      const gauge = gauges.get(key) ?? Metric.withAttributes(activeRuns, attributes)
       gauges.set(key, gauge)
       return gauge
     }

@@ -1,4 +1,4 @@
-/** People who are asked one after another, by whichever process lives, and approvals that expire. */
+/** People who are asked one after another, by any live process, and approvals that expire. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer, Schema } from "effect"
 import { Agent, Approval, Recovery, Runs, Tool } from "@recourse/core"
@@ -7,7 +7,7 @@ import { ScriptedModel, VirtualTime } from "@recourse/testing"
 
 const hour = 3_600_000
 
-const worldOf = (expired: "wait" | "reject") => {
+const worldOf = (onExpired: "wait" | "reject") => {
   const asked: Array<{ readonly to: string; readonly at: number }> = []
   const deeds: Array<string> = []
   const prompts: Array<string> = []
@@ -32,7 +32,7 @@ const worldOf = (expired: "wait" | "reject") => {
             assert.strictEqual(before, ["desk", "lead", "head"].indexOf(to))
             asked.push({ to, at })
           }),
-        expired
+        onExpired
       }
     }
   )
@@ -56,7 +56,7 @@ const worldOf = (expired: "wait" | "reject") => {
 const options = { steps: 2_000_000, limit: "3 days" } as const
 
 describe("a call that waits for a person", () => {
-  it.live("is brought before the next one, also where every process was gone in between", () =>
+  it.live("reaches the next person, also after all processes were gone", () =>
     Effect.gen(function*() {
       const { agent, asked, client, deeds, process } = worldOf("wait")
       yield* client(agent.start("r1", "go"))
@@ -64,7 +64,7 @@ describe("a call that waits for a person", () => {
       assert.deepEqual(asked.map(({ to }) => to), ["desk"])
       const first = yield* client(agent.poll("r1"))
       assert.deepEqual([first.status, first.askedOf], ["waiting", "desk"])
-      // Nobody is there when the second hour ends.
+      // No process is live when the second hour ends.
       yield* VirtualTime.run(process(hour), { ...options, startAt: 4 * hour })
       assert.deepEqual(asked.map(({ to }) => to), ["desk", "lead"])
       const two = yield* VirtualTime.runAll<unknown, unknown, never>([
@@ -91,12 +91,12 @@ describe("a call that waits for a person", () => {
       assert.deepEqual(deeds, ["pay"])
     }))
 
-  it.live("is rejected when its approval expires, where the program says so, and the run goes on", () =>
+  it.live("is rejected at its expiry, if configured, and the run continues", () =>
     Effect.gen(function*() {
       const { agent, asked, client, deeds, process, prompts } = worldOf("reject")
       yield* client(agent.start("r1", "go"))
       yield* VirtualTime.run(process(hour), options)
-      // Nobody lives when it expires: it is done by who comes next.
+      // No process is live when it expires: the next one handles it.
       yield* VirtualTime.run(process(hour), { ...options, startAt: 30 * hour })
       const info = yield* client(agent.poll("r1"))
       assert.deepEqual([info.status, info.output], ["completed", "done"])

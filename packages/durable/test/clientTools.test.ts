@@ -1,4 +1,7 @@
-/** A call of a client tool in a durable run whose process is killed: the next one waits for the page, and does nothing twice. */
+/**
+ * A call of a client tool in a durable run whose process is killed: the next one waits for the page, and repeats no
+ * call.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, Recovery, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
@@ -83,7 +86,7 @@ describe("a durable run that waits for a page", () => {
       assert.deepEqual([deeds, asked], [["book", "pay"], [waits]])
     }))
 
-  it.live("and is killed at drawn operations does nothing twice", () =>
+  it.live("and is killed at random operations repeats no call", () =>
     Effect.gen(function*() {
       const whole = worldOf()
       const { operations } = yield* VirtualTime.run(Effect.provide(whole.page, whole.runners))
@@ -110,7 +113,7 @@ describe("a call at the page of a run with people who approve", () => {
         approvals: {
           people: [{ to: "desk" }, { to: "head", after: "1 minute" }],
           notify: ({ to }) => Effect.sync(() => void asked.push(to)),
-          expired: "reject"
+          onExpired: "reject"
         }
       })
       const read: Array<string> = []

@@ -29,7 +29,7 @@ const shared = () => {
   }
 }
 
-/** A process that runs what there is, until the run has ended. */
+/** A process that executes existing runs, until the run has ended. */
 const runner = ({ around, outside, store }: ReturnType<typeof shared>, faults: ReadonlyArray<Fault> = []) => {
   const chief = durable(outside)
   const seen = Layer.succeed(RunStore.RunStore, faulty(store, faults))
@@ -40,7 +40,7 @@ const runner = ({ around, outside, store }: ReturnType<typeof shared>, faults: R
   )
 }
 
-/** What has to be true whatever happened to the processes. */
+/** Invariants for any fate of the processes. */
 const laws = (outside: World, steps: ReadonlyArray<RunStore.Step>, info: RunsModule.RunInfo) => {
   assert.strictEqual(info.status, "completed")
   assert.strictEqual(info.output, "done")
@@ -50,7 +50,7 @@ const laws = (outside: World, steps: ReadonlyArray<RunStore.Step>, info: RunsMod
   assert.isAtLeast(outside.keys.length, 1)
   // A kill between the store's answer and the count leaves the first outcome uncounted.
   assert.strictEqual(outside.keys.length, outside.paidBefore ?? 1, "nothing runs whose outcome the ledger has")
-  // What was not done is told as unknown.
+  // Unexecuted calls are reported as unknown.
   for (const seat of ["1A", "3C"]) {
     if (!outside.writes.includes(seat)) {
       assert.isTrue(
@@ -66,10 +66,10 @@ const laws = (outside: World, steps: ReadonlyArray<RunStore.Step>, info: RunsMod
   assert.deepEqual(numbers, numbers.map((_, index) => index))
 }
 
-const stepsOf = (store: RunStore.Store) => Effect.map(store.load({ runId: "r1", leg: 0 }), ({ steps }) => steps)
+const stepsOf = (store: RunStore.Store) => Effect.map(store.load({ runId: "r1", segment: 0 }), ({ steps }) => steps)
 
 describe("a durable run whose process is killed", () => {
-  it.live("before each of its operations goes on, and does nothing twice", () =>
+  it.live("before each of its operations continues, and repeats no call", () =>
     Effect.gen(function*() {
       const whole = yield* VirtualTime.run(runner(shared()))
       assert.deepEqual(whole.exit, Exit.succeed("done"))
@@ -93,7 +93,7 @@ describe("a durable run whose process is killed", () => {
       assert.isAbove(killed, 20)
     }), 120_000)
 
-  it.live("in a row of several lives, with two runners, ends once", () =>
+  it.live("over several executions, with two runners, ends once", () =>
     Effect.gen(function*() {
       for (let seed = 1; seed <= 30; seed++) {
         const world = shared()
@@ -117,7 +117,7 @@ describe("a durable run whose process is killed", () => {
     }), 120_000)
 
   it.live(
-    "whose runner is frozen, or whose store fails, dies, loses an answer, is late or out of reach, at each operation, is done once",
+    "with a frozen runner or faulty store at each operation executes once",
     () =>
       Effect.gen(function*() {
         for (const fault of ["fails", "dies", "lost", "frozen", "gone", "slow"] as const) {

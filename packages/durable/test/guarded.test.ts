@@ -1,4 +1,7 @@
-/** Answers that a guard holds, in durable runs whose process is killed: each is told once, by whichever life the guard lets it pass in, and what it stops by none. */
+/**
+ * Delayed answers of a guard, in durable runs whose process is killed: each is emitted once, by the execution in which
+ * the guard passes it, and stopped ones never.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Logger, Schema, Stream } from "effect"
 import { Agent, Guardrail, ModelFallback, Recovery, Runs, Tool } from "@recourse/core"
@@ -59,7 +62,7 @@ const worldOf = (side: "guardInput" | "guardOutput", verdict: keyof typeof verdi
   return { deeds, process, seen, started, store: Context.get(kept, RunStore.RunStore) }
 }
 
-describe("an answer of a durable run that a guard holds is told once", () => {
+describe("a durable run's guarded answer is emitted once", () => {
   for (const side of ["guardInput", "guardOutput"] as const) {
     for (const verdict of ["passes", "replaces", "stops"] as const) {
       it.live(`${side} ${verdict}`, () =>
@@ -82,14 +85,14 @@ describe("an answer of a durable run that a guard holds is told once", () => {
               const [info, events] = yield* seen
               assert.strictEqual(info.status, verdict === "stops" ? "failed" : "completed", about)
               assert.deepEqual(events.map(({ number }) => number), events.map((_, n) => n), about)
-              const { steps } = yield* store.load({ runId: "r1", leg: 0 })
+              const { steps } = yield* store.load({ runId: "r1", segment: 0 })
               const answered = steps.filter(({ kind }) => kind === "model").map(({ key }) => Number(key.split("/")[1]))
               const told = events.flatMap(({ event }) =>
                 event._tag === "ModelTurnFinished" || (event._tag === "ModelTurnFailed" && event.error === "Guardrail")
                   ? [event.turn]
                   : []
               )
-              // What the guard stopped before the model answered has an end, and no answer.
+              // A turn that the guard stopped before the model answered has an end, and no answer.
               assert.deepEqual([...new Set([...told, ...answered])].toSorted(), told.toSorted(), about)
               assert.strictEqual(
                 JSON.stringify(events).includes("as it is"),

@@ -1,4 +1,4 @@
-/** What counts on, is typed, and is forgotten, over the lives of a run. */
+/** Counted, typed, and deleted state over the executions of a run. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Option, Schema } from "effect"
 import { Agent, Recovery, Tool } from "@recourse/core"
@@ -19,8 +19,8 @@ const twice = ({ prompt }: ScriptedModel.Request) =>
 
 class Refused extends Schema.TaggedError<Refused>()("Refused", { at: Schema.Date }) {}
 
-describe("over its lives, a durable run", () => {
-  it.live("has one deadline: what it ran before it was cut off counts", () =>
+describe("a durable run over its executions", () => {
+  it.live("has one deadline, which includes the time before an interruption", () =>
     Effect.gen(function*() {
       const store = storeOf()
       const ran = { times: 0 }
@@ -79,7 +79,7 @@ describe("over its lives, a durable run", () => {
       assert.isBelow(second.elapsed, 5000)
     }))
 
-  it.live("is given back by a process that stops, or ends within its grace", () =>
+  it.live("is released by a stopping process, or ends within its grace", () =>
     Effect.gen(function*() {
       for (const [grace, status, times] of [["1 second", "queued", 1], ["30 seconds", "completed", 2]] as const) {
         const store = storeOf()
@@ -103,7 +103,7 @@ describe("over its lives, a durable run", () => {
       }
     }))
 
-  it.live("fails with its own error where that has a schema, also in another process", () =>
+  it.live("fails with its own error if that has a schema, also elsewhere", () =>
     Effect.gen(function*() {
       const refuse = Agent.fromFunction("refuse", (_: string): Effect.Effect<string, Refused> =>
         Effect.fail(new Refused({ at: new Date(7) })))
@@ -153,7 +153,7 @@ describe("over its lives, a durable run", () => {
       yield* life(7000, 0)
       const { exit } = yield* life(60_000, 100_000)
       const error = yield* Effect.flip(exit)
-      assert.strictEqual(error._tag === "RunFailed" && error.error, "Diverged")
+      assert.strictEqual(error._tag === "RunFailed" && error.error, "NonDeterminismError")
     }))
 
   it.live("is forgotten when it has ended for as long as is said", () =>
@@ -197,7 +197,7 @@ describe("over its lives, a durable run", () => {
         Effect.provide(Durable.layerClient([agent]).pipe(Layer.provide(Layer.succeedContext(store)))),
         Effect.provide(TestTracer.layer)
       )
-      /** The spans of agents in a life, by run. */
+      /** The spans of agents in an execution, by run. */
       const life = (options: VirtualTime.Options) =>
         Effect.map(
           VirtualTime.run(

@@ -1,4 +1,4 @@
-/** What is counted of durable runs. */
+/** Metrics of durable runs. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Metric, Schema } from "effect"
 import { PrometheusMetrics } from "effect/observability"
@@ -20,7 +20,7 @@ const script = ({ prompt }: ScriptedModel.Request) =>
   prompt.content.length < 3 ? ScriptedModel.call("slow", {}) : ScriptedModel.text("done")
 
 describe("metrics of durable runs", () => {
-  it.live("tell how many wait in the queue, who was taken over, who lost a lease, and how runs ended", () =>
+  it.live("count queued, taken over and lost runs, and ends", () =>
     Effect.gen(function*() {
       const store = Context.get(
         yield* Effect.scoped(Layer.build(Layer.fresh(RunStore.layerMemory))),
@@ -62,7 +62,7 @@ describe("metrics of durable runs", () => {
       has(`recourse_runs_ended{agent="counted",status="completed"} 1`)
       has(`recourse_runs_ended{agent="counted",status="cancelled"} 1`)
       has(`recourse_runs_leases_lost{agent="counted"} 1`)
-      has(`recourse_runs_taken_over{agent="counted"} 1`)
+      has(`recourse_run_failovers{agent="counted"} 1`)
       has(`recourse_runs{status="waiting"} 0`)
       has(`recourse_runs{status="queued",agent="counted"} 1`)
       assert.isTrue(lines.some((line) => /^recourse_runs_step_duration_milliseconds_count 3$/.test(line)), text)

@@ -1,4 +1,7 @@
-/** Runs that end though their agent has not ended them are undone, or told as not undone: of a stopped version, or such as end their process again and again. */
+/**
+ * Runs that end without their agent are compensated, or reported as uncompensated: of a stopped version, or ones that
+ * repeatedly end their process.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { Approval } from "@recourse/core"
@@ -9,7 +12,7 @@ import { client, laws, runner, travel, untilEnded, untilWaiting, whats, worldOf 
 
 type All = ReturnType<typeof worldOf>
 
-/** Holders that record nothing: as of a process that dies as soon as it has the run. */
+/** Owners without entries: like a process that dies as soon as it has the run. */
 const idle = ({ store }: All, times: number) =>
   Effect.forEach(Array.from({ length: times }), () =>
     Effect.gen(function*() {
@@ -33,10 +36,10 @@ const endings = (all: All) =>
         : []
     }))
 
-/** How a run comes to be over, with the agent that the next process has, and its error. */
+/** Ways of a run to end from outside, with the next process's agent, and its error. */
 const ways = {
   "its version is stopped": {
-    next: (all: All) => travel(all.world, {}, { version: "2", older: { "1": "stop" } }),
+    next: (all: All) => travel(all.world, {}, { version: "2", previousVersions: { "1": "stop" } }),
     before: () => Effect.void,
     code: "version_stopped",
     error: "VersionStopped"
@@ -49,7 +52,7 @@ const ways = {
   }
 }
 
-/** The run comes to wait, and a person approves what it waits for. */
+/** The run waits, and a person approves its pending call. */
 const untilApproved = (all: ReturnType<typeof worldOf>, agent: ReturnType<typeof travel>) =>
   Effect.gen(function*() {
     yield* VirtualTime.run(runner(all, agent, untilWaiting(agent)))
@@ -60,7 +63,7 @@ const untilApproved = (all: ReturnType<typeof worldOf>, agent: ReturnType<typeof
 describe("a durable run that is over before its agent ends it", () => {
   for (const [why, { before, code, error, next }] of Object.entries(ways)) {
     for (const script of ["pay", "clerk"] as const) {
-      it.live(`is undone where ${why}, wherever it was cut off: ${script}`, () =>
+      it.live(`is compensated if ${why}, interrupted anywhere: ${script}`, () =>
         Effect.gen(function*() {
           const first = worldOf(script)
           const whole = yield* VirtualTime.run(runner(first, travel(first.world), untilWaiting(travel(first.world))))
@@ -88,7 +91,7 @@ describe("a durable run that is over before its agent ends it", () => {
         }), 120_000)
     }
 
-    it.live(`is undone once where ${why}, wherever the process is killed that undoes it`, () =>
+    it.live(`is compensated once if ${why}, compensating process killed anywhere`, () =>
       Effect.gen(function*() {
         const start = () =>
           Effect.gen(function*() {
@@ -118,7 +121,7 @@ describe("a durable run that is over before its agent ends it", () => {
       }), 120_000)
   }
 
-  it.live("is told as not undone, where what undoes it ends its process again and again too", () =>
+  it.live("is reported as uncompensated if the compensation ends its process repeatedly", () =>
     Effect.gen(function*() {
       const all = worldOf("pay")
       const agent = travel(all.world)
@@ -135,12 +138,12 @@ describe("a durable run that is over before its agent ends it", () => {
       ])
     }))
 
-  it.live("is told as not undone, where the version that stops it undoes nothing", () =>
+  it.live("is reported as uncompensated if the stopping version cannot compensate", () =>
     Effect.gen(function*() {
       const all = worldOf("pay")
       const agent = travel(all.world)
       yield* untilApproved(all, agent)
-      const newer = travel(all.world, { compensation: null }, { version: "2", older: { "1": "stop" } })
+      const newer = travel(all.world, { compensation: null }, { version: "2", previousVersions: { "1": "stop" } })
       yield* VirtualTime.run(runner(all, newer, untilEnded(newer)), { startAt: 60_000 })
       const error = yield* Effect.flip(client(all, newer, newer.await("r1")))
       assert.deepEqual(error, new Durable.VersionStopped({ runId: "r1", version: "1" }))

@@ -1,7 +1,7 @@
-/** A keyed write whose process was killed in it, where the tool can find out what has happened: that is asked before it is made again. */
+/** A keyed write whose process was killed in it, with a tool that can reconcile: that runs before a repetition. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Schema } from "effect"
-import { Agent, IdempotencyLedger, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Agent, IdempotencyLedger, Reconciliation, Recovery, Tool, ToolCall } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { ledgerStore } from "./ledger.ts"
@@ -18,7 +18,7 @@ const office = () => {
       reconcile: () =>
         Effect.sync(() => {
           log.push("looks")
-          return paid.length === 0 ? Recovery.notHappened : Recovery.happened("paid before")
+          return paid.length === 0 ? Reconciliation.notStarted : Reconciliation.completed("paid before")
         })
     },
     execute: () =>
@@ -52,7 +52,7 @@ const office = () => {
 }
 
 describe("a keyed write whose process was killed in it", () => {
-  it.live("is made again only where what is asked before says that it has not happened", () =>
+  it.live("is repeated only if `reconcile` reports that it did not happen", () =>
     Effect.gen(function*() {
       const { operations } = yield* office().life({})
       let before = 0

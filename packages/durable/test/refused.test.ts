@@ -1,4 +1,7 @@
-/** Durable runs that the agent of today does not go on with: what they have done is undone, or it is told that it is not. And decisions that it refuses. */
+/**
+ * Durable runs that the present agent does not continue: their writes are compensated, or reported as uncompensated.
+ * And decisions that it refuses.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Logger, Schema, Stream } from "effect"
 import { Agent, Approval, Recovery, Runs, Tool } from "@recourse/core"
@@ -31,9 +34,9 @@ const worldOf = () => {
     execute: () => Effect.sync(() => log.push("pay"))
   })
   const options = { defaults: { onError: Recovery.keepGoing }, compensation: {} } as const
-  const older = { version: "2", older: { "1": "continue" } } as const
+  const older = { version: "2", previousVersions: { "1": "continue" } } as const
   const first = Durable.make(Agent.make("clerk", { tools: [Flight, Pay], ...options }))
-  /** How the agent is made by the next version. */
+  /** The next version's agents. */
   const next = {
     "has other tools": Durable.make(Agent.make("clerk", { tools: [Flight, OtherPay], ...options }), older),
     "cannot wait": Durable.make(Agent.fromFunction("clerk", (text: string) => Effect.succeed(text)), older),
@@ -71,7 +74,7 @@ const worldOf = () => {
 
 type World = ReturnType<typeof worldOf>
 
-/** What was done is undone once, or told not to be, and the run says what it failed with. */
+/** Completed writes are compensated once, or reported, and the run has its failure. */
 const laws = Effect.fnUntraced(function*({ log, seen }: World, error: string | undefined, about: string) {
   const [info, events] = yield* seen
   const status = error === undefined ? "cancelled" : "failed"
@@ -88,7 +91,7 @@ const laws = Effect.fnUntraced(function*({ log, seen }: World, error: string | u
   return undone
 })
 
-describe("a durable run that the agent of today does not go on with", () => {
+describe("a durable run that the present agent does not continue", () => {
   for (
     const [version, error] of [
       ["has other tools", "SnapshotRefused"],
@@ -96,7 +99,7 @@ describe("a durable run that the agent of today does not go on with", () => {
       ["takes another input", "InvalidInput"]
     ] as const
   ) {
-    it.live(`is undone, or it is told that it is not: one that ${version}`, () =>
+    it.live(`is compensated, or reported as uncompensated: one that ${version}`, () =>
       Effect.gen(function*() {
         const go = Effect.fnUntraced(function*(killAt: number | undefined) {
           const world = worldOf()
@@ -117,7 +120,7 @@ describe("a durable run that the agent of today does not go on with", () => {
       }))
   }
 
-  it.live("takes no result that its tool cannot have, and a run that has one is undone", () =>
+  it.live("refuses impossible results of its tool, and is compensated with one", () =>
     Effect.gen(function*() {
       const world = worldOf()
       const { client, first, pending, process } = world
@@ -136,7 +139,7 @@ describe("a durable run that the agent of today does not go on with", () => {
     }))
 
   for (const how of ["cannot wait", "has a decision that its agent refuses"] as const) {
-    it.live(`is undone where it is cancelled, or it is told that it is not: one that ${how}`, () =>
+    it.live(`is compensated if cancelled, or reported as uncompensated: one that ${how}`, () =>
       Effect.gen(function*() {
         const world = worldOf()
         const { client, first, next, pending, process } = world

@@ -72,7 +72,7 @@ const reader = (store: ReturnType<typeof storeOf>, after: number) =>
 const starter = (store: ReturnType<typeof storeOf>) =>
   Effect.provide(agent.start("r1", "go"), Durable.layerClient([agent]).pipe(Layer.provide(store)))
 
-/** What a reader shows of the last answer, as the events say. */
+/** A reader's view of the last answer, by the events. */
 const shown = (seen: ReadonlyArray<Seen>): string => {
   let text = ""
   for (const { event } of seen) {
@@ -92,7 +92,7 @@ const shown = (seen: ReadonlyArray<Seen>): string => {
 const whole = words.join("")
 
 describe("an answer of a durable run", () => {
-  it.live("is read in another process while it is written, from its beginning by who comes late", () =>
+  it.live("is read elsewhere while written, from its start by late readers", () =>
     Effect.gen(function*() {
       const store = storeOf()
       yield* starter(store)
@@ -118,7 +118,7 @@ describe("an answer of a durable run", () => {
       }
     }))
 
-  it.live("costs a run that nobody reads no row, and is whole for who reads it afterwards", () =>
+  it.live("costs an unread run no row, and is whole for later readers", () =>
     Effect.gen(function*() {
       const store = storeOf()
       yield* starter(store)
@@ -129,13 +129,13 @@ describe("an answer of a durable run", () => {
       assert.strictEqual(shown(seen), whole)
       assert.isFalse(seen.some(({ event }) => event._tag === "TextDelta"))
       const steps = yield* Effect.provide(
-        Effect.flatMap(RunStore.RunStore, (store) => store.load({ runId: "r1", leg: 0 })),
+        Effect.flatMap(RunStore.RunStore, (store) => store.load({ runId: "r1", segment: 0 })),
         store
       )
       assert.deepEqual(steps.steps.map(({ kind }) => kind), ["model", "call", "model", "end"])
     }))
 
-  it.live("begins again for its readers where the process that wrote it is killed", () =>
+  it.live("restarts for its readers if the writing process is killed", () =>
     Effect.gen(function*() {
       let restarts = 0
       for (let killAt = 100; killAt <= 1300; killAt += 60) {

@@ -1,4 +1,4 @@
-/** Agents that book, wait and undo, with the world that they do it in, and what has to be true of it. */
+/** Agents that book, wait and compensate, with their world, and its invariants. */
 import { assert } from "@effect/vitest"
 import { Context, Effect, Layer, Logger, Schema } from "effect"
 import { Agent, Audit, ErrorProjection, IdempotencyLedger, Recovery, type Runs, Tool, ToolCall } from "@recourse/core"
@@ -12,7 +12,7 @@ export interface Undone {
   readonly key: string | undefined
 }
 
-/** What was done in the world outside, over all processes. */
+/** External effects, over all processes. */
 const outside = () => ({
   done: [] as Array<string>,
   undone: [] as Array<Undone>,
@@ -57,7 +57,7 @@ export const travel = (
   options: { readonly compensation?: Agent.CompensationOptions<never> | null | undefined } = {},
   durable?: Pick<
     Durable.Options<typeof Schema.String, typeof Schema.String, typeof Schema.Never>,
-    "approvals" | "older" | "version"
+    "approvals" | "previousVersions" | "version"
   >
 ) => {
   const Flight = book(world, "flight", {})
@@ -190,7 +190,7 @@ export const untilEnded = (agent: Travel) =>
 
 export const whats = ({ undone }: Outside) => undone.map(({ what }) => what)
 
-/** Each effect is undone once, or a person is told that nobody knows; and the audit says which. */
+/** Each effect is compensated once, or a person reads that it is unknown; and the audit names which. */
 export const laws = ({ audit, done, paid, reported, undone }: Outside, about: string) => {
   assert.strictEqual(paid, 0, about)
   for (const tool of ["flight", "hotel", "car"]) {
@@ -202,7 +202,7 @@ export const laws = ({ audit, done, paid, reported, undone }: Outside, about: st
     else assert.isTrue(isReported || undoings.length > 0, `${about}: ${tool} is neither undone nor told of`)
     if (isDone) assert.isTrue(isAudited, `${about}: ${tool} is not in the audit`)
     assert.isAtMost(new Set(undoings.map(({ key }) => key)).size, 1, about)
-    // What has no key is undone once at most.
+    // A keyless call is compensated once at most.
     if (tool !== "hotel") assert.isAtMost(undoings.length, 1, about)
   }
 }

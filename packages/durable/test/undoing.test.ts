@@ -1,4 +1,7 @@
-/** Runs that are cancelled while nobody runs them are undone: each effect once, under its key; and what is not is told. */
+/**
+ * Runs cancelled without a process are compensated: each effect once, under its key; and uncompensated ones are
+ * reported.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer } from "effect"
 import { Agent, Approval, Tool, ToolCall } from "@recourse/core"
@@ -21,7 +24,7 @@ import {
 
 describe("a durable run that is cancelled while it waits for an approval", () => {
   for (const by of ["its own process", "another process"]) {
-    it.live(`is undone: by ${by}`, () =>
+    it.live(`is compensated: by ${by}`, () =>
       Effect.gen(function*() {
         const all = worldOf("pay")
         const agent = travel(all.world)
@@ -42,7 +45,7 @@ describe("a durable run that is cancelled while it waits for an approval", () =>
         } else {
           yield* VirtualTime.run(runner(all, agent, untilWaiting(agent)))
           assert.isTrue(yield* client(all, agent, agent.cancel("r1")))
-          // Nobody lives who could undo it; decisions come too late.
+          // No process is live to compensate it; decisions come too late.
           const info = yield* client(all, agent, agent.poll("r1"))
           assert.deepEqual([info.status, info.cancelling], ["queued", true])
           const [call] = (yield* all.store.get("r1"))!.pending as unknown as ReadonlyArray<Approval.PendingCall>
@@ -68,12 +71,12 @@ describe("a durable run that is cancelled while it waits for an approval", () =>
           }),
           ["RunFinished paused", "hotel undone", "flight undone", "RunFinished interrupted"]
         )
-        // Whoever reads what was said on learns it.
+        // Readers of the conversation learn of it.
         assert.include(JSON.stringify(events.at(-1)), "undone")
       }))
   }
 
-  it.live("undoes what an agent within has done that waits: its own, or that of the agent around it", () =>
+  it.live("compensates a waiting inner agent, by itself or the outer one", () =>
     Effect.gen(function*() {
       for (const compensation of [undefined, null] as const) {
         const all = worldOf("clerk")
@@ -89,7 +92,7 @@ describe("a durable run that is cancelled while it waits for an approval", () =>
       }
     }))
 
-  it.live("ends at once where it has done nothing that could be undone, and undoes nothing where it is not to", () =>
+  it.live("ends at once without compensable writes, and compensates none if disabled", () =>
     Effect.gen(function*() {
       const all = worldOf("pay")
       const agent = travel(all.world, { compensation: { after: ["failure"] } })
@@ -106,9 +109,9 @@ describe("a durable run that is cancelled while it waits for an approval", () =>
     }))
 })
 
-describe("a durable run that is cancelled between its lives", () => {
+describe("a durable run that is cancelled between its executions", () => {
   for (const script of ["pay", "clerk"] as const) {
-    it.live(`is undone, wherever its process was killed: ${script}`, () =>
+    it.live(`is compensated, wherever its process was killed: ${script}`, () =>
       Effect.gen(function*() {
         const first = worldOf(script)
         const whole = yield* VirtualTime.run(runner(first, travel(first.world), untilWaiting(travel(first.world))))
@@ -124,7 +127,7 @@ describe("a durable run that is cancelled between its lives", () => {
           const about = `killed at ${killAt}`
           assert.strictEqual(Exit.isSuccess(last.exit) && last.exit.value.status, "cancelled", about)
           assert.isBelow(last.elapsed, 1000, about)
-          // Nothing is begun any more.
+          // No call is started any more.
           assert.strictEqual(all.world.asked, asked, about)
           laws(all.world, about)
           undone += all.world.undone.length
@@ -136,7 +139,7 @@ describe("a durable run that is cancelled between its lives", () => {
   for (const key of [false, true]) {
     for (const ends of ["is cancelled", "fails"] as const) {
       it.live(
-        `knows what a tool had done within, that is not made again: it ${ends}${key ? ", under keys" : ""}`,
+        `knows unrepeated inner calls of a tool: it ${ends}${key ? ", under keys" : ""}`,
         () =>
           Effect.gen(function*() {
             let undone = 0
@@ -206,7 +209,7 @@ describe("a durable run that is cancelled between its lives", () => {
                 about
               )
               laws(all.world, about)
-              // What is known not to have happened is nothing to look at.
+              // A call that is known not to have happened needs no check.
               if (all.world.done.length > 0) {
                 assert.isFalse(all.world.reported.some((one) => one.startsWith("car")), about)
               }
@@ -219,7 +222,7 @@ describe("a durable run that is cancelled between its lives", () => {
     }
   }
 
-  it.live("is undone once, wherever the process is killed that undoes it", () =>
+  it.live("is compensated once, compensating process killed anywhere", () =>
     Effect.gen(function*() {
       for (const script of ["pay", "clerk"] as const) {
         const start = () =>
@@ -249,7 +252,7 @@ describe("a durable run that is cancelled between its lives", () => {
 
 describe("a durable run with a compensation", () => {
   it.live(
-    "is so once, where the store fails, dies, loses an answer, freezes, is late or out of reach at each operation",
+    "compensates once for any store fault at each operation",
     () =>
       Effect.gen(function*() {
         for (const fault of ["fails", "dies", "lost", "frozen", "gone", "slow"] as const) {
@@ -275,13 +278,17 @@ describe("a durable run with a compensation", () => {
 
   for (const how of ["refuses", "does not decide in time"] as const) {
     it.live(
-      `as a person ${how}: what was done before, once, wherever a process is killed`,
+      `when a person ${how}: compensates earlier writes once, killed anywhere`,
       () =>
         Effect.gen(function*() {
           const start = () =>
             Effect.gen(function*() {
               const all = worldOf("pay")
-              const agent = travel(all.world, {}, how === "refuses" ? undefined : { approvals: { expired: "reject" } })
+              const agent = travel(
+                all.world,
+                {},
+                how === "refuses" ? undefined : { approvals: { onExpired: "reject" } }
+              )
               yield* VirtualTime.run(runner(all, agent, untilWaiting(agent)))
               if (how === "refuses") {
                 const [call] = (yield* all.store.get("r1"))!.pending as unknown as ReadonlyArray<Approval.PendingCall>

@@ -46,9 +46,9 @@ const tool = ({ deeds }: World, version: string, name: string, effects: "read" |
       )
   })
 
-type Older = Durable.Options<Schema.String, Schema.String, Schema.Never>["older"]
+type Older = Durable.Options<Schema.String, Schema.String, Schema.Never>["previousVersions"]
 
-const one = (world: World, older?: Older) =>
+const one = (world: World, previousVersions?: Older) =>
   Durable.make(
     Agent.make("clerk", {
       tools: [
@@ -58,18 +58,18 @@ const one = (world: World, older?: Older) =>
       ],
       defaults: { onError: Recovery.keepGoing }
     }),
-    { version: "1", older }
+    { version: "1", previousVersions }
   )
 
 /** The second version has other instructions, no `mail`, and no key for `pay`. */
-const two = (world: World, older?: Older) =>
+const two = (world: World, previousVersions?: Older) =>
   Durable.make(
     Agent.make("clerk", {
       instructions: "Better ones",
       tools: [tool(world, "2", "pay", "write"), tool(world, "2", "look", "read")],
       defaults: { onError: Recovery.keepGoing }
     }),
-    { version: "2", older }
+    { version: "2", previousVersions }
   )
 
 const running = (world: World, agents: ReadonlyArray<ReturnType<typeof one>>) =>
@@ -99,7 +99,7 @@ const resultsOf = (world: World) =>
     (events) => events.flatMap(({ event }) => event._tag === "ToolResult" ? [`${event.tool} ${event.code}`] : [])
   )
 
-describe("a run that an older version of its agent began", () => {
+describe("a run that an previousVersions version of its agent began", () => {
   it.live("is left to that version", () =>
     Effect.gen(function*() {
       const world = worldOf()
@@ -120,7 +120,7 @@ describe("a run that an older version of its agent began", () => {
       assert.strictEqual(world.deeds.filter(({ deed }) => deed === "mail").length, 1)
     }))
 
-  it.live("goes on with that version in a process that has both", () =>
+  it.live("continues with that version in a process that has both", () =>
     Effect.gen(function*() {
       const world = worldOf()
       yield* cutOff(world)
@@ -133,12 +133,12 @@ describe("a run that an older version of its agent began", () => {
       assert.isTrue(versions.has("pay 1") && versions.has("pay 2") && !versions.has("mail 2"))
     }))
 
-  it.live("goes on with a newer one that says so, and what was begun otherwise is told as unknown", () =>
+  it.live("continues with a newer declared one; other started calls are unknown", () =>
     Effect.gen(function*() {
       const world = worldOf()
       yield* cutOff(world)
       const newer = two(world, { "1": "continue" })
-      // Both run: the older one does not take it back.
+      // Both run: the previousVersions one does not take it back.
       const ended = yield* VirtualTime.runAll<unknown, unknown, never>([
         { effect: running(world, [newer]) },
         { effect: Effect.andThen(Effect.sleep("5 seconds"), running(world, [one(world)])), identity: 1 }
@@ -157,7 +157,7 @@ describe("a run that an older version of its agent began", () => {
       assert.include(world.prompts[1]!, "outcome_unknown")
     }))
 
-  it.live("is stopped by a newer one that says so, with an error of its own", () =>
+  it.live("is stopped by a newer one that declares it, with an error", () =>
     Effect.gen(function*() {
       const world = worldOf()
       yield* cutOff(world)

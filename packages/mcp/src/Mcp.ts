@@ -24,7 +24,7 @@ import { type Connect, type Connection, type Live, make as makeConnection } from
 import type { About } from "./internal/errors.ts"
 import { safeNames } from "./internal/names.ts"
 import { type McpResult, modelOutput, resultSchema } from "./internal/result.ts"
-import { McpError, McpInvalidArguments, McpServerGone, McpToolError, McpUnknownTool } from "./McpError.ts"
+import { McpError, McpInvalidArgs, McpServerGone, McpToolError, McpUnknownTool } from "./McpError.ts"
 
 export { http, type HttpOptions } from "./internal/client/http.ts"
 export type { LeftOut } from "./internal/client/leftOut.ts"
@@ -40,7 +40,7 @@ export { layerServer, type ServerOptions, type ServerServices } from "./internal
 export type { ClientRequest } from "./internal/server/request.ts"
 
 /** Errors that the model can handle: the tool's own message, arguments that the server refuses, a missing tool. */
-export type Told = McpToolError | McpInvalidArguments | McpUnknownTool
+export type Told = McpToolError | McpInvalidArgs | McpUnknownTool
 
 /** A tool of an MCP server. Whether it is a write the server says, so that a call may always be `OutcomeUnknown`. */
 export type McpTool<Failures extends "escalate" | "fail" = "escalate"> = Tool.Tool<
@@ -73,8 +73,8 @@ export interface Options<R, Failures extends "escalate" | "fail"> extends Server
    */
   readonly timeout?: Duration.Input | undefined
   /**
-   * Whether a run receives the changes of the server's list (`notifications/tools/list_changed`) between its turns. An
-   * agent with only some of the tools gets no new ones. Default: `"between-turns"`.
+   * Use of the server's list changes (`notifications/tools/list_changed`): a run receives them between its turns, or
+   * ignores them. An agent with only some of the tools gets no new ones. Default: `"between-turns"`.
    */
   readonly listChanges?: "between-turns" | "ignore" | undefined
   /** Time limit of an attempt with all progress. Default: 10 minutes, or `timeout` if that is longer. */
@@ -120,7 +120,7 @@ const effectsOf = ({ annotations }: McpSchema.Tool): Tool.Effects | undefined =>
 
 const isTold = (error: unknown): error is ToolError.ExecutionError<Told> =>
   error instanceof ToolError.ExecutionError &&
-  (error.reason instanceof McpToolError || error.reason instanceof McpInvalidArguments ||
+  (error.reason instanceof McpToolError || error.reason instanceof McpInvalidArgs ||
     error.reason instanceof McpUnknownTool)
 
 /** Default limit up to which progress extends a timeout, in milliseconds. */

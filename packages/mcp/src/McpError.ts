@@ -33,8 +33,8 @@ export class McpToolError extends Schema.TaggedError<McpToolError>()(
 ) {}
 
 /** The server refuses the arguments (JSON-RPC -32602), although they fit the tool's JSON Schema. Not done. */
-export class McpInvalidArguments extends Schema.TaggedError<McpInvalidArguments>()(
-  "McpInvalidArguments",
+export class McpInvalidArgs extends Schema.TaggedError<McpInvalidArgs>()(
+  "McpInvalidArgs",
   { ...about, description: Schema.String, data: Schema.optionalKey(Schema.Unknown) },
   declare<{ readonly description: string }>({
     code: "invalid_arguments",
@@ -102,15 +102,15 @@ export class McpServerTimeout extends Schema.TaggedError<McpServerTimeout>()(
 ) {}
 
 /** The connection was lost before the request was sent. Not done. */
-export class McpNotSent extends Schema.TaggedError<McpNotSent>()(
-  "McpNotSent",
+export class McpRequestNotSent extends Schema.TaggedError<McpRequestNotSent>()(
+  "McpRequestNotSent",
   { ...about, description: Schema.String, cause: Schema.optionalKey(Schema.Defect()) },
   declare({ code: "upstream_error", outcome: "not_done" })
 ) {}
 
 /** The connection was lost after the request was sent, or may have been. The effect of a write is unknown. */
-export class McpAnswerLost extends Schema.TaggedError<McpAnswerLost>()(
-  "McpAnswerLost",
+export class McpResponseLost extends Schema.TaggedError<McpResponseLost>()(
+  "McpResponseLost",
   { ...about, description: Schema.String, cause: Schema.optionalKey(Schema.Defect()) },
   declare({ code: "upstream_error", outcome: "unknown" })
 ) {}
@@ -129,15 +129,15 @@ export class McpServerGone extends Schema.TaggedError<McpServerGone>()(
 /** Errors of a call of an MCP server's tool, in the `reason` of `ExecutionError` or `OutcomeUnknown`. */
 export const McpError = Schema.Union([
   McpToolError,
-  McpInvalidArguments,
+  McpInvalidArgs,
   McpUnknownTool,
   McpProtocolError,
   McpRequestRefused,
   McpUnauthorized,
   McpRateLimited,
   McpServerTimeout,
-  McpNotSent,
-  McpAnswerLost,
+  McpRequestNotSent,
+  McpResponseLost,
   McpServerGone
 ])
 

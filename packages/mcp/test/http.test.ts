@@ -30,7 +30,7 @@ const listed = [
   }
 ]
 
-/** A server by hand, which answers `tools/call` as it is told, once for each entry, and then well. */
+/** A hand-written server, which answers `tools/call` as configured, once for each entry, and then normally. */
 const serverOf = (answers: Array<Answer>, version = "2025-11-25") =>
   Effect.gen(function*() {
     const heard: Array<string> = []
@@ -130,9 +130,9 @@ describe("a server over HTTP on bad days", () => {
       assert.isUndefined((yield* failure(named(tools, "s_pay"))).reason.retryAfter)
     }))
 
-  /** What a server answers a call with, and the error and the outcome of a write that the guide names for it. */
+  /** A server's answer to a call, and the error and the outcome of a write that the guide names for it. */
   const rows: ReadonlyArray<readonly [answer: number, error: string, outcome: string]> = [
-    [-32_602, "McpInvalidArguments", "ExecutionError"],
+    [-32_602, "McpInvalidArgs", "ExecutionError"],
     [-32_601, "McpRequestRefused", "ExecutionError"],
     [-32_600, "McpRequestRefused", "ExecutionError"],
     [-32_700, "McpRequestRefused", "ExecutionError"],
@@ -166,7 +166,7 @@ describe("a server over HTTP on bad days", () => {
       const { connect, heard } = yield* serverOf([(response) => void response.destroy()])
       const tools = yield* toolsOf(connect)
       const { reason, tag } = yield* failure(named(tools, "s_pay"))
-      assert.deepStrictEqual([tag, reason._tag], ["OutcomeUnknown", "McpAnswerLost"])
+      assert.deepStrictEqual([tag, reason._tag], ["OutcomeUnknown", "McpResponseLost"])
       assert.deepStrictEqual(heard.filter((what) => what === "pay").length, 1)
     }))
 

@@ -44,7 +44,7 @@ const run = (tool: Tool.Any, args: unknown) =>
   >)
     .pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: args })))
 
-/** The tag of what a call fails with, and of its reason. */
+/** The tag of a call's error, and of its reason. */
 const failure = (tool: Tool.Any, args: unknown = {}) =>
   Effect.map(
     Effect.flip(run(tool, args)),
@@ -67,7 +67,7 @@ describe("server-everything, the reference server", () => {
   const everything = node(resolve("@modelcontextprotocol/server-everything/dist/index.js"), "stdio")
 
   it.live(
-    "two calls of a read-only echo run without an approval, and the model reads them as untrusted",
+    "runs two read-only echoes without approval, untrusted for the model",
     () =>
       Effect.gen(function*() {
         const tools = yield* Mcp.tools({ name: "every", connect: everything })
@@ -91,7 +91,7 @@ describe("server-everything, the reference server", () => {
   )
 
   it.live(
-    "wrong arguments are refused before the request; pictures and structured results come whole",
+    "refuses wrong arguments before the request; pictures and structures arrive whole",
     () =>
       Effect.gen(function*() {
         const tools = yield* Mcp.tools({ name: "every", connect: everything })
@@ -113,7 +113,7 @@ describe("server-everything, the reference server", () => {
 
 describe("streamable HTTP", () => {
   it.live(
-    "calls of the reference server, and one that is not sent as the server is not there",
+    "calls the reference server, and sends none to a missing one",
     () =>
       Effect.gen(function*() {
         const port = yield* freePort
@@ -131,7 +131,7 @@ describe("streamable HTTP", () => {
         const echo = named(tools, "every_echo")
         assert.include(JSON.stringify(yield* run(echo, { message: "one" })), "Echo: one")
         yield* started.kill({ killSignal: "SIGKILL" })
-        assert.deepStrictEqual(yield* failure(echo, { message: "two" }), ["ExecutionError", "McpNotSent"])
+        assert.deepStrictEqual(yield* failure(echo, { message: "two" }), ["ExecutionError", "McpRequestNotSent"])
       }).pipe(Effect.scoped, Effect.provide(services)),
     30_000
   )
@@ -139,7 +139,7 @@ describe("streamable HTTP", () => {
 
 describe("server-filesystem", () => {
   it.live(
-    "annotations become effects, and what the tool says reaches the model while the run goes on",
+    "annotations become effects, and tools' messages reach the model",
     () =>
       Effect.gen(function*() {
         const path = yield* folder
@@ -172,26 +172,26 @@ describe("server-filesystem", () => {
 })
 
 describe("servers on bad days", () => {
-  it.live("each failure has its name, in the type where it is asked for", () =>
+  it.live("each failure has its name, in the type if requested", () =>
     Effect.gen(function*() {
       const { connect, read } = yield* odd
       const tools = yield* Mcp.tools({ name: "odd", connect, toolErrors: "fail", trust: "trusted" })
       const one = (name: string) => named(tools, `odd_${name}`)
       assert.deepStrictEqual(yield* failure(one("says_no")), ["ExecutionError", "McpToolError"])
       assert.deepStrictEqual(yield* failure(one("pay_says_no")), ["OutcomeUnknown", "McpToolError"])
-      assert.deepStrictEqual(yield* failure(one("code"), { code: -32602 }), ["ExecutionError", "McpInvalidArguments"])
+      assert.deepStrictEqual(yield* failure(one("code"), { code: -32602 }), ["ExecutionError", "McpInvalidArgs"])
       assert.deepStrictEqual(yield* failure(one("code"), { code: -32603 }), ["ExecutionError", "McpProtocolError"])
       assert.deepStrictEqual(yield* failure(one("code"), { code: -32601 }), ["ExecutionError", "McpRequestRefused"])
       assert.deepStrictEqual(yield* failure(one("code"), { code: -32001 }), ["ExecutionError", "McpServerTimeout"])
       assert.deepStrictEqual(yield* failure(one("leaves")), ["ExecutionError", "McpUnknownTool"])
       assert.deepStrictEqual(yield* failure(one("wrong_result")), ["InvalidResult", undefined])
       assert.isUndefined(one("plain").effects)
-      // Nothing was tried twice.
+      // No call was tried twice.
       assert.strictEqual(read().filter((line) => line === "says_no").length, 1)
     }).pipe(Effect.scoped, Effect.provide(services)), 30_000)
 
   it.live(
-    "Recovery.standard tells the model what a read says, and what a write says with its unknown outcome",
+    "Recovery.standard reports reads' messages, and writes' with unknown outcome",
     () =>
       Effect.gen(function*() {
         const { connect, read } = yield* odd
@@ -216,15 +216,15 @@ describe("servers on bad days", () => {
   )
 
   it.live(
-    "a server that dies in a call: nobody knows of the write, and the next call starts it again",
+    "a server that dies in a call: unknown write, then restart",
     () =>
       Effect.gen(function*() {
         const { connect, read } = yield* odd
         const tools = yield* Mcp.tools({ name: "odd", connect, toolErrors: "fail", trust: "trusted" })
         const pay = tools.find((tool) => tool.name.startsWith("odd_pay_and_die"))!
         assert.match(pay.name, /^odd_pay_and_die_[0-9a-f]{8}$/)
-        assert.deepStrictEqual(yield* failure(pay), ["OutcomeUnknown", "McpAnswerLost"])
-        assert.deepStrictEqual(yield* failure(named(tools, "odd_die")), ["ExecutionError", "McpAnswerLost"])
+        assert.deepStrictEqual(yield* failure(pay), ["OutcomeUnknown", "McpResponseLost"])
+        assert.deepStrictEqual(yield* failure(named(tools, "odd_die")), ["ExecutionError", "McpResponseLost"])
         const plain = (yield* run(named(tools, "odd_plain"), {})) as Mcp.McpResult
         assert.deepStrictEqual(plain.content.map((block) => block.type), ["text"])
         assert.deepStrictEqual(read(), ["started", "pay and die", "started", "die", "started", "plain"])
@@ -232,7 +232,7 @@ describe("servers on bad days", () => {
     30_000
   )
 
-  it.live("a server that is stopped in a call: nobody knows of the write", () =>
+  it.live("a server that is stopped in a call: unknown write", () =>
     Effect.gen(function*() {
       const { connect, read } = yield* odd
       const tools = yield* Mcp.tools({ name: "odd", connect, trust: "trusted", timeout: "500 millis" })
@@ -244,22 +244,22 @@ describe("servers on bad days", () => {
       process.kill(Number(pid), "SIGKILL")
     }).pipe(Effect.scoped, Effect.provide(services)), 30_000)
 
-  it.live("a server that cannot be started is left alone, and used again when it can be", () =>
+  it.live("an unstartable server is left alone, and used again later", () =>
     Effect.gen(function*() {
       const { connect, down, read } = yield* odd
       const tools = yield* Mcp.tools({ name: "odd", connect, toolErrors: "fail", trust: "trusted" })
       const plain = named(tools, "odd_plain")
       writeFileSync(down, "")
-      assert.deepStrictEqual(yield* failure(named(tools, "odd_die")), ["ExecutionError", "McpAnswerLost"])
-      assert.deepStrictEqual(yield* failure(plain), ["ExecutionError", "McpNotSent"])
-      assert.deepStrictEqual(yield* failure(plain), ["ExecutionError", "McpNotSent"])
+      assert.deepStrictEqual(yield* failure(named(tools, "odd_die")), ["ExecutionError", "McpResponseLost"])
+      assert.deepStrictEqual(yield* failure(plain), ["ExecutionError", "McpRequestNotSent"])
+      assert.deepStrictEqual(yield* failure(plain), ["ExecutionError", "McpRequestNotSent"])
       assert.deepStrictEqual(yield* failure(plain), ["ExecutionError", "McpServerGone"])
       rmSync(down)
       yield* run(plain, {}).pipe(Effect.retry(Schedule.max([Schedule.spaced("100 millis"), Schedule.recurs(50)])))
       assert.deepStrictEqual(read(), ["started", "die", "started", "plain"])
     }).pipe(Effect.scoped, Effect.provide(services)), 30_000)
 
-  it.live("an interrupted call, and one that takes too long, is cancelled at the server", () =>
+  it.live("an interrupted or late call is cancelled at the server", () =>
     Effect.gen(function*() {
       const { connect, read } = yield* odd
       const tools = yield* Mcp.tools({

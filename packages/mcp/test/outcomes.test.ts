@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs"
 
 const guide = readFileSync(new URL("../../../docs/mcp.md", import.meta.url), "utf8")
 
-/** Rows of the guide: `McpNotSent` and "not done". */
+/** Rows of the guide: `McpRequestNotSent` and "not done". */
 const rows = [...guide.matchAll(/^\| `(Mcp\w+)` +\|.*\| (may be done|not done) +\|$/gm)].map(([, name, write]) => ({
   name: name!,
   write: write!

@@ -45,7 +45,7 @@ describe("resources and prompts of the reference server", () => {
         }]] as const
       ) {
         const error = yield* Effect.flip(call(tools, name, args))
-        assert.deepStrictEqual([error._tag, error.reason?._tag], ["ExecutionError", "McpInvalidArguments"])
+        assert.deepStrictEqual([error._tag, error.reason?._tag], ["ExecutionError", "McpInvalidArgs"])
       }
     }))
 

@@ -45,7 +45,7 @@ describe.each([404, 400])("an expired session that the server answers with %s", 
       const tools = yield* toolsOf(url)
       for (let session = 0; session < 5; session++) forget()
       const error = yield* Effect.flip(call(tools, "pay"))
-      assert.deepStrictEqual([error._tag, error.reason?._tag], ["ExecutionError", "McpNotSent"])
+      assert.deepStrictEqual([error._tag, error.reason?._tag], ["ExecutionError", "McpRequestNotSent"])
       assert.deepStrictEqual([count("initialize"), count("pay")], [2, 2])
     }))
 
@@ -119,7 +119,7 @@ describe("a session that expires while a call runs", () => {
         }
       })
       const error = yield* Effect.flip(call(yield* toolsOf(url), "pay"))
-      assert.deepStrictEqual([error._tag, error.reason?._tag, paid], ["OutcomeUnknown", "McpAnswerLost", 1])
+      assert.deepStrictEqual([error._tag, error.reason?._tag, paid], ["OutcomeUnknown", "McpResponseLost", 1])
     }))
 
   live("is not taken for one if the server refuses the request itself", () =>

@@ -29,7 +29,7 @@ const drawCalls = ({ below, of }: Draw, hasIds: boolean): ReadonlyArray<Drawn> =
   Array.from({ length: 1 + below(4) }, (_, at) => ({
     id: hasIds ? `call_${at}` : undefined,
     name: of(["parse", "pay"]),
-    // Some calls have equal arguments: only their ids tell them apart.
+    // Some calls have equal arguments: only their ids distinguish them.
     args: of([{ json: "x" }, { json: `é"${at}`, n: at }, { a: [1, { b: null }], z: at + 0.5 }, {}])
   }))
 
@@ -235,8 +235,8 @@ describe("calls that are reported more than once", () => {
           parameters: Schema.Struct({ amount: Schema.Int, note: Schema.optionalKey(Schema.Unknown) }),
           success: Schema.String,
           effects: "write",
-          // Two equal payments of one answer are two: what the wire has repeated is one.
-          polls: true,
+          // Two equal payments of one answer are two: a repetition on the wire is one.
+          allowIdenticalCalls: true,
           execute: ({ amount }) => Effect.sync(() => (paid.push(amount), "paid"))
         })
         yield* Agent.make("payer", { tools: [Pay], defaults: { onError: Recovery.standard } }).stream("Pay").pipe(

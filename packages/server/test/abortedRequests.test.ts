@@ -1,4 +1,4 @@
-/** A request whose client goes, as a page does that is closed, is interrupted anywhere: what it asked for is done whole, or not at all. */
+/** A request whose client leaves, like a closed page, is interrupted anywhere: it is executed whole, or not at all. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, Conversation, Runs, Tool } from "@recourse/core"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
@@ -47,7 +47,7 @@ interface World {
   readonly chats: TestedChats
   readonly runs: Runs.RunsService
   readonly log: ReadonlyArray<string>
-  /** Whether the thread is busy, and what was said in it, by roles. */
+  /** State of the thread, busy or not, and its messages, by roles. */
   readonly thread: Effect.Effect<string>
 }
 
@@ -56,7 +56,7 @@ interface Scene<A> {
   readonly onBusy?: "refuse" | "queue" | "interrupt"
   readonly before: (world: World) => Effect.Effect<A, unknown>
   readonly request: (world: World, before: A) => Effect.Effect<unknown, unknown>
-  /** What is there a minute later. */
+  /** State a minute later. */
   readonly look: (world: World, before: A) => Effect.Effect<string, unknown>
 }
 
@@ -78,7 +78,7 @@ const played = <A>({ before, look, onBusy = "refuse", request, turns }: Scene<A>
         const thread = Effect.map(Effect.exit(conversations.read(key)), (exit) => {
           if (Exit.isFailure(exit)) return "nothing"
           const roles = exit.value.entries.flatMap(({ event }) =>
-            event._tag === "Said" ? [(event.message as { readonly role: string }).role] : []
+            event._tag === "MessageAdded" ? [(event.message as { readonly role: string }).role] : []
           )
           return [exit.value.thread.isRunning ? "busy" : "free", ...roles].join(" ")
         })
@@ -108,7 +108,7 @@ const near = 60
 const apartNear = operationsApart(2)
 const { stride } = operationsApart(9)
 
-/** What is there behind a request that is interrupted, at each of its operations; `whole` where it is not. */
+/** State behind a request that is interrupted, at each of its operations; `whole` if it is not. */
 const cutAnywhere = Effect.fnUntraced(function*<A>(scene: Scene<A>) {
   const { operations, told: whole } = yield* played(scene, Infinity)
   let from = 1
@@ -144,7 +144,7 @@ const look = ({ log, runs, thread }: World) =>
   )
 
 describe("a request whose client goes, at each operation", () => {
-  it.effect("sends its message and has it answered, or has sent nothing", () =>
+  it.effect("sends its message and has it answered, or sends none", () =>
     Effect.gen(function*() {
       const { cut, whole } = yield* cutAnywhere({
         turns: [answering],
@@ -166,7 +166,7 @@ describe("a request whose client goes, at each operation", () => {
       ["interrupt", [one, interrupted]]
     ] as const
   ) {
-    it.effect(`sends its message during a run or has sent nothing: ${onBusy}`, () =>
+    it.effect(`sends its message during a run or sends none: ${onBusy}`, () =>
       Effect.gen(function*() {
         const { cut, whole } = yield* cutAnywhere({
           turns: [answering, answering],
@@ -180,7 +180,7 @@ describe("a request whose client goes, at each operation", () => {
       }))
   }
 
-  it.effect("decides and has the run go on, or the run waits", () =>
+  it.effect("decides and has the run continue, or the run waits", () =>
     Effect.gen(function*() {
       const { cut, whole } = yield* cutAnywhere({
         turns: [...paying, answering],
@@ -193,7 +193,7 @@ describe("a request whose client goes, at each operation", () => {
       assert.deepStrictEqual(cut.toSorted(), [whole, "free user, waiting, book"])
     }))
 
-  it.effect("stops a run that waits and has it undone, or the run waits", () =>
+  it.effect("stops a waiting run and compensates it, or the run waits", () =>
     Effect.gen(function*() {
       const { cut, whole } = yield* cutAnywhere({
         turns: paying,
@@ -205,7 +205,7 @@ describe("a request whose client goes, at each operation", () => {
       assert.deepStrictEqual(cut.toSorted(), [whole, "free user, waiting, book"])
     }))
 
-  it.effect("stops a run at work, or the run goes on", () =>
+  it.effect("stops a running run, or the run continues", () =>
     Effect.gen(function*() {
       const { cut, whole } = yield* cutAnywhere({
         turns: [ScriptedModel.call("book", {}, { id: "b" }), answering],
@@ -218,7 +218,7 @@ describe("a request whose client goes, at each operation", () => {
       assert.deepStrictEqual(cut.toSorted(), ["free user assistant tool assistant, completed, book", whole])
     }))
 
-  it.effect("says its message once, where the run could not be started and the page sends it again", () =>
+  it.effect("adds its message once, if the start failed and is repeated", () =>
     Effect.gen(function*() {
       const runs = yield* Runs.Runs
       const conversations = yield* Conversation.Conversations
@@ -234,7 +234,7 @@ describe("a request whose client goes, at each operation", () => {
       yield* Effect.yieldNow
       const { entries } = yield* conversations.read(key)
       assert.deepStrictEqual(
-        Conversation.shown(entries).map(({ message }) => message.role),
+        Conversation.visibleMessages(entries).map(({ message }) => message.role),
         ["user", "assistant"]
       )
     }).pipe(

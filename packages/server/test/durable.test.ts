@@ -42,7 +42,7 @@ const Slowly = Layer.effect(
 )
 
 describe("durable runs", () => {
-  it.live("an approval is asked by one server and given to another, after the first has gone", () =>
+  it.live("one server asks an approval, another receives it later", () =>
     Effect.gen(function*() {
       const shared = yield* Layer.build(Layer.merge(RunStore.layerMemory, Conversation.layerMemory))
       const options: Options = {
@@ -82,7 +82,7 @@ describe("durable runs", () => {
       assert.deepStrictEqual(prompt.content.map(({ role }) => role), ["user", "assistant", "user", "assistant", "tool"])
     }))
 
-  it.live("an answer is sent while it is written, by a server that does not run it", () =>
+  it.live("an answer streams from a server that does not run it", () =>
     Effect.gen(function*() {
       const store = Layer.succeedContext(yield* Layer.build(RunStore.layerMemory))
       const durable = (agent: Parameters<NonNullable<Options["runs"]>>[0]) =>
@@ -101,7 +101,7 @@ describe("durable runs", () => {
       assert.strictEqual(deltas.join(""), words.join(""))
     }))
 
-  it.live("a run that is queued is followed and stopped by its page as one that is at work", () =>
+  it.live("a queued run is followed and stopped like a running one", () =>
     Effect.gen(function*() {
       const store = Layer.succeedContext(yield* Layer.build(RunStore.layerMemory))
       const front = yield* serve([], {
@@ -123,7 +123,7 @@ describe("durable runs", () => {
     }))
 
   for (const isOver of [true, false]) {
-    it.live(`a run whose server has gone is stored by the next one: it ${isOver ? "has ended" : "goes on"} there`, () =>
+    it.live(`the next server stores a gone server's run: it ${isOver ? "has ended" : "goes on"} there`, () =>
       Effect.gen(function*() {
         const store = Layer.succeedContext(yield* Layer.build(RunStore.layerMemory))
         const conversations = Layer.succeedContext(yield* Layer.build(Conversation.layerMemory))
@@ -163,7 +163,7 @@ describe("durable runs", () => {
           (all) => all.read({ owner: "ada", thread: "t1" })
         ).pipe(Effect.provide(conversations))
         assert.deepStrictEqual(
-          Conversation.sent(entries).content.map(({ role }) => role),
+          Conversation.toPrompt(entries).content.map(({ role }) => role),
           ["user", "assistant", "user", "assistant"]
         )
       }))

@@ -1,4 +1,7 @@
-/** Servers over durable runs, in virtual time: what they share outlives them, and each can be killed at each of its operations. */
+/**
+ * Servers over durable runs, in virtual time: their shared state outlives them, and each can be killed at each of its
+ * operations.
+ */
 import { assert } from "@effect/vitest"
 import { Agent, Approval, Conversation, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
@@ -15,7 +18,7 @@ export const message = (messageId: string, text: string): Message => ({
   message: text
 })
 
-/** What the servers share: their stores, what was done, and what models have read. */
+/** Shared state of the servers: their stores, the executions, and the models' prompts. */
 export const shared = () => ({
   stores: Effect.runSync(
     Effect.scoped(Layer.build(Layer.fresh(Layer.merge(RunStore.layerMemory, Conversation.layerMemory))))
@@ -45,7 +48,7 @@ const clerk = (log: Array<string>) => {
 const textOf = ({ content }: Prompt.Message): string =>
   typeof content === "string" ? content : content.map((part) => part.type === "text" ? part.text : "").join("")
 
-/** Books, where the user says so, pays behind that, where they say so, and answers. */
+/** Books, if the user asks for it, then pays, if asked for, and answers. */
 const model = ({ read }: Shared) =>
   ScriptedModel.layer(({ prompt }) => {
     read.push(prompt)
@@ -107,7 +110,7 @@ export const until = (runs: Runs.RunsService, runId: string, statuses: ReadonlyA
     }
   })
 
-/** Until no run goes on. */
+/** Until no run is active. */
 export const settled = ({ runs }: Served) =>
   Effect.gen(function*() {
     for (;;) {
@@ -140,7 +143,7 @@ const resultOf = (result: unknown): string => {
   return text.includes("undone") ? "undone" : text.includes("outcome_unknown") ? "unknown" : "ok"
 }
 
-/** What a model reads: who said what, and how calls came out. */
+/** A model's prompt: authors and texts, and outcomes of calls. */
 export const linesOf = (prompt: Prompt.Prompt): ReadonlyArray<string> =>
   prompt.content.flatMap((message) =>
     message.role === "tool"
@@ -148,15 +151,15 @@ export const linesOf = (prompt: Prompt.Prompt): ReadonlyArray<string> =>
       : [`${message.role} ${textOf(message)}`.trim()]
   )
 
-/** What the thread has: whether it is busy, and what the model of the next turn reads. */
+/** State of the thread: busy or not, and the next turn's model's prompt. */
 export const threadOf = ({ conversations }: Served) =>
   Effect.map(Effect.exit(conversations.read(key)), (exit) => {
     if (Exit.isFailure(exit)) return []
     const { entries, thread } = exit.value
-    return [thread.isRunning ? "busy" : "free", ...linesOf(Conversation.sent(entries))]
+    return [thread.isRunning ? "busy" : "free", ...linesOf(Conversation.toPrompt(entries))]
   })
 
-/** What was done stands in a thread, once; what is undone is not told as done. */
+/** Completed calls are in a thread, once; compensated ones are not reported as done. */
 export const laws = ({ log }: Shared, thread: ReadonlyArray<string>, about: string) => {
   const times = (all: ReadonlyArray<string>, what: string) => all.filter((one) => one === what).length
   const where = `${about}: ${log} | ${thread}`

@@ -32,7 +32,7 @@ const lines = ({ content }: Prompt.Prompt): ReadonlyArray<string> =>
   )
 
 const sentOf = (server: Served) =>
-  Effect.map(server.conversations.read(key), ({ entries }) => Conversation.sent(entries))
+  Effect.map(server.conversations.read(key), ({ entries }) => Conversation.toPrompt(entries))
 
 const decide = (server: Served, decision: "approve" | "reject") =>
   Effect.gen(function*() {

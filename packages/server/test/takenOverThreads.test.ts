@@ -38,7 +38,7 @@ const approves = ({ chats, runs }: Served) =>
   })
 
 /** Kills a server between the write of the run and its end, and starts the next one at once. */
-const takenOver = Effect.fnUntraced(function*(
+const failovers = Effect.fnUntraced(function*(
   use: (served: Served) => Effect.Effect<unknown, unknown>,
   write: string,
   next: (served: Served, all: Shared) => Effect.Effect<void, unknown>,
@@ -69,7 +69,7 @@ describe("a thread whose server died, when another server has ended the run", ()
   for (const [name, use, write] of [["a message", books, "book"], ["an approval", approves, "pay"]] as const) {
     for (const onBusy of ["refuse", "queue", "interrupt"] as const) {
       it.live(`accepts the next message before the lease ends: ${name}, ${onBusy}`, () =>
-        takenOver(use, write, (served, all) =>
+        failovers(use, write, (served, all) =>
           Effect.gen(function*() {
             yield* settled(served)
             assert.strictEqual((yield* threadOf(served))[0], "busy")
@@ -79,7 +79,7 @@ describe("a thread whose server died, when another server has ended the run", ()
     }
 
     it.live(`is free when its messages are read: ${name}`, () =>
-      takenOver(use, write, (served) =>
+      failovers(use, write, (served) =>
         Effect.gen(function*() {
           yield* settled(served)
           yield* served.chats.adopt(key)
@@ -97,7 +97,7 @@ const slow = (all: Shared): Shared => {
 }
 
 describe("two servers of which one stores the end of a run", () => {
-  it.live("have its answer once, if a message comes to the other one meanwhile", () =>
+  it.live("have its answer once, if a message reaches the other meanwhile", () =>
     Effect.gen(function*() {
       const found = new Set<string>()
       for (let delay = 50; delay < 650; delay += 50) {

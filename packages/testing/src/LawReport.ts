@@ -77,7 +77,7 @@ const countsTable = (what: string, counts: Counts, width: number): string => {
  *
  * const report = {
  *   plans: 100,
- *   laws: ["nothing_leaks"],
+ *   laws: ["errors_are_redacted"],
  *   injected: { timeout: 3 },
  *   outcomes: { success: 100 },
  *   pauses: 0,

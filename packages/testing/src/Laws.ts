@@ -28,14 +28,14 @@ export type { Counts, Missed } from "./internal/laws/coverage.ts"
 export type { Law, Trial, Violation } from "./internal/laws/law.ts"
 export { problemsOfHistory } from "./internal/laws/wellFormedHistory.ts"
 
-const { nothing_is_done_twice, runs_end, ...ofWorld } = worldLaws
+const { no_duplicate_side_effects, runs_end, ...ofWorld } = worldLaws
 const { same_seed_same_keys, same_seed_same_run, writes_at_most_once, ...ofRuns } = runLaws
 
 /** The laws, by name: explaining ones come first. */
 export const all = {
   runs_end,
   writes_at_most_once,
-  nothing_is_done_twice,
+  no_duplicate_side_effects,
   same_seed_same_run,
   ...ofWorld,
   ...ofRuns,

@@ -15,7 +15,7 @@ const timeout = 600_000
 Laws.test({ it }, office.subject, { runs, seed, interruptions: 30, timeout })
 Laws.test({ it }, office.race, { runs, seed, interruptions: 30, timeout })
 Laws.test({ it }, till.desk, { runs, seed, interruptions: 20, timeout })
-// Not those that tell calls apart by their ids, which each of its agents' runs has for itself.
+// Without the laws that separate calls by their ids, which each of its agents' runs has for itself.
 Laws.test({ it }, till.busy, {
   timeout,
   interruptions: 10,
@@ -26,16 +26,16 @@ Laws.test({ it }, till.busy, {
     "history_is_well_formed",
     "streaming_agrees",
     "same_seed_same_run",
-    "deadline_is_kept",
-    "no_fiber_is_left",
+    "deadlines_are_respected",
+    "no_fibers_leak",
     "one_terminal_event",
-    "budgets_count_on_after_a_pause",
-    "snapshots_account_for_each_call"
+    "budgets_survive_pauses",
+    "snapshots_cover_all_calls"
   ]
 })
 
 describe("a check", () => {
-  it.effect("is of runs that come to something: a write under a key succeeds, and is done once for each", () =>
+  it.effect("has runs with results: a keyed write succeeds, once for each", () =>
     Effect.gen(function*() {
       const plan = FaultPlan.make([FaultPlan.onTool("pay", { type: "timeout_after_commit" })])
       const observed = yield* Simulation.run(office.bank, office.bank.scenarios["default"]!, { plan })
@@ -44,7 +44,7 @@ describe("a check", () => {
     }))
 
   it.effect(
-    "injects every fault, and sees runs end in every way, in none of which the shop breaks a law",
+    "injects every fault, and sees every end without a broken law",
     () =>
       Effect.gen(function*() {
         const report = yield* Laws.check(subject, { runs: Math.max(300, runs), seed: 2, interruptions: 10 })
@@ -67,7 +67,7 @@ describe("a check", () => {
   )
 
   it.effect(
-    "has each fault of each operation of the ledger, and the bank keeps the laws under all of them",
+    "has each ledger fault, and the bank keeps the laws",
     () =>
       Effect.gen(function*() {
         const report = yield* Laws.check(office.bank, { interruptions: 10 })
@@ -84,7 +84,7 @@ describe("a check", () => {
     timeout
   )
 
-  it.effect("accepts a claim that is released in the background, within the time of a store", () =>
+  it.effect("accepts a claim released in the background, within a store's time", () =>
     Effect.gen(function*() {
       const injections = [FaultPlan.onStore("ledger", { type: "store_hangs" }, { times: 2 })]
       const replay = JSON.stringify({ plan: { seed: 1, injections }, scenario: "default", interruptAt: 1 })
@@ -92,7 +92,7 @@ describe("a check", () => {
       assert.deepStrictEqual(report.injected, { store_hangs: 2 })
     }))
 
-  it.effect("chooses by its seed among the basic plans if there are more than runs", () =>
+  it.effect("selects basic plans by its seed if there are too many", () =>
     Effect.gen(function*() {
       const chosen = (seed: number) =>
         Effect.gen(function*() {
@@ -110,7 +110,7 @@ describe("a check", () => {
     }))
 
   it.effect(
-    "has people say everything that they can say, and sees runs wait: the till keeps the laws",
+    "has all decisions of people, and waits: the till keeps laws",
     () =>
       Effect.gen(function*() {
         const report = yield* Laws.check(till.subject, { seed: 3, interruptions: 10 })
@@ -127,7 +127,7 @@ describe("a check", () => {
   )
 
   it.effect(
-    "does not count the time that a run waits which is interrupted while it waits",
+    "ignores the waiting time of a run interrupted while it waits",
     () =>
       Effect.gen(function*() {
         const plan = FaultPlan.make([FaultPlan.onApproval("refund", { type: "approval_late" })])
@@ -230,7 +230,7 @@ describe("a broken law is found", () => {
       }), { effects: "write" })
   )
   found(
-    "nothing_leaks",
+    "errors_are_redacted",
     Subject.make({
       agent: Agent.make("leaky", {
         tools: [
@@ -262,10 +262,10 @@ describe("a broken law is found", () => {
     "same_seed_same_run",
     broken(() => Effect.succeed("ok"), { model: () => ScriptedModel.text(`call ${++calls}`) })
   )
-  found("deadline_is_kept", broken(() => Effect.uninterruptible(Effect.as(Effect.sleep("2 minutes"), "late"))))
-  found("no_fiber_is_left", broken(() => Effect.as(Effect.forkDetach(Effect.never), "ok")))
+  found("deadlines_are_respected", broken(() => Effect.uninterruptible(Effect.as(Effect.sleep("2 minutes"), "late"))))
+  found("no_fibers_leak", broken(() => Effect.as(Effect.forkDetach(Effect.never), "ok")))
 
-  it.effect("with the keys of doubles and the remedy, if each attempt draws a key", () =>
+  it.effect("names the doubles' keys and the remedy, if attempts draw keys", () =>
     Effect.gen(function*() {
       const Pay = Tool.make("pay", {
         success: Schema.String,
@@ -314,10 +314,10 @@ describe("a broken law is found", () => {
         ...trial,
         plain: { ...plain, events: plain.events.filter(({ _tag }) => _tag !== tag) }
       })
-      assert.strictEqual(Laws.all.one_result_for_each_call(without("ToolResult")).length, 3)
+      assert.strictEqual(Laws.all.one_result_per_call(without("ToolResult")).length, 3)
       assert.strictEqual(Laws.all.one_terminal_event(without("RunFinished")).length, 1)
       const twice = { ...trial, plain: { ...plain, events: [...plain.events, ...plain.events] } }
-      assert.strictEqual(Laws.all.one_result_for_each_call(twice).length, 3)
+      assert.strictEqual(Laws.all.one_result_per_call(twice).length, 3)
       assert.strictEqual(Laws.all.one_terminal_event(twice).length, 1)
 
       const content = plain.record!.transcript.content
@@ -335,7 +335,7 @@ describe("a broken law is found", () => {
       assert.isAbove(Laws.all.history_is_well_formed(history((role) => role !== "assistant")).length, 0)
     }))
 
-  it.effect("in what is said of lost answers", () =>
+  it.effect("is found in reports of lost answers", () =>
     Effect.gen(function*() {
       const plan = FaultPlan.make([FaultPlan.onTool("order", { type: "timeout_after_commit" })])
       const plain = yield* Simulation.run(subject, subject.scenarios["default"]!, { plan })
@@ -354,7 +354,7 @@ describe("a broken law is found", () => {
           interrupted: plain,
           reordered: plain
         } as never as Laws.Trial
-        return Laws.all.lost_answers_are_named(trial).map(({ problem }) => problem)
+        return Laws.all.ambiguous_writes_reported(trial).map(({ problem }) => problem)
       }
       assert.deepStrictEqual(broken({}), [])
       assert.deepStrictEqual(broken({ code: "not_charged" }), [
@@ -394,11 +394,11 @@ describe("a broken law is found", () => {
       // The small refund was done before the pause, and the two others were approved too late, and then in time.
       const again = { tool: "refund", callId: "call_2", attempt: 1, params: {}, after: plain.events.length }
       assert.include(
-        problems("nothing_is_repeated_after_a_pause", { executions: [...plain.executions, again] }),
+        problems("no_repeated_calls_after_resume", { executions: [...plain.executions, again] }),
         "refund call_2 had a result before the pause, and was run again"
       )
       assert.deepStrictEqual(
-        problems("unapproved_never_runs", { pauses: plain.pauses.map((pause) => ({ ...pause, decisions: [] })) })
+        problems("no_unapproved_calls", { pauses: plain.pauses.map((pause) => ({ ...pause, decisions: [] })) })
           .toSorted(),
         ["pay call_4", "refund call_3", "refund call_5", "refund call_7"].map((call) =>
           `${call} ran without an approval`
@@ -408,15 +408,15 @@ describe("a broken law is found", () => {
         ...pause,
         decisions: pause.decisions.map((decision) => ({ ...decision, _tag: "Reject" as const, reason: "" }))
       }))
-      assert.strictEqual(problems("unapproved_never_runs", { pauses: rejected }).length, 4)
+      assert.strictEqual(problems("no_unapproved_calls", { pauses: rejected }).length, 4)
       const early = { tool: "refund", callId: "call_3", attempt: 1, params: {}, after: first!.after }
       assert.include(
-        problems("unapproved_never_runs", { executions: [early, ...plain.executions] }),
+        problems("no_unapproved_calls", { executions: [early, ...plain.executions] }),
         "refund call_3 ran without an approval"
       )
       // A tool that needs an approval and never asked.
       assert.isAbove(
-        problems("unapproved_never_runs", {
+        problems("no_unapproved_calls", {
           events: plain.events.map((event) =>
             event._tag === "ApprovalRequested" ? { ...event, callId: "other" } : event
           ),
@@ -427,17 +427,17 @@ describe("a broken law is found", () => {
       const denied = plain.events.map((event) =>
         event._tag === "ToolResult" && event.callId === "call_2" ? { ...event, code: "permission_denied" } : event
       )
-      assert.deepStrictEqual(problems("unapproved_never_runs", { events: denied }), [
+      assert.deepStrictEqual(problems("no_unapproved_calls", { events: denied }), [
         "refund call_2 was denied, and ran"
       ])
 
       assert.include(
-        problems("budgets_count_on_after_a_pause", withSnapshot(({ usage }) => ({ usage: { ...usage, fixes: 9 } }))),
+        problems("budgets_survive_pauses", withSnapshot(({ usage }) => ({ usage: { ...usage, fixes: 9 } }))),
         "9 fixes were used before the pause, 1 after it"
       )
       assert.deepStrictEqual(
         problems(
-          "budgets_count_on_after_a_pause",
+          "budgets_survive_pauses",
           withSnapshot(({ budget }) => ({ budget: { ...budget, used: { ...budget.used, turns: 0, duration: 1 } } }))
         ),
         ["the budget has counted 0 turns of 2", "the budget has counted 1 ms of the 400 that the run ran"]
@@ -446,7 +446,7 @@ describe("a broken law is found", () => {
       const { round } = first!.snapshot
       assert.deepStrictEqual(
         problems(
-          "snapshots_account_for_each_call",
+          "snapshots_cover_all_calls",
           withSnapshot(() => ({ round: { ...round!, pending: round!.pending.slice(1) } }))
         ),
         [
@@ -455,13 +455,13 @@ describe("a broken law is found", () => {
         ]
       )
       assert.deepStrictEqual(
-        problems("snapshots_account_for_each_call", withSnapshot(() => ({ runId: "run_x" }))),
+        problems("snapshots_cover_all_calls", withSnapshot(() => ({ runId: "run_x" }))),
         ["the snapshot is of another run: run_x"]
       )
       const open = withSnapshot(({ transcript }) => ({
         transcript: { ...transcript as object, content: (transcript as { content: Array<never> }).content.slice(0, -1) }
       }))
-      assert.strictEqual(problems("snapshots_account_for_each_call", open).length, 1)
+      assert.strictEqual(problems("snapshots_cover_all_calls", open).length, 1)
 
       const paused = plain.events.filter(({ _tag }) => _tag === "RunFinished").length
       assert.strictEqual(paused, 4)
@@ -470,16 +470,16 @@ describe("a broken law is found", () => {
       )
       assert.strictEqual(problems("one_terminal_event", { events: failing }).length, 3)
       assert.include(
-        problems("nothing_leaks", withSnapshot(() => ({ runId: "planted" }))),
+        problems("errors_are_redacted", withSnapshot(() => ({ runId: "planted" }))),
         "the secret is in a snapshot"
       )
       assert.include(
-        problems("deadline_is_kept", { waited: 0 }),
+        problems("deadlines_are_respected", { waited: 0 }),
         `the run took ${plain.elapsed} ms of 60000`
       )
     }))
 
-  it.effect("and shrunk to the smallest plan, with a timeline, and can be replayed", () =>
+  it.effect("is shrunk to the smallest plan, with timeline and replay", () =>
     Effect.gen(function*() {
       const options: Laws.Options = {
         more: {

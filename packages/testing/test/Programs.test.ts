@@ -85,7 +85,7 @@ describe("a run that is interrupted at any operation, waits and resumptions incl
   }
 })
 
-describe("what broke a law once keeps all of them", () => {
+describe("a program that once broke a law keeps all of them", () => {
   const once: Readonly<Record<string, Programs.Program>> = {
     "what the ledger answers of a call that was raced stands where it was done, among what is undone": {
       ...program,
@@ -216,7 +216,7 @@ describe("a program that breaks a law is found", () => {
         part(run, { exit: Exit.failCause(Cause.fromReasons(defects.map(Cause.makeDieReason))) })
       const bug = new Error("injected")
       const own = new Approval.SnapshotRefused({ agent: "clerk", reason: "used" })
-      // An error is a defect beside one, and nowhere else.
+      // An error is a defect only in parallel to one.
       assert.include(broken(run, died({ _tag: "InvalidOutput" })), "endings_are_typed")
       assert.notInclude(
         broken(run, { ...died({ _tag: "InvalidOutput" }, bug), ...deed(run, { state: "died" }) }),
@@ -226,7 +226,7 @@ describe("a program that breaks a law is found", () => {
       assert.notInclude(broken(run, { ...died(own, { _tag: "InvalidOutput" }), program: asks }), "endings_are_typed")
       assert.include(broken(run, { ...died(own, new TypeError("x")), program: asks }), "endings_are_typed")
       assert.include(broken(run, died(own)), "endings_are_typed")
-      // What agents made of agents say within is nobody's ending.
+      // Internal signals of composed agents are no endings.
       for (const _tag of ["Waits", "FailedBefore"]) {
         assert.include(broken(run, part(run, { exit: Exit.fail({ _tag }) })), "endings_are_typed")
         assert.include(broken(run, { ...died({ _tag }, bug), ...deed(run, { state: "died" }) }), "endings_are_typed")
@@ -250,7 +250,7 @@ describe("a program that breaks a law is found", () => {
       assert.deepStrictEqual(broken(run, part(run, { elapsed: 60_001 })), ["it_ends", "streamed_alike"])
     }))
 
-  it.effect("of what was done", () =>
+  it.effect("about completed calls", () =>
     Effect.gen(function*() {
       const run = yield* lawful(program)
       assert.include(broken(run, { deeds: [...run.deeds, ...run.deeds] }), "writes_begin_once")
@@ -269,7 +269,7 @@ describe("a program that breaks a law is found", () => {
       assert.notInclude(broken(run, unknown), "begun_is_reported")
     }))
 
-  it.effect("of what is said before the result, and of pictures", () =>
+  it.effect("about preliminary results and pictures", () =>
     Effect.gen(function*() {
       const run = yield* lawful({
         ...program,
@@ -295,14 +295,14 @@ describe("a program that breaks a law is found", () => {
       })
       for (const _tag of ["ToolProgress", "ToolPreliminaryResult"]) {
         const events = run.events.map((event, index) => event._tag === _tag ? unmarked[index]! : event)
-        assert.deepStrictEqual(broken(run, { events }), ["outsiders_are_marked"], _tag)
+        assert.deepStrictEqual(broken(run, { events }), ["untrusted_content_labelled"], _tag)
       }
       const open = JSON.parse(JSON.stringify(run.requests), (key, value) =>
         key === "modelOutput" ? value.slice(1) : value)
-      assert.deepStrictEqual(broken(run, { requests: open }), ["outsiders_are_marked"])
+      assert.deepStrictEqual(broken(run, { requests: open }), ["untrusted_content_labelled"])
     }))
 
-  it.effect("of what is undone", () =>
+  it.effect("about compensations", () =>
     Effect.gen(function*() {
       const bad = {
         ...program,
@@ -339,7 +339,7 @@ describe("a program that breaks a law is found", () => {
         }),
         ["well_ended_stays", "nobody_undoes_who_goes_on"]
       )
-      // One that was cut off while it waited goes on.
+      // One that was interrupted while it waited continues.
       const waits = yield* lawful({
         ...bad,
         tools: [{ ...tool, undo: "ok" }, { ...tool, approval: true }],
@@ -414,7 +414,7 @@ describe("a program that breaks a law is found", () => {
         ...request,
         prompt: JSON.parse(JSON.stringify(request.prompt).replaceAll("\"untrusted\":true", "\"untrusted\":false"))
       }))
-      assert.include(broken(run, { requests: bare }), "outsiders_are_marked")
+      assert.include(broken(run, { requests: bare }), "untrusted_content_labelled")
     }))
 
   it.effect("and shrunk, with a timeline, and can be replayed", () =>

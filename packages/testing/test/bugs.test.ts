@@ -82,7 +82,7 @@ const read = (
 
 const found = () => Effect.succeed("A: open")
 
-/** Hands its key on, as it is. */
+/** Passes its key on unchanged. */
 const keyed = (params: { readonly order: string }) =>
   Effect.gen(function*() {
     const { idempotencyKey } = yield* ToolCall.ToolCall
@@ -102,7 +102,7 @@ interface Bug {
 
 const bugs: Readonly<Record<string, Bug>> = {
   "a write that is declared idempotent, and retried": {
-    law: "nothing_is_done_twice",
+    law: "no_duplicate_side_effects",
     bug: () =>
       make([
         recovered(chargeWith({ effects: "idempotent" }), Recovery.retry({ times: 2, schedule: Schedule.forever }))
@@ -185,7 +185,7 @@ const bugs: Readonly<Record<string, Bug>> = {
       ])
   },
   "a raw retry around the run of an agent, with another input": {
-    law: "nothing_is_done_twice",
+    law: "no_duplicate_side_effects",
     bug: () =>
       make([chargeWith({})], {
         around: (agent) =>
@@ -200,7 +200,7 @@ const bugs: Readonly<Record<string, Bug>> = {
       })
   },
   "a raw error in declared text": {
-    law: "nothing_leaks",
+    law: "errors_are_redacted",
     bug: () =>
       make([read(found, { failure: declared(({ message }) => `Refused: ${message}`) })], {
         subject: { failures: { Refused: (fields: never) => new Refused(fields) } }
@@ -211,7 +211,7 @@ const bugs: Readonly<Record<string, Bug>> = {
       })
   },
   "a defect in the answer": {
-    law: "nothing_leaks",
+    law: "errors_are_redacted",
     bug: () =>
       make([
         recovered(read(found), (call) =>
@@ -279,7 +279,7 @@ const bugs: Readonly<Record<string, Bug>> = {
       })
   },
   "an unknown outcome that is told as \"not charged\"": {
-    law: "told_as_done_was_done",
+    law: "no_false_success",
     bug: () =>
       make([
         recovered(
@@ -290,7 +290,7 @@ const bugs: Readonly<Record<string, Bug>> = {
     twin: () => make([recovered(chargeWith({}), (call) => Recovery.escalate("OutcomeUnknown")(call as never) as never)])
   },
   "a success that recovery has made up": {
-    law: "told_as_done_was_done",
+    law: "no_false_success",
     bug: () =>
       make([
         recovered(chargeWith({}), (call) =>
@@ -299,7 +299,7 @@ const bugs: Readonly<Record<string, Bug>> = {
     twin: () => make([chargeWith({})])
   },
   "a second provider after a lost answer": {
-    law: "nothing_is_done_twice",
+    law: "no_duplicate_side_effects",
     bug: () =>
       make([
         recovered(chargeWith({}), (call) =>
@@ -309,7 +309,7 @@ const bugs: Readonly<Record<string, Bug>> = {
     twin: () => make([chargeWith({})])
   },
   "trust in what an outsider writes": {
-    law: "outsiders_are_marked",
+    law: "untrusted_content_labelled",
     bug: () => make([read(found, { trust: "trusted" })], { subject: { outsiders: ["look"] } }),
     twin: () => make([read(found, { trust: "untrusted" })], { subject: { outsiders: ["look"] } })
   },
@@ -319,23 +319,23 @@ const bugs: Readonly<Record<string, Bug>> = {
     twin: () => make([read(found)])
   },
   "a read that writes": {
-    law: "reads_do_nothing",
+    law: "reads_have_no_side_effects",
     bug: () => make([read((params) => Effect.as(perform("look", params), "charged"))]),
     twin: () => make([read(found)])
   },
   "an executor that cannot be interrupted": {
-    law: "deadline_is_kept",
+    law: "deadlines_are_respected",
     bug: () =>
       make([read(() => Effect.uninterruptible(Effect.as(Effect.sleep("2 minutes"), "late")))], { subject: { budget } }),
     twin: () => make([read(() => Effect.as(Effect.sleep("2 minutes"), "late"))], { subject: { budget } })
   },
   "a fiber that is left behind": {
-    law: "no_fiber_is_left",
+    law: "no_fibers_leak",
     bug: () => make([read(() => Effect.as(detached(Effect.never), "A: open"))]),
     twin: () => make([read(() => Effect.as(Effect.forkChild(Effect.never), "A: open"))])
   },
   "a number that two calls draw": {
-    law: "nothing_is_done_twice",
+    law: "no_duplicate_side_effects",
     bug: () => make([chargeWith({}, () => numbered("the same"))], { model: twoCharges }),
     twin: () => make([chargeWith({}, ({ order }) => numbered(order))], { model: twoCharges })
   },
@@ -357,7 +357,7 @@ const twoCharges = ScriptedModel.steps([
   ScriptedModel.text("Done.")
 ])
 
-/** Does something under the next number, which is not there for others between the two steps only if nobody comes between. */
+/** Does something under the next number, which is unique only without an interleaving between the two steps. */
 const numbered = (of: string) =>
   Effect.gen(function*() {
     const world = yield* SideEffects.SideEffects

@@ -1,4 +1,4 @@
-/** Typical bugs of composed programs, and composed programs that are lawful: `Laws.check` with its defaults tells them apart. */
+/** Typical bugs of composed programs, and lawful composed programs: `Laws.check` with its defaults separates them. */
 import { assert, describe, it } from "@effect/vitest"
 import { Laws, ScriptedModel, SideEffects, Subject } from "@recourse/testing"
 import { Effect, Layer, Schema } from "effect"
@@ -33,7 +33,7 @@ const charge = (
     Effect.as(perform("charge", params), "charged")
 ): Tool.Any => toolOf("charge", { effects: "write", ...options, execute })
 
-/** Hands its key on, as it is. */
+/** Passes its key on unchanged. */
 const keyed = (params: Order) =>
   Effect.gen(function*() {
     const { idempotencyKey } = yield* ToolCall.ToolCall
@@ -82,7 +82,7 @@ const bossAndClerk = speaking({
   clerk: chargesA
 })
 
-/** Charges by a bank that may fail; `answered` is what the executor makes of its answer. */
+/** Charges by a bank that may fail; `answered` is the executor's conversion of its answer. */
 const bank = (
   answered: (asked: Effect.Effect<unknown, SideEffects.ServiceFailed>) => Effect.Effect<unknown, unknown>,
   options: object = {},
@@ -115,7 +115,7 @@ const bestOfThree = (tool: Tool.Any): AnySubject =>
     { tools: [tool] }
   )
 
-/** Books, and undoes it by `compensate` when the charge behind it fails. */
+/** Books, and compensates by `compensate` when the later charge fails. */
 const travel = (compensate: (params: Order) => Effect.Effect<unknown, unknown, any>): AnySubject =>
   subjectOf(
     agentOf("travel", [
@@ -129,7 +129,7 @@ const travel = (compensate: (params: Order) => Effect.Effect<unknown, unknown, a
     steps([call("book", { order: "A" }), call("charge", { order: "A" }), text("Done.")])
   )
 
-/** A page that an outsider writes, which a tool has another agent sum up: `told` is what that one is told. */
+/** An outsider's page, which a tool passes to another agent for a summary: `told` is that agent's input. */
 const summing = (told: (page: string) => string): AnySubject => {
   const fetch = toolOf("fetch", {
     parameters: Schema.Struct({}),
@@ -163,7 +163,7 @@ interface Bug {
 
 const bugs: Readonly<Record<string, Bug>> = {
   "a key of the customer, and not of the order": {
-    law: "keys_name_one_thing",
+    law: "keys_are_unique",
     bug: () =>
       subjectOf(
         agentOf("clerk", [charge({}, (params) => Effect.as(perform("charge", params, "Ada"), "charged"))]),
@@ -178,12 +178,12 @@ const bugs: Readonly<Record<string, Bug>> = {
       )
   },
   "an agent as a tool that says it reads, and writes": {
-    law: "reads_do_nothing",
+    law: "reads_have_no_side_effects",
     bug: () => subjectOf(askClerk("read", charge()), bossAndClerk),
     twin: () => subjectOf(askClerk("write", charge()), bossAndClerk)
   },
   "two agents that race to write": {
-    law: "nothing_is_done_twice",
+    law: "no_duplicate_side_effects",
     bug: () => subjectOf(Agent.firstOf("either", [agentOf("a", [charge()]), agentOf("b", [charge()])]), chargesA),
     twin: () =>
       subjectOf(
@@ -192,12 +192,12 @@ const bugs: Readonly<Record<string, Bug>> = {
       )
   },
   "a choice among agents that have all written": {
-    law: "runs_do_different_things",
+    law: "runs_are_independent",
     bug: () => bestOfThree(charge()),
     twin: () => bestOfThree(charge(ofOrder, keyed))
   },
   "an edit that the executor does not follow": {
-    law: "edits_are_followed",
+    law: "edited_arguments_are_used",
     bug: () =>
       subjectOf(
         agentOf("clerk", [
@@ -208,12 +208,12 @@ const bugs: Readonly<Record<string, Bug>> = {
     twin: () => subjectOf(agentOf("clerk", [charge({ needsApproval: true })]), chargesA)
   },
   "a compensation that does nothing": {
-    law: "told_as_undone_was_undone",
+    law: "no_false_compensation",
     bug: () => travel(() => Effect.void),
     twin: () => travel(({ order }) => perform("book", { cancel: order }))
   },
   "a compensation that does it twice": {
-    law: "told_as_undone_was_undone",
+    law: "no_false_compensation",
     bug: () =>
       travel(({ order }) => Effect.andThen(perform("book", { cancel: order }), perform("book", { cancel: order }))),
     twin: () =>
@@ -234,17 +234,17 @@ const bugs: Readonly<Record<string, Bug>> = {
     twin: () => bank((asked) => Effect.retry(asked, { times: 2 }), {}, ({ order }) => order)
   },
   "an executor that swallows": {
-    law: "told_as_done_was_done",
+    law: "no_false_success",
     bug: () => bank((asked) => Effect.ignore(asked)),
     twin: () => bank((asked) => asked)
   },
   "a lost answer that is taken for a refusal": {
-    law: "lost_answers_are_named",
+    law: "ambiguous_writes_reported",
     bug: () => bank((asked) => Effect.mapError(asked, () => new Declined()), declines),
     twin: () => bank((asked) => asked, declines)
   },
   "the words of an outsider as those of a user": {
-    law: "outsiders_are_marked",
+    law: "untrusted_content_labelled",
     bug: () => summing((page) => `Sum up: ${page}`),
     twin: () => summing((page) => `Sum up: ${JSON.stringify({ untrusted: true, page })}`)
   }
@@ -262,7 +262,7 @@ describe("bugs of compositions", () => {
   }
 })
 
-describe("what a broken law says", () => {
+describe("the message of a broken law", () => {
   const told = (subject: AnySubject) => Effect.map(Effect.flip(Laws.check(subject)), ({ problem }) => problem)
 
   it.effect("names the call that a run waits in for ever", () =>
@@ -274,7 +274,7 @@ describe("what a broken law says", () => {
       )
     }))
 
-  it.effect("shows where a run differs first from the same run again", () =>
+  it.effect("shows the first difference between a run and its repetition", () =>
     Effect.gen(function*() {
       let runs = 0
       const subject = subjectOf(

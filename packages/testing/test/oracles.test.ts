@@ -1,4 +1,7 @@
-/** The oracles are tested too: for each law and each expectation there is a run that it finds nothing wrong with, and one that breaks it. */
+/**
+ * The oracles are tested too: for each law and each expectation there is a run without a finding, and one that breaks
+ * it.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import {
   Expectation,
@@ -110,7 +113,7 @@ describe("laws", () => {
     ]
   } as const
 
-  /** For each law: the run that it is shown, and what is changed there so that it is broken. */
+  /** For each law: its run, and the change that breaks it. */
   const broken: Readonly<
     Record<
       Laws.LawName,
@@ -125,13 +128,13 @@ describe("laws", () => {
       "again"
     ],
     writes_at_most_once: ["orders", ({ sideEffects }) => ({ sideEffects: [...sideEffects, ...sideEffects] })],
-    nothing_is_done_twice: ["orders", ({ sideEffects }) => ({ sideEffects: [...sideEffects, sideEffects[0]!] })],
-    reads_do_nothing: [
+    no_duplicate_side_effects: ["orders", ({ sideEffects }) => ({ sideEffects: [...sideEffects, sideEffects[0]!] })],
+    reads_have_no_side_effects: [
       "orders",
       ({ sideEffects }) => ({ sideEffects: [...sideEffects, { ...sideEffects[0]!, tool: Search.name }] })
     ],
-    told_as_done_was_done: ["orders", () => ({ sideEffects: [] })],
-    runs_do_different_things: [
+    no_false_success: ["orders", () => ({ sideEffects: [] })],
+    runs_are_independent: [
       "orders",
       ({ events, executions, sideEffects }) => ({
         events: [
@@ -147,7 +150,7 @@ describe("laws", () => {
         sideEffects: [...sideEffects, { ...sideEffects[0]!, executions: [executions.length] }]
       })
     ],
-    keys_name_one_thing: [
+    keys_are_unique: [
       "orders",
       ({ executions, sideEffects }) => ({
         executions: [...executions, { ...executions[0]!, params: "another" }],
@@ -157,22 +160,22 @@ describe("laws", () => {
         ]
       })
     ],
-    told_as_undone_was_undone: ["undone", ({ sideEffects }) => ({
+    no_false_compensation: ["undone", ({ sideEffects }) => ({
       sideEffects: sideEffects.filter(({ undoes }) => undoes === undefined)
     })],
     failed_compensations_are_reported: [
       "notUndone",
       (run) => events(run, (event) => event._tag === "ToolCompensated" ? { ...event, outcome: "undone" } : event)
     ],
-    unanswered_reconciles_leave_it_unknown: [
+    failed_reconciliations_are_unknown: [
       "notReconciled",
       (run) => events(run, (event) => event._tag === "ToolCompensated" ? { ...event, outcome: "undone" } : event)
     ],
-    unaudited_runs_end: [
+    failed_audits_end_runs: [
       "notAudited",
       (run) => events(run, (event) => event._tag === "RunFinished" ? { ...event, outcome: "success" } : event)
     ],
-    lost_answers_are_named: [
+    ambiguous_writes_reported: [
       "lost",
       (run) =>
         events(
@@ -181,7 +184,7 @@ describe("laws", () => {
             event._tag === "ToolResult" && event.tool === "order" ? { ...event, code: "execution_error" } : event
         )
     ],
-    outsiders_are_marked: [
+    untrusted_content_labelled: [
       "outsider",
       ({ requests }) => ({
         requests: JSON.parse(JSON.stringify(requests).replaceAll("\"untrusted\":true", "\"untrusted\":false"))
@@ -191,22 +194,22 @@ describe("laws", () => {
       "orders",
       ({ record }) => ({ record: { ...record!, usage: { ...record!.usage, turns: 99 } } })
     ],
-    one_result_for_each_call: ["orders", without("ToolResult")],
+    one_result_per_call: ["orders", without("ToolResult")],
     history_is_well_formed: ["orders", () => ({ record: undefined })],
-    nothing_leaks: ["orders", (run) => events(run, (event) => ({ ...event, said: "planted" }))],
+    errors_are_redacted: ["orders", (run) => events(run, (event) => ({ ...event, said: "planted" }))],
     streaming_agrees: ["orders", () => ({ sideEffects: [] }), "streamed"],
-    deadline_is_kept: ["orders", () => ({ elapsed: 600_000 })],
-    no_fiber_is_left: ["orders", () => ({ fibers: 1 })],
+    deadlines_are_respected: ["orders", () => ({ elapsed: 600_000 })],
+    no_fibers_leak: ["orders", () => ({ fibers: 1 })],
     one_terminal_event: ["orders", without("RunFinished")],
-    nothing_is_repeated_after_a_pause: [
+    no_repeated_calls_after_resume: [
       "approvals",
       (run) => ({ executions: [...run.executions, { ...refund, after: run.events.length }] })
     ],
-    unapproved_never_runs: [
+    no_unapproved_calls: [
       "approvals",
       ({ pauses }) => ({ pauses: pauses.map((pause) => ({ ...pause, decisions: [] })) })
     ],
-    budgets_count_on_after_a_pause: [
+    budgets_survive_pauses: [
       "approvals",
       ({ pauses: [first, ...others] }) => ({
         pauses: [
@@ -215,13 +218,13 @@ describe("laws", () => {
         ]
       })
     ],
-    edits_are_followed: [
+    edited_arguments_are_used: [
       "edited",
       ({ sideEffects }) => ({
         sideEffects: sideEffects.map((effect) => ({ ...effect, details: { order: "A", amount: 500 } }))
       })
     ],
-    snapshots_account_for_each_call: [
+    snapshots_cover_all_calls: [
       "approvals",
       ({ pauses: [first, ...others] }) => ({
         pauses: [{ ...first!, snapshot: { ...first!.snapshot, runId: "run_x" } }, ...others]
@@ -318,7 +321,7 @@ describe("expectations", () => {
   const unknown = { safe_to_retry: false }
   const parts = { succeeded: ["a"], failed: [{ item: "b", code: "gone" }] }
 
-  /** For each expectation: what is changed in a run of one call so that it holds, and what else so that it does not. */
+  /** For each expectation: the change of a run of one call so that it holds, and the one so that it does not. */
   const broken: Readonly<
     Record<
       keyof typeof Expectation.all,
@@ -388,7 +391,7 @@ describe("receipts in drawn programs", () => {
     turns: [[{ tool: 0, order: "a" }, { tool: 0, order: "b" }]]
   }
 
-  /** What the law finds in a run, with its events as a library with a bug would tell them. */
+  /** Findings of the law in a run, with the events of a library with a bug. */
   const found = (
     run: Programs.Observed,
     change: (event: Programs.Observed["events"][number]) => Programs.Observed["events"][number]
@@ -402,7 +405,7 @@ describe("receipts in drawn programs", () => {
   const reporting = (callId: string, receipt: string) => (event: Programs.Observed["events"][number]) =>
     event._tag === "ToolResult" && event.callId === callId ? { ...event, result: { receipt } } : event
 
-  it.effect("a second payment that was not made, and that the ledger answers with the first", () =>
+  it.effect("a second payment, unexecuted, that the ledger answers", () =>
     Effect.gen(function*() {
       const run = yield* Programs.observe(program)
       assert.deepStrictEqual(found(run, same), [])
@@ -427,7 +430,7 @@ describe("receipts in drawn programs", () => {
     turns: [[{ tool: 0, order: "a" }, { tool: 1, order: "b" }]]
   }
 
-  it.effect("a call that is made again answers what was done in the same call of the model, and nothing else", () =>
+  it.effect("a repeated call answers only effects of the same model call", () =>
     Effect.gen(function*() {
       const run = yield* Programs.observe(again)
       const replayed = run.events.filter(({ _tag }) => _tag === "ToolReplayed")
@@ -437,7 +440,7 @@ describe("receipts in drawn programs", () => {
       const isLast = run.events.findLastIndex((event) => event._tag === "ToolResult" && event.callId === inner)
       const answering = (receipt: string) => (event: Programs.Observed["events"][number]) =>
         event === run.events[isLast] ? reporting(inner!, receipt)(event) : event
-      // Of nothing that was done, and of another call of the model.
+      // Without an effect, and of another call of the model.
       assert.deepStrictEqual(found(run, answering("receipt-9")), ["t1 reports receipt-9, which was not done"])
       const other = run.deeds.find(({ callId }) => callId === "c0_1")!.receipt!
       assert.deepStrictEqual(found(run, answering(other)), [
@@ -446,7 +449,7 @@ describe("receipts in drawn programs", () => {
       ])
     }))
 
-  it.effect("a call of the model is not excused by the ledger, and neither is one of a tool that ran once", () =>
+  it.effect("a model's call, or a single tool call, has no ledger excuse", () =>
     Effect.gen(function*() {
       const run = yield* Programs.observe(again)
       const [inner] = run.events.flatMap((event) => event._tag === "ToolReplayed" ? [event] : [])

@@ -1,4 +1,7 @@
-/** The laws about programs are tested too: for each there is a program that keeps it, and what is observed when it does not. */
+/**
+ * The laws about programs are tested too: for each there is a program that keeps it, and the observations when it does
+ * not.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Programs } from "@recourse/testing"
 import { Effect, Exit } from "effect"
@@ -27,7 +30,7 @@ const deeds = (run: Run, change: (deed: Run["deeds"][number]) => object): Partia
   deeds: run.deeds.map((deed) => ({ ...deed, ...change(deed) }))
 })
 const without = (run: Run, tag: string): Partial<Run> => ({ events: run.events.filter(({ _tag }) => _tag !== tag) })
-/** What the model is told of its own call: that it failed. */
+/** The model's result of its own call: it failed. */
 const failing = (run: Run, code: string, result: object = {}): Partial<Run> => ({
   events: run.events.map((event) =>
     event._tag === "ToolResult" && event.parentCallId === undefined
@@ -38,12 +41,12 @@ const failing = (run: Run, code: string, result: object = {}): Partial<Run> => (
 
 /** A chat in which something is done, and more is said. */
 const chatting: Programs.Program = { ...program, chat: ["say"] }
-/** What the model would read in the next turn, with its results changed. */
+/** The model's next prompt, with changed results. */
 const reading = (run: Run, change: (json: string) => string): Partial<Run> => ({
   left: Exit.map(run.left!, (prompt) => JSON.parse(change(JSON.stringify(prompt))) as never)
 })
 
-/** For each law: a program that keeps it, and what is observed otherwise where the law is broken. */
+/** For each law: a program that keeps it, and the changed observation that breaks the law. */
 const broken: Readonly<
   Record<Programs.ProgramLaw, readonly [kept: Programs.Program, change: (run: Run) => Partial<Run>, of?: "streamed"]>
 > = {
@@ -77,7 +80,7 @@ const broken: Readonly<
   tainted_stays_tainted: [{ ...of({ ...read, untrusted: true }, tool), ...inTurn }, ({ deeds }) => ({
     deeds: [...deeds, { ...deeds[0]!, tool: "t1", requests: 2 }]
   })],
-  outsiders_are_marked: [of({ ...read, untrusted: true }), ({ requests }) => ({
+  untrusted_content_labelled: [of({ ...read, untrusted: true }), ({ requests }) => ({
     requests: JSON.parse(JSON.stringify(requests).replaceAll("\"untrusted\":true", "\"untrusted\":false")) as never
   })],
   said_before_the_result: [of({ ...read, streams: true }), (run) => without(run, "ToolAttempt")],
@@ -156,7 +159,7 @@ const broken: Readonly<
     events: [...events, ...events.filter(({ _tag }) => _tag === "RunStarted")]
   })],
   undone_in_reverse: [undoing, ({ undone }) => ({ undone: undone.toReversed() })],
-  // Cut off while it waits: nothing that it has done is undone.
+  // Interrupted while it waits: none of its calls is compensated.
   what_goes_on_stays: [
     { ...of({ ...tool, undo: "ok" }, { ...tool, approval: true }), ...inTurn, compensates: true },
     (run) => {

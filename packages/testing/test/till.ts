@@ -39,7 +39,7 @@ export const key = Approval.layerKey(Redacted.make("a key for tests of thirty-tw
 const till = {
   tools,
   policies: [
-    Policy.make("payments", () => Policy.requireApproval("it is a payment"), { asks: true }).pipe(
+    Policy.make("payments", () => Policy.requireApproval("it is a payment"), { mayRequestApproval: true }).pipe(
       Policy.forTools("pay")
     )
   ],
@@ -89,7 +89,7 @@ const deskTools = [AskTill, ...tools] as const
 
 const deskBudget = { turns: 20, toolCalls: 30, retriesPerTool: 3, fixes: 3, duration: "90 seconds" } as const
 
-/** An agent whose runs pause for what an agent waits for that is its tool, and for calls of its own. */
+/** An agent whose runs pause for a waiting agent that is its tool, and for calls of its own. */
 const deskWith = (own: ScriptedModel.Behaviour, ofTill: ScriptedModel.Behaviour) =>
   Subject.make({
     agent: Agent.make("desk", { ...till, tools: deskTools, budget: deskBudget }),
@@ -101,7 +101,7 @@ const deskWith = (own: ScriptedModel.Behaviour, ofTill: ScriptedModel.Behaviour)
     }
   })
 
-/** The tools of its agent are called by that alone, and it runs once: so their calls are told apart by id and tool. */
+/** Only its agent calls its tools, and it runs once: so their calls are separated by id and tool. */
 export const desk = deskWith(
   ScriptedModel.steps([
     ScriptedModel.calls([

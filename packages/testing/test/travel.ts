@@ -1,5 +1,5 @@
 /** An agent whose runs call each callback of a program: it compensates, reconciles, and has decisions to audit. */
-import { Agent, Policy, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Agent, Policy, Reconciliation, Recovery, Tool, ToolCall } from "@recourse/core"
 import { ScriptedModel, SideEffects, Subject } from "@recourse/testing"
 import { Effect, Predicate, Schema } from "effect"
 
@@ -12,7 +12,7 @@ const perform = (tool: string, details: unknown) =>
     yield* world.perform({ tool, details, ...(key === undefined ? undefined : { key }) })
   })
 
-/** A write with a key, whose service can say what it has done. */
+/** A write with a key, whose service can report its effects. */
 export const Book = Tool.make("book", {
   parameters: Seat,
   success: Schema.String,
@@ -24,8 +24,8 @@ export const Book = Tool.make("book", {
         Effect.flatMap(SideEffects.SideEffects, ({ all }) => all),
         (effects) =>
           effects.some(({ tool, undoes }) => tool === "book" && undoes === undefined)
-            ? Recovery.happened("booked")
-            : Recovery.notHappened
+            ? Reconciliation.completed("booked")
+            : Reconciliation.notStarted
       )
   },
   execute: ({ seat }) => Effect.as(perform("book", { book: seat }), "booked"),
@@ -84,7 +84,7 @@ export const subject = Subject.make({
 export const asking = Subject.make({
   agent: Agent.make("asking", {
     tools: [Book, Charge],
-    policies: [Policy.make("ask", () => Policy.requireApproval("it costs money"), { asks: true })],
+    policies: [Policy.make("ask", () => Policy.requireApproval("it costs money"), { mayRequestApproval: true })],
     compensation: { after: ["failure", "interruption"] },
     budget,
     defaults: { onError: Recovery.standard }

@@ -87,7 +87,7 @@ const logsRepeatedIds = (evaluate: Evaluate) =>
     })
     yield* store.append({
       ...chat,
-      events: Conversation.said([...Prompt.make("Pay").content, asked, answered, asked, answered])
+      events: Conversation.toEvents([...Prompt.make("Pay").content, asked, answered, asked, answered])
     })
     const logger = Logger.make(({ logLevel, message }) => void lines.push(`${logLevel} ${String(message)}`))
     yield* Drive.drive(evaluate<Effect.Effect<unknown>>()).pipe(Effect.provide(Logger.layer([logger])))

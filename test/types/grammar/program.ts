@@ -51,7 +51,7 @@ const mayAsk = /requireApproval|c\.verdict/
 const policies = (writer: Writer, tool: string | undefined): string => {
   const said = verdict(writer)
   // Declared and never answered, it counts for the type as well, so that no declaration is needed.
-  const declared = mayAsk.test(said) ? ", { asks: true }" : ""
+  const declared = mayAsk.test(said) ? ", { mayRequestApproval: true }" : ""
   const one = `Policy.make("p", () => ${said}${declared})`
   const only = tool !== undefined && writer.draw.chance(30) ? `${one}.pipe(Policy.forTools("${tool}"))` : one
   return `[${writer.draw.chance(30) ? `${only}, ${one}` : only}]`

@@ -146,7 +146,7 @@ const operators: ReadonlyArray<MakeOperator> = [
   ({ draw }, left) => ({
     code: draw.pick([
       "Recovery.idempotent()",
-      "Recovery.idempotent({ reconcile: () => Effect.map(Beta, () => Recovery.happened(\"a\")) })"
+      "Recovery.idempotent({ reconcile: () => Effect.map(Beta, () => Reconciliation.completed(\"a\")) })"
     ]),
     left: { ...left, tags: and(left.tags, "OutcomeUnknown", "LedgerUnavailable", "IdempotencyConflict") }
   }),

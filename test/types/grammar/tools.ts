@@ -24,7 +24,7 @@ interface Execution {
   readonly code: string
   readonly reasons: ReadonlyArray<string>
   /** True if it fails with `NotApproved`, so that the tool has to declare it; absent if it calls no tool. */
-  readonly asks?: boolean
+  readonly mayRequestApproval?: boolean
 }
 
 /** A call of another tool in an executor. */
@@ -38,7 +38,7 @@ const within = ({ mayAsk, variable }: GeneratedTool, { draw }: Writer): Executio
     () => `Effect.orElseSucceed(${variable}.call, () => "hidden")`,
     () => `Effect.mapError(${variable}.call, () => new Mine())`
   ])()
-  return { code: `() => ${code}`, reasons: [], asks: mayAsk && !/"hidden"|mapError/.test(code) }
+  return { code: `() => ${code}`, reasons: [], mayRequestApproval: mayAsk && !/"hidden"|mapError/.test(code) }
 }
 
 const execution = (writer: Writer, earlier: ReadonlyArray<GeneratedTool>): Execution => {
@@ -57,7 +57,7 @@ const execution = (writer: Writer, earlier: ReadonlyArray<GeneratedTool>): Execu
         `Effect.orElseSucceed(${asking}.call, () => "hidden")`,
         `Effect.mapError(${asking}.call, () => new Mine())`
       ])
-      return { code: `() => ${hiding}`, reasons: [], asks: false }
+      return { code: `() => ${hiding}`, reasons: [], mayRequestApproval: false }
     }
     case 5:
       return { code: `() => Effect.flatMap(Alpha, () => ${act})`, reasons }
@@ -98,11 +98,13 @@ const ownTool = (writer: Writer, name: string, earlier: ReadonlyArray<GeneratedT
     draw.pick(["true as const", "() => c.flag()", "() => Effect.map(Beta, () => c.flag())"]),
     15
   )
-  const asks = execute.asks === true
-    ? "asks: true,"
-    : execute.asks === undefined
-    ? draw.chance(12) ? draw.pick(["asks: true,", "...(c.flag() ? { asks: true as const } : {}),"]) : ""
-    : draw.pick(["", "", "asks: true,", "...(c.flag() ? { asks: true as const } : {}),"])
+  const asks = execute.mayRequestApproval === true
+    ? "mayRequestApproval: true,"
+    : execute.mayRequestApproval === undefined
+    ? draw.chance(12)
+      ? draw.pick(["mayRequestApproval: true,", "...(c.flag() ? { mayRequestApproval: true as const } : {}),"])
+      : ""
+    : draw.pick(["", "", "mayRequestApproval: true,", "...(c.flag() ? { mayRequestApproval: true as const } : {}),"])
   const trust = draw.chance(25)
     ? draw.pick(["trust: \"untrusted\",", "trust: c.flag() ? \"untrusted\" : \"trusted\","])
     : ""
@@ -111,7 +113,7 @@ const ownTool = (writer: Writer, name: string, earlier: ReadonlyArray<GeneratedT
     draw.pick([
       "true as const",
       "{ key: () => \"k\" }",
-      "{ reconcile: () => Effect.map(Beta, () => Recovery.happened(\"a\")) }"
+      "{ reconcile: () => Effect.map(Beta, () => Reconciliation.completed(\"a\")) }"
     ]),
     15
   )

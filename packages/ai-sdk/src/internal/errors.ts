@@ -39,11 +39,11 @@ export const cut = (method: Method): AiError.AiError =>
 /** Silence of the server as a broken connection. */
 export const orSilent = <A, R>(
   method: Method,
-  self: Effect.Effect<A, AiError.AiError | IdleTimeout.Silence, R>
+  self: Effect.Effect<A, AiError.AiError | IdleTimeout.IdleTimeoutError, R>
 ): Effect.Effect<A, AiError.AiError, R> =>
-  Effect.catchTag(self, "Silence", (silence) => Effect.fail(silent(method, silence)))
+  Effect.catchTag(self, "IdleTimeoutError", (silence) => Effect.fail(silent(method, silence)))
 
-export const silent = (method: Method, silence: IdleTimeout.Silence): AiError.AiError =>
+export const silent = (method: Method, silence: IdleTimeout.IdleTimeoutError): AiError.AiError =>
   make(method, network({ url: undefined, description: silence.message }))
 
 /** The server's answer contains no part of an answer. */

@@ -36,11 +36,11 @@ export const toStreamParts = (
     const assembly = new Assembly(reader)
     const parts = Stream.fromReadableStream({ evaluate: () => stream, onError: (cause) => new ReadFailure(cause) })
     // no part of an answer follows its end
-    const fellSilent = (silence: IdleTimeout.Silence): Pull.Pull<never, AiError.AiError> =>
+    const fellSilent = (silence: IdleTimeout.IdleTimeoutError): Pull.Pull<never, AiError.AiError> =>
       assembly.isFinished ? Cause.done() : Effect.fail(Errors.silent("streamText", silence))
     return Stream.transformPull(
       parts,
-      (pull) => Effect.succeed(Effect.catchTag(limits.wait(pull), "Silence", fellSilent))
+      (pull) => Effect.succeed(Effect.catchTag(limits.wait(pull), "IdleTimeoutError", fellSilent))
     ).pipe(
       Stream.tap((part) => Effect.sync(() => limits.heard(lifeIn(part)))),
       Stream.tap((part) => part.type === "stream-start" ? onWarnings(part.warnings) : Effect.void),

@@ -78,7 +78,7 @@ export const askAbout = (
         callId: call.callId,
         decision: expire(call) as unknown as Schema.Json
       }))
-      return Effect.asVoid(store.decide(run.runId, run.leg, decisions))
+      return Effect.asVoid(store.decide(run.runId, run.segment, decisions))
     }
     const waiting = ofPeople(pending)
     const next = waiting.length === 0 ? undefined : asking.people[run.asked]

@@ -15,7 +15,7 @@ export const compensationOf = (
 ): Definition => ({
   name: agent.name,
   version,
-  older: {},
+  previousVersions: {},
   queue: undefined,
   asking: undefined,
   decodeInput: inputCodec(Compensation.Request).decode,

@@ -11,7 +11,7 @@ export const ended: Metric.Counter<number> = Metric.counter("recourse_runs_ended
  * Runs that a runner continued behind an owner that had not ended them, by `agent`: one that was killed, frozen or
  * stopped.
  */
-export const takenOver: Metric.Counter<number> = Metric.counter("recourse_runs_taken_over", {
+export const failovers: Metric.Counter<number> = Metric.counter("recourse_run_failovers", {
   description: "Durable runs that went on behind a holder that had not ended them"
 })
 
@@ -27,7 +27,7 @@ export const stepDuration: Metric.Histogram<number> = Metric.histogram("recourse
 })
 
 /** Runs that have not ended, by `status` (`queued`, `running`, `waiting`) and `agent`; those that wait by `status` only. */
-export const live: Metric.Gauge<number> = Metric.gauge("recourse_runs", {
+export const activeRuns: Metric.Gauge<number> = Metric.gauge("recourse_runs", {
   description: "Durable runs that have not ended"
 })
 
@@ -43,5 +43,5 @@ const counting = <K extends string>(counter: Metric.Counter<number>) => {
 }
 
 export const countEnded = counting<"agent" | "status">(ended)
-export const countTakenOver = counting<"agent">(takenOver)
+export const countFailover = counting<"agent">(failovers)
 export const countLost = counting<"agent">(leasesLost)

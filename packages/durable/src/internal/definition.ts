@@ -51,7 +51,7 @@ export interface Definition {
   readonly name: string
   readonly version: string
   /** Treatment of these versions' runs. */
-  readonly older: Readonly<Record<string, "continue" | "stop">>
+  readonly previousVersions: Readonly<Record<string, "continue" | "stop">>
   readonly queue: Queue | undefined
   readonly asking: Asking | undefined
   readonly decodeInput: InputCodec["decode"]

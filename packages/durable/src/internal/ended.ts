@@ -1,7 +1,7 @@
 /** Ends of runs that no agent emitted: of one that was cancelled while it waited, or that was not restarted. */
 import * as Schema from "effect/Schema"
 import type * as AgentEvent from "@recourse/core/AgentEvent"
-import { leftToUndo, mayHaveStarted, PendingCall } from "@recourse/core/Approval"
+import { mayHaveStarted, PendingCall, uncompensatedWrites } from "@recourse/core/Approval"
 import * as RunRecord from "@recourse/core/RunRecord"
 import * as RunUsage from "@recourse/core/RunUsage"
 import type { Failure } from "@recourse/core/Runs"
@@ -38,7 +38,7 @@ const isAtPage = (pending: unknown): boolean => Schema.is(PendingCall)(pending) 
  * before its pause or recorded since, and reports calls that a page may have executed.
  */
 export const needsRunner = ({ pending, snapshot }: StoredRun, hasSteps: boolean): boolean =>
-  hasSteps || leftToUndo({ snapshot }).length > 0 || (Array.isArray(pending) && pending.some(isAtPage))
+  hasSteps || uncompensatedWrites({ snapshot }).length > 0 || (Array.isArray(pending) && pending.some(isAtPage))
 
 /** The stored form of the last event of a run that is cancelled while no process holds it. */
 const cancelledEvent = (run: StoredRun, conversation: Conversation, at: number): Schema.Json => {
@@ -54,7 +54,7 @@ export const cancelledStep = (
 ): Step => ({
   runId: run.runId,
   epoch: run.epoch,
-  leg: run.leg,
+  segment: run.segment,
   position,
   kind: "end",
   key: "cancelled",

@@ -24,11 +24,11 @@ export interface Step {
   readonly epoch: number
   /** Number of the step in the run, over all segments. */
   readonly position: number
-  readonly leg: number
+  readonly segment: number
   readonly kind: string
   readonly key: string
   readonly value: Schema.Json
-  /** Milliseconds that the segment has run, over all its owners. */
+  /** Milliseconds that the segment has run, over all its holders. */
   readonly elapsed: number
   /** Number of the first of the events. */
   readonly firstEvent: number
@@ -43,8 +43,8 @@ export const denied = "denied"
 /** Result of a step that was handed to a store: another process may hold the run, or it was cancelled before a write started. */
 export type Appended = "added" | "denied" | "lost"
 
-/** The steps of a segment, in order; and the state of the whole run. */
-export interface Loaded {
+/** The steps of a segment, in order; and where the whole run stands. */
+export interface RunHistory {
   readonly steps: ReadonlyArray<Step>
   /** Number of all steps of the run. */
   readonly positions: number

@@ -5,7 +5,7 @@ import { cancelledStep, needsRunner } from "./ended.ts"
 import { type TransitionName, transitions } from "../HostStates.ts"
 import { columnsOf, isAllowed, type StateColumns, stateOf } from "./host/states.ts"
 import { MemoryMessages } from "./memoryMessages.ts"
-import { type Appended, denied, type Hold, type Step, type StoredRun } from "./store.ts"
+import { type Appended, denied, type Lease, type Step, type StoredRun } from "./store.ts"
 
 /** A run with its related rows. */
 export interface Row {
@@ -17,7 +17,7 @@ export interface Row {
   wakeAt: number
   readonly steps: Array<Step>
   readonly signals: Map<string, Schema.Json>
-  readonly decisions: Array<{ leg: number; readonly callId: string; readonly decision: Schema.Json; used: boolean }>
+  readonly decisions: Array<{ segment: number; readonly callId: string; readonly decision: Schema.Json; used: boolean }>
 }
 
 /** Returns a value's JSON copy: a store shares no object with a run. */
@@ -43,7 +43,7 @@ export class MemoryRows {
   readonly stepsOf = (runId: string): ReadonlyArray<Step> => this.all.get(runId)?.steps ?? []
 
   /** The row of a run that an epoch owns, if the transition starts in its state. */
-  from(name: TransitionName, { epoch, runId }: Hold): Row | undefined {
+  from(name: TransitionName, { epoch, runId }: Lease): Row | undefined {
     const row = this.all.get(runId)
     return row?.run.epoch === epoch && isAllowed(name, stateOfRow(row)) ? row : undefined
   }
@@ -73,7 +73,7 @@ export class MemoryRows {
 
   /** Ends a run that is to be cancelled and that no process owns, or queues it if it may have to be compensated. */
   cancelUnowned(row: Row, now: number): void {
-    const hasSteps = row.steps.some(({ kind, leg }) => leg === row.run.leg && kind !== "told")
+    const hasSteps = row.steps.some(({ kind, segment }) => segment === row.run.segment && kind !== "told")
     if (needsRunner(row.run, hasSteps)) {
       row.leasedUntil = 0
       return this.move(row, "compensate", now, { askedOf: undefined })

@@ -23,7 +23,7 @@ export interface Approvals<out R = never> {
    * Treatment of an undecided call whose approval has expired (`approval.timeToLive` of the agent). `"reject"`: the
    * model learns that it was not allowed, and the run continues. Default: it still waits; a late approval asks again.
    */
-  readonly expired?: "wait" | "reject" | undefined
+  readonly onExpired?: "wait" | "reject" | undefined
 }
 
 /** Number of an agent's concurrent runs, over all runners. Those that wait for people, runs or signals do not count. */
@@ -57,7 +57,7 @@ export interface Options<Input extends Schema.Top, Output extends Schema.Top, Er
    * from then on; `"stop"` ends them with `VersionStopped`. Those of an unnamed version are left to the processes that
    * have it.
    */
-  readonly older?: Readonly<Record<string, "continue" | "stop">> | undefined
+  readonly previousVersions?: Readonly<Record<string, "continue" | "stop">> | undefined
   /**
    * True if models are called for streams, so that readers of a run's events see an answer while it is written. An
    * answer that breaks off behind its first part is then restarted only by `ModelError.retry({ restart: true })`.
@@ -90,5 +90,5 @@ export const askingOf = (subject: string, approvals: Approvals<unknown> | undefi
       return { to, afterMillis: after === undefined ? 0 : timeOf(subject, "after", after) }
     }),
     notify: approvals.notify ?? (() => Effect.void),
-    rejectsExpired: approvals.expired === "reject"
+    rejectsExpired: approvals.onExpired === "reject"
   }

@@ -5,10 +5,10 @@
  */
 import * as Effect from "effect/Effect"
 import type * as AgentEvent from "@recourse/core/AgentEvent"
-import type { LeftToUndo } from "@recourse/core/Approval"
+import type { UncompensatedWrite } from "@recourse/core/Approval"
 import type { Failure } from "@recourse/core/Runs"
 import { needsRunner } from "./ended.ts"
-import type { Loaded, StoredRun } from "./store.ts"
+import type { RunHistory, StoredRun } from "./store.ts"
 import type { Taken } from "./versions.ts"
 
 /** Number of consecutive owners without entries: of a continuing run, and of an ended one that is to be compensated. */
@@ -34,7 +34,7 @@ const versionStopped: Failure = { error: "VersionStopped", code: "version_stoppe
 export const fateOf = (
   { how }: Taken,
   run: StoredRun,
-  { steps }: Loaded,
+  { steps }: RunHistory,
   idle: number
 ): Fate => {
   const mark = steps.find(({ kind }) => kind === overKind)
@@ -56,7 +56,7 @@ export const fateOf = (
 /** Emits the uncompensated writes that stay. */
 export const tellLeft = (
   run: StoredRun,
-  left: ReadonlyArray<LeftToUndo>,
+  left: ReadonlyArray<UncompensatedWrite>,
   at: number,
   because: "failed" | "no_tool",
   hear: (event: AgentEvent.AgentEvent) => Effect.Effect<void>

@@ -11,15 +11,15 @@ import {
   readConversation,
   snapshotFromStored
 } from "./conversation.ts"
-import { countTakenOver } from "./counting.ts"
+import { countFailover } from "./counting.ts"
 import { type From, inputOf, type Registered } from "./definition.ts"
 import type { Execution } from "./execution.ts"
 import { type Fate, fateOf, overKind } from "./over.ts"
 import { Recorder, type Surroundings } from "./recorder.ts"
-import type { Loaded, RunStoreError, StoredRun } from "./store.ts"
+import type { RunHistory, RunStoreError, StoredRun } from "./store.ts"
 import type { Taken } from "./versions.ts"
 
-const nothing: Loaded = { steps: [], positions: 0, events: 0, lastEpoch: 0, decisions: [] }
+const nothing: RunHistory = { steps: [], positions: 0, events: 0, lastEpoch: 0, decisions: [] }
 
 /** Start of a segment. Decisions about calls that no longer wait are left out. */
 const fromOf = (
@@ -40,7 +40,7 @@ const fitting = ({ definition }: Registered, { snapshot }: StoredRun) => (decisi
   Effect.isSuccess(definition.check(snapshot, [decision as unknown as Decision]))
 
 /** True if a segment resumes a snapshot. */
-const goesOn = (run: StoredRun): boolean => run.snapshot !== undefined && run.leg > 0
+const goesOn = (run: StoredRun): boolean => run.snapshot !== undefined && run.segment > 0
 
 /** A run with its whole input and snapshot, and its conversation. */
 const wholeRun = (
@@ -49,7 +49,7 @@ const wholeRun = (
 ): Effect.Effect<{ readonly run: StoredRun; readonly conversation: Conversation }, RunStoreError> =>
   // Another process may have added parts since it waited.
   Effect.map(
-    run.leg > 0
+    run.segment > 0
       ? readConversation(store, run.runId)
       : namesConversation(run.input)
       ? known.read(store, run.runId, 1)
@@ -68,7 +68,7 @@ const wholeRun = (
 export interface Prepared {
   readonly registered: Registered
   readonly run: StoredRun
-  readonly loaded: Loaded
+  readonly loaded: RunHistory
   readonly fate: Fate
   readonly recorder: Recorder
   readonly decisions: ReadonlyArray<Schema.Json>
@@ -95,7 +95,7 @@ export const prepareExecution = Effect.fnUntraced(function*(
     // A read may be the reason why its process repeatedly ends: then the answer before it is not requested each time.
     mayNote: idle === 0
   })
-  if (idle > 0 || loaded.steps.length > 0) yield* countTakenOver({ agent: run.agent })
+  if (idle > 0 || loaded.steps.length > 0) yield* countFailover({ agent: run.agent })
   if (fate.isNew && (yield* around.writer.add([recorder.next(overKind, fate.over!.error, null)])) === "lost") {
     return undefined
   }

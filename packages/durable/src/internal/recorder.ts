@@ -221,7 +221,7 @@ export class Recorder {
     return {
       runId: this.run.runId,
       epoch: this.run.epoch,
-      leg: this.run.leg,
+      segment: this.run.segment,
       position: this.position++,
       kind,
       key,

@@ -221,13 +221,13 @@ export const unpack = (json: Schema.Json, named: Named): Schema.Json => {
 }
 
 /** Rows that are needed to unpack JSON: steps, and so many messages of the conversation. */
-export interface Wanted {
+export interface ReferencedMessages {
   readonly positions: ReadonlySet<number>
   readonly messages: number
 }
 
 /** Returns the steps and messages that JSON names. */
-export const namedIn = (json: Schema.Json): Wanted => {
+export const namedIn = (json: Schema.Json): ReferencedMessages => {
   const positions = new Set<number>()
   let messages = 0
   unpack(json, {

@@ -219,7 +219,7 @@ export const make = (
         decision: decision as unknown as Schema.Json
       }))
       if (stored.length === 0) return
-      const { decidedBefore } = yield* available(store.decide(runId, run.leg, stored))
+      const { decidedBefore } = yield* available(store.decide(runId, run.segment, stored))
       if (decidedBefore !== undefined) {
         return yield* Effect.fail(new DecisionRefused({ callId: decidedBefore, reason: "twice" }))
       }

@@ -4,7 +4,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
-import { leftToUndo, type Outcome, type PendingCall } from "@recourse/core/Approval"
+import { type Outcome, type PendingCall, uncompensatedWrites } from "@recourse/core/Approval"
 import { type Failure, logFailure } from "@recourse/core/Runs"
 import { dueIn } from "./asking.ts"
 import { wakeUp } from "./changes.ts"
@@ -69,7 +69,7 @@ const record = Effect.fnUntraced(function*(
   recorder.finish(settlement)
   const settled = yield* recorder.settled(settlement)
   const before = recorder.takeNoted()
-  const last = recorder.next("end", String(run.leg), settlement.status)
+  const last = recorder.next("end", String(run.segment), settlement.status)
   const asking = settlement.status === "waiting" ? registered.definition.asking : undefined
   const wakeInMillis = asking &&
     dueIn(asking, settlement.pending as unknown as ReadonlyArray<PendingCall>, 0, clock.currentTimeMillisUnsafe())
@@ -97,7 +97,7 @@ export const settleExecution = Effect.fnUntraced(function*(
   const exit = why === "cancelled" ? endedAs(stopped, recorder) : stopped
   if (yield* givesBack(around, prepared, execution, exit)) return
   if (!hasCompensated && (over !== undefined || !fate.proceeds || (why === "cancelled" && !recorder.hasBegun))) {
-    const left = leftToUndo({ snapshot: run.snapshot, journal: recorder.journal })
+    const left = uncompensatedWrites({ snapshot: run.snapshot, journal: recorder.journal })
     const because = fate.proceeds ? "no_tool" : "failed"
     const now = yield* Clock.currentTimeMillis
     yield* tellLeft(run, left, now, because, (event) => recorder.hear(event))

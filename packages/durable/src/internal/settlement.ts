@@ -42,11 +42,15 @@ export const settlementOf = (
       })
   }
   const diverged = exit.cause.reasons.find((reason) =>
-    Cause.isDieReason(reason) && reason.defect instanceof Journal.Diverged
+    Cause.isDieReason(reason) && reason.defect instanceof Journal.NonDeterminismError
   )
   if (diverged !== undefined) {
     return Effect.succeed(
-      failed({ error: "Diverged", code: "diverged", userMessage: recorder.failure?.userMessage ?? "" })
+      failed({
+        error: "NonDeterminismError",
+        code: "non_deterministic",
+        userMessage: recorder.failure?.userMessage ?? ""
+      })
     )
   }
   const error = exit.cause.reasons.find(Cause.isFailReason)?.error

@@ -5,7 +5,7 @@ import type * as Schema from "effect/Schema"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
-import { type Hold, RunStoreError, type StoredRun } from "./store.ts"
+import { type Lease, RunStoreError, type StoredRun } from "./store.ts"
 import { sqlStates } from "./host/sqlStates.ts"
 import type { TransitionName } from "../HostStates.ts"
 import type { SqlWakeUps } from "./host/sqlWakeUps.ts"
@@ -62,7 +62,7 @@ export const partsOf = (client: SqlClient.SqlClient, tables: Tables, wakeUps: Sq
     states,
     wakeUps,
     /** The row of a run that an epoch owns, if a transition starts in its state. */
-    fenced: (name: TransitionName, { epoch, runId }: Hold) =>
+    fenced: (name: TransitionName, { epoch, runId }: Lease) =>
       sql`run_id = ${runId} AND epoch = ${epoch} AND ${states.from(name)}`,
     insertOf: (rows: ReadonlyArray<Record<string, unknown>>) =>
       sql.insert(rows as readonly [Record<string, unknown>, ...ReadonlyArray<Record<string, unknown>>])

@@ -25,7 +25,7 @@ export const sqlSteps = (
     run_id: step.runId,
     position: step.position,
     epoch: step.epoch,
-    leg: step.leg,
+    leg: step.segment,
     kind: step.startsWrite === true ? `${starts}${step.kind}` : step.kind,
     key: step.key,
     value: text(step.value),
@@ -128,10 +128,10 @@ export const sqlSteps = (
       events: told === undefined ? 0 : told.first_event + told.event_count
     }
   })
-  /** The steps of a segment; and the state of the whole run. */
-  const load = Effect.fnUntraced(function*(runId: string, leg: number) {
+  /** The steps of a segment, and the numbers of the whole run. */
+  const load = Effect.fnUntraced(function*(runId: string, segment: number) {
     const found = yield* rows<StepRow>(
-      sql`SELECT * FROM ${steps} WHERE run_id = ${runId} AND leg = ${leg} ORDER BY position`
+      sql`SELECT * FROM ${steps} WHERE run_id = ${runId} AND leg = ${segment} ORDER BY position`
     )
     const { events, last, positions } = yield* endOf(runId)
     const recorded = last?.kind === "told" ? yield* lastOf(runId, sql`AND kind <> 'told'`) : last

@@ -4,12 +4,12 @@ import type { RunLists } from "./lists.ts"
 import type { RunLog } from "./log.ts"
 
 export type {
-  Asked,
   Claimable,
-  HeldRun,
   Host,
+  LeasedRun,
   Leaving,
   Queue,
+  Reminder,
   Settlement,
   StoredDecision,
   Take,
@@ -17,8 +17,16 @@ export type {
   WakeUp
 } from "./host/host.ts"
 export type { Count, RunLists } from "./lists.ts"
-export { type Appended, type Committed, denied, type Loaded, type MessagePart, type RunLog, type Step } from "./log.ts"
-export type { Hold, NewRun, StartedRun, StoredRun } from "./storedRun.ts"
+export {
+  type Appended,
+  type Committed,
+  denied,
+  type MessagePart,
+  type RunHistory,
+  type RunLog,
+  type Step
+} from "./log.ts"
+export type { Lease, NewRun, StartedRun, StoredRun } from "./storedRun.ts"
 export { RunStoreError } from "./storeError.ts"
 
 /** Operations of a store. */

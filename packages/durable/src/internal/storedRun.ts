@@ -39,8 +39,8 @@ export interface StoredRun extends NewRun {
   /** The number of its holder: 0 before the first. */
   readonly epoch: number
   /** Number of its pauses and resumptions. Each segment has a journal of its own. */
-  readonly leg: number
-  /** The snapshot that the segment resumes; absent for the first one. */
+  readonly segment: number
+  /** What the leg goes on from; of the first segment, nothing. */
   readonly snapshot: Schema.Json | undefined
   /** The calls that wait. */
   readonly pending: Schema.Json
@@ -57,7 +57,7 @@ export interface StoredRun extends NewRun {
 }
 
 /** A hold on a run. */
-export interface Hold {
+export interface Lease {
   readonly runId: string
   readonly epoch: number
 }

@@ -35,7 +35,7 @@ export class Versions {
       add(name, version, { registered, how: "own" })
     }
     for (const definition of definitions) {
-      for (const [version, how] of Object.entries(definition.older)) {
+      for (const [version, how] of Object.entries(definition.previousVersions)) {
         if (this.own(definition.name, version) !== undefined) continue
         add(definition.name, version, { registered: { definition, context }, how })
       }

@@ -79,7 +79,7 @@ const ofInvalidParams = (
     Effect.orElseSucceed(() => true),
     Effect.map((isThere) =>
       isThere
-        ? new Errors.McpInvalidArguments({
+        ? new Errors.McpInvalidArgs({
           ...about,
           description: reason.description ?? "",
           ...(reason.data === undefined ? undefined : { data: reason.data })
@@ -100,14 +100,14 @@ export const fromClient = (
   isExpired: boolean
 ): Effect.Effect<{ readonly error: Errors.McpError; readonly isLost: boolean }> => {
   const known = (error: Errors.McpError, isLost = false) => Effect.succeed({ error, isLost })
-  if (isExpired) return known(new Errors.McpNotSent({ ...about, description: "The session has expired" }), true)
+  if (isExpired) return known(new Errors.McpRequestNotSent({ ...about, description: "The session has expired" }), true)
   switch (reason._tag) {
     case "TransportError":
     case "ClosedError": {
       const cause = reason._tag === "TransportError" ? reason.cause : undefined
       const fields = { ...about, description: reason.message, ...(cause === undefined ? undefined : { cause }) }
       return known(
-        wasNeverSent(cause) ? new Errors.McpNotSent(fields) : new Errors.McpAnswerLost(fields),
+        wasNeverSent(cause) ? new Errors.McpRequestNotSent(fields) : new Errors.McpResponseLost(fields),
         true
       )
     }

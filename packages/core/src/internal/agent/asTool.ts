@@ -217,7 +217,7 @@ export const asTool = <
         explains: self.explain,
         ends: self.end,
         undoes: self.undoes,
-        runsAgentThatAsks: self.mayAsk
+        runsAgentWithApprovals: self.mayAsk
       }
       : undefined,
     { ownTools: () => ownToolsOf(self) }

@@ -212,7 +212,7 @@ export interface Options<
   readonly policies?: PS | undefined
   /** Rights of a run once it has read the answer of an untrusted tool. Default: `"approve"`. */
   readonly onTainted?: OnTainted | undefined
-  /** How long a call may wait: a later approval asks again. Default: 24 hours. */
+  /** Time limit of a waiting call: a later approval asks again. Default: 24 hours. */
   readonly approval?: { readonly timeToLive: Duration.Input } | undefined
   /** Called when a cap is reached: with `Budget.extend` the run continues, with `undefined` it ends. */
   readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, BR>) | undefined
@@ -224,9 +224,9 @@ export interface Options<
    */
   readonly repeatedFailures?: number | undefined
   /**
-   * Number of equal results of the same call while no other call gives a new one: after that the call is not made, and
-   * the model is informed. It detects a repeated call, and alternating calls. Not counted for tools with `polls`.
-   * `Infinity` is no limit. Default: 4.
+   * How often the same call may give the same result while no other call gives a new one: after that it is not made, and the model
+   * is told so. It notices a call that is repeated, and calls that take turns. Not counted for tools with `allowIdenticalCalls`. `Infinity` is no limit.
+   * Default: 4.
    */
   readonly repeatedCalls?: number | undefined
   /**

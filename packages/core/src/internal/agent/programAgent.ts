@@ -51,9 +51,9 @@ interface GateOptions {
 
 /** True if an agent's type includes a pause, because of a policy, a tool, or its rule for tainted runs. */
 const mayAsk = (tools: ReadonlyArray<Tool.Any>, { onTainted, policies = [] }: GateOptions): boolean =>
-  policies.some(({ asks }) => asks) ||
-  tools.some(({ info, runsAgentThatAsks }) =>
-    info.needsApproval !== undefined || info.asks === true || runsAgentThatAsks === true
+  policies.some(({ mayRequestApproval }) => mayRequestApproval) ||
+  tools.some(({ info, runsAgentWithApprovals }) =>
+    info.needsApproval !== undefined || info.mayRequestApproval === true || runsAgentWithApprovals === true
   ) ||
   (onTainted === undefined ? tools.some(({ info }) => info.untrusted) : onTainted !== "deny")
 

@@ -16,7 +16,7 @@ const ofEffect = [
 
 const ofRuns = [
   "@recourse/core/Agent/Takers",
-  "@recourse/core/AgentEvent/CurrentHearer",
+  "@recourse/core/AgentEvent/CurrentSyncListener",
   "@recourse/core/AgentEvent/CurrentListener",
   "@recourse/core/AgentEvent/Deaf",
   "@recourse/core/AgentEvent/HasListeners",

@@ -78,28 +78,31 @@ export const decodeDecisions = (value: unknown): Result.Result<ReadonlyArray<Dec
 }
 
 /** Says who decided. */
-export interface By {
+export interface DecidedBy {
   readonly by?: string
 }
 
-const subject = (call: PendingCall, options: By | undefined) => ({
+const subject = (call: PendingCall, options: DecidedBy | undefined) => ({
   callId: call.callId,
   argumentsHash: call.argumentsHash,
   ...(options?.by === undefined ? undefined : { by: options.by })
 })
 
 /** Runs the call with the arguments that it waits with, and no others. */
-export const approve = (call: PendingCall, options?: By): Decision => ({ _tag: "Approve", ...subject(call, options) })
+export const approve = (call: PendingCall, options?: DecidedBy): Decision => ({
+  _tag: "Approve",
+  ...subject(call, options)
+})
 
 /** Runs the call with other arguments: they are checked by the tool's schema and the policies like the model's own. */
 export const edit = (
   call: PendingCall,
   args: { readonly [key: string]: Schema.Json },
-  options?: By
+  options?: DecidedBy
 ): Decision => ({ _tag: "Edit", ...subject(call, options), arguments: args })
 
 /** Does not run the call. The model receives the reason. */
-export const reject = (call: PendingCall, reason: string, options?: By): Decision => ({
+export const reject = (call: PendingCall, reason: string, options?: DecidedBy): Decision => ({
   _tag: "Reject",
   ...subject(call, options),
   reason
@@ -109,14 +112,14 @@ export const reject = (call: PendingCall, reason: string, options?: By): Decisio
  * The page could not execute a call of a client tool. `error`: JSON of the tool's `failure` schema; other JSON is a
  * `ClientToolFailed`. A call that waits for an approval is rejected instead.
  */
-export const fail = (call: PendingCall, error: Schema.Json, options?: By): Decision => ({
+export const fail = (call: PendingCall, error: Schema.Json, options?: DecidedBy): Decision => ({
   _tag: "Fail",
   ...subject(call, options),
   error
 })
 
-/** Does not run the call. Its result is `result`, as JSON of the tool's `success` schema. */
-export const respond = (call: PendingCall, result: Schema.Json, options?: By): Decision => ({
+/** Does not run the call. Its result is `result`, in JSON of the tool's `success` schema. */
+export const respond = (call: PendingCall, result: Schema.Json, options?: DecidedBy): Decision => ({
   _tag: "Respond",
   ...subject(call, options),
   result

@@ -195,7 +195,7 @@ export const admit = Effect.fnUntraced(function*(
       return yield* waitWithin(call, waiting)
     }
     const reason =
-      "It needs an approval within a call of a run that may not wait: its tool declares no `asks`, or there is no SnapshotKey"
+      "It needs an approval within a call of a run that may not wait: its tool declares no `mayRequestApproval`, or there is no SnapshotKey"
     return yield* stopped(call, { _tag: "Denied", policy: "approval", reason })
   }
   if (response !== undefined) return yield* responded(call, response.result, success)

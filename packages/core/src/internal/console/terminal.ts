@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import type * as PlatformError from "effect/PlatformError"
 import * as Schema from "effect/Schema"
 import * as Terminal from "effect/Terminal"
-import { approve, type By, type Decision, edit, reject } from "../approval/decision.ts"
+import { approve, type DecidedBy, type Decision, edit, reject } from "../approval/decision.ts"
 import type { PendingCall } from "../approval/snapshot.ts"
 import { breakText, harmless } from "./layout.ts"
 
@@ -50,7 +50,7 @@ const explained = <E extends Error>(error: E, tool: string): E =>
  * // Effect.provide(clerk.run("Refund order 7"), NodeServices.layer)
  * ```
  */
-export const terminal = (options?: By): (call: PendingCall) => Asking =>
+export const terminal = (options?: DecidedBy): (call: PendingCall) => Asking =>
   Effect.fnUntraced(function*(call) {
     const { columns, display, readLine: read } = yield* Terminal.Terminal
     const readLine = Effect.mapError(read, (error) => explained(error, call.tool))

@@ -14,7 +14,7 @@ import { mend } from "../history/mendHistory.ts"
 import type { Entry, Event, Thread } from "./thread.ts"
 import { endOfLateWaiting, type EndOptions, eventsOf, turnEnded } from "./turnEvents.ts"
 import type { TurnWrites } from "./turnWrites.ts"
-import { sent } from "./threadView.ts"
+import { toPrompt } from "./threadView.ts"
 
 /** Ends a turn. */
 export type EndTurn = (options: EndOptions) => Effect.Effect<Thread, ThreadNotFound | ConversationError | TurnOver>
@@ -43,7 +43,7 @@ const storedByOther = Effect.fnUntraced(function*(
   const { claim, entries, thread } = yield* store.read(key)
   if (claim !== undefined && (yield* isTakenOver(claim.id, runId))) return thread
   const known = new Set(entries.flatMap(({ event, runId: of }) => of === runId ? [canonicalJson(event)] : []))
-  return events.some((event) => event._tag === "Said" && known.has(canonicalJson(event))) ? thread : undefined
+  return events.some((event) => event._tag === "MessageAdded" && known.has(canonicalJson(event))) ? thread : undefined
 })
 
 /** Ends a turn, once. */
@@ -59,7 +59,7 @@ export const endOf = (
    */
   const promptOf = (entries: ReadonlyArray<Entry>, runId: string | undefined): Prompt.Prompt =>
     open.some((call) => call.runId === runId)
-      ? mend(sent(entries.filter(({ event, runId: of }) => of !== runId || !isWrite(event)))).prompt
+      ? mend(toPrompt(entries.filter(({ event, runId: of }) => of !== runId || !isWrite(event)))).prompt
       : prompt
   const stored = (ended: EndOptions) => {
     const { runId, snapshot } = ended

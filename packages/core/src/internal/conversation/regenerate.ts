@@ -20,5 +20,9 @@ const withoutText = (message: Prompt.Message): ReadonlyArray<Prompt.Message> => 
 export const regeneration = (prompt: Prompt.Prompt, version: number): Event => {
   const last = prompt.content.findLastIndex(({ role }) => role === "user")
   const answer = prompt.content.slice(last + 1).flatMap(withoutText)
-  return { _tag: "Replaced", through: version, by: encodeMessages([...prompt.content.slice(0, last + 1), ...answer]) }
+  return {
+    _tag: "HistoryCompacted",
+    through: version,
+    by: encodeMessages([...prompt.content.slice(0, last + 1), ...answer])
+  }
 }

@@ -1,5 +1,7 @@
 /** Threads and their entries: a conversation as data. */
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
+import * as SchemaGetter from "effect/SchemaGetter"
 
 /** A thread: one conversation of one owner. Times are milliseconds since the epoch, by the store's clock. */
 export const Thread = Schema.Struct({
@@ -31,13 +33,16 @@ export const Audience = Schema.Literals(["everyone", "model", "people"])
 export type Audience = typeof Audience.Type
 
 /** A message was added. It is the JSON of a message of `Prompt`, with all its options, which include marks. */
-export const Said = Schema.TaggedStruct("Said", { audience: Audience, message: Schema.Json })
+export const MessageAdded = Schema.TaggedStruct("MessageAdded", { audience: Audience, message: Schema.Json })
 
 /** The model reads these calls and their results no more; people still do. */
-export const CallsForgotten = Schema.TaggedStruct("CallsForgotten", { calls: Schema.Array(Schema.String) })
+export const ToolCallsPruned = Schema.TaggedStruct("ToolCallsPruned", { calls: Schema.Array(Schema.String) })
 
 /** The model reads these messages (a summary, for example) in place of all that was said up to a position; people read all. */
-export const Replaced = Schema.TaggedStruct("Replaced", { through: Schema.Int, by: Schema.Array(Schema.Json) })
+export const HistoryCompacted = Schema.TaggedStruct("HistoryCompacted", {
+  through: Schema.Int,
+  by: Schema.Array(Schema.Json)
+})
 
 /**
  * A call that may write has started, and its run is not over: appended before the executor runs, so that a turn whose process dies leaves it.
@@ -56,7 +61,7 @@ export const WriteStarted = Schema.TaggedStruct("WriteStarted", {
   path: Schema.Array(Schema.String),
   /** SHA-256 of the arguments as JSON with sorted keys, in hex. */
   argumentsHash: Schema.String,
-  /** The message with the model's call, as JSON. Absent if an earlier entry of the same call has it. */
+  /** The message with the model's call, in JSON. Absent if an earlier entry of the same call has it. */
   message: Schema.optionalKey(Schema.Json)
 })
 
@@ -72,7 +77,7 @@ export const WriteEnded = Schema.TaggedStruct("WriteEnded", {
   /** The path of the write. Left out: all writes of the call. */
   write: Schema.optionalKey(Schema.String),
   outcome: Schema.Literals(["completed", "not_done", "unknown"]),
-  /** The message with the model's result of the call, as JSON. Absent: the call has not ended. */
+  /** The message with the model's result of the call, in JSON. Absent: the call has not ended. */
   result: Schema.optionalKey(Schema.Json)
 })
 
@@ -87,10 +92,36 @@ export const TurnEnded = Schema.TaggedStruct("TurnEnded", {
 })
 
 /** Entry that can be appended to a thread. */
-export const Event = Schema.Union([Said, CallsForgotten, Replaced, WriteStarted, WriteEnded, TurnEnded])
+export const Event = Schema.Union([
+  MessageAdded,
+  ToolCallsPruned,
+  HistoryCompacted,
+  WriteStarted,
+  WriteEnded,
+  TurnEnded
+])
 
 /** Entry that can be appended to a thread. */
 export type Event = typeof Event.Type
+
+/** Tags that events had in version 0.1, with their names of today. */
+const formerTags = new Map([
+  ["Said", "MessageAdded"],
+  ["CallsForgotten", "ToolCallsPruned"],
+  ["Replaced", "HistoryCompacted"]
+])
+
+const withTagOfToday = (stored: Schema.Json): Schema.Json => {
+  if (!Predicate.hasProperty(stored, "_tag") || !Predicate.isString(stored._tag)) return stored
+  const _tag = formerTags.get(stored._tag)
+  return _tag === undefined ? stored : Object.assign({}, stored, { _tag }) as Schema.Json
+}
+
+/** Codec of a stored event: reads the tags of version 0.1 too, and writes those of today. */
+export const StoredEvent: Schema.Codec<Event, Schema.Json> = Schema.Json.pipe(Schema.decodeTo(Event, {
+  decode: SchemaGetter.transform((stored) => withTagOfToday(stored) as typeof Event.Encoded),
+  encode: SchemaGetter.transform((event) => event as Schema.Json)
+}))
 
 /** One entry of a thread. Entries are appended and never changed. */
 export const Entry = Schema.Struct({
@@ -100,7 +131,7 @@ export const Entry = Schema.Struct({
   at: Schema.Finite,
   /** The run that has said it, or that answers it. */
   runId: Schema.optionalKey(Schema.String),
-  event: Event
+  event: StoredEvent
 })
 
 /** One entry of a thread. */

@@ -28,14 +28,14 @@ export const encodeMessages = (messages: ReadonlyArray<Prompt.Message>): Readonl
  * import { Conversation } from "@recourse/core"
  *
  * const note = Prompt.make("A colleague takes over.").content
- * Conversation.said(note, "people").map(({ audience }) => audience) // => ["people"]
+ * Conversation.toEvents(note, "people").map(({ audience }) => audience) // => ["people"]
  * ```
  */
-export const said = (
+export const toEvents = (
   messages: ReadonlyArray<Prompt.Message>,
   audience: Audience = "everyone"
-): ReadonlyArray<Extract<Event, { readonly _tag: "Said" }>> =>
-  encodeMessages(messages).map((message) => ({ _tag: "Said", audience, message }))
+): ReadonlyArray<Extract<Event, { readonly _tag: "MessageAdded" }>> =>
+  encodeMessages(messages).map((message) => ({ _tag: "MessageAdded", audience, message }))
 
 /** A message of the model's projection, and the position of its entry. */
 interface Placed {
@@ -54,7 +54,7 @@ const replace = (placed: Array<Placed>, left: Prompt.Prompt): Array<Placed> => {
 }
 
 const userMessageOf = ({ event }: Entry): string | undefined =>
-  event._tag === "Said" && (event.message as { readonly role?: unknown } | null)?.role === "user"
+  event._tag === "MessageAdded" && (event.message as { readonly role?: unknown } | null)?.role === "user"
     ? JSON.stringify(event.message)
     : undefined
 
@@ -68,7 +68,7 @@ const entryBefore = (entries: ReadonlyArray<Entry>, n: number, runId: string): E
 }
 
 /** Without messages that a user sends again for the same run: the run did not start the first time, or its process died. */
-const saidOnce = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
+const distinctMessages = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
   entries.filter((entry, n) => {
     const message = entry.runId === undefined ? undefined : userMessageOf(entry)
     if (message === undefined) return true
@@ -124,9 +124,9 @@ export const readThread = (
   const add = (position: number, messages: ReadonlyArray<Prompt.Message>) => {
     for (const message of messages) placed.push({ position, message: ids.of(message) })
   }
-  for (const { event, position } of saidOnce(entries)) {
+  for (const { event, position } of distinctMessages(entries)) {
     switch (event._tag) {
-      case "Said":
+      case "MessageAdded":
         if (event.audience !== "people") add(position, messagesOf([event.message]))
         break
       case "WriteStarted": {
@@ -134,10 +134,10 @@ export const readThread = (
         if (call !== undefined) add(position, messagesOfCall(call))
         break
       }
-      case "CallsForgotten":
+      case "ToolCallsPruned":
         placed = replace(placed, withoutCalls(promptOf(placed), new Set(event.calls.map(ids.last))))
         break
-      case "Replaced": {
+      case "HistoryCompacted": {
         const by = messagesOf(event.by).map((message) => ({ position: event.through, message }))
         const behind = placed.filter(({ position }) => position > event.through)
         placed = replace([...by, ...behind], withTaintOf(promptOf(placed), promptOf([...by, ...behind])))
@@ -153,10 +153,10 @@ export const readThread = (
  *
  * Throws for entries without messages: only answers of a store are read.
  */
-export const sent = (entries: ReadonlyArray<Entry>): Prompt.Prompt => readThread(entries).prompt
+export const toPrompt = (entries: ReadonlyArray<Entry>): Prompt.Prompt => readThread(entries).prompt
 
 /** A message that people are shown. */
-export interface ShownMessage {
+export interface VisibleMessage {
   readonly position: number
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -168,15 +168,15 @@ export interface ShownMessage {
  * Returns the people's projection of a thread: all messages, except system messages and those only for the model. For a
  * turn that has not ended, it has the started writes; such a call has no result while its run may be active.
  */
-export const shown = (entries: ReadonlyArray<Entry>): ReadonlyArray<ShownMessage> => {
+export const visibleMessages = (entries: ReadonlyArray<Entry>): ReadonlyArray<VisibleMessage> => {
   const open = new Map(
     openCalls(entries).flatMap((call) => [
       [call.position, call.message] as const,
       ...(call.result === undefined ? [] : [[call.result.position, call.result.message] as const])
     ])
   )
-  return saidOnce(entries).flatMap(({ at, event, position, runId }) => {
-    const message = event._tag === "Said" && event.audience !== "model" ? event.message : open.get(position)
+  return distinctMessages(entries).flatMap(({ at, event, position, runId }) => {
+    const message = event._tag === "MessageAdded" && event.audience !== "model" ? event.message : open.get(position)
     return message === undefined ? [] : messagesOf([message]).flatMap((message) =>
       message.role === "system"
         ? []
@@ -187,7 +187,7 @@ export const shown = (entries: ReadonlyArray<Entry>): ReadonlyArray<ShownMessage
 
 /** Returns the searchable text of a message: that of people and models, not of tools. */
 export const searchText = (event: Event): string => {
-  if (event._tag !== "Said" || event.audience === "model") return ""
+  if (event._tag !== "MessageAdded" || event.audience === "model") return ""
   return messagesOf([event.message]).flatMap((message) =>
     message.role !== "user" && message.role !== "assistant" ?
       [] :

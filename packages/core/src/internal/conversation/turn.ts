@@ -20,7 +20,7 @@ import type { Thread } from "./thread.ts"
 import { endOfWaiting, readSnapshot } from "./turnEvents.ts"
 import { TurnWrites } from "./turnWrites.ts"
 import { storeUnknown } from "./unknownWrites.ts"
-import { readThread, said } from "./threadView.ts"
+import { readThread, toEvents } from "./threadView.ts"
 
 /** Options to start a turn. */
 export interface BeginOptions extends ThreadKey {
@@ -210,7 +210,7 @@ export const begin: (options: BeginOptions) => Effect.Effect<Turn, BeginError, C
     const isHeld = waits && (yield* endWaiting(options, claim))
     const appended = store.append({
       ...key,
-      events: said(message.content),
+      events: toEvents(message.content),
       runId: options.runId,
       version: isHeld ? undefined : options.version,
       claim,

@@ -13,7 +13,7 @@ import { messagesOfCall, type OpenCall, resultOf } from "./pendingCalls.ts"
 import type { AppendOptions, ThreadContent } from "./conversationService.ts"
 import type { Event } from "./thread.ts"
 import { resultsCompensatedSince } from "./compensatedResults.ts"
-import { encodeMessages, said, sent } from "./threadView.ts"
+import { encodeMessages, toEvents, toPrompt } from "./threadView.ts"
 import { answersThatWait, beforeWaiting } from "./pausedTurn.ts"
 
 /** End of a turn. */
@@ -95,12 +95,12 @@ export const endOfWaiting = (
       const calls = new Map(
         open.flatMap((call) => call.runId === waiting.runId ? [[call.callId, call] as const] : [])
       )
-      const messages = answersThatWait(waiting, sent(entries)).map((message) => asKnown(message, calls))
+      const messages = answersThatWait(waiting, toPrompt(entries)).map((message) => asKnown(message, calls))
       const told = new Set(resultsIn(messages).map(({ id }) => id))
       const others = [...calls.values()].filter(({ callId }) => !told.has(callId)).flatMap(messagesOfCall)
       return {
         runId: waiting.runId,
-        events: [...turnEnded(calls.size === 0 ? [] : [waiting.runId]), ...said([...messages, ...others])]
+        events: [...turnEnded(calls.size === 0 ? [] : [waiting.runId]), ...toEvents([...messages, ...others])]
       }
     }
   })
@@ -110,9 +110,9 @@ export const turnEnded = (runs: ReadonlyArray<string>): ReadonlyArray<Event> =>
 
 /** Entries of a run that pauses while another turn has its thread: its question is withdrawn. */
 export const endOfLateWaiting = (events: ReadonlyArray<Event>, prompt: Prompt.Prompt, snapshot: Snapshot) => {
-  const fresh = events.flatMap((event) => event._tag === "Said" ? [event.message] : [])
+  const fresh = events.flatMap((event) => event._tag === "MessageAdded" ? [event.message] : [])
   const thread = Prompt.fromMessages([...prompt.content, ...decodePrompt({ content: fresh }).content])
-  return [...events, ...said(answersThatWait(snapshot, thread))]
+  return [...events, ...toEvents(answersThatWait(snapshot, thread))]
 }
 
 const mayHaveHappened = new Set<unknown>(["outcome_unknown", "partial_success"])
@@ -143,21 +143,21 @@ export const eventsOf = (
   const read = isReplaced ? inPlaceOf(stored.content, prompt.content) : prompt.content
   const changed: ReadonlyArray<Event> = read === stored.content
     ? []
-    : [{ _tag: "Replaced", through, by: encodeMessages(read) }]
+    : [{ _tag: "HistoryCompacted", through, by: encodeMessages(read) }]
   const end = endIn(transcript, prompt)
   const fresh = newIn(transcript, prompt, end)
-  if (snapshot !== undefined) return [...changed, ...said(beforeWaiting(fresh, snapshot))]
+  if (snapshot !== undefined) return [...changed, ...toEvents(beforeWaiting(fresh, snapshot))]
   const calls = failed === "keep" ? [] : forgettable(transcript.content)
-  const forgotten: ReadonlyArray<Event> = calls.length === 0 ? [] : [{ _tag: "CallsForgotten", calls }]
-  if (compacted === undefined || end === undefined) return [...changed, ...said(fresh), ...forgotten]
+  const forgotten: ReadonlyArray<Event> = calls.length === 0 ? [] : [{ _tag: "ToolCallsPruned", calls }]
+  if (compacted === undefined || end === undefined) return [...changed, ...toEvents(fresh), ...forgotten]
   const left = isReplaced ? callsLeftOut(stored.content, prompt.content) : []
   const by = encodeMessages([...left, ...replacedBy(compacted, transcript, prompt, end)])
   // The run's own messages before its compaction are in the compacted ones.
   const covered = Math.max(0, compacted.count - end)
   return [
-    { _tag: "Replaced", through, by },
-    ...said(fresh.slice(0, covered), "people"),
-    ...said(fresh.slice(covered)),
+    { _tag: "HistoryCompacted", through, by },
+    ...toEvents(fresh.slice(0, covered), "people"),
+    ...toEvents(fresh.slice(covered)),
     ...forgotten
   ]
 }

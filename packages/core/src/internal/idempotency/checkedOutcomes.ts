@@ -2,10 +2,10 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import type { Reconciled } from "./idempotencyOptions.ts"
+import type { Reconciliation } from "../../Reconciliation.ts"
 
 /** Finds the answer for an entry of the ledger. `result` is JSON of the tool's `success` schema. */
-export type CheckOutcome = (entry: string) => Effect.Effect<Reconciled<Schema.Json>, unknown>
+export type CheckOutcome = (entry: string) => Effect.Effect<Reconciliation<Schema.Json>, unknown>
 
 /**
  * Answers in the place of `reconcile` for a key whose outcome is unknown: if the tool has no `reconcile`, or it answers `stillUnknown`. The
@@ -27,7 +27,7 @@ export type CheckOutcome = (entry: string) => Effect.Effect<Reconciled<Schema.Js
  * })
  * const pay = (id: string) =>
  *   Effect.provideService(Pay.call, ToolCall.ToolCall, ToolCall.make({ id, arguments: { order: 7 } }))
- * const checked = () => Effect.succeed({ _tag: "Happened", result: "payment 1" } as const)
+ * const checked = () => Effect.succeed({ _tag: "Completed", result: "payment 1" } as const)
  *
  * const both = Effect.all([
  *   Effect.flip(pay("c1")),

@@ -1,13 +1,8 @@
 /** Idempotency options of a tool: its calls run once for each key. */
 import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
+import type { Reconciliation } from "../../Reconciliation.ts"
 import type { Entry } from "./ledgerStore.ts"
-
-/** Finding of a declared `reconcile` about an interrupted call. */
-export type Reconciled<A> =
-  | { readonly _tag: "Happened"; readonly result: A }
-  | { readonly _tag: "NotHappened" }
-  | { readonly _tag: "StillUnknown" }
 
 /** Idempotency of a call. */
 export interface Idempotency {
@@ -23,18 +18,9 @@ export interface Idempotency {
   /** Tags of the executor's errors that mean "not done". */
   readonly rejected: ReadonlyArray<string>
   readonly reconcile:
-    | ((entry: Entry, params: unknown) => Effect.Effect<Reconciled<unknown>, unknown, unknown>)
+    | ((entry: Entry, params: unknown) => Effect.Effect<Reconciliation<unknown>, unknown, unknown>)
     | undefined
 }
-
-/** The answer of a `reconcile` that found that the call was done: its result, which is recorded. */
-export const happened = <A>(result: A): Reconciled<A> => ({ _tag: "Happened", result })
-
-/** The answer of a `reconcile` that found no effect: the call is run. */
-export const notHappened: Reconciled<never> = { _tag: "NotHappened" }
-
-/** The answer of a `reconcile` that could not find out: the call is `OutcomeUnknown`, as without one. */
-export const stillUnknown: Reconciled<never> = { _tag: "StillUnknown" }
 
 /** Idempotency of a tool's calls: the `idempotency` of `Tool.make`. */
 export interface IdempotencyOptions<in Params, out A, out Tag extends string> {
@@ -50,7 +36,7 @@ export interface IdempotencyOptions<in Params, out A, out Tag extends string> {
    * keys.
    */
   readonly namespace?: string | undefined
-  /** How long a result answers for its key, from its recording. Default: 24 hours, like Stripe. */
+  /** Retention of a result for its key, from its recording. Default: 24 hours, like Stripe. */
   readonly timeToLive?: Duration.Input | undefined
   /**
    * True if the service deduplicates by the key: a request that repeats a key has no effect and gets the first answer,
@@ -83,10 +69,10 @@ export interface IdempotencyOptions<in Params, out A, out Tag extends string> {
   readonly rejected?: ReadonlyArray<Tag> | undefined
   /**
    * Finds out the outcome of a call that has started and whose end is unknown. It may ask the service, by the key. A failure or a
-   * defect of it, and one that takes longer than the tool's `timeout` (without one: the `StoreTimeout`), is {@link stillUnknown}.
+   * defect of it, and one that takes longer than the tool's `timeout` (without one: the `StoreTimeout`), counts as `Reconciliation.unknown`.
    */
   readonly reconcile?:
-    | ((entry: Entry, params: Params) => Effect.Effect<Reconciled<A>, unknown, unknown>)
+    | ((entry: Entry, params: Params) => Effect.Effect<Reconciliation<A>, unknown, unknown>)
     | undefined
 }
 

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Hash from "effect/Hash"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { Diverged, type Journal } from "../../Journal.ts"
+import { type Journal, NonDeterminismError } from "../../Journal.ts"
 import type { AnswerCodec } from "../model/answerRecord.ts"
 import { isCall } from "../model/responseParts.ts"
 import { TurnEvents } from "../model/modelTurnEvents.ts"
@@ -78,7 +78,7 @@ export const recorded = <A extends object>(
   const result = Schema.toCodecJson(output.schema)
   if (Option.isSome(earlier)) {
     const { answer, used } = earlier.value
-    if (earlier.value.told !== told) return Effect.die(new Diverged({ runId: run.id, step: `model ${key}` }))
+    if (earlier.value.told !== told) return Effect.die(new NonDeterminismError({ runId: run.id, step: `model ${key}` }))
     countReplayed(run, used)
     return answer._tag === "Answer"
       ? Effect.flatMap(codec.read(answer.value), (answer) => {

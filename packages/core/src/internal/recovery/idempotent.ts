@@ -1,16 +1,12 @@
 /** Idempotent calls: run once for each key, whatever is repeated and whatever breaks. */
 import * as Effect from "effect/Effect"
 import type { IdempotencyLedger } from "../idempotency/ledgerService.ts"
+import type { Reconciliation } from "../../Reconciliation.ts"
 import type { IdempotencyConflict, LedgerUnavailable, OutcomeUnknown } from "../../ToolError.ts"
 import { ToolCall } from "../call/call.ts"
 import { signalIn } from "../foundation/effect/signal.ts"
 import { LedgerVerdict } from "../call/ledger/ledgerVerdict.ts"
-import {
-  fromOptions,
-  type Idempotency,
-  type IdempotencyOptions,
-  type Reconciled
-} from "../idempotency/idempotencyOptions.ts"
+import { fromOptions, type Idempotency, type IdempotencyOptions } from "../idempotency/idempotencyOptions.ts"
 import type { Entry } from "../idempotency/ledgerStore.ts"
 /** {@link IdempotencyOptions} for a call whose arguments' type is not at hand: `key` gets the arguments as they came. */
 export interface IdempotentOptions<out A, out R> extends
@@ -19,7 +15,7 @@ export interface IdempotentOptions<out A, out R> extends
     "reconcile"
   >
 {
-  readonly reconcile?: ((entry: Entry) => Effect.Effect<Reconciled<A>, unknown, R>) | undefined
+  readonly reconcile?: ((entry: Entry) => Effect.Effect<Reconciliation<A>, unknown, R>) | undefined
 }
 
 const isVerdict = (value: object): value is LedgerVerdict => value instanceof LedgerVerdict

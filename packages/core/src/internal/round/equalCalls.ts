@@ -15,7 +15,7 @@ export const ofEqualCalls = (calls: RoundContext, raw: RequestedCall): "first" |
   if (info === undefined) return undefined
   if (info.coalesce === true) return "shared"
   // A key that is made of the arguments makes equal calls one in the ledger, which answers them all.
-  const isRepeatable = info.polls === true || info.hasKeyFunction === true || info.effects === "read" ||
+  const isRepeatable = info.allowIdenticalCalls === true || info.hasKeyFunction === true || info.effects === "read" ||
     info.effects === "idempotent"
   return isRepeatable || hasStarted(calls, raw) ? undefined : "first"
 }

@@ -5,7 +5,7 @@ import * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { Diverged, type Journal } from "../../Journal.ts"
+import { type Journal, NonDeterminismError } from "../../Journal.ts"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
 import { setTool } from "../call/record/attempts.ts"
 import type { Happened } from "../call/record/outcome.ts"
@@ -89,7 +89,7 @@ export const recordedOutcome = (
   if (found === undefined) return undefined
   const result = readResults([call], found.result).get(call.id)
   if (found.tool !== call.name || found.arguments !== argumentsOf(call) || result === undefined) {
-    return Effect.die(new Diverged({ runId: calls.run.id, step: `call ${key}` }))
+    return Effect.die(new NonDeterminismError({ runId: calls.run.id, step: `call ${key}` }))
   }
   // The outer call may make this call's inner calls, and does not: it has not diverged by that.
   calls.run.replay?.matchCall(calls.run.scope, call.id)

@@ -21,7 +21,7 @@ export class BudgetStop {
 }
 
 /** Kinds without a count in an account: a single value is measured, not a sum. */
-type Measured = "levels" | "argumentSize"
+type Measured = "maxDepth" | "argumentSize"
 
 type Countable = Exclude<Kind, Measured | "duration" | "tokens" | "cost" | "allFailureRounds" | "sameToolInARow">
 
@@ -201,7 +201,7 @@ export class Account {
 
   /** Ends the run of an agent that has this one too many levels within it. */
   requireLevel(): Effect.Effect<void> {
-    return this.requireSize("levels", (account) => this.level - account.level, undefined)
+    return this.requireSize("maxDepth", (account) => this.level - account.level, undefined)
   }
 
   /** Ends the run if the arguments of a call are too large, here or for a parent. */

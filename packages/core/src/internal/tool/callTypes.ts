@@ -26,15 +26,17 @@ export type ApprovalError<A, Tr> = [A] extends [undefined | false]
   ? Tr extends "untrusted" ? NotApprovedOnceTainted : never
   : NotApproved
 
-/** Errors of a call by `asks`: of a run that may wait for a call within the executor. */
-export type AsksError<O> = "asks" extends keyof O ? NotApproved : never
+/** What `mayRequestApproval` adds to what a call can fail with: a run that may wait for a call within the executor. */
+export type ApprovalRequestError<O> = "mayRequestApproval" extends keyof O ? NotApproved : never
 
 /** Asks that a tool whose executor fails because a call within it waits says so: the run has to know it, and types are gone by then. */
-export type DeclaresAsks<D, O> = [Exclude<Extract<D, NotApproved>, NotApprovedOnceTainted>] extends [never] ? unknown
-  : O extends { readonly asks: unknown } ? unknown
+export type DeclaresApprovalRequests<D, O> = [Exclude<Extract<D, NotApproved>, NotApprovedOnceTainted>] extends
+  [never] ? unknown
+  : O extends { readonly mayRequestApproval: unknown } ? unknown
   : {
-    readonly asks: {
-      readonly "execute calls a tool that may need an approval: say `asks: true`, or handle NotApproved": never
+    readonly mayRequestApproval: {
+      readonly "execute calls a tool that may need an approval: say `mayRequestApproval: true`, or handle NotApproved":
+        never
     }
   }
 

@@ -23,10 +23,10 @@ import { ToolFailure } from "../projection/toolFailure.ts"
 import type {
   AnyIdempotency,
   ApprovalError,
+  ApprovalRequestError,
   ApprovalServices,
   Approves,
-  AsksError,
-  DeclaresAsks,
+  DeclaresApprovalRequests,
   ExecuteError,
   Given,
   HasExecute,
@@ -87,7 +87,7 @@ export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff
    * includes the pause. Without it, such a call is denied in `run` and `stream`, unless the agent may wait anyway.
    * Required if `execute` fails with `NotApproved`.
    */
-  readonly asks?: true | undefined
+  readonly mayRequestApproval?: true | undefined
   /** `"untrusted"`: the results hold text from outside (web pages, mail, other people's tools). */
   readonly trust?: Tr
   /** Schema of the errors of `execute`, annotated with their public texts: see `ErrorProjection.declare`. */
@@ -98,7 +98,7 @@ export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff
    * first is executed and the others fail as `duplicate_call`, unless `effects` is `"read"` or `"idempotent"`, or `idempotency` has a `key`, by
    * which they are one. A tool's `status` always polls.
    */
-  readonly polls?: boolean | undefined
+  readonly allowIdenticalCalls?: boolean | undefined
   /**
    * Says that calls of one answer with the same arguments are one: the tool is executed once, and each call has its result. For
    * `effects: "read"`. Default: `false`.
@@ -233,7 +233,7 @@ export const make = <
     & Options<Parameters, SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>
     & Keys<O>
     & OnlyKnown<O, OptionName, typeof otherToolNames>
-    & DeclaresAsks<Types.NoInfer<D>, O>
+    & DeclaresApprovalRequests<Types.NoInfer<D>, O>
     & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
 ): Tool<
   Name,
@@ -249,7 +249,7 @@ export const make = <
   | TransactionError<O, T>
   | StatusError<Given<O, "status", St>, T>
   | ApprovalError<A, Tr>
-  | AsksError<O>,
+  | ApprovalRequestError<O>,
   | Exclude<R | Types.NoInfer<CR> | StatusServices<Given<O, "status", St>> | ApprovalServices<A>, ToolCall>
   | SchemaServices<Parameters, SuccessSchema>
   | IdempotencyServices<Given<O, "idempotency", Id>>
@@ -269,12 +269,12 @@ export const make = <
     effects: options.effects,
     timeout: options.timeout,
     needsApproval: options.needsApproval,
-    asks: options.asks,
+    mayRequestApproval: options.mayRequestApproval,
     trust: options.trust,
     failure: options.failure,
     onUnknownKeys: options.onUnknownKeys,
     resultLimit: options.resultLimit,
-    polls: options.polls,
+    allowIdenticalCalls: options.allowIdenticalCalls,
     coalesce: options.coalesce as boolean | undefined,
     transaction: options.transaction as boolean | undefined,
     execute: options.execute as Execute,
@@ -308,12 +308,12 @@ export const define = (options: {
   readonly maxTimeout?: Duration.Input | undefined
   readonly listed?: Listed | undefined
   readonly needsApproval?: NeedsApproval<never, Approves | undefined> | undefined
-  readonly asks?: boolean | undefined
+  readonly mayRequestApproval?: boolean | undefined
   readonly trust?: Trust | undefined
   readonly failure?: Schema.Top | undefined
   readonly onUnknownKeys?: OnUnknownKeys | undefined
   readonly resultLimit?: number | undefined
-  readonly polls?: boolean | undefined
+  readonly allowIdenticalCalls?: boolean | undefined
   readonly coalesce?: boolean | undefined
   readonly transaction?: boolean | undefined
   readonly client?: ToolInfo["client"]
@@ -376,11 +376,11 @@ export const define = (options: {
     resultLimit: options.resultLimit,
     jsonSchema: () => jsonSchema ??= parametersOf(definition),
     needsApproval: approvalOf(options.needsApproval),
-    asks: options.asks === true,
+    mayRequestApproval: options.mayRequestApproval === true,
     failure: options.failure,
     success: definition.successSchema,
     untrusted: options.trust === "untrusted",
-    polls: options.polls,
+    allowIdenticalCalls: options.allowIdenticalCalls,
     coalesce: options.coalesce,
     isTransaction: options.transaction,
     client: options.client,
@@ -426,7 +426,7 @@ export const define = (options: {
       trust: options.trust,
       failure: options.failure,
       resultLimit: options.resultLimit,
-      polls: true,
+      allowIdenticalCalls: true,
       execute: ({ task_id }: typeof StatusParameters.Type) => status(task_id),
       idempotency: "never"
     }),

@@ -48,7 +48,7 @@ export interface Tool<
   /** @internal Set if the tool is an agent that may wait: explains a snapshot of it. */
   readonly explains?: ((snapshot: unknown) => Effect.Effect<Explanation, never, unknown>) | undefined
   /** @internal Set if the tool is an agent whose own tools declare that it may wait. */
-  readonly runsAgentThatAsks?: boolean | undefined
+  readonly runsAgentWithApprovals?: boolean | undefined
   /** @internal Set if the tool is an agent that may wait: ends a paused run of it. */
   readonly ends?: Ends | undefined
   /** @internal Set if the tool is an agent that may wait: true if its end compensates a write. */

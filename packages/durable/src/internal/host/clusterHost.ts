@@ -1,7 +1,7 @@
 /** Host over a cluster: messages place runs and wake their owners, over the rows and the fence of another host. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { Claimable, Hold, Host, Leaving, Store, StoredRun, Take } from "../store.ts"
+import type { Claimable, Host, Lease, Leaving, Store, StoredRun, Take } from "../store.ts"
 import { WakeUps } from "./wakeUps.ts"
 
 /** A run, in messages. */
@@ -48,9 +48,9 @@ export class ClusterHost {
       insert,
       settle,
       take: (wanted) => this.take(wanted),
-      decide: (runId, leg, decisions) =>
+      decide: (runId, segment, decisions) =>
         Effect.tap(
-          base.decide(runId, leg, decisions),
+          base.decide(runId, segment, decisions),
           ({ decidedBefore }) => decidedBefore === undefined ? this.tell(runId, this.messages.wake) : Effect.void
         ),
       cancel: (runId) =>
@@ -101,7 +101,7 @@ export class ClusterHost {
   /**
    * Sends a message for a run that is released, or has decisions already; for a run that is due later, at that time.
    */
-  private readonly settle = (hold: Hold, leaving: Leaving) =>
+  private readonly settle = (hold: Lease, leaving: Leaving) =>
     Effect.tap(this.base.settle(hold, leaving), (isLeft) => {
       if (!isLeft || (leaving.status !== "waiting" && leaving.status !== "queued" && leaving.status !== "asked")) {
         return Effect.void

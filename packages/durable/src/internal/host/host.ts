@@ -3,8 +3,8 @@ import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type * as Runs from "@recourse/core/Runs"
-import type { Appended, Loaded, MessagePart, Step } from "../log.ts"
-import type { Hold, StartedRun, StoredRun } from "../storedRun.ts"
+import type { Appended, MessagePart, RunHistory, Step } from "../log.ts"
+import type { Lease, StartedRun, StoredRun } from "../storedRun.ts"
 import type { RunStoreError } from "../storeError.ts"
 
 /** Runs that a process takes: of an agent, started by one of these versions. */
@@ -35,13 +35,13 @@ export interface Take {
   /** Returns runs of these agents that wait and are due. They are not due again for the time of a lease. */
   readonly due?: ReadonlyArray<Claimable> | undefined
   /** Runs that the process owns. With `place`, it wants its place back in a queue of so many. */
-  readonly held?: ReadonlyArray<Hold & { readonly place?: number | undefined }> | undefined
+  readonly held?: ReadonlyArray<Lease & { readonly place?: number | undefined }> | undefined
   /** For how long runs that are taken are owned, and those that are held from now on. Left out: held runs are looked at, and not renewed. */
   readonly leaseMillis?: number | undefined
 }
 
 /** A run that a process owns still. */
-export interface HeldRun {
+export interface LeasedRun {
   readonly runId: string
   readonly isCancelled: boolean
   /** True if its events have a reader in another process. */
@@ -54,7 +54,7 @@ export interface HeldRun {
 export interface Taken {
   readonly taken: ReadonlyArray<StoredRun>
   readonly due: ReadonlyArray<StoredRun>
-  readonly held: ReadonlyArray<HeldRun>
+  readonly held: ReadonlyArray<LeasedRun>
 }
 
 /** The end of an execution: the run has ended, or waits. */
@@ -75,7 +75,7 @@ export interface Settlement {
 }
 
 /** The person who was asked about a run that waits, and when it is due again. */
-export interface Asked {
+export interface Reminder {
   readonly status: "asked"
   readonly asked: number
   readonly askedOf: string | undefined
@@ -83,7 +83,7 @@ export interface Asked {
 }
 
 /** State in which an owner leaves a run: settled, queued for another process, or with its slot released. */
-export type Leaving = Settlement | { readonly status: "queued" | "lent" } | Asked
+export type Leaving = Settlement | { readonly status: "queued" | "lent" } | Reminder
 
 /** A decision about a call of an execution. */
 export interface StoredDecision {
@@ -110,22 +110,22 @@ export interface Host {
    * Reads the log of an execution. For its owner, the decisions that it resumes with are among it: they are fixed when they are first read.
    */
   readonly load: (
-    run: Pick<StoredRun, "runId" | "leg"> & Partial<Pick<StoredRun, "epoch">>
-  ) => Effect.Effect<Loaded, RunStoreError>
+    run: Pick<StoredRun, "runId" | "segment"> & Partial<Pick<StoredRun, "epoch">>
+  ) => Effect.Effect<RunHistory, RunStoreError>
   /** Adds steps, each if its epoch still owns the run. A step that this owner has added already is `added`. */
   readonly append: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Appended>, RunStoreError>
   /**
    * Leaves a run, if the epoch still owns it. A run that is to wait is queued if a decision has come meanwhile, and a cancelled one is
    * cancelled.
    */
-  readonly settle: (hold: Hold, leaving: Leaving) => Effect.Effect<boolean, RunStoreError>
+  readonly settle: (hold: Lease, leaving: Leaving) => Effect.Effect<boolean, RunStoreError>
   /**
-   * Adds decisions, all or none: each about an undecided pending call of the current segment. A waiting run is queued.
-   * Returns the call that already has a decision, if there is one.
+   * Adds decisions, all or none: each about a call that waits in the current segment and has none. A run that waits is queued.
+   * Returns the call that has a decision already, if one has.
    */
   readonly decide: (
     runId: string,
-    leg: number,
+    segment: number,
     decisions: ReadonlyArray<StoredDecision>
   ) => Effect.Effect<{ readonly decidedBefore: string | undefined }, RunStoreError>
   /**

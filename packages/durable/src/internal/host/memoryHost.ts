@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { ended } from "../ended.ts"
 import { at, copy, endOf, type MemoryRows, type Row } from "../memoryRows.ts"
-import type { Hold, Host, Leaving, Settlement, StartedRun, StoredRun, WakeUp } from "../store.ts"
+import type { Host, Lease, Leaving, Settlement, StartedRun, StoredRun, WakeUp } from "../store.ts"
 import { memoryTake } from "./memoryTake.ts"
 import { settlingOf } from "./settling.ts"
 import type { WakeUps } from "./wakeUps.ts"
@@ -16,7 +16,7 @@ const rowOf = ({ conversation: _conversation, delayMillis = 0, leaseMillis, ...r
       owner: run.owner,
       status: isOwned ? "running" : "queued",
       epoch: isOwned ? 1 : 0,
-      leg: 0,
+      segment: 0,
       snapshot: undefined,
       pending: [],
       outcome: undefined,
@@ -39,7 +39,7 @@ const rowOf = ({ conversation: _conversation, delayMillis = 0, leaseMillis, ...r
 }
 
 /** Settles a run: it has ended, or waits. */
-const settle = (rows: MemoryRows, hold: Hold, settlement: Settlement, now: number): boolean => {
+const settle = (rows: MemoryRows, hold: Lease, settlement: Settlement, now: number): boolean => {
   const { before = [], last, outcome, pending, said, snapshot, status, wakeInMillis } = settlement
   const name = settlingOf(settlement)
   const row = rows.from(name, hold)
@@ -58,17 +58,17 @@ const settle = (rows: MemoryRows, hold: Hold, settlement: Settlement, now: numbe
     rows.move(row, name, now, ends)
     return true
   }
-  const leg = row.run.leg + 1
-  rows.move(row, name, now, { ...ends, snapshot: copy(snapshot), leg, ran: 0, asked: 0, askedOf: undefined })
-  const left = row.decisions.filter((decision) => decision.leg === leg - 1 && !decision.used)
-  for (const decision of left) decision.leg = leg
+  const segment = row.run.segment + 1
+  rows.move(row, name, now, { ...ends, snapshot: copy(snapshot), segment, ran: 0, asked: 0, askedOf: undefined })
+  const left = row.decisions.filter((decision) => decision.segment === segment - 1 && !decision.used)
+  for (const decision of left) decision.segment = segment
   if (row.run.isCancelled) rows.cancelUnowned(row, now)
   else if (left.length > 0) rows.move(row, "decide", now)
   return true
 }
 
 /** Leaves a run in any way. */
-const leave = (rows: MemoryRows, hold: Hold, leaving: Leaving, now: number): boolean => {
+const leave = (rows: MemoryRows, hold: Lease, leaving: Leaving, now: number): boolean => {
   if ("last" in leaving) return settle(rows, hold, leaving, now)
   const name = settlingOf(leaving)
   const row = rows.from(name, hold)
@@ -84,12 +84,12 @@ const leave = (rows: MemoryRows, hold: Hold, leaving: Leaving, now: number): boo
   return true
 }
 
-/** The decisions of a segment: fixed when an owner first reads them. */
-const decisionsOf = (rows: MemoryRows, hold: Hold, leg: number) => {
+/** The decisions of a segment: fixed when they are first read by an owner. */
+const decisionsOf = (rows: MemoryRows, hold: Lease, segment: number) => {
   const row = rows.from("release", hold)
   if (row === undefined) return []
-  const ofLeg = row.decisions.filter((decision) => decision.leg === leg)
-  const fixed = ofLeg.some(({ used }) => used) ? ofLeg.filter(({ used }) => used) : ofLeg
+  const ofSegment = row.decisions.filter((decision) => decision.segment === segment)
+  const fixed = ofSegment.some(({ used }) => used) ? ofSegment.filter(({ used }) => used) : ofSegment
   for (const decision of fixed) decision.used = true
   return fixed.map(({ decision }) => decision)
 }
@@ -116,15 +116,15 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
         return { run: row.run, isNew: true }
       }),
     take: memoryTake(rows),
-    load: ({ epoch, leg, runId }) =>
+    load: ({ epoch, segment, runId }) =>
       Effect.sync(() => {
         const row = rows.all.get(runId)
         const { steps = [] } = row ?? {}
         return {
-          steps: steps.filter((step) => step.leg === leg),
+          steps: steps.filter((step) => step.segment === segment),
           lastEpoch: steps.findLast(({ kind }) => kind !== "told")?.epoch ?? 0,
           ...(row === undefined ? { positions: 0, events: 0 } : endOf(row)),
-          decisions: epoch === undefined || leg === 0 ? [] : decisionsOf(rows, { epoch, runId }, leg)
+          decisions: epoch === undefined || segment === 0 ? [] : decisionsOf(rows, { epoch, runId }, segment)
         }
       }),
     append: (steps) =>
@@ -141,14 +141,15 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
         else if (isLeft && leaving.status !== "asked") changed(hold.runId)
         return isLeft
       }),
-    decide: (runId, leg, decisions) =>
+    decide: (runId, segment, decisions) =>
       at((now) => {
         const row = rows.all.get(runId)
         const twice = decisions.find(({ callId }) =>
-          row?.run.leg !== leg || row.decisions.some((other) => other.leg === leg && other.callId === callId)
+          row?.run.segment !== segment ||
+          row.decisions.some((other) => other.segment === segment && other.callId === callId)
         )
         if (row === undefined || twice !== undefined) return { decidedBefore: twice?.callId }
-        row.decisions.push(...decisions.map((decision) => ({ ...copy(decision), leg, used: false })))
+        row.decisions.push(...decisions.map((decision) => ({ ...copy(decision), segment, used: false })))
         if (row.run.status === "waiting") rows.move(row, "decide", now, { askedOf: undefined })
         changed(runId)
         return { decidedBefore: undefined }

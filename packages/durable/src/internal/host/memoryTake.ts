@@ -1,7 +1,7 @@
 /** The operation `take` of a host in memory. */
 import type * as Effect from "effect/Effect"
 import { at, type MemoryRows, type Row, stateOfRow } from "../memoryRows.ts"
-import type { HeldRun, StoredRun, Take, Taken } from "../store.ts"
+import type { LeasedRun, StoredRun, Take, Taken } from "../store.ts"
 import { MemoryQueues } from "./memoryQueues.ts"
 import { isAllowed } from "./states.ts"
 
@@ -49,7 +49,7 @@ export const memoryTake = (rows: MemoryRows): (wanted: Take) => Effect.Effect<Ta
     if (isFree && isAllowed("regain", stateOfRow(row))) rows.move(row, "regain", now)
   }
 
-  const held = (now: number, { held = [], leaseMillis }: Take): ReadonlyArray<HeldRun> =>
+  const held = (now: number, { held = [], leaseMillis }: Take): ReadonlyArray<LeasedRun> =>
     held.flatMap(({ place, ...hold }) => {
       const row = rows.from("release", hold)
       if (row === undefined) return []

@@ -13,7 +13,7 @@ import type { Surroundings } from "../recorder.ts"
 import { askAbout } from "../asking.ts"
 import { Places } from "../places.ts"
 import { makeQuietly } from "./quietly.ts"
-import type { HeldRun, Hold, Store, StoredRun, Take, Taken, WakeUp } from "../store.ts"
+import type { Lease, LeasedRun, Store, StoredRun, Take, Taken, WakeUp } from "../store.ts"
 import { make as makeWriter } from "../writer.ts"
 
 /** Options of a runner. */
@@ -27,7 +27,7 @@ export interface RunnerOptions {
 /** Number of cancelled runs that a runner ends in addition to its slots. */
 const endedBeside = 20
 
-interface Held extends Hold {
+interface Held extends Lease {
   readonly leave: Execution["leave"]
   readonly fiber: Fiber.Fiber<void>
 }
@@ -156,7 +156,7 @@ export const make = Effect.fnUntraced(function*(
     readElsewhere = read
     for (const runId of read) if (!before.has(runId)) changes.tell(pendingOf(runId))
   }
-  const noteHeld = (holds: ReadonlyArray<Held>, kept: ReadonlyArray<HeldRun>): void => {
+  const noteHeld = (holds: ReadonlyArray<Held>, kept: ReadonlyArray<LeasedRun>): void => {
     const still = new Map(kept.map((one) => [one.runId, one]))
     noteRead(new Set(kept.flatMap(({ isRead, runId }) => isRead ? [runId] : [])))
     for (const { epoch, leave, runId } of holds) {

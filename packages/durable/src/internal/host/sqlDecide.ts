@@ -7,7 +7,7 @@ import { fitted } from "../requests.ts"
 import { type Parts, text } from "../sqlParts.ts"
 import type { RunRow } from "../sqlRows.ts"
 import type { sqlSteps } from "../sqlSteps.ts"
-import type { Hold, Host, RunLog } from "../store.ts"
+import type { Host, Lease, RunLog } from "../store.ts"
 
 /** Makes the operations. `cancelUnowned` is also the end of a cancelled run that comes to wait. */
 // oxlint-disable-next-line max-lines-per-function -- the operations of one store share its tables and its clock
@@ -21,7 +21,7 @@ export const sqlDecide = (
     const run = yield* getRow(runId)
     if (run === undefined) return
     const [recorded] = yield* rows<object>(
-      sql`SELECT position FROM ${steps} WHERE run_id = ${runId} AND leg = ${run.leg} AND kind <> 'told' LIMIT 1`
+      sql`SELECT position FROM ${steps} WHERE run_id = ${runId} AND leg = ${run.segment} AND kind <> 'told' LIMIT 1`
     )
     if (needsRunner(run, recorded !== undefined)) {
       yield* sql`UPDATE ${runs} SET ${states.to("compensate")}, leased_until = 0, asked_of = NULL, updated_at = ${now}
@@ -37,38 +37,40 @@ export const sqlDecide = (
     }, pending = '[]', asked_of = NULL, updated_at = ${now} WHERE run_id = ${runId}`
   })
 
-  /** The decisions of a segment: fixed when an owner first reads them. */
-  const fixed = (hold: Hold, leg: number) =>
+  /** The decisions of a segment: fixed when they are first read by an owner. */
+  const fixed = (hold: Lease, segment: number) =>
     sql.withTransaction(Effect.gen(function*() {
       const [run] = yield* rows<RunRow>(sql`SELECT * FROM ${runs} WHERE ${fenced("release", hold)} ${lock}`)
       if (run === undefined) return []
-      const ofLeg = sql`run_id = ${hold.runId} AND leg = ${leg}`
+      const ofSegment = sql`run_id = ${hold.runId} AND leg = ${segment}`
       const fixed = yield* rows<{ readonly decision: string }>(
-        sql`SELECT decision FROM ${decisions} WHERE ${ofLeg} AND is_used = 1 ORDER BY call_id`
+        sql`SELECT decision FROM ${decisions} WHERE ${ofSegment} AND is_used = 1 ORDER BY call_id`
       )
       const used = fixed.length > 0 ? fixed : yield* rows<{ readonly decision: string }>(
-        sql`UPDATE ${decisions} SET is_used = 1 WHERE ${ofLeg} RETURNING decision`
+        sql`UPDATE ${decisions} SET is_used = 1 WHERE ${ofSegment} RETURNING decision`
       )
       return used.map(({ decision }) => JSON.parse(decision) as Schema.Json)
     }))
 
   const operations: Pick<Host, "cancel" | "decide"> = {
-    decide: (runId, leg, decided) =>
+    decide: (runId, segment, decided) =>
       inTransaction(
         "decide",
         Effect.gen(function*() {
           const [run] = yield* rows<RunRow>(sql`SELECT * FROM ${runs} WHERE run_id = ${runId} ${lock}`)
-          if (run?.leg !== leg) return { decidedBefore: decided[0]?.callId }
+          if (run?.leg !== segment) return { decidedBefore: decided[0]?.callId }
           // Models make the ids of calls: of any length, and of any characters.
           const ids = yield* Effect.forEach(decided, ({ callId }) => fitted(callId))
           const [before] = yield* rows<{ readonly call_id: string }>(
-            sql`SELECT call_id FROM ${decisions} WHERE run_id = ${runId} AND leg = ${leg} AND ${sql.in("call_id", ids)}`
+            sql`SELECT call_id FROM ${decisions} WHERE run_id = ${runId} AND leg = ${segment} AND ${
+              sql.in("call_id", ids)
+            }`
           )
           if (before !== undefined) return { decidedBefore: decided[ids.indexOf(before.call_id)]?.callId }
           yield* sql`INSERT INTO ${decisions} ${
             insertOf(decided.map(({ decision }, index) => ({
               run_id: runId,
-              leg,
+              leg: segment,
               call_id: ids[index],
               is_used: 0,
               decision: text(decision)

@@ -34,13 +34,15 @@ export const sqlHost = (
       return added
     }),
     take: sqlTake(parts),
-    load: ({ epoch, leg, runId }) =>
+    load: ({ epoch, segment, runId }) =>
       failing(
         "load",
         Effect.gen(function*() {
-          const loaded = yield* ofSteps.load(runId, leg)
+          const loaded = yield* ofSteps.load(runId, segment)
           // The first execution of a run resumes no snapshot.
-          const decisions = epoch === undefined || leg === 0 ? [] : yield* ofDecisions.fixed({ epoch, runId }, leg)
+          const decisions = epoch === undefined || segment === 0
+            ? []
+            : yield* ofDecisions.fixed({ epoch, runId }, segment)
           return { ...loaded, decisions }
         })
       ),
@@ -53,9 +55,9 @@ export const sqlHost = (
           : [{ _tag: "Changed", runId: hold.runId } as const]
         return Effect.as(wakeUps.tellSoon([...changed, ...(left === "queued" ? [queued] : [])]), true)
       }),
-    decide: (runId, leg, decisions) =>
+    decide: (runId, segment, decisions) =>
       Effect.tap(
-        decide(runId, leg, decisions),
+        decide(runId, segment, decisions),
         ({ decidedBefore }) =>
           decidedBefore === undefined ? wakeUps.tell([{ _tag: "Changed", runId }, queued]) : Effect.void
       ),

@@ -4,7 +4,7 @@ import { type Parts, text } from "../sqlParts.ts"
 import type { RunRow, StepRow } from "../sqlRows.ts"
 import { mostAtOnce, type sqlSteps } from "../sqlSteps.ts"
 import type { sqlMessages } from "../sqlMessages.ts"
-import type { Hold, Leaving, RunStoreError, Settlement } from "../store.ts"
+import type { Lease, Leaving, RunStoreError, Settlement } from "../store.ts"
 import { settlingOf } from "./settling.ts"
 import type { sqlDecide } from "./sqlDecide.ts"
 
@@ -23,11 +23,11 @@ export const sqlSettle = (
     wakeInMillis === undefined ? sql`0` : sql`${now} + ${Math.max(0, Math.round(wakeInMillis))}`
 
   /** Queues a run that waits and has decisions for it, and cancels one that is to be cancelled. */
-  const unless = Effect.fnUntraced(function*(runId: string, leg: number) {
+  const unless = Effect.fnUntraced(function*(runId: string, segment: number) {
     const left = yield* rows<object>(
       sql`UPDATE ${decisions} SET leg = ${
-        leg + 1
-      } WHERE run_id = ${runId} AND leg = ${leg} AND is_used = 0 RETURNING call_id`
+        segment + 1
+      } WHERE run_id = ${runId} AND leg = ${segment} AND is_used = 0 RETURNING call_id`
     )
     const [run] = yield* rows<RunRow>(sql`SELECT * FROM ${runs} WHERE run_id = ${runId}`)
     if (run?.is_cancelled === 1) yield* cancelUnowned(runId)
@@ -37,7 +37,7 @@ export const sqlSettle = (
     return "queued"
   })
 
-  const settle = (hold: Hold, settlement: Settlement): Effect.Effect<Left, RunStoreError> => {
+  const settle = (hold: Lease, settlement: Settlement): Effect.Effect<Left, RunStoreError> => {
     const { before = [], last, outcome, pending, said, snapshot, status } = settlement
     const name = settlingOf(settlement)
     const all = [...before, last]
@@ -63,7 +63,7 @@ export const sqlSettle = (
         }
         yield* sql`UPDATE ${runs} ${change}`
         if (said !== undefined) yield* insertWhere(said, sql`1 = 1`)
-        return waits ? yield* unless(hold.runId, last.leg) : "left"
+        return waits ? yield* unless(hold.runId, last.segment) : "left"
       })
     )
     if (!isPg || waits || all.length > mostAtOnce) return inSteps
@@ -75,7 +75,7 @@ export const sqlSettle = (
     )
   }
 
-  return (hold: Hold, leaving: Leaving): Effect.Effect<Left, RunStoreError> => {
+  return (hold: Lease, leaving: Leaving): Effect.Effect<Left, RunStoreError> => {
     if ("last" in leaving) return settle(hold, leaving)
     const name = settlingOf(leaving)
     const and = "asked" in leaving

@@ -7,7 +7,7 @@ import type * as SqlError from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
 import type { Parts } from "../sqlParts.ts"
 import { runOf, type RunRow } from "../sqlRows.ts"
-import type { Claimable, HeldRun, Hold, Host, StoredRun, Take } from "../store.ts"
+import type { Claimable, Host, Lease, LeasedRun, StoredRun, Take } from "../store.ts"
 
 type HeldRow = Pick<RunRow, "run_id" | "epoch" | "is_cancelled"> & {
   readonly lent: number
@@ -143,7 +143,7 @@ export const sqlTake = ({ failing, fenced, isPg, lock, now, queues, rows, runs, 
     )
 
   /** Takes the place of a run in the queue of its agent back, if one is free. Until then no run takes one that is not further. */
-  const regain = (hold: Hold, place: number) =>
+  const regain = (hold: Lease, place: number) =>
     sql.withTransaction(Effect.gen(function*() {
       const [run] = yield* rows<Pick<RunRow, "agent">>(
         sql`UPDATE ${runs} SET ${states.to("request")} WHERE ${fenced("request", hold)} RETURNING agent`
@@ -157,7 +157,7 @@ export const sqlTake = ({ failing, fenced, isPg, lock, now, queues, rows, runs, 
   /** Keeps runs, in one statement. A run that another process owns by now is renewed for that one, at most once. */
   const kept = Effect.fnUntraced(function*(
     { held = [], leaseMillis }: Take
-  ): Effect.fn.Return<ReadonlyArray<HeldRun>, SqlError.SqlError> {
+  ): Effect.fn.Return<ReadonlyArray<LeasedRun>, SqlError.SqlError> {
     if (held.length === 0) return []
     for (const { place, ...hold } of held) if (place !== undefined) yield* regain(hold, place)
     const which = sql`${sql.in("run_id", held.map(({ runId }) => runId))} AND ${states.from("release")}`

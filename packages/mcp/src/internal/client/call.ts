@@ -3,7 +3,7 @@ import type { ToolCall } from "@recourse/core/ToolCall"
 import * as Effect from "effect/Effect"
 import type { McpClientError } from "effect/ai/McpClientError"
 import * as McpSchema from "effect/ai/McpSchema"
-import { type McpError, McpInvalidArguments, McpNotSent, McpServerGone, McpToolError } from "../../McpError.ts"
+import { type McpError, McpInvalidArgs, McpRequestNotSent, McpServerGone, McpToolError } from "../../McpError.ts"
 import type { Connection, Live } from "../connection.ts"
 import { type About, fromClient } from "../errors.ts"
 import type { McpResult } from "../result.ts"
@@ -25,7 +25,10 @@ export const isExpired = <E>(error: E | SessionExpired<E>): error is SessionExpi
   error instanceof SessionExpired
 
 /** Returns the client, connected, or the error of a call that cannot be sent. */
-export const connected = (connection: Connection, about: About): Effect.Effect<Live, McpServerGone | McpNotSent> =>
+export const connected = (
+  connection: Connection,
+  about: About
+): Effect.Effect<Live, McpServerGone | McpRequestNotSent> =>
   Effect.mapError(connection.live, ({ reason, retryAfter }) =>
     reason === undefined
       ? new McpServerGone({
@@ -33,7 +36,7 @@ export const connected = (connection: Connection, about: About): Effect.Effect<L
         retryAfter,
         description: "The server is left alone, because it could not be reached"
       })
-      : new McpNotSent({ ...about, description: reason.message, cause: reason }))
+      : new McpRequestNotSent({ ...about, description: reason.message, cause: reason }))
 
 /**
  * True if an error means that the session has ended and that this request was not read; a list may be requested in any
@@ -67,7 +70,7 @@ export const callTool = (
   const errorOf = (live: Live, error: McpClientError, isExpired: boolean) => {
     const { reason } = error
     return read !== undefined && reason._tag === "ProtocolError" && unreadable.has(reason.code ?? 0)
-      ? Effect.succeed({ error: new McpInvalidArguments({ ...about, description: reason.message }), isLost: false })
+      ? Effect.succeed({ error: new McpInvalidArgs({ ...about, description: reason.message }), isLost: false })
       : fromClient(about, live, tool, error, isExpired)
   }
   const on = (live: Live): Effect.Effect<Answered, McpError | SessionExpired<McpError>, ToolCall> =>

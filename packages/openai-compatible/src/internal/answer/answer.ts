@@ -140,7 +140,7 @@ const parts = (
     return out
   }
   /** Silence after the reason of the end is an end; before it, it is why the answer is cut off. */
-  const fellSilent = (silence: IdleTimeout.Silence): Array<Response.StreamPartEncoded> => {
+  const fellSilent = (silence: IdleTimeout.IdleTimeoutError): Array<Response.StreamPartEncoded> => {
     const out: Array<Response.StreamPartEncoded> = []
     settle(assembler.finish(), out)
     if (failure !== undefined) failure = Connection.broken(target, silence.message, undefined)
@@ -155,7 +155,7 @@ const parts = (
       return answer.body.pipe(
         Effect.map((chunks) => feed(chunks.flatMap((bytes) => parser.push(bytes)))),
         Pull.catchDone(() => Effect.sync(end)),
-        Effect.catchTag("Silence", (silence) => Effect.sync(() => fellSilent(silence))),
+        Effect.catchTag("IdleTimeoutError", (silence) => Effect.sync(() => fellSilent(silence))),
         Effect.flatMap((parts) => Arr.isArrayNonEmpty(parts) ? Effect.succeed(parts) : next)
       )
     }

@@ -17,7 +17,7 @@ import type * as IdleTimeout from "@recourse/core/IdleTimeout"
 
 export type BodyPull = Pull.Pull<
   NonEmptyReadonlyArray<Uint8Array>,
-  HttpClientError.HttpClientError | IdleTimeout.Silence
+  HttpClientError.HttpClientError | IdleTimeout.IdleTimeoutError
 >
 
 type Read = { readonly done: boolean; readonly value?: Uint8Array | undefined }
@@ -31,7 +31,7 @@ const readWeb = (
   response: HttpClientResponse.HttpClientResponse,
   reader: ReadableStreamDefaultReader<Uint8Array>,
   limits: IdleTimeout.IdleTimeout
-): Effect.Effect<Read, HttpClientError.HttpClientError | IdleTimeout.Silence> => {
+): Effect.Effect<Read, HttpClientError.HttpClientError | IdleTimeout.IdleTimeoutError> => {
   const failed = (cause: unknown) =>
     new HttpClientError.HttpClientError({
       reason: new HttpClientError.DecodeError({ request: response.request, response, cause })
@@ -116,7 +116,7 @@ export const bounded = <E>(first: NonEmptyReadonlyArray<Uint8Array>, pull: BodyP
   readonly limits: IdleTimeout.IdleTimeout
   readonly tooLarge: () => E
   readonly broken: (error: HttpClientError.HttpClientError) => E
-}): Pull.Pull<NonEmptyReadonlyArray<Uint8Array>, E | IdleTimeout.Silence> => {
+}): Pull.Pull<NonEmptyReadonlyArray<Uint8Array>, E | IdleTimeout.IdleTimeoutError> => {
   let size = 0
   let next: NonEmptyReadonlyArray<Uint8Array> | undefined = first
   const count = (
@@ -133,7 +133,7 @@ export const bounded = <E>(first: NonEmptyReadonlyArray<Uint8Array>, pull: BodyP
   }
   const rest = Effect.mapError(
     pull,
-    (error) => Cause.isDone(error) || error._tag === "Silence" ? error : options.broken(error)
+    (error) => Cause.isDone(error) || error._tag === "IdleTimeoutError" ? error : options.broken(error)
   )
   return Effect.suspend((): ReturnType<typeof bounded<E>> => {
     if (size > options.maxBodySize) return Effect.fail(options.tooLarge())

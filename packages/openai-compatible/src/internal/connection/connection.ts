@@ -32,7 +32,7 @@ export interface Received extends Head {
 /** An answer whose body has started to arrive; the first byte is there. */
 export interface Opened extends Head {
   readonly _tag: "Opened"
-  readonly body: Pull.Pull<NonEmptyReadonlyArray<Uint8Array>, AiError.AiErrorReason | IdleTimeout.Silence>
+  readonly body: Pull.Pull<NonEmptyReadonlyArray<Uint8Array>, AiError.AiErrorReason | IdleTimeout.IdleTimeoutError>
   /** Receives content of the body, which only its reader can distinguish from pings. */
   readonly limits: IdleTimeout.IdleTimeout
 }
@@ -96,7 +96,7 @@ const receive = (
   response: HttpClientResponse.HttpClientResponse,
   maxBodySize: number,
   limits: IdleTimeout.IdleTimeout
-): Effect.Effect<Received, HttpClientError.HttpClientError | AiError.AiErrorReason | IdleTimeout.Silence> =>
+): Effect.Effect<Received, HttpClientError.HttpClientError | AiError.AiErrorReason | IdleTimeout.IdleTimeoutError> =>
   Effect.suspend(() => {
     const decoder = new TextDecoder()
     let size = 0
@@ -137,7 +137,7 @@ const receive = (
     )
     return Effect.onExitPrimitive(readAll, close).pipe(
       Effect.catchIf(
-        (error) => HttpClientError.isHttpClientError(error) || error._tag === "Silence",
+        (error) => HttpClientError.isHttpClientError(error) || error._tag === "IdleTimeoutError",
         (error) => {
           if (HttpClientError.isHttpClientError(error) && error.reason._tag === "EmptyBodyError") return received
           // The status of a failed answer says enough, even if its explanation is cut off.
@@ -153,8 +153,8 @@ const receive = (
 /** A stalled answer may be asked for again. One without content for the longer time is not: that was most of a caller's patience. */
 const fellSilent = (
   request: HttpClientRequest.HttpClientRequest,
-  silence: IdleTimeout.Silence
-): Effect.Effect<never, HttpClientError.HttpClientError | IdleTimeout.Silence> =>
+  silence: IdleTimeout.IdleTimeoutError
+): Effect.Effect<never, HttpClientError.HttpClientError | IdleTimeout.IdleTimeoutError> =>
   Effect.fail(silence.of === "bytes" ? transportError(request, silence) : silence)
 
 /** Waits for the first bytes of a streamed body, in the scope of the stream. */
@@ -162,13 +162,15 @@ const open = Effect.fnUntraced(function*(
   response: HttpClientResponse.HttpClientResponse,
   options: Options,
   limits: IdleTimeout.IdleTimeout
-): Effect.fn.Return<Opened, HttpClientError.HttpClientError | IdleTimeout.Silence, Scope.Scope> {
+): Effect.fn.Return<Opened, HttpClientError.HttpClientError | IdleTimeout.IdleTimeoutError, Scope.Scope> {
   const scope = yield* Scope.fork(yield* Effect.scope)
   const { close, pull } = Body.make(response, limits)
   yield* Scope.addFinalizerExit(scope, (exit) => close(exit) ?? Effect.void)
   const first = yield* pull.pipe(
     Pull.catchDone(() => Effect.fail(transportError(response.request, new Error("empty body")))),
-    Effect.mapError((error) => error._tag === "Silence" ? error : transportError(response.request, error.reason)),
+    Effect.mapError((error) =>
+      error._tag === "IdleTimeoutError" ? error : transportError(response.request, error.reason)
+    ),
     Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : Scope.close(scope, exit))
   )
   return {
@@ -187,15 +189,15 @@ const open = Effect.fnUntraced(function*(
 })
 
 const withRetry = <A extends Received | Opened, R>(
-  attempt: Effect.Effect<A, HttpClientError.HttpClientError | AiError.AiErrorReason | IdleTimeout.Silence, R>,
+  attempt: Effect.Effect<A, HttpClientError.HttpClientError | AiError.AiErrorReason | IdleTimeout.IdleTimeoutError, R>,
   options: Options
 ): Effect.Effect<A, AiError.AiErrorReason, R> =>
   (options.retry === false ? attempt : TransportRetry.retry(attempt, options.retry)).pipe(
     Effect.mapError((error) => {
-      if (error._tag === "Silence") return broken(options.target, error.message, undefined)
+      if (error._tag === "IdleTimeoutError") return broken(options.target, error.message, undefined)
       if (!HttpClientError.isHttpClientError(error)) return error
       const { cause } = error.reason
-      return cause instanceof IdleTimeout.Silence
+      return cause instanceof IdleTimeout.IdleTimeoutError
         ? broken(options.target, cause.message, undefined)
         : broken(options.target, "The server could not be reached, or broke off before its answer", error)
     })
@@ -215,7 +217,7 @@ const attempt = <A, E, R>(
   accept: string,
   options: Options,
   read: (response: HttpClientResponse.HttpClientResponse, limits: IdleTimeout.IdleTimeout) => Effect.Effect<A, E, R>
-): Effect.Effect<A, E | HttpClientError.HttpClientError | IdleTimeout.Silence, R> =>
+): Effect.Effect<A, E | HttpClientError.HttpClientError | IdleTimeout.IdleTimeoutError, R> =>
   Effect.suspend(() => {
     const limits = IdleTimeout.make(options.limits)
     return Effect.flatMap(
@@ -262,7 +264,7 @@ export const stream = (
         limits
       ): Effect.Effect<
         Received | Opened,
-        HttpClientError.HttpClientError | AiError.AiErrorReason | IdleTimeout.Silence,
+        HttpClientError.HttpClientError | AiError.AiErrorReason | IdleTimeout.IdleTimeoutError,
         Scope.Scope
       > =>
         response.status < 300 && isEventStream(response.headers)

@@ -71,7 +71,7 @@ const isFirst = ({ content }: Prompt.Prompt): boolean => content.filter(({ role 
 /** Number of threads with a cached stored state. */
 const mostStored = 10_000
 
-/** How long a message waits for the end of a run that it has interrupted. */
+/** Wait of a message for the end of a run that it has interrupted. */
 const longestUndoing = "30 seconds"
 
 /** Whoever has watched a run that is over stores it, and gives its thread back. */
@@ -84,12 +84,12 @@ const roleOf = ({ message }: { readonly message: unknown }): unknown =>
   (message as { readonly role?: unknown } | null)?.role
 
 /** Entries of a run that are stored before its turn ends. */
-const early = new Set<Conversation.Event["_tag"]>(["Replaced", "WriteStarted", "WriteEnded"])
+const early = new Set<Conversation.Event["_tag"]>(["HistoryCompacted", "WriteStarted", "WriteEnded"])
 
 /** True if a thread has a run's messages, besides the answered one. */
 const isStored = (entries: ReadonlyArray<Conversation.Entry>, runId: string): boolean =>
   entries.some(({ event, runId: of }) =>
-    of === runId && !early.has(event._tag) && !(event._tag === "Said" && roleOf(event) === "user")
+    of === runId && !early.has(event._tag) && !(event._tag === "MessageAdded" && roleOf(event) === "user")
   )
 
 /** Makes an effect interruptible in an uninterruptible region. */
@@ -180,11 +180,11 @@ export class Chats {
     if (message === undefined) return Effect.succeed(true)
     // The page's context of a message may differ each time that it is sent.
     const plain = Prompt.make(message).content.map((one) => ({ ...one, options: {} }) as Prompt.Message)
-    const events = JSON.stringify(Conversation.said(plain))
+    const events = JSON.stringify(Conversation.toEvents(plain))
     return this.conversations.read(key).pipe(
       Effect.map(({ entries }) => {
         const said = entries.flatMap(({ event, runId: of }) =>
-          of === runId && event._tag === "Said" && roleOf(event) === "user"
+          of === runId && event._tag === "MessageAdded" && roleOf(event) === "user"
             ? [{ ...event, message: { ...event.message as object, options: {} } }]
             : []
         )
@@ -286,7 +286,7 @@ export class Chats {
   readonly tell = Effect.fnUntraced({ self: this }, function*(run: RunInfo, text: string) {
     const key = yield* this.threadOf(run)
     if (key === undefined) return
-    const events = Conversation.said(
+    const events = Conversation.toEvents(
       [Prompt.makeMessage("user", { content: [Prompt.makePart("text", { text })] })],
       "model"
     )

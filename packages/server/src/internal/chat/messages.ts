@@ -114,7 +114,7 @@ export const messagesOf = Effect.fnUntraced(function*(
   // Pages show the run itself; its stored messages are for search, and for readers of the thread without its runs.
   yield* chats.adopt({ owner, thread })
   const content = yield* (yield* Conversation.Conversations).read({ owner, thread })
-  const shown = new Map(Conversation.shown(content.entries).map((entry) => [entry.position, entry.message]))
+  const shown = new Map(Conversation.visibleMessages(content.entries).map((entry) => [entry.position, entry.message]))
   const runs = new Map((yield* chats.ofThread(owner, thread)).map((run) => [run.runId, run]))
   const results = new Map<string, Prompt.ToolResultPart>()
   for (const message of shown.values()) {

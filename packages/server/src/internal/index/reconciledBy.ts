@@ -8,8 +8,8 @@ import type { RunIndexService } from "./types.ts"
  */
 export const reconciledBy = ({ checked }: Pick<RunIndexService, "checked">): CheckOutcome => (entry) =>
   Effect.map(checked(entry), (check) => {
-    if (check?.answer === "not_happened") return { _tag: "NotHappened" }
+    if (check?.answer === "not_happened") return { _tag: "NotStarted" }
     return check?.answer === "happened" && check.result !== undefined
-      ? { _tag: "Happened", result: check.result }
-      : { _tag: "StillUnknown" }
+      ? { _tag: "Completed", result: check.result }
+      : { _tag: "Unknown" }
   })

@@ -80,7 +80,7 @@ const cancelled = (runId: string): Journal => ({
 
 /** True if the agent of a cancelled paused run has to end it. */
 const needsEnd = ({ pending }: RunInfo, snapshot: Approval.Snapshot): boolean =>
-  Approval.leftToUndo({ snapshot }).length > 0 || pending.some(Approval.mayHaveStarted)
+  Approval.uncompensatedWrites({ snapshot }).length > 0 || pending.some(Approval.mayHaveStarted)
 
 /** Returns the facts of a run behind its last event. */
 const endOf = (info: RunInfo, last: Finished | undefined, exit: Exit.Exit<Ended, unknown>): Partial<RunInfo> => {
@@ -327,7 +327,7 @@ export class MemoryRuns implements RunsService {
           : told
       }
       const fork = Effect.forkIn(
-        effect({ hearer: hear, owner: run.info.owner }).pipe(
+        effect({ syncListener: hear, owner: run.info.owner }).pipe(
           Effect.interruptible,
           Effect.onExit(ended),
           Effect.ignoreCause

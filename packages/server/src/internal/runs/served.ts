@@ -37,7 +37,7 @@ export interface Served {
 /** Context of a run. */
 export interface Around {
   readonly owner: string | undefined
-  readonly hearer: AgentEvent.Hearer
+  readonly syncListener: AgentEvent.SyncListener
 }
 
 /** The snapshot of a waiting run; `undefined` for an ended one. */
@@ -63,14 +63,14 @@ const serve = (agent: Servable, services: Context.Context<never>): Served => {
   // All events go to the function: a stream of the same events would have no reader.
   const told = (
     run: Effect.Effect<unknown, unknown, unknown>,
-    { hearer, owner }: Around
+    { syncListener, owner }: Around
   ): Effect.Effect<Ended, unknown> =>
     run.pipe(
       RequestInput.withTools,
       Effect.map((ended): Ended => ended instanceof Paused ? ended.snapshot : undefined),
       Effect.catchIf((error) => error instanceof ApprovalRequired, ({ snapshot }) => Effect.succeed(snapshot)),
       Effect.provideContext(Context.add(
-        Context.add(context, AgentEvent.CurrentHearer, hearer),
+        Context.add(context, AgentEvent.CurrentSyncListener, syncListener),
         Owner,
         owner
       ) as Context.Context<unknown>)
@@ -130,12 +130,12 @@ const compensating = (agent: Servable, services: Context.Context<never>): Served
           agent: compensator.name,
           issues: [{ path: [], expected: "expected a request of Compensation", problem: "invalid" }]
         })),
-    start: (input, runId, { hearer, owner }) =>
+    start: (input, runId, { syncListener, owner }) =>
       Effect.as(
         Effect.provideContext(
           compensator.run(input as Compensation.Request, { runId }),
           Context.add(
-            Context.add(context, AgentEvent.CurrentHearer, hearer),
+            Context.add(context, AgentEvent.CurrentSyncListener, syncListener),
             Owner,
             owner
           ) as Context.Context<unknown>

@@ -93,8 +93,8 @@ export const check = (
       output: "done"
     })
     const [first, second] = yield* Effect.all([
-      store.load({ runId, leg: 0 }),
-      store.load({ runId, leg: 1 })
+      store.load({ runId, segment: 0 }),
+      store.load({ runId, segment: 1 })
     ])
     const steps = [...first.steps, ...second.steps]
     const calls = steps.filter(({ kind }) => kind === "call")

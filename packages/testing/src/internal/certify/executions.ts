@@ -18,12 +18,12 @@ const disturbed = (
   store: RunStore.Store,
   around: <A>(
     operation: number,
-    hold: RunStore.Hold,
+    hold: RunStore.Lease,
     effect: Effect.Effect<A, RunStore.RunStoreError>
   ) => Effect.Effect<A, RunStore.RunStoreError>
 ): Disturbed => {
   let operations = 0
-  const one = <A>(hold: RunStore.Hold, effect: Effect.Effect<A, RunStore.RunStoreError>) =>
+  const one = <A>(hold: RunStore.Lease, effect: Effect.Effect<A, RunStore.RunStoreError>) =>
     Effect.suspend(() => around(++operations, hold, effect))
   return {
     count: () => operations,
@@ -91,9 +91,9 @@ export const ownerChanges = (
   quiet(Effect.gen(function*() {
     const desk = yield* sharedDesk(name)
     const second = yield* secondOf(store, desk)
-    const isTaken = ({ epoch, runId }: RunStore.Hold) =>
+    const isTaken = ({ epoch, runId }: RunStore.Lease) =>
       Effect.map(store.get(runId), (run) => run === undefined || run.epoch > epoch || run.status !== "queued")
-    const change = (hold: RunStore.Hold): Effect.Effect<void, RunStore.RunStoreError> =>
+    const change = (hold: RunStore.Lease): Effect.Effect<void, RunStore.RunStoreError> =>
       Effect.flatMap(Effect.andThen(second, store.settle(hold, { status: "queued" })), (isGiven) =>
         isGiven
           ? Effect.ignore(Effect.timeout(

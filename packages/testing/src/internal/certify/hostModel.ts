@@ -6,14 +6,14 @@ export interface ModelRun {
   readonly runId: string
   state: State
   epoch: number
-  leg: number
+  segment: number
   isLeaseOver: boolean
   isCancelled: boolean
   /** By position. */
   readonly steps: Array<
-    { readonly epoch: number; readonly key: string; readonly leg: number; readonly isDenied: boolean }
+    { readonly epoch: number; readonly key: string; readonly segment: number; readonly isDenied: boolean }
   >
-  readonly decisions: Array<{ leg: number; readonly callId: string; isUsed: boolean }>
+  readonly decisions: Array<{ segment: number; readonly callId: string; isUsed: boolean }>
 }
 
 /** State in which an owner leaves a run in the model. */
@@ -48,7 +48,7 @@ export const insert = (runId: string, isOwned: boolean, isLeaseOver: boolean): M
   runId,
   state: table[isOwned ? "begin" : "add"].to,
   epoch: isOwned ? 1 : 0,
-  leg: 0,
+  segment: 0,
   isLeaseOver: !isOwned || isLeaseOver,
   isCancelled: false,
   steps: [],
@@ -86,15 +86,15 @@ export const append = (
     return there.isDenied ? "denied" : "added"
   }
   const isDenied = startsWrite && run.isCancelled
-  run.steps.push({ epoch, key, leg: run.leg, isDenied })
+  run.steps.push({ epoch, key, segment: run.segment, isDenied })
   return isDenied ? "denied" : "added"
 }
 
 /** A run without an owner is cancelled: it ends, or is queued if its execution has recorded a step. */
 const cancelUnowned = (run: ModelRun): void => {
   run.isLeaseOver = true
-  if (run.steps.some(({ leg }) => leg === run.leg)) return move(run, "compensate")
-  run.steps.push({ epoch: run.epoch, key: "cancelled", leg: run.leg, isDenied: false })
+  if (run.steps.some(({ segment }) => segment === run.segment)) return move(run, "compensate")
+  run.steps.push({ epoch: run.epoch, key: "cancelled", segment: run.segment, isDenied: false })
   move(run, "cancel")
 }
 
@@ -107,23 +107,23 @@ export const settle = (run: ModelRun, epoch: number, leaving: ModelLeaving, key:
     move(run, name)
     return true
   }
-  run.steps.push({ epoch, key, leg: run.leg, isDenied: false })
+  run.steps.push({ epoch, key, segment: run.segment, isDenied: false })
   run.isLeaseOver = true
   move(run, name)
   if (leaving !== "waiting") return true
-  const left = run.decisions.filter(({ isUsed, leg }) => leg === run.leg && !isUsed)
-  run.leg++
-  for (const decision of left) decision.leg = run.leg
+  const left = run.decisions.filter(({ isUsed, segment }) => segment === run.segment && !isUsed)
+  run.segment++
+  for (const decision of left) decision.segment = run.segment
   if (run.isCancelled) cancelUnowned(run)
   else if (left.length > 0) move(run, "decide")
   return true
 }
 
 /** Returns the call that has a decision already, or whose execution is another one. */
-export const decide = (run: ModelRun, leg: number, callId: string): string | undefined => {
-  if (run.leg !== leg) return callId
-  if (run.decisions.some((one) => one.leg === leg && one.callId === callId)) return callId
-  run.decisions.push({ leg, callId, isUsed: false })
+export const decide = (run: ModelRun, segment: number, callId: string): string | undefined => {
+  if (run.segment !== segment) return callId
+  if (run.decisions.some((one) => one.segment === segment && one.callId === callId)) return callId
+  run.decisions.push({ segment, callId, isUsed: false })
   if (may(run, "decide")) move(run, "decide")
   return undefined
 }
@@ -137,9 +137,9 @@ export const cancel = (run: ModelRun): boolean => {
 
 /** The decisions that an owner resumes with: fixed when they are first read. */
 export const decisionsOf = (run: ModelRun, epoch: number): ReadonlyArray<string> => {
-  if (!owns(run, epoch) || run.leg === 0) return []
-  const ofLeg = run.decisions.filter(({ leg }) => leg === run.leg)
-  const fixed = ofLeg.some(({ isUsed }) => isUsed) ? ofLeg.filter(({ isUsed }) => isUsed) : ofLeg
+  if (!owns(run, epoch) || run.segment === 0) return []
+  const ofSegment = run.decisions.filter(({ segment }) => segment === run.segment)
+  const fixed = ofSegment.some(({ isUsed }) => isUsed) ? ofSegment.filter(({ isUsed }) => isUsed) : ofSegment
   for (const decision of fixed) decision.isUsed = true
   return fixed.map(({ callId }) => callId)
 }

@@ -58,11 +58,11 @@ export class HostOperations {
 
   private readonly compare = (run: Model.ModelRun): Done =>
     Effect.flatMap(this.store.get(run.runId), (stored) => {
-      const { epoch, isCancelled, leg, status } = stored ?? {}
-      return same(`run ${run.runId} after ${this.done.at(-1)}`, { epoch, isCancelled, leg, status }, {
+      const { epoch, isCancelled, segment, status } = stored ?? {}
+      return same(`run ${run.runId} after ${this.done.at(-1)}`, { epoch, isCancelled, segment, status }, {
         epoch: run.epoch,
         isCancelled: run.isCancelled,
-        leg: run.leg,
+        segment: run.segment,
         status: Model.statusOf(run)
       })
     })
@@ -134,7 +134,7 @@ export class HostOperations {
     return {
       runId: run.runId,
       epoch,
-      leg: run.leg,
+      segment: run.segment,
       position,
       kind,
       key,
@@ -183,13 +183,13 @@ export class HostOperations {
   private readonly decide = (run: Model.ModelRun): Done =>
     Effect.gen({ self: this }, function*() {
       const callId = `c${yield* below(3)}`
-      const leg = run.leg - ((yield* below(4)) === 0 ? 1 : 0)
+      const segment = run.segment - ((yield* below(4)) === 0 ? 1 : 0)
       const isOver = run.state === "completed" || run.state === "failed" || run.state === "cancelled"
       // Decisions about a run that has ended are refused before a host is asked.
       if (isOver) return
-      this.note("decide", run, { callId, leg })
-      const { decidedBefore } = yield* this.store.decide(run.runId, leg, [{ callId, decision: { callId } }])
-      yield* same("a call that was decided before", decidedBefore ?? null, Model.decide(run, leg, callId) ?? null)
+      this.note("decide", run, { callId, segment })
+      const { decidedBefore } = yield* this.store.decide(run.runId, segment, [{ callId, decision: { callId } }])
+      yield* same("a call that was decided before", decidedBefore ?? null, Model.decide(run, segment, callId) ?? null)
     })
 
   private readonly cancel = (run: Model.ModelRun): Done =>
@@ -201,12 +201,12 @@ export class HostOperations {
   private readonly load = (run: Model.ModelRun, epoch: number): Done =>
     Effect.gen({ self: this }, function*() {
       this.note("load", run, { epoch })
-      const { decisions, positions, steps } = yield* this.store.load({ runId: run.runId, leg: run.leg, epoch })
+      const { decisions, positions, steps } = yield* this.store.load({ runId: run.runId, segment: run.segment, epoch })
       const calls = decisions.map((decision) => (decision as { readonly callId: string }).callId)
       yield* same("what an owner loads", { calls: calls.toSorted(), positions, keys: steps.map(({ key }) => key) }, {
         calls: Model.decisionsOf(run, epoch).toSorted(),
         positions: run.steps.length,
-        keys: run.steps.filter(({ leg }) => leg === run.leg).map(({ key }) => key)
+        keys: run.steps.filter(({ segment }) => segment === run.segment).map(({ key }) => key)
       })
     })
 }

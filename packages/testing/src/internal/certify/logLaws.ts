@@ -19,10 +19,10 @@ const owned = (store: RunStore.Store, runId: string) =>
     ({ run }) => run
   )
 
-const stepOf = ({ epoch, runId }: RunStore.Hold, position: number, value: Schema.Json): RunStore.Step => ({
+const stepOf = ({ epoch, runId }: RunStore.Lease, position: number, value: Schema.Json): RunStore.Step => ({
   runId,
   epoch,
-  leg: 0,
+  segment: 0,
   position,
   kind: "call",
   key: `key ${position}`,
@@ -37,7 +37,7 @@ const readsBack: Law = (store, runId) =>
     const run = yield* owned(store, runId)
     const steps = values.map((value, position) => stepOf(run, position, value))
     yield* same("steps that are added", yield* store.append(steps), steps.map(() => "added"))
-    const loaded = yield* store.load({ runId, leg: 0 })
+    const loaded = yield* store.load({ runId, segment: 0 })
     yield* same("steps of the log", loaded.steps, steps)
     yield* same("its size", [loaded.positions, loaded.events, loaded.lastEpoch], [steps.length, steps.length * 2, 1])
     const ids = [4, 1, 99].map((position) => ({ runId, position }))
@@ -59,7 +59,7 @@ const addsOnce: Law = (store, runId) =>
     yield* same("another step in its place", yield* store.append([{ ...steps[0]!, key: "other" }]), ["lost"])
     yield* store.settle(run, { status: "completed", pending: [], last: stepOf(run, 1, "end") })
     yield* same("a step behind the end", yield* store.append([stepOf(run, 2, "late")]), ["lost"])
-    yield* same("steps of the log", (yield* store.load({ runId, leg: 0 })).positions, 2)
+    yield* same("steps of the log", (yield* store.load({ runId, segment: 0 })).positions, 2)
   })
 
 const deniesWrites: Law = (store, runId) =>
@@ -71,7 +71,7 @@ const deniesWrites: Law = (store, runId) =>
     const steps = [write(1), stepOf(run, 2, "read")]
     yield* same("a write of a cancelled run", yield* store.append(steps), ["denied", "added"])
     yield* same("its answer once more", yield* store.append(steps), ["denied", "added"])
-    const kinds = (yield* store.load({ runId, leg: 0 })).steps.map(({ kind }) => kind)
+    const kinds = (yield* store.load({ runId, segment: 0 })).steps.map(({ kind }) => kind)
     yield* same("kinds of steps", kinds, ["call", "denied", "call"])
   })
 
@@ -110,7 +110,7 @@ const commits: Law = (store, runId) =>
     const { transaction } = store
     if (transaction === undefined) return
     const run = yield* owned(store, runId)
-    const options = (position: number, hold: RunStore.Hold = run) => ({
+    const options = (position: number, hold: RunStore.Lease = run) => ({
       stepOf: () => Effect.succeed(stepOf(hold, position, "committed")),
       onFate: () => undefined
     })
@@ -125,7 +125,7 @@ const commits: Law = (store, runId) =>
         _tag: "Lost"
       }
     )
-    yield* same("steps of the log", (yield* store.load({ runId, leg: 0 })).positions, 1)
+    yield* same("steps of the log", (yield* store.load({ runId, segment: 0 })).positions, 1)
   })
 
 /** The laws, by name. */

@@ -49,7 +49,7 @@ export const callbackLaws = {
   ),
 
   /** A `reconcile` without an answer leaves the outcome unknown: the call is neither reported as not done, nor as compensated. */
-  unanswered_reconciles_leave_it_unknown: ofEachRun((run) =>
+  failed_reconciliations_are_unknown: ofEachRun((run) =>
     faultsOf(run, "reconcile").flatMap((fault) => {
       const { callId, n, tool, type } = fault
       const result = ofCall(run, "ToolResult", fault).findLast(({ at }) => at >= fault.at)
@@ -70,7 +70,7 @@ export const callbackLaws = {
    * A run whose audit cannot be written ends: not with success, and not as if it had been interrupted from outside. Of agents within another one it is
    * the one whose record it was: one that has lost a race is over already.
    */
-  unaudited_runs_end: ofEachRun((run) =>
+  failed_audits_end_runs: ofEachRun((run) =>
     faultsOf(run, "audit").flatMap(({ at, callId, type }) => {
       const isOutside = run.interrupted || run.injected.some(({ type }) => type === "interruption")
       const isInterrupted = Exit.isFailure(run.exit) && Cause.hasInterruptsOnly(run.exit.cause)

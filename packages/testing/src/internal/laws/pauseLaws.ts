@@ -79,7 +79,7 @@ const isOnlyIn = (details: unknown, name: string, before: unknown, params: unkno
 
 export const pauseLaws = {
   /** A call that has a result is not executed again: not by a retry, and not after a pause. */
-  nothing_is_repeated_after_a_pause: ofEachRun((run) =>
+  no_repeated_calls_after_resume: ofEachRun((run) =>
     run.pauses.flatMap(({ after: pausedAt, snapshot }) => {
       const done = run.events.slice(0, pausedAt).filter((event) => event._tag === "ToolResult")
       const again = done.filter((event) =>
@@ -101,7 +101,7 @@ export const pauseLaws = {
     })
   ),
   /** A call that needs an approval is not executed before it is approved, and never if it is denied. */
-  unapproved_never_runs: ofEachRun((run, { subject: { tools } }) =>
+  no_unapproved_calls: ofEachRun((run, { subject: { tools } }) =>
     run.executions.flatMap((execution) => {
       const { after, callId, tool } = execution
       const call = { callId, tool }
@@ -126,7 +126,7 @@ export const pauseLaws = {
     })
   ),
   /** A call whose arguments a person has changed uses these, and not the model's. */
-  edits_are_followed: ofEachRun((run) =>
+  edited_arguments_are_used: ofEachRun((run) =>
     run.pauses.flatMap(({ after, decisions, pending }) =>
       decisions.flatMap((decision) => {
         const call = pending.find(({ callId }) => callId === decision.callId)
@@ -145,7 +145,7 @@ export const pauseLaws = {
     )
   ),
   /** Usage of the budget before a pause counts after it. The time of the wait does not count. */
-  budgets_count_on_after_a_pause: ofEachRun((run) => {
+  budgets_survive_pauses: ofEachRun((run) => {
     const all = usages(run)
     const times = timesBefore(run)
     const turns = run.pauses.map(({ after }) =>
@@ -166,7 +166,7 @@ export const pauseLaws = {
     ]
   }),
   /** A snapshot ends with the calls of one answer; each of them has a result or waits, and none has both. */
-  snapshots_account_for_each_call: ofEachRun((run) =>
+  snapshots_cover_all_calls: ofEachRun((run) =>
     run.pauses.flatMap(({ pending, snapshot: { round, runId, steps, transcript } }) => {
       const calls = round?.calls.map(({ id }) => id) ?? []
       const results = round === undefined

@@ -130,7 +130,7 @@ export const runLaws = {
     })
   ),
   /** Each call id has exactly one result, whatever became of the call; none only if the run ended while it waits. */
-  one_result_for_each_call: ofEachRun((run) => {
+  one_result_per_call: ofEachRun((run) => {
     const calls = (tag: "ToolCallStarted" | "ToolResult" | "ApprovalRequested") =>
       run.events.flatMap((event) => event._tag === tag ? [`${event.path.join(" > ")} ${event.callId}`] : [])
     const results = count(calls("ToolResult"))
@@ -169,7 +169,7 @@ export const runLaws = {
       : [])
   ]),
   /** Texts of errors reach neither model nor user, nor events, nor spans. (Causes of spans are the operator's.) */
-  nothing_leaks: ofEachRun((run, { secret }) => {
+  errors_are_redacted: ofEachRun((run, { secret }) => {
     const places = {
       "a request to the model": [...messagesOf(run.requests)].map(({ content }) => content),
       "an event": run.events,
@@ -217,7 +217,7 @@ export const runLaws = {
       : [{ run: "again", problem: `${tool} asks the service under another key in each run: ${passKey}` }]
   },
   /** The run is over at its deadline, and does not hang. The time that it waits for decisions does not count. */
-  deadline_is_kept: ofEachRun((run, { subject: { budget, tools } }) => {
+  deadlines_are_respected: ofEachRun((run, { subject: { budget, tools } }) => {
     const limit = budget.duration === undefined ? undefined : Duration.toMillis(budget.duration)
     if (limit === undefined) return []
     // A store has its own time, behind the deadline too: completed calls are still to be recorded.
@@ -231,7 +231,7 @@ export const runLaws = {
     ]
   }),
   /** No fiber is left running, at any end of the run. */
-  no_fiber_is_left: ofEachRun((run) => run.fibers === 0 ? [] : [`${run.fibers} fibers are alive after the run`]),
+  no_fibers_leak: ofEachRun((run) => run.fibers === 0 ? [] : [`${run.fibers} fibers are alive after the run`]),
   /** One first and one last event; of a run that paused, of each of its parts, and all but the last part paused. */
   one_terminal_event: ofEachRun((run) => {
     if (!hasStarted(run)) return []

@@ -58,7 +58,7 @@ export const worldLaws = {
   /**
    * No effect happens more often than without faults: not by another call, another tool, or another run of the agent.
    */
-  nothing_is_done_twice: ofEachRun((run, { faultless }) => {
+  no_duplicate_side_effects: ofEachRun((run, { faultless }) => {
     if (isChanged(run)) return []
     const usual = things(faultless)
     return [...things(run)].flatMap(([thing, times]) => {
@@ -68,7 +68,7 @@ export const worldLaws = {
   }),
 
   /** No two runs of one agent do the same thing: not those of which one is chosen, and not one behind the other. */
-  runs_do_different_things: ofEachRun((run) => {
+  runs_are_independent: ofEachRun((run) => {
     const deeds = done(run).flatMap((effect) => {
       const by = agentRunOf(run, effect)
       return by === undefined || effect.details === undefined
@@ -82,7 +82,7 @@ export const worldLaws = {
   }),
 
   /** A tool that declares `effects: "read"` has no effect, and neither do its inner calls. */
-  reads_do_nothing: ofEachRun((run, { subject: { tools } }) =>
+  reads_have_no_side_effects: ofEachRun((run, { subject: { tools } }) =>
     namesOf(tools, ({ effects }) => effects === "read").flatMap((name) => {
       const isWithin = ({ executions = [] }: Simulation.Observation["sideEffects"][number]) =>
         executions.some((index) => run.executions[index]?.tool === name)
@@ -98,7 +98,7 @@ export const worldLaws = {
   ),
 
   /** Writes that are reported as done were done: by their executor, by a replacement, or before. */
-  told_as_done_was_done: ofEachRun((run, { faultless, subject: { tools } }) => {
+  no_false_success: ofEachRun((run, { faultless, subject: { tools } }) => {
     // Only of tools whose doubles record each of their calls.
     const recorded = namesOf(tools, ({ effects }) => effects === "write").filter((name) => {
       const usual = resultsOf(faultless, name).filter(({ isFailure }) => !isFailure).length
@@ -120,7 +120,7 @@ export const worldLaws = {
   }),
 
   /** A keyless write that was done, and whose answer was lost, has no invented report of the program. */
-  lost_answers_are_named: ofEachRun((run, { subject: { tools } }) =>
+  ambiguous_writes_reported: ofEachRun((run, { subject: { tools } }) =>
     run.injected.flatMap(({ callId, tool, type }) => {
       if (type === "service_answer_lost") return toldAsNotDone(run, tools, tool, callId)
       if (!afterCommit.has(type) || tool === undefined || callId === undefined || run.keyed.includes(tool)) return []
@@ -136,7 +136,7 @@ export const worldLaws = {
   ),
 
   /** An outsider's text reaches the model in a marked envelope: in any result, and never as another author's words. */
-  outsiders_are_marked: ofEachRun((run, { subject: { outsiders } }) =>
+  untrusted_content_labelled: ofEachRun((run, { subject: { outsiders } }) =>
     run.injected.flatMap(({ applied, index, tool, type }) => {
       if (type !== "prompt_injection" || !applied || tool === undefined || !outsiders.includes(tool)) return []
       const planted = textOf(plantedText(run, index)).slice(1, -1)
@@ -169,7 +169,7 @@ export const worldLaws = {
   ),
 
   /** A key identifies one effect: a request under a key of another effect is silently not executed. */
-  keys_name_one_thing: ofEachRun((run) => {
+  keys_are_unique: ofEachRun((run) => {
     const things = asked(run).flatMap((effect) => {
       const { details, key, tool } = effect
       const execution = executionOf(run, effect)
@@ -186,7 +186,7 @@ export const worldLaws = {
   }),
 
   /** Writes reported as compensated were compensated once. */
-  told_as_undone_was_undone: ofEachRun((run) =>
+  no_false_compensation: ofEachRun((run) =>
     run.events.flatMap((event) => {
       if (event._tag !== "ToolCompensated" || event.outcome !== "undone") return []
       const { callId, tool } = event

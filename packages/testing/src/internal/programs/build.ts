@@ -329,7 +329,7 @@ const agentOf = (
     Policy.make(
       "last",
       () => program.policy === "deny" ? Policy.deny("closed") : Policy.requireApproval("look at it"),
-      { asks: true }
+      { mayRequestApproval: true }
     ).pipe(Policy.forTools(last))
   ]
   return Agent.make(name, {

@@ -306,7 +306,7 @@ export const programLaws = {
   }),
 
   /** An outsider's text reaches the model and all listeners in a marked envelope. */
-  outsiders_are_marked: ofEachRun((run) => [
+  untrusted_content_labelled: ofEachRun((run) => [
     ...run.requests.flatMap(({ prompt }, index) =>
       prompt.content.flatMap((message) =>
         message.role !== "tool" ?

@@ -5,7 +5,7 @@
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { Diverged } from "../../../Journal.ts"
+import { NonDeterminismError } from "../../../Journal.ts"
 import { compensatedButContinued } from "../../run/writes/recordedWrites.ts"
 import { runCleanups } from "../../run/writes/cleanups.ts"
 import { emit, type Run } from "../../run/run.ts"
@@ -65,5 +65,7 @@ export const runCleanupsAtEnd = (run: Run, mode: Mode, exit: Exit.Exit<unknown, 
 export const refuseCompensated = <A, E>(run: Run, exit: Exit.Exit<A, E>): Exit.Exit<A, E> => {
   if (Exit.isFailure(exit) || waitsForNobody(run, exit)) return exit
   const write = compensatedButContinued(run)
-  return write === undefined ? exit : Exit.die(new Diverged({ runId: run.id, step: `compensation ${write.id}` }))
+  return write === undefined
+    ? exit
+    : Exit.die(new NonDeterminismError({ runId: run.id, step: `compensation ${write.id}` }))
 }

@@ -7,7 +7,7 @@ import { hasFate, startedUnsettled } from "../../run/writes/recordedWrites.ts"
 import { idWithin } from "../../foundation/idsWithin.ts"
 
 /** A started write that is not known to be compensated, or not to have happened. */
-export interface LeftToUndo {
+export interface UncompensatedWrite {
   readonly tool: string
   /** The call, and the calls of agents around it. */
   readonly callId: string
@@ -52,9 +52,9 @@ const doneIn = (snapshot: unknown): ReadonlyArray<typeof Done.Type> =>
  * snapshot, and those of the journal since. Engines of durable runs use it to decide if an abandoned run has to be
  * compensated, and to report the remaining writes.
  */
-export const leftToUndo = (
+export const uncompensatedWrites = (
   { journal, snapshot }: { readonly snapshot?: unknown; readonly journal?: Journal | undefined }
-): ReadonlyArray<LeftToUndo> => {
+): ReadonlyArray<UncompensatedWrite> => {
   const writes = new Map<string, typeof Done.Type>(doneIn(snapshot).map((write) => [write.id, write]))
   for (const write of journal === undefined ? [] : startedUnsettled(journal, 1)) writes.set(write.id, write)
   const left = [...writes.values()].filter(({ id }) => journal === undefined || !hasFate(journal, id))

@@ -5,23 +5,23 @@ import { Redaction } from "../../../Redaction.ts"
 import { CurrentStoreTimeout } from "../../../StoreTimeout.ts"
 import { ReconciliationInterceptor } from "../../../ToolInterceptor.ts"
 import { answerWithin } from "../../foundation/effect/answerWithin.ts"
-import type { Reconciled } from "../../idempotency/idempotencyOptions.ts"
+import type { Reconciliation } from "../../../Reconciliation.ts"
 import { errorName } from "../../run/observe/errorName.ts"
 import type { Asking } from "./keyedAttempt.ts"
 
 /** The answer of a `reconcile` that gave none: it failed, died, threw, or took longer than an attempt or a store may. */
-const stillUnknown: Reconciled<never> = { _tag: "StillUnknown" }
+const stillUnknown: Reconciliation<never> = { _tag: "Unknown" }
 
 /** Asks within the tool's timeout, or within that of stores. */
 export const askService = (
-  reconcile: () => Effect.Effect<Reconciled<unknown>, unknown, unknown>,
+  reconcile: () => Effect.Effect<Reconciliation<unknown>, unknown, unknown>,
   { call, params, run, timeout, tool }: Asking
-): Effect.Effect<Reconciled<unknown>> => {
+): Effect.Effect<Reconciliation<unknown>> => {
   const asked = Effect.flatMap(ReconciliationInterceptor, (intercept) => {
     const answer = Effect.suspend(reconcile)
     return intercept?.({ tool, callId: call.id, params }, answer) ?? answer
-  }) as Effect.Effect<Reconciled<unknown>, unknown>
-  const gaveNoAnswer = (why: string): Effect.Effect<Reconciled<unknown>> =>
+  }) as Effect.Effect<Reconciliation<unknown>, unknown>
+  const gaveNoAnswer = (why: string): Effect.Effect<Reconciliation<unknown>> =>
     Effect.as(
       Effect.annotateLogs(
         Effect.logWarning(`\`reconcile\` of tool "${tool}" gave no answer: the outcome stays unknown`),
@@ -33,7 +33,7 @@ export const askService = (
     answerWithin(
       Effect.flatMap(
         Effect.exit(asked),
-        (exit): Effect.Effect<Reconciled<unknown>> =>
+        (exit): Effect.Effect<Reconciliation<unknown>> =>
           Exit.isSuccess(exit)
             ? Effect.succeed(exit.value)
             : Effect.flatMap(Redaction, (redactor) => gaveNoAnswer(errorName(exit.cause, redactor)))

@@ -6,7 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Claim, Claimed } from "../../idempotency/claims.ts"
 import { CheckedOutcomes } from "../../idempotency/checkedOutcomes.ts"
-import type { Reconciled } from "../../idempotency/idempotencyOptions.ts"
+import type { Reconciliation } from "../../../Reconciliation.ts"
 import type { Entry } from "../../idempotency/ledgerStore.ts"
 import { recordStart } from "../execute/effects.ts"
 import { encodedResult } from "../compensableWrite.ts"
@@ -21,7 +21,7 @@ import { reconciliationOf } from "./reconciliation.ts"
 type Abandoned = Extract<Claimed, { readonly _tag: "Abandoned" }>
 
 /** Replaces a `reconcile`: the service executes a key once. */
-const sendAgain: Reconciled<never> = { _tag: "NotHappened" }
+const sendAgain: Reconciliation<never> = { _tag: "NotStarted" }
 
 /** The call has started under its key. Whatever comes after that, it is not reported as one that was not run. */
 export const startedElsewhere = ({ call, run }: Asking, sinceMillis: number): Effect.Effect<void> =>
@@ -51,13 +51,13 @@ const resumed = (keyed: KeyedAttempt, claim: Claim, sinceMillis: number): UnderK
 const answered = (
   keyed: KeyedAttempt,
   { claim, entry, sinceMillis }: Abandoned,
-  found: Reconciled<unknown>,
+  found: Reconciliation<unknown>,
   takeBack: () => void
 ): UnderKey => {
   const { isDeduplicated } = keyed.idempotency
-  if (found._tag === "Happened") return happened(keyed, claim, entry, found.result)
-  const isSentAgain = found === sendAgain || (found._tag === "StillUnknown" && isDeduplicated)
-  if (found._tag === "StillUnknown" && !isSentAgain) return keyed.unknown(sinceMillis)
+  if (found._tag === "Completed") return happened(keyed, claim, entry, found.result)
+  const isSentAgain = found === sendAgain || (found._tag === "Unknown" && isDeduplicated)
+  if (found._tag === "Unknown" && !isSentAgain) return keyed.unknown(sinceMillis)
   // It is not known if a write that is sent again had happened.
   if (!isSentAgain) takeBack()
   return resumed(keyed, claim, sinceMillis)

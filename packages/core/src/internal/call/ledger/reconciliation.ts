@@ -2,23 +2,23 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { CheckOutcome } from "../../idempotency/checkedOutcomes.ts"
-import type { Reconciled } from "../../idempotency/idempotencyOptions.ts"
+import type { Reconciliation } from "../../../Reconciliation.ts"
 import type { Entry } from "../../idempotency/ledgerStore.ts"
 import { askService } from "./askService.ts"
 import type { Asking, KeyedAttempt } from "./keyedAttempt.ts"
 
-type Answer = Effect.Effect<Reconciled<unknown>, unknown, unknown>
+type Answer = Effect.Effect<Reconciliation<unknown>, unknown, unknown>
 
 /** A person's answer, with its result as the tool's `success` schema decodes it. */
 const readChecked = (check: CheckOutcome, { id }: Entry, { success }: Asking): Answer =>
   Effect.flatMap(
     check(id),
     (found): Answer =>
-      found._tag !== "Happened"
+      found._tag !== "Completed"
         ? Effect.succeed(found)
         : Effect.map(
           Schema.decodeUnknownEffect(Schema.toCodecJson(success))(found.result),
-          (result) => ({ _tag: "Happened", result })
+          (result) => ({ _tag: "Completed", result })
         )
   )
 
@@ -35,6 +35,6 @@ export const reconciliationOf = (
   return () =>
     Effect.flatMap(
       askService(own, asking),
-      (found) => found._tag === "StillUnknown" ? checked() : Effect.succeed(found)
+      (found) => found._tag === "Unknown" ? checked() : Effect.succeed(found)
     )
 }

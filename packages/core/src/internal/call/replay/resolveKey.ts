@@ -66,7 +66,7 @@ const ask = (today: Today, start: RecordedStart, otherwise: Otherwise): Attempti
       reconcile && ((entry, params) =>
         Effect.tap(reconcile(entry, params), ({ _tag }) =>
           Effect.sync(() => {
-            notHappened = _tag === "NotHappened"
+            notHappened = _tag === "NotStarted"
           })))
     ),
     { call, run, tool: tool.info.name, params, raw, success: tool.success },

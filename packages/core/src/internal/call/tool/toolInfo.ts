@@ -26,14 +26,14 @@ export interface ToolInfo {
   /** True if a call with these arguments needs an approval; default: false. */
   readonly needsApproval: ((params: never, callId: string) => Effect.Effect<boolean, never, unknown>) | undefined
   /** True if the tool declares that its executor calls tools that may need an approval. */
-  readonly asks?: boolean | undefined
+  readonly mayRequestApproval?: boolean | undefined
   /** Declared projection of the executor's own errors. */
   readonly failure: Schema.Top | undefined
   readonly success: Schema.Top
   /** True if results may contain untrusted text. */
   readonly untrusted: boolean
   /** True if identical calls are intended: the tool returns a state, or takes a step each time. */
-  readonly polls?: boolean | undefined
+  readonly allowIdenticalCalls?: boolean | undefined
   /** True if the key of a call is made of its arguments: equal calls have one key. */
   readonly hasKeyFunction?: boolean | undefined
   /** True if identical calls of one answer are one execution. */

@@ -19,7 +19,7 @@ import {
   refusal,
   searched
 } from "./storeParts.ts"
-import { Event, type Thread } from "../thread.ts"
+import { StoredEvent, type Thread } from "../thread.ts"
 import { searchText } from "../threadView.ts"
 
 /** The table of threads. Owner and id may be of any length: their hashes are looked up. */
@@ -73,7 +73,7 @@ interface EntryRow {
   readonly event: string
 }
 
-const EventJson = Schema.fromJsonString(Event)
+const EventJson = Schema.fromJsonString(StoredEvent)
 const decodeEvent = Schema.decodeEffect(EventJson)
 const encodeEvent = Schema.encodeEffect(EventJson)
 const JsonText = Schema.fromJsonString(Schema.Json)

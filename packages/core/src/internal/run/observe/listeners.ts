@@ -9,13 +9,13 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import {
-  CurrentHearer,
+  CurrentSyncListener,
   Deaf,
   defaultTimeLimit,
   Details,
-  type Hearer,
   type Listener,
-  listenersOf
+  listenersOf,
+  type SyncListener
 } from "../../../AgentEventListener.ts"
 import type { AgentEvent } from "../../../AgentEventSchema.ts"
 import { Redaction } from "../../../Redaction.ts"
@@ -160,17 +160,17 @@ const log = (event: AgentEvent, context: AnyContext, problem: string, cause?: Ca
 }
 
 /** A plain function of the program: called at once, without waiting. */
-class ContainedHearer implements Ear {
-  readonly hearer: Hearer
+class ContainedSyncListener implements Ear {
+  readonly syncListener: SyncListener
   private isLogged = false
 
-  constructor(hearer: Hearer) {
-    this.hearer = hearer
+  constructor(syncListener: SyncListener) {
+    this.syncListener = syncListener
   }
 
   tell(event: AgentEvent, { context }: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
     try {
-      this.hearer(event)
+      this.syncListener(event)
     } catch (error) {
       if (!this.isLogged) log(event, context, "A listener failed: the run goes on", Cause.die(error))
       this.isLogged = true
@@ -179,8 +179,8 @@ class ContainedHearer implements Ear {
   }
 }
 
-const whoHears = (ear: Ear): Listener | Hearer | undefined =>
-  ear instanceof ContainedListener ? ear.listener : ear instanceof ContainedHearer ? ear.hearer : undefined
+const whoHears = (ear: Ear): Listener | SyncListener | undefined =>
+  ear instanceof ContainedListener ? ear.listener : ear instanceof ContainedSyncListener ? ear.syncListener : undefined
 
 /** Listeners of a run and of everything nested in it, and the number of events. */
 export interface Audience {
@@ -199,10 +199,10 @@ export const audienceOf = (
   outOfRun: (context: AnyContext) => AnyContext
 ): Audience | undefined => {
   const listening = listenersOf(context)
-  const hearer = Context.get(context, CurrentHearer)
+  const syncListener = Context.get(context, CurrentSyncListener)
   const known = new Set(around?.ears.map(whoHears))
   const ears: Array<Ear> = []
-  if (hearer !== undefined && !known.has(hearer)) ears.push(new ContainedHearer(hearer))
+  if (syncListener !== undefined && !known.has(syncListener)) ears.push(new ContainedSyncListener(syncListener))
   for (const { listener, timeLimit = defaultTimeLimit } of listening) {
     if (known.has(listener)) continue
     known.add(listener)

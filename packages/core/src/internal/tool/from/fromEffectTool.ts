@@ -49,7 +49,7 @@ export interface Options<Params = any> extends JsonSchemaOptions {
   /** Number of characters of a result that the model reads. Default: the agent's. */
   readonly resultLimit?: number | undefined
   /** True if identical calls are intended, like in `Tool.make`. Default: `false`. */
-  readonly polls?: boolean | undefined
+  readonly allowIdenticalCalls?: boolean | undefined
   /** Calls are executed once for each key, like in `Tool.make`. Needs an `IdempotencyLedger`. */
   readonly idempotency?: true | IdempotencyOptions<Params, unknown, string> | undefined
   /** True if a person has to approve a call. Overrides the definition. */
@@ -141,7 +141,7 @@ export const define = (
     failure: options?.failure,
     onUnknownKeys: options?.onUnknownKeys,
     resultLimit: options?.resultLimit,
-    polls: options?.polls,
+    allowIdenticalCalls: options?.allowIdenticalCalls,
     idempotency: options?.idempotency && fromOptions(options.idempotency),
     needsApproval: asks ?? approvalOf(definition),
     execute

@@ -16,10 +16,10 @@ import type { InvalidArgs, InvalidResult } from "../../../ToolError.ts"
 import type {
   AnyIdempotency,
   ApprovalError,
+  ApprovalRequestError,
   ApprovalServices,
   Approves,
-  AsksError,
-  DeclaresAsks,
+  DeclaresApprovalRequests,
   ExecuteError,
   Given,
   HasExecute,
@@ -104,7 +104,7 @@ export const fromJsonSchema = <
     & JsonSchemaToolOptions<SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>
     & Keys<O>
     & OnlyKnown<O, JsonSchemaOptionName, typeof otherToolNames>
-    & DeclaresAsks<Types.NoInfer<D>, O>
+    & DeclaresApprovalRequests<Types.NoInfer<D>, O>
     & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
 ): Tool<
   Name,
@@ -119,7 +119,7 @@ export const fromJsonSchema = <
   | TransactionError<O, T>
   | StatusError<Given<O, "status", St>, T>
   | ApprovalError<A, Tr>
-  | AsksError<O>,
+  | ApprovalRequestError<O>,
   | Exclude<R | Types.NoInfer<CR> | StatusServices<Given<O, "status", St>> | ApprovalServices<A>, ToolCall>
   | SchemaServices<JsonParameters, SuccessSchema>
   | IdempotencyServices<Given<O, "idempotency", Id>>
