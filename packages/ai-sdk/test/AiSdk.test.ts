@@ -9,7 +9,7 @@ const text = [{ type: "text" as const, text: "ok" }]
 const generate = LanguageModel.generateText({ prompt: "Hi" })
 
 describe("options", () => {
-  it.effect("those of a request win over those of the layer, key by key", () =>
+  it.effect("those of a request override those of the layer, key by key", () =>
     Effect.gen(function*() {
       const { calls, model } = v4({ content: text, stream: [finish] })
       const layer = AiSdk.layer(model, {
@@ -85,7 +85,7 @@ describe("options", () => {
 })
 
 describe("interruption", () => {
-  it.effect("aborts the call, and a stream that is not read to its end", () =>
+  it.effect("aborts the call, and a stream that is not read completely", () =>
     Effect.gen(function*() {
       const called = Latch.makeUnsafe(false)
       const signals: Array<AbortSignal | undefined> = []
@@ -126,7 +126,7 @@ describe("interruption", () => {
 })
 
 describe("observability", () => {
-  it.effect("warnings of the AI SDK, and what had no part, are logged at debug", () =>
+  it.effect("warnings and unmapped parts are logged at debug", () =>
     Effect.gen(function*() {
       const warning = { type: "unsupported", feature: "seed" } as const
       const { model } = v4({

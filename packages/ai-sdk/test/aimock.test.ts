@@ -23,7 +23,7 @@ const mock = Effect.acquireRelease(
   (mock) => Effect.promise(() => mock.stop())
 )
 
-/** The model, and what it sent as it sent it (the journal of aimock keeps a normalised form). */
+/** The model, and its original requests (the journal of aimock keeps a normalised form). */
 const connect = (provider: Provider, mock: LLMock) => {
   const sent: Array<{ readonly url: string; readonly headers: Headers; readonly body: any }> = []
   const model = provider.model(mock.url, (input, init) => {
@@ -51,7 +51,10 @@ const keyHeader: Record<Wire["name"], string> = {
   google: "x-goog-api-key"
 }
 
-/** Where each wire puts the tools, the limit, the system prompt, the call, its result, and the schema of the answer. */
+/**
+ * Positions of the tools, the limit, the system prompt, the call, its result, and the schema of the answer on each
+ * wire.
+ */
 const read: Record<Wire["name"], {
   readonly limit: (body: any) => unknown
   readonly system: (body: any) => unknown
@@ -277,7 +280,7 @@ describe.each(providers)("$name against aimock", (provider) => {
       if (wire.name !== "google") assert.isFalse(schema.additionalProperties)
     }))
 
-  it.live("malformed arguments and a failed tool go back in the shape the wire demands", () =>
+  it.live("returns malformed arguments and failed tools in the wire's shape", () =>
     Effect.gen(function*() {
       const server = yield* mock
       server.onMessage("sum", { content: "I see" })

@@ -118,14 +118,14 @@ describe("errors of the AI SDK by their class", () => {
       assert.strictEqual(yield* failureOf(own), own)
     }))
 
-  it.effect("a missing key says what to do", () =>
+  it.effect("a missing key has advice", () =>
     Effect.gen(function*() {
       const error = yield* failureOf(new LoadAPIKeyError({ message: "Set EXAMPLE_API_KEY" }))
       assert.deepInclude(error.reason, { kind: "MissingKey" })
       assert.include(error.message, "EXAMPLE_API_KEY")
     }))
 
-  it.effect("the class is told by its mark, so errors of another copy of the package are too", () =>
+  it.effect("recognises the class by its mark, also from another package copy", () =>
     Effect.gen(function*() {
       const foreign = Object.assign(new Error(secret), {
         [Symbol.for("vercel.ai.error")]: true,
@@ -241,7 +241,7 @@ describe("answers of the server", () => {
       }))
   }
 
-  it.effect("length and model say what is wrong", () =>
+  it.effect("length and model errors name the fault", () =>
     Effect.gen(function*() {
       const tooLong = yield* failureOf(api({ statusCode: 400, data: code("context_length_exceeded") }))
       assert.deepInclude(tooLong.reason, { parameter: "prompt" })

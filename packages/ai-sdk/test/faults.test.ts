@@ -54,7 +54,7 @@ const withModel = (provider: Provider, url: string) => Effect.provide(AiSdk.laye
 describe.each(providers)("$name", (provider) => {
   const { wire } = provider
 
-  it.live("hands out text at once and the tool call at the end, in the model's order", () =>
+  it.live("emits text at once and the tool call at the end", () =>
     Effect.gen(function*() {
       const server = yield* TestServer.make(
         TestServer.events([...wire.begin, ...wire.call(good), ...wire.finish])
@@ -70,7 +70,7 @@ describe.each(providers)("$name", (provider) => {
       assert.lengthOf(server.received, 1)
     }))
 
-  it.live("a stream that ends cleanly before its end mark fails and yields no call", () =>
+  it.live("a stream without its end mark fails and yields no call", () =>
     Effect.gen(function*() {
       const server = yield* TestServer.make(TestServer.events([...wire.begin, ...wire.call(good)]))
       const { exit, types } = yield* collect.pipe(withModel(provider, server.url))
@@ -225,7 +225,7 @@ describe.each(providers)("$name", (provider) => {
       assertNoSecrets(error)
     }))
 
-  it.live("200 with a body that is not JSON, or not the protocol, is an invalid response", () =>
+  it.live("200 with a body off the protocol is an invalid response", () =>
     Effect.gen(function*() {
       const server = yield* TestServer.make(TestServer.json("<html>prose</html>"), TestServer.json({ pro: "prose" }))
       // the packages for OpenAI Responses throw an error of no certain class for the latter
@@ -239,7 +239,7 @@ describe.each(providers)("$name", (provider) => {
       }
     }))
 
-  it.live("200 with a page in place of a stream is an invalid response", () =>
+  it.live("200 with a page instead of a stream is an invalid response", () =>
     Effect.gen(function*() {
       const server = yield* TestServer.make(
         TestServer.json("<html>prose</html>", { headers: { "content-type": "text/html; charset=utf-8" } })

@@ -161,7 +161,7 @@ describe("an answer of the field", () => {
       assert.deepStrictEqual(content.flatMap((part) => part.type === "tool-call" ? [part.params] : []), [input])
     }))
 
-  it.effect("is counted by an estimate, and priced by the name of its model", () =>
+  it.effect("is counted by an estimate, and priced by its model's name", () =>
     Effect.gen(function*() {
       const none = {
         inputTokens: { ...usage.inputTokens, total: undefined },

@@ -1,4 +1,4 @@
-/** What a server sends is text: no name in it is looked up on a prototype, and no number is more than a number. */
+/** Servers' text stays text: no name in it is looked up on a prototype, and no number is more than a number. */
 import { assert, describe, it } from "@effect/vitest"
 import { AiSdk } from "@recourse/ai-sdk"
 import { Duration, Effect, Exit, Stream } from "effect"
@@ -31,7 +31,7 @@ const print = (value: unknown, word: string) =>
       ["http", "cause", "codes", "param"].includes(key) ? undefined : value === word ? "WORD" : value
   )
 
-/** What became of an answer, with the word in question taken out. A defect fails the test. */
+/** Outcome of an answer, with the tested word removed. A defect fails the test. */
 const outcome = (provider: Provider, reply: Reply, word: string) =>
   Effect.gen(function*() {
     const parts: Array<AiResponse.AnyPart> = []
@@ -91,7 +91,7 @@ describe.each(providers)("$name: a name that objects inherit is like any unknown
   }
 })
 
-describe("what a provider package throws", () => {
+describe("exceptions of a provider package", () => {
   const circle: Record<string, unknown> = { statusCode: 400 }
   circle["data"] = { error: { code: "x", param: circle } }
   const thrown: Record<string, unknown> = {

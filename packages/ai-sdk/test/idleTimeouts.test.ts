@@ -80,7 +80,7 @@ const idle = "The server fell silent in the middle of its answer, for 1m"
 const empty = "The server sent no content for 10m"
 
 describe("a stream", () => {
-  it.effect("that stops in the middle fails after a minute, retryable, and its request is aborted", () =>
+  it.effect("that stalls fails after a minute, retryable, with an aborted request", () =>
     Effect.gen(function*() {
       const outcome = yield* stream([...begin, ...text, "silence"])
       assert.deepInclude(outcome, {
@@ -105,7 +105,7 @@ describe("a stream", () => {
       assert.notInclude(outcome.types, "tool-call")
     }))
 
-  it.effect("of pings is kept alive by them, until the time for content is over", () =>
+  it.effect("of pings is kept alive until the content timeout", () =>
     Effect.gen(function*() {
       const beats: ReadonlyArray<LanguageModelV4StreamPart> = [
         { type: "ping" },

@@ -101,7 +101,7 @@ describe("prompt", () => {
       ])
     }))
 
-  it.effect("a URL that the model does not fetch is refused before any request, without its query", () =>
+  it.effect("a URL that the model cannot fetch is refused without its query", () =>
     Effect.gen(function*() {
       const { calls, model } = v4({ content: hello, supportedUrls: { "image/*": [/^https:\/\/ok\.example\//] } })
       for (
@@ -119,7 +119,7 @@ describe("prompt", () => {
       assert.lengthOf(calls, 0)
     }))
 
-  it.effect("a model that cannot say which URLs it fetches is a typed failure", () =>
+  it.effect("a model without known URLs is a typed failure", () =>
     Effect.gen(function*() {
       const { calls, model } = v4({ content: hello })
       const broken = { ...model, supportedUrls: Promise.reject(new LoadAPIKeyError({ message: "Set EXAMPLE_KEY" })) }
@@ -133,7 +133,7 @@ describe("prompt", () => {
       assert.lengthOf(calls, 0)
     }))
 
-  it.effect("tool results: as JSON, as text, as failures of either kind, denied, as content", () =>
+  it.effect("tool results: JSON, text, both failures, denied, content", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(
         yield* results([
@@ -170,7 +170,7 @@ describe("prompt", () => {
       )
     }))
 
-  it.effect("arguments that are no object are shown to the model as an object", () =>
+  it.effect("arguments that are no object become an object for the model", () =>
     Effect.gen(function*() {
       const Free = Tool.providerDefined({
         id: "openai.custom",
@@ -206,7 +206,7 @@ describe("prompt", () => {
       )
     }))
 
-  it.effect("a message of nothing that the SDK knows is left out", () =>
+  it.effect("a message without parts known to the SDK is omitted", () =>
     Effect.gen(function*() {
       const sent = yield* sentPrompt([
         { role: "assistant", content: [{ type: "tool-approval-request", approvalId: "a", toolCallId: "c" }] },

@@ -45,7 +45,7 @@ const secret = "the conversation"
 describe("a redirect", () => {
   for (const provider of providers) {
     for (const status of [301, 302, 303, 307, 308]) {
-      it.live(`${provider.name}: ${status} is final with AiSdk.fetch, and takes nothing to another origin`, () =>
+      it.live(`${provider.name}: ${status} is final with AiSdk.fetch, and leaks nothing elsewhere`, () =>
         Effect.gen(function*() {
           const { heard, here } = yield* redirected(status)
           const layer = AiSdk.layer(provider.model(here, AiSdk.fetch))
@@ -63,7 +63,7 @@ describe("a redirect", () => {
     }
   }
 
-  it.live("is followed by a provider package without it: this is what AiSdk.fetch is for", () =>
+  it.live("is followed by a provider package without AiSdk.fetch", () =>
     Effect.gen(function*() {
       const { heard, here } = yield* redirected(307)
       const layer = AiSdk.layer(providers[0]!.model(here, fetch))

@@ -1,4 +1,4 @@
-/** What a provider package is called with, and what is read of its whole answer, as tables. */
+/** A provider package's arguments, and the conversion of its whole answer, in tables. */
 import type { LanguageModelV4GenerateResult } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
 import { AiSdk } from "@recourse/ai-sdk"
@@ -20,8 +20,8 @@ const Search = Tool.providerDefined({
   success: Schema.Unknown
 })(undefined as never)
 
-describe("what is sent", () => {
-  it.effect("a bare request has a prompt and a signal, and nothing that nobody has asked for", () =>
+describe("the sent request", () => {
+  it.effect("has only a prompt and a signal by default", () =>
     Effect.gen(function*() {
       const { calls, model } = v4({ content: text, stream: [finish] })
       const layer = AiSdk.layer(model, { idleTimeout: "1 minute", contentTimeout: "2 minutes" })
@@ -36,7 +36,7 @@ describe("what is sent", () => {
       assert.deepInclude(empty[0], { headers: {}, providerOptions: {} })
     }))
 
-  it.effect("a URL is sent if the model fetches its kind of file from there", () =>
+  it.effect("has a URL if the model fetches such files there", () =>
     Effect.gen(function*() {
       const png = "https://a.example/x.png"
       const cases: ReadonlyArray<readonly [pattern: string, mediaType: string, isSent: boolean]> = [
@@ -60,7 +60,7 @@ describe("what is sent", () => {
       for (const [pattern, mediaType, isSent] of cases) {
         const { calls, model } = v4({ content: text, supportedUrls: { "x/y": [], [pattern]: [/nowhere/, /^https:/g] } })
         const run = Effect.provide(LanguageModel.generateText({ prompt: withFile(mediaType, png) }), AiSdk.layer(model))
-        // Twice, as an expression with the flag "g" goes on where it stood.
+        // Twice, because an expression with the flag "g" continues at its last position.
         for (const _ of [1, 2]) {
           const exit = yield* Effect.exit(run)
           assert.strictEqual(exit._tag === "Success", isSent, `${pattern} ${mediaType}`)
@@ -78,7 +78,7 @@ describe("what is sent", () => {
       assert.lengthOf(calls, 0)
     }))
 
-  it.effect("URLs are looked at wherever they stand: of an answer, and of a tool's result", () =>
+  it.effect("has checked URLs of answers and of tools' results", () =>
     Effect.gen(function*() {
       const file = { type: "file" as const, mediaType: "image/png", data: new URL("https://a.example/x.png") }
       const result = (modelOutput: Prompt.ToolResultPartEncoded["modelOutput"]): Prompt.MessageEncoded => ({
@@ -98,7 +98,7 @@ describe("what is sent", () => {
       }
     }))
 
-  it.effect("the name of a format is one that every provider takes; its description is sent if there is one", () =>
+  it.effect("has a format name that every provider accepts, and its description", () =>
     Effect.gen(function*() {
       const { calls, model } = v4({ content: [{ type: "text", text: `{"n":1}` }] })
       const schema = Schema.Struct({ n: Schema.Int })
@@ -114,7 +114,7 @@ describe("what is sent", () => {
       assert.notProperty(formats[0], "description")
     }))
 
-  it.effect("a prompt that cannot be written, and a schema that has no dialect, end before a request", () =>
+  it.effect("is not sent for an unwritable prompt or schema", () =>
     Effect.gen(function*() {
       const { calls, model } = v4({ content: text })
       const failure = (run: Effect.Effect<unknown, unknown, LanguageModel.LanguageModel>) =>
@@ -152,7 +152,7 @@ describe("what is sent", () => {
       assert.lengthOf(calls, 0)
     }))
 
-  it.effect("a tool of the provider without options has an empty object of them", () =>
+  it.effect("has an empty options object for a provider tool", () =>
     Effect.gen(function*() {
       const { calls, model } = v4({ content: text })
       yield* Effect.provide(
@@ -176,7 +176,7 @@ describe("a conversation that is sent", () => {
       return prompts.map((messages) => messages.flatMap(({ content }): ReadonlyArray<unknown> => [...content]))
     })
 
-  it.effect("decisions about approvals, with their reasons; a message of none is left out", () =>
+  it.effect("has approval decisions with reasons; messages without any are omitted", () =>
     Effect.gen(function*() {
       const response = (approvalId: string, more: object) => ({
         type: "tool-approval-response" as const,
@@ -211,7 +211,7 @@ describe("a conversation that is sent", () => {
       }
     }))
 
-  it.effect("malformed arguments of a tool of the program are shown as an object, whatever tools there are", () =>
+  it.effect("has malformed arguments as an object, for any tools", () =>
     Effect.gen(function*() {
       const call = { type: "tool-call" as const, id: "c", name: "ping", params: "{" }
       const [prompt] = yield* sent([{ role: "assistant", content: [call] }], Toolkit.make(Tool.make("ping")))
@@ -226,7 +226,7 @@ describe("a conversation that is sent", () => {
       assert.deepInclude(prompt?.[0], { output: { type: "execution-denied" } })
     }))
 
-  it.effect("a URL of any scheme is one, and a model without URLs is not asked which it fetches", () =>
+  it.effect("accepts a URL of any scheme, without a query to the model", () =>
     Effect.gen(function*() {
       const data = new URL("s3://bucket/x.png")
       const { calls, model } = v4({ content: text, supportedUrls: { "*": [/^s3:/] } })
@@ -257,8 +257,8 @@ describe("a conversation that is sent", () => {
     }))
 })
 
-describe("what is read", () => {
-  it.effect("the text that the provider selects takes the place of the others; sources stay", () =>
+describe("the decoded answer", () => {
+  it.effect("has the provider's selected text instead of others, and all sources", () =>
     Effect.gen(function*() {
       const source = { type: "source" as const, sourceType: "url" as const, id: "s", url: "https://a.example/" }
       const { model } = v4({
@@ -273,7 +273,7 @@ describe("what is read", () => {
       assert.strictEqual(response.text, `{"n":1}`)
     }))
 
-  it.effect("what is known of an answer: any of id, model and time; a document without a name; a result to come", () =>
+  it.effect("has any known id, model, time, unnamed document and future result", () =>
     Effect.gen(function*() {
       const run = (result: Partial<LanguageModelV4GenerateResult>) =>
         LanguageModel.generateText({ prompt: "Hi", toolkit: Toolkit.make(Search), disableToolCallResolution: true })
@@ -316,7 +316,7 @@ describe("what is read", () => {
       ])
     }))
 
-  it.effect("a stream of another reason that the provider names is whole; calls of the provider's are marked", () =>
+  it.effect("is whole for another named finish reason; provider calls are marked", () =>
     Effect.gen(function*() {
       const start = (id: string, providerExecuted?: boolean) => ({
         type: "tool-input-start" as const,
@@ -343,7 +343,7 @@ describe("what is read", () => {
       )
     }))
 
-  it.effect("an answer of nothing is a failure only if it ended for no reason", () =>
+  it.effect("is a failure if empty without a finish reason", () =>
     Effect.gen(function*() {
       const other = (raw: string | undefined) => ({ finishReason: { unified: "other" as const, raw } })
       const cases: ReadonlyArray<readonly [Partial<LanguageModelV4GenerateResult>, boolean]> = [
@@ -358,7 +358,7 @@ describe("what is read", () => {
       }
     }))
 
-  it.effect("a page in place of a stream is off the protocol; other kinds of content are not looked at", () =>
+  it.effect("is off the protocol for a page; other content is ignored", () =>
     Effect.gen(function*() {
       const cases: ReadonlyArray<readonly [Readonly<Record<string, string>> | undefined, boolean]> = [
         [{ "content-type": "text/html" }, false],
@@ -436,8 +436,8 @@ describe("what is read", () => {
     }))
 })
 
-describe("what is told", () => {
-  it.effect("the span says operation and end, and the id of the answer, not of a part", () =>
+describe("the span and logs", () => {
+  it.effect("have operation, end, and the answer's id", () =>
     Effect.gen(function*() {
       const { model } = v4({
         content: text,
@@ -472,7 +472,7 @@ describe("what is told", () => {
       )
     }))
 
-  it.effect("what was left out is named in the log, with its tool", () =>
+  it.effect("name omitted parts with their tools", () =>
     Effect.gen(function*() {
       const logged: Array<unknown> = []
       const { model } = v4({
@@ -490,7 +490,7 @@ describe("what is told", () => {
       })
     }))
 
-  it.effect("nothing is logged of an answer that was read in full", () =>
+  it.effect("are silent for a fully decoded answer", () =>
     Effect.gen(function*() {
       const logged: Array<unknown> = []
       yield* generate.pipe(

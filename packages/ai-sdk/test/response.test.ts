@@ -173,7 +173,7 @@ describe("whole answers", () => {
       }
     }))
 
-  it.effect("an interrupted answer, and one of nothing, fail", () =>
+  it.effect("an interrupted answer, and an empty one, fail", () =>
     Effect.gen(function*() {
       const interrupted = yield* Effect.flip(generate({
         content: [{ type: "text", text: "half" }, call("p")],
@@ -198,7 +198,7 @@ describe("whole answers", () => {
       assert.deepStrictEqual(yield* run(`{"n":1}`), { n: 1 })
       const error = yield* Effect.flip(run(""))
       assert.strictEqual(error.reason._tag, "StructuredOutputError")
-      // only where the answer is to be parsed
+      // only if the answer is to be parsed
       const parts = yield* generate({ result: result(`{"n":1}`) })
       assert.deepStrictEqual(parts.filter((part) => part["type"] === "text").map((part) => part["text"]), [
         "a draft",
@@ -215,7 +215,7 @@ describe("whole answers", () => {
 })
 
 describe("streams", () => {
-  it.effect("behind a call everything that goes into the history waits, in order; progress does not", () =>
+  it.effect("behind a call, history parts wait in order; progress does not", () =>
     Effect.gen(function*() {
       const { exit, types } = yield* stream(
         v4({
@@ -259,7 +259,7 @@ describe("streams", () => {
       ])
     }))
 
-  it.effect("what the provider executes itself does not wait", () =>
+  it.effect("calls that the provider executes do not wait", () =>
     Effect.gen(function*() {
       const { types } = yield* stream(
         v4({
@@ -274,7 +274,7 @@ describe("streams", () => {
       assert.deepStrictEqual(types, ["tool-call", "tool-result", "text-start"])
     }))
 
-  it.effect("no call comes out of a stream that does not end as it should", () =>
+  it.effect("a stream with a wrong end yields no call", () =>
     Effect.gen(function*() {
       const endings = [
         [],
@@ -292,7 +292,7 @@ describe("streams", () => {
       }
     }))
 
-  it.effect("a truncated answer keeps its calls as data, and effect/ai runs none of them", () =>
+  it.effect("a truncated answer keeps its calls unexecuted", () =>
     Effect.gen(function*() {
       const ran: Array<string> = []
       const { model } = v4({

@@ -1,4 +1,6 @@
-/** What an answer of a server means, as tables: which status, code and header ends a call, and which may be asked again. */
+/**
+ * Meaning of a server's answer, in tables: the status, code and header that end a call, and those that allow a retry.
+ */
 import {
   APICallError,
   InvalidArgumentError,
@@ -29,7 +31,7 @@ const failureOf = (thrown: unknown): Effect.Effect<AiError.AiError> =>
 const api = (options: Partial<ConstructorParameters<typeof APICallError>[0]>) =>
   new APICallError({ message: "prose", url: "https://api.example/v1", requestBodyValues: {}, ...options })
 
-/** The tag of a reason, and what it says besides that decides what a program does. */
+/** The tag of a reason, and its other fields that decide a program's reaction. */
 const wordsOf = ({ isRetryable, reason }: AiError.AiError): string =>
   [
     reason._tag.replace(/Error$/, ""),
@@ -45,7 +47,7 @@ const statusOf = ({ reason }: AiError.AiError): number | undefined =>
   "http" in reason ? reason.http?.response?.status : undefined
 
 describe("statuses", () => {
-  // Where the package says nothing, that it may be sent again, and that it may not.
+  // Without advice of the package, with the advice to retry, and with the advice not to.
   const decisions: ReadonlyArray<readonly [ReadonlyArray<number>, string, string, string]> = [
     [[300, 301, 307, 308, 399], "InvalidRequest baseURL", "InvalidRequest baseURL", "InvalidRequest baseURL"],
     [[400, 404, 405, 410, 413, 422, 424, 426, 499], "InvalidRequest", "InternalProvider again", "InvalidRequest"],
@@ -58,7 +60,7 @@ describe("statuses", () => {
       "Authentication InsufficientPermissions"
     ],
     [[408, 409], "InternalProvider again", "InternalProvider again", "Unknown"],
-    // The AI SDK does not know this one, and says of what it does not know that it may not.
+    // The AI SDK does not know this one, and advises against retries of unknown ones.
     [[425], "InternalProvider again", "InternalProvider again", "InternalProvider again"],
     [[429], "RateLimit again", "RateLimit again", "QuotaExhausted"],
     [[500, 501, 502, 503, 504, 529, 599], "InternalProvider again", "InternalProvider again", "Unknown"]
@@ -92,7 +94,7 @@ describe("statuses", () => {
       }))
   }
 
-  it.effect("an answer that broke off, one that is off the protocol, and a server that was not reached", () =>
+  it.effect("classifies broken, off-protocol and unreachable answers", () =>
     Effect.gen(function*() {
       const connection = Object.assign(new Error("prose"), { code: "ECONNRESET" })
       const cases: ReadonlyArray<readonly [Parameters<typeof api>[0], string, string]> = [
@@ -190,7 +192,7 @@ describe("codes", () => {
     ]
   }
   for (const [expected, codes] of Object.entries(statuses)) {
-    it.effect(`${expected}, where no status of an error came: ${codes.join(", ")}`, () =>
+    it.effect(`${expected}, without a status of an error: ${codes.join(", ")}`, () =>
       Effect.gen(function*() {
         for (const code of codes) {
           const answers = [
@@ -207,7 +209,7 @@ describe("codes", () => {
       }))
   }
 
-  it.effect("a code that is a status stands for it; one that is none, for nothing", () =>
+  it.effect("a code that is a status counts as one; others do not", () =>
     Effect.gen(function*() {
       const cases: ReadonlyArray<readonly [string | number, string]> = [
         [400, "InvalidRequest"],
@@ -225,7 +227,7 @@ describe("codes", () => {
       assert.strictEqual(wordsOf(yield* failureOf({ error: { code: 399, status: 503 } })), "InternalProvider again")
     }))
 
-  it.effect("what may be sent again is so, whatever its code", () =>
+  it.effect("a retryable answer stays retryable for any code", () =>
     Effect.gen(function*() {
       const data = { error: { code: "invalid_request_error" } }
       for (const status of [{}, { statusCode: 200 }, { statusCode: 400 }]) {
@@ -236,7 +238,7 @@ describe("codes", () => {
       }
     }))
 
-  it.effect("the most specific code is looked at first, wherever a provider writes it", () =>
+  it.effect("prefers the most specific code, in any of a provider's fields", () =>
     Effect.gen(function*() {
       const none = { code: "x", status: "x", type: "x" }
       const inOrder: ReadonlyArray<Readonly<Record<string, unknown>>> = [
@@ -271,19 +273,19 @@ describe("codes", () => {
       }
     }))
 
-  it.effect("length is marked for programs that shorten their conversation; a body that is no text is read too", () =>
+  it.effect("marks exceeded lengths; also reads a body without text", () =>
     Effect.gen(function*() {
       const body = { error: { code: "context_length_exceeded" } }
       for (const responseBody of [JSON.stringify(body), body as never]) {
         const facts = factsOf(yield* failureOf(api({ statusCode: 400, responseBody })))
         assert.strictEqual(facts?.["kind"], "context-length")
       }
-      // What a server says in prose is not read: whoever compacts tries once.
+      // A server's prose is not parsed: a compaction is tried once.
       const prose = factsOf(yield* failureOf(api({ statusCode: 400, responseBody: "no JSON" })))
       assert.strictEqual(prose?.["kind"], "unexplained")
     }))
 
-  it.effect("only what looks like a code is shown, as providers write keys where codes are expected", () =>
+  it.effect("shows only texts like codes, because providers write keys there", () =>
     Effect.gen(function*() {
       const word = "a".repeat(40)
       const shown = ["some_code", "a.b_c", "503", word, Array(9).fill(word).join("_")]
@@ -306,7 +308,7 @@ describe("codes", () => {
 })
 
 describe("waits", () => {
-  it.effect("Google's delay is a number of seconds, up to a year; the first that can be read", () =>
+  it.effect("reads Google's delay in seconds, up to a year, first valid", () =>
     Effect.gen(function*() {
       const cases: ReadonlyArray<readonly [unknown, number | undefined]> = [
         ["34.07s", 34_070],
@@ -350,7 +352,7 @@ describe("waits", () => {
 })
 
 describe("connections", () => {
-  it.effect("codes of the system, of undici, of its parser and of TLS, at any depth, on errors alone", () =>
+  it.effect("reads codes of system, undici, parser and TLS at any depth", () =>
     Effect.gen(function*() {
       const withCode = (code: unknown, cause?: unknown) => Object.assign(new Error("prose"), { code, cause })
       const cases: ReadonlyArray<readonly [unknown, string]> = [
@@ -370,7 +372,7 @@ describe("connections", () => {
           .map((code) => [withCode(code), "Unknown"] as const),
         [withCode(undefined, withCode(undefined, withCode("EPIPE"))), "Network again"],
         [{ cause: withCode("EPIPE") }, "Network again"],
-        // What is no error is what a server said.
+        // A value that is no error is a server's text.
         [{ cause: { code: "EPIPE" } }, "Unknown"],
         [{ name: "AbortError" }, "Network again"],
         [{ name: "TimeoutError" }, "Network again"],
@@ -384,7 +386,7 @@ describe("connections", () => {
       assert.deepInclude((yield* failureOf(circle)).reason, { metadata: { aiSdk: { error: "object" } } })
     }))
 
-  it.effect("a place is named by its origin and path; what is no URL, not at all", () =>
+  it.effect("names an address by origin and path, and no invalid URL", () =>
     Effect.gen(function*() {
       const cause = Object.assign(new Error("prose"), { code: "EPIPE" })
       for (
@@ -396,8 +398,8 @@ describe("connections", () => {
     }))
 })
 
-describe("what the AI SDK says", () => {
-  it.effect("each of its errors says what is wrong, in words of its own", () =>
+describe("errors of the AI SDK", () => {
+  it.effect("name the fault in their own words", () =>
     Effect.gen(function*() {
       const message = "prose"
       const cases: ReadonlyArray<readonly [unknown, Readonly<Record<string, unknown>>]> = [
@@ -463,7 +465,7 @@ describe("what the AI SDK says", () => {
       for (const [thrown, expected] of cases) assert.deepInclude((yield* failureOf(thrown)).reason, expected)
     }))
 
-  it.effect("an error that only looks like one of its own is read if it has a status or a code", () =>
+  it.effect("are decoded by status or code if they only look alike", () =>
     Effect.gen(function*() {
       class Gateway extends Error {
         override readonly name = "GatewayError"
@@ -494,7 +496,7 @@ describe("what the AI SDK says", () => {
       }
     }))
 
-  it.effect("a value that fits no schema is read for codes only where a server writes its errors", () =>
+  it.effect("have codes only in the servers' error fields", () =>
     Effect.gen(function*() {
       const cases: ReadonlyArray<readonly [unknown, string]> = [
         [{ error: { code: "rate_limit_exceeded" } }, "RateLimit again"],
@@ -509,7 +511,7 @@ describe("what the AI SDK says", () => {
       }
     }))
 
-  it.effect("the body is kept for operators: the text, or the JSON of what is none", () =>
+  it.effect("attach the body for operators: text, or its JSON", () =>
     Effect.gen(function*() {
       const cases: ReadonlyArray<readonly [unknown, string | undefined]> = [
         [api({ statusCode: 400, responseBody: "text", data: { error: { code: "x" } } }), "text"],

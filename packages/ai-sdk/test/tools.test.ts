@@ -187,12 +187,12 @@ describe("tools", () => {
       assert.deepStrictEqual(response.toolCalls.map((call): unknown => call.params), [
         { query: "x" },
         { query: "x", limit: 5 },
-        // not what the schema allows: left for the tool to refuse
+        // not allowed by the schema: left for the tool to refuse
         { query: null, limit: null }
       ])
     }))
 
-  it.effect("a schema that the dialect cannot express is a typed error, before any request", () =>
+  it.effect("a schema that the dialect cannot express fails before any request", () =>
     Effect.gen(function*() {
       const { calls, model } = v4({ provider: "openai.chat" })
       const toolkit = Toolkit.make(

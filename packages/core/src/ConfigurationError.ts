@@ -4,7 +4,7 @@
  */
 import * as Schema from "effect/Schema"
 
-/** A tool, agent or budget that cannot work as declared. `subject` names it; `problem` says what to change. */
+/** A tool, agent or budget that cannot work as declared. `subject` names it; `problem` has the necessary change. */
 export class ConfigurationError extends Schema.TaggedError<ConfigurationError>()("ConfigurationError", {
   subject: Schema.String,
   problem: Schema.String

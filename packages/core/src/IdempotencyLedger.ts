@@ -46,7 +46,7 @@ export interface LeaseOptions {
    */
   readonly lease?: Duration.Input | undefined
   /**
-   * How long a call waits for another process with its key before it is `OutcomeUnknown`. Longer than the lease, so
+   * Wait for another process's call with the same key, before the call is `OutcomeUnknown`. Longer than the lease, so
    * that a call after a crash finds its key abandoned. Default: twice the lease.
    */
   readonly waitFor?: Duration.Input | undefined

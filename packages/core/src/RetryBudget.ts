@@ -26,7 +26,7 @@ export interface Options {
   readonly share?: number | undefined
   /** Retries for each second of the window that need no calls, for processes with few of them. Default: 10. */
   readonly minPerSecond?: number | undefined
-  /** How long calls and retries count, 1 to 60 seconds. Default: 10 seconds. */
+  /** Time for which calls and retries count, 1 to 60 seconds. Default: 10 seconds. */
   readonly window?: Duration.Input | undefined
 }
 

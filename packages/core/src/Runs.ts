@@ -58,7 +58,7 @@ export const Status = Schema.Literals(["queued", "running", "waiting", "complete
 /** State of a run. */
 export type Status = typeof Status.Type
 
-/** Failure of a run, as its last event reports it. */
+/** Failure of a run, taken from its last event. */
 export const Failure = Schema.Struct({
   error: Schema.String,
   code: Schema.String,
@@ -67,7 +67,7 @@ export const Failure = Schema.Struct({
   value: Schema.optionalKey(Schema.Json)
 })
 
-/** Failure of a run, as its last event reports it. */
+/** Failure of a run, taken from its last event. */
 export type Failure = typeof Failure.Type
 
 /** Known facts of a run. Times are milliseconds since the epoch. */
@@ -82,7 +82,7 @@ export const RunInfo = Schema.Struct({
    * that runner can compensate its writes.
    */
   cancelling: Schema.optionalKey(Schema.Literal(true)),
-  /** Owner of the run, as given by the program that started it. */
+  /** Owner of the run, given by the program that started it. */
   owner: Schema.optionalKey(Schema.String),
   startedAt: Schema.Finite,
   updatedAt: Schema.Finite,
@@ -90,7 +90,7 @@ export const RunInfo = Schema.Struct({
   pending: Schema.Array(Pending),
   /** The last person who was asked to decide, if the engine asks people. */
   askedOf: Schema.optionalKey(Schema.String),
-  /** Output of a completed run, as JSON. */
+  /** Output of a completed run in JSON. */
   output: Schema.optionalKey(Schema.Json),
   /** Of a failed run. */
   failure: Schema.optionalKey(Failure)
@@ -202,7 +202,7 @@ export interface RunsService {
 export class Runs extends Context.Service<Runs, RunsService>()("@recourse/core/Runs") {}
 
 /**
- * Owner of the run that calls a tool, as given by the program that started the run. The tool checks the owner's rights
+ * Owner of the run that calls a tool, given by the program that started the run. The tool checks the owner's rights
  * itself. `undefined` outside of `Runs`.
  */
 export const Owner: Context.Reference<string | undefined> = Context.Reference<string | undefined>(

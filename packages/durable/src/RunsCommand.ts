@@ -20,7 +20,7 @@ export class RunsLost extends Schema.TaggedError<RunsLost>()("RunsLost", { lost:
   override readonly [Runtime.errorExitCode] = 1
 }
 
-/** The runs cannot be checked: `problem` says what to change. */
+/** The runs cannot be checked: `problem` has the necessary change. */
 export class CannotCheck extends Schema.TaggedError<CannotCheck>()("CannotCheck", { problem: Schema.String }) {
   override readonly [Runtime.errorReported] = false
   override readonly [Runtime.errorExitCode] = 2

@@ -1,4 +1,4 @@
-/** Durable runs of agents that ask a person while they run: what they have done is undone once where the question fails, in whichever life. */
+/** Durable runs of interactive agents: their writes are compensated once if the question fails, in any execution. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Logger, Schema, Stream } from "effect"
 import type { LanguageModel } from "effect/ai"
@@ -8,7 +8,9 @@ import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { operationsBetween } from "../../core/test/operations.ts"
 import { ledgerStore } from "./ledger.ts"
 
-/** How a person answers: always well, or, from the second question of a life on, not at all or for other arguments. */
+/**
+ * Answers of a person: always valid, or, from the second question of an execution on, missing or for other arguments.
+ */
 const answers = {
   "approves": (call: Approval.PendingCall) => Effect.succeed(Approval.approve(call)),
   "is not there": () => Effect.fail("nobody" as const),
@@ -69,7 +71,7 @@ const worldOf = (answer: keyof typeof answers) => {
     )
   })
   const around = Layer.mergeAll(store, model, Layer.suspend(() => IdempotencyLedger.layer(entries)))
-  /** A process that runs what there is until the run has ended. */
+  /** A process that executes existing runs until the run has ended. */
   const process = () => {
     const agent = durable()
     return Effect.exit(agent.run("r1", "go")).pipe(
@@ -86,7 +88,10 @@ const worldOf = (answer: keyof typeof answers) => {
 
 const times = (log: ReadonlyArray<string>, what: string) => log.filter((one) => one === what).length
 
-/** Nothing is done twice, what is done in a run that fails is undone once or told of, and the last event says how the run ended. */
+/**
+ * No call is repeated, calls of a failed run are compensated once or reported, and the last event has the end of the
+ * run.
+ */
 const laws = Effect.fnUntraced(function*({ log, reported, seen }: ReturnType<typeof worldOf>, about: string) {
   const [info, events] = yield* seen
   const last = events.at(-1)?.event
@@ -107,7 +112,7 @@ const laws = Effect.fnUntraced(function*({ log, reported, seen }: ReturnType<typ
 
 describe("a durable run of an agent that asks a person while it runs", () => {
   for (const answer of ["approves", "is not there", "decides about another call", "breaks"] as const) {
-    it.live(`ends once, and is undone where it fails: the person ${answer}`, () =>
+    it.live(`ends once, and is compensated if it fails: the person ${answer}`, () =>
       Effect.gen(function*() {
         const whole = worldOf(answer)
         const { operations } = yield* VirtualTime.run(whole.process())
@@ -115,7 +120,7 @@ describe("a durable run of an agent that asks a person while it runs", () => {
         assert.strictEqual(info.status, answer === "approves" ? "completed" : "failed")
         if (answer === "approves") assert.deepEqual(whole.log, ["flight", "hotel", "car"])
         else assert.deepEqual(whole.log, ["flight", "hotel", "unhotel", "unflight"])
-        // Two lives are killed, each anywhere.
+        // Two executions are killed, each anywhere.
         for (const killAt of operationsBetween(300, operations, 195)) {
           for (const share of [0.4, 1]) {
             const world = worldOf(answer)

@@ -1,4 +1,4 @@
-/** Requests that durable runs cannot have, and what each of them is refused with: the same on each store. */
+/** Invalid requests to durable runs, and the refusal of each of them: the same on each store. */
 import { assert } from "@effect/vitest"
 import { Agent, Approval, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore, Signal } from "@recourse/durable"
@@ -42,7 +42,7 @@ const runs = <A, E>(use: (runs: Runs.RunsService) => Effect.Effect<A, E>) => Eff
 
 const eventsOf = (runId: string, from?: number) => runs((runs) => Stream.runCollect(runs.events(runId, from)))
 
-/** What is refused as `InvalidInput`, with what its message names. */
+/** Requests refused by `InvalidInput`, with the names in the message. */
 const invalid: ReadonlyArray<readonly [what: string, asked: Asked, named: string]> = [
   ...Object.entries(ids).flatMap(([what, id]): ReadonlyArray<readonly [string, Asked, string]> => [
     [`start: a run id, ${what}`, Echo.start(id, "x"), "runId"],
@@ -82,7 +82,7 @@ const invalid: ReadonlyArray<readonly [what: string, asked: Asked, named: string
   )
 ]
 
-/** Whoever asks for a run by an id that none can have is told that there is none. */
+/** A request for a run with an impossible id reports that it does not exist. */
 const unknown = (id: string): Readonly<Record<string, Asked>> => ({
   get: Echo.poll(id),
   wait: Echo.await(id),
@@ -116,7 +116,7 @@ const decided = (callId: string, n: number) =>
         const approved = Approval.approve(waits as unknown as Approval.PendingCall)
         yield* Clerk.decide(`decided ${n}`, [approved])
         const again = yield* Effect.flip(Clerk.decide(`decided ${n}`, [approved]))
-        // Whether it has gone on meanwhile.
+        // It may have continued meanwhile.
         assert.include(["twice", "unknown_call"], again._tag === "DecisionRefused" ? again.reason : again._tag)
         if (again._tag === "DecisionRefused") assert.strictEqual(again.callId, approved.callId)
         return yield* Clerk.await(`decided ${n}`)
@@ -147,7 +147,7 @@ export const badRequests = Effect.gen(function*() {
     }
     assert.deepStrictEqual((yield* store.list({})).map(({ runId }) => runId), ["there"])
     assert.isUndefined(yield* store.signalled("there", long))
-    // What is as far as it goes, and what is between two milliseconds.
+    // Values at the limits, and between two milliseconds.
     assert.deepStrictEqual(yield* Echo.start(longest, "x", { owner: longest, delay: "1000 days" }), {
       runId: longest,
       isNew: true

@@ -32,7 +32,7 @@ const shop = (started: Array<string>, undone: Array<string>, isCompensated: bool
 }
 
 for (const isCompensated of [false, true]) {
-  it.effect(`start nothing after the cancellation${isCompensated ? ", and are compensated" : ""}`, () =>
+  it.effect(`start no write after the cancellation${isCompensated ? ", and are compensated" : ""}`, () =>
     Effect.gen(function*() {
       for (const after of [0, 10, 25, 30, 130, 333]) {
         const [started, undone] = [[] as Array<string>, [] as Array<string>]

@@ -1,4 +1,6 @@
-/** A durable run is cancelled while it tells something: as it comes to wait, as it ends, and again while it is being undone. */
+/**
+ * A durable run is cancelled while it emits events: at its pause, at its end, and again while it is being compensated.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Layer } from "effect"
 import { AgentEvent, type Runs } from "@recourse/core"
@@ -57,7 +59,7 @@ const slowed = (all: World, delay: number): World => {
 
 describe("a durable run that is cancelled", () => {
   for (const script of ["pay", "clerk"] as const) {
-    it.live(`as it tells that it waits is undone: ${script}`, () =>
+    it.live(`while emitting its pause is compensated: ${script}`, () =>
       Effect.gen(function*() {
         for (let turns = 0; turns < 12; turns++) {
           const all = worldOf(script)
@@ -74,7 +76,7 @@ describe("a durable run that is cancelled", () => {
       }))
   }
 
-  it.live("as it tells that it has ended well has ended well", () =>
+  it.live("while emitting its successful end has ended well", () =>
     Effect.gen(function*() {
       for (let turns = 0; turns < 6; turns++) {
         const all = worldOf("done")
@@ -85,7 +87,7 @@ describe("a durable run that is cancelled", () => {
     }))
 
   it.live(
-    "again, each time that something of it is undone, is undone once, wherever its process is killed",
+    "again during its compensation is compensated once, process killed anywhere",
     () =>
       Effect.gen(function*() {
         const isUndone = ({ _tag }: AgentEvent.AgentEvent) => _tag === "ApprovalRequested" || _tag === "ToolCompensated"
@@ -114,7 +116,7 @@ describe("a durable run that is cancelled", () => {
   const cases = [["pay", 0], ["pay", 20], ["clerk", 0], ["done", 0], ["done", 20]] as const
   for (const [script, delay] of cases) {
     it.live(
-      `ends within a second, wherever the cancellation meets it: ${script}, a store of ${delay} ms`,
+      `ends within a second at any point: ${script}, a store of ${delay} ms`,
       () =>
         Effect.gen(function*() {
           const slow: Array<string> = []

@@ -1,4 +1,7 @@
-/** Runs that agents within a run start: one for each call, whatever ids the models give these, and the same one in each life. */
+/**
+ * Runs started by agents within a run: one for each call, for any ids of the models, and the same one in each
+ * execution.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Logger, Schema } from "effect"
 import { Agent, Recovery, Tool } from "@recourse/core"
@@ -22,7 +25,7 @@ const clerk = (name: string) =>
   Agent.make(name, { input: Request, prompt: ({ text }) => text, tools: [Begin], ...keepGoing })
 const asTool = (name: string) =>
   clerk(name).pipe(Agent.asTool(name, { description: "Begins", parameters: Request, success: Schema.String }))
-/** Which calls begin a run, and how many those are. */
+/** Calls that start a run, and their number. */
 const forms = {
   "of one agent in two calls": { begun: 2, agent: Agent.make("main", { tools: [asTool("one")], ...keepGoing }) },
   "of an agent and of one within": {

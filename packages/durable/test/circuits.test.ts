@@ -1,4 +1,4 @@
-/** Circuits over the lives of runs: kept by the rules of effect's own store, and open for whoever comes next. */
+/** Circuits over the executions of runs: stored by the rules of effect's own store, and open for the next execution. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Logger, Schema, Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"
@@ -50,7 +50,7 @@ const placeOf = () => {
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null))
 
 describe("a store of circuits", () => {
-  it.effect("does what effect's own does, in whatever order calls are let through and end", () =>
+  it.effect("behaves like effect's own, for any order of admissions and ends", () =>
     Effect.gen(function*() {
       let refused = 0
       let moved = 0
@@ -117,7 +117,7 @@ describe("a store of circuits", () => {
       assert.isAbove(moved, 80)
     }))
 
-  it.live("counts each outcome of those that end at the same moment, and lets one of them try", () =>
+  it.live("counts each simultaneous outcome, and admits one probe", () =>
     Effect.gen(function*() {
       const place = placeOf()
       const breaker = yield* CircuitBreaker.make({
@@ -147,7 +147,7 @@ describe("a store of circuits", () => {
       assert.deepEqual(exit, Exit.succeed(["Closed", "Open", 1, "Closed", 0]))
     }))
 
-  it.live("gives the place of a call whose process was killed while it tried to the next one", () =>
+  it.live("passes a killed process's probe to the next call", () =>
     Effect.gen(function*() {
       const place = placeOf()
       const process = (seconds: number) =>
@@ -179,7 +179,7 @@ describe("a store of circuits", () => {
       assert.deepEqual(free.exit, Exit.succeed("called"))
     }))
 
-  it.live("lets calls through where it cannot be read, unless the program says otherwise", () =>
+  it.live("admits calls if it is unreadable, unless configured otherwise", () =>
     Effect.gen(function*() {
       const broken = circuitsOf(
         { read: () => Effect.fail("away"), swap: () => Effect.fail("away") },
@@ -272,7 +272,7 @@ const clinic = (isKept: boolean) => {
   return { begun, offered, opened, process, prompts, told }
 }
 
-/** Lives one after another, each killed in its middle, until one comes to the end. */
+/** Executions one after another, each killed in its middle, until one ends. */
 const lives = (isKept: boolean, seed: number) =>
   Effect.gen(function*() {
     const world = clinic(isKept)
@@ -301,7 +301,7 @@ const whileOpen = (
 
 describe("a circuit that is open when its process is killed", () => {
   it.live(
-    "is open in the next one: the service is not asked, and the model is neither offered the tool nor told otherwise",
+    "is open in the next one, which hides the tool",
     () =>
       Effect.gen(function*() {
         let killed = 0
@@ -317,7 +317,7 @@ describe("a circuit that is open when its process is killed", () => {
           assert.deepEqual(new Set((yield* world.told).map(({ status }) => status)), new Set(["completed"]))
         }
         assert.isAbove(killed, 10)
-        // Where each process has circuits of its own, the service is asked again at once.
+        // If each process has circuits of its own, the service is called again at once.
         const forgetful = yield* Effect.forEach([1, 2], (seed) => lives(false, seed))
         assert.isAbove(Math.max(...forgetful.map(whileOpen)), 0)
       }),
@@ -326,7 +326,7 @@ describe("a circuit that is open when its process is killed", () => {
 })
 
 describe("circuits in a database", () => {
-  it.live("are refused where their table is not there, and are forgotten when nobody has asked for so long", () =>
+  it.live("are refused without their table, and expire when unused", () =>
     Effect.gen(function*() {
       const sql = NodeSqliteClient.layer({ filename: ":memory:" })
       const missing = yield* Effect.flip(
@@ -343,7 +343,7 @@ describe("circuits in a database", () => {
       const store = CircuitStore.layerSql({ idleTimeToLive: 20 }).pipe(Layer.provide(sql))
       assert.strictEqual(yield* Effect.scoped(Effect.provide(state, store)), "Closed")
     }))
-  it.live("hold no call while the database does not answer, and are not part of a transaction that may be rolled back", () =>
+  it.live("delay no call if the database is silent, outside of transactions", () =>
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const breaker = yield* CircuitBreaker.make({

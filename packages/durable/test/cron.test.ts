@@ -1,4 +1,4 @@
-/** Runs that come by cron: each time has one run, whatever becomes of the processes and the store. */
+/** Runs by cron: each time has one run, for any fate of the processes and the store. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Cron, Effect, Layer, Logger, Schema } from "effect"
 import { Agent } from "@recourse/core"
@@ -58,7 +58,7 @@ const options = (startAt: number, forMinutes: number) =>
 
 describe("a cron", () => {
   it.live(
-    "starts each time once, also what came while the store was away, and one process was killed or slow",
+    "starts each time once, also missed ones, with killed processes",
     () =>
       Effect.gen(function*() {
         for (let seed = 1; seed <= 5; seed++) {
@@ -78,15 +78,15 @@ describe("a cron", () => {
     60_000
   )
 
-  it.live("makes up for what came while no process was there, as far back as it is to", () =>
+  it.live("starts missed times without a process, up to the limit", () =>
     Effect.gen(function*() {
       const { process, started } = world()
       yield* VirtualTime.run(process(), options(0.5, 5))
       assert.deepEqual(yield* started, minutes(0, 5))
-      // Of the nine minutes that nobody was there for, six are not too long ago.
+      // Of the nine minutes without a process, six are within the limit.
       yield* VirtualTime.run(process("6 minutes"), options(14.5, 2))
       assert.deepEqual(yield* started, [...minutes(0, 5), ...minutes(9, 16)])
-      // Where none is known of so long, the last one: a new cron does not begin with an hour of them.
+      // Without a known one in so long, only the last one: a new cron does not start with an hour of them.
       yield* VirtualTime.run(process("6 minutes"), options(100.5, 2))
       assert.deepEqual((yield* started).slice(-3), [100, 101, 102])
     }))

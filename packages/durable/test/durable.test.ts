@@ -51,7 +51,7 @@ for (const [name, store] of Object.entries(stores)) {
       )
     })
 
-    it.live("refuses what does not fit, each with its error", () => {
+    it.live("refuses unfit requests, each with its error", () => {
       const { chief, layer } = program(store)
       return inTime(
         Effect.gen(function*() {
@@ -72,7 +72,7 @@ for (const [name, store] of Object.entries(stores)) {
       )
     })
 
-    it.live("goes on if the effect that waits for it is interrupted", () => {
+    it.live("continues if the waiting effect is interrupted", () => {
       const { chief, layer, outside } = program(store)
       return inTime(
         Effect.gen(function*() {
@@ -85,7 +85,7 @@ for (const [name, store] of Object.entries(stores)) {
       )
     })
 
-    it.live("waits for a person, and goes on as decided", () => {
+    it.live("waits for a person, and continues as decided", () => {
       const { chief, layer, outside } = program(store, { approval: true })
       return inTime(
         Effect.gen(function*() {

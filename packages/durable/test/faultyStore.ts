@@ -3,15 +3,15 @@ import { Clock, Effect } from "effect"
 import { RunStore } from "@recourse/durable"
 
 /**
- * What a store does to one process at one of its operations: it fails, dies, loses its answer, stands still for a while, cannot be reached for a while
- * (others reach it), or answers late.
+ * A store's fault for one process at one of its operations: it fails, dies, loses its answer, is suspended for a while,
+ * is unreachable for a while (others reach it), or answers late.
  */
 export interface Fault {
   readonly at: number
   readonly fault: "fails" | "dies" | "lost" | "frozen" | "gone" | "slow"
 }
 
-/** A store as a process sees it. One that is frozen does what it was asked when it wakes: others have taken over by then. */
+/** A process's view of a store. A frozen one executes its request when it wakes: others have taken over by then. */
 export const faulty = (store: RunStore.Store, faults: ReadonlyArray<Fault>): RunStore.Store => {
   let operations = 0
   let frozenUntil = 0

@@ -1,4 +1,7 @@
-/** An agent within a durable run that the run goes on or ends without is undone once, wherever a process is killed, or stops. */
+/**
+ * An inner agent of a durable run that the run resumes or ends without is compensated once, for any killed or stopped
+ * process.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { VirtualTime } from "@recourse/testing"
@@ -6,7 +9,7 @@ import { type Composition, compositions, lost, made, stores, toldOf } from "./pa
 import { runner, untilEnded } from "./travel.ts"
 
 const names = Object.keys(compositions) as ReadonlyArray<Composition>
-/** Every operation, where `RECOURSE_EVERY_STEP` says so; where not, some, which `RECOURSE_SEED` chooses. */
+/** Every operation, if `RECOURSE_EVERY_STEP` is set; otherwise some, selected by `RECOURSE_SEED`. */
 const stride = process.env["RECOURSE_EVERY_STEP"] === undefined ? 361 : 1
 const from = 20 + Number(process.env["RECOURSE_SEED"] ?? 0) % stride
 
@@ -21,7 +24,7 @@ for (const left of ["at work", "waiting"] as const) {
       for (const composition of names) {
         const { ended } = compositions[composition]
 
-        it.live(`is undone: ${composition}, ${store}`, () =>
+        it.live(`is compensated: ${composition}, ${store}`, () =>
           Effect.gen(function*() {
             const one = made(composition, left, store)
             const { exit } = yield* live(one, {})
@@ -36,7 +39,7 @@ for (const left of ["at work", "waiting"] as const) {
         // The connection of a killed process would stay open in this one.
         for (const end of store === "memory" ? ["is killed", "stops"] as const : []) {
           it.live(
-            `is undone once, wherever its process ${end}: ${composition}, ${store}`,
+            `is compensated once, wherever its process ${end}: ${composition}, ${store}`,
             () =>
               Effect.gen(function*() {
                 const whole = yield* live(made(composition, left, "memory"), {})
@@ -65,8 +68,8 @@ for (const left of ["at work", "waiting"] as const) {
   })
 }
 
-describe("a durable run whose failure does not come again in the next life", () => {
-  it.live("does not go on with what was undone for it", () =>
+describe("a durable run whose failure does not recur in the next execution", () => {
+  it.live("does not continue with compensated writes", () =>
     Effect.gen(function*() {
       const composition = "a sibling of Agent.all fails"
       const whole = yield* live(made(composition, "at work", "memory"), {})

@@ -57,7 +57,7 @@ describe("runs that wait for runs that they started", () => {
       assert.isAtMost(most(spans), 5)
     }))
 
-  it.live("give their place in a queue away, and have it again before they go on", () =>
+  it.live("release their queue slots, and regain them before they continue", () =>
     Effect.gen(function*() {
       for (const concurrency of [1, 3]) {
         const { Node, spans } = nested({ concurrency })
@@ -76,10 +76,13 @@ describe("runs that wait for runs that they started", () => {
     }))
 })
 
-/** How many worlds are drawn. */
+/** Number of random worlds. */
 const worlds = Number(process.env["TEST_LIMITS"] ?? 5)
 
-/** Runs that start runs of their own agent, in a queue; processes are killed and lose the store, and somebody cancels some of them. */
+/**
+ * Runs that start runs of their own agent, in a queue; processes are killed and lose the store, and some runs are
+ * cancelled.
+ */
 const drawn = (seed: number) => {
   const next = seeded(seed)
   const concurrency = 1 + next() % 3
@@ -166,7 +169,7 @@ const drawn = (seed: number) => {
 
 describe("drawn families of runs in a queue", () => {
   it.live(
-    "all end, whoever is killed, cancelled or cut off, and are never more at once than they may be",
+    "all end within their limits, despite kills, cancellations and interruptions",
     () =>
       Effect.gen(function*() {
         let busy = 0
@@ -178,7 +181,7 @@ describe("drawn families of runs in a queue", () => {
           const all = yield* world.ended.exit
           for (const { runId, status } of all) {
             assert.include(["completed", "cancelled"], status, `${about}: ${runId}`)
-            // Nobody is cancelled but those, and what they have started.
+            // Only those are cancelled, and the runs that they have started.
             const isBelow = [...world.cancelled].some((one) => `${runId}/`.startsWith(`${one}/`))
             if (!isBelow) assert.strictEqual(status, "completed", `${about}: ${runId}`)
           }

@@ -1,4 +1,4 @@
-/** Lists of durable runs: what every store answers is what a look at each run answers. */
+/** Lists of durable runs: every store answers like a scan of all runs. */
 import { assert, describe, it } from "@effect/vitest"
 import { Runs } from "@recourse/core"
 import { RunStore } from "@recourse/durable"
@@ -14,7 +14,7 @@ const ids = ["a_1", "a%1", "ab1", "a!1", "A_1", "b", "", "a_12", "a_1!"]
 
 for (const [name, store] of Object.entries(stores)) {
   describe(`runs in ${name}`, () => {
-    it.live("are listed by what is asked for, in pages that hold each of them once", () =>
+    it.live("are listed by filters, in pages that have each run once", () =>
       Effect.gen(function*() {
         const { insert, list } = yield* RunStore.RunStore
         for (const [n, runId] of ids.entries()) {

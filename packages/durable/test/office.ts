@@ -4,11 +4,11 @@ import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
 import { Durable } from "@recourse/durable"
 
-/** What was done in the world outside, over all processes. */
+/** External effects, over all processes. */
 export const world = () => ({
   writes: [] as Array<string>,
   keys: [] as Array<string>,
-  /** How often it was paid when the ledger had the first outcome. */
+  /** Number of payments when the ledger had the first outcome. */
   paidBefore: undefined as number | undefined,
   asked: [] as Array<string>
 })

@@ -1,4 +1,4 @@
-/** Durable runs of agents that are made of agents: one has booked, and the run goes on or ends without it. */
+/** Durable runs of agents made of agents: one has booked, and the run resumes or ends without it. */
 import { assert } from "@effect/vitest"
 import { NodeSqliteClient } from "@recourse/sql"
 import { ScriptedModel } from "@recourse/testing"
@@ -14,7 +14,10 @@ import { book, type Travel, worldOf } from "./travel.ts"
 export const stores = ["memory", "sqlite"] as const
 type Kind = (typeof stores)[number]
 
-/** A store that outlives its processes: on SQLite each has a connection of its own, and what one was in the middle of is undone. */
+/**
+ * A store that outlives its processes: on SQLite each has a connection of its own, and one's open transaction is rolled
+ * back.
+ */
 const storeOf = (kind: Kind) => {
   const directory = mkdtempSync(join(tmpdir(), "recourse-"))
   const filename = join(directory, "runs.db")
@@ -32,13 +35,13 @@ const storeOf = (kind: Kind) => {
   }
 }
 
-/** What the agent that has booked does when it is left. */
+/** State of the booking agent when it is abandoned. */
 export type Left = "at work" | "waiting"
 
 const { call, calls, text } = ScriptedModel
 const described = { description: "Does it", parameters: Schema.Struct({}), success: Schema.String } as const
 
-/** How the run goes on, or ends, without it. */
+/** Ways of the run to resume, or end, without it. */
 export const compositions = {
   "a sibling of Agent.all fails": { ended: "failed" },
   "another one wins Agent.firstOf": { ended: "completed" },
@@ -177,7 +180,7 @@ export const made = (composition: Composition, left: Left, store: Kind, heals = 
   }
 }
 
-/** What was told of it: in the events, and in the audit. */
+/** Reports of it: in the events, and in the audit. */
 export const toldOf = ({ within }: ReturnType<typeof made>) =>
   within(({ store }) =>
     Effect.map(store.events("r1", 0), (events) =>
@@ -187,7 +190,7 @@ export const toldOf = ({ within }: ReturnType<typeof made>) =>
       }))
   )
 
-/** Where a booking stands that the run has lost: undone once, or a person is told; nothing is undone twice. */
+/** State of a booking that the run has lost: compensated once, or reported to a person; never compensated twice. */
 export const lost = ({ world }: ReturnType<typeof made>, told: ReadonlyArray<string>, about: string) => {
   assert.strictEqual(world.paid, 0, about)
   for (const [name, id] of [["flight", "f"], ["hotel", "h"]] as const) {

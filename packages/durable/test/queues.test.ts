@@ -1,4 +1,4 @@
-/** Queues over all runners, starts that are delayed or come by cron, runs that start runs, signals. */
+/** Queues over all runners, starts with a delay or by cron, runs that start runs, signals. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Cron, Effect, Exit, Layer, Schema } from "effect"
 import { Agent, Recovery, Runs, Tool } from "@recourse/core"
@@ -33,7 +33,7 @@ const most = (spans: ReadonlyArray<{ readonly from: number; readonly to: number 
   Math.max(...spans.map(({ from }) => spans.filter((other) => other.from <= from && other.to > from).length))
 
 describe("a queue", () => {
-  it.live("lets so many runs of an agent go on at once, over all runners, also where one is killed", () =>
+  it.live("limits an agent's concurrent runs over all runners, one killed", () =>
     Effect.gen(function*() {
       const { agent, spans } = working(10_000, { concurrency: 3 })
       const store = memory()
@@ -75,7 +75,7 @@ describe("a queue", () => {
     })
   }
 
-  it("is refused where it would let none go on", () => {
+  it("is refused if it would let no run continue", () => {
     assert.throws(() => working(1, { concurrency: 0 }), /at least one/)
     assert.throws(() => working(1, { rate: { limit: 3, per: 0 } }), /at least one/)
   })
@@ -98,7 +98,7 @@ describe("a start", () => {
       assert.isAtLeast(spans[0]!.from, 590_000)
     }))
 
-  it.live("comes by cron, once for all processes, and is made up for", () =>
+  it.live("happens by cron, once for all processes, also late", () =>
     Effect.gen(function*() {
       const days: Array<string> = []
       const report = Durable.make(
@@ -122,7 +122,7 @@ describe("a start", () => {
         { effect: process("3 days"), identity: 1 }
       ], options)
       assert.deepEqual(days, ["1970-01-01", "1970-01-02", "1970-01-03"])
-      // Nobody is there at six; at ten somebody is. The day before is too long ago.
+      // No process is live at six; at ten one is. The day before is too long ago.
       yield* VirtualTime.run(process("2 hours"), { ...options, startAt: (4 * 24 + 10) * 3_600_000 })
       assert.deepEqual(days.slice(3), ["1970-01-05"])
     }))
@@ -163,7 +163,7 @@ describe("a run that starts runs", () => {
     return { Root, Leaf, client, done, layer, store }
   }
 
-  it.live("waits for a thousand of them without a place among those that go on", () =>
+  it.live("waits for a thousand of them without a slot", () =>
     Effect.gen(function*() {
       const { Root, done, layer } = family(1000)
       const { exit } = yield* VirtualTime.run(Root.run("r1", "go").pipe(Effect.provide(layer)), { steps: 20_000_000 })
@@ -171,7 +171,7 @@ describe("a run that starts runs", () => {
       assert.strictEqual(done.length, 1000)
     }), 60_000)
 
-  it.live("joins them where its process was killed, and takes them with it when it is cancelled", () =>
+  it.live("joins them after a kill, and cancels them with itself", () =>
     Effect.gen(function*() {
       const killed = family(10)
       const first = yield* VirtualTime.run(killed.Root.run("r1", "go").pipe(Effect.provide(killed.layer)), {
@@ -199,7 +199,7 @@ describe("a run that starts runs", () => {
       assert.strictEqual(info?.status, "cancelled")
     }))
 
-  it.live("waits for a signal in whichever life, and has the first value of a name", () =>
+  it.live("waits for a signal in any execution, first value per name", () =>
     Effect.gen(function*() {
       const Parcel = Tool.make("parcel", {
         success: Schema.String,

@@ -65,7 +65,7 @@ describe("references", () => {
     }
   })
 
-  it("find the end of the conversation behind instructions, and not in another one", () => {
+  it("find the conversation's end behind instructions, not in another one", () => {
     const made = references()
     const system = { role: "system", content: "Be kind" }
     assert.strictEqual(made.endIn([system, ...conversation, user("four")]), 5)

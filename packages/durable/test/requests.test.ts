@@ -1,4 +1,4 @@
-/** What durable runs are asked and told that cannot be: it is refused by name, before anything is written. */
+/** Impossible requests to durable runs, which are refused by name before any row is written. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, ConfigurationError } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
@@ -13,9 +13,9 @@ const stores = {
 
 for (const [name, store] of Object.entries(stores)) {
   describe(`runs in ${name}`, () => {
-    it.live("are refused what they cannot have", () => badRequests.pipe(Effect.provide(store)), 30_000)
+    it.live("are refused impossible requests", () => badRequests.pipe(Effect.provide(store)), 30_000)
 
-    it.live("keep all that ended where it is not said for how long", () =>
+    it.live("keep all ended ones without a retention", () =>
       Effect.gen(function*() {
         for (const keepFor of [Number.NaN, "5 bananas" as never, -1, {} as never]) {
           const exit = yield* Effect.exit(RunStore.purge({ keepFor }))
@@ -26,7 +26,7 @@ for (const [name, store] of Object.entries(stores)) {
   })
 }
 
-describe("what is wrong in a program is said where it is made", () => {
+describe("a fault in a program is reported at its definition", () => {
   const echo = Agent.fromFunction("echo", (text: string) => Effect.succeed(text))
   const long = "x".repeat(256)
   const refused = (make: () => unknown, says: RegExp) => {

@@ -1,4 +1,4 @@
-/** Waits of recovery over the lives of a run: what failed stays failed, and only what is left is waited for. */
+/** Waits of recovery over the executions of a run: failures stay, and only the rest is waited for. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Layer, Schedule, Schema, Stream } from "effect"
 import { Agent, ErrorProjection, IdempotencyLedger, ModelError, Recovery, Runs, Tool } from "@recourse/core"
@@ -94,7 +94,7 @@ const usageOf = (events: ReadonlyArray<Runs.NumberedEvent>) => {
 
 describe("a wait of recovery", () => {
   it.live(
-    "goes on in another life with the attempt that is next, after what is left of it",
+    "continues elsewhere with the next attempt, after its remaining time",
     () =>
       Effect.gen(function*() {
         const whole = clinic()
@@ -126,7 +126,7 @@ describe("a wait of recovery", () => {
           if (isWaiting) inWaits++
           const last = yield* world.life({ startAt: killed + down, identity: 1 })
           assert.deepEqual(last.exit, Exit.succeed("done"), about)
-          // Only what was under way is made again.
+          // Only running work is repeated.
           assert.isAtMost(world.attempts.length, whole.attempts.length + 1, about)
           if (isWaiting) assert.strictEqual(world.attempts.length, whole.attempts.length, about)
           // Whoever asked for time has it.
@@ -134,11 +134,12 @@ describe("a wait of recovery", () => {
           for (const [index, { at }] of looks.entries()) {
             if (index > 0 && looks.length === 4) assert.isAtLeast(at - looks[index - 1]!.at, 3 * minute, about)
           }
-          // Waits went on while nobody ran the run: it ends as soon as it would have, or after what was left was done at once.
+          // Waits continued without a process: the run ends as soon as it would have, or after the rest was done at
+          // once.
           assert.isAtMost(killed + down + last.elapsed, uncut.elapsed + down + 20_000, about)
           const rest = whole.attempts.slice(before).at(0)
           if (isWaiting && rest !== undefined && rest.at > killed + down + 20_000) {
-            // The model's failures stand between: their waits may have ended while the process was down.
+            // The model's failures are in between: their waits may have ended while the process was down.
             const slack = before === looks.length ? down : 1000
             assert.isAtMost(world.attempts[before]!.at, rest.at + slack, about)
           }
@@ -149,7 +150,7 @@ describe("a wait of recovery", () => {
     60_000
   )
 
-  it.live("counts for the deadline of the run, as all that lasts, in whichever life", () =>
+  it.live("counts for the run's deadline, in any execution", () =>
     Effect.gen(function*() {
       const store = Effect.runSync(Effect.scoped(Layer.build(Layer.fresh(RunStore.layerMemory))))
       const Slow = Tool.make("slow", { effects: "read", execute: () => Effect.sleep("1 day") })

@@ -1,4 +1,7 @@
-/** Values in another type than a tool asks for: what is coerced, what is declined, and what the record and the policies see. */
+/**
+ * Values in another type than a tool's schema: coerced ones, declined ones, and the view of the record and the
+ * policies.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Agent, Policy, Recovery, Tool } from "@recourse/core"

@@ -37,7 +37,7 @@ describe("JsonRepair", () => {
       )
     }))
 
-  it.effect("does not invent what the schema asks for", () =>
+  it.effect("does not invent values for the schema", () =>
     Effect.gen(function*() {
       const made = make("read")
       yield* run(made, "{age: 3")
@@ -73,7 +73,7 @@ const answer = (text: string, options?: JsonRepair.Options) =>
     (answered) => typeof answered === "string" ? JSON.parse(answered) as unknown : answered._tag
   )
 
-describe("what is repaired", () => {
+describe("repaired texts", () => {
   const fence = "```"
   const repaired: Record<string, readonly [string, unknown]> = {
     "a comma behind the last field": ["{\"a\":1,}", { a: 1 }],

@@ -1,4 +1,6 @@
-/** Repairs at their edges, as tables: where an object begins and ends, what a backslash means, which value is the same in another type. */
+/**
+ * Repairs at their edges, in tables: start and end of an object, meaning of a backslash, equal values of another type.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Recovery } from "@recourse/core"
@@ -52,7 +54,7 @@ describe("an object in a text", () => {
 
   it("is not looked for behind twenty braces", () => assert.notDeepEqual(repaired(placeholders(20)), { a: 1 }))
 
-  it("is repaired where one of the issues is the syntax, and in no other case", () => {
+  it("is repaired only if the syntax is one of the issues", () => {
     const missing: Issue = { path: ["a"], expected: "", problem: "missing" }
     assert.deepStrictEqual(repaired("{a: 1}", [missing, syntax]), { a: 1 })
     assert.strictEqual(repaired("{a: 1}", [missing]), "declined")
@@ -83,7 +85,7 @@ describe("a backslash", () => {
       assert.deepStrictEqual(repaired(`{"p":"${content}",}`), value === undefined ? "declined" : { p: value }))
   }
 
-  it("in a text that is cut off, and beside texts without any", () => {
+  it("in a cut-off text, and next to texts without any", () => {
     assert.deepStrictEqual(repaired(String.raw`{"a":"x","p":"C:\temp\new`), { a: "x", p: String.raw`C:\temp\new` })
     assert.deepStrictEqual(repaired(String.raw`{"a":"x\ty","p":"\d"}`), { a: "x\ty", p: String.raw`\d` })
   })
@@ -228,7 +230,7 @@ describe("a value in another type", () => {
     for (const [value, path, expected] of places) assert.deepStrictEqual(coerced(value, path), expected, path.join("/"))
   })
 
-  it("all that is wrong, or nothing of it; text that is no JSON is another matter", () => {
+  it("converts all faults or none; invalid JSON is another matter", () => {
     assert.deepStrictEqual(coerced({ s: 1, n: "2" }, ["s"], ["n"]), { s: "1", n: 2 })
     assert.strictEqual(coerced({ s: 1, n: "x" }, ["s"], ["n"]), "declined")
     assert.strictEqual(coerced({ n: "x", s: 1 }, ["n"], ["s"]), "declined")

@@ -1,4 +1,4 @@
-/** What the tests of servers by hand share. */
+/** Common parts of tests with hand-written servers. */
 import { NodeHttpClient, NodeServices } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"

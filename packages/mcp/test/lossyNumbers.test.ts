@@ -164,7 +164,7 @@ describe("a client's call with a number that parsing changes, over standard inpu
       }).pipe(Effect.scoped), 30_000)
   }
 
-  it.live("is refused for a key that stands twice", () =>
+  it.live("is refused for a duplicate key", () =>
     Effect.gen(function*() {
       const { overStandardInput, ran } = yield* served
       const twice = callOf(1, `{"to":"a","amount":1,"amount":2}`)

@@ -71,7 +71,7 @@ const http = Effect.gen(function*() {
   } satisfies Shop & { readonly requests: () => number }
 })
 
-/** A client of the SDK; `answer` is what its user says to questions. */
+/** A client of the SDK; `answer` is its user's reply to questions. */
 const connect = (shop: Shop, answer?: (message: string) => ElicitResult) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -273,7 +273,7 @@ const until = (holds: () => boolean): Effect.Effect<void> =>
     Effect.timeoutOrElse({ duration: "10 seconds", orElse: () => Effect.die("it does not come true") })
   )
 
-/** A request as bytes on the wire, for what no client of the SDK does. */
+/** A request in raw bytes, for behaviour outside of the SDK's clients. */
 const post = (url: URL, body: unknown, headers: Record<string, string> = {}, signal?: AbortSignal) =>
   Effect.promise(async () => {
     const response = await fetch(url, {
@@ -314,7 +314,7 @@ const codeOf = ({ body }: { readonly body: { readonly result: Answer } }) => fai
 
 describe("requests that are sent again, over HTTP", () => {
   it.live(
-    "the same request of a session is one call; of another session, or with other arguments, it is another",
+    "equal requests of a session are one call; others are separate",
     () =>
       Effect.gen(function*() {
         const { done, url } = yield* http
@@ -332,7 +332,7 @@ describe("requests that are sent again, over HTTP", () => {
     30_000
   )
 
-  it.live("a write whose connection broke is not run again: its outcome is unknown", () =>
+  it.live("a write with a broken connection is unknown and not rerun", () =>
     Effect.gen(function*() {
       const { done, url } = yield* http
       const headers = yield* session(url)
@@ -345,7 +345,7 @@ describe("requests that are sent again, over HTTP", () => {
       assert.deepStrictEqual(done(), ["charge slow", "interrupted slow"])
     }).pipe(Effect.scoped), 30_000)
 
-  it.live("a call goes on as long as one of its requests waits", () =>
+  it.live("a call runs as long as one of its requests waits", () =>
     Effect.gen(function*() {
       const { done, requests, url } = yield* http
       const headers = yield* session(url)
@@ -410,7 +410,7 @@ describe("approvals without a session (2026-07-28)", () => {
       const asked = yield* modern(url, "A-1")
       const { inputRequests, requestState } = asked.body.result
       assert.include(inputRequests.call_1.params.message, "A-1")
-      // The state holds a conversation, which is nothing for the client.
+      // The state contains a conversation, which the client must not read.
       assert.notInclude(Buffer.from(requestState, "base64url").toString("latin1"), "A-1")
       const answered = { requestState, inputResponses: allowed }
       for (
@@ -428,7 +428,7 @@ describe("approvals without a session (2026-07-28)", () => {
       assert.deepStrictEqual(done(), ["refund A-1"])
     }).pipe(Effect.scoped), 30_000)
 
-  it.live("with an idempotency key, an answer that is sent again is answered again", () =>
+  it.live("with an idempotency key, a repeated answer is answered again", () =>
     Effect.gen(function*() {
       const { done, url } = yield* http
       const key = { "recourse/idempotency-key": "k" }

@@ -5,7 +5,7 @@ import { AiToolkit, Recovery, Tool } from "@recourse/core"
 import { Mcp } from "@recourse/mcp"
 
 describe("McpServer.toolkit, effect's own registration", () => {
-  it.effect("serves a toolkit with recovery; what needs an approval, which nobody is asked for, is denied", () =>
+  it.effect("serves a toolkit with recovery; calls that need an approval are denied", () =>
     Effect.gen(function*() {
       const done: Array<string> = []
       const say = (what: string) => Effect.sync(() => void done.push(what))

@@ -111,7 +111,7 @@ describe("a whole answer", () => {
       }))
   }
 
-  it.effect("with odd metadata and counts keeps what is right", () =>
+  it.effect("with odd metadata and counts keeps the valid ones", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(
         yield* partsOf(Server.json({
@@ -189,7 +189,7 @@ describe("a call", () => {
       assert.deepStrictEqual(server.requests.map(({ aborted }) => aborted()), [true])
     }))
 
-  it.live("to a server that is down fails after three attempts, and says why", () =>
+  it.live("to a server that is down fails with a reason after three attempts", () =>
     Effect.gen(function*() {
       const url = yield* Effect.scoped(Effect.map(Server.make(), (server) => server.url))
       const attempts: Array<number> = []

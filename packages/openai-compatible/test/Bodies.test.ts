@@ -43,7 +43,7 @@ describe("a body", () => {
       assert.strictEqual(error?.reason._tag, "InvalidResponseError")
     }))
 
-  it.effect("of a failure is read as far as the limit goes, and its status stands", () =>
+  it.effect("of a failure is read up to the limit, with its status", () =>
     Effect.gen(function*() {
       const error = JSON.stringify({ error: { code: "insufficient_quota" } })
       const { length } = bytes(error)
@@ -78,7 +78,7 @@ describe("a body", () => {
       for (const type of ["application/json", "application/text/event-stream", "xtext/event-stream"]) {
         assert.deepStrictEqual(yield* streamed({ type, body: completion }), { error: undefined, text: "é€🌍" }, type)
       }
-      // What fails is read whole, whatever its type: 300 is no answer.
+      // A failure is read whole, for any type: 300 is no answer.
       for (const [status, tag] of [[300, "InvalidRequestError"], [402, "QuotaExhaustedError"]] as const) {
         const { error } = yield* streamed({ type: "text/event-stream", status, body: events })
         assert.strictEqual(error?.reason._tag, tag)
@@ -86,7 +86,7 @@ describe("a body", () => {
       }
     }))
 
-  it.effect("that is off the protocol is told with its status and its headers", () =>
+  it.effect("that is off the protocol is reported with status and headers", () =>
     Effect.gen(function*() {
       const { reason } = yield* asked({ headers: { server: "proxy" }, body: "<html>" })
       assert.isTrue(reason !== undefined && "http" in reason)
@@ -116,7 +116,7 @@ describe("a body", () => {
 })
 
 describe("a retry", () => {
-  it.effect("of an answer is up to the caller, where the caller says so", () =>
+  it.effect("of an answer is up to the caller, if configured", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const shouldRetry = ({ status }: { readonly status: number }) => {

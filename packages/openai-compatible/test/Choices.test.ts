@@ -1,4 +1,4 @@
-/** What is left out of an answer and of an error: other choices than the first, and the query of the address. */
+/** Omitted parts of an answer and of an error: other choices than the first, and the query of the address. */
 import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect, Layer, Redacted, Stream } from "effect"
@@ -33,7 +33,7 @@ describe("a stream with several choices", () => {
     }).pipe(Effect.provide(layerOf(client))))
 })
 
-it.effect("an error names the address without its query, which may hold a key", () =>
+it.effect("an error names the address without its query", () =>
   Effect.gen(function*() {
     const client = HttpClient.make((request) =>
       Effect.fail(

@@ -1,4 +1,4 @@
-/** What a failed answer is said to be: its reason, and the facts beside it, wherever a server puts its codes. */
+/** Classification of a failed answer: its reason, and the attached facts, for all of a server's code fields. */
 import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Duration, Effect, Layer, Redacted } from "effect"
@@ -145,7 +145,7 @@ describe("a failed answer", () => {
       }))
   }
 
-  it.effect("has its codes, its request and the wait that it asks for beside it, as far as they are names", () =>
+  it.effect("has its codes, request and wait attached, if they are names", () =>
     Effect.gen(function*() {
       const body = { error: { code: "slow_down", type: "limits", param: "messages[0].content" } }
       const reason = yield* reasonOf({ status: 429, body, headers: { "x-request-id": "req_1", "retry-after": "3" } })
@@ -172,7 +172,7 @@ describe("a failed answer", () => {
       assert.deepStrictEqual(factsOf(shown), { status: 400, requestId: "req_2" })
     }))
 
-  it.effect("is described by its status and its code, and says of what it does not know nothing", () =>
+  it.effect("is described by status and code, without unknown facts", () =>
     Effect.gen(function*() {
       const described = (reply: Reply) =>
         Effect.map(reasonOf(reply), (reason) => "description" in reason ? reason.description : undefined)
@@ -237,7 +237,7 @@ describe("an error in an answer that began well", () => {
     [{}, down]
   ]
 
-  it.effect("is an error by its shape: an object that says so, and nothing that is empty", () =>
+  it.effect("is an error by its shape: a non-empty error object", () =>
     Effect.gen(function*() {
       const text = { choices: [{ message: { content: "fine" } }] }
       for (const body of [{ object: "error", code: 429 }, { type: "error", code: 429 }, [{ error: { code: 429 } }]]) {

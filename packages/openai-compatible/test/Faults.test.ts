@@ -12,7 +12,7 @@ type Mode = "whole" | "stream"
 
 interface Fault {
   readonly fault: string
-  /** What Recourse does about it, for the reader. */
+  /** Recourse's reaction, for the reader. */
   readonly does: string
   /** In which calls it can happen. Default: both. */
   readonly in?: Mode
@@ -23,7 +23,7 @@ interface Fault {
   readonly reason?: AiError.AiErrorReason["_tag"]
   readonly retryable?: boolean
   readonly retryAfter?: Duration.Input
-  /** What must hold beyond that. */
+  /** Further invariant. */
   readonly check?: (outcome: Outcome) => void
 }
 
@@ -702,7 +702,7 @@ const rowOf = (fault: Fault) =>
   })
 
 describe("faults on the wire", () => {
-  /** What the test of each fault has seen, for the table: a fault is played once in a run of them all. */
+  /** Observations of each fault's test, for the table: a fault is played once in a run of them all. */
   const rows = new Map<Fault, ReadonlyArray<string>>()
   const played = async (fault: Fault): Promise<ReadonlyArray<string>> => {
     const row = await Effect.runPromise(Effect.scoped(rowOf(fault)))

@@ -130,7 +130,7 @@ export const answering = (
 
 type Part = Readonly<Record<string, unknown>>
 
-/** Blocks of a stream as the parts of a whole answer. Calls that are announced grow to what they are in the end. */
+/** Blocks of a stream joined to the parts of a whole answer. Announced calls grow to their final values. */
 export const joined = (parts: ReadonlyArray<Part>, areAnnounced: boolean): ReadonlyArray<Part> => {
   const calls = new Map<unknown, { readonly name: unknown; text: string; ended: boolean }>()
   const open = new Map<unknown, { readonly type: string; text: string }>()

@@ -1,4 +1,4 @@
-/** What a server sends is text: no name in it is looked up on a prototype, and no number is more than a number. */
+/** Servers' text stays text: no name in it is looked up on a prototype, and no number is more than a number. */
 import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Agent, TransportRetry } from "@recourse/core"
@@ -39,13 +39,13 @@ const layer = (reply: Reply) =>
     Layer.provide([client(reply), ids])
   )
 
-/** An object with the key in question renamed: parts keep the fields that nothing reads. */
+/** An object with the tested key renamed: parts keep unread fields. */
 const withoutKey = (value: unknown, word: string): unknown =>
   typeof value === "object" && value !== null && Object.hasOwn(value, word) && Reflect.get(value, word) === word
     ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key === word ? "WORD" : key, item]))
     : value
 
-/** What became of an answer, with the word in question taken out. A defect fails the test. */
+/** Outcome of an answer, with the tested word removed. A defect fails the test. */
 const outcome = (reply: Reply, word: string) =>
   Effect.gen(function*() {
     const whole = yield* generate().pipe(

@@ -7,7 +7,7 @@ import { Clock, Duration, Effect, Layer, Schedule, Stream } from "effect"
 import { generate, ids, model, observe, quick, stream } from "./Harness.ts"
 import * as Server from "./Server.ts"
 
-/** What a server does: writes, waits for so many seconds, or is silent for ever. */
+/** A server's steps: writes, waits for so many seconds, or is silent forever. */
 type Step = string | number | "silence"
 
 const second = 1000
@@ -89,7 +89,7 @@ const idle = "The server fell silent in the middle of its answer, for 1m"
 const empty = "The server sent no content for 10m"
 
 describe("a stream", () => {
-  it.effect("that stops in the middle fails after a minute, retryable, and its connection is closed", () =>
+  it.effect("that stalls fails after a minute, retryable, with a closed connection", () =>
     Effect.gen(function*() {
       const outcome = yield* run("stream", { scripts: [[half, "silence"]] })
       assert.deepInclude(outcome, {
@@ -119,7 +119,7 @@ describe("a stream", () => {
       assert.deepInclude(outcome, { reason: undefined, text: "half".repeat(21), requests: 1 })
     }))
 
-  it.effect("of pings is kept alive by them, until the time for content is over", () =>
+  it.effect("of pings is kept alive until the content timeout", () =>
     Effect.gen(function*() {
       const beats = [
         ": ping\n\n",
@@ -136,7 +136,7 @@ describe("a stream", () => {
       }
     }))
 
-  it.effect("is kept alive by each piece of it: reasoning, a call's name, its arguments, the reason of its end", () =>
+  it.effect("is kept alive by reasoning, call names, arguments and end reasons", () =>
     Effect.gen(function*() {
       const call = (more: object) => Server.chunk({ tool_calls: [{ index: 0, id: "a", function: more }] })
       const pieces = [
@@ -158,7 +158,7 @@ describe("a stream", () => {
       assert.deepInclude(outcome, { reason: "NetworkError", description: idle, seconds: 60 })
     }))
 
-  it.effect("that has not begun may take longer: models think", () =>
+  it.effect("that has not started may take longer: models think", () =>
     Effect.gen(function*() {
       const thinking = yield* run("stream", { scripts: [[500, half, ...end]], head: 90 })
       assert.deepInclude(thinking, { reason: undefined, text: "half" })
@@ -220,7 +220,7 @@ describe("a whole answer", () => {
       assert.deepInclude(dead, { reason: "NetworkError", retryable: true, description: idle, requests: 3, closed: 3 })
     }))
 
-  it.effect("that has not begun may take longer, and so may one that comes slowly", () =>
+  it.effect("that has not started, or arrives slowly, may take longer", () =>
     Effect.gen(function*() {
       const dead = yield* run("whole", { scripts: [["silence"]] })
       assert.deepInclude(dead, { reason: "NetworkError", description: empty })

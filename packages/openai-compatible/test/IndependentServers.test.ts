@@ -165,7 +165,7 @@ describe("mockttp", () => {
       assert.deepStrictEqual(seen.map((requests) => requests.length), [1, 1, 1])
     }))
 
-  it.live("a clean end in the middle of an event, and a reset there", () =>
+  it.live("ends cleanly, or is reset, in the middle of an event", () =>
     Effect.gen(function*() {
       const server = yield* mockttp
       const body = Server.chunk({ content: "Tw" }) + Server.chunk({ content: "o" }).slice(0, 30)
@@ -180,7 +180,7 @@ describe("mockttp", () => {
           const { error, parts } = yield* observe(
             Stream.tap(stream(prompt), (part) =>
               Effect.sync(() => {
-                // What was sent has arrived: the reset takes nothing of it away.
+                // Sent parts have arrived: the reset removes none of them.
                 if (end === "broken" && part.type === "text-delta") broken.destroy(new Error("x"))
               }))
           )

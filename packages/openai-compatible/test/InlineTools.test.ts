@@ -34,7 +34,7 @@ describe("inline tools", () => {
       assert.include(body.messages[0].content, "{\"name\":\"parse\",\"description\":\"Count the keys\"")
     }))
 
-  it.effect("stream text as it comes and calls at the end, wherever the text is split", () =>
+  it.effect("stream text at once and calls at the end, any split", () =>
     Effect.gen(function*() {
       for (const size of [1, 7, text.length]) {
         const deltas: Array<string> = []
@@ -80,7 +80,7 @@ describe("inline tools", () => {
       }
     }))
 
-  it.effect("carry past calls and results in the text, and no result can end its own frame", () =>
+  it.effect("carry past calls and results in text with unforgeable frames", () =>
     Effect.gen(function*() {
       const server = yield* Server.make(Server.completion({ content: "ok" }))
       yield* generate(Prompt.make([
@@ -121,7 +121,7 @@ describe("inline tools", () => {
       ])
     }))
 
-  it.effect("are used from the second request on, once native ones were refused, in streams too", () =>
+  it.effect("replace refused native ones from the second request, also streamed", () =>
     Effect.gen(function*() {
       const server = yield* Server.make(
         refusal,
@@ -156,7 +156,7 @@ describe("inline tools", () => {
       ])
     }))
 
-  it.effect("are tried once where a server explains itself in prose alone; if they fail too, its first error stands", () =>
+  it.effect("are tried once after a prose refusal; the first error stays", () =>
     Effect.gen(function*() {
       const prose = Server.error(400, { type: "invalid_request_error", param: null, code: null })
       const server = yield* Server.make(
@@ -209,7 +209,7 @@ describe("inline tools", () => {
     refused(200, { code: "tools_not_supported" })
   ]
 
-  it.effect("are tried at once on each answer that refuses native ones, and on no other", () =>
+  it.effect("are tried at once only for answers that refuse native ones", () =>
     Effect.gen(function*() {
       for (const reply of refusals) {
         const requests: Array<never> = []
@@ -223,7 +223,7 @@ describe("inline tools", () => {
       }
     }))
 
-  it.effect("are not tried without tools, nor twice, and what refuses them too leaves the first error", () =>
+  it.effect("are not tried without tools, nor twice; the first error stays", () =>
     Effect.gen(function*() {
       const [reply] = refusals
       const asked = (...[replies, options]: Parameters<typeof answering>) =>
@@ -235,7 +235,7 @@ describe("inline tools", () => {
           return [requests.length, String(error).includes("unsupported_parameter")]
         })
       assert.deepStrictEqual(yield* asked(reply!, { quirks: { tools: "inline" } }), [1, true])
-      // Where there is nothing else to try, a failure is one like any other.
+      // Without an alternative, a failure is one like any other.
       const busy = refused(501, { code: "tools_not_supported", param: "unsupported_parameter" })
       const retry = { schedule: Schedule.spaced("0 millis") }
       assert.deepStrictEqual(yield* asked(busy, { quirks: { tools: "inline" }, retry }), [3, false])
@@ -263,7 +263,7 @@ describe("inline tools", () => {
       return messages.length === 1 ? "nothing" : /You must [^\n]*$/.exec(messages[0].content)?.[0] ?? "may"
     })
 
-  it.effect("are told as what may be called, must be, or cannot be", () =>
+  it.effect("are described as optional, required or forbidden calls", () =>
     Effect.gen(function*() {
       const any = "You must call at least one tool now."
       for (
@@ -278,7 +278,7 @@ describe("inline tools", () => {
       ) assert.strictEqual(yield* told(choice as never), expected)
     }))
 
-  it.effect("are no reason to tell of tools where there are none", () =>
+  it.effect("are not described without tools", () =>
     Effect.gen(function*() {
       const requests: Array<never> = []
       yield* LanguageModel.generateText({ prompt: "Hi" }).pipe(
@@ -291,7 +291,7 @@ describe("inline tools", () => {
       })
     }))
 
-  it.effect("stream what comes before a call at once, and what may begin one as soon as it does not", () =>
+  it.effect("stream text before a call at once, and non-calls when known", () =>
     Effect.gen(function*() {
       const deltas = ["a <", "tool", "_box> <tool_call name=\"now", "\"> {} </tool_call>b", "c"]
       const body = [...deltas.map((content) => Server.chunk({ content })), Server.chunk({}, "stop"), Server.done].join(

@@ -1,4 +1,7 @@
-/** An answer says the same whole, streamed, and whole to a request for a stream: a table of what servers put beside the text. */
+/**
+ * An answer has the same content whole, streamed, and whole to a stream request: a table of servers' fields next to the
+ * text.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import type { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect } from "effect"
@@ -7,7 +10,7 @@ import * as Server from "./Server.ts"
 
 interface Answer {
   readonly message: Record<string, unknown>
-  /** Fields beside the choices. */
+  /** Fields next to the choices. */
   readonly rest?: Record<string, unknown>
   readonly finish?: string
   readonly options?: Partial<OpenAiCompatible.Options>
@@ -26,7 +29,7 @@ const inThreeModes = ({ finish = "stop", message, options, rest }: Answer) =>
     const chunks = [
       Server.event({ ...head, choices: [{ index: 0, delta: message }] }),
       Server.event({ ...head, choices: [{ index: 0, delta: null, finish_reason: finish }] }),
-      // Fields that are empty now take nothing back.
+      // Empty fields revert no value.
       Server.event({ usage: null, choices: [] }),
       Server.event({ usage: null }),
       Server.done
@@ -152,7 +155,7 @@ describe("an answer says the same in every mode", () => {
     it.effect(name, () => Effect.map(inThreeModes(answer), (parts) => assert.deepStrictEqual(parts, expected as never)))
   }
 
-  /** What a server says of itself, and what is kept of it. */
+  /** A server's own facts, and the stored ones. */
   const heads: ReadonlyArray<readonly [Record<string, unknown>, Record<string, unknown> | undefined]> = [
     [{ id: "i", model: undefined }, { id: "i" }],
     [{ id: undefined, model: "n" }, { modelId: "n" }],

@@ -96,7 +96,7 @@ const sentBack = (reply: Reply, isStreamed: boolean, next: Partial<OpenAiCompati
       ? yield* Stream.runCollect(stream()).pipe(Effect.provide(answering(reply)))
       : (yield* generate().pipe(Effect.provide(answering(reply)))).content
     const history = Prompt.concat(Prompt.make("Hi"), Prompt.fromResponseParts(parts as ReadonlyArray<Response.AnyPart>))
-    // What a store keeps is JSON.
+    // A store keeps JSON.
     const stored = Schema.decodeSync(Schema.fromJsonString(Prompt.Prompt))(
       Schema.encodeSync(Schema.fromJsonString(Prompt.Prompt))(history)
     )

@@ -51,7 +51,7 @@ const changed = (value: unknown, random: () => number): unknown => {
   return random() < 0.1 ? rest : { ...rest, [key]: changed(part, random) }
 }
 
-/** What of a value the schema names at its top, and in each choice. */
+/** Named fields of a value in the schema, at its top and in each choice. */
 const named = (value: object, pattern: object): unknown =>
   Object.fromEntries(
     Object.entries(value).filter(([key]) => key in pattern).map(([key, part]) => [

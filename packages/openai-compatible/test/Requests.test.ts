@@ -44,7 +44,7 @@ const history = Prompt.make([
 ])
 
 describe("a request", () => {
-  it.effect("goes to /chat/completions with the key, the tools and nothing that was not asked for", () =>
+  it.effect("goes to /chat/completions with only the key and requested fields", () =>
     Effect.gen(function*() {
       const server = yield* Server.make(ok)
       yield* generate().pipe(Effect.provide(model(`${server.url}/`, { headers: { "x-title": "test" } })))
@@ -79,7 +79,7 @@ describe("a request", () => {
       })
     }))
 
-  it.effect("without tools has no field of tools, and without a key no authorization", () =>
+  it.effect("without tools has no tools field, without a key no authorization", () =>
     Effect.gen(function*() {
       const server = yield* Server.make(ok)
       yield* LanguageModel.generateText({ prompt: "Hello" }).pipe(
@@ -103,7 +103,7 @@ describe("a request", () => {
       assert.notProperty(plain, "stream_options")
     }))
 
-  it.effect("carries the history: calls, results and failures by id, and malformed arguments as valid JSON", () =>
+  it.effect("has calls, results and failures by id, arguments as valid JSON", () =>
     Effect.gen(function*() {
       const body = yield* bodyOf(generate(history))
       assert.deepStrictEqual(body.messages, [
@@ -128,7 +128,7 @@ describe("a request", () => {
       ])
     }))
 
-  it.effect("carries of past answers what was said and called, and nothing that is empty", () =>
+  it.effect("has past answers' texts and calls, and no empty parts", () =>
     Effect.gen(function*() {
       const called = (id: string) => ({ type: "tool-call" as const, id, name: "now", params: {} })
       const result = (id: string, more: object) => ({
@@ -183,7 +183,7 @@ describe("a request", () => {
       ])
     }))
 
-  it.effect("carries no instructions where there are no messages", () =>
+  it.effect("has no instructions without messages", () =>
     Effect.gen(function*() {
       const { messages } = yield* bodyOf(generate([]), { quirks: { tools: "inline" } })
       assert.deepStrictEqual(messages.map(({ role }: { role: string }) => role), ["system"])
@@ -309,7 +309,7 @@ describe("a request", () => {
       }])
     }))
 
-  it.effect("leaves out what a model drew and answers to questions, which the protocol has no place for", () =>
+  it.effect("omits pictures and approval answers, which the protocol lacks", () =>
     Effect.gen(function*() {
       const drawn = Prompt.make([
         { role: "user", content: "Draw" },
@@ -501,7 +501,7 @@ describe("structured output", () => {
       }))
   }
 
-  it.effect("of a schema that is not an object fails before anything is sent", () =>
+  it.effect("of a non-object schema fails before sending", () =>
     Effect.gen(function*() {
       const server = yield* Server.make(reply)
       const error = yield* LanguageModel.generateObject({

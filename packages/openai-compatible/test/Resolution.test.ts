@@ -30,7 +30,7 @@ const call = Server.chunk({
 })
 
 describe("a handler", () => {
-  it.effect("runs once for a call of a whole answer, and for none of half a one", () =>
+  it.effect("runs once for a whole answer's call, never for half one", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* handled({ chunks: [call, Server.chunk({}, "tool_calls"), Server.done] }), ["x"])
       assert.deepStrictEqual(yield* handled({ chunks: [call] }), [])

@@ -29,7 +29,7 @@ describe("an agent's run over HTTP", () => {
       )
     }))
 
-  it.live("ends at the cap of its transport retries, in the middle of a request", () =>
+  it.live("ends at the cap of its transport retries, within a request", () =>
     Effect.gen(function*() {
       const { requests, url } = yield* Server.make(overloaded)
       const agent = Agent.make("a", {
@@ -42,7 +42,7 @@ describe("an agent's run over HTTP", () => {
       assert.strictEqual(requests.length, 2)
     }))
 
-  it.live("goes on counting its transport retries when it is resumed", () =>
+  it.live("continues to count its transport retries when resumed", () =>
     Effect.gen(function*() {
       const { url } = yield* Server.make(
         overloaded,

@@ -1,4 +1,4 @@
-/** Whatever a server echoes, nothing that prints an error shows the key or the body. */
+/** For any echo of a server, no printed error shows the key or the body. */
 import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { ProviderResponse, Redaction } from "@recourse/core"

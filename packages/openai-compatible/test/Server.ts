@@ -9,7 +9,7 @@ export interface Reply {
   readonly headers?: Record<string, string>
   /** Written one after the other, each in a packet of its own as far as the kernel allows. */
   readonly chunks?: ReadonlyArray<string | Uint8Array>
-  /** What follows the chunks: the end of the body, a reset of the connection, or nothing; or a reset in place of it all. */
+  /** End after the chunks: the end of the body, a reset of the connection, or silence; or a reset instead of it all. */
   readonly close?: "end" | "reset" | "hang" | "reset before the answer"
 }
 
@@ -18,7 +18,7 @@ export interface SeenRequest {
   readonly headers: IncomingHttpHeaders
   // oxlint-disable-next-line typescript/no-explicit-any -- bodies are asserted on by their fields
   readonly body: any
-  /** Whether the client broke the connection off before the reply ended. */
+  /** True if the client broke the connection off before the reply ended. */
   readonly aborted: () => boolean
 }
 

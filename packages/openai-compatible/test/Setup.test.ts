@@ -12,7 +12,7 @@ const setup = (options: OpenAiCompatible.Options) =>
 const redacted = Redacted.make(key)
 
 describe("options that cannot work", () => {
-  it.effect("no key, where the preset needs one", () =>
+  it.effect("refuses a missing key, if the preset needs one", () =>
     Effect.gen(function*() {
       for (const apiKey of [undefined, Redacted.make(""), Redacted.make("  ")]) {
         const error = yield* setup({ preset: "openai", model: "m", apiKey })
@@ -37,7 +37,7 @@ describe("options that cannot work", () => {
       }
     }))
 
-  it.effect("a base URL that is not one, whose value is shown unless it may be a key", () =>
+  it.effect("refuses an invalid base URL, shown unless it may be a key", () =>
     Effect.gen(function*() {
       const says: Record<string, RegExp> = {
         "not-a-url": /is not a URL/,
@@ -75,7 +75,7 @@ describe("options that cannot work", () => {
 })
 
 describe("models that cannot be there", () => {
-  it.effect("a model of another maker, at a server that has its own only", () =>
+  it.effect("refuses another maker's model at a single-maker server", () =>
     Effect.gen(function*() {
       const foreign = [["openai", "claude-sonnet-4-5"], ["gemini", "gpt-5"], ["mistral", "gemini-2.5-pro"], [
         "openai",
@@ -165,7 +165,7 @@ describe("models that cannot be there", () => {
       }
     }))
 
-  it.live("but those that it lists, under one of the ways to write them, and any where there is no list", () =>
+  it.live("accept listed names in any spelling, and all without a list", () =>
     Effect.gen(function*() {
       for (
         const [listed, model] of [["qwen3:latest", "qwen3"], ["models/gemini-x", "gemini-x"], [
@@ -231,7 +231,7 @@ describe("layerConfig", () => {
       )
     }))
 
-  it.effect("fails with what is missing", () =>
+  it.effect("fails with the missing parts", () =>
     Effect.gen(function*() {
       const model = yield* Effect.flip(run({ LLM_PRESET: "ollama" }))
       assert.strictEqual(model._tag, "MissingModel")

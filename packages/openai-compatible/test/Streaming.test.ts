@@ -44,7 +44,7 @@ const everything = [
   Server.done
 ].join("")
 
-/** The reasoning beside calls is returned to the server that sent it. */
+/** The reasoning next to calls is returned to the server that sent it. */
 const everythingParts = (server = "localhost") => [
   metadata,
   { type: "reasoning-start", id: "reasoning_0" },
@@ -85,7 +85,7 @@ const overBytes = (pieces: ReadonlyArray<Uint8Array>) =>
 
 const split = (bytes: Uint8Array, at: number) => [bytes.subarray(0, at), bytes.subarray(at)]
 
-/** Where a split could matter: around the ends of lines and within characters; elsewhere every seventh byte. */
+/** Relevant split positions: around the ends of lines and within characters; elsewhere every seventh byte. */
 const placesToSplit = (bytes: Uint8Array): ReadonlyArray<number> =>
   Array.from(bytes.keys()).slice(1).filter((at) =>
     at % 7 === 0 || bytes.subarray(at - 2, at + 2).some((byte) => byte >= 0x80 || byte === 10 || byte === 13)
@@ -114,7 +114,7 @@ describe("a streamed answer", () => {
       assert.strictEqual(server.requests.length, 1)
     }))
 
-  it.effect("fails the same in every split of an answer with an error in it", () =>
+  it.effect("fails equally in every split of an answer with an error", () =>
     Effect.gen(function*() {
       const bytes = new TextEncoder().encode(
         Server.chunk({ content: "ö" }) + Server.event({ error: { code: "insufficient_quota", message: "x" } }) +
@@ -128,7 +128,7 @@ describe("a streamed answer", () => {
     }))
 
   it.effect(
-    "cut off after any byte before its last event emits no tool call and fails as a broken connection",
+    "cut off before its last event emits no tool call",
     () =>
       Effect.gen(function*() {
         const body = everything.slice(0, everything.indexOf(Server.chunk({}, "tool_calls")))
@@ -143,7 +143,7 @@ describe("a streamed answer", () => {
     60_000
   )
 
-  it.effect("is whole without [DONE] if it named a finish reason, and without the last blank line", () =>
+  it.effect("is whole with a finish reason, also without [DONE]", () =>
     Effect.gen(function*() {
       for (
         const end of [
@@ -159,7 +159,7 @@ describe("a streamed answer", () => {
       }
     }))
 
-  it.effect("with [DONE] but no finish reason ends for an unknown reason, on which no handler runs", () =>
+  it.effect("with [DONE] only ends for an unknown reason, without handlers", () =>
     Effect.gen(function*() {
       const body = Server.chunk({ tool_calls: [call({ index: 0, id: "a" }, "now", "{}")] }) + Server.done
       const { parts } = yield* overBytes([new TextEncoder().encode(body)])
@@ -173,7 +173,7 @@ const over = (events: ReadonlyArray<string>, options?: Partial<OpenAiCompatible.
 describe("the end of a stream", () => {
   const hi = Server.chunk({ content: "Hi" })
 
-  it.effect("is [DONE], also where it is cut off behind it, or has blanks around it", () =>
+  it.effect("is [DONE], also cut off behind it, or with blanks", () =>
     Effect.gen(function*() {
       for (const done of ["data: [DONE]", "data:   [DONE]  ", "data: [DONE] \n\n"]) {
         const { error, parts } = yield* over([hi, done])
@@ -184,7 +184,7 @@ describe("the end of a stream", () => {
       assert.strictEqual(parts.filter(({ type }) => type === "text-delta").length, 1)
     }))
 
-  it.effect("for a reason that nobody knows is what the server's quirk says, if [DONE] says that it is whole", () =>
+  it.effect("for an unknown reason follows the server's quirk after [DONE]", () =>
     Effect.gen(function*() {
       const own = Server.chunk({}, "done_well")
       for (
@@ -199,7 +199,7 @@ describe("the end of a stream", () => {
       }
     }))
 
-  it.effect("without any of it is a broken connection, or the answer of another protocol", () =>
+  it.effect("without any of it is broken, or of another protocol", () =>
     Effect.gen(function*() {
       const ping = Server.event({ type: "ping" })
       for (
@@ -238,7 +238,7 @@ describe("the end of a stream", () => {
       }
     }))
 
-  it.effect("of an event of 11 MB is met, where the limit allows it", () =>
+  it.effect("of an event of 11 MB is found, if the limit allows", () =>
     Effect.gen(function*() {
       const delta = "x".repeat(11 * 1024 * 1024)
       const { error, parts } = yield* over([Server.chunk({ content: delta }), Server.chunk({}, "stop"), Server.done])
@@ -286,7 +286,7 @@ describe("tool-call deltas", () => {
       )
     }))
 
-  it.effect("of several calls with the same index are told apart by id", () =>
+  it.effect("of several calls with one index are separated by id", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(
         yield* toolCalls(
@@ -298,7 +298,7 @@ describe("tool-call deltas", () => {
       )
     }))
 
-  it.effect("of whole calls with neither index nor id are told apart by completeness", () =>
+  it.effect("of whole calls without index and id are separated by completeness", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(
         yield* toolCalls(
@@ -355,7 +355,7 @@ describe("tool-call deltas", () => {
       )
     }))
 
-  it.effect("in which a key stands twice, or that are deep, keep their text", () =>
+  it.effect("with a duplicate key, or too deep, keep their text", () =>
     Effect.gen(function*() {
       const twice = "{\"json\":\"1\",\"json\":\"2\"}"
       const deep = `{"json":${"[".repeat(5000)}${"]".repeat(5000)}}`
@@ -369,7 +369,7 @@ describe("tool-call deltas", () => {
     Effect.gen(function*() {
       const deltas = [
         { length: 60_000, piece: "abcd" },
-        // what never becomes JSON, and is at an end after each delta
+        // a text that never becomes JSON, and is at an end after each delta
         { length: 30_000, piece: "\"} {\"" }
       ]
       for (const { length, piece } of deltas) {

@@ -1,4 +1,4 @@
-/** What is written on the span of a request: who is asked for what, and what came back. */
+/** Attributes of a request's span: its target and subject, and its result. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Stream, Tracer } from "effect"
 import { LanguageModel } from "effect/ai"
@@ -9,7 +9,7 @@ const head = { id: "1", model: "m-2026", usage: { prompt_tokens: 3, completion_t
 const whole = { ...head, choices: [{ message: { content: "Hi" }, finish_reason: "stop" }] }
 const events = [Server.event({ ...head, choices: [{ delta: { content: "Hi" }, finish_reason: "stop" }] }), Server.done]
 
-it.effect("a request tells on its span who is asked for what, and what came back, in one piece and as a stream", () =>
+it.effect("a request's span has target, subject and result, streamed or not", () =>
   Effect.gen(function*() {
     const spans: Array<Tracer.NativeSpan> = []
     const tracer = Tracer.make({

@@ -1,4 +1,4 @@
-/** Tool calls that a server leaves in the text are a retryable failure where tools are offered, and never an answer. */
+/** Tool calls that a server leaves in the text are a retryable failure if tools are offered, and never an answer. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, ModelError, Recovery, Tool } from "@recourse/core"
 import { Drive } from "@recourse/testing"

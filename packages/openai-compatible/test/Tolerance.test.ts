@@ -224,7 +224,7 @@ describe("a budget", () => {
       }))
   }
 
-  it.effect("without a cap of tokens estimates nothing", () =>
+  it.effect("without a cap of tokens makes no estimates", () =>
     Effect.gen(function*() {
       const report = yield* Agent.make("a", {}).report("x").pipe(
         Effect.provide(answering(completion({ content: "Hi" })))
@@ -232,7 +232,7 @@ describe("a budget", () => {
       assert.deepStrictEqual([report.usage.totalTokens, report.usage.estimatedTokens], [0, undefined])
     }))
 
-  it.effect("prices the dated name of an answer as the model that was asked for", () =>
+  it.effect("prices an answer's dated name like the requested model", () =>
     Effect.gen(function*() {
       const usage = { prompt_tokens: 10, completion_tokens: 5 }
       for (const priced of ["m", "m-2026-08-06", "m-20250101"]) {
@@ -348,7 +348,7 @@ describe("a refusal in prose", () => {
       return { report, compactions, sizes: seen.map((request) => textOf(request).length) }
     })
 
-  it.effect("of a larger request than the last accepted one is tried once in a shorter form", () =>
+  it.effect("of a larger request than before is shortened and retried once", () =>
     Effect.gen(function*() {
       const { compactions, report, sizes } = yield* run([
         called("grow", "{}"),
@@ -363,7 +363,7 @@ describe("a refusal in prose", () => {
       assert.strictEqual(again.sizes.length, 3)
     }))
 
-  it.effect("is an error without compact, for another parameter, and for what cannot be shorter", () =>
+  it.effect("is an error without compact, for other parameters, or unshortenable", () =>
     Effect.gen(function*() {
       assert.strictEqual((yield* run([called("grow", "{}"), refusal], false)).sizes.length, 2)
       const ofTools = { status: 400, body: JSON.stringify({ error: { message: "x", param: "tools[0]" } }) }

@@ -78,7 +78,7 @@ describe("the body of a request", () => {
       return bodyOf(seen[0]!) as Readonly<Record<string, unknown>>
     })
 
-  it.effect("has each tool beside all other fields, as well-formed JSON", () =>
+  it.effect("has each tool and all other fields, in well-formed JSON", () =>
     Effect.gen(function*() {
       const { messages, tools, ...rest } = yield* body({ temperature: 0, body: { user: "ada" } })
       assert.deepStrictEqual(rest, { model: "m", tool_choice: "auto", temperature: 0, user: "ada" })
@@ -87,7 +87,7 @@ describe("the body of a request", () => {
       assert.strictEqual(tool?.function.description, `a "quoted" \\ \ufffd name`)
     }))
 
-  it.effect("has the tools that the settings name in place of the offered ones", () =>
+  it.effect("has the settings' tools instead of the offered ones", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual((yield* body({ body: { tools: [{ type: "web_search" }] } }))["tools"], [{
         type: "web_search"

@@ -72,7 +72,7 @@ export interface Options {
    */
   readonly title?: ((said: NewThread) => Effect.Effect<string, unknown>) | undefined
   /**
-   * Whether a page may declare tools that it executes itself, by AG-UI's `tools`. Their descriptions, arguments and
+   * Treatment of tools that a page declares and executes itself, by AG-UI's `tools`. Their descriptions, arguments and
    * results are untrusted, and taint the run. Default: `"allow"`; `"refuse"` answers 400.
    */
   readonly requestTools?: "allow" | "refuse" | undefined

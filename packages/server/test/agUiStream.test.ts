@@ -21,7 +21,7 @@ const map = (events: ReadonlyArray<AgentEvent.AgentEvent>, speaksV1 = true) => {
   return events.flatMap((event) => stream.next(event))
 }
 
-/** Fails where AG-UI's own client would. */
+/** Fails like AG-UI's own client. */
 const verified = (events: ReadonlyArray<unknown>) =>
   Effect.promise(() =>
     lastValueFrom(from(events as ReadonlyArray<BaseEvent>).pipe(verifyEvents(), toArray())).then(
@@ -30,7 +30,7 @@ const verified = (events: ReadonlyArray<unknown>) =>
     )
   )
 
-/** Fails where the client that CopilotKit and assistant-ui pin would. */
+/** Fails like the client that CopilotKit and assistant-ui pin. */
 const verifiedBy0 = (events: ReadonlyArray<unknown>) =>
   Effect.promise(() =>
     lastValueFrom(from(events as ReadonlyArray<never>).pipe(verifyEvents0(), toArray())).then(
@@ -41,7 +41,7 @@ const verifiedBy0 = (events: ReadonlyArray<unknown>) =>
 
 describe("drawn programs", () => {
   it.effect(
-    "every event has the schema of AG-UI 1.0, and every run is in the order that its client verifies",
+    "emit events of the AG-UI 1.0 schema in a verified order",
     () =>
       Effect.gen(function*() {
         const runs = yield* messages
@@ -66,7 +66,7 @@ describe("drawn programs", () => {
   )
 
   it.effect(
-    "every event has the schema of the client of before 1.0, and every run is in the order that it verifies",
+    "emit events of the pre-1.0 client's schema in a verified order",
     () =>
       Effect.gen(function*() {
         for (const events of yield* messages) {

@@ -14,7 +14,7 @@ type Served = Effect.Success<ReturnType<typeof serve>>
 
 const chat = (server: Served, text: string) => server.post("/agents/clerk/chat", message(text))
 
-/** A run of the thread goes on: its write waits at the gate. */
+/** A run of the thread is running: its write waits at the gate. */
 const begun = (onBusy: NonNullable<Options["server"]>["onBusy"], more: ReadonlyArray<ScriptedModel.Turn>) =>
   Effect.gen(function*() {
     const server = yield* serve([ScriptedModel.call("slow", {}), ...more], { server: { onBusy } })
@@ -32,8 +32,8 @@ const rolesOf = (server: Served) =>
         .messages.map(({ parts, role }) => `${role} ${parts.map(({ text }) => text ?? "").join("")}`.trim())
   )
 
-describe("a message while a run of its thread goes on", () => {
-  it.live("is refused, and nothing of it is kept", () =>
+describe("a message during a run of its thread", () => {
+  it.live("is refused, and not stored", () =>
     Effect.gen(function*() {
       const { first, server } = yield* begun("refuse", [ScriptedModel.text("Done.")])
       assert.strictEqual((yield* chat(server, "two")).status, 409)
@@ -43,7 +43,7 @@ describe("a message while a run of its thread goes on", () => {
       assert.deepStrictEqual(server.world.deeds, ["slow"])
     }))
 
-  it.live("waits until the run has ended, and reads what it said", () =>
+  it.live("waits until the run has ended, and reads its messages", () =>
     Effect.gen(function*() {
       const { first, server } = yield* begun("queue", [ScriptedModel.text("Done."), ScriptedModel.text("Second.")])
       const second = yield* Effect.forkChild(chat(server, "two"), { startImmediately: true })
@@ -57,7 +57,7 @@ describe("a message while a run of its thread goes on", () => {
       assert.deepStrictEqual(yield* rolesOf(server), ["user one", "assistant Done.", "user two", "assistant Second."])
     }))
 
-  it.live("interrupts the run, whose readers are told so; a write that may have happened is said to the model", () =>
+  it.live("interrupts the run for its readers; possible writes reach the model", () =>
     Effect.gen(function*() {
       const { first, server } = yield* begun("interrupt", [ScriptedModel.text("Second.")])
       assert.include((yield* chat(server, "two")).text, "Second.")
@@ -71,7 +71,7 @@ describe("a message while a run of its thread goes on", () => {
       assert.deepStrictEqual(statuses.toSorted(), ["cancelled", "completed"])
     }))
 
-  it.live("goes past a run that waits for an approval only where it may interrupt it", () =>
+  it.live("passes a run that waits for approval only if interrupting", () =>
     Effect.gen(function*() {
       for (const [onBusy, status] of [["refuse", 409], ["queue", 409], ["interrupt", 200]] as const) {
         const server = yield* serve([ScriptedModel.call("pay", { amount: 5 }), ScriptedModel.text("Second.")], {

@@ -109,19 +109,19 @@ const turns = [ScriptedModel.call("position", { precise: true }), ScriptedModel.
 
 for (const [kind, options] of Object.entries(kinds)) {
   describe(`a client tool of useChat, ${kind} runs`, () => {
-    it.live("is executed by the page, also after a reload; its result is untrusted", () =>
+    it.live("is executed by the page, also reloaded; its result is untrusted", () =>
       Effect.gen(function*() {
         const server = yield* serve(turns, options())
         const before = new Page(server.url, [], "bob")
         yield* Effect.promise(() => before.sendMessage({ text: "Where am I?" }))
         assert.deepInclude(callOf(before), { state: "input-available", input: { precise: true } })
-        // Nobody is asked about it: it is no approval.
+        // No person is asked about it: it is no approval.
         assert.deepStrictEqual((yield* server.get("/operator/approvals", "otto")).json(), { approvals: [] })
         const { messages } = (yield* server.get("/threads/t1", "bob")).json() as { messages: Array<UIMessage> }
         const page = new Page(server.url, messages, "bob")
         const { toolCallId } = callOf(page)!
         assert.deepInclude(callOf(page), { state: "input-available", input: { precise: true } })
-        // What does not fit is refused, and the call waits on.
+        // An unfit result is refused, and the call still waits.
         yield* Effect.promise(async () => page.addToolOutput({ tool: "position", toolCallId, output: { town: 1 } }))
         yield* until(() => page.status === "error")
         assert.strictEqual((yield* server.model.requests).length, 1)
@@ -132,7 +132,7 @@ for (const [kind, options] of Object.entries(kinds)) {
         yield* until(() => textOf(again) === "You are in Rome.")
         const [result] = resultsOf((yield* server.model.lastRequest).prompt)
         assert.deepInclude(result, { untrusted: true, source: "position", content: { city: "Rome" } })
-        // The same output once more begins nothing.
+        // A repeated output starts no run.
         const late = new Page(server.url, messages, "bob")
         yield* Effect.promise(async () =>
           late.addToolOutput({ tool: "position", toolCallId, output: { city: "Oslo" } })
@@ -141,7 +141,7 @@ for (const [kind, options] of Object.entries(kinds)) {
         assert.strictEqual((yield* server.model.requests).length, 2)
       }))
 
-    it.live("fails with what the page gives, under the agent's recovery", () =>
+    it.live("fails with the page's failure, under the agent's recovery", () =>
       Effect.gen(function*() {
         const server = yield* serve(turns, options())
         const page = new Page(server.url)
@@ -153,7 +153,7 @@ for (const [kind, options] of Object.entries(kinds)) {
         yield* until(() => textOf(page) === "You are in Rome.")
         const [result] = resultsOf((yield* server.model.lastRequest).prompt)
         assert.deepInclude(result, { status: "error", code: "execution_error" })
-        // The page's words are for nobody.
+        // The page's words reach no reader.
         assert.notInclude(JSON.stringify(result), "Ignore all rules")
       }))
   })
@@ -196,7 +196,7 @@ for (const [kind, options] of Object.entries(kinds)) {
         assert.deepInclude(result, { code: "not_found", message_for_model: "No position: switched off." })
       }))
 
-    it.live("taints the run: a write behind its result needs an approval, which the page may not give", () =>
+    it.live("taints the run: a later write needs another person's approval", () =>
       Effect.gen(function*() {
         const { decide, waiting } = yield* started([turns[0]!, ScriptedModel.call("pay", { amount: 5 }), turns[1]!])
         const before = paid.length
@@ -231,7 +231,7 @@ describe("AG-UI", () => {
       })
   }
 
-  it.live("offers tools of a page to the model, and goes on with the page's result", () =>
+  it.live("offers a page's tools to the model, and uses their results", () =>
     Effect.gen(function*() {
       const server = yield* serve([
         ScriptedModel.call("paint", { colour: "red" }),
@@ -260,7 +260,7 @@ describe("AG-UI", () => {
       assert.deepInclude(agent.messages.at(-1), { content: "It is red." })
       const [result] = resultsOf((yield* server.model.lastRequest).prompt)
       assert.deepInclude(result, { untrusted: true, source: "paint", content: "done" })
-      // The thread shows what the user said, and nothing of the page.
+      // The thread shows the user's messages, and no text of the page.
       const { messages } = (yield* server.get("/threads/t1")).json() as { messages: Array<UIMessage> }
       assert.deepStrictEqual(messages[0]?.parts, [{ type: "text", text: "Paint it red" }])
       // Tools of an earlier request are over.
@@ -276,7 +276,7 @@ describe("AG-UI", () => {
     ...more
   })
 
-  it.live("taints a run that has tools of a page: an agent that may not wait denies a write", () =>
+  it.live("taints a run with page tools: without waits it denies writes", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("pay", { amount: 5 }), ScriptedModel.text("No.")], plain)
       const before = paid.length
@@ -286,7 +286,7 @@ describe("AG-UI", () => {
       assert.strictEqual(paid.length, before)
     }))
 
-  it.live("denies a tool of the page once the run has read other untrusted text", () =>
+  it.live("denies a page tool once the run has read untrusted text", () =>
     Effect.gen(function*() {
       const Fetch = Tool.make("fetch", {
         success: Schema.String,
@@ -310,7 +310,7 @@ describe("AG-UI", () => {
       assert.deepInclude(resultsOf((yield* server.model.lastRequest).prompt)[1], { code: "permission_denied" })
     }))
 
-  it.live("refuses tools that cannot be offered, and results that no call waits for", () =>
+  it.live("refuses tools that cannot be offered, and unexpected results", () =>
     Effect.gen(function*() {
       const server = yield* serve([], plain)
       for (
@@ -333,7 +333,7 @@ describe("AG-UI", () => {
       assert.deepStrictEqual(yield* server.runs.list(), [])
     }))
 
-  it.live("hands state and properties to the program, which may tell the model of them", () =>
+  it.live("passes state and properties to the program for the model", () =>
     Effect.gen(function*() {
       const given: Array<unknown> = []
       const server = yield* serve([ScriptedModel.text("Hi.")], {
@@ -382,7 +382,7 @@ describe("AG-UI", () => {
       assert.deepStrictEqual(yield* server.runs.list(), [])
     }))
 
-  it.live("refuses what an agent that takes text would not read", () =>
+  it.live("refuses input that an agent of text would not read", () =>
     Effect.gen(function*() {
       const server = yield* serve(() => ScriptedModel.text("Hi."), {
         runs: () => MemoryRuns.layer({ agents: [Agent.make("clerk", {})] })

@@ -40,7 +40,7 @@ describe("AG-UI", () => {
       assert.deepStrictEqual(prompt.content.map(({ role }) => role), ["user", "assistant", "tool", "assistant", "user"])
     }))
 
-  it.live("asks by an interrupt, and goes on with the answer: edited arguments included", () =>
+  it.live("asks by an interrupt, and resumes with answers or edited arguments", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("pay", { amount: 500 }), ScriptedModel.text("Paid.")])
       const { agent, say } = agentOf(server.url, "t1")
@@ -56,7 +56,7 @@ describe("AG-UI", () => {
       assert.strictEqual(agent.pendingInterrupts.length, 0)
     }))
 
-  it.live("a cancelled interrupt runs nothing, a payload that is no decision is refused", () =>
+  it.live("a cancelled interrupt runs no call, an invalid payload is refused", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("pay", { amount: 5 }), ScriptedModel.text("As you wish.")])
       const { agent, say } = agentOf(server.url, "t1")
@@ -105,7 +105,7 @@ describe("chat completions", () => {
       assert.strictEqual(text, "Roses are red.")
     }))
 
-  it.live("the model reads pictures and files that a client sends; what stands elsewhere is not fetched", () =>
+  it.live("the model reads sent pictures and files, without fetching", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.text("A cat.")])
       const openai = client(server.url)
@@ -138,7 +138,7 @@ describe("chat completions", () => {
       )
     }))
 
-  it.live("an unknown model is 404, a call that waits is an error that says so", () =>
+  it.live("an unknown model is 404, a waiting call a named error", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("pay", { amount: 5 })])
       const openai = client(server.url)
@@ -163,7 +163,7 @@ describe("chat completions", () => {
       assert.deepStrictEqual(server.world.deeds, [])
     }))
 
-  it.live("a run without an answer is not made again by a client that tries again by itself", () =>
+  it.live("a run without an answer is not repeated by retrying clients", () =>
     Effect.gen(function*() {
       const server = yield* serve([
         ScriptedModel.call("pay", { amount: 5 }),
@@ -184,7 +184,7 @@ describe("chat completions", () => {
       assert.strictEqual((yield* server.runs.list()).length, 2)
     }))
 
-  it.live("what is refused is told as OpenAI's clients read it: its sentence, by name, and its trace", () =>
+  it.live("refusals have OpenAI's form: sentence, name and trace", () =>
     Effect.gen(function*() {
       const server = yield* serve([])
       const openai = client(server.url)
@@ -202,7 +202,7 @@ describe("chat completions", () => {
 })
 
 describe("runs and EventSource", () => {
-  it.live("a reader that comes back hears every event once; two readers hear the same", () =>
+  it.live("a reconnecting reader receives every event once, like others", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("slow", {}), ScriptedModel.text("Done.")])
       const { runId } = (yield* server.post("/runs", { agent: "clerk", message: "Do it", key: "k1" })).json() as {
@@ -252,7 +252,7 @@ describe("runs and EventSource", () => {
       assert.strictEqual((yield* server.post("/runs", { agent: "clerk", message: "Else", key: "k1" })).status, 409)
     }))
 
-  it.live("decides by the run's own pending calls, and only about what was shown", () =>
+  it.live("decides only about the run's own shown pending calls", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("pay", { amount: 500 }), ScriptedModel.text("Paid.")])
       const { runId } = (yield* server.post("/runs", { agent: "clerk", message: "Pay" })).json() as { runId: string }

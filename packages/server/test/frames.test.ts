@@ -26,7 +26,7 @@ const counted = () => {
 const begin = { agent: "clerk", message: "Do it", key: "k" }
 
 describe("frames", () => {
-  it.live("readers of a run share the log of its events; a late one hears all of it", () =>
+  it.live("readers of a run share its log; late ones receive all", () =>
     Effect.gen(function*() {
       const { asked, options } = counted()
       const server = yield* serve([ScriptedModel.call("slow", {}), ScriptedModel.text("All done.")], options)
@@ -46,7 +46,7 @@ describe("frames", () => {
       assert.deepStrictEqual(asked, [runId])
     }))
 
-  it.live("a reader goes on behind the last event that it has", () =>
+  it.live("a reader continues behind its last event", () =>
     Effect.gen(function*() {
       const { asked, options } = counted()
       const server = yield* serve([ScriptedModel.text("Hello.")], options)
@@ -81,7 +81,7 @@ describe("frames", () => {
       assert.include(text, "Done.")
     }))
 
-  it.live("a log that breaks breaks its readers, and the next reader begins anew", () =>
+  it.live("a broken log breaks its readers, and the next reader restarts", () =>
     Effect.gen(function*() {
       let broken = 1
       const runs: Options["runs"] = (agent) =>

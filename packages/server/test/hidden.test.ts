@@ -1,4 +1,4 @@
-/** Tools whose arguments and results no page sees, on each wire, as their arguments come and where the provider runs them. */
+/** Tools whose arguments and results no page sees, on each wire, in streamed arguments and in calls of the provider. */
 import { assert, describe, it } from "@effect/vitest"
 import { AgUiStream, UiMessageStream } from "@recourse/server"
 import type { AgentEvent } from "@recourse/core"
@@ -11,7 +11,7 @@ const common = { runId: "r", agentRunId: "r", path: ["clerk"], at: 1 }
 const call = { ...common, callId: "c", tool: "search" }
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2, cost: 0 }
 
-/** What a run tells of a call, as its own and as the provider's. */
+/** A run's events of a call, its own and the provider's. */
 const events = [
   { ...common, _tag: "RunStarted", version: 1, input: "Go", resumed: false },
   { ...common, _tag: "ModelTurnStarted", turn: 1 },
@@ -40,7 +40,7 @@ const wires = (
 
 describe("a hidden tool", () => {
   for (const name of Object.keys(wires(() => true))) {
-    it(`is told by its name, and nothing of what it is given and gives: ${name}`, () => {
+    it(`is emitted by name, without arguments and results: ${name}`, () => {
       const told = (shows: (tool: string) => boolean) => JSON.stringify(events.map(wires(shows)[name]!))
       assert.include(told(() => true), "private")
       assert.notInclude(told((tool) => tool !== "search"), "private")

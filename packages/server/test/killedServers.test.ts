@@ -121,7 +121,7 @@ const next = (all: Shared, use: (served: Served) => Effect.Effect<void, unknown>
 describe("the next server behind one that is killed", () => {
   for (const [name, request] of Object.entries(requests)) {
     it.live(
-      `has what was done in the thread: ${name}`,
+      `has the completed calls in the thread: ${name}`,
       () =>
         killedAnywhere(request, (all, about) =>
           next(all, (served) =>
@@ -139,7 +139,7 @@ describe("the next server behind one that is killed", () => {
     )
 
     it.live(
-      `interrupts what goes on or waits, and knows what was undone: ${name}`,
+      `interrupts running or waiting runs, and knows compensations: ${name}`,
       () =>
         killedAnywhere(request, (all, about) =>
           next(all, (served) =>
@@ -152,7 +152,7 @@ describe("the next server behind one that is killed", () => {
     )
 
     it.live(
-      `queues behind what goes on, and not behind what waits: ${name}`,
+      `queues behind running runs, and not behind waiting ones: ${name}`,
       () =>
         killedAnywhere(request, (all, about) =>
           next(all, (served) =>
@@ -167,7 +167,7 @@ describe("the next server behind one that is killed", () => {
     )
   }
 
-  it.live("stops a run that waits, and has what it did and undid in the thread", () =>
+  it.live("stops a waiting run, with its calls and compensations stored", () =>
     Effect.gen(function*() {
       const all = shared()
       let runId = ""
@@ -210,7 +210,7 @@ describe("messages that are queued", () => {
         }), "queue")
     }))
 
-  it.live("are refused where the run comes to wait", () =>
+  it.live("are refused if the run waits", () =>
     Effect.gen(function*() {
       const all = shared()
       yield* next(all, (served) =>

@@ -6,7 +6,7 @@ import { Effect, Layer } from "effect"
 import { headersOf, serve } from "./kit.ts"
 
 describe("streams of a principal", () => {
-  it.live("are limited; a refused one runs nothing, and an ended one makes room", () =>
+  it.live("are limited; refused ones start no run, ended ones free slots", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("slow", {}), ScriptedModel.text("Done.")], {
         server: { maxStreams: 2 }

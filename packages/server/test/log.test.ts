@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Schema, Stream } from "effect"
 
-/** Of the log, what is tested here. */
+/** Tested part of the log. */
 interface TestedLog {
   readonly items: ReadonlyArray<number>
   readonly append: (item: number) => void
@@ -61,7 +61,7 @@ describe("log", () => {
             }
             case "until": {
               const seen: Array<number> = []
-              // Stops at each tenth item, and goes on behind it.
+              // Stops at each tenth item, and continues behind it.
               const on = (from: number): Effect.Effect<void> =>
                 Effect.flatMap(
                   log.until(from, (item) => {
@@ -105,7 +105,7 @@ describe("log", () => {
       })
   )
 
-  it.effect("what a reader throws ends that reader, and not the writer", () =>
+  it.effect("a reader's exception ends that reader, and not the writer", () =>
     Effect.gen(function*() {
       const log = new Log()
       const reader = yield* Effect.forkChild(

@@ -1,4 +1,4 @@
-/** What a collector is sent, by the names that OpenTelemetry publishes; and what Prometheus reads. */
+/** A collector's data, by the names that OpenTelemetry publishes; and Prometheus' data. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Recovery, Telemetry, Tool } from "@recourse/core"
 import { Observability } from "@recourse/server"
@@ -11,8 +11,8 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 
 /**
- * Attributes of the registry of generative AI, as OpenTelemetry's semantic conventions publish them (`model/gen-ai/registry.yaml` of
- * open-telemetry/semantic-conventions).
+ * Attributes of the registry of generative AI, published by OpenTelemetry's semantic conventions
+ * (`model/gen-ai/registry.yaml` of open-telemetry/semantic-conventions).
  */
 const published = new Set([
   "gen_ai.agent.description",
@@ -84,7 +84,7 @@ interface Span {
   readonly attributes: ReadonlyArray<Attribute>
 }
 
-/** A collector on this machine: what it was sent, by path. */
+/** A collector on this machine: its received data, by path. */
 const collector = Effect.acquireRelease(
   Effect.callback<
     {
@@ -131,7 +131,7 @@ const withEnv = (env: Readonly<Record<string, string>>) =>
   Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(env))
 
 describe("Observability.layer", () => {
-  it.live("sends traces, metrics and logs to the collector that the variable names, by published names", () =>
+  it.live("sends traces, metrics and logs to the variable's collector", () =>
     Effect.gen(function*() {
       const { sent, url } = yield* collector
       yield* run.pipe(
@@ -166,7 +166,7 @@ describe("Observability.layer", () => {
       }
     }))
 
-  it.live("sends nothing without it", () =>
+  it.live("sends no data without it", () =>
     Effect.gen(function*() {
       const { sent } = yield* collector
       yield* run.pipe(Effect.provide(Observability.layer()), withEnv({}))
@@ -175,7 +175,7 @@ describe("Observability.layer", () => {
 })
 
 describe("Prometheus", () => {
-  it.live("reads the counters of runs from a route beside the server's", () =>
+  it.live("reads the counters of runs from a separate route", () =>
     Effect.gen(function*() {
       const { dispose, handler } = HttpRouter.toWebHandler(
         PrometheusMetrics.layerHttp({ path: "/metrics" }).pipe(Layer.provideMerge(NodeHttpServer.layerHttpServices)),

@@ -1,4 +1,4 @@
-/** What an operator sees of the runs of everybody, and may do with them. */
+/** An operator's view of everyone's runs, and the operator's rights. */
 import { assert, describe, it } from "@effect/vitest"
 import { Conversation, type Runs } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
@@ -33,7 +33,7 @@ const message = (text: string, thread = "t1") => ({
 
 for (const [kind, options] of Object.entries(kinds)) {
   describe(`an operator of ${kind} runs`, () => {
-    it.live("lists the runs of everybody in pages, each run once, and by what is asked for", () =>
+    it.live("lists everyone's runs in pages, each once, by filters", () =>
       Effect.gen(function*() {
         const server = yield* serve(Array.from({ length: 7 }, () => ScriptedModel.text("Hi.")), options())
         for (let n = 0; n < 7; n++) {
@@ -70,7 +70,7 @@ for (const [kind, options] of Object.entries(kinds)) {
         }
       }))
 
-    it.live("sees each event of a run, its requests to the model, and the three texts of a failure", () =>
+    it.live("sees each event, its model requests, and three texts per failure", () =>
       Effect.gen(function*() {
         const server = yield* serve([
           ScriptedModel.call("search", { query: "flaky" }),
@@ -124,7 +124,7 @@ for (const [kind, options] of Object.entries(kinds)) {
         assert.deepInclude(meters.find(({ budget }) => budget === "turns"), { used: 3, limit: 50 })
       }))
 
-    it.live("finds what waits in an inbox, decides it once, and stops a run of anybody", () =>
+    it.live("finds waiting calls, decides once, and stops any run", () =>
       Effect.gen(function*() {
         const server = yield* serve([
           ScriptedModel.call("pay", { amount: 500 }),
@@ -152,7 +152,7 @@ for (const [kind, options] of Object.entries(kinds)) {
         assert.strictEqual((yield* server.post(`${path}/decisions`, { decisions }, { who: "olga" })).status, 422)
         yield* server.runs.wait(run.runId)
         assert.deepStrictEqual(server.world.deeds, [`pay ${call.arguments["amount"]}`])
-        // What was said stands in the thread of the run's owner, when the run has given it back.
+        // The messages are in the thread of the run's owner, when the run has released it.
         const thread = yield* Effect.repeat(server.get("/threads/b", "bob"), {
           until: ({ text }) => text.includes("\"isRunning\":false"),
           schedule: Schedule.spaced("10 millis")
@@ -165,7 +165,7 @@ for (const [kind, options] of Object.entries(kinds)) {
         assert.strictEqual(server.world.deeds.length, 1)
       }))
 
-    it.live("is somebody with the right for it, and sees the runs of the agents that it may run", () =>
+    it.live("has the right, and sees runs of its agents", () =>
       Effect.gen(function*() {
         const server = yield* serve([ScriptedModel.text("Hi.")], options())
         const { runId } = (yield* server.post("/runs", { agent: "clerk", message: "Hi", key: "k" })).json() as {
@@ -186,7 +186,7 @@ for (const [kind, options] of Object.entries(kinds)) {
         assert.strictEqual((yield* server.post(`/operator/runs/${runId}/stop`, {}, { who: "else" })).status, 404)
         assert.strictEqual((yield* server.post(`/operator/runs/${runId}/stop`, {}, { who: "ada" })).status, 403)
         assert.strictEqual((yield* server.get("/operator/runs/none", "otto")).status, 404)
-        // An operator that may not chat begins nothing.
+        // An operator without the chat right starts no run.
         assert.strictEqual(
           (yield* server.post("/runs", { agent: "clerk", message: "Hi" }, { who: "otto" })).status,
           403

@@ -1,4 +1,7 @@
-/** Calls whose outcome is unknown: an operator finds them, and what a person has found out reaches the thread, the audit and the counts. */
+/**
+ * Calls of unknown outcome: an operator finds them, and a person's finding reaches the thread, the audit and the
+ * counts.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Audit, Conversation } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
@@ -42,7 +45,7 @@ const turns = [
 
 for (const [kind, options] of Object.entries(kinds)) {
   describe(`an unknown outcome of ${kind} runs`, () => {
-    it.live("is found by operators, checked once by one who may decide, and told to the next turn and the audit", () =>
+    it.live("is found by operators, checked once, and known afterwards", () =>
       Effect.gen(function*() {
         const records: Array<Audit.AuditRecord> = []
         const audit = Audit.layer((record) => Effect.sync(() => records.push(record)))
@@ -90,12 +93,12 @@ for (const [kind, options] of Object.entries(kinds)) {
         yield* server.post("/agents/clerk/chat", message("And now?", "t1"))
         const { prompt } = yield* server.model.lastRequest
         assert.include(JSON.stringify(prompt.content), "It has happened. Do not call it again")
-        // People see who has checked, and not what the model is told.
+        // People see who has checked, and not the model's text.
         const thread = yield* server.get("/threads/t1", "ada")
         assert.notInclude(thread.text, "Do not call it again")
       }))
 
-    it.live("is a badge and a filter of the list, beside text, tool, code and runs like one", () =>
+    it.live("is a badge and a filter, with text, tool and code", () =>
       Effect.gen(function*() {
         const server = yield* serve([
           ...turns,

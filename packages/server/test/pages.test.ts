@@ -1,4 +1,4 @@
-/** Pages of lists: what a reader may not see neither shortens a page nor is named by a cursor. */
+/** Pages of lists: hidden rows neither shorten a page nor appear in a cursor. */
 import { assert, describe, it } from "@effect/vitest"
 import { Runs } from "@recourse/core"
 import { Effect } from "effect"
@@ -51,7 +51,7 @@ const drawn = (seed: number) => {
 }
 
 describe("a page of runs", () => {
-  it("is full unless it is the last, and no cursor names a hidden run", async () => {
+  it("is full unless it is the last, without hidden cursors", async () => {
     for (let seed = 0; seed < 300; seed++) {
       const { agent, limit, runs, visible } = drawn(seed)
       const all = runs.map((run, n): Runs.RunInfo => ({

@@ -1,4 +1,4 @@
-/** What a server refuses, and what it keeps to itself. */
+/** Refusals of a server, and its private data. */
 import { assert, describe, it } from "@effect/vitest"
 import { Authentication, Jwt } from "@recourse/server"
 import { ScriptedModel } from "@recourse/testing"
@@ -14,7 +14,7 @@ const message = (text: string, thread = "t1") => ({
 })
 
 describe("requests", () => {
-  it.live("a request without a principal, of a foreign page, or that is no JSON runs nothing", () =>
+  it.live("without a principal, of a foreign page, or invalid, start no run", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.text("Never.")])
       const chat = "/agents/clerk/chat"
@@ -48,7 +48,7 @@ describe("requests", () => {
       assert.strictEqual((yield* server.model.requests).length, 0)
     }))
 
-  it.live("a page of an allowed origin, and of the server's own, may send", () =>
+  it.live("of an allowed origin, and of the server's own, may be sent", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.text("One."), ScriptedModel.text("Two.")], {
         server: { origins: ["https://app.example.com"] }
@@ -59,7 +59,7 @@ describe("requests", () => {
       assert.strictEqual(yield* from(server.url, "b"), 200)
     }))
 
-  it.live("a page of an allowed origin may ask, send and read; one of another origin may not", () =>
+  it.live("of an allowed origin may ask, send and read; others not", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.text("One.")], { server: { origins: ["https://app.example.com"] } })
       const send = (path: string, init: RequestInit, origin: string) =>
@@ -100,7 +100,7 @@ describe("requests", () => {
         body: JSON.stringify(message("Hi"))
       }
       assert.deepStrictEqual(yield* send("/agents/clerk/chat", chat, app), { status: 200, ...allowed, ...none })
-      // What is refused can be read, too.
+      // Refusals are readable, too.
       assert.deepStrictEqual(yield* send("/threads/t2", {}, app), { status: 404, ...allowed, ...none })
       const asked = yield* send("/threads/t1", asks, "https://evil.example")
       assert.deepStrictEqual([asked.vary, asked.origin, asked.credentials], ["origin", undefined, undefined])
@@ -108,7 +108,7 @@ describe("requests", () => {
       assert.deepStrictEqual([read.status, read.vary, read.origin], [403, "origin", undefined])
     }))
 
-  it.live("what is no origin is refused when the server is made: no page would have it", () =>
+  it.live("with an invalid configured origin are refused at construction", () =>
     Effect.gen(function*() {
       for (const origin of ["https://app.example.com/", "app.example.com", "*", "HTTPS://app.example.com"]) {
         const made = yield* Effect.exit(serve([], { server: { origins: [origin] } }))
@@ -135,7 +135,7 @@ describe("requests", () => {
       assert.strictEqual((yield* server.runs.get(runId)).status, "waiting")
     }))
 
-  it.live("no answer holds what is for the model, a cause, an input or a snapshot", () =>
+  it.live("have no model text, cause, input or snapshot in their answer", () =>
     Effect.gen(function*() {
       const server = yield* serve([
         ScriptedModel.call("search", { query: "down" }),
@@ -178,7 +178,7 @@ describe("requests", () => {
       assert.notInclude(events.text, "private")
     }))
 
-  it.live("a page learns which agents there are, what its user may do, and how large its requests may be", () =>
+  it.live("inform a page of its agents, rights and size limits", () =>
     Effect.gen(function*() {
       const server = yield* serve([], { server: { maxBodyBytes: 5000 } })
       const card = { name: "clerk", description: "Helps", tools: [{ name: "search", description: "Finds" }] }
@@ -192,7 +192,7 @@ describe("requests", () => {
       assert.deepStrictEqual((yield* server.get("/agents", "bob")).json() as unknown, about("bob", ["chat"]))
     }))
 
-  it.live("too many requests of one principal are refused with a time; others go on", () =>
+  it.live("above a principal's rate are refused with a time, others pass", () =>
     Effect.gen(function*() {
       const server = yield* serve([], { server: { rateLimit: { limit: 3, window: "1 minute" } } })
       for (let n = 0; n < 3; n++) assert.strictEqual((yield* server.get("/agents")).status, 200)
@@ -202,7 +202,7 @@ describe("requests", () => {
       assert.strictEqual((yield* server.get("/agents", "bob")).status, 200)
     }))
 
-  it.live("a server that is shut down lets its runs end, and interrupts what does not", () =>
+  it.live("during shutdown let runs end, and interrupt the rest", () =>
     Effect.gen(function*() {
       const scope = yield* Scope.make()
       const server = yield* Scope.provide(
@@ -235,7 +235,7 @@ describe("JSON Web Tokens", () => {
         HttpServerRequest.fromWeb(new Request("http://localhost/", { headers: { authorization: `Bearer ${token}` } }))
       ))).pipe(Effect.provide(layer))
 
-  it.live("a token of the issuer for this server names its subject; every other one nobody", () =>
+  it.live("a valid token of the issuer names its subject, others none", () =>
     Effect.gen(function*() {
       const good = yield* authenticate(yield* sign({ sub: "ada" }))
       assert.deepStrictEqual(good._tag === "Some" && good.value.id, "ada")

@@ -1,4 +1,4 @@
-/** The log of a run: what an operator saves of it, without secrets, is a test. */
+/** The log of a run: an operator's redacted copy of it is a test. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Recovery, Tool } from "@recourse/core"
 import { MemoryRuns } from "@recourse/server"
@@ -37,7 +37,7 @@ const office = (limit: number) => {
 }
 
 describe("the log of a run", () => {
-  it.live("is for operators, has no secrets, and is replayed: a program that recovers less is found", () =>
+  it.live("is for operators, redacted, and replayable to find regressions", () =>
     Effect.gen(function*() {
       const { agent, tools } = office(1)
       const server = yield* serve([

@@ -1,4 +1,4 @@
-/** Timelines of runs: what a failure counts for, what stays unknown, and who decided. */
+/** Timelines of runs: the count of a failure, unknown outcomes, and deciding people. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, AgentEvent, Approval, Recovery, Tool } from "@recourse/core"
 import { RunTimeline } from "@recourse/server"
@@ -8,7 +8,7 @@ import { TestClock } from "effect/testing"
 
 class Down extends Data.TaggedError("Down") {}
 
-/** The timeline of what a program emits, however it ends. */
+/** The timeline of a program's events, at any end. */
 const timelineOf = <A, E, R>(run: Effect.Effect<A, E, R>) => {
   const events: Array<AgentEvent.AgentEvent> = []
   return run.pipe(
@@ -24,7 +24,7 @@ const broken = Tool.make("look", { effects: "read", execute: () => Effect.fail(n
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 
 describe("a timeline", () => {
-  it.effect("counts a failed call that ended the run once, with what user and operator read", () =>
+  it.effect("counts the run's final failure once, with two texts", () =>
     Effect.gen(function*() {
       const timeline = yield* timelineOf(
         Agent.make("a", { tools: [broken] }).run("Go").pipe(
@@ -70,7 +70,7 @@ describe("a timeline", () => {
       assert.deepStrictEqual([timeline.calls, timeline.usage.toolCalls], [1, 3])
     }))
 
-  it.effect("has a write without an answer as unknown until its compensation finds out", () =>
+  it.effect("has an unanswered write as unknown until its compensation", () =>
     Effect.gen(function*() {
       const Pay = Tool.make("pay", { effects: "write", timeout: "1 second", execute: () => Effect.never })
       const run = Agent.make("a", { tools: [Pay], defaults: { onError: Recovery.standard } }).run("Go").pipe(
@@ -102,7 +102,7 @@ describe("a timeline", () => {
       assert.deepStrictEqual(timeline.outcomes.map(({ state }) => state), ["not_happened"])
     }))
 
-  it.effect("says who decided, when, and what was changed", () =>
+  it.effect("names each decision's author, time and changes", () =>
     Effect.gen(function*() {
       const Pay = Tool.make("pay", {
         parameters: Schema.Struct({ euros: Schema.Number }),

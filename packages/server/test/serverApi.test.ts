@@ -1,4 +1,6 @@
-/** The API as data: its client talks to the server, its document names each route, and what the server answers fits it. */
+/**
+ * The API in data form: its client calls the server, its document names each route, and the server's answers fit it.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Conversation } from "@recourse/core"
 import { Authentication, MemoryRuns, Server, ServerApi } from "@recourse/server"
@@ -29,7 +31,7 @@ const clientOf = (url: string, who: Who) =>
     FetchHttpClient.layer
   )
 
-/** The answer as it came, if nothing stands in it that the API does not name. */
+/** The answer, if it has only fields of the API. */
 const fits = <A>(name: string, [value, response]: readonly [A, HttpClientResponse.HttpClientResponse]) =>
   Effect.gen(function*() {
     const [schema] = answers.get(`${name} ${response.status}`)!
@@ -77,7 +79,7 @@ describe("ServerApi", () => {
     }).pipe(Effect.scoped))
 
   it.live(
-    "has a client, and what the server answers it holds nothing but what the document says",
+    "has a client, whose answers fit the document",
     () =>
       Effect.gen(function*() {
         const kept: Array<Server.Feedback> = []
@@ -176,7 +178,7 @@ describe("ServerApi", () => {
     30_000
   )
 
-  it.live("tells what the server refuses by name, as the document lists it", () =>
+  it.live("names the server's refusals, listed in the document", () =>
     Effect.gen(function*() {
       const server = yield* serve([])
       const ada = yield* clientOf(server.url, "ada")

@@ -1,4 +1,4 @@
-/** What streams are told when their server shuts down. */
+/** Final events of streams at the shutdown of their server. */
 import { assert, describe, it } from "@effect/vitest"
 import { Conversation } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
@@ -39,7 +39,7 @@ const post = (url: string, thread: string, words: number) =>
     body: JSON.stringify(message(thread, String(words)))
   })
 
-/** A stream, and what it has said so far. */
+/** A stream, and its content so far. */
 const streamed = async (url: string, thread: string, words: number) => {
   const { body } = await post(url, thread, words)
   const stream = { text: "", end: Promise.resolve("open") }
@@ -57,7 +57,7 @@ const streamed = async (url: string, thread: string, words: number) => {
 
 describe("SIGTERM", () => {
   it.live(
-    "lets short runs end, interrupts long ones, tells each stream its end, and ends within the limit",
+    "lets short runs end, interrupts long ones, ends streams in time",
     () =>
       Effect.gen(function*() {
         const server = yield* started("1 second")
@@ -88,9 +88,9 @@ describe("SIGTERM", () => {
   )
 })
 
-describe("a server whose runs go on elsewhere", () => {
+describe("a server whose runs continue elsewhere", () => {
   it.live(
-    "tells its streams to connect again; another server has the rest, each event once",
+    "makes its streams reconnect; another server has the rest, once",
     () =>
       Effect.gen(function*() {
         const shared = yield* Layer.build(Layer.merge(RunStore.layerMemory, Conversation.layerMemory))

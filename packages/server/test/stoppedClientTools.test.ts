@@ -89,7 +89,7 @@ describe.each(Object.entries(kinds))("a call at the page of a run in %s", (_, ru
       yield* end(runId)(server)
       const next = (yield* say("Well?")).json() as { runId: string }
       assert.strictEqual((yield* server.runs.wait(next.runId)).status, "completed")
-      // A read that was stopped, and a call that was not approved, leave nothing that the model has to know.
+      // A stopped read, and an unapproved call, leave no facts for the model.
       const codes = codesIn((yield* server.model.lastRequest).prompt)
       assert.deepStrictEqual(codes, kind === "write" ? ["outcome_unknown"] : [])
     }))

@@ -1,4 +1,4 @@
-/** What a page may do with a thread and with what was said in it: all else is refused, and says so. */
+/** A page's actions on a thread and its messages: all others are refused with a sentence. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect } from "effect"
@@ -36,7 +36,7 @@ const remove = (server: Served, thread: string) =>
   Effect.promise(() => fetch(`${server.url}/threads/${thread}`, { method: "DELETE", headers: headersOf("ada") }))
 
 describe("a thread", () => {
-  it.live("that is deleted ends the run that waits in it: nobody decides about it any more", () =>
+  it.live("that is deleted ends its waiting run without decisions", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("pay", { amount: 5 })])
       yield* say(server, user("m1", "Pay"))
@@ -46,7 +46,7 @@ describe("a thread", () => {
       assert.strictEqual((yield* server.get("/threads/t1")).status, 404)
     }))
 
-  it.live("that is deleted stops the run that goes on in it; one that is not there stops none", () =>
+  it.live("that is deleted stops its running run; a missing one none", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("slow", {})])
       yield* server.post("/runs", { agent: "clerk", message: "Do it", threadId: "t1" })
@@ -73,7 +73,7 @@ describe("a thread", () => {
       assert.deepStrictEqual([yield* rename(""), yield* rename("  \n"), yield* rename("Trip")], [400, 400, 200])
     }))
 
-  it.live("has an id that its address can hold, or is not begun", () =>
+  it.live("has an id for its address, or is not started", () =>
     Effect.gen(function*() {
       const ids = ["x".repeat(100), "a/b", "..b", "ü".repeat(16), "%", "__proto__"]
       const server = yield* serve(ids.map(() => ScriptedModel.text("Hello.")))
@@ -92,7 +92,7 @@ describe("a thread", () => {
     }))
 })
 
-describe("what was said", () => {
+describe("messages of a thread", () => {
   it.live("is not said again with other words under its id", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.text("For Ada."), ScriptedModel.text("Never.")])
@@ -104,7 +104,7 @@ describe("what was said", () => {
       assert.deepStrictEqual(textsOf(yield* messagesOf(server)), ["Book for Ada", "For Ada."])
     }))
 
-  it.live("is answered anew where it is the newest; an older answer stays as it is", () =>
+  it.live("are answered again if newest; older answers stay", () =>
     Effect.gen(function*() {
       const server = yield* serve(["One.", "Two.", "Three.", "Never."].map((text) => ScriptedModel.text(text)))
       yield* say(server, user("m1", "1"))
@@ -120,7 +120,7 @@ describe("what was said", () => {
       assert.strictEqual((yield* server.runs.list()).length, 3)
     }))
 
-  it.live("is shown once where a guard has replaced it, and is known under its id", () =>
+  it.live("are shown once if a guard replaced them, under their id", () =>
     Effect.gen(function*() {
       const guarded = Agent.make("clerk", {
         input: Prompt.Prompt,

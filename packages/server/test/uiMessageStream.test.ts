@@ -14,7 +14,7 @@ import { messages } from "./drawnRuns.ts"
 
 type Chunk = UiMessageChunk.UiMessageChunk
 
-/** What a page holds after the chunks, by the AI SDK's own reader. */
+/** A page's state after the chunks, by the AI SDK's own reader. */
 const read = async (chunks: ReadonlyArray<Chunk>, before?: UIMessage) => {
   const errors: Array<unknown> = []
   const stream = new ReadableStream<UIMessageChunk>({
@@ -53,7 +53,7 @@ const segments = (events: ReadonlyArray<AgentEvent.AgentEvent>) => {
 
 describe("drawn programs", () => {
   it.effect(
-    "a message that is followed over its pauses is the message that a reload shows",
+    "a message followed over its pauses equals a reloaded one",
     () =>
       Effect.gen(function*() {
         let pauses = 0
@@ -78,7 +78,7 @@ describe("drawn programs", () => {
   )
 
   it.effect(
-    "every chunk is one of the protocol's, every message is read without an error and is valid",
+    "every chunk is valid, and every message is read without error",
     () =>
       Effect.gen(function*() {
         const runs = yield* messages

@@ -1,4 +1,6 @@
-/** A run in memory that is cancelled while it waits for a person: what it has done is undone, and the thread says so. */
+/**
+ * A run in memory that is cancelled while it waits for a person: its writes are compensated, and the thread records it.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, Conversation, Runs, Tool } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
@@ -55,7 +57,7 @@ const started = Effect.gen(function*() {
 })
 
 describe("a run in memory that is cancelled while it waits", () => {
-  it.effect("undoes what it has done, once, and ends as any run that is cancelled", () => {
+  it.effect("compensates its writes once, and ends like any cancelled run", () => {
     const log: Array<string> = []
     return Effect.gen(function*() {
       const { runId, runs } = yield* started
@@ -75,7 +77,7 @@ describe("a run in memory that is cancelled while it waits", () => {
     }).pipe(Effect.provide(around(log, true)))
   })
 
-  it.effect("undoes nothing where its agent undoes nothing", () => {
+  it.effect("compensates no write if its agent does not", () => {
     const log: Array<string> = []
     return Effect.gen(function*() {
       const { runId, runs } = yield* started
@@ -85,7 +87,7 @@ describe("a run in memory that is cancelled while it waits", () => {
     }).pipe(Effect.provide(around(log, false)))
   })
 
-  it.effect("is told as undone to whoever reads its thread", () => {
+  it.effect("is reported as compensated to readers of its thread", () => {
     const log: Array<string> = []
     return Effect.scoped(Effect.gen(function*() {
       const conversations = yield* Conversation.Conversations

@@ -1,4 +1,4 @@
-/** The AI SDK's own client, as `useChat` has it, against a server. */
+/** The AI SDK's own client, used like by `useChat`, against a server. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import {
@@ -92,7 +92,7 @@ describe("useChat", () => {
       )
     }))
 
-  it.live("accepts a message that is sent again with the id of the failed one", () =>
+  it.live("accepts a repeated message with the id of the failed one", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.text("Hello.")])
       const parts: UIMessage["parts"] = [{ type: "text", text: "Hi" }]
@@ -101,7 +101,7 @@ describe("useChat", () => {
       assert.deepStrictEqual([page.error?.message, textOf(page.lastMessage)], [undefined, "Hello."])
     }))
 
-  it.live("asks for an approval, and runs what was shown, whatever the page says of it", () =>
+  it.live("asks for an approval, and runs the shown call, regardless of the page", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("pay", { amount: 500 }), ScriptedModel.text("Paid.")])
       const page = new Page(server.url, "t1")
@@ -116,7 +116,7 @@ describe("useChat", () => {
       assert.deepStrictEqual(server.world.deeds, ["pay 500"])
       assert.strictEqual(page.messages.length, 2)
       assert.deepInclude(call(page), { state: "output-available", output: "paid 500" })
-      // The same answer once more runs nothing.
+      // A repeated answer runs no call.
       const again = yield* server.post("/agents/clerk/chat", {
         id: "t1",
         trigger: "submit-message",
@@ -129,7 +129,7 @@ describe("useChat", () => {
       assert.deepStrictEqual([again.status, server.world.deeds.length], [422, 1])
     }))
 
-  it.live("a call that a person denies is not run, and the model learns why", () =>
+  it.live("a rejected call does not run, and the model learns why", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("pay", { amount: 5 }), ScriptedModel.text("As you wish.")])
       const page = new Page(server.url, "t1")
@@ -142,7 +142,7 @@ describe("useChat", () => {
       assert.include(JSON.stringify((yield* server.model.lastRequest).prompt), "too much")
     }))
 
-  it.live("a question of a run that was stopped is not asked any more", () =>
+  it.live("a stopped run's question is not asked any more", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("pay", { amount: 5 })])
       const page = new Page(server.url, "t1")
@@ -155,7 +155,7 @@ describe("useChat", () => {
       assert.deepStrictEqual(server.world.deeds, [])
     }))
 
-  it.live("who may chat and not decide, decides nothing", () =>
+  it.live("a user with only the chat right decides nothing", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("pay", { amount: 5 })])
       const page = new Page(server.url, "t1", [], "bob")
@@ -166,7 +166,7 @@ describe("useChat", () => {
       assert.deepStrictEqual(server.world.deeds, [])
     }))
 
-  it.live("a closed tab does not interrupt a write; a page that is loaded anew follows the run from its beginning", () =>
+  it.live("a closed tab interrupts no write; a reloaded page follows from the start", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("slow", {}), ScriptedModel.text("It is done.")])
       const page = new Page(server.url, "t1")
@@ -184,7 +184,7 @@ describe("useChat", () => {
       assert.deepStrictEqual(server.world.deeds, ["slow"])
       assert.strictEqual(textOf(reloaded.lastMessage), "It is done.")
       assert.strictEqual(reloaded.messages.length, 2)
-      // Nothing runs any more.
+      // No run is active any more.
       const { status } = yield* server.get("/agents/clerk/chat/t1/stream")
       assert.strictEqual(status, 204)
     }))
@@ -220,7 +220,7 @@ describe("useChat", () => {
       assert.deepStrictEqual(messages.at(-1)?.metadata, page.lastMessage?.metadata)
     }))
 
-  it.live("runs that failed at once keep their places beside answers, also those that were asked for anew", () =>
+  it.live("failed runs keep their positions, also those asked for again", () =>
     Effect.gen(function*() {
       const server = yield* serve([
         ScriptedModel.failure("AuthenticationError"),
@@ -250,7 +250,7 @@ describe("useChat", () => {
       assert.deepStrictEqual(shown(yield* loaded), ["a", "failed", "b", "One.", "c", "Two."])
     }))
 
-  it.live("answers anew", () =>
+  it.live("answers again", () =>
     Effect.gen(function*() {
       const server = yield* serve([
         ScriptedModel.text("One."),

@@ -43,7 +43,7 @@ const textOf = (message: UIMessage | undefined) =>
   message?.parts.flatMap((part) => part.type === "text" ? [part.text] : []).join("")
 
 describe("the stream of a run that waits", () => {
-  it.live("brings another person's decision to an open page, which shows each call once", () =>
+  it.live("brings another person's decision to an open page, once", () =>
     Effect.gen(function*() {
       const server = yield* serve(script, { server: { heartbeat: "20 millis" } })
       const page = new Page(server.url, "bob")
@@ -78,7 +78,7 @@ describe("the stream of a run that waits", () => {
       assert.isTrue(text.endsWith("data: [DONE]\n\n"), text)
     }))
 
-  it.live("stays closed to a page that may decide, unless it asks to wait", () =>
+  it.live("stays closed to a deciding page, unless it asks to wait", () =>
     Effect.gen(function*() {
       const server = yield* serve(script)
       yield* Effect.promise(() => new Page(server.url, "ada").sendMessage({ text: "Pay 5" }))

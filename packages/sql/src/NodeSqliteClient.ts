@@ -21,7 +21,7 @@ export interface Options {
   /** The path of the file, or `":memory:"`. */
   readonly filename: string
   /**
-   * How long a statement waits for another writing process before it fails with a `LockTimeoutError`. Node's SQLite is
+   * Wait of a statement for another writing process, before it fails with a `LockTimeoutError`. Node's SQLite is
    * synchronous: the wait blocks the process. Default: 5 seconds.
    */
   readonly busyTimeout?: Duration.Input | undefined

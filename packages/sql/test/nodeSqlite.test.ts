@@ -44,7 +44,7 @@ describe("a client of node:sqlite", () => {
       assert.strictEqual(error.reason._tag, "UniqueViolation")
     }).pipe(memory))
 
-  it.live("opens a file so that others can read and write it, and waits for them", () =>
+  it.live("opens a file for concurrent readers and writers, and waits", () =>
     Effect.gen(function*() {
       const filename = join(yield* temporary, "test.db")
       const client = (busyTimeout?: number) => NodeSqliteClient.make({ filename, busyTimeout })

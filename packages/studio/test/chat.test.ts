@@ -1,4 +1,4 @@
-/** The chat without a browser: what is shown of a message, and in which words. */
+/** The chat without a browser: the shown parts of a message, and their words. */
 import { assert, describe, it } from "@effect/vitest"
 import { type ChatMessage, questionsOf, shownOf, textOf } from "../web/chat/parts.ts"
 import {
@@ -26,8 +26,8 @@ const agent = (agentRunId: string, callId?: string) =>
 
 const shown = (...parts: Parts) => shownOf({ parts })
 
-describe("what is shown of a message", () => {
-  it("a call stands once, in its place, with its newest state, its recovery and the agents within it", () => {
+describe("the shown parts of a message", () => {
+  it("has a call once, newest state, recovery and inner agents", () => {
     const items = shown(
       { type: "text", text: "I look.", state: "done" },
       call("c1", { state: "input-available" }),
@@ -45,7 +45,7 @@ describe("what is shown of a message", () => {
     assert.strictEqual(found.call.agents.length, 1)
   })
 
-  it("an agent of no call stands by itself; empty texts and unknown parts do not; sources stand last", () => {
+  it("an agent of no call is separate; sources are last", () => {
     const items = shown(
       { type: "source-url", sourceId: "s1", url: "https://example.com/a" },
       agent("r1", "none"),
@@ -60,7 +60,7 @@ describe("what is shown of a message", () => {
     })
   })
 
-  it("its text is that of its parts; its questions are those that nobody has answered", () => {
+  it("its text is that of its parts; its questions are unanswered ones", () => {
     const parts: Parts = [
       { type: "text", text: "a" },
       call("c1", { state: "approval-requested", approval: { id: "q1" } }),
@@ -91,7 +91,7 @@ describe("sentences", () => {
     )
   })
 
-  it("steps say what happened, and never what the error was called; names from outside find no prototype", () => {
+  it("steps describe events without errors; untrusted names find no prototype", () => {
     assert.strictEqual(
       stepSentence({ kind: "failed", attempt: 1, error: "PaymentGatewayDown" } as never),
       "Attempt 1 failed"
@@ -112,7 +112,7 @@ describe("sentences", () => {
     }
   })
 
-  it("the line of a call says the most important thing of its recovery", () => {
+  it("the line of a call has the most important recovery step", () => {
     const summary = (...steps: ReadonlyArray<object>) => recoverySummary(steps as never)
     assert.strictEqual(summary(), undefined)
     assert.strictEqual(summary({ kind: "attempt", attempt: 1 }), undefined)
@@ -126,7 +126,7 @@ describe("sentences", () => {
     assert.strictEqual(summary({ kind: "replayed" }), "done before")
   })
 
-  it("a story ends with the attempt that succeeded, unless something came behind it or nothing went wrong", () => {
+  it("a story ends with success, unless something followed or all succeeded", () => {
     const told = (steps: ReadonlyArray<object>, isDone = true) =>
       story(steps as never, isDone).map(({ sentence }) => sentence)
     const first = { kind: "attempt", attempt: 1 }
@@ -158,10 +158,10 @@ describe("sentences", () => {
 })
 
 describe("exact texts", () => {
-  // "pay 005" to who reads it, where the direction is turned; a letter of another word where one cannot be seen.
+  // "pay 005" for a reader, if the direction is turned; a letter of another word if one is invisible.
   const turned = "pay \u202e500"
 
-  it("write out what cannot be seen or turns the direction, and stay the same JSON", () => {
+  it("write out invisible and direction-changing characters in equal JSON", () => {
     const value = { to: turned, [`a\u200bb`]: ["\u2066x\u2069", "\u{e0041}", "\u2028", "\u0085"] }
     const text = exact(value)
     assert.notMatch(text, /[\p{Cf}\p{Zl}\p{Zp}\u0085]/u)
@@ -170,7 +170,7 @@ describe("exact texts", () => {
     assert.strictEqual(exact(turned), "pay \\u202e500")
   })
 
-  it("stand in quotes where they would look like another text, and as they are otherwise", () => {
+  it("are quoted if they would look like another text", () => {
     assert.deepStrictEqual(
       [turned, " a", "a\tb", "two\nlines", "naïve, 東京, 5 €"].map(quoted),
       ["\"pay \\u202e500\"", "\" a\"", "\"a\\tb\"", "two\nlines", "naïve, 東京, 5 €"]

@@ -1,4 +1,4 @@
-/** The command `recourse-studio`, as a process. */
+/** The command `recourse-studio` in a process. */
 import { writeFileSync } from "node:fs"
 import { createServer, request } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -40,7 +40,7 @@ const support = Agent.make("support", {
 export default Project.make({ agents: [support], services: Layer.succeed(Orders, "Order ") })
 `
 
-/** What a page hears whose name leads to this machine. */
+/** Answer to a page whose name leads to this machine. */
 const statusAs = (host: string, port: number): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     const headers = { host: `${host}:${port}`, origin: `http://${host}:${port}` }
@@ -51,7 +51,7 @@ const statusAs = (host: string, port: number): Promise<number | undefined> =>
   })
 
 describe("recourse-studio", () => {
-  it("serves a project without a key, and again after a change; conversations stay", async () => {
+  it("serves a project without a key, also after changes, keeping conversations", async () => {
     writeFileSync(file, agents("Finds an order"))
     const port = await freePort()
     const url = `http://127.0.0.1:${port}`
@@ -87,14 +87,14 @@ describe("recourse-studio", () => {
     assert.include(await json(`${url}/threads/t1`), "Order 7")
     const goesOn = (await chat("t2", "/wait")).text()
     child.kill("SIGTERM")
-    // The page is told that the run has ended, before its connection is closed.
+    // The page receives the end of the run, before its connection is closed.
     assert.isTrue((await goesOn).endsWith("data: [DONE]\n\n"))
     await ended
     const after = await fetch(`${url}/agents`).then(() => "answers", () => "gone")
     assert.strictEqual(after, "gone")
   }, 60_000)
 
-  it("says what is wrong with what it was given, and ends", async () => {
+  it("reports invalid options, and ends", async () => {
     writeFileSync(file, agents("Finds"))
     writeFileSync(join(folder, "empty.ts"), "export const answer = 42\n")
     writeFileSync(join(folder, "broken.ts"), "export const answer = (\n")
@@ -132,7 +132,7 @@ describe("the scripted model of development", () => {
       streaming: true
     }, 3)
 
-  it("calls the tool that it is told to, with the arguments as they are", () => {
+  it("calls the commanded tool, with the arguments unchanged", () => {
     assert.deepInclude(asked("/find_order {\"id\": \"7\"}"), {
       calls: [{ name: "find_order", params: { id: "7" }, id: "call_3_find_order" }]
     })
@@ -143,7 +143,7 @@ describe("the scripted model of development", () => {
     assert.notProperty(asked("/other {}"), "calls")
   })
 
-  it("says that it is a script, and how to talk to a model", () => {
+  it("declares that it is a script, with advice for a model", () => {
     const { text } = asked("Hello") as { readonly text: string }
     assert.match(text, /^You said: Hello/)
     assert.include(text, "/find_order")

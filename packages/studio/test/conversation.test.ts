@@ -1,4 +1,4 @@
-/** A conversation of the page without a browser: what was sent and may not have arrived, and what is said of a failed load. */
+/** A conversation of the page without a browser: messages that may not have arrived, and texts of a failed load. */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { afterFailedLoad, initial, isNetworkError, waitBefore } from "../web/chat/conversationState.ts"
@@ -8,16 +8,16 @@ import { RequestFailed } from "../web/shared/api.ts"
 
 const message = (id: string, role: "user" | "assistant" = "user"): ChatMessage => ({ id, role, parts: [] })
 
-/** What becomes of a message: it is answered, it does not arrive, or it arrives and the page does not hear of it. */
+/** Fate of a message: it is answered, it does not arrive, or it arrives without the page's knowledge. */
 const Fate = Schema.Literals(["answered", "lost", "unheard"])
 
 describe("a message that is sent", () => {
   it.prop(
-    "is shown once, whatever becomes of it, and is called unsent as long as the server has not got it",
+    "is shown once in any case, unsent until the server has it",
     [Schema.Array(Fate)],
     ([fates]) => {
       const outbox = new Outbox()
-      // The server has names of its own for what was said.
+      // The server has its own ids of messages.
       const stored: Array<ChatMessage> = []
       let shown: ReadonlyArray<ChatMessage> = []
       let wanted = 0
@@ -55,7 +55,7 @@ describe("a load that failed", () => {
     assert.deepStrictEqual(afterFailedLoad(refused(404), initial, "m1"), { isOffline: false, unsent: "m1" })
   })
 
-  it("is a problem with a reference, beside what is shown already or in its place", () => {
+  it("is a problem with a reference, next to the shown messages", () => {
     const problem = { text: "No.", reference: "t1" }
     assert.deepStrictEqual(afterFailedLoad(refused(500), initial, undefined), { problem })
     assert.deepStrictEqual(afterFailedLoad(refused(500), { ...initial, load: "loading" }, undefined), {
@@ -63,7 +63,7 @@ describe("a load that failed", () => {
     })
   })
 
-  it("is tried again where the network was lost, after longer and longer waits", () => {
+  it("is retried after a network loss, with growing waits", () => {
     assert.isTrue(isNetworkError(new TypeError("Failed to fetch")))
     assert.isTrue(isNetworkError(refused(0)))
     assert.isFalse(isNetworkError(refused(500)))

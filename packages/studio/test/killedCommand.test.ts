@@ -7,7 +7,7 @@ import { eventually } from "./support/talk.ts"
 
 const { folder, start } = commandInFolder()
 
-/** An agent that books, looks for a while, and says that all is booked. What it does is written to a file. */
+/** An agent that books, looks for a while, and answers that all is booked. Its actions are written to a file. */
 const travel = (deeds: string) => `
 import { appendFileSync } from "node:fs"
 import { Agent, Recovery, Tool } from "@recourse/core"
@@ -42,7 +42,7 @@ export default Project.make({
 })
 `
 
-it("recourse-studio goes on with its runs after kill -9, where they are durable, and does nothing twice", async () => {
+it("recourse-studio continues durable runs after kill -9 without repeated calls", async () => {
   const deeds = join(folder, "deeds")
   const module = join(folder, "travel.ts")
   const data = join(folder, "durable")
@@ -85,7 +85,7 @@ it("recourse-studio goes on with its runs after kill -9, where they are durable,
   assert.deepEqual(done(), ["book", "look"])
   const next = await serve()
   await eventually(async () => (await json(`${url}/threads/t1`)).includes("All is booked."), 20_000)
-  // What was done is not done again; what was under way, and only looks, is.
+  // Completed calls are not repeated; a running read is.
   assert.deepEqual(done(), ["book", "look", "look"])
   assert.notInclude(next.said(), "ms  look")
   const { runs } = JSON.parse(await json(`${url}/operator/runs`)) as {

@@ -1,4 +1,4 @@
-/** The pages as they are served: what a browser is told, and what it may load. */
+/** The served pages: a browser's instructions, and its allowed sources. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Studio } from "@recourse/studio"
@@ -21,7 +21,7 @@ const served = (layer: ReturnType<typeof Studio.layer>) =>
 
 const text = (response: Response) => Effect.promise(() => response.text())
 
-/** What a page names: scripts, styles, icons. */
+/** References of a page: scripts, styles, icons. */
 const named = (html: string) => [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url!)
 
 describe("Studio.layer", () => {
@@ -45,7 +45,7 @@ describe("Studio.layer", () => {
       }))
   }
 
-  it.effect("tells the browser to run nothing else, and to send nothing elsewhere", () =>
+  it.effect("forbids the browser other scripts, and sending data elsewhere", () =>
     Effect.gen(function*() {
       const get = yield* served(Studio.layer())
       const { headers } = yield* get("/chat")

@@ -1,4 +1,7 @@
-/** Faults of the next run, where runs are durable: its life has a fiber of its own, and another process knows nothing of them. */
+/**
+ * Faults of the next run, with durable runs: its execution has a fiber of its own, and another process does not know
+ * the faults.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Recovery, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
@@ -10,7 +13,7 @@ const Look = Tool.make("look", { success: Schema.String, effects: "read", execut
 const agent = Durable.make(Agent.make("clerk", { tools: [Look], defaults: { onError: Recovery.keepGoing } }))
 
 describe("the faults of the next run", () => {
-  it.live("are those of that run, and of no other one, where runs are durable", () =>
+  it.live("apply to that durable run only", () =>
     Effect.gen(function*() {
       const told: Array<string> = []
       const model = ScriptedModel.layer(({ prompt }) => {
@@ -28,7 +31,7 @@ describe("the faults of the next run", () => {
         assert.strictEqual(yield* agent.run("r1", "go"), "done")
         assert.deepEqual(next.injections, [])
         assert.strictEqual(yield* agent.run("r2", "go"), "done")
-        // Who joins a run takes no faults away.
+        // A reader that joins a run removes no faults.
         next.injections = [FaultPlan.onTool("look", { type: "failure" })]
         assert.isFalse((yield* agent.start("r2", "go")).isNew)
         assert.strictEqual(next.injections.length, 1)

@@ -9,7 +9,7 @@ const simulate = (injections: ReadonlyArray<FaultPlan.Injection>, options?: Omit
 
 const hour = Duration.toMillis("1 hour")
 
-/** The result of the refund in the last request: its code, or what was refunded. */
+/** The result of the refund in the last request: its code, or the refund. */
 const told = ({ requests }: Simulation.Observation): unknown => {
   const message = requests.at(-1)?.prompt.content.at(-1)
   const part = message?.role === "tool" ? message.content.find((part) => part.type === "tool-result") : undefined
@@ -32,7 +32,7 @@ describe("a person who is asked about a call", () => {
       decided: ["Edit"]
     },
     {
-      // What does not fit is fixed, and a fixer's arguments wait too.
+      // An unfit argument is fixed, and a fixer's arguments wait too.
       fault: { type: "approval_edited", arguments: {} },
       told: { refunded: 300 },
       refunds: [300],
@@ -80,7 +80,7 @@ describe("a person who is asked about a call", () => {
     assert.deepStrictEqual(new Set(cases.map(({ fault }) => fault.type as string)), new Set(FaultPlan.approvalFaults))
   })
 
-  it.effect("approves without a fault, and the run is one: streamed, in its record, and in its timeline", () =>
+  it.effect("approves without a fault: one streamed run, record and timeline", () =>
     Effect.gen(function*() {
       const observed = yield* simulate([], { streaming: true })
       assert.deepStrictEqual(observed.exit, Exit.succeed("Refunded."))
@@ -111,7 +111,7 @@ describe("a person who is asked about a call", () => {
       assert.isTrue(observed.pauses.every(({ decisions }) => decisions.length === 0))
     }))
 
-  it.effect("whose answer does not fit ends the run, and nothing runs", () =>
+  it.effect("with an unfit answer ends the run without a call", () =>
     Effect.gen(function*() {
       const observed = yield* simulate([FaultPlan.onApproval("refund", { type: "approval_responded", result: "no" })])
       assert.strictEqual(Simulation.outcome(observed), "DecisionRefused")

@@ -62,7 +62,7 @@ describe("an evaluation", () => {
       assert.isAbove(fixed!.calls.low, told!.calls.high)
       assert.isBelow(fixed!.turns, told!.turns)
       assert.isBelow(fixed!.latency.p90, told!.latency.p90)
-      // The tool has no key, so what timed out after it was done is done again.
+      // The tool has no key, so a call that timed out after its execution is repeated.
       assert.isAbove(told!.duplicates, 0)
       assert.strictEqual(told!.leaks, 0)
       assert.deepStrictEqual(comparison, yield* Evaluation.run(options))
@@ -104,7 +104,7 @@ describe("an evaluation", () => {
     assert.notInclude(svg, "NaN")
   })
 
-  it("shows long names in full and large numbers with their units, one below the other and none beyond the edge", () => {
+  it("shows long names and large numbers with units within the edge", () => {
     const names = [
       "tell the model about everything that is wrong with its call, and let it call again until the budget of the run is used up",
       "W".repeat(120),

@@ -14,7 +14,7 @@ const program = (...args: ReadonlyArray<string>) => run(bin, ...args)
 const within = inProcess(FaultCommand.command)
 
 describe("recourse-faults", { timeout: 60_000 }, () => {
-  it.live("prints a table and exits with 0 when all cases pass; shows no progress in a pipe", () =>
+  it.live("prints a table and exits with 0 without progress in pipes", () =>
     Effect.gen(function*() {
       const { code, err, out } = yield* program(fixture("good.json"), "--agent", fixture("shop.ts"))
       assert.deepStrictEqual([code, err], [0, ""])
@@ -22,7 +22,7 @@ describe("recourse-faults", { timeout: 60_000 }, () => {
       assert.include(out, "1 of 1 passed")
     }))
 
-  it.live("exits with 1 on a miss, says why, and writes JUnit XML and JSON", () =>
+  it.live("exits with 1 on a miss, with reasons, JUnit XML and JSON", () =>
     Effect.gen(function*() {
       const folder = mkdtempSync(join(tmpdir(), "faults-"))
       const [junit, json] = [join(folder, "report.xml"), join(folder, "report.json")]
@@ -52,7 +52,7 @@ describe("recourse-faults", { timeout: 60_000 }, () => {
       rmSync(folder, { recursive: true })
     }))
 
-  it.live("exits with 2 when the suite cannot be run, and says what is wrong", () =>
+  it.live("exits with 2 when the suite cannot be run, with the fault", () =>
     Effect.gen(function*() {
       const tool = yield* program(fixture("wrong.json"), "--agent", fixture("shop.ts"))
       assert.strictEqual(tool.code, 2)

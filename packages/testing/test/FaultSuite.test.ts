@@ -74,7 +74,7 @@ const guarding: Recover = (call) =>
     (text) => text.length > 5 ? ToolCall.escalate({ reason: "Blocked", code: "unsafe_output" }) : Effect.succeed(text)
   )
 
-/** An agent that asks its user, or makes up what it was not told, or waits for a person. */
+/** An agent that asks its user, or invents unknown values, or waits for a person. */
 const clerk = (answer: string, needsApproval: boolean) => {
   const Send = Tool.make("send", {
     parameters: Schema.Struct({ text: Schema.String }),
@@ -184,7 +184,7 @@ describe("expectations", () => {
     assert.deepStrictEqual(tested, new Set(Object.keys(Expectation.all)))
   })
 
-  it.effect("partial_success_reported: the model reads which parts were done, and which were not and why", () =>
+  it.effect("partial_success_reported: the model reads completed parts, others with reasons", () =>
     Effect.gen(function*() {
       const fault = { type: "partial_success", code: "quota", reason: "The day's mails are used up" }
       const { misses, observation, sideEffects } = yield* judge(
@@ -259,7 +259,7 @@ describe("spellings", () => {
         )
       }))
   }
-  it.effect("keep the parameter of an expectation, and do not choose between two that fit", () =>
+  it.effect("keep an expectation's parameter, and refuse ambiguous names", () =>
     Effect.gen(function*() {
       const run = (expected: string) =>
         FaultSuite.run(sender(retrying), {
@@ -298,7 +298,7 @@ describe("a failure that the tool declares", () => {
         )
     )
 
-  it.effect("is made by its schema, so that its code and its text are told", () =>
+  it.effect("is made by its schema, so that code and text are reported", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(
         yield* resultOf({ _tag: "Sold", article: "tea", until: "2031-05-01T00:00:00.000Z" }),
@@ -306,7 +306,7 @@ describe("a failure that the tool declares", () => {
       )
     }))
 
-  it.effect("is undeclared where its fields do not fit", () =>
+  it.effect("is undeclared if its fields do not fit", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* resultOf({ _tag: "Sold", article: 7 }), ["Tool execution failed."])
     }))
@@ -353,7 +353,7 @@ describe("a suite", () => {
       }))
   }
 
-  it.effect("has faults of stores: a write whose key the ledger does not keep is not done", () =>
+  it.effect("has store faults: a write without a recorded key does not run", () =>
     Effect.gen(function*() {
       const { cases } = yield* FaultSuite.run(bank, {
         suite: "ledger",

@@ -12,7 +12,7 @@ interface Result {
   readonly result: unknown
 }
 
-/** What the model was told of the first call of a tool. */
+/** The model's result of the first call of a tool. */
 const told = (requests: ReadonlyArray<ScriptedModel.Request>, tool: string): unknown => {
   for (const request of requests) {
     for (const message of request.prompt.content) {
@@ -90,7 +90,7 @@ describe("faults of tools", () => {
       assert.strictEqual(failed?._tag === "ToolAttemptFailed" ? failed.reason : "", "OutOfStock")
     }))
 
-  it.effect("happen at the nth execution, so many times, with a probability that the seed decides", () =>
+  it.effect("occur at the nth execution, repeatedly, with a seeded probability", () =>
     Effect.gen(function*() {
       const third = yield* simulate([
         FaultPlan.onTool("search", { type: "timeout" }, { times: 2 }),
@@ -141,7 +141,7 @@ describe("faults of models", () => {
       it.effect(`${name}${streaming ? ", streamed" : ""}`, () =>
         Effect.gen(function*() {
           const observed = yield* simulate([FaultPlan.onModel(fault)], { streaming })
-          // Streamed answers are not retried once they have begun.
+          // Streamed answers are not retried once they have started.
           const begun = streaming && (fault.type === "empty_answer" || fault.type === "truncated_answer")
           assert.strictEqual(Simulation.outcome(observed), begun ? "AiError" : outcome)
           if (begun) return

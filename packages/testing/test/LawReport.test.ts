@@ -10,7 +10,7 @@ const broken = Laws.check(subject, {
 
 // A limit for a machine that does much else.
 describe("the report of a check", { timeout: 120_000 }, () => {
-  it.effect("names what was injected and what was not, in the terminal's width", () =>
+  it.effect("names injected and missing faults, in the terminal's width", () =>
     Effect.gen(function*() {
       const checked = yield* Effect.result(Laws.check(subject))
       assert.isTrue(Result.isSuccess(checked))
@@ -20,7 +20,7 @@ describe("the report of a check", { timeout: 120_000 }, () => {
       // The default plans meet each fault of each tool that it fits; an order has no list that could be done in parts.
       assert.include(wide, "order: partial_success (there was nothing to spoil)")
       assert.strictEqual(wide.split("Not injected:")[1]?.trim().split("\n\n")[0]?.split("\n").length, 1)
-      // What the runs have come by, of each tool, and what none has.
+      // Reached events of the runs, of each tool, and unreached ones.
       const { reached, unreached } = Result.getOrThrow(checked)
       assert.isAbove(reached["search"]?.["ToolAttemptFailed Timeout"] ?? 0, 1)
       assert.include(Object.keys(reached["run"] ?? {}), "RunFinished success")
@@ -31,10 +31,10 @@ describe("the report of a check", { timeout: 120_000 }, () => {
       const narrow = LawReport.table(checked, { width: 60 })
       assert.match(narrow, /^fault +search +order +model +audit$/m)
       assert.isTrue(narrow.split("\n").every((line) => line.length <= 60))
-      // What was not counted is no number, and is no row of its own.
+      // An uncounted value is no number, and no row of its own.
       assert.match(narrow, /^timeout +\d+ +\d+ +· +·$/m)
       assert.isFalse(narrow.split("\n").some((line) => /^\S+( +·)+$/.test(line)))
-      // What does not fit beside the others is not cut off: it has a table of its own.
+      // A table that does not fit next to the others is not cut off: it is separate.
       const narrowest = LawReport.table(checked, { width: 45 })
       assert.match(narrowest, /^fault +search +order$/m)
       assert.match(narrowest, /^fault +model +audit$/m)
@@ -48,13 +48,13 @@ describe("the report of a check", { timeout: 120_000 }, () => {
       assert.match(LawReport.junit("shop", checked), /<testsuites tests="\d+" failures="0" errors="0">/)
     }))
 
-  it.effect("shows the law that is broken, its plan, its timeline, and what plays it again", () =>
+  it.effect("shows the broken law, its plan, timeline and replay code", () =>
     Effect.gen(function*() {
       const checked = yield* Effect.result(broken)
       assert.isTrue(Result.isFailure(checked))
       const text = LawReport.table(checked)
       for (const part of ["never_times_out", "it took <time>", "Timeline:", "Replay: {"]) assert.include(text, part)
-      // What plays it again can be pasted, however narrow the terminal is, and what is wrong can be read.
+      // The replay code can be pasted, in any narrow terminal, and the fault is readable.
       const narrow = LawReport.table(checked, { width: 40 }).split("\n")
       const { replay: pasted } = Result.getFailure(checked).pipe(Option.getOrThrow)
       assert.strictEqual(narrow.at(-1), `Replay: ${pasted}`)

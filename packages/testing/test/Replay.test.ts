@@ -22,7 +22,7 @@ const record = <Out, E>(subject: Subject.Subject<string, Out, E>, plan: FaultPla
     return Exit.getSuccess(exit).pipe(Option.getOrThrow)
   })
 
-/** A world in which nothing must happen. */
+/** A world that must stay unchanged. */
 const untouched = Layer.merge(
   Subject.layer,
   Layer.succeed(SideEffects.SideEffects, {
@@ -53,7 +53,7 @@ class SoldOut extends Schema.TaggedError<SoldOut>()(
 ) {}
 
 describe("a replay of the same program", () => {
-  it.effect("tells what the tool's failure schema declares of an error", () =>
+  it.effect("reports the declared part of an error by the failure schema", () =>
     Effect.gen(function*() {
       const Buy = Tool.make("buy", {
         success: Schema.String,
@@ -141,7 +141,7 @@ describe("a replay of another program", () => {
       assert.strictEqual(Option.getOrThrow(prompt.difference).index, 0)
     }))
 
-  it.effect("shows the first event that is another, when the model sees no difference", () =>
+  it.effect("shows the first other event, when the model sees no difference", () =>
     Effect.gen(function*() {
       const { recording } = yield* record(shop.subject, search)
       const { difference, exit } = yield* Replay.run(
@@ -178,7 +178,7 @@ describe("a replay of another program", () => {
       assert.deepInclude(found.replayed, { _tag: "ToolAttempt", attempt: 2 })
     }))
 
-  it.effect("runs agents that are tools again, and what is not JSON by its schema", () =>
+  it.effect("reruns agents as tools, and values beyond JSON by schema", () =>
     Effect.gen(function*() {
       const now = new Date(0)
       const Today = Tool.make("today", {
@@ -204,7 +204,7 @@ describe("a replay of another program", () => {
       assert.deepStrictEqual([difference, exit], [Option.none(), Exit.succeed("done")])
     }))
 
-  it.effect("says what executors said by the library's own errors", () =>
+  it.effect("repeats executors' library errors", () =>
     Effect.gen(function*() {
       const Send = Tool.make("send", {
         parameters: Schema.Struct({ how: Schema.Literals(["partly", "later", "not"]) }),
@@ -240,7 +240,7 @@ describe("a replay of another program", () => {
     }))
 })
 
-describe("what a recording holds of executors' errors", () => {
+describe("executors' errors in a recording", () => {
   class Down
     extends Data.TaggedError("Down")<{ readonly url: string; readonly password: string; readonly at: string }>
   {}
@@ -267,7 +267,7 @@ describe("what a recording holds of executors' errors", () => {
       assert.include(yield* recorded(Effect.fail(error)), "/srv/data/report.csv")
     }))
 
-  it.effect("passes the rules for secrets also where the program's redactor has others", () =>
+  it.effect("pass the rules for secrets, in addition to the program's redactor", () =>
     Effect.gen(function*() {
       const own = Redaction.layer(Redaction.make({ rules: [{ kind: "path", pattern: /srv/g }] }))
       const text = yield* Effect.provide(recorded(Effect.fail(error)), own)

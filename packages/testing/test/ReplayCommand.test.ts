@@ -13,7 +13,7 @@ const fixture = (name: string) => join(here, "fixtures", name)
 const program = (...args: ReadonlyArray<string>) => run(join(here, "..", "src", "replayBin.ts"), ...args)
 const within = inProcess(command)
 
-/** A recording of a run of the shop in which the network fails once, as a file. */
+/** A recording of a run of the shop in which the network fails once, in a file. */
 const recorded = (folder: string) =>
   Effect.gen(function*() {
     const { input, model } = subject.scenarios["default"]!
@@ -48,7 +48,7 @@ describe("recourse-replay", { timeout: 60_000 }, () => {
       })
     ))
 
-  it.live("makes a recording of a log of events, which is a test from then on", () =>
+  it.live("makes a recording of a log of events, which becomes a test", () =>
     inFolder((folder) =>
       Effect.gen(function*() {
         const recording = yield* Replay.parse(readFileSync(yield* recorded(folder), "utf8"))
@@ -63,7 +63,7 @@ describe("recourse-replay", { timeout: 60_000 }, () => {
       })
     ))
 
-  it.live("saves no secrets, unless it is told to", () =>
+  it.live("saves no secrets, unless requested", () =>
     inFolder((folder) =>
       Effect.gen(function*() {
         const recording = yield* Replay.parse(readFileSync(yield* recorded(folder), "utf8"))
@@ -88,7 +88,7 @@ describe("recourse-replay", { timeout: 60_000 }, () => {
       })
     ))
 
-  it.live("takes the run that is named out of a log of several, and asks for a name", () =>
+  it.live("takes the named run of a log of several, else asks", () =>
     inFolder((folder) =>
       Effect.gen(function*() {
         const { events } = yield* Replay.parse(readFileSync(yield* recorded(folder), "utf8"))
@@ -106,7 +106,7 @@ describe("recourse-replay", { timeout: 60_000 }, () => {
       })
     ))
 
-  it.live("exits with 1 and prints the first difference when it does something else", () =>
+  it.live("exits with 1 and prints the first difference", () =>
     inFolder((folder) =>
       Effect.gen(function*() {
         const { code, err, out } = yield* program(yield* recorded(folder), "--agent", fixture("impatientShop.ts"))
@@ -118,7 +118,7 @@ describe("recourse-replay", { timeout: 60_000 }, () => {
       })
     ))
 
-  it.live("exits with 2 when there is nothing to replay, and says what is wrong", () =>
+  it.live("exits with 2 without a recording, and names the fault", () =>
     inFolder((folder) =>
       Effect.gen(function*() {
         const other = yield* program(fixture("good.json"), "--agent", fixture("shop.ts"))

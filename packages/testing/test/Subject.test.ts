@@ -1,4 +1,4 @@
-/** What a subject takes from its agent. */
+/** A subject's facts from its agent. */
 import { FaultPlan, ScriptedModel, Simulation, Subject } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted, Schema } from "effect"
@@ -22,7 +22,7 @@ const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 const scenarios = { default: { input: "x", model: [ScriptedModel.text("y")] } } as const
 
 describe("a subject", () => {
-  it("has the tools and the budget of its agent, with what it was given and made interactive", () => {
+  it("has its agent's tools and budget, with provided and interactive parts", () => {
     const asking = agent.pipe(Approval.interactive((call) => Effect.succeed(Approval.approve(call))))
     for (const one of [agent, agent.pipe(Agent.provide(Layer.empty)), asking, agent.pipe(Agent.provide(key))]) {
       const subject = Subject.make({ agent: one, scenarios })
@@ -38,7 +38,7 @@ describe("a subject", () => {
     assert.deepStrictEqual(subject.budget, { turns: 1 })
   })
 
-  it("knows the tools of agents that are made of agents, and says what is missing of one with a function", () => {
+  it("knows composed agents' tools, and names missing ones with functions", () => {
     assert.deepStrictEqual(Subject.make({ agent: Agent.andThen(agent, agent), scenarios }).tools, agent.declared?.tools)
     const both = Agent.andThen(agent, Agent.fromFunction("f", (text: string) => Effect.succeed(text)))
     assert.throws(() => Subject.make({ agent: both, scenarios }), /Subject "a.*: its tools are not known.*`tools`/)

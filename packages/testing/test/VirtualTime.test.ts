@@ -3,7 +3,7 @@ import { FaultPlan, VirtualTime } from "@recourse/testing"
 import { Arbitrary, Clock, type Duration, Effect, Exit, Fiber, Schedule } from "effect"
 
 describe("virtual time", () => {
-  it.effect("loses no interruption of a fiber that has not begun, in whatever order fibers run", () =>
+  it.effect("loses no interruption of an unstarted fiber, in any order", () =>
     Effect.gen(function*() {
       const interrupted = Effect.flatMap(Effect.forkChild(Effect.never), Fiber.interrupt)
       for (let order = 1; order <= 100; order++) {
@@ -12,7 +12,7 @@ describe("virtual time", () => {
       }
     }))
 
-  it.effect("wakes sleepers in order, those of the same moment as they lay down", () =>
+  it.effect("wakes sleepers in order, simultaneous ones by their start", () =>
     Effect.gen(function*() {
       const woken: Array<string> = []
       const sleeper = (name: string, millis: number) =>
@@ -52,7 +52,7 @@ describe("virtual time", () => {
       assert.deepStrictEqual(exit, Exit.succeed("done"))
     }))
 
-  it.effect("stops what hangs, what is late and what has no end, and runs finalizers", () =>
+  it.effect("stops hanging, late and endless effects, and runs finalizers", () =>
     Effect.gen(function*() {
       let finalized = 0
       const stopped = (effect: Effect.Effect<unknown>, options?: VirtualTime.Options) =>

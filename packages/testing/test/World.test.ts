@@ -83,7 +83,7 @@ const log = World.make({
   }
 })
 
-/** An agent whose tools note what they do, in the conversations that are given. */
+/** An agent whose tools record their executions, in the given conversations. */
 const noting = (
   scenarios: Readonly<Record<string, ReadonlyArray<ReadonlyArray<string>>>>,
   approved: ReadonlyArray<string> = []
@@ -120,7 +120,7 @@ const ask = (scenario: number): World.Command => ({ _tag: "Ask", scenario, twice
 const approve: World.Command = { _tag: "Decide", run: 0, decision: "approve", ...still }
 
 describe("a world", { timeout: 60_000 }, () => {
-  it.effect("is broken by a raw retry of a request whose answer was lost", () =>
+  it.effect("is broken by a raw retry after a lost answer", () =>
     Effect.gen(function*() {
       const charging = (keyOf: (order: string) => string | undefined) => {
         const Charge = Tool.make("charge", {
@@ -149,7 +149,7 @@ describe("a world", { timeout: 60_000 }, () => {
       yield* World.check(shop, charging((order) => order), { runs: 50, commands: 2 })
     }))
 
-  it.effect("goes on with a run that waits as its own model says, whatever was asked meanwhile", () =>
+  it.effect("resumes a waiting run by its own model, despite other requests", () =>
     Effect.gen(function*() {
       const program = noting({ ship: [["open"], ["ship"]], open: [["open"]] }, ["open"])
       const replay = JSON.stringify([ask(0), ask(1), approve])
@@ -157,21 +157,21 @@ describe("a world", { timeout: 60_000 }, () => {
       assert.strictEqual(error.invariant, "nothing is shipped")
     }))
 
-  it.effect("is decided about by two people at once, and what waits is done once", () =>
+  it.effect("accepts two people's decisions at once, and executes once", () =>
     Effect.gen(function*() {
       const replay = JSON.stringify([ask(0), { ...approve, twice: true }])
       const report = yield* World.check(log, noting({ open: [["open"]] }, ["open"]), { replay })
       assert.deepStrictEqual(report, { sequences: 1, deeds: 1, paused: 1, cancelled: 0, killed: 0 })
     }))
 
-  it.effect("is broken by calls that come in another order than they were made in", () =>
+  it.effect("is broken by calls that arrive in another order", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(World.check(log, noting({ both: [["open", "use"]] })))
       assert.strictEqual(error.invariant, "nothing is used before it is open")
       assert.match(error.printed, /^1\. ask "both"(?:, by two processes at once)?; in the order that \d+ draws$/)
     }))
 
-  it.effect("is one of chats where the agent takes a conversation: messages, pauses and decisions of several threads", () =>
+  it.effect("has chats if the agent takes a conversation: messages, pauses, decisions", () =>
     Effect.gen(function*() {
       const { agent } = clerk({ key: ofOrder, approval: true })
       const chat = Agent.make("clerk", {
@@ -191,7 +191,7 @@ describe("a world", { timeout: 60_000 }, () => {
       assert.isAbove(report.deeds, 20)
     }))
 
-  it.effect("is broken by what was said before in the same chat", () =>
+  it.effect("is broken by earlier messages in the same chat", () =>
     Effect.gen(function*() {
       const bank = World.make({
         initial: true,
@@ -223,7 +223,7 @@ describe("a world", { timeout: 60_000 }, () => {
       const error = yield* Effect.flip(World.check(bank, {
         agent: Agent.make("clerk", {
           input: Prompt.Prompt,
-          // The bug: a model that is only sent what was said first.
+          // The bug: a model that receives only the first message.
           prompt: (conversation) => Prompt.fromMessages(conversation.content.slice(0, 1)),
           tools: [Charge],
           defaults: { onError: Recovery.standard },
@@ -236,7 +236,7 @@ describe("a world", { timeout: 60_000 }, () => {
       assert.match(error.printed, /^1\. ask "[AB]" in chat (\d)\n2\. ask "[AB]" in chat \1$/)
     }))
 
-  it.effect("is broken by a clock that is put back while a call runs", () =>
+  it.effect("is broken by a clock set back during a call", () =>
     Effect.gen(function*() {
       const timed = World.make({
         initial: 0,
@@ -266,7 +266,7 @@ describe("a world", { timeout: 60_000 }, () => {
       assert.strictEqual(error.printed, "1. ask \"wait\"; its clock is put on by -60 minutes after 50 ms")
     }))
 
-  it.effect("is shown broken by nothing that may be left out", () =>
+  it.effect("has a broken sequence without removable parts", () =>
     Effect.gen(function*() {
       const program = noting({ ship: [["open"], ["ship"]], open: [["open"]] }, ["open"])
       const error = yield* Effect.flip(World.check(log, program))
@@ -277,7 +277,7 @@ describe("a world", { timeout: 60_000 }, () => {
     }))
 
   it.effect(
-    "stays true where the key is the order's: over retries, users who ask again, kills and bad stores",
+    "stays true with the order's key: retries, kills, bad stores",
     () =>
       Effect.gen(function*() {
         const report = yield* World.check(shop, clerk({ key: ofOrder, retry: true }), { runs: 300 })
@@ -297,7 +297,7 @@ describe("a world", { timeout: 60_000 }, () => {
     }), 60_000)
 
   it.effect(
-    "is broken by a user who asks again where the key is the call's: two commands",
+    "is broken by a repeated request with the call's key",
     () =>
       Effect.gen(function*() {
         const error = yield* Effect.flip(World.check(shop, clerk({})))
@@ -310,7 +310,7 @@ describe("a world", { timeout: 60_000 }, () => {
     60_000
   )
 
-  it.effect("is broken by a key that the service is not given, once an answer is lost", () =>
+  it.effect("is broken by a key hidden from the service, answer lost", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(
         World.check(shop, clerk({ key: ofOrder, passesOn: false, retry: true }), { runs: 1000 })

@@ -53,7 +53,7 @@ const plain = { executions: [], interruptAt: 0, callbacks: [], bank: [] } as con
 const calling = { turns: [[{ tool: "do", order: "a" }]], recovery: [], ends: "answers", order: 0 } as const
 
 interface Kind {
-  /** What each drawn composition has, and what it has also if its executor is wrong. */
+  /** Fixed fields of each random composition, also if its executor is wrong. */
   readonly only: Partial<Composition>
   readonly wrong: Partial<Composition>
   readonly law: Programs.CompositionLaw

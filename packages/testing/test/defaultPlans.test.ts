@@ -100,7 +100,7 @@ describe("default plans", { timeout: 120_000 }, () => {
       assert.isTrue(reasons.has("Closed") && reasons.has("Moved"), [...reasons].join())
     }))
 
-  it.effect("have each fault of a tool that is only called behind a fault of another", () =>
+  it.effect("have each fault of a tool called only behind another's fault", () =>
     Effect.gen(function*() {
       const other = look("other")
       const first = look("first").pipe(
@@ -125,7 +125,7 @@ describe("default plans", { timeout: 120_000 }, () => {
       assert.isAbove(pairs.length, 10)
     }))
 
-  it.effect("name what no person said", () =>
+  it.effect("name unused decisions of people", () =>
     Effect.gen(function*() {
       const few = yield* Laws.check(till.subject, { runs: 1, laws: [], interruptions: 0 })
       assert.isTrue(few.missed.some(({ fault, tool }) => tool === "pay" && fault === "approval_edited"))

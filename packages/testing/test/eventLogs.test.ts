@@ -88,7 +88,7 @@ describe("a log of events", () => {
       assert.deepStrictEqual(yield* differenceOf(Replay.fromEvents(events)), Option.none())
     }))
 
-  it.effect("of several runs is a recording of each, also where they ran at the same time", () =>
+  it.effect("of several runs is a recording of each, also parallel ones", () =>
     Effect.gen(function*() {
       const log: Array<AgentEvent.AgentEvent> = []
       const { input, model } = subject.scenarios["look"]!

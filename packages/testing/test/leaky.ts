@@ -1,4 +1,4 @@
-/** A program with secrets in every place, as a value that is drawn. */
+/** A program with secrets in every place, as a random value. */
 import type { Replay } from "@recourse/testing"
 import { Data, Effect, Layer, Redacted, Schedule, Schema, Stream } from "effect"
 import { AiError, LanguageModel, type Response } from "effect/ai"
@@ -15,7 +15,7 @@ import {
   ToolCall
 } from "@recourse/core"
 
-/** Secrets by their format, and those that only a name tells. */
+/** Secrets by their format, and those that only a name identifies. */
 export const secrets = {
   token: "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
   dsn: "postgres://root:hunter2pass@db.example.org/crm",
@@ -29,7 +29,7 @@ export const secrets = {
 
 export type Name = keyof typeof secrets
 
-/** What the user says about fields. */
+/** The user's secret fields. */
 export const fields = ["email", "customer.iban", "note"]
 
 const places = [
@@ -99,11 +99,11 @@ export const redactorOf = ({ redactor }: Leaky): Layer.Layer<never> => {
   }
 }
 
-/** The secrets that something in the program tells as such. */
+/** The secrets that a part of the program identifies. */
 export const told = (drawn: Leaky): ReadonlyArray<Name> =>
   [...new Set(drawn.secrets)].filter((name) => name !== "ticket" || drawn.redactor === "own")
 
-/** What stands in a place: a sentence with its secrets. */
+/** Text of a place: a sentence with its secrets. */
 const at = (drawn: Leaky, place: Place): string => {
   const here = drawn.places.filter((one) => one.place === place).map(({ secret }) =>
     secrets[drawn.secrets[secret % drawn.secrets.length]!]
@@ -122,7 +122,7 @@ class Refused extends Schema.TaggedError<Refused>()(
 
 class Broken extends Data.TaggedError("Broken")<{ readonly what: string; readonly password: string }> {}
 
-/** The tools of a program. `onExecute` is told of each execution. */
+/** The tools of a program. `onExecute` receives each execution. */
 const toolsOf = (drawn: Leaky, onExecute: () => void) => {
   const Look = Tool.make("look", {
     success: Schema.Struct({
@@ -222,7 +222,7 @@ export const build = (drawn: Leaky, onExecute: () => void, instructions = "Work.
   return { agent, tools }
 }
 
-/** What a person decides about the payment. */
+/** A person's decision about the payment. */
 export const decide = (drawn: Leaky): NonNullable<Replay.RecordOptions["decide"]> => (pending) =>
   Effect.succeed(pending.map((call) => {
     const what = at(drawn, "decision")

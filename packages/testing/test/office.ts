@@ -140,7 +140,7 @@ export const Pay = Tool.make("pay", {
     })
 }).pipe(Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.forever })))
 
-/** A write that may be repeated, as it hands a key on. */
+/** A write that may be repeated, because it passes a key on. */
 export const bank = Subject.make({
   agent: Agent.make("bank", {
     tools: [Pay],

@@ -1,4 +1,4 @@
-/** The plainest program that can be drawn: one write without a key, called once. Tests change what they are about. */
+/** The plainest program: one write without a key, called once. Tests change their subject in it. */
 import type { Programs } from "@recourse/testing"
 
 export const tool: Programs.Program["tools"][number] = {

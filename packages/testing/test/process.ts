@@ -22,8 +22,8 @@ export const run = (bin: string, ...args: ReadonlyArray<string>) =>
   )
 
 /**
- * Runs a command in this process, its output kept: what its program would exit with, and print, in a pipe or on a terminal of so many
- * columns. A process takes a second to start.
+ * Runs a command in this process, with captured output: its exit code, and its output, in a pipe or on a terminal of so
+ * many columns. A process takes a second to start.
  */
 export const inProcess = <Name extends string, Input, E>(
   command: Command.Command<Name, Input, {}, E, NodeServices.NodeServices>,

@@ -7,7 +7,7 @@ import { Agent, Approval, Recovery, Redaction, Tool, ToolCall } from "@recourse/
 const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 const other = "ghp_292c6912E7710c838347Ae178B4a16C7e42F"
 
-/** An agent whose tools answer and fail as they are told, and whose model calls them. */
+/** An agent whose tools answer and fail as configured, and whose model calls them. */
 const agentOf = (tools: ReadonlyArray<Tool.Any>) =>
   Agent.make("a", { tools: tools as never, defaults: { onError: Recovery.standard } }) as unknown as Agent.Agent<
     string,
@@ -41,7 +41,7 @@ const look = (success: Schema.Top, answer: unknown, options: object = {}): Tool.
 const ends = [ScriptedModel.call("look", {}), ScriptedModel.text("done")]
 
 describe("a text that a field has", () => {
-  it.effect("is taken out under its name alone where it is short", () =>
+  it.effect("is redacted only under its name if it is short", () =>
     Effect.gen(function*() {
       const Look = look(
         Schema.Struct({
@@ -160,7 +160,7 @@ describe("a placeholder", () => {
       assert.deepStrictEqual(yield* differenceOf(json, [Look, Send]), Option.none())
     }))
 
-  it.effect("fits what a person answers, and arguments of which nothing came", () =>
+  it.effect("fits a person's answers, and arguments without results", () =>
     Effect.gen(function*() {
       const tool = (name: string) =>
         Tool.make(name, {
@@ -197,7 +197,7 @@ describe("a placeholder", () => {
       assert.include(JSON.stringify(stored.pauses), "000001")
     }))
 
-  it.effect("is the user's where no shape fits, and a difference where that is not given", () =>
+  it.effect("is the user's if no shape fits, else a difference", () =>
     Effect.gen(function*() {
       const sum = (text: string) => [...text].reduce((sum, digit) => sum + Number(digit), 0)
       const Look = look(Schema.String.check(Schema.makeFilter((text) => sum(text) === 30)), "6664440")
@@ -216,7 +216,7 @@ describe("a placeholder", () => {
       assert.deepStrictEqual(yield* differenceOf(made, [Named]), Option.none())
     }))
 
-  it.effect("is one for each secret, and another one than what the recording holds", () =>
+  it.effect("is one for each secret, absent from the recording", () =>
     Effect.gen(function*() {
       const Look = look(Schema.Struct({ a: Schema.String, b: Schema.String, c: Schema.String }), {
         a: token,
@@ -270,7 +270,7 @@ describe("a recording", () => {
       })
     }))
 
-  it.effect("is the same as what the program's own redactor shows", () =>
+  it.effect("is the same as the program's own redactor's", () =>
     Effect.gen(function*() {
       const Look = look(Schema.String, "password=correct-horse, for all")
       const Fail = Tool.make("fail", {
@@ -291,7 +291,7 @@ describe("a recording", () => {
       }
     }))
 
-  it.effect("holds no part of a secret that the limit of a result has cut, and the same limit cuts it again", () =>
+  it.effect("has no part of a secret cut by a result's limit", () =>
     Effect.gen(function*() {
       const options = { resultLimit: 60 }
       const Look = look(Schema.String, `${"It is written here: ".repeat(2)}${token} and so on`, options)
@@ -327,7 +327,7 @@ describe("a recording", () => {
       assert.deepStrictEqual(yield* differenceOf(json, [Look]), Option.none())
     }))
 
-  it.effect("does not say where the program of a defect lies", () =>
+  it.effect("does not contain the path of a defect's program", () =>
     Effect.gen(function*() {
       const Look = look(Schema.String, "", { execute: () => Effect.die(new Error("broken")) })
       const json = yield* recorded([Look], ends)

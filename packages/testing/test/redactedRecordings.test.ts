@@ -48,7 +48,7 @@ const textsOf = (value: unknown): ReadonlyArray<string> => {
   ]
 }
 
-/** Where the JSON of a recording holds a text, as it is or however often escaped. */
+/** Positions of a text in the JSON of a recording, unescaped or escaped any number of times. */
 const leaks = (json: string, secret: string): ReadonlyArray<string> => {
   let form = secret
   const forms = Array.from({ length: 5 }, () => {
@@ -104,7 +104,7 @@ describe("a recording of a program with secrets", () => {
       )
     }), 120_000)
 
-  it.effect("without a secret is what it is", () =>
+  it.effect("does not change without a secret", () =>
     Effect.gen(function*() {
       for (const streaming of [false, true]) {
         for (const failure of ["none", "declared", "escalation"] as const) {

@@ -12,7 +12,7 @@ const replayed = (recording: Replay.Recording) =>
   )
 
 describe("a recording", () => {
-  it.effect("goes over pauses, with what was decided", () =>
+  it.effect("covers pauses, with the decisions", () =>
     Effect.gen(function*() {
       const { input, model } = till.subject.scenarios["several"]!
       const decide = (pending: ReadonlyArray<Approval.PendingCall>) =>
@@ -58,7 +58,7 @@ describe("a recording", () => {
       yield* Effect.flip(Replay.parse(JSON.stringify({ ...empty, version: 3 })))
     }))
 
-  it.effect("is made of events alone: over faults of the model, retries and pauses", () =>
+  it.effect("is made of events alone, over faults, retries and pauses", () =>
     Effect.gen(function*() {
       const plan = FaultPlan.make([
         FaultPlan.onTool("search", { type: "network_error" }),

@@ -7,7 +7,7 @@ const runs = Number(process.env["RECOURSE_REPLAYS"] ?? 40)
 const seed = Number(process.env["RECOURSE_REPLAY_SEED"] ?? 1)
 
 describe("a replay of a drawn program", () => {
-  it.effect("goes the same way to the same end, and does nothing", () =>
+  it.effect("takes the same way to the same end, without effects", () =>
     Effect.gen(function*() {
       assert.strictEqual(yield* Programs.checkReplays({ runs, seed }), runs)
     }), 120_000)

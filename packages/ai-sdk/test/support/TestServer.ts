@@ -62,7 +62,7 @@ export const json = (body: unknown, options: {
   response.end(typeof body === "string" ? body : JSON.stringify(body))
 }
 
-/** Server-sent events, then a clean end, a reset, or nothing at all. */
+/** Server-sent events, then a clean end, a reset, or silence. */
 export const events = (
   frames: ReadonlyArray<string>,
   end: "end" | "reset" | "hang" = "end"

@@ -31,7 +31,7 @@ const streamOf = <A>(parts: ReadonlyArray<A>): ReadableStream<A> =>
     }
   })
 
-/** A V4 model that answers with what it is given, and keeps what it was called with. */
+/** A V4 model with the given answers, and a record of its calls. */
 export const v4 = (answer: {
   readonly content?: LanguageModelV4GenerateResult["content"]
   readonly result?: Partial<LanguageModelV4GenerateResult>

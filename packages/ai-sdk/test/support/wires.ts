@@ -12,17 +12,17 @@ export const apiKey = "sk-test-very-secret"
 const event = (data: unknown, name?: string) =>
   `${name === undefined ? "" : `event: ${name}\n`}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`
 
-/** How a provider writes its answers, as far as the tests need it. */
+/** A provider's form of its answers, as needed by the tests. */
 export interface Wire {
   readonly name: "chat" | "responses" | "anthropic" | "google"
-  /** The frames of a streamed answer: some text, then one tool call, then what marks the end. */
+  /** The frames of a streamed answer: some text, then one tool call, then its end mark. */
   readonly begin: ReadonlyArray<string>
   readonly call: (args: string) => ReadonlyArray<string>
   readonly finish: ReadonlyArray<string>
   /** The same answer without streaming. */
   readonly whole: (args: string) => unknown
   readonly error: (code: string) => unknown
-  /** An error event inside a stream that began with status 200, and the reason it stands for. */
+  /** An error event inside a stream that started with status 200, and its reason. */
   readonly errorEvent: { readonly frame: string; readonly tag: string }
   readonly quotaCode: string | undefined
   readonly authCode: string

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-/** How a scenario ended. */
+/** Outcome of a scenario. */
 export interface Outcome {
   readonly scenario: string
   readonly passed: number

@@ -4,11 +4,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net"
 import { makeServer, type Message, type Options, stateless, textOf } from "./byHand.mjs"
 
-/** How the server uses HTTP. */
+/** Use of HTTP by the server. */
 export interface HttpBehaviour {
   /** Answers calls as event streams. */
   readonly streams?: boolean
-  /** The status of what another version would send. Default: 200 with a JSON-RPC error. */
+  /** The status for another version's request. Default: 200 with a JSON-RPC error. */
   readonly refusedStatus?: number
   /** Decides about a request before the server sees it: an answer of its own is written, and `true` returned. */
   readonly before?: (message: Message, request: IncomingMessage, response: ServerResponse) => boolean

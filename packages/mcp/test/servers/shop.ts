@@ -1,4 +1,4 @@
-/** The shop on standard input and output; what it does is written to the file that the first argument names. */
+/** The shop on standard input and output; its actions are written to the file of the first argument. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Layer } from "effect"

@@ -1,4 +1,4 @@
-/** Tools of a shop, and what they have done: served to the clients of tests. */
+/** Tools of a shop, and their executions: served to the clients of tests. */
 import { Effect, Schedule, Schema } from "effect"
 import { LanguageModel } from "effect/ai"
 import { Agent, Recovery, Tool } from "@recourse/core"

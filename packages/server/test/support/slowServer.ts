@@ -1,4 +1,7 @@
-/** A program that serves an agent that writes a word each 20 milliseconds, as many as it is asked for. Started by tests as a process. */
+/**
+ * A program that serves an agent that writes a word each 20 milliseconds, as many as requested. Tests start it in a
+ * process.
+ */
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Agent, Conversation, ModelProvider } from "@recourse/core"
 import { Authentication, MemoryRuns, Server } from "@recourse/server"

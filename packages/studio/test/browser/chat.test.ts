@@ -48,7 +48,7 @@ describeInBrowser("the chat", ({ context, page: open, ownServer, server }) => {
       assert.strictEqual(await answers(page).last().textContent(), second)
     })
 
-    it("can be called good or bad, with a reason, where somebody reads it", async () => {
+    it("can be rated with a reason, if feedback is read", async () => {
       const kept: Array<Server.Feedback> = []
       const own = await ownServer(() =>
         openOffice({ server: { onFeedback: (feedback) => Effect.sync(() => kept.push(feedback)) } })
@@ -71,7 +71,7 @@ describeInBrowser("the chat", ({ context, page: open, ownServer, server }) => {
       assert.isTrue(kept.every(({ runId }) => runId === run?.runId))
     })
 
-    it("that failed have a safe sentence, the id of the run, and another try; a reload shows the same", async () => {
+    it("that failed have a safe sentence, run id and retry, also reloaded", async () => {
       const page = await chat()
       await ask(page, "fail")
       const failure = answers(page).last()
@@ -88,7 +88,7 @@ describeInBrowser("the chat", ({ context, page: open, ownServer, server }) => {
       assert.strictEqual(await answers(page).count(), 1)
     })
 
-    it("are stopped by the reader: the tool is interrupted, and the page says so", async () => {
+    it("are stopped by the reader: the tool is interrupted, visibly", async () => {
       const page = await chat()
       const before = office().world.deeds.length
       await say(page, "plan")
@@ -189,7 +189,7 @@ describeInBrowser("the chat", ({ context, page: open, ownServer, server }) => {
       assert.include(await office().lastPrompt(), "image/png")
     })
 
-    it("of other types, and those that are too large, are refused with a sentence", async () => {
+    it("of other types or sizes are refused with a sentence", async () => {
       const page = await chat()
       const files = page.locator("input[type=file]")
       await files.setInputFiles({ name: "a.exe", mimeType: "application/x-msdownload", buffer: png })
@@ -229,14 +229,14 @@ describeInBrowser("the chat", ({ context, page: open, ownServer, server }) => {
     await list.waitFor({ state: "hidden" })
   })
 
-  it("scrolls in its messages only, wherever the reader is in a long answer", async () => {
+  it("scrolls in its messages only, anywhere in a long answer", async () => {
     const page = await chat({ viewport: { width: 375, height: 150 } })
     await ask(page, "hotels: Lisbon")
     await page.locator(".scroller").evaluate((element) => element.scrollTo({ top: 0 }))
     assert.strictEqual(await page.evaluate(() => document.documentElement.scrollHeight), 150)
   })
 
-  it("is used with a keyboard, and tells screen readers what happens", async () => {
+  it("works by keyboard, and announces events to screen readers", async () => {
     const page = await chat()
     await input(page).waitFor()
     assert.isTrue(await input(page).evaluate((at) => at === document.activeElement))
@@ -258,7 +258,7 @@ describeInBrowser("the chat", ({ context, page: open, ownServer, server }) => {
     await shows(page, "No conversation has these words.")
   })
 
-  it("shows whatever a model or a tool writes as text: nothing runs, and nothing is loaded", async () => {
+  it("shows any model or tool text without running or loading", async () => {
     const opened = await context()
     const page = await opened.newPage()
     const outside: Array<string> = []

@@ -19,7 +19,7 @@ describeInBrowser("a chat that changes elsewhere", ({ context, page: open, serve
       name: label
     })
 
-  it("shows the message of a second device, and marks the thread where another one is open", async () => {
+  it("shows a second device's message, and marks the thread elsewhere", async () => {
     const page = await chat()
     await ask(page, "number one")
     const device = await (await context()).newPage()
@@ -40,7 +40,7 @@ describeInBrowser("a chat that changes elsewhere", ({ context, page: open, serve
     await settled(device)
   })
 
-  it("marks a thread whose run waits, and shows an operator's decision with who made it", async () => {
+  it("marks a waiting thread, and shows an operator's decision", async () => {
     const page = await chat(themed)
     await ask(page, "pay")
     await mark(page, "pay", "waits for a decision").waitFor()
@@ -54,7 +54,7 @@ describeInBrowser("a chat that changes elsewhere", ({ context, page: open, serve
     await mark(page, "pay", "waits for a decision").waitFor({ state: "detached" })
   })
 
-  it("shows what a person has found out about a call that may have happened", async () => {
+  it("shows a person's finding about a possible call", async () => {
     const page = await chat()
     await ask(page, "invoice")
     const call = page.getByRole("group").filter({ hasText: "Send invoice" })
@@ -71,7 +71,7 @@ describeInBrowser("a chat that changes elsewhere", ({ context, page: open, serve
     assert.include(await office().lastPrompt(), "It has happened. Do not call it again")
   })
 
-  it("leads from the reference of a failure to its run, for whoever may see it", async () => {
+  it("links a failure's reference to its run, if allowed", async () => {
     const page = await chat()
     await ask(page, "fail")
     await page.getByRole("link", { name: "Open the run" }).click()

@@ -8,7 +8,7 @@ describeInBrowser("questions of the chat", ({ context, page: open, ownServer, se
   const office = server(openOffice)
   const chat = (options?: Parameters<typeof open>[1]) => open(`${office().url}/chat`, options)
 
-  it("show the exact arguments, and run what was allowed", async () => {
+  it("show the exact arguments, and run the allowed call", async () => {
     const page = await chat()
     await ask(page, "pay")
     const asked = question(page)
@@ -36,7 +36,7 @@ describeInBrowser("questions of the chat", ({ context, page: open, ownServer, se
     assert.include(await call.textContent(), "Declined by ada: Too dear for me")
   })
 
-  it("are allowed with other arguments; what is no number is told, and nothing is sent", async () => {
+  it("are allowed with other arguments; an invalid number is not sent", async () => {
     const page = await chat()
     await ask(page, "pay")
     await button(page, "Edit…").click()
@@ -73,7 +73,7 @@ describeInBrowser("questions of the chat", ({ context, page: open, ownServer, se
     assert.deepStrictEqual(office().world.deeds.slice(before), ["pay 120 Hotel Mar"])
   })
 
-  it("outlive a reload, and are withdrawn where the request is cancelled", async () => {
+  it("outlive a reload, and are withdrawn at cancellation", async () => {
     const page = await chat()
     await ask(page, "pay")
     await page.reload()
@@ -85,7 +85,7 @@ describeInBrowser("questions of the chat", ({ context, page: open, ownServer, se
     await shows(page, /Number \d+/)
   })
 
-  it("that somebody else has answered are over: it is done once, and all of this browser's tabs show that", async () => {
+  it("answered by another person end in all of this browser's tabs", async () => {
     const page = await chat()
     await say(page, "pay")
     await question(page).waitFor()

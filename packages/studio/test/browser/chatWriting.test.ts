@@ -9,7 +9,7 @@ describeInBrowser("writing in the chat", ({ page: open, server }) => {
   const office = server(openOffice)
   const chat = (options?: Parameters<typeof open>[1]) => open(`${office().url}/chat`, options)
 
-  it("queues what is sent while the agent works, says so, and sends it behind the answer", async () => {
+  it("queues messages while the agent works, and sends them later", async () => {
     const page = await chat(themed)
     const queued = page.getByRole("list", { name: "Sent when the agent is done" }).getByRole("listitem")
     await ask(page, "hello")
@@ -30,7 +30,7 @@ describeInBrowser("writing in the chat", ({ page: open, server }) => {
     assert.strictEqual(await input(page).inputValue(), "still writing")
   })
 
-  it("keeps a draft and what is queued over a reload", async () => {
+  it("keeps a draft and queued messages over a reload", async () => {
     const page = await chat()
     await input(page).fill("a new thought")
     await page.reload()
@@ -49,7 +49,7 @@ describeInBrowser("writing in the chat", ({ page: open, server }) => {
     assert.strictEqual(await page.locator(".from-user", { hasText: "number later" }).count(), 1)
   })
 
-  it("waits with what is queued until a question is answered", async () => {
+  it("keeps queued messages until a question is answered", async () => {
     const page = await chat()
     await ask(page, "pay")
     await say(page, "number after")
@@ -60,7 +60,7 @@ describeInBrowser("writing in the chat", ({ page: open, server }) => {
     await settled(page)
   })
 
-  it("gives each text its direction, and titles no characters that cannot be seen", async () => {
+  it("gives each text its direction, and titles no invisible characters", async () => {
     const page = await chat()
     const hebrew = "\u05e9\u05dc\u05d5\u05dd"
     await ask(page, `${hebrew}: 3 hotels`)
@@ -85,7 +85,7 @@ describeInBrowser("writing in the chat", ({ page: open, server }) => {
     assert.include(await page.title(), "invoice fdp.exe")
   })
 
-  it("brings a form that opens into sight, on a small screen as well", async () => {
+  it("scrolls an opening form into view, also on small screens", async () => {
     const page = await chat({ viewport: { width: 375, height: 520 } })
     await ask(page, "pay")
     await button(page, "Edit…").click()

@@ -1,4 +1,4 @@
-/** The chat in a browser that loses its connection, is loaded anew, and has several tabs. */
+/** The chat in a browser that loses its connection, is reloaded, and has several tabs. */
 import type { Page } from "playwright-core"
 import { assert, it } from "vitest"
 import { describeInBrowser } from "../support/browser.ts"
@@ -14,7 +14,7 @@ describeInBrowser("connections of the chat", ({ context, page: open, ownServer, 
 
   const expected = Array.from({ length: 40 }, (_, index) => `word${index + 1}`)
 
-  it("a reload in the middle of an answer goes on with it, each word once", async () => {
+  it("a reload during an answer continues it, each word once", async () => {
     const page = await open(`${office().url}/chat`)
     await say(page, "slowly")
     await shows(page, /word5/)
@@ -28,7 +28,7 @@ describeInBrowser("connections of the chat", ({ context, page: open, ownServer, 
     assert.strictEqual(await page.getByRole("article", { name: "You" }).count(), 1)
   })
 
-  it("another tab of the thread shows what is said in this one, while it is said", async () => {
+  it("another tab of the thread shows this one's messages live", async () => {
     const opened = await context()
     const [one, other] = [await opened.newPage(), await opened.newPage()]
     await one.goto(`${office().url}/chat`)
@@ -48,7 +48,7 @@ describeInBrowser("connections of the chat", ({ context, page: open, ownServer, 
     assert.strictEqual(await question(other).count(), 0)
   })
 
-  it("offline and back: an answer goes on, and a message that was not sent is sent again, once", async () => {
+  it("after being offline, an answer continues and a message resends once", async () => {
     const opened = await context()
     const page = await opened.newPage()
     await page.goto(`${office().url}/chat`)
@@ -82,7 +82,7 @@ describeInBrowser("connections of the chat", ({ context, page: open, ownServer, 
     assert.strictEqual(await page.getByText("are you there?", { exact: true }).count(), 1)
   })
 
-  it("a message whose answer was lost on the way is not sent a second time", async () => {
+  it("a message whose answer was lost is not sent twice", async () => {
     const page = await open(`${office().url}/chat`)
     await page.route("**/chat", async (route) => {
       if (route.request().method() !== "POST") return route.continue()
@@ -113,7 +113,7 @@ describeInBrowser("connections of the chat", ({ context, page: open, ownServer, 
     await shows(page, /Number \d+/)
   })
 
-  it("six tabs that follow runs leave connections free: for the next message, and for what comes of all", async () => {
+  it("six following tabs leave connections free for further messages", async () => {
     const own = await ownServer(() => openOffice())
     const opened = await context()
     const tabs = await Promise.all(Array.from({ length: 6 }, async () => {
@@ -136,7 +136,7 @@ describeInBrowser("connections of the chat", ({ context, page: open, ownServer, 
     }
   })
 
-  it("a tab that is hidden gives its connection back, and follows the run again when it is seen", async () => {
+  it("a hidden tab releases its connection, and follows again when visible", async () => {
     const own = await ownServer(() => openOffice())
     const page = await open(`${own.url}/chat`)
     const look = (state: string) =>

@@ -1,4 +1,4 @@
-/** The operator's page in a browser: what a person can do with runs, as they happen and afterwards. */
+/** The operator's page in a browser: a person's actions on running and ended runs. */
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import { assert, beforeAll, describe, it } from "vitest"
@@ -26,7 +26,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
   }, 60_000)
 
   describe("runs", () => {
-    it("come to the top of the list, are followed as they happen, and are stopped", async () => {
+    it("appear on top of the list, are followed live, and stopped", async () => {
       const page = await studio()
       await shown(page, "Choose a run")
       const runId = await desk().begin("hang", "carla")
@@ -40,7 +40,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
       assert.strictEqual(await button(page, "Stop").count(), 0)
     })
 
-    it("have the fault that was chosen for the next one, and only that one", async () => {
+    it("have the chosen fault of the next one, and only that", async () => {
       const page = await studio()
       await page.getByText("Inject a fault").click()
       const form = page.getByRole("form", { name: "Fault of the next run" })
@@ -73,7 +73,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
       await eventually(() => Promise.resolve(page.url().includes(`#/runs/${trip}?owner=ada&run=${trip}`)))
       await tab(page, "Decisions").click()
       await page.getByRole("button", { name: "Show step" }).first().click()
-      // The filter, the step and the tab stand in the address.
+      // The filter, the step and the tab are in the address.
       await page.reload()
       await step(page).waitFor()
       assert.strictEqual(await links.count(), 1)
@@ -84,7 +84,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
   })
 
   describe("a run", () => {
-    it("is a waterfall of turns, calls, attempts, waits, repairs and agents within it", async () => {
+    it("is a waterfall of turns, calls, attempts, waits and inner agents", async () => {
       const page = await studio(`#/runs/${trip}`)
       await row(page, /^call find_seat success/).waitFor()
       const names = await rows(page).evaluateAll((all) =>
@@ -101,7 +101,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
           /^call search_flights failure/
         ]
       ) assert.isTrue(names.some((label) => name.test(label)), String(name))
-      // A bar stands where its step was, and ends within the run.
+      // A bar has the position of its step, and ends within the run.
       const tracks = await page.locator(".track").evaluateAll((all) =>
         all.map((track) => {
           const [box, bar] = [track.getBoundingClientRect(), track.firstElementChild!.getBoundingClientRect()]
@@ -113,7 +113,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
       assert.strictEqual(await meter.getAttribute("aria-valuetext"), "6 of 8")
     })
 
-    it("says of a step why, who reads what of its failure, and what the model is sent next", async () => {
+    it("explains a step, its failure's texts, and the next model request", async () => {
       const page = await studio(`#/runs/${trip}`)
       await row(page, /^call search_flights failure/).click()
       const panel = step(page)
@@ -149,7 +149,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
         if (close === "the step") await button(page, "Close the step").focus()
         await page.keyboard.press("Escape")
         await step(page).waitFor({ state: "detached" })
-        // The keyboard goes on in the list.
+        // The keyboard focus is in the list.
         await page.keyboard.press("End")
         await step(page).getByRole("heading", { name: "turn 4" }).waitFor()
       }
@@ -161,7 +161,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
       await page.getByRole("tabpanel", { name: /Events/ }).waitFor()
     })
 
-    it("tells its decisions in order, and shows the step of each", async () => {
+    it("lists its decisions in order, with the step of each", async () => {
       const page = await studio(`#/runs/${trip}`)
       await tab(page, "Decisions").click()
       const kinds = await page.locator(".decisions .chip").allTextContents()
@@ -190,7 +190,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
       assert.strictEqual(await rows(page).count(), all)
     })
 
-    it("with a write that may have happened says so in its head, its steps and in a comparison", async () => {
+    it("with a possible write shows it everywhere, also compared", async () => {
       const runId = await desk().begin("unsure")
       await desk().ended(runId)
       const page = await studio(`#/runs/${runId}`)
@@ -211,7 +211,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
   })
 
   describe("approvals", () => {
-    it("of all runs are in one inbox, and are given with the arguments that are shown, or with others", async () => {
+    it("of all runs are in one inbox, given unchanged or edited", async () => {
       const first = await desk().begin("book", "bob")
       const second = await desk().begin("book", "carla")
       const third = await desk().begin("book", "dan")
@@ -248,7 +248,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
   })
 
   describe("two runs", () => {
-    it("stand beside each other, with what differs", async () => {
+    it("are side by side, with their differences", async () => {
       const page = await studio(`#/runs/${trip}`)
       await page.getByRole("link", { name: "Compare" }).click()
       // The filter of the list has a field of the same name.
@@ -262,7 +262,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
     })
   })
 
-  it("shows what models and tools write as text, wherever it stands", async () => {
+  it("shows model and tool output as text everywhere", async () => {
     const page = await studio(`#/runs/${odd}`)
     await row(page, /^call search_flights/).click()
     await step(page).getByText("onerror").first().waitFor()

@@ -7,7 +7,10 @@ import { describeInBrowser } from "../support/browser.ts"
 import { serveDesk } from "../support/desk.ts"
 import { row, rows, step, tab } from "../support/operator.ts"
 
-/** What a window is too narrow for: sentences of a word a line, a chosen tab that is cut off, and the page itself. */
+/**
+ * Elements that a window is too narrow for: sentences of a word a line, a chosen tab that is cut off, and the page
+ * itself.
+ */
 const squeezed = (page: Page): Promise<ReadonlyArray<string>> =>
   page.evaluate(() => {
     const columns = [...document.querySelectorAll<HTMLElement>("main *")].filter((element) => {
@@ -37,7 +40,7 @@ describeInBrowser("accessibility of the studio", ({ page: open, server }) => {
     await desk().ended(odd)
   }, 60_000)
 
-  it(`has nothing that axe finds wrong, ${theme}`, async () => {
+  it(`passes axe, ${theme}`, async () => {
     const waiting = await desk().begin("book", "eve")
     onTestFinished(() => Effect.runPromise(Effect.asVoid(desk().runs.cancel(waiting))))
     const page = await studio(`#/runs/${trip}`, themed)

@@ -1,4 +1,7 @@
-/** The operator's page in a browser: runs are found and counted, calls are checked, and each operator sees what it may do. */
+/**
+ * The operator's page in a browser: runs are found and counted, calls are checked, and each operator sees the allowed
+ * actions.
+ */
 import { Replay } from "@recourse/testing"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
@@ -20,7 +23,7 @@ describeInBrowser("lists of the studio", ({ context, page: open, server }) => {
     for (const script of ["trip", "evil", "unsure"] as const) await desk().ended(await desk().begin(script))
   }, 60_000)
 
-  it("are for operators: one who may not decide has no buttons to, and who is signed out is led to sign in", async () => {
+  it("are for operators: others have no buttons, or must sign in", async () => {
     const waiting = await desk().begin("book", "nina")
     const unsure = await desk().begin("unsure", "nina")
     await desk().ended(unsure)
@@ -52,7 +55,7 @@ describeInBrowser("lists of the studio", ({ context, page: open, server }) => {
     await Effect.runPromise(desk().runs.cancel(waiting))
   })
 
-  it("have a row for each run that says what it was about and what happened; runs like it are found", async () => {
+  it("have a row per run with subject and outcome; similar ones are found", async () => {
     const runId = await desk().begin("unsure", "vera")
     await desk().ended(runId)
     const page = await studio("#/runs?owner=vera")
@@ -75,7 +78,7 @@ describeInBrowser("lists of the studio", ({ context, page: open, server }) => {
     })
   })
 
-  it("have a call that may have happened, which a person checks in one place for all runs", async () => {
+  it("have a possible call, which a person checks in one place", async () => {
     const runId = await desk().begin("unsure", "willa")
     await desk().ended(runId)
     const page = await studio("#/checks")
@@ -93,7 +96,7 @@ describeInBrowser("lists of the studio", ({ context, page: open, server }) => {
     assert.strictEqual(await page.locator(".run-title").getByText("outcome unknown").count(), 0)
   })
 
-  it("count the runs of a time, and lead to those that are counted", async () => {
+  it("count the runs of a time, and link to them", async () => {
     const page = await studio("#/overview")
     const tile = (name: string) => page.locator(".tile").filter({ hasText: name })
     await eventually(async () => Number(await tile("Runs").locator("a").textContent()) > 4)
@@ -108,7 +111,7 @@ describeInBrowser("lists of the studio", ({ context, page: open, server }) => {
     })
   })
 
-  it("have each run to save: its events as a log, and a test that replays them", async () => {
+  it("have each run to save: a log, and a replaying test", async () => {
     const runId = await desk().begin("trip", "sara")
     await desk().ended(runId)
     const page = await studio(`#/runs/${runId}`)

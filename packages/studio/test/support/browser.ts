@@ -1,6 +1,6 @@
 /**
- * Pages for tests, in Chromium. Without a browser these tests fail if `CI` is set. Otherwise they are skipped, and a sentence says
- * what to install.
+ * Pages for tests, in Chromium. Without a browser these tests fail if `CI` is set. Otherwise they are skipped, with a
+ * sentence that names the package to install.
  */
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, describe } from "vitest"
@@ -23,7 +23,7 @@ const args = [
 const launch = (): Promise<Browser> =>
   typeof found === "string" ? Promise.reject(new Error(found)) : chromium.launch({ ...found, args })
 
-/** What a test of pages is given. */
+/** Context of a test of pages. */
 export interface Pages {
   /** A window with cookies and storage of its own, until the test ends. */
   readonly context: (options?: Parameters<Browser["newContext"]>[0]) => Promise<BrowserContext>
@@ -31,11 +31,14 @@ export interface Pages {
   readonly page: (url: string, options?: Parameters<Browser["newContext"]>[0]) => Promise<Page>
   /** Opens a server for all tests. It is closed behind the browser: no page holds it up. */
   readonly server: <A extends Closable>(open: () => Promise<A>) => () => A
-  /** Opens a server for one test, or one for each where it is called in `beforeEach`. It is closed behind the windows of the test. */
+  /**
+   * Opens a server for one test, or one for each if it is called in `beforeEach`. It is closed behind the windows of
+   * the test.
+   */
   readonly ownServer: <A extends Closable>(open: () => Promise<A>) => Promise<A>
 }
 
-/** What is closed behind the pages that use it. */
+/** A resource that is closed behind the pages that use it. */
 interface Closable {
   readonly close: () => Promise<void>
 }
@@ -43,7 +46,7 @@ interface Closable {
 /** Of a machine with much else to do: starting a browser takes a second, and closing one less. */
 const hookTimeout = 60_000
 
-/** Tests that need a browser. Each test fails if a page of it had an error, or ran what its policy forbids. */
+/** Tests that need a browser. Each test fails if a page of it had an error, or violated its policy. */
 export const describeInBrowser = (name: string, tests: (pages: Pages) => void): void => {
   const isSkipped = typeof found === "string" && !process.env["CI"]
   if (isSkipped) process.stdout.write(`not tested: ${name}. ${found}\n`)
@@ -78,7 +81,7 @@ export const describeInBrowser = (name: string, tests: (pages: Pages) => void): 
       opened.setDefaultTimeout(25_000)
       opened.on("weberror", (error) => errors.push(String(error.error())))
       opened.on("console", (message) => {
-        // That a request was refused or lost is what some tests are about; the page says it to the reader.
+        // Some tests are about refused or lost requests; the page reports it to the reader.
         if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
           errors.push(message.text())
         }

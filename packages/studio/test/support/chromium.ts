@@ -90,7 +90,7 @@ const find = async (): Promise<Chromium | undefined> => {
   return installed === undefined ? undefined : { executablePath: installed, env: process.env }
 }
 
-/** The browser, or the sentence that says what to install. */
+/** The browser, or the sentence with the package to install. */
 export const findChromium = async (): Promise<Chromium | string> => {
   const chromium = await find()
   if (chromium === undefined) {

@@ -8,7 +8,7 @@ import { type LanguageModel, Prompt } from "effect/ai"
 import { HttpRouter } from "effect/http"
 import { listening, serving } from "./serving.ts"
 
-/** What a model or a tool may write. */
+/** Possible text of a model or a tool. */
 export const evil = "<img src=x onerror=\"window.hacked=1\"><script>window.hacked=2</script>"
 
 class Down extends Data.TaggedError("Down")<{ readonly host: string }> {}
@@ -94,7 +94,7 @@ const says = (text: string) => ScriptedModel.text(text, { usage: { input: 310, o
 const calls = (name: string, params: unknown) =>
   ScriptedModel.calls([{ name, params }], { usage: { input: 240, output: 31 } })
 
-/** What the desk's model says: by what the user wants, and how far it is. */
+/** The desk's model's answers: by the user's wish, and its progress. */
 const scripts: Readonly<Record<string, ReadonlyArray<ScriptedModel.Turn>>> = {
   trip: [
     calls("search_flights", { from: "Berlin", to: "Porto" }),
@@ -122,7 +122,7 @@ const behaviour: ScriptedModel.Behaviour = (request) => {
   return ScriptedModel.delay("30 millis", turns[Math.min(answers, turns.length - 1)]!)
 }
 
-/** Who opens the page. */
+/** User of the page. */
 const authentication = Authentication.layer(({ headers }) =>
   Effect.succeed(
     headers["cookie"]?.includes("who=otto")
@@ -158,7 +158,7 @@ export const serveRuns = async <E>(
   return { url, close, runs: Context.get(context, Runs.Runs) }
 }
 
-/** The travel desk. `begin` starts a run that does what one of the scripts says. */
+/** The travel desk. `begin` starts a run of one of the scripts. */
 export const serveDesk = async () => {
   const deeds: Array<string> = []
   const served = await serveRuns(MemoryRuns.layer({ agents: [desk(deeds)], gracePeriod: 0 }))

@@ -1,4 +1,4 @@
-/** 10,000 runs, one of which has 10,000 events: what a list and a run of a busy day are like. */
+/** 10,000 runs, one of which has 10,000 events: a list and a run of a busy day. */
 import { type AgentEvent, Runs, RunUsage } from "@recourse/core"
 import { Effect, Layer, Stream } from "effect"
 import { Prompt } from "effect/ai"

@@ -1,4 +1,4 @@
-/** A served office: an agent for each thing that a page has to show, with a model that goes by what the user says. */
+/** A served office: an agent for each element that a page has to show, with a model that follows the user's words. */
 import { Agent, Approval, Conversation, Recovery, Runs, Tool } from "@recourse/core"
 import { Authentication, MemoryRuns, Server } from "@recourse/server"
 import { Studio } from "@recourse/studio"
@@ -13,7 +13,7 @@ class Down extends Data.TaggedError("Down") {}
 
 const escalate = Recovery.escalate("ExecutionError", "InvalidArgs")
 
-/** What tools did, and a gate that the slow one waits at. */
+/** Executions of tools, and a gate for the slow one. */
 export class World {
   readonly deeds: Array<string> = []
   readonly gate = Deferred.makeUnsafe<void>()
@@ -77,7 +77,7 @@ const clerk = (world: World) => {
   })
 }
 
-/** What the user said last, and how many messages of the model and of tools came behind it. */
+/** The user's last message, and the number of messages of the model and of tools behind it. */
 const turnOf = ({ content }: PromptType.Prompt): { readonly said: string; readonly after: number } => {
   const last = content.findLastIndex(({ role }) => role === "user")
   const message = content[last]
@@ -162,7 +162,7 @@ export interface Office {
   readonly world: World
   readonly runs: Runs.RunsService
   readonly listRuns: () => Promise<ReadonlyArray<Runs.RunInfo>>
-  /** What the model was asked last. */
+  /** The model's last prompt. */
   readonly lastPrompt: () => Promise<string>
   readonly open: () => Promise<void>
   readonly close: () => Promise<void>

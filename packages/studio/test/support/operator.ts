@@ -1,4 +1,4 @@
-/** The parts of the operator's page, as a person finds them. */
+/** The parts of the operator's page, found like by a person. */
 import type { Page } from "playwright-core"
 
 export const rows = (page: Page) => page.getByRole("listbox", { name: "Steps of the run" }).getByRole("option")

@@ -13,7 +13,7 @@ export const listening = (port = 0) => {
   )
 }
 
-/** What is served, until it is closed. */
+/** A served value, until it is closed. */
 export interface Serving<A> {
   readonly url: string
   readonly context: Context.Context<A>

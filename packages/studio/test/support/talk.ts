@@ -1,4 +1,4 @@
-/** What a person does in the chat, and sees. */
+/** A person's actions in the chat, and view of it. */
 import type { Locator, Page } from "playwright-core"
 
 export const input = (page: Page): Locator => page.getByRole("textbox", { name: /^Message to/ })
@@ -11,7 +11,7 @@ export const say = async (page: Page, text: string): Promise<void> => {
   await input(page).press("Enter")
 }
 
-/** Waits until nothing runs. */
+/** Waits until no run is active. */
 export const settled = (page: Page): Promise<void> => page.getByRole("button", { name: "Send", exact: true }).waitFor()
 
 /** Sends a message as soon as the last one is answered, and waits for the answer. */

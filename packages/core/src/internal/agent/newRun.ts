@@ -89,7 +89,7 @@ export const writesIn = (
 ): ReadonlyArray<CompensableWrite> =>
   (done as ReadonlyArray<unknown> as ReadonlyArray<CompensableWrite>).filter(({ id }) => isPendingIn(around, id))
 
-/** Whether a write of an agent within a run is not compensated by the run, or one around it. */
+/** True if a write of an inner agent is not compensated by the run, or an outer one. */
 export const isPendingIn = (run: Run | undefined, id: string): boolean =>
   run?.writes.completed === undefined || run.writes.completed.get(id) !== undefined
 

@@ -5,7 +5,7 @@ import type { TurnPlan, TurnState } from "../loop/turnPlan.ts"
 
 /** Options of an agent's requests. */
 export interface TurnOptions<In, Name extends string, IE, IR, PE, PR, KE, KR> {
-  /** Instructions for the model, as a system message; or a function of the input that returns them, once for a run. */
+  /** Instructions for the model in a system message; or a function of the input that returns them, once for a run. */
   readonly instructions?: string | ((input: In) => string | Effect.Effect<string, IE, IR>) | undefined
   /**
    * Called before each request to the model: sets its messages, its offered tools and its model, for this turn alone.

@@ -55,7 +55,7 @@ export const PartState = Schema.Struct({
 /** A part of an agent as a snapshot finds it. */
 export interface PartState extends Schema.Schema.Type<typeof PartState> {}
 
-/** Whether an agent can resume a snapshot, and the differences. */
+/** Ability of an agent to resume a snapshot, and the differences. */
 export const Explanation = Schema.Struct({
   agent: Schema.String,
   /**
@@ -68,5 +68,5 @@ export const Explanation = Schema.Struct({
   parts: Schema.Array(PartState)
 })
 
-/** Whether an agent can resume a snapshot, and the differences. */
+/** Ability of an agent to resume a snapshot, and the differences. */
 export interface Explanation extends Schema.Schema.Type<typeof Explanation> {}

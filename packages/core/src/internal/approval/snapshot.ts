@@ -191,7 +191,7 @@ export const Snapshot = Schema.Struct({
   id: Schema.String,
   /** The tools of the run at its pause. Before version 4: SHA-256 over names, descriptions, schemas, effects and trust of all. */
   tools: Schema.Union([Schema.String, Definitions]),
-  /** HMAC-SHA-256 over all other fields, as JSON with sorted keys, in hex. */
+  /** HMAC-SHA-256 over all other fields in JSON with sorted keys, in hex. */
   mac: Schema.String
 })
 

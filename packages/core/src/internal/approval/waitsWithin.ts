@@ -1,4 +1,4 @@
-/** Waiting parts of a call, as data, and whether it has completed inner writes. */
+/** Waiting parts of a call, and its completed inner writes. */
 import type { NestedRun, PendingCall, WaitingWithin } from "./snapshot.ts"
 
 /** Waiting parts of a call: an agent that is its tool, or a call made by its tool. */

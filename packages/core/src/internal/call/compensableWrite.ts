@@ -116,7 +116,7 @@ export const hasBegun = (executed: Executed, claim: string): boolean => {
   return run?.journal !== undefined && hasStartedUnder(run.journal, idOf(executed, run), claim)
 }
 
-/** Whether the log of writes has another call that an entry of the ledger is about: one entry is one write. */
+/** True if the log of writes has another call under an entry of the ledger: one entry is one write. */
 export const isNotedByAnother = (executed: Executed, entry: string): boolean => {
   const { run } = executed
   const noted = run?.writes.completed?.ofEntry(entry)

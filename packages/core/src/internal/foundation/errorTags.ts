@@ -47,8 +47,8 @@ export type NotOnCalls = "This recovers a tool's call: use tool.pipe(Tool.onErro
 export type OnCalls<Known> = OfUncalled<Known> extends true ? NotOnCalls : unknown
 
 /**
- * Names that a recovery accepts beside the tags of its call: any tag, if it is stored and its calls are unknown yet.
- * Separate, so that messages list the tags.
+ * Names that a recovery accepts in addition to the tags of its call: any tag, if it is stored and its calls are unknown
+ * yet. Separate, so that messages list the tags.
  */
 export type OtherTags<E, Tag = string> = unknown extends E ? Tag
   : OfUncalled<E> extends true ? NotOnCalls

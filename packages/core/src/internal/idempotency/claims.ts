@@ -55,7 +55,7 @@ export type Claimed =
 export interface Options {
   /** Lease of a claim without renewal. Absent for a store of only this process. */
   readonly lease: Duration.Duration | undefined
-  /** How long a call waits for one of another process with its key. */
+  /** Wait for another process's call with the same key. */
   readonly waitFor: Duration.Duration
 }
 

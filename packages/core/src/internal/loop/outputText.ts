@@ -16,7 +16,7 @@ export interface OutputReader {
   /** The model's instructions for the form of its answer; absent for plain text. */
   readonly instructions: string | undefined
   readonly isText: boolean
-  /** Whether each text is a valid output. */
+  /** True if each text is a valid output. */
   readonly isPlain: boolean
   readonly schema: Schema.Top
   /** The schema that providers enforce: of an object, because they support no others. */

@@ -18,7 +18,7 @@ export interface ExecutedCall {
   /** The run of the nested agent that made the call; left out for calls of the outermost agent. */
   readonly agentRunId?: string
   readonly attempt: number
-  /** The real arguments, as JSON text: the model's own, or a fixer's. */
+  /** The real arguments in JSON text: the model's own, or a fixer's. */
   readonly arguments: string
   /** The fixer whose arguments they are, if they are not the model's own. */
   readonly fixedBy?: string

@@ -44,7 +44,7 @@ export class Session {
   isCorrected = false
   /** The tools of the run, by name. */
   tools: ReadonlyMap<string, { readonly tool: DescribedTool }> = new Map()
-  /** The client tools that the request of the run has declared, as JSON. */
+  /** The client tools that the request of the run has declared, in JSON. */
   requestTools: Schema.Json | undefined
   /** True if the conversation has started: from then on it can be resumed. */
   begun = false
@@ -156,7 +156,7 @@ export const replacedInputAt = ({ replacedInput }: Checkpoint): Prompt.Prompt | 
 /** The results that a round has, by id of the call. */
 export const resultsOf = ({ calls, results }: Exclude<Checkpoint["round"], undefined>) => readResults(calls, results)
 
-/** Returns the results in messages of {@link resultsMessage}, as JSON, by id of the call. */
+/** Returns the results in messages of {@link resultsMessage}, in JSON, by id of the call. */
 export const readResults = (
   calls: ReadonlyArray<RequestedCall>,
   messages: Schema.Json

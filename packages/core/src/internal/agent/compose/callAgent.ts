@@ -34,7 +34,7 @@ export interface ForCallsOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, P
   readonly policies?: PS | undefined
   /** Rule for a call once it has read, within itself, the answer of an untrusted tool. Default: `"approve"`. */
   readonly onTainted?: OnTainted | undefined
-  /** How long a call may wait: a later approval asks again. Default: 24 hours. */
+  /** Time limit of a waiting call: a later approval asks again. Default: 24 hours. */
   readonly approval?: { readonly timeToLive: Duration.Input } | undefined
   /** Called when a cap is reached: with `Budget.extend` the call continues, with `undefined` it ends. */
   readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, BR>) | undefined

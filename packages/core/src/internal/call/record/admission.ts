@@ -29,7 +29,7 @@ export interface Continuation {
 export interface Admission<Stop> {
   /** Decisions about inner calls, at any depth. */
   readonly approvals: ReadonlyArray<Approval> | undefined
-  /** The arguments that a person has approved, as canonical JSON. */
+  /** The arguments that a person has approved, in canonical JSON. */
   readonly approved: string | undefined
   /** The arguments that a person has decided about, in place of those that it is made with. */
   readonly arguments: Record<string, unknown> | undefined
@@ -37,7 +37,7 @@ export interface Admission<Stop> {
   readonly response: Approval["response"]
   /** The failure that the page gave for the call. */
   readonly clientFailure: ClientFailure | undefined
-  /** Arguments that may run, as canonical JSON. */
+  /** Arguments that may run, in canonical JSON. */
   readonly admitted: ReadonlyArray<string>
   /** The policy that answered in the tool's place. */
   readonly substitutedBy: string | undefined

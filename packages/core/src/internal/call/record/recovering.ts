@@ -39,7 +39,7 @@ export interface Recovering {
   readonly closedBy: { readonly error: unknown; readonly fixer: unknown } | undefined
   /** Name of the fixer whose arguments are used, if not the model's own. */
   readonly fixedBy: string | undefined
-  /** The fixer's arguments, as text. */
+  /** The fixer's arguments in text form. */
   readonly fixedArguments: string | undefined
 }
 

@@ -24,9 +24,9 @@ export interface Writes<Run> {
   readonly log: WriteLog | undefined
   /** The writes that can be compensated, also those of runs around it; none if neither the run nor a run around it compensates. */
   readonly completed: CompletedWrites | undefined
-  /** Whether the run, or one around it, compensates its writes if a person rejects a call. */
+  /** True if the run, or an outer one, compensates its writes when a person rejects a call. */
   readonly compensatesWhenRejected: boolean
-  /** Whether compensation has started: the run cannot be resumed. */
+  /** True if compensation has started: the run cannot be resumed. */
   readonly isCompensating: boolean
   /** The outcomes of the writes that the run was to compensate, nested agents included. */
   readonly compensations: ReadonlyArray<CompensatedCall>

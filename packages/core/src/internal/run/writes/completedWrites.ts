@@ -77,7 +77,7 @@ interface Entry extends CompletedWrite {
 /** True if two values are one run: a section of a run has counts of its own. */
 export const isSameRun = (one: Level, other: Level): boolean => one.agentRunId === other.agentRunId
 
-/** Whether a run is within another one, or is that run. `isOuter` decides which one that is. */
+/** True if a run is within another one, or is that run. `isOuter` decides which one that is. */
 const isWithin = (run: Level, isOuter: (run: Level) => boolean): boolean =>
   isOuter(run) || (run.parent !== undefined && isWithin(run.parent, isOuter))
 
@@ -154,7 +154,7 @@ export class CompletedWrites {
     return this.entries.get(id)
   }
 
-  /** Whether it was ever noted how a write has ended. */
+  /** True if the end of a write was ever recorded. */
   knows(id: string): boolean {
     return this.entries.has(id) || this.removed.has(id)
   }
