@@ -61,7 +61,24 @@ const desk = (deeds: Array<string>) => {
       Effect.sync(() => {
         deeds.push(`${flight} for ${price}`)
         return `booked ${flight}`
-      })
+      }),
+    compensate: ({ flight }) => Effect.sync(() => void deeds.push(`${flight} cancelled`))
+  })
+  const Hold = Tool.make("hold_room", {
+    parameters: Schema.Struct({ hotel: Schema.String }),
+    success: Schema.Struct({ code: Schema.String }),
+    effects: "write",
+    execute: ({ hotel }) => Effect.sync(() => (deeds.push(`hold ${hotel}`), { code: `${hotel}-7` })),
+    compensate: ({ hotel }, { code }) =>
+      hotel === "Grand"
+        ? Effect.fail(new Down({ host: "grand.internal" }))
+        : Effect.delay(Effect.sync(() => void deeds.push(`release ${code}`)), "40 millis")
+  })
+  const Wire = Tool.make("wire_money", {
+    parameters: Schema.Struct({ euros: Schema.Number }),
+    effects: "write",
+    needsApproval: true,
+    execute: ({ euros }) => Effect.sync(() => void deeds.push(`wire ${euros}`))
   })
   const Charge = Tool.make("charge", {
     parameters: Schema.Struct({ euros: Schema.Number }),
@@ -84,7 +101,7 @@ const desk = (deeds: Array<string>) => {
     input: Prompt.Prompt,
     prompt: (conversation) => conversation,
     instructions: "You book flights. Search first, and ask before you book.",
-    tools: [Search, Book, Seats, Charge],
+    tools: [Search, Book, Seats, Charge, Hold, Wire],
     budget: { turns: 8, toolCalls: 20, tokens: 4000, duration: "1 minute" },
     defaults: { onError: Recovery.standard }
   })
@@ -103,6 +120,23 @@ const scripts: Readonly<Record<string, ReadonlyArray<ScriptedModel.Turn>>> = {
     says("Flight Berlin-Porto 204 leaves at 9:40. You have row 12 by the window.")
   ],
   book: [calls("book", { flight: "Berlin-Porto 204", price: 180 }), says("Booked.")],
+  plan: [
+    ScriptedModel.calls([
+      { name: "hold_room", params: { hotel: "Ritz" } },
+      { name: "hold_room", params: { hotel: "Grand" } },
+      { name: "hold_room", params: { hotel: "Plaza" } }
+    ], { usage: { input: 240, output: 31 } }),
+    calls("charge", { euros: 90 }),
+    says("Three rooms are held.")
+  ],
+  wire: [
+    calls("search_flights", { from: "Berlin", to: "Porto" }),
+    calls("find_seat", { wish: "window" }),
+    calls("search_flights", { from: "Berlin", to: "Nowhere" }),
+    calls("hold_room", { hotel: "Ritz" }),
+    calls("wire_money", { euros: 240 }),
+    says("The money is on its way.")
+  ],
   unsure: [calls("charge", { euros: 90 }), says("It may have been charged.")],
   evil: [calls("search_flights", { from: evil, to: evil }), says(evil)],
   short: [says("Hello.")],

@@ -44,15 +44,20 @@ export const failureOf = async (response: Response): Promise<RequestFailed> =>
   new RequestFailed(response.status, await sentenceOf(response), response.headers.get("x-trace-id") ?? undefined)
 
 /** A starting server accepts requests before it can answer. */
-const patience = 10_000
+const defaultPatience = 10_000
 
 /** Sends a request; `body` is sent as JSON. */
 export const request = async (
   method: "GET" | "POST" | "PATCH" | "DELETE",
   path: string,
-  options?: { readonly body?: unknown; readonly signal?: AbortSignal }
+  options?: {
+    readonly body?: unknown
+    readonly signal?: AbortSignal
+    /** Milliseconds. Default: 10,000. */
+    readonly patience?: number
+  }
 ): Promise<Response> => {
-  const { body, signal } = options ?? {}
+  const { body, patience = defaultPatience, signal } = options ?? {}
   const response = await fetch(address(path), {
     method,
     signal: signal === undefined

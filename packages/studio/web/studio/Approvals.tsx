@@ -1,204 +1,163 @@
-/** Approvals: the calls that wait for a person, in all runs, with exactly the call that would run. */
-import { useEffect, useId, useRef, useState } from "react"
+/** Approvals: the calls that wait for a person, in all runs; several are decided at once. */
+import { useState } from "react"
 import type { RunInfo } from "@recourse/core/Runs"
 import { Button } from "../shared/Button.tsx"
 import { request } from "../shared/api.ts"
-import { exact, visible } from "../shared/exact.ts"
-import { moment } from "./format.ts"
-import type { Run, Waiting } from "./approvalsStore.ts"
+import { ApprovalCard, isIrreversible } from "./ApprovalCard.tsx"
+import type { Waiting } from "./approvalsStore.ts"
 import { useOperator } from "./operator.ts"
-import { hrefOf } from "./route.ts"
 
 type Call = RunInfo["pending"][number]
 
-/** The last time that a `Date` can hold: an approval without an end. */
-const never = 8.64e15
-
-type Mode = "ask" | "edit" | "reject"
-
-interface CardProps {
-  readonly run: Run
-  readonly call: Call
-  readonly onDecided: () => void
-  /** True if the card names its run. */
-  readonly isInInbox?: boolean
-  /** Number of other waiting calls that are the same. */
-  readonly equals?: number
-}
-
-export const ApprovalCard = ({ call, equals = 0, isInInbox = false, onDecided, run }: CardProps) => {
-  const { mayDecide } = useOperator()
-  const [mode, setMode] = useState<Mode>("ask")
-  const [text, setText] = useState("")
-  const [problem, setProblem] = useState<string>()
-  const [isSent, setSent] = useState(false)
-  const field = useId()
-  const { argumentsHash, callId } = call
-  const card = useRef<HTMLElement>(null)
-  useEffect(() => {
-    // The list of waiting calls is short: a form that opens in it is brought into sight, with its buttons.
-    if (mode === "ask") return
-    card.current?.scrollIntoView({ block: "nearest" })
-    card.current?.querySelector<HTMLElement>(".field")?.focus({ preventScroll: true })
-  }, [mode])
-  const send = async (decision: object): Promise<void> => {
-    setSent(true)
-    setProblem(undefined)
-    try {
-      const decisions = [{ callId, argumentsHash, ...decision }]
-      await request("POST", `operator/runs/${encodeURIComponent(run.runId)}/decisions`, { body: { decisions } })
-      onDecided()
-    } catch (error) {
-      setSent(false)
-      setProblem((error as Error).message)
-    }
-  }
-  const approveEdited = (): void => {
-    try {
-      void send({ _tag: "Edit", arguments: JSON.parse(text) as unknown })
-    } catch {
-      setProblem("These arguments are no JSON.")
-    }
-  }
-  return (
-    <article ref={card} className="approval" aria-label={`${call.tool} waits`}>
-      <header>
-        <h3>{call.tool}</h3>
-        <span className="chip warn">{call.code === "approval_expired" ? "the approval came too late" : "waits"}</span>
-        {isInInbox
-          ? <a href={hrefOf({ page: "runs", runId: run.runId })}>{run.agent} of {run.owner ?? "no owner"}</a>
-          : null}
-        <span className="when">
-          since {moment(call.requestedAt)}
-          {call.expiresAt >= never ? "" : `, until ${moment(call.expiresAt)}`}
-        </span>
-      </header>
-      {!isInInbox || run.summary === undefined ?
-        null :
-        <blockquote className="asked" dir="auto">{visible(run.summary.input)}</blockquote>}
-      {equals === 0 ? null : (
-        <p className="equal">
-          {equals === 1 ? "Another call waits" : `${equals} other calls wait`}{" "}
-          with the same arguments. Are all of them wanted?
-        </p>
-      )}
-      {call.reasons.length === 0 ? null : <p dir="auto">{call.reasons.join("; ")}</p>}
-      {call.fixedBy === undefined ? null : <p>The arguments are those of a repair by {call.fixedBy}.</p>}
-      {mode === "edit"
-        ? (
-          <>
-            <label className="label" htmlFor={field}>Arguments</label>
-            <textarea
-              id={field}
-              className="field"
-              rows={6}
-              value={text}
-              onChange={(event) => setText(event.target.value)}
-            />
-          </>
-        )
-        : (
-          <pre
-            tabIndex={0}
-            role="region"
-            aria-label={`Arguments of ${call.tool}`}
-          >{exact(call.arguments)}</pre>
-        )}
-      {mode === "reject"
-        ? (
-          <>
-            <label className="label" htmlFor={field}>Why not? The model reads this.</label>
-            <input
-              id={field}
-              className="field"
-              aria-label="Why not? The model reads this."
-              dir="auto"
-              value={text}
-              onChange={(event) => setText(event.target.value)}
-            />
-          </>
-        )
-        : null}
-      {problem === undefined ? null : <p className="problem" role="alert">{problem}</p>}
-      {!mayDecide && isInInbox ? <p className="key">Somebody with the right to decide has to answer.</p> : null}
-      <div className="actions">
-        {!mayDecide
-          ? null
-          : mode === "ask"
-          ? (
-            <>
-              <Button variant="primary" size="small" disabled={isSent} onClick={() => void send({ _tag: "Approve" })}>
-                Approve
-              </Button>
-              <Button
-                size="small"
-                disabled={isSent}
-                onClick={() => {
-                  setText(exact(call.arguments))
-                  setMode("edit")
-                }}
-              >
-                Edit
-              </Button>
-              <Button
-                size="small"
-                className="danger"
-                disabled={isSent}
-                onClick={() => {
-                  setText("")
-                  setMode("reject")
-                }}
-              >
-                Reject
-              </Button>
-            </>
-          )
-          : (
-            <>
-              {mode === "edit"
-                ? (
-                  <Button variant="primary" size="small" disabled={isSent} onClick={approveEdited}>
-                    Approve as edited
-                  </Button>
-                )
-                : (
-                  <Button
-                    size="small"
-                    className="danger"
-                    disabled={isSent}
-                    onClick={() => void send({ _tag: "Reject", reason: text })}
-                  >
-                    Reject the call
-                  </Button>
-                )}
-              <Button variant="quiet" size="small" onClick={() => setMode("ask")}>Back</Button>
-            </>
-          )}
-      </div>
-    </article>
-  )
-}
+const keyOf = ({ call, run }: Waiting): string => `${run.runId} ${call.callId} ${call.argumentsHash}`
 
 /** True if two calls are the same. */
 const isSame = (a: Call, b: Call): boolean => a.tool === b.tool && a.argumentsHash === b.argumentsHash
 
-export const Approvals = (
-  { approvals, onDecided }: { readonly approvals: ReadonlyArray<Waiting>; readonly onDecided: () => void }
-) => (
-  <section className="inbox" aria-labelledby="approvals">
-    <h2 id="approvals">Approvals</h2>
-    {approvals.length === 0 ? <p className="empty">No call waits for anybody.</p> : null}
-    {approvals.toSorted((a, b) => a.call.expiresAt - b.call.expiresAt || a.call.requestedAt - b.call.requestedAt).map((
-      { call, run }
-    ) => (
-      <ApprovalCard
-        key={`${run.runId} ${call.callId}`}
-        call={call}
-        run={run}
-        equals={approvals.filter((other) => isSame(other.call, call)).length - 1}
-        onDecided={onDecided}
-        isInInbox
-      />
-    ))}
-  </section>
-)
+/** Sends one decision about several calls, a request for each run. Returns the sentences of the refused ones. */
+const decideAll = async (
+  chosen: ReadonlyArray<Waiting>,
+  decision: Readonly<Record<string, string>>
+): Promise<ReadonlyArray<string>> => {
+  const byRun = Map.groupBy(chosen, ({ run }) => run.runId)
+  const sent = [...byRun].map(([runId, calls]) => {
+    const decisions = calls.map(({ call: { argumentsHash, callId } }) => ({ callId, argumentsHash, ...decision }))
+    return request("POST", `operator/runs/${encodeURIComponent(runId)}/decisions`, { body: { decisions } })
+  })
+  const answers = await Promise.allSettled(sent)
+  return answers.flatMap((answer) => answer.status === "rejected" ? [(answer.reason as Error).message] : [])
+}
+
+interface BarProps {
+  readonly all: ReadonlyArray<Waiting>
+  readonly chosen: ReadonlyArray<Waiting>
+  readonly onChoose: (chosen: ReadonlyArray<Waiting>) => void
+  readonly onDecided: () => void
+}
+
+/** The bar of several decisions. */
+const Several = ({ all, chosen, onChoose, onDecided }: BarProps) => {
+  const [mode, setMode] = useState<"ask" | "approve" | "reject">("ask")
+  const [reason, setReason] = useState("")
+  const [problem, setProblem] = useState<string>()
+  const [isSent, setSent] = useState(false)
+  const irreversible = chosen.filter(({ call }) => isIrreversible(call)).length
+  const calls = chosen.length === 1 ? "1 call" : `${chosen.length} calls`
+  const send = async (decision: Readonly<Record<string, string>>): Promise<void> => {
+    setSent(true)
+    const refused = await decideAll(chosen, decision)
+    setSent(false)
+    setMode("ask")
+    setReason("")
+    setProblem(refused.length === 0 ? undefined : refused.join(" "))
+    onChoose([])
+    onDecided()
+  }
+  return (
+    <div className="several" role="group" aria-label="Several at once">
+      <label>
+        <input
+          type="checkbox"
+          checked={chosen.length === all.length}
+          ref={(box) => {
+            if (box !== null) box.indeterminate = chosen.length > 0 && chosen.length < all.length
+          }}
+          onChange={(event) => onChoose(event.target.checked ? all : [])}
+        />
+        {chosen.length === 0 ? "Choose all" : `${calls} chosen`}
+      </label>
+      {mode === "approve"
+        ? (
+          <p className="ask" role="status">
+            {irreversible === 1 ? "1 of them" : `${irreversible} of them`} cannot be taken back.
+          </p>
+        )
+        : null}
+      {mode === "reject"
+        ? (
+          <input
+            className="field"
+            autoFocus
+            dir="auto"
+            aria-label="Why not? The model reads this."
+            placeholder="Why not? The model reads this."
+            value={reason}
+            onChange={(event) => setReason(event.target.value)}
+          />
+        )
+        : null}
+      {problem === undefined ? null : <p className="problem" role="alert">{problem}</p>}
+      {chosen.length === 0 ? null : (
+        <span className="actions">
+          {mode === "reject" ? null : (
+            <Button
+              variant="primary"
+              size="small"
+              disabled={isSent}
+              onClick={() => irreversible > 0 && mode === "ask" ? setMode("approve") : void send({ _tag: "Approve" })}
+            >
+              {mode === "approve" ? `Approve ${calls} for good` : `Approve ${calls}`}
+            </Button>
+          )}
+          {mode === "approve" ? null : (
+            <Button
+              size="small"
+              className="danger"
+              disabled={isSent}
+              onClick={() => mode === "ask" ? setMode("reject") : void send({ _tag: "Reject", reason })}
+            >
+              Reject {calls}
+            </Button>
+          )}
+          {mode === "ask"
+            ? null
+            : <Button variant="quiet" size="small" disabled={isSent} onClick={() => setMode("ask")}>Back</Button>}
+        </span>
+      )}
+    </div>
+  )
+}
+
+interface Props {
+  readonly approvals: ReadonlyArray<Waiting>
+  readonly onDecided: () => void
+}
+
+export const Approvals = ({ approvals, onDecided }: Props) => {
+  const { mayDecide } = useOperator()
+  const [keys, setKeys] = useState<ReadonlySet<string>>(new Set())
+  const sorted = approvals.toSorted((a, b) =>
+    a.call.expiresAt - b.call.expiresAt || a.call.requestedAt - b.call.requestedAt
+  )
+  // A call that was decided elsewhere is not chosen any more.
+  const chosen = sorted.filter((waiting) => keys.has(keyOf(waiting)))
+  const choose = (waiting: ReadonlyArray<Waiting>): void => setKeys(new Set(waiting.map(keyOf)))
+  return (
+    <section className="inbox" aria-labelledby="approvals">
+      <h2 id="approvals">Approvals</h2>
+      {sorted.length === 0 ? <p className="empty">No call waits for a decision.</p> : null}
+      {mayDecide && sorted.length > 1
+        ? <Several all={sorted} chosen={chosen} onChoose={choose} onDecided={onDecided} />
+        : null}
+      {sorted.map((waiting) => {
+        const { call, run } = waiting
+        const key = keyOf(waiting)
+        const isChosen = keys.has(key)
+        return (
+          <ApprovalCard
+            key={key}
+            call={call}
+            run={run}
+            equals={sorted.filter((other) => isSame(other.call, call)).length - 1}
+            onDecided={onDecided}
+            isInInbox
+            choice={sorted.length < 2 ? undefined : {
+              isChosen,
+              onChosen: (isNow) => choose(isNow ? [...chosen, waiting] : chosen.filter((other) => keyOf(other) !== key))
+            }}
+          />
+        )
+      })}
+    </section>
+  )
+}

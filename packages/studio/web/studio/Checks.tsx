@@ -140,8 +140,24 @@ export const CheckCard = ({ isInInbox = false, onChecked, outcome }: Props) => {
       <p>{known}</p>
       {call.arguments === undefined ?
         null :
-        <pre tabIndex={0} role="region" aria-label={`Arguments of ${call.tool}`}>{pretty(call.arguments)}</pre>}
+        (
+          <pre
+            tabIndex={0}
+            role="region"
+            aria-label={`Arguments of ${call.tool}, ${run.runId} ${call.callId}`}
+          >{pretty(call.arguments)}</pre>
+        )}
       <p className="key">
+        {call.state === "not_undone"
+          ? null
+          : call.hasCompensation !== true
+          ? "Its tool declares no compensation: if it has happened, it is undone by hand. "
+          : (
+            <>
+              Its tool declares how it is undone.{" "}
+              <a href={hrefOf({ page: "runs", runId: run.runId }, { tab: "Undo" })}>Undo it</a>.{" "}
+            </>
+          )}
         {call.entry === undefined
           ? "The call has no idempotency key of its own: a call of another run does not know of it."
           : (

@@ -3,7 +3,7 @@ import { useEffect, useId, useState } from "react"
 import { Button } from "../shared/Button.tsx"
 import { request } from "../shared/api.ts"
 import { seen } from "../shared/exact.ts"
-import { ApprovalCard } from "./Approvals.tsx"
+import { ApprovalCard } from "./ApprovalCard.tsx"
 import { Decisions } from "./Decisions.tsx"
 import { Events } from "./Events.tsx"
 import { Failures } from "./Failures.tsx"
@@ -22,8 +22,9 @@ import { useFeed } from "./runFeed.ts"
 import { SaveRun } from "./SaveRun.tsx"
 import { Status } from "./Status.tsx"
 import { Waterfall } from "./Waterfall.tsx"
+import { Writes } from "./Writes.tsx"
 
-const tabs = ["Waterfall", "Decisions", "Outcomes", "Failures", "Requests", "Events"] as const
+const tabs = ["Waterfall", "Decisions", "Outcomes", "Undo", "Failures", "Requests", "Events"] as const
 type Tab = typeof tabs[number]
 
 const over = new Set(["completed", "failed", "cancelled"])
@@ -228,6 +229,8 @@ export const RunView = ({ runId, told }: Props) => {
           ? <Decisions decisions={timeline.decisions} from={from} onSelect={select} />
           : tab === "Outcomes"
           ? <Outcomes outcomes={checks.outcomes} onChecked={checks.refresh} />
+          : tab === "Undo"
+          ? <Writes key={status} runId={runId} />
           : tab === "Failures"
           ? <Failures failures={timeline.failures} from={from} />
           : tab === "Requests"

@@ -3,6 +3,7 @@ import * as Schema from "effect/Schema"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import type { RunInfo } from "@recourse/core/Runs"
 import * as RunTimeline from "../../RunTimeline.ts"
+import { storyOf } from "./story.ts"
 import type { CallFacts, RunFacts } from "./types.ts"
 
 /** Number of characters of the user's input in a list, and of the searched texts. */
@@ -158,7 +159,8 @@ export const factsOf = (run: RunInfo, events: ReadonlyArray<AgentEvent>): RunFac
       fallbacks: count(({ isFallback }) => isFallback),
       escalations: count(({ isEscalated }) => isEscalated),
       undone: count(({ state }) => state === "undone"),
-      ...(run.failure === undefined ? undefined : { code: run.failure.code })
+      ...(run.failure === undefined ? undefined : { code: run.failure.code }),
+      ...(run.status === "waiting" ? { story: storyOf(timeline).map(plain) } : undefined)
     },
     calls: counted(list)
   }

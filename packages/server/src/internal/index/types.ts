@@ -57,7 +57,9 @@ export const RunSummary = Schema.Struct({
   /** Calls that were compensated. */
   undone: Schema.Int,
   /** Code of the failure that ended the run. */
-  code: Schema.optionalKey(Schema.String)
+  code: Schema.optionalKey(Schema.String),
+  /** Of a run that waits: its calls until then, in three lines at most. */
+  story: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
 /** A run in a list. */
