@@ -11,7 +11,8 @@ const Path:
   & Readonly<
     Record<"ofRun" | "ofAgent" | "ofStep" | "ofEqual" | "ofCall" | "ofWrite" | "sibling" | "identityWithin", Make>
   >
-  & Readonly<Record<"isBelow" | "isEqualOf" | "isWithinCall" | "isOfCall", Is>> = await load("path.ts")
+  & Readonly<Record<"isBelow" | "isWithinCall" | "isOfCall", Is>>
+  & { readonly agentsOf: (path: string) => ReadonlyArray<string> } = await load("path.ts")
 const Key: Readonly<Record<string, Make>> = await load("entryKeys.ts")
 
 const made: ReadonlyArray<readonly [path: string, text: string]> = [
@@ -54,8 +55,12 @@ describe("a path or key", () => {
     for (const outer of ["run_1/3:pay/c", "run_1/3:pay/c1/3:pay{}#1", "run_2"]) {
       assert.isFalse(Path.isBelow("run_1/3:pay/c1/3:pay{}#1", outer), outer)
     }
-    assert.isTrue(Path.isEqualOf("run_1/2:c1/5:clerk#1/3:pay/c1", "run_1/2:c1/5:clerk"))
-    assert.isFalse(Path.isEqualOf("run_1/2:c1/5:clerk(x)#1", "run_1/2:c1/5:clerk"))
+    assert.deepStrictEqual(Path.agentsOf("run_1/2:c1/5:clerk#1/4:c2#1/4:desk(x)#2/3:pay/c1"), [
+      "run_1/2:c1/5:clerk",
+      "run_1/2:c1/5:clerk#1/4:c2",
+      "run_1/2:c1/5:clerk#1/4:c2#1/4:desk(x)"
+    ])
+    assert.deepStrictEqual(Path.agentsOf("run_1/3:pay/c1"), [])
   })
 
   it("is of a call, whatever its tool is named", () => {

@@ -20,6 +20,7 @@ interface Replay {
   readonly startsOf: (path: string) => ReadonlyArray<Start>
   readonly match: (path: string) => void
   readonly matchCall: (scope: string, callId: string) => void
+  readonly hasCounted: (place: string) => boolean
   readonly hasUnmatchedWithin: (scope: string, callId: string) => boolean
 }
 
@@ -151,4 +152,32 @@ describe("a call that an earlier execution has started", () => {
       assert.strictEqual(replay.isUnmatched(`r/2:c1/4:desk#1/${below}`), !is)
     })
   }
+})
+
+describe("an agent whose runs older versions have counted", () => {
+  const records = {
+    "model r/2:c1/5:clerk#1/1": {},
+    "write r/2:c2/4:desk#1/3:pay/c1@1": start("r/2:c2/4:desk#1/3:pay/c1"),
+    "child r/2:c3/4:till#2/3:pay/c1": "paid",
+    "call r/2:c4/4:shop#1/c1": {},
+    "model r/2:c5/4:bank(x)#1/1": {}
+  }
+
+  it("has an entry under one of its numbers", () => {
+    const replay = replayOf(records)
+    const counted = (place: string) => replay.hasCounted(place)
+    assert.deepStrictEqual(["r/2:c1/5:clerk", "r/2:c2/4:desk", "r/2:c3/4:till"].filter((place) => !counted(place)), [])
+    const others = ["r/2:c1/5:cler", "r/2:c1", "r/2:c4/4:shop", "r/2:c5/4:bank", "r/2:c6/4:desk"]
+    assert.deepStrictEqual(others.filter(counted), [])
+  })
+
+  it("is found without reading the journal again for each nested run", () => {
+    let reads = 0
+    const entries = entriesIn(new Map(Object.entries(records)))
+    const replay = new Replay({ entries: (kind: "model") => (reads++, entries(kind)) })
+    replay.hasCounted("r/2:c1/5:clerk")
+    const once = reads
+    for (let n = 0; n < 100; n++) replay.hasCounted(`r/2:c${n}/5:other`)
+    assert.strictEqual(reads, once)
+  })
 })

@@ -30,8 +30,12 @@ export const ofStep = (agent: string, position: number): string => `${agent}@${p
 /** Returns the path of one of equal agents or calls. */
 export const ofEqual = (path: string, nth: number): string => `${path}#${nth}`
 
-/** True if a path is of one of equal agents, or below it. */
-export const isEqualOf = (path: string, agent: string): boolean => path.startsWith(`${agent}#`)
+/** Returns the paths of agents that a path is one of the equals of, or below one: what is before each number. */
+export const agentsOf = (path: string): ReadonlyArray<string> => {
+  const agents: Array<string> = []
+  for (let at = path.indexOf("#"); at >= 0; at = path.indexOf("#", at + 1)) agents.push(path.slice(0, at))
+  return agents
+}
 
 /** Returns the path of a call of a run. `call` is its id, or its identity if a tool makes it. */
 export const ofCall = (run: string, tool: string, call: string): string => `${run}/${named(tool)}/${call}`

@@ -4,7 +4,7 @@
  * journal has answered. Reading an entry is not matching it.
  */
 import type { Journal } from "../../Journal.ts"
-import { isBelow, isEqualOf, isOfCall, isWithinCall } from "../path/path.ts"
+import { agentsOf, isBelow, isOfCall, isWithinCall } from "../path/path.ts"
 import { type RecordedStart, startsIn } from "./recordedStart.ts"
 
 interface RecordedCall {
@@ -12,11 +12,22 @@ interface RecordedCall {
   isMatched: boolean
 }
 
+/** Returns the paths of agents whose runs have entries under their numbers. */
+const countedIn = (journal: Journal): ReadonlySet<string> => {
+  const counted = new Set<string>()
+  for (const kind of ["model", "write", "child"] as const) {
+    for (const [key] of journal.entries(kind)) for (const agent of agentsOf(key)) counted.add(agent)
+  }
+  return counted
+}
+
 export class Replay {
   private readonly calls = new Map<string, RecordedCall>()
   private readonly journal: Journal
   /** Keys of entries that earlier executions have appended. */
   private readonly appended = new Set<string>()
+  /** Paths of agents with entries under a number, once a nested run has looked for its own: a journal may hold thousands of them. */
+  private counted: ReadonlySet<string> | undefined
 
   constructor(journal: Journal) {
     this.journal = journal
@@ -42,10 +53,8 @@ export class Replay {
 
   /** True if an older version, which identified an agent's runs by their number, has run an agent at a path. */
   hasCounted(place: string): boolean {
-    for (const kind of ["model", "write", "child"] as const) {
-      for (const [key] of this.journal.entries(kind)) if (isEqualOf(key, place)) return true
-    }
-    return false
+    this.counted ??= countedIn(this.journal)
+    return this.counted.has(place)
   }
 
   /** True if an earlier execution has started the call of a path. */
