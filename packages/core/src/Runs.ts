@@ -11,6 +11,7 @@ import type { InvalidInput } from "./AgentError.ts"
 import { AgentEvent, Pending } from "./AgentEvent.ts"
 import type { Decision } from "./internal/approval/decision.ts"
 import type { DecisionRefused } from "./internal/approval/outcome.ts"
+import { stackless } from "./internal/foundation/stacklessError.ts"
 export { logFailure } from "./internal/run/observe/logFailure.ts"
 
 /** No run has the id: it was never started, or it ended so long ago that it was deleted. */
@@ -21,6 +22,9 @@ export class UnknownRun extends Schema.TaggedError<UnknownRun>()("UnknownRun", {
     return `There is no run "${this.runId}"`
   }
 }
+
+/** @internal Makes the error without a stack: the answer to each new message is looked up before its run starts. */
+export const unknownRun = (runId: string): UnknownRun => stackless(() => new UnknownRun({ runId }))
 
 /** No agent of the name is registered. */
 export class UnknownAgent extends Schema.TaggedError<UnknownAgent>()("UnknownAgent", {

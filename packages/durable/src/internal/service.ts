@@ -17,7 +17,8 @@ import {
   type RunsService,
   RunsUnavailable,
   UnknownAgent,
-  UnknownRun
+  type UnknownRun,
+  unknownRun
 } from "@recourse/core/Runs"
 import { type Changes, eventsOf } from "./changes.ts"
 import { inputToStored, type KnownConversations, namesConversation } from "./conversation.ts"
@@ -78,7 +79,7 @@ export const make = (
   const get = (runId: string): Effect.Effect<StoredRun, UnknownRun | RunsUnavailable> =>
     Effect.flatMap(
       Requests.isStorable(runId) ? available(store.get(runId)) : Effect.undefined,
-      (run) => run === undefined ? Effect.fail(new UnknownRun({ runId: String(runId) })) : Effect.succeed(run)
+      (run) => run === undefined ? Effect.fail(unknownRun(String(runId))) : Effect.succeed(run)
     )
   const eventsFrom = (run: StoredRun, from: number, readMillis: number | undefined) =>
     Effect.flatMap(

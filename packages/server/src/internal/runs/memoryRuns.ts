@@ -27,7 +27,8 @@ import {
   RunsUnavailable,
   type StartRequest,
   UnknownAgent,
-  UnknownRun
+  type UnknownRun,
+  unknownRun
 } from "@recourse/core/Runs"
 import { wentWrong } from "../wire/texts.ts"
 import { following, Log } from "./log.ts"
@@ -173,7 +174,7 @@ export class MemoryRuns implements RunsService {
     Effect.flatMap(this.find(runId), (run) => Effect.map(run.log.until(0, () => false), () => run.info))
 
   readonly events = (runId: string, from = 0): Stream.Stream<NumberedEvent, UnknownRun> =>
-    following(() => this.runs.get(runId)?.log, from, () => new UnknownRun({ runId }))
+    following(() => this.runs.get(runId)?.log, from, () => unknownRun(runId))
 
   readonly decide = (
     runId: string,
@@ -246,7 +247,7 @@ export class MemoryRuns implements RunsService {
   private find(runId: string): Effect.Effect<Run, UnknownRun> {
     return Effect.suspend(() => {
       const run = this.runs.get(runId)
-      return run === undefined ? Effect.fail(new UnknownRun({ runId })) : Effect.succeed(run)
+      return run === undefined ? Effect.fail(unknownRun(runId)) : Effect.succeed(run)
     })
   }
 
