@@ -54,7 +54,8 @@ const looksRandom = (run: string): boolean => {
 
 /** Names whose values are secret, whatever they look like. */
 const secretNames =
-  "pass(?:word|wd|phrase|code|wort)|pwd|密码|密碼|口令|密钥|(?:api|access|account|secret|private|signing|encryption|master|shared[_-]?access|subscription|license)[_-]?key|" +
+  "pass(?:word|wd|phrase|code|wort)|pwd|contrase[nñ]a|senha|mot[_-]?de[_-]?passe|wachtwoord|пароль|密码|密碼|口令|密钥|パスワード|비밀번호|" +
+  "(?:api|access|account|auth|secret|private|priv|signing|encryption|decryption|master|shared[_-]?access|subscription|license)[_-]?key|" +
   "(?:client|shared|app|consumer|api|webhook|hmac|jwt|cookie|auth|signing|encryption)[_-]?secret|" +
   "(?:auth|access|refresh|id|session|bearer|api|bot|security|deploy|private|account|registry|csrf|xsrf)[_-]?token"
 
@@ -62,8 +63,11 @@ const secretNames =
 const tokenName = "token(?<!(?:page|next|continuation|sync|cursor|pagination)[_-]?token)"
 
 /** Names whose values may be secret: only those are that look so. Names that end in token or secret may have any beginning. */
-const mayBeSecret =
-  `${tokenName}|secret|(?<![a-z])(?:pass|auth|authorization|credentials?|sig(?:nature)?|session(?:[_-]?id)?)`
+const mayBeSecret = `${tokenName}|secret|(?:service|db|database|client|admin)[_-]?key|` +
+  "(?<![a-z])(?:pass|auth|authorization|credentials?|sig(?:nature)?|session(?:[_-]?id)?|(?:db|admin|root|user)[_-]?pw|mdp)"
+
+/** Ends of names that follow a word for a secret. */
+const nameEnds = "s?(?:[_-](?:secure|prod|production|staging|dev|test|new|old|default|plain|raw|value))?"
 
 /** Beginnings of names that end in key and name no secret, and words that end in key. */
 const otherKeys =
@@ -77,9 +81,16 @@ const keyName = `(?<=[a-z0-9_-])key(?<!(?:${otherKeys})[_-]?key)`
 /** A quote in text, in JSON, and in JSON within a string. */
 const quote = String.raw`\\{0,3}["'\x60]`
 
-const assignment = String.raw`(?:${quote})?\s{0,5}(?::=|=>|[:=：]|%3[AD])\s{0,5}`
+const endOfName = String.raw`(?:${quote})?\]?\s{0,5}`
 
-const value = String.raw`(?:${quote})?(?:[^\s"'\x60,;&<>\\]|\\(?!["']))+`
+/** An operator that gives a name a value, and a mark of the language before a quoted value, as in `= @"…"`. */
+const assignment = endOfName +
+  String.raw`(?::=|=>|<-(?=\s{0,5}["'])|(?:\.|\+|\|\||\?\??)?=|[:：]|%3[AD])\s{0,5}(?:(?:@|[bfru]{1,2})(?=["']))?`
+
+/** An operator that compares a name with a value, or a call with a value. */
+const comparison = endOfName + String.raw`(?:[=!]==?|\(|\?)\s{0,5}@?`
+
+const value = String.raw`(?:${quote})?(?:[^\s"'\x60,;&<>\\]|\\(?!["'])|>(?=[^\s"'\x60,;&<>\\]))+`
 
 const quoted = String.raw`"[^"\\\n]{1,500}"|'[^'\\\n]{1,500}'`
 
@@ -88,7 +99,11 @@ const placeholder =
   /^(?:\[redacted|[*x.•…]+$|[$%]?[{<(]|(?:process|import|config|env|os|self|this|args|params)\.|(?:null|none|nil|true|false|undefined|required|optional|missing|invalid|expired|incorrect|wrong|empty|unknown|must|should|is|are|was|the|a|an|not|no|your|any|string|number|boolean|text|hidden|redacted|enabled|disabled|changed|reset)\b)/i
 
 const assigned = (match: string): string =>
-  match.slice(match.search(/[:=：]|%3[AD]/i) + 1).replace(/^(?:[=>]|3[AD])?[\s\\"'`]*/, "").replace(/[\\"'`]+$/, "")
+  match.slice(match.search(/[:=：]|<-|%3[AD]/i) + 1).replace(
+    /^(?:[=>-]|3[AD])?\s*(?:(?:@|[bfru]{1,2})(?=["']))?[\\"'`]*/,
+    ""
+  )
+    .replace(/[\\"'`]+$/, "")
 
 const isSecretValue = (match: string): boolean => {
   const text = assigned(match)
@@ -100,7 +115,16 @@ const isSecretValue = (match: string): boolean => {
 const looksSecret = (text: string): boolean =>
   text.length >= 7 && !placeholder.test(text) &&
   (hasLetterAndDigit(text) || /^\d{6,}$|^[A-Za-z]{24,}$/.test(text) ||
-    (text.length >= 8 && /[a-z][A-Z]|[A-Za-z]=+$/.test(text)))
+    (text.length >= 8 && /[a-z][A-Z]|[A-Za-z]=+$|[A-Za-z][^\s/:]*[!#$%^*{}~]/.test(text)))
+
+/** True for a quoted text in a comparison or a call that looks like a password: letters and digits, with a sign or in both cases. */
+const looksLikePassword = (match: string): boolean => {
+  const text = match.slice(match.search(/["']/) + 1, -1)
+  if (text.length < 8 || !/^[^\s/.:]+$/.test(text) || placeholder.test(text)) return false
+  return hasLetterAndDigit(text)
+    ? /[!#$%&*@^{}~]/.test(text) || (/[a-z]/.test(text) && /[A-Z]/.test(text))
+    : /[a-z].*[!#$%^*{}~].*[!#$%^*{}~]/i.test(text)
+}
 
 /** Behind a name that ends in key: hexadecimal digits, a UUID, or letters and digits that are no words with numbers. */
 const looksLikeKey = (text: string): boolean =>
@@ -178,7 +202,7 @@ export const secrets: ReadonlyArray<Rule> = [
     "token",
     String
       .raw`(?:gsk|xai|pcsk|tvly|nvapi|nfp|fo1|pnu|gls?[ac]|sgp|tfp|aio|p8e|napi|phx|figd|ntn|lin_api|shp(?:at|ss|ca|pa)|` +
-      String.raw`do[opr]_v1|pscale_(?:tkn|pw|oauth)|mdb_sa_sk|xkeysib|sntry[us]|tskey-(?:auth|api))[_-][\w+/=-]{24,}`
+      String.raw`do[opr]_v1|mdb_sa_sk|xkeysib|sntry[us]|tskey-(?:auth|api))[_-][\w+/=-]{24,}`
   ),
   prefixed("stripe key", "(?:sk|rk|whsec)_(?:test_|live_|prod_)?[0-9A-Za-z]{16,}"),
   prefixed("api key", String.raw`sk-[\w-]{16,}`),
@@ -191,6 +215,16 @@ export const secrets: ReadonlyArray<Rule> = [
     "token",
     String.raw`dckr_[a-z]{3}_[\w-]{20,}|(?:pul-|sbp_|sq[uap]_|snyk_|rubygems_|bkua_|shippo_(?:live|test)_)[0-9a-f]{40,}`
   ),
+  prefixed(
+    "token",
+    String.raw`HRKU-[\w-]{30,}|FLWSECK(?:_TEST)?-[\w-]{12,}|amzn\.mws\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|` +
+      String.raw`sm_[aps]at_[0-9A-Za-z]{16}(?![0-9A-Za-z])|pscale_(?:tkn|pw|oauth)_[\w=.-]{32,}|` +
+      String.raw`\d\/\d{16}(?:\/\d{16})?:[0-9a-f]{32}|00D[0-9A-Za-z]{12}![\w.]{80,}`
+  ),
+  {
+    ...prefixed("token", "(?:fw_[0-9A-Za-z]{22,24}|re_[0-9A-Za-z]{8}_[0-9A-Za-z]{24})(?![0-9A-Za-z_])"),
+    when: (match) => /\d|[a-z][A-Z]/.test(match)
+  },
   prefixed("token", String.raw`access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}`),
   prefixed("token", String.raw`[ps]at\.[\w-]{22}\.[0-9a-f]{24}\.[0-9A-Za-z]{20}`),
   prefixed("token", "(?:pat-[a-z]{2}[0-9]|sdk|api|mob)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
@@ -209,8 +243,13 @@ export const secrets: ReadonlyArray<Rule> = [
   ),
   {
     kind: "secret",
-    pattern: new RegExp(String.raw`(?:${secretNames})s?${assignment}(?:${quoted}|${value})`, "gi"),
+    pattern: new RegExp(String.raw`(?:${secretNames})${nameEnds}${assignment}(?:${quoted}|${value})`, "gi"),
     when: isSecretValue
+  },
+  {
+    kind: "secret",
+    pattern: new RegExp(String.raw`(?:${secretNames}|${mayBeSecret})${nameEnds}${comparison}(?:${quoted})`, "gi"),
+    when: looksLikePassword
   },
   {
     kind: "secret",
@@ -247,7 +286,12 @@ export const secrets: ReadonlyArray<Rule> = [
   },
   {
     kind: "secret",
-    pattern: new RegExp(String.raw`<[\w:-]{0,40}?(?:${secretNames}|secret|token)>[^<\s]{3,}`, "gi")
+    pattern: new RegExp(String.raw`<[\w:-]{0,40}?(?:${secretNames}|secret|token)${nameEnds}>[^<\s]{3,}`, "gi")
+  },
+  {
+    kind: "secret",
+    pattern: new RegExp(String.raw`<[\w:-]{0,40}?(?:${mayBeSecret})>[^<\s]{7,}`, "gi"),
+    when: (match) => looksSecret(match.slice(match.indexOf(">") + 1))
   },
   { kind: "secret", pattern: /(?<![\w+/%-])(?<!sha\d{1,3}:)[\w+/%-]{16,}={0,2}/gi, when: looksRandom }
 ]

@@ -160,6 +160,23 @@ const prefixed: Record<string, Format> = {
   "PostHog key": (next) => `phx_${chars(next, alphanumeric, 43)}`,
   "Checkly key": (next) => `cu_${chars(next, hex, 32)}`,
   "Vault batch token": (next) => `hvb.${chars(next, base64url, 138)}`,
+  "Heroku key with a UUID": (next) => `HRKU-${uuid(next)}`,
+  "Flutterwave encryption key": (next) => `FLWSECK_TEST-${chars(next, "abcdefgh12345", 12)}`,
+  "Amazon MWS token": (next) => `amzn.mws.${uuid(next)}`,
+  "SettleMint token": (next) => `sm_${"aps"[next(3)]}at_${chars(next, alphanumeric, 16)}`,
+  "Fireworks key": (next) => `fw_${chars(next, alphanumeric, 22)}`,
+  "PlanetScale OAuth token": (next) => `pscale_oauth_${chars(next, `${alphanumeric}=.-`, 43)}`,
+  "1Password secret key": (next) =>
+    `A3-${[6, 11, 5, 5, 5].map((length) => chars(next, upper + digits, length)).join("-")}`,
+  "ClickHouse key": (next) => `4b1d${chars(next, alphanumeric, 38)}`,
+  "MaxMind key": (next) => `${chars(next, alphanumeric, 6)}_${chars(next, alphanumeric, 29)}_mmk`,
+  "Octopus key": (next) => `API-${chars(next, upper + digits, 26)}`,
+  "Yandex key": (next) => `AQVN${chars(next, base64url, 36)}`,
+  "Jina key": (next) => `jina_${chars(next, hex, 32)}${chars(next, base64url, 28)}`,
+  "Supabase secret key": (next) => `sb_secret_${chars(next, base64url, 22)}_${chars(next, alphanumeric, 8)}`,
+  "Intercom token": (next) => `dG9rO${chars(next, base64, 54)}=`,
+  "Asana token": (next) => `2/${chars(next, digits, 16)}/${chars(next, digits, 16)}:${chars(next, hex, 32)}`,
+  "Salesforce token": (next) => `00D${chars(next, alphanumeric, 12)}!${chars(next, `${alphanumeric}_.`, 96)}`,
   "bcrypt hash": (next) => `$2b$12$${chars(next, `${alphanumeric}./`, 53)}`,
   "SHA-512 crypt hash": (next) => `$6$${chars(next, alphanumeric, 8)}$${chars(next, `${alphanumeric}./`, 86)}`,
   "age key": (next) => `AGE-SECRET-KEY-1${chars(next, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58)}`,
@@ -280,6 +297,50 @@ const passwords: ReadonlyArray<(secret: string) => string> = [
   (secret) => `pwd := "${secret}"`
 ]
 
+/** Operators of languages between a name and a quoted password, and the ends of tags. */
+const operators: ReadonlyArray<(name: string, secret: string) => string> = [
+  (name, secret) => `$${name} .= "${secret}";`,
+  (name, secret) => `${name} += '${secret}'`,
+  (name, secret) => `${name} ||= "${secret}"`,
+  (name, secret) => `${name} ??= "${secret}"`,
+  (name, secret) => `${name} ?= "${secret}"`,
+  (name, secret) => `${name} <- "${secret}"`,
+  (name, secret) => `NSString *${name} = @"${secret}";`,
+  (name, secret) => `${name} = b'${secret}'`,
+  (name, secret) => `settings["${name}"] = "${secret}"`,
+  (name, secret) => `if (${name} == "${secret}") {`,
+  (name, secret) => `assert ${name} != '${secret}'`,
+  (name, secret) => `${name}("${secret}")`,
+  (name, secret) => `${name}=${secret}>${secret}`,
+  (name, secret) => `<${name}>${secret}</${name}>`
+]
+
+/** Names of passwords and keys, in several languages and with usual ends. */
+const passwordNames = [
+  "password",
+  "api_key",
+  "authKey",
+  "priv_key",
+  "db_key",
+  "service_key",
+  "client_key",
+  "db_pass",
+  "admin_pw",
+  "contraseña",
+  "senha",
+  "mot_de_passe",
+  "my_password_secure",
+  "DB_PASSWORD_PROD",
+  "credentials",
+  "clientSecret"
+]
+
+/** A password of a generator: letters in both cases, digits and signs. */
+const generated = (next: Next): string =>
+  `${chars(next, upper, 2)}${chars(next, lower, 4)}${chars(next, digits, 2)}${chars(next, "!#$%*^~", 2)}${
+    chars(next, lower, 2)
+  }`
+
 /** Headers that carry a secret. */
 const headers: ReadonlyArray<(next: Next) => readonly [secret: string, text: string]> = [
   (next) => {
@@ -371,6 +432,12 @@ export const secretTexts = (seed = 1): ReadonlyArray<SecretText> => {
     for (let i = 0; i < 12; i++) {
       const secret = password(next)
       texts.push({ format: "password", secret, text: place(secret) })
+    }
+  }
+  for (const place of operators) {
+    for (const name of passwordNames) {
+      const secret = generated(next)
+      texts.push({ format: "operator", secret, text: place(name, secret) })
     }
   }
   for (const make of headers) {
