@@ -5,6 +5,7 @@
  * or is followed by text that it cannot match itself. It starts at a position that no part before it could match. One
  * table, and so a long file.
  */
+/* oxlint-disable max-lines -- one table of rules, whose patterns share their parts */
 
 /** A redaction rule: matches of `pattern` (with the flag `g`) are removed, if `when` agrees. */
 export interface Rule {
