@@ -30,7 +30,7 @@ export const ofStep = (agent: string, position: number): string => `${agent}@${p
 /** Returns the path of one of equal agents or calls. */
 export const ofEqual = (path: string, nth: number): string => `${path}#${nth}`
 
-/** Returns the paths of agents that a path is one of the equals of, or below one: what is before each number. */
+/** Returns the paths of the numbered agents in a path: its text before each number. */
 export const agentsOf = (path: string): ReadonlyArray<string> => {
   const agents: Array<string> = []
   for (let at = path.indexOf("#"); at >= 0; at = path.indexOf("#", at + 1)) agents.push(path.slice(0, at))
