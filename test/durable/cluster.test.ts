@@ -1,7 +1,7 @@
 /** Durable runs over effect's cluster: in one process, and in several over HTTP with their messages in PostgreSQL. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, Runs } from "@recourse/core"
-import { Durable, RunStore } from "@recourse/durable"
+import { Durable, RunStore, Signal } from "@recourse/durable"
 import * as Cluster from "@recourse/durable/Cluster"
 import * as Certify from "@recourse/testing/Certify"
 import { Context, Cron, Effect, Layer } from "effect"
@@ -9,7 +9,7 @@ import { TestRunner } from "effect/cluster"
 import { type SqlAddress, sqlLayer } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
 import { clusterPlace } from "./clusterPlace.ts"
-import { model, Payer, Sleeper } from "./twoAgents.ts"
+import { Limited, model, Payer, Receiver, Sleeper } from "./twoAgents.ts"
 
 const poll = "200 millis"
 
@@ -47,6 +47,8 @@ describe("a cluster of one process", () => {
   }, 60_000)
 })
 
+const agentsOfAll = [Payer, Sleeper, Receiver, Limited] as const
+
 /** A process: with agents it executes runs, and without it starts, decides and cancels. */
 const processOf = Effect.fnUntraced(function*(
   address: SqlAddress,
@@ -62,20 +64,21 @@ const processOf = Effect.fnUntraced(function*(
     Layer.provide([rows, sharding])
   )
   const layer = agents === undefined
-    ? Durable.layerClient([Payer, Sleeper], { poll })
+    ? Durable.layerClient(agentsOfAll, { poll })
     : Durable.layer(agents as ReadonlyArray<typeof Payer>, { poll: "1 minute" }).pipe(Layer.provide(model))
-  return Context.get(yield* Layer.build(layer.pipe(Layer.provide(store))), Runs.Runs)
+  return yield* Layer.build(layer.pipe(Layer.provideMerge(store)))
 })
 
 describe("a cluster of several processes", () => {
   for (const { name, open } of sqlDatabases.filter(({ isShared, name }) => isShared && name.startsWith("PostgreSQL"))) {
-    it(`hears of starts, decisions and cancellations by messages: ${name}`, async () => {
+    it(`hears of starts, decisions, cancellations and signals by messages: ${name}`, async () => {
       const { address, close } = await open()
       await Effect.runPromise(Effect.scoped(
         Effect.gen(function*() {
-          yield* processOf(address, [Payer, Sleeper])
-          yield* processOf(address, [Payer, Sleeper])
-          const runs = yield* processOf(address, undefined)
+          yield* processOf(address, agentsOfAll)
+          yield* processOf(address, agentsOfAll)
+          const client = yield* processOf(address, undefined)
+          const runs = Context.get(client, Runs.Runs)
           const within = Effect.provideService(Runs.Runs, runs)
           const until = (runId: string, status: Runs.Status) =>
             Effect.repeat(Effect.delay(runs.get(runId), "10 millis"), { until: (run) => run.status === status })
@@ -92,6 +95,17 @@ describe("a cluster of several processes", () => {
           assert.isTrue(yield* runs.cancel("sleeper"))
           yield* until("sleeper", "cancelled")
           assert.isBelow(performance.now() - from, 1000)
+          yield* within(Receiver.start("receiver", "go"))
+          yield* until("receiver", "running")
+          yield* Effect.sleep("40 millis")
+          const sentAt = performance.now()
+          assert.isTrue(yield* Effect.provide(Signal.send("receiver", "parcel", "here"), client))
+          yield* until("receiver", "completed")
+          assert.isBelow(performance.now() - sentAt, 1000)
+          // One after another, over both processes: no place waits for a sweep.
+          const limited = [1, 2, 3, 4, 5, 6].map((n) => `limited ${n}`)
+          for (const id of limited) yield* within(Limited.start(id, "go"))
+          for (const id of limited) assert.strictEqual(yield* within(Limited.await(id)), "done")
         }).pipe(Effect.timeout("40 seconds"))
       )).finally(close)
     }, 60_000)

@@ -2,13 +2,13 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Approval, Runs } from "@recourse/core"
-import { Durable, RunStore } from "@recourse/durable"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Durable, RunStore, Signal } from "@recourse/durable"
+import { Context, Effect, Fiber, Layer, Redacted, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { type SqlAddress, sqlLayer } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
-import { model, Payer, Sleeper } from "./twoAgents.ts"
+import { model, Payer, Receiver, Sleeper } from "./twoAgents.ts"
 
 const servers = sqlDatabases.filter(({ isShared, name }) => isShared && name.startsWith("PostgreSQL"))
 const files = sqlDatabases.filter(({ name }) => name.startsWith("SQLite"))
@@ -16,20 +16,26 @@ const files = sqlDatabases.filter(({ name }) => name.startsWith("SQLite"))
 const times = [1, 2, 3, 4, 5]
 const poll = "1 minute"
 
-const agents = [Payer, Sleeper] as const
+const agents = [Payer, Sleeper, Receiver] as const
 
 const storeOf = (address: SqlAddress) => Layer.fresh(RunStore.layerSql().pipe(Layer.provide(sqlLayer(address))))
 const runner = Durable.layer(agents, { poll, grace: 1 }).pipe(Layer.provide(model))
 const client = Durable.layerClient(agents, { poll })
 const runsOf = <E>(layer: Layer.Layer<Runs.Runs, E>) =>
   Effect.map(Layer.build(layer), (context) => Context.get(context, Runs.Runs))
+/** A process that executes no runs, and sends signals. */
+const senderOf = <E>(store: Layer.Layer<RunStore.RunStore, E>) =>
+  Effect.map(Layer.build(client.pipe(Layer.provideMerge(store))), (context) => ({
+    runs: Context.get(context, Runs.Runs),
+    store: Context.get(context, RunStore.RunStore)
+  }))
 
 /** The shortest time that something takes. */
 const shortest = (what: (time: number) => Effect.Effect<number, unknown>) =>
   Effect.map(Effect.forEach(times, what), (spans) => Math.min(...spans))
 
 /** Starts, decides and cancels through one process a run that the other one executes, and returns milliseconds. */
-const spans = Effect.fnUntraced(function*(runs: Runs.RunsService) {
+const spans = Effect.fnUntraced(function*({ runs, store }: Effect.Success<ReturnType<typeof senderOf>>) {
   const within = Effect.provideService(Runs.Runs, runs)
   const since = (from: number) => Effect.sync(() => performance.now() - from)
   const waits = (runId: string) =>
@@ -63,7 +69,38 @@ const spans = Effect.fnUntraced(function*(runs: Runs.RunsService) {
       return yield* since(from)
     })
   )
-  return { queued, decided, cancelled }
+  const isAtWork = (runId: string) =>
+    Effect.repeat(Effect.delay(runs.get(runId), "20 millis"), { until: ({ status }) => status === "running" })
+  const signalled = yield* shortest((time) =>
+    Effect.gen(function*() {
+      const runId = `receiver ${time}`
+      yield* within(Receiver.start(runId, "go"))
+      yield* isAtWork(runId)
+      yield* Effect.sleep("40 millis")
+      const from = performance.now()
+      assert.isTrue(yield* Effect.provideService(Signal.send(runId, "parcel", "here"), RunStore.RunStore, store))
+      assert.strictEqual((yield* runs.wait(runId)).status, "completed")
+      return yield* since(from)
+    })
+  )
+  const followed = yield* shortest((time) =>
+    Effect.gen(function*() {
+      const runId = `followed ${time}`
+      yield* within(Receiver.start(runId, "go"))
+      yield* isAtWork(runId)
+      let receivedAt = 0
+      const reading = yield* Effect.forkChild(Stream.runForEach(runs.events(runId), ({ event }) =>
+        Effect.sync(() => {
+          if (event._tag === "ToolResult") receivedAt = performance.now()
+        })))
+      yield* Effect.sleep("40 millis")
+      const from = performance.now()
+      yield* Effect.provideService(Signal.send(runId, "parcel", "here"), RunStore.RunStore, store)
+      yield* Fiber.join(reading)
+      return receivedAt - from
+    })
+  )
+  return { queued, decided, cancelled, signalled, followed }
 })
 
 /** On a machine without other work it takes 7 to 40 ms. With ten other programs on two cores it takes more, and far less than a poll. */
@@ -86,9 +123,9 @@ describe("a process that polls once in a minute", () => {
       at((address) =>
         Effect.scoped(Effect.gen(function*() {
           yield* runsOf(runner.pipe(Layer.provide(storeOf(address))))
-          const runs = yield* runsOf(client.pipe(Layer.provide(storeOf(address))))
+          const sender = yield* senderOf(storeOf(address))
           yield* Effect.sleep("40 millis")
-          check(yield* spans(runs))
+          check(yield* spans(sender))
         }))
       ),
       30_000
@@ -99,13 +136,13 @@ describe("a process that polls once in a minute", () => {
       at((address) =>
         Effect.scoped(Effect.gen(function*() {
           yield* runsOf(runner.pipe(Layer.provide(storeOf(address))))
-          const runs = yield* runsOf(client.pipe(Layer.provide(storeOf(address))))
+          const sender = yield* senderOf(storeOf(address))
           const sql = Context.get(yield* Layer.build(sqlLayer(address)), SqlClient.SqlClient)
           const ended = sql<{ readonly ended: boolean }>`SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
           WHERE query LIKE 'LISTEN%' || md5(current_schema() || '.recourse_runs') || '%'`
           yield* Effect.repeat(Effect.delay(ended, "30 millis"), { until: (rows) => rows.length > 0 })
           yield* Effect.sleep("1 second")
-          check(yield* spans(runs))
+          check(yield* spans(sender))
         }))
       ),
       30_000
@@ -142,7 +179,7 @@ describe("a process that polls once in a minute", () => {
       await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
         const store = Layer.succeedContext(yield* Layer.build(storeOf(address)))
         yield* runsOf(runner.pipe(Layer.provide(store)))
-        check(yield* spans(yield* runsOf(client.pipe(Layer.provide(store)))))
+        check(yield* spans(yield* senderOf(store)))
       }))).finally(close)
     }, 30_000)
   }

@@ -41,6 +41,7 @@ class Later extends Schema.Class<Later>("@recourse/durable/Later")({
 const Run = Entity.make("RecourseRun", [
   Rpc.make("wake", { payload: aRun }),
   Rpc.make("cancel", { payload: aRun }),
+  Rpc.make("change", { payload: aRun }),
   Rpc.make("wakeLater", { payload: Later }).annotate(ClusterSchema.Persisted, true)
 ]).annotate(ClusterSchema.ClientTracingEnabled, false)
 
@@ -63,6 +64,7 @@ const hostOf = (
     const messages: Messages = {
       wake: (address, run) => client(address).wake(run, { discard: true }),
       cancel: (address, run) => client(address).cancel(run, { discard: true }),
+      change: (address, run) => client(address).change(run, { discard: true }),
       wakeLater: (address, run, millis) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) =>
           client(address).wakeLater(new Later({ ...run, at: DateTime.makeUnsafe(now + Math.ceil(millis)) }), {
@@ -100,6 +102,7 @@ export const layer = (options?: Options): Layer.Layer<RunStore, never, RunStore 
     const entity = Run.toLayer({
       wake: ({ payload }) => host.hearWake(payload),
       cancel: ({ payload }) => host.hearCancel(payload),
+      change: ({ payload }) => host.hearChange(payload),
       wakeLater: ({ payload }) => host.hearWake(payload)
     }, { maxIdleTime: "5 seconds" })
     return Layer.merge(entity, Layer.succeed(RunStore, host.store))

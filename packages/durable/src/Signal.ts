@@ -4,6 +4,7 @@
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
 import type { InvalidInput } from "@recourse/core/AgentError"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
@@ -36,7 +37,7 @@ export const send = (
 
 /** Options of a wait for a signal. */
 export interface ReceiveOptions {
-  /** Interval at which the store is read. Default: 500 milliseconds. */
+  /** How often the store is read if no process says that the run has a value: a wake-up may be lost. Default: 500 milliseconds. */
   readonly poll?: Duration.Input | undefined
 }
 
@@ -89,10 +90,17 @@ export const receive = <A, R>(
       atLeast: Number.MIN_VALUE
     })
     Requests.checkName(`Signal "${name}"`, "its name", name)
-    const ask: Effect.Effect<Schema.Json, RunsUnavailable> = Effect.flatMap(
-      available(store.signalled(journal.runId, name)),
-      (found) => found === undefined ? Effect.andThen(Effect.sleep(poll), ask) : Effect.succeed(found.value)
-    )
-    return yield* decode(yield* slot.lent(ask)) as Effect.Effect<A, Schema.SchemaError, R>
+    const awaited = Effect.scoped(Effect.gen(function*() {
+      const changes = yield* Queue.dropping<void>(1)
+      yield* store.listen((wakeUp) => {
+        if (wakeUp._tag === "Changed" && wakeUp.runId === journal.runId) Queue.offerUnsafe(changes, undefined)
+      })
+      while (true) {
+        const found = yield* available(store.signalled(journal.runId, name))
+        if (found !== undefined) return found.value
+        yield* Effect.raceFirst(Queue.take(changes), Effect.sleep(poll))
+      }
+    }))
+    return yield* decode(yield* slot.lent(awaited)) as Effect.Effect<A, Schema.SchemaError, R>
   })
 }

@@ -36,8 +36,8 @@ export class Changes {
 
   /** Receives a store's notification of any process's change. */
   hear(wakeUp: WakeUp): void {
-    if (wakeUp._tag !== "Changed" && wakeUp._tag !== "Cancelled") return
-    this.tell(wakeUp.runId)
+    if (wakeUp._tag === "Queued" || wakeUp._tag === "Read") return
+    if (wakeUp._tag !== "Recorded") this.tell(wakeUp.runId)
     this.tell(eventsOf(wakeUp.runId))
   }
 

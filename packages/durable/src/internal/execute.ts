@@ -70,7 +70,7 @@ export const execute = (
   const whole = Effect.gen(function*() {
     const prepared = yield* prepareExecution(around, taken, stored, execution)
     if (prepared === undefined) return
-    yield* settleExecution(around, prepared, execution, yield* runAgent(around, prepared, execution, place))
+    yield* settleExecution(around, prepared, execution, yield* runAgent(prepared, execution, place))
   })
   // A store that fails here is no outcome of the run: when the lease is over, a process takes the run again.
   return Effect.provideContext(

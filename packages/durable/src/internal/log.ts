@@ -35,6 +35,8 @@ export interface Step {
   readonly events: ReadonlyArray<Schema.Json>
   /** It lets a write start: if the run is cancelled, its kind is stored as {@link denied}, and no write may start. */
   readonly startsWrite?: true | undefined
+  /** A reader in another process follows its events: the host wakes it. It is not stored. */
+  readonly isFollowed?: true | undefined
 }
 
 /** The kind of a step that would have let a write of a cancelled run start. */
@@ -94,7 +96,7 @@ export interface RunLog {
       }
     ) => Effect.Effect<Committed<A>, E | RunStoreError, R>)
     | undefined
-  /** Sends a run a value under a name; `false` if it has one. */
+  /** Gives a run a value under a name, and wakes its owner; `false` if it has one. */
   readonly signal: (runId: string, name: string, value: Schema.Json) => Effect.Effect<boolean, RunStoreError>
   readonly signalled: (
     runId: string,

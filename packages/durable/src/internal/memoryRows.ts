@@ -59,7 +59,7 @@ export class MemoryRows {
     row.run = { ...row.run, ...fields, updatedAt: now }
   }
 
-  append(row: Row, { startsWrite, ...step }: Step): Appended {
+  append(row: Row, { isFollowed: _isFollowed, startsWrite, ...step }: Step): Appended {
     const there = row.steps[step.position]
     if (there !== undefined) {
       if (there.epoch !== step.epoch || there.key !== step.key) return "lost"

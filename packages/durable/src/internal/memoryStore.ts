@@ -32,6 +32,7 @@ const logOf = (rows: MemoryRows, wakeUps: WakeUps): RunLog => ({
       const signals = rows.all.get(runId)?.signals
       if (signals === undefined || signals.has(name)) return false
       signals.set(name, copy(value))
+      wakeUps.tell({ _tag: "Changed", runId })
       return true
     }),
   signalled: (runId, name) =>

@@ -29,6 +29,8 @@ export interface Surroundings {
   readonly heard: (name: string) => Effect.Effect<void>
   /** True if the events of the run have a reader. */
   readonly isRead: (runId: string) => boolean
+  /** True if its events have a reader in another process. */
+  readonly isFollowed: (runId: string) => boolean
   readonly places: Places
   readonly known: KnownConversations
 }
@@ -43,19 +45,16 @@ const hashed = (text: string): string =>
 /** The journal of an execution, and its added steps. */
 export class Recorder {
   private readonly run: StoredRun
-  private readonly writer: Writer
+  private readonly around: Surroundings
   private readonly clock: Clock.Clock
   private readonly started: number
   private readonly execution: Execution
-  private readonly tell: (runId: string) => void
   private readonly recorded = new Map<string, Effect.Effect<void>>()
   private readonly told = new Told()
-  private readonly isRead: () => boolean
   /** Steps that come with the next one. */
   private noted: Array<Step> = []
   private position: number
   private firstEvent: number
-  private readonly known: KnownConversations
   private readonly forms: StoredForms
   readonly journal: Journal.Journal
   /** Returns when all submitted steps are durable: the end of the run follows them. */
@@ -78,7 +77,7 @@ export class Recorder {
   constructor(
     run: StoredRun,
     loaded: Effect.Success<ReturnType<Store["load"]>>,
-    { isRead, known, store, tell, writer }: Surroundings,
+    around: Surroundings,
     clock: Clock.Clock,
     { conversation, execution, mayNote }: {
       readonly conversation: Conversation
@@ -88,14 +87,11 @@ export class Recorder {
     }
   ) {
     this.run = run
-    this.known = known
-    this.writer = writer
+    this.around = around
     this.clock = clock
     this.started = clock.currentTimeMillisUnsafe()
     this.execution = execution
     this.failure = this.over = execution.over
-    this.tell = tell
-    this.isRead = () => isRead(run.runId)
     this.position = loaded.positions
     this.firstEvent = loaded.events
     this.forms = new StoredForms(run, conversation, loaded.steps)
@@ -117,11 +113,14 @@ export class Recorder {
       entries: (kind) =>
         [...earlier.values()].filter((step) => step.kind === kind).map(({ key, value }) => [key, value]),
       record: (kind, key, value) => this.record(kind, key, value),
-      note: (kind, key, value) =>
-        mayNote && !this.isRead() ? this.note(kind, key, value) : this.record(kind, key, value),
-      transaction: store.transaction && this.committing(store.transaction),
+      note: (kind, key, value) => mayNote && !this.isRead ? this.note(kind, key, value) : this.record(kind, key, value),
+      transaction: around.store.transaction && this.committing(around.store.transaction),
       claim: (entry) => `${hashed(run.runId)}${entry.slice(0, 32)}`
     }
+  }
+
+  private get isRead(): boolean {
+    return this.around.isRead(this.run.runId)
   }
 
   /** True if the run has replayed all answers and outcomes of earlier executions. */
@@ -151,17 +150,17 @@ export class Recorder {
         this.failure = { code, error, userMessage }
       }
       this.told.add(event)
-      if (this.isRead()) this.tell(pendingOf(this.run.runId))
+      if (this.isRead) this.around.tell(pendingOf(this.run.runId))
     })
   }
 
   /** Waits until there may be events to emit. */
-  more({ heard }: Surroundings): Effect.Effect<void> {
-    return Effect.suspend(() => this.hasMore ? Effect.void : heard(pendingOf(this.run.runId)))
+  get more(): Effect.Effect<void> {
+    return Effect.suspend(() => this.hasMore ? Effect.void : this.around.heard(pendingOf(this.run.runId)))
   }
 
   private get hasMore(): boolean {
-    return this.noted.length > 0 || (this.isRead() && this.told.hasMore)
+    return this.noted.length > 0 || (this.isRead && this.told.hasMore)
   }
 
   /**
@@ -171,7 +170,7 @@ export class Recorder {
   get telling(): Effect.Effect<void> {
     return Effect.uninterruptible(Effect.suspend(() => {
       if (!this.hasMore) return Effect.void
-      const isTold = this.isRead() && this.told.hasMore
+      const isTold = this.isRead && this.told.hasMore
       return this.add(isTold ? [this.stepWith("told", String(this.position), null, this.told.takeEarly())] : [])
     }))
   }
@@ -197,7 +196,7 @@ export class Recorder {
 
   /** The next step: takes the events since the last one. */
   next(kind: string, key: string, value: Schema.Json): Step {
-    return this.stepWith(kind, key, value, this.told.take(this.isRead()))
+    return this.stepWith(kind, key, value, this.told.take(this.isRead))
   }
 
   /** A settlement as it is stored. Call it before the last step is made. */
@@ -208,7 +207,7 @@ export class Recorder {
   /** The run is settled: readers in this process need not read its conversation. */
   noteSettled(): void {
     const { conversation } = this.forms
-    if (conversation.parts > 0) this.known.set(this.run.runId, conversation)
+    if (conversation.parts > 0) this.around.known.set(this.run.runId, conversation)
   }
 
   private stepWith(kind: string, key: string, value: Schema.Json, emitted: ReadonlyArray<AgentEvent.AgentEvent>): Step {
@@ -228,7 +227,8 @@ export class Recorder {
       value,
       elapsed: this.journal.elapsedBefore + this.clock.currentTimeMillisUnsafe() - this.started,
       firstEvent,
-      events
+      events,
+      isFollowed: events.length > 0 && this.around.isFollowed(this.run.runId) ? true : undefined
     }
   }
 
@@ -254,7 +254,7 @@ export class Recorder {
     return Effect.sync(() => {
       this.noted.push(this.next(kind, key, value))
       // It is recorded soon if no other step follows.
-      this.tell(pendingOf(this.run.runId))
+      this.around.tell(pendingOf(this.run.runId))
     })
   }
 
@@ -291,12 +291,12 @@ export class Recorder {
   /** Hands steps over, at once: no interruption comes between their numbers and the writer, which would miss them. */
   private add(steps: ReadonlyArray<Step>): Effect.Effect<void> {
     const begun = this.clock.currentTimeNanosUnsafe()
-    const added = this.writer.add([...this.takeNoted(), ...steps])
+    const added = this.around.writer.add([...this.takeNoted(), ...steps])
     this.written = added
     return Effect.flatMap(added, (result) => {
       if (result === "denied") return this.ending("cancelled")
       if (result === "added") {
-        this.tell(eventsOf(this.run.runId))
+        this.around.tell(eventsOf(this.run.runId))
         return Metric.update(stepDuration, Number(this.clock.currentTimeNanosUnsafe() - begun) / 1e6)
       }
       return this.ending("lost")

@@ -10,7 +10,7 @@ import * as Journal from "@recourse/core/Journal"
 import { Owner } from "@recourse/core/Runs"
 import type { Execution } from "./execution.ts"
 import { type Prepared, proceedingOf } from "./prepareExecution.ts"
-import type { Recorder, Surroundings } from "./recorder.ts"
+import type { Recorder } from "./recorder.ts"
 import { lending, Parent, type Place, Slot } from "./slot.ts"
 import { spanOf } from "./trace.ts"
 
@@ -43,7 +43,6 @@ const drained = Effect.fnUntraced(function*(recorder: Recorder, isToEnd: Deferre
 
 /** Runs the agent. */
 export const runAgent = Effect.fnUntraced(function*(
-  around: Surroundings,
   prepared: Prepared,
   execution: Execution,
   place: Place
@@ -67,7 +66,7 @@ export const runAgent = Effect.fnUntraced(function*(
   )
   const telling = yield* Effect.forkChild(
     Effect.forever(
-      Effect.andThen(recorder.more(around), Effect.andThen(Effect.sleep(gathered), recorder.telling))
+      Effect.andThen(recorder.more, Effect.andThen(Effect.sleep(gathered), recorder.telling))
     )
   )
   const isToEnd = yield* Deferred.make<void>()

@@ -5,15 +5,18 @@ import { type Parts, text } from "./sqlParts.ts"
 import type { RunLog } from "./store.ts"
 
 /** The operations about signals. */
-export const sqlSignals = ({ failing, rows, signals, sql }: Parts): Pick<RunLog, "signal" | "signalled"> => ({
+export const sqlSignals = ({ failing, rows, signals, sql, wakeUps }: Parts): Pick<RunLog, "signal" | "signalled"> => ({
   signal: (runId, name, value) =>
-    failing(
-      "signal",
-      Effect.map(
-        rows<object>(sql`INSERT INTO ${signals} (run_id, name, value) VALUES (${runId}, ${name}, ${text(value)})
+    Effect.tap(
+      failing(
+        "signal",
+        Effect.map(
+          rows<object>(sql`INSERT INTO ${signals} (run_id, name, value) VALUES (${runId}, ${name}, ${text(value)})
             ON CONFLICT DO NOTHING RETURNING run_id`),
-        (added) => added.length > 0
-      )
+          (added) => added.length > 0
+        )
+      ),
+      (isAdded) => isAdded ? wakeUps.tell([{ _tag: "Changed", runId }]) : Effect.void
     ),
   signalled: (runId, name) =>
     failing(

@@ -11,6 +11,8 @@ export type Named = Pick<StoredRun, "agent" | "runId" | "version">
 export interface Messages {
   readonly wake: (address: string, run: Named) => Effect.Effect<unknown, unknown>
   readonly cancel: (address: string, run: Named) => Effect.Effect<unknown, unknown>
+  /** The run has changed: it has a signal. */
+  readonly change: (address: string, run: Named) => Effect.Effect<unknown, unknown>
   readonly wakeLater: (address: string, run: Named, millis: number) => Effect.Effect<unknown, unknown>
 }
 
@@ -31,7 +33,7 @@ export class ClusterHost {
   private readonly sweepMillis: number
   private readonly fork: (effect: Effect.Effect<void>) => void
   private readonly wakeUps = new WakeUps()
-  /** Runs named by messages, with their times. */
+  /** Runs that a message has named, and when. */
   private readonly inbox = new Map<string, Named & { readonly at: number }>()
   /** When the runs of these agents were looked for without a message. */
   private readonly sweptAt = new Map<string, number>()
@@ -58,6 +60,11 @@ export class ClusterHost {
           base.cancel(runId),
           (isCancelled) => isCancelled ? this.tell(runId, this.messages.cancel) : Effect.void
         ),
+      signal: (runId, name, value) =>
+        Effect.tap(
+          base.signal(runId, name, value),
+          (isAdded) => isAdded ? this.tell(runId, this.messages.change) : Effect.void
+        ),
       listen: (hear) => Effect.andThen(base.listen(hear), this.wakeUps.listen(hear))
     }
   }
@@ -76,6 +83,11 @@ export class ClusterHost {
       this.wakeUps.tell({ _tag: "Cancelled", runId: run.runId })
       return this.hearWake(run)
     })
+  }
+
+  /** A message says that a run has changed. */
+  hearChange({ runId }: Named): Effect.Effect<void> {
+    return Effect.sync(() => this.wakeUps.tell({ _tag: "Changed", runId }))
   }
 
   private send(run: Named, message: (address: string, run: Named) => Effect.Effect<unknown, unknown>): void {
@@ -126,32 +138,43 @@ export class ClusterHost {
     return true
   }
 
-  /** Runs of these agents that messages have named. */
-  private toldOf(agents: ReadonlyArray<Claimable> = []): ReadonlyArray<string> {
+  /** Runs of these agents that a message has named. */
+  private namedOf(agents: ReadonlyArray<Claimable> = []): ReadonlyArray<string> {
     return [...this.inbox.values()].flatMap(({ agent, runId, version }) =>
       agents.some((one) => one.agent === agent && one.versions.includes(version)) ? [runId] : []
     ).slice(0, most)
   }
 
-  /** Takes the runs that messages have named; and all, at each interval. */
+  /**
+   * Takes the runs that messages have named; and all, once in a while. The limits of a queue count over all processes, so of its agent any run is taken
+   * that is permitted: a place that is free here is not kept for a run that was named to another process.
+   */
   private take(wanted: Take): ReturnType<Host["take"]> {
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const { agents, due, limit = 0, onlyCancelled } = wanted
-      const told = this.toldOf(agents ?? due)
-      const only = this.isSweep("all", agents, now) ? undefined : told
-      const restricted: Take = {
+      const free = agents?.filter(({ queue }) => queue === undefined)
+      const limited = agents?.filter(({ queue }) => queue !== undefined) ?? []
+      const named = this.namedOf(free ?? due)
+      const only = this.isSweep("all", agents, now) ? undefined : named
+      const isAny = free !== undefined && free.length > 0 && only?.length !== 0
+      const first = this.base.take({
         ...wanted,
-        agents: only?.length === 0 ? undefined : agents,
+        agents: isAny ? free : undefined,
         only,
-        due: told.length > 0 || this.isSweep("due", due, now) ? due : undefined
-      }
-      return Effect.tap(this.base.take(restricted), ({ taken }) =>
-        Effect.sync(() => {
-          if (restricted.agents === undefined) return
-          // The others have ended, or are another's.
-          const isWhole = taken.length < limit && onlyCancelled !== true
-          for (const runId of isWhole ? told : taken.map(({ runId }) => runId)) this.inbox.delete(runId)
-        }))
+        due: named.length > 0 || this.isSweep("due", due, now) ? due : undefined
+      })
+      return Effect.flatMap(first, (answer) => {
+        const { taken } = answer
+        // The others have ended, or are another's.
+        const isWhole = taken.length < limit && onlyCancelled !== true
+        if (isAny) { for (const runId of isWhole ? named : taken.map(({ runId }) => runId)) this.inbox.delete(runId) }
+        if (limited.length === 0 || taken.length >= limit) return Effect.succeed(answer)
+        for (const runId of this.namedOf(limited)) this.inbox.delete(runId)
+        return Effect.map(
+          this.base.take({ ...wanted, agents: limited, limit: limit - taken.length, due: undefined, held: undefined }),
+          (more) => ({ ...answer, taken: [...taken, ...more.taken] })
+        )
+      })
     })
   }
 }

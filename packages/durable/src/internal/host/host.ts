@@ -95,8 +95,8 @@ export interface StoredDecision {
 export type WakeUp =
   /** A run may be taken. */
   | { readonly _tag: "Queued" }
-  /** A run was cancelled, has a reader, or has changed its state otherwise. */
-  | { readonly _tag: "Cancelled" | "Read" | "Changed"; readonly runId: string }
+  /** A run was cancelled, has a reader, has more events for a reader, or has changed otherwise: its state, or its signals. */
+  | { readonly _tag: "Cancelled" | "Read" | "Recorded" | "Changed"; readonly runId: string }
 
 /** Owns runs. Each operation is one transaction. Times are the host's own: its clock decides when a lease is over. */
 export interface Host {

@@ -131,7 +131,9 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
       Effect.sync(() =>
         steps.map((step) => {
           const row = rows.from("release", step)
-          return row === undefined ? "lost" : rows.append(row, step)
+          if (row === undefined) return "lost"
+          if (step.isFollowed === true) wakeUps.tell({ _tag: "Recorded", runId: step.runId })
+          return rows.append(row, step)
         })
       ),
     settle: (hold, leaving) =>

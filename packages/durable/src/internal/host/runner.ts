@@ -76,6 +76,7 @@ export const make = Effect.fnUntraced(function*(
     tell: (name) => changes.tell(name),
     heard: (name) => changes.heard(name),
     isRead: (runId) => changes.isRead(runId) || readElsewhere.has(runId),
+    isFollowed: (runId) => readElsewhere.has(runId),
     places,
     writer,
     known

@@ -46,7 +46,11 @@ export const sqlHost = (
           return { ...loaded, decisions }
         })
       ),
-    append: ofSteps.append,
+    append: (steps) =>
+      Effect.tap(ofSteps.append(steps), () => {
+        const followed = new Set(steps.flatMap(({ isFollowed, runId }) => isFollowed === true ? [runId] : []))
+        return wakeUps.tellSoon([...followed].map((runId) => ({ _tag: "Recorded", runId })))
+      }),
     settle: (hold, leaving) =>
       Effect.flatMap(settled(hold, leaving), (left) => {
         if (left === "lost") return Effect.succeed(false)

@@ -35,7 +35,7 @@ const Message = Schema.fromJsonString(Schema.Struct({
   from: Schema.String,
   news: Schema.Array(Schema.Union([
     Schema.Struct({ _tag: Schema.Literal("Queued") }),
-    Schema.Struct({ _tag: Schema.Literals(["Cancelled", "Read", "Changed"]), runId: Schema.String })
+    Schema.Struct({ _tag: Schema.Literals(["Cancelled", "Read", "Recorded", "Changed"]), runId: Schema.String })
   ]))
 }))
 const decode = Schema.decodeUnknownOption(Message)
