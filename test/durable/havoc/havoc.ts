@@ -1,0 +1,221 @@
+/**
+ * Havoc: real processes that execute runs, an external bank, and people, while processes are killed, stopped and frozen, the database restarts, and another version is
+ * deployed. Afterwards the book of the bank is compared with the runs, the people and the audit.
+ *
+ * `pnpm --filter @recourse/durable havoc --host sql|cluster --minutes 10 [--runners 3] [--seed 1] [--every 200]` starts a PostgreSQL server of its own.
+ */
+import { Approval, type Audit, Runs } from "@recourse/core"
+import { Durable, RunStore, Signal } from "@recourse/durable"
+import { Context, Effect, Layer, Option, Stream } from "effect"
+import { fork } from "node:child_process"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { seeded } from "../../../packages/core/test/seeded.ts"
+import { notesOf, stores } from "../chief.ts"
+import { startPostgres } from "../postgres.ts"
+import type { Booking } from "./bank.ts"
+import { Books, type Known, opOf } from "./books.ts"
+import { Fleet } from "./fleet.ts"
+import { havocAgents, kinds, patiently } from "./havocAgents.ts"
+import { type Host, hosted } from "./havocHost.ts"
+
+/** What is disturbed, and for how long. */
+export interface HavocOptions {
+  readonly host: Host
+  readonly seconds: number
+  readonly runners: number
+  readonly seed: number
+  /** Milliseconds between two starts. */
+  readonly every: number
+  readonly say: (line: string) => void
+}
+
+const linesOf = <A>(file: string): ReadonlyArray<A> =>
+  readFileSync(file, "utf8").split("\n").flatMap((line) => {
+    try {
+      return [JSON.parse(line) as A]
+    } catch {
+      // The process was killed while it wrote the line.
+      return []
+    }
+  })
+
+const openBank = (book: string): Promise<{ readonly url: string; readonly close: () => void }> =>
+  new Promise((resolve) => {
+    writeFileSync(book, "")
+    const bank = fork(join(import.meta.dirname, "bank.ts"), [book], {
+      execArgv: ["--disable-warning=ExperimentalWarning"]
+    })
+    bank.once(
+      "message",
+      (port) => resolve({ url: `http://127.0.0.1:${String(port)}/`, close: () => void bank.disconnect() })
+    )
+  })
+
+/** The decision of a person about a write: the same whenever it is made. */
+const isRejected = (runId: string): boolean => runId.startsWith("refused") || Number(runId.split("-")[1]) % 40 === 2
+
+const isTrip = (runId: string): boolean => /^(failing|cancelled|refused)/.test(runId)
+
+/** Starts, decides, signals and cancels, from a process that executes no runs. */
+const people = Effect.fnUntraced(function*(
+  start: (runId: string) => Effect.Effect<unknown, unknown>,
+  { every, seconds, seed }: HavocOptions,
+  decided: Map<string, Map<string, "approved" | "rejected">>
+) {
+  const integers = seeded(seed)
+  const random = () => integers() / 2 ** 32
+  const runs = yield* Runs.Runs
+  const ids: Array<string> = []
+  const later = (effect: Effect.Effect<unknown, unknown, RunStore.RunStore>, most: number) =>
+    Effect.forkDetach(Effect.delay(Effect.retry(effect, { times: 120, schedule: patiently }), random() * most))
+  const starting = Effect.gen(function*() {
+    const until = Date.now() + seconds * 1000
+    for (let n = 0; Date.now() < until; n++) {
+      const kind = kinds[n % kinds.length]!
+      const runId = `${kind}-${n}`
+      yield* Effect.retry(start(runId), patiently)
+      ids.push(runId)
+      if (kind === "signalled") yield* later(Signal.send(runId, "parcel", `value ${runId}`), 4000)
+      if (kind === "cancelled") yield* later(runs.cancel(runId), 3000)
+      yield* Effect.sleep(every)
+    }
+  })
+  const decide = Effect.gen(function*() {
+    for (const { pending, runId } of yield* runs.list({ status: "waiting", limit: 200 })) {
+      if (runId.startsWith("cancelled")) continue
+      const ofRun = decided.get(runId) ?? new Map<string, "approved" | "rejected">()
+      decided.set(runId, ofRun)
+      const decisions = pending.map((call) => {
+        ofRun.set(opOf(call.callId), isRejected(runId) ? "rejected" : "approved")
+        return isRejected(runId) ? Approval.reject(call, "no", { by: "Ada" }) : Approval.approve(call, { by: "Ada" })
+      })
+      // A decision whose answer was lost is refused when it is repeated.
+      yield* Effect.ignore(runs.decide(runId, decisions))
+    }
+  })
+  yield* Effect.forkScoped(
+    Effect.forever(Effect.andThen(Effect.ignore(decide), Effect.sleep("200 millis")))
+  )
+  yield* starting
+  return ids
+})
+
+/** Reads all that is known when each run has ended. */
+const reconcile = Effect.fnUntraced(function*(
+  books: Books,
+  ids: ReadonlyArray<string>,
+  directory: string,
+  decided: ReadonlyMap<string, ReadonlyMap<string, "approved" | "rejected">>,
+  say: HavocOptions["say"]
+) {
+  const runs = yield* Runs.Runs
+  const store = yield* RunStore.RunStore
+  // What has not ended by then is wrong.
+  const all = Effect.forEach(ids, (runId) => Effect.retry(runs.wait(runId), patiently), { discard: true })
+  yield* Effect.timeoutOption(all, "60 seconds")
+  const book = linesOf<Booking>(join(directory, "book"))
+  const audit = readdirSync(directory).filter((name) => name.startsWith("audit-")).flatMap((name) =>
+    linesOf<Audit.AuditRecord>(join(directory, name))
+  )
+  let executions = 0
+  for (const runId of ids) {
+    const stored = (yield* store.get(runId))!
+    executions += stored.epoch
+    const known = (id: string) =>
+      Effect.map(
+        // Events of a run that has not ended go on.
+        Effect.map(Effect.timeoutOption(Stream.runCollect(runs.events(id)), "10 seconds"), Option.getOrElse(() => [])),
+        (events): Pick<Known, "audit" | "events"> => ({
+          events: Array.from(events),
+          audit: audit.filter((record) => record.runId === id)
+        })
+      )
+    const { failure, status } = yield* runs.get(runId)
+    if (failure !== undefined && !runId.startsWith("failing")) say(`${runId} failed: ${JSON.stringify(failure)}`)
+    const own = book.filter((line) => line.run === runId)
+    books.check({
+      ...yield* known(runId),
+      runId,
+      status,
+      booked: own.filter(({ op }) => op !== "l"),
+      decided: decided.get(runId) ?? new Map(),
+      signal: runId.startsWith("signalled") ? `value ${runId}` : undefined,
+      notes: yield* notesOf(runId)
+    })
+    if (!runId.startsWith("parent")) continue
+    const children = (yield* runs.list({ agent: "leaf", idPrefix: `${runId}/`, limit: 10 })).map(({ runId }) => runId)
+    if (children.length !== 1) books.wrong.push(`${runId} has ${children.length} children`)
+    for (const child of children) {
+      const { status } = yield* runs.get(child)
+      const booked = own.filter(({ op }) => op === "l")
+      books.check({
+        ...yield* known(child),
+        runId: child,
+        status,
+        booked,
+        decided: new Map(),
+        signal: undefined,
+        notes: 0
+      })
+    }
+  }
+  return executions
+})
+
+/** Runs the havoc. Returns the counts, and a sentence for each book that is wrong. */
+export const havoc = async (options: HavocOptions) => {
+  const { host, say, seconds } = options
+  const books = new Books()
+  const directory = mkdtempSync(join(tmpdir(), "recourse-havoc-"))
+  const postgres = await startPostgres()
+  const bank = await openBank(join(directory, "book"))
+  const address = { kind: "postgres", url: postgres.url, schema: "public" } as const
+  const fleet = new Fleet({ address, bank: bank.url, directory, host, lease: 4000, pause: 100 }, options, postgres)
+  const close = (): void => {
+    fleet.close()
+    bank.close()
+    postgres.close()
+    if (books.wrong.length === 0) rmSync(directory, { recursive: true, force: true })
+    else say(`the books are in ${directory}`)
+  }
+  const interrupted = (): void => {
+    close()
+    process.exit(130)
+  }
+  process.once("SIGINT", interrupted).once("SIGTERM", interrupted)
+  try {
+    const rows = hosted(host, address, stores(address, "havoc", () => undefined), "client")
+    const clientOf = (version: string) => {
+      const { Desk, Leaf, Trip } = havocAgents({ bank: bank.url, version, pause: 100 })
+      const start = (runId: string) =>
+        isTrip(runId) ? Trip.start(runId, `go ${runId}`) : Desk.start(runId, `go ${runId}`)
+      return Effect.map(Layer.build(Durable.layerClient([Desk, Trip, Leaf])), (context) => ({
+        runs: Context.get(context, Runs.Runs),
+        start: (runId: string) => Effect.provide(start(runId), context)
+      }))
+    }
+    const program = Effect.gen(function*() {
+      const decided = new Map<string, Map<string, "approved" | "rejected">>()
+      const [one, two] = yield* Effect.all([clientOf("1"), clientOf("2")])
+      yield* Effect.promise(() => fleet.start())
+      const disturbing = fleet.disturb(seconds * 1000)
+      // Runs of the version that is deployed begin where it is deployed.
+      const start = (runId: string) => (fleet.counts.deployed > 0 ? two : one).start(runId)
+      const within = Effect.provideService(Runs.Runs, two.runs)
+      const ids = yield* within(people(start, options, decided))
+      yield* Effect.promise(() => disturbing)
+      say(`${seconds} s of havoc: ${JSON.stringify(fleet.counts)}`)
+      const calm = Date.now()
+      const executions = yield* within(reconcile(books, ids, directory, decided, say))
+      say(`the last run has ended, and all books are read, ${Math.round((Date.now() - calm) / 1000)} s later`)
+      return { ...fleet.counts, executions }
+    })
+    const disturbed = await Effect.runPromise(program.pipe(Effect.provide(rows), Effect.scoped))
+    return { ...disturbed, ...books.counts, wrong: books.wrong }
+  } finally {
+    process.removeListener("SIGINT", interrupted).removeListener("SIGTERM", interrupted)
+    close()
+  }
+}
