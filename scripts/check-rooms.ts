@@ -20,13 +20,13 @@ interface Room {
 /** The rooms, from the ground up. */
 const rooms: Readonly<Record<string, Room>> = {
   foundation: {
-    holds: "what any Effect program could use: hashes, JSON, tags, sequencing",
+    holds: "parts for any Effect program: hashes, JSON, tags, sequencing",
     not: "a run, a call, a tool",
     mayImport: []
   },
   projection: {
-    holds: "from an error or a mark to what model, user, operator read",
-    not: "who is told, and when",
+    holds: "from an error or a mark to the texts of model, user, operator",
+    not: "listeners and the order of their events",
     mayImport: ["foundation"]
   },
   idempotency: {
@@ -35,22 +35,22 @@ const rooms: Readonly<Record<string, Room>> = {
     mayImport: ["foundation"]
   },
   approval: {
-    holds: "what a paused run is as data; who may resume it, and with what",
+    holds: "a paused run as data; the conditions of its resumption",
     not: "running anything",
     mayImport: ["foundation"]
   },
   console: {
     holds: "a run as lines of text for whoever watches it, and questions to the person at the terminal",
-    not: "what a program or a model reads",
+    not: "inputs of programs and models",
     mayImport: ["approval", "foundation"]
   },
   history: {
-    holds: "what of a conversation is kept: mended, forgotten, cut",
+    holds: "changes of a conversation: mended, forgotten, cut",
     not: "a run, a store",
     mayImport: ["projection", "foundation"]
   },
   conversation: {
-    holds: "threads and their entries, the stores; what the model reads of them, and what people are shown",
+    holds: "threads and their entries, the stores; the views of the model and of people",
     not: "an agent",
     mayImport: ["run", "path", "approval", "history", "foundation"]
   },
@@ -60,7 +60,7 @@ const rooms: Readonly<Record<string, Room>> = {
     mayImport: []
   },
   run: {
-    holds: "what a run knows and has used; told to listeners and spans",
+    holds: "state and usage of a run; events and spans",
     not: "the model, the executor",
     mayImport: ["path", "approval", "projection", "foundation"]
   },
@@ -71,16 +71,16 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   call: {
     holds: "one call: its record, arguments, gate, key, attempts",
-    not: "what recovery decides",
+    not: "decisions of recovery",
     mayImport: ["run", "path", "approval", "idempotency", "projection", "foundation"]
   },
   recovery: {
-    holds: "the public operators; each changes the error type as it changes what is done",
+    holds: "the public operators; each changes the error type with the behaviour",
     not: "how an attempt is made",
     mayImport: ["call", "run", "path", "idempotency", "projection", "foundation"]
   },
   result: {
-    holds: "what becomes of a call's result: delivered, audited, announced",
+    holds: "results of calls: delivered, audited, emitted",
     not: "running a call",
     mayImport: ["call", "run", "path", "path", "approval", "projection", "foundation"]
   },
@@ -100,7 +100,7 @@ const rooms: Readonly<Record<string, Room>> = {
     mayImport: ["round", "tool", "result", "model", "run", "path", "approval", "history", "foundation"]
   },
   agent: {
-    holds: "what users hold: make, run, resume, combine, as a tool",
+    holds: "agents of users: make, run, resume, combine, as a tool",
     not: "the steps of a turn or of a call",
     mayImport: [
       "loop",

@@ -24,8 +24,8 @@ export interface Task {
   readonly modelDelay: number
 }
 
-export const question = "Double what I tell you, with the tool."
-export const instructions = "You double numbers. Use the tool, and tell the user when you are done."
+export const question = "Double my numbers with the tool."
+export const instructions = "You double numbers. Use the tool, and answer when you are done."
 
 export const tool = { name: "double", description: "Doubles a number" } as const
 

@@ -26,7 +26,7 @@ const results = new URL("../results/", import.meta.url)
 
 const measure = async (workload: WorkloadName, contestant: ContestantName, size: number): Promise<Sample> => {
   const [outcome] = await runChild(form, contestant, { workload, size })
-  if (outcome?.sample === undefined) throw new Error(outcome?.error ?? "The process measured nothing")
+  if (outcome?.sample === undefined) throw new Error(outcome?.error ?? "The process has no measurement")
   return outcome.sample
 }
 

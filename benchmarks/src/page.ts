@@ -126,7 +126,7 @@ Contestants take turns, each in a process of its own. Compare ratios, not times:
     "",
     // Wall times of a busy machine include its other work.
     ...(load > cpus / 2 ? ["**The machine had other work during this run: its numbers are provisional.**", ""] : []),
-    "`n×` is how many times as long (as much, as big) as Recourse a peer takes: above 1, Recourse is the better one. A dash: the peer has none, or was not measured.",
+    "`n×` is the ratio of a peer's time (amount, size) to Recourse's: above 1, Recourse is the better one. A dash: the peer has none, or was not measured.",
     "",
     ...tables.flatMap((one) => [section(results, one), ""]),
     "## Aims",

@@ -121,8 +121,7 @@ const providers: PageTable = {
 
 const programs: PageTable = {
   title: "Programs",
-  text:
-    "A minimal agent before it runs, and what the compiler takes for a program with 60 tools beside that of its imports.",
+  text: "A minimal agent before it runs, and the compiler's time for a program with 60 tools, without its imports.",
   peers: ["effect/ai", "AI SDK", "OpenAI Agents", "LangChain"],
   rows: [
     {

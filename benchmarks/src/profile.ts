@@ -97,7 +97,7 @@ export const profileTable = (profiles: ReadonlyArray<Profile>): ReadonlyArray<st
     ...columns.map(({ shares }) => `${Math.round((shares[name] ?? 0) * 100)} %`)
   ])
   return [
-    "## Where the time goes",
+    "## Breakdown of the time",
     "",
     "Shares of the processor's time of Recourse while a workload is measured, by the package whose code runs.",
     "",

@@ -29,7 +29,7 @@ const unnoticed: Ignorer = {
     t.isObjectExpression(node) && node.properties.length === 1 && isNamed(node.properties[0], "discard")
       ? "`discard: true` is about memory"
       : t.isBlockStatement(node) && node.body.length === 1 && isUndefined(node.body[0])
-      ? "a block that answers nothing is the empty block"
+      ? "a block without a result is the empty block"
       : undefined
 }
 

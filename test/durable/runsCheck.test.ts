@@ -65,6 +65,6 @@ describe("recourse-runs check", { timeout: 120_000 }, () => {
     writeFileSync(other, "export const agents = []\n")
     const { status, stderr } = check("", other)
     assert.strictEqual(status, 2)
-    assert.include(stderr, "exports no check: export what RunCheck.make of @recourse/durable makes")
+    assert.include(stderr, "exports no check: export a RunCheck.make of @recourse/durable")
   })
 })

@@ -51,7 +51,7 @@ const wrong: ReadonlyArray<readonly [program: string, says: string, below?: stri
   ["Agent.make(\"a\", { tools: [find], defaults: { onerror: lax } })", "Did you mean to write 'onError'?"],
   [
     "Agent.make(\"a\", { tools: [find], onToolError: { find: (call) => Effect.as(Effect.ignore(call), \"none\") } })",
-    "The recovery of \\\"find\\\" has to answer what the tool answers."
+    "The recovery of \\\"find\\\" has to have the result type of the tool."
   ],
   [
     "Tool.make(\"t\", { timeuot: \"1 second\", execute })",
@@ -122,11 +122,11 @@ const wrong: ReadonlyArray<readonly [program: string, says: string, below?: stri
   ],
   [
     "asText.pipe(Agent.asTool(\"ask\", { ...onFailure, parameters: Schema.Int }))",
-    "Type 'Int' is not assignable to type 'Int & \"The parameters have to give what the agent takes.\"'."
+    "Type 'Int' is not assignable to type 'Int & \"The parameters have to fit the agent's input.\"'."
   ],
   [
     "asText.pipe(Agent.asTool(\"ask\", { ...onFailure, success: Schema.Int }))",
-    "Type 'Int' is not assignable to type 'Int & \"`success` has to be what the agent answers.\"'."
+    "Type 'Int' is not assignable to type 'Int & \"`success` has to be the agent's output.\"'."
   ],
   [
     "asText.pipe(Agent.loopUntil((text) => text.length, { times: 2 }))",
@@ -207,7 +207,7 @@ const misfits: ReadonlyArray<readonly [program: string, sentence: string, most?:
   ],
   [
     "Agent.fromFunction(\"f\", (_: string) => Effect.succeed(1)).pipe(Agent.loopUntil((n) => n > 3, { times: 3 }))",
-    "\"This agent does not take what it answers.\"",
+    "\"This agent does not take its own output.\"",
     170
   ],
   ["Agent.make(\"a\", { tools: [find, asText] })", "A tool is made by Tool.make, and of an agent by Agent.asTool"],
@@ -241,11 +241,11 @@ const misfits: ReadonlyArray<readonly [program: string, sentence: string, most?:
   ...["Effect.succeed(\"no\")", "Effect.void", "Effect.succeed(undefined)"].map((answer) =>
     [
       `find.pipe(Tool.onError((call) => call.pipe(Recovery.fallback("Timeout", ${answer}))))`,
-      "a recovery answers what its tool answers"
+      "a recovery has the result type of its tool"
     ] as const
   ),
-  ["find.pipe(Tool.onError(async () => 1))", "a recovery answers what its tool answers", 170],
-  ["find.pipe(Tool.onError(() => undefined))", "a recovery answers what its tool answers", 170],
+  ["find.pipe(Tool.onError(async () => 1))", "a recovery has the result type of its tool", 170],
+  ["find.pipe(Tool.onError(() => undefined))", "a recovery has the result type of its tool", 170],
   ["Tool.make(\"t\", { success: Schema.Int })", "type '\"A tool needs `execute`: the function that runs it.\"", 350],
   [
     "Tool.fromJsonSchema(\"t\", { parameters: {} })",

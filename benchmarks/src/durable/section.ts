@@ -90,7 +90,7 @@ export const section = (results: DurableResults): string => {
   ].join("\n")
 }
 
-const [from, to] = ["<!-- made by bench:durable, do not edit -->", "<!-- end of what is made -->"] as const
+const [from, to] = ["<!-- made by bench:durable, do not edit -->", "<!-- end of generated part -->"] as const
 
 /** The page with another section between its marks. */
 export const withSection = (page: string, results: DurableResults): string => {

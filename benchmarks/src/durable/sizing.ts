@@ -122,5 +122,5 @@ say(
     whole((waiting * 10) / 1e6)
   } GB of snapshots of 10 KB; no place, no timer, no connection`
 )
-say(`  decided at once, and each goes on for a whole run: all have ended after ${(all.second / 3600).toFixed(1)} h`)
+say(`  decided at once, and each continues for a whole run: all have ended after ${(all.second / 3600).toFixed(1)} h`)
 say(`  requests to models a second meanwhile: ${whole(all.most.asked)}`)

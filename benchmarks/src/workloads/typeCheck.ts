@@ -19,7 +19,7 @@ const tsconfig = {
 }
 
 export const workload: Workload = {
-  title: "Type-check of a program with 60 tools, beside that of its imports",
+  title: "Type-check of a program with 60 tools, without its imports",
   contestants: Object.keys(programs) as ReadonlyArray<ContestantName>,
   cases: { full: [60], quick: [60], check: [3] },
   metrics: [{ name: "check", unit: "s" }, { name: "instantiations", unit: "thousands" }],

@@ -119,7 +119,7 @@ describe("failures that the model can handle go to the model", () => {
       const { attempts, audit, elapsed, said, told } = yield* run(close("T-4"), done)
       assert.deepStrictEqual(told.map(brief), [[
         "outcome_unknown",
-        "No answer came back. What the tool was asked to do may have happened.",
+        "No answer came back. The requested action may have happened.",
         "I could not confirm whether this was done. Please check before trying again.",
         false
       ]])

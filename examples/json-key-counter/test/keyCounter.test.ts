@@ -63,7 +63,7 @@ describe("the main job", () => {
           "HTTP 429, request sent again",
           "attempt 1 failed: NotAnObject",
           "decision: ask json-fixer",
-          "decision: tell the model (low)",
+          "decision: escalate to the model (low)",
           "result for the model: 3",
           "The answer is 3."
         ]

@@ -24,7 +24,7 @@ export const en: Texts = {
   partial_success: "A part of it was done.",
   outcome_unknown: "I could not confirm whether this was done. Please check before trying again.",
   duplicate_call: "This was asked for twice. I did it once.",
-  idempotency_conflict: "I could not tell what was done. A person must look at it.",
+  idempotency_conflict: "I could not find out the outcome. A person must look at it.",
   unsafe_output: "Unsafe content was blocked.",
   authentication: "The service is not available.",
   quota_exhausted: "The service's quota is used up. Please try again another day.",

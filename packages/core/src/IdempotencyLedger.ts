@@ -279,7 +279,7 @@ export const layerRedis = (
       const redis = yield* Redis.Redis
       const policy = yield* evictionPolicy(redis)
       if (policy === undefined) {
-        yield* Effect.logWarning("Redis does not tell its maxmemory-policy: the idempotency ledger needs noeviction")
+        yield* Effect.logWarning("Redis does not report its maxmemory-policy: the idempotency ledger needs noeviction")
       } else if (policy !== "noeviction" && options?.allowEviction !== true) {
         return yield* new ConfigurationError({
           subject: "IdempotencyLedger.layerRedis",

@@ -89,7 +89,7 @@ export class TransactionFailed extends Schema.TaggedError<TransactionFailed>()("
   reason: Schema.Defect()
 }) {
   override get message(): string {
-    return "The transaction of the call could not be committed, and nothing of it is done"
+    return "The transaction of the call could not be committed, so no part of the call is stored"
   }
 }
 

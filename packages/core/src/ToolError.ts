@@ -197,7 +197,9 @@ export class NotCompensated extends Schema.TaggedError<NotCompensated>()("NotCom
 }) {
   override get message(): string {
     const { because, callId, error, tool } = this
-    return `The call ${callId} of "${tool}" is not undone (${error === undefined ? because : `${because}: ${error}`})`
+    return `The call ${callId} of "${tool}" is not compensated (${
+      error === undefined ? because : `${because}: ${error}`
+    })`
   }
 }
 
@@ -228,7 +230,7 @@ export class LedgerUnavailable extends Schema.TaggedError<LedgerUnavailable>()("
     return operatorCause(this.reason)
   }
   override get message(): string {
-    return `Not run, as the ledger is not available: ${where(this)}`
+    return `Not run, because the ledger is not available: ${where(this)}`
   }
 }
 

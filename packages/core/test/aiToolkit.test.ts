@@ -100,13 +100,13 @@ describe("AiToolkit.toToolkit", () => {
         [false, {
           status: "pending",
           task_id: "job-1",
-          message_for_model: "The task has begun and is not finished.",
+          message_for_model: "The task has started and is not finished.",
           instruction: "Do not begin it again. Ask for its state with render_status and this task_id."
         }],
         [false, {
           status: "pending",
           task_id: "job-1",
-          message_for_model: "The task has begun and is not finished.",
+          message_for_model: "The task has started and is not finished.",
           instruction: "Do not begin it again. Ask for its state with render_status and this task_id."
         }],
         [false, { url: "/job-1.png" }]

@@ -51,7 +51,7 @@ describe("the mistake in a text that is no JSON", () => {
     ],
     "text before the object": [
       "Sure: {\"amount\": 1}",
-      "expected one JSON object, from { to }, and nothing else (line 1, column 1)"
+      "expected one JSON object, from { to }, without other text (line 1, column 1)"
     ],
     "no text": [" ", "expected one JSON object: the text is empty"],
     "a key twice": ["{\"amount\": 1, \"amount\": 2}", "expected the key \"amount\" once (line 1, column 15)"],

@@ -192,7 +192,7 @@ describe("the key of a compensated write", () => {
       const forget = (one: unknown) => Effect.sync(() => void asked.push(one))
       assert.deepStrictEqual([yield* told(forget, intent), yield* told(forget, undefined), asked], [[], [], [intent]])
       const warned = [[
-        "A write is undone, and the idempotency ledger still answers that it is done",
+        "A write is compensated, and the idempotency ledger still answers that it is done",
         { call_id: "c1", tool: "book" }
       ]]
       assert.deepStrictEqual(yield* told(() => Effect.fail("full"), intent), warned)

@@ -332,7 +332,7 @@ describe("a snapshot of an earlier version", () => {
           agent.resume(snapshot, approveAll(snapshot.round!))
         )) as Approval.SnapshotRefused
         assert.strictEqual(refused.reason, "tools_changed")
-        assert.include(refused.message, "the agent's tools are not what they were when it paused")
+        assert.include(refused.message, "the agent's tools have changed since its pause")
         assert.isFalse((yield* agent.explain(snapshot)).canResume)
         assert.deepStrictEqual(log, [])
       }).pipe(Effect.provide(done)))

@@ -68,7 +68,7 @@ describe("an open circuit", () => {
         message_for_user: "The service is temporarily slow. Please try again later.",
         safe_to_retry: true,
         retry_after_ms: 30_000,
-        instruction: "Do not call it before 2026-01-01T00:00:30.000Z. Go on without it, or another way.",
+        instruction: "Do not call it before 2026-01-01T00:00:30.000Z. Continue without it, or another way.",
         severity: "medium"
       })
       assert.strictEqual(state.runs, 2)

@@ -615,7 +615,7 @@ describe("an approval that is refused later", () => {
       assert.deepStrictEqual(outcome, new Approval.Completed({ output: "By train, then." }))
       assert.deepStrictEqual(desk.log, ["flight 1", "train 3", "undo flight 1 101 1"])
       const [rejected] = lastResults(requests[2]!.prompt)
-      assert.include(JSON.stringify(rejected!.result), "is undone when you have answered")
+      assert.include(JSON.stringify(rejected!.result), "are compensated when you have answered")
       assert.deepStrictEqual(told(events), ["flight_1 undone"])
     }))
 

@@ -60,7 +60,7 @@ describe("the console of a run", () => {
         "   250 ms    counter turn 2  model called",
         "   250 ms    counter stock #2  {\"wrong\":1}",
         "   250 ms    counter stock #2  attempt 1 failed: InvalidArgs",
-        "   250 ms    counter stock #2  decision: tell the model (medium): The arguments do not fit: item: required",
+        "   250 ms    counter stock #2  decision: escalate to the model (medium): The arguments do not fit: item: required",
         "   250 ms    counter stock #2  result for the model: missing_required_field",
         "   250 ms    counter turn 3  model called",
         "   250 ms    counter turn 3  model said: Three.",

@@ -41,7 +41,10 @@ const ofTools: ReadonlyArray<Row> = [
     new ToolError.IdempotencyConflict({ ...call, entry: "ab" }),
     `The idempotency key of ${where} belongs to a call with other arguments`
   ],
-  [new ToolError.LedgerUnavailable({ ...call, reason: "down" }), `Not run, as the ledger is not available: ${where}`],
+  [
+    new ToolError.LedgerUnavailable({ ...call, reason: "down" }),
+    `Not run, because the ledger is not available: ${where}`
+  ],
   [
     new ToolError.CircuitOpen({ ...call, circuit: "pay", retryAfter: after, until: 9 }),
     `Circuit open for 3s: ${where}`
@@ -62,7 +65,7 @@ const ofOthers: ReadonlyArray<Row> = [
   [new ToolError.NotApproved({ tool: "pay", callId: "c1" }), "Call c1 of tool \"pay\" needs an approval"],
   [
     new ToolError.NotCompensated({ tool: "pay", callId: "c1", because: "pending", arguments: { amount: 5 } }),
-    "The call c1 of \"pay\" is not undone (pending)"
+    "The call c1 of \"pay\" is not compensated (pending)"
   ],
   [
     new ToolError.NotCompensated({
@@ -73,7 +76,7 @@ const ofOthers: ReadonlyArray<Row> = [
       error: "Down",
       reason: "down"
     }),
-    "The call c1 of \"pay\" is not undone (failed: Down)"
+    "The call c1 of \"pay\" is not compensated (failed: Down)"
   ],
   [
     new ToolError.Escalated({ agent: "clerk", reason: "I cannot.", severity: "low" }),
@@ -119,7 +122,7 @@ const ofOthers: ReadonlyArray<Row> = [
   [new OutputGuard.UnsafeOutput({ category: "secrets" }), "Unsafe output: secrets"],
   [
     new Journal.TransactionFailed({ reason: new Error("down") }),
-    "The transaction of the call could not be committed, and nothing of it is done"
+    "The transaction of the call could not be committed, so no part of the call is stored"
   ],
   [
     new Journal.NonDeterminismError({ runId: "r1", step: "call c1" }),

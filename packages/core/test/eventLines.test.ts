@@ -71,7 +71,7 @@ const table: Readonly<Record<string, ReadonlyArray<readonly [fields: object, tex
   ModelTurnFinished: [
     [{ ...turn, text: "hello", toolCalls: 0, finishReason: "stop" }, "turn 2 model said: hello"],
     [{ ...turn, text: "hello", toolCalls: 1, finishReason: "stop" }, "turn 2 model said: hello"],
-    [{ ...turn, text: "", toolCalls: 0, finishReason: "length" }, "turn 2 model said nothing (length)"],
+    [{ ...turn, text: "", toolCalls: 0, finishReason: "length" }, "turn 2 model gave no answer (length)"],
     [{ ...turn, text: "", toolCalls: 1, finishReason: "tool-calls" }, undefined]
   ],
   ModelTurnFailed: [[{ ...turn, error: "Lost" }, "turn 2 model failed: Lost"]],
@@ -115,8 +115,8 @@ const table: Readonly<Record<string, ReadonlyArray<readonly [fields: object, tex
   ],
   ToolAttemptRefused: [
     [{ ...call, error: "Down", because: "retry_budget" }, "book c1 not run again: the retry budget is used up"],
-    [{ ...call, error: "Down" }, "book c1 not run again, as it has run: Down"],
-    [{ ...call, error: "none" }, "book c1 not run again, as it has run"]
+    [{ ...call, error: "Down" }, "book c1 not run again, because it has run: Down"],
+    [{ ...call, error: "none" }, "book c1 not run again, because it has run"]
   ],
   ToolReplayed: [
     [{ ...call, waited: false }, "book c1 answered by the ledger"],
@@ -139,11 +139,11 @@ const table: Readonly<Record<string, ReadonlyArray<readonly [fields: object, tex
   ],
   ToolCompensated: [
     [{ ...call, outcome: "undone" }, "book c1 undone"],
-    [{ ...call, outcome: "not_happened" }, "book c1 nothing to undo: it has not happened"],
-    [{ ...call, outcome: "not_undone", because: "failed" }, "book c1 NOT undone, a person has to look: failed"],
+    [{ ...call, outcome: "not_happened" }, "book c1 no compensation needed: it has not happened"],
+    [{ ...call, outcome: "not_undone", because: "failed" }, "book c1 NOT compensated, a person has to look: failed"],
     [
       { ...call, outcome: "not_undone", because: "failed", error: "Down" },
-      "book c1 NOT undone, a person has to look: failed (Down)"
+      "book c1 NOT compensated, a person has to look: failed (Down)"
     ]
   ],
   ToolPending: [[{ ...call, taskId: "t" }, "book c1 task t goes on"]],
@@ -156,7 +156,7 @@ const table: Readonly<Record<string, ReadonlyArray<readonly [fields: object, tex
   ToolFallback: [[{ ...call, error: "Timeout" }, "book c1 decision: fallback for Timeout"]],
   ToolEscalated: [[
     { ...call, severity: "high", reason: "no room" },
-    "book c1 decision: tell the model (high): no room"
+    "book c1 decision: escalate to the model (high): no room"
   ]],
   ApprovalRequested: [
     [{ ...call, code: "approval_required", reasons: [] }, "book c1 waits for a person (approval_required)"],

@@ -82,8 +82,8 @@ describe("the model's correction of an answer that does not fit", () => {
     [
       "no JSON",
       "It costs much.",
-      ["expected JSON and nothing else"],
-      "Your answer does not fit: expected JSON and nothing else. Answer again."
+      ["expected only JSON"],
+      "Your answer does not fit: expected only JSON. Answer again."
     ],
     [
       "all that is wrong, not the first only",

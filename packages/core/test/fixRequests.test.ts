@@ -34,13 +34,13 @@ const tail = [
   "Answer with corrected arguments only, as one JSON object."
 ]
 
-const said = "What the tool says of the failure, between the lines:"
+const said = "The tool's text about the failure, between the lines:"
 const { notice } = Quarantine
 
 describe("the text for a fixer", () => {
   it.each<readonly [string, Request, ReadonlyArray<string>]>([
     ["has the tool, its schema and the arguments", {}, [head, ...tail]],
-    ["says what the tool does", { description: "Books." }, [head, "What the tool does: Books.", ...tail]],
+    ["says what the tool does", { description: "Books." }, [head, "Description of the tool: Books.", ...tail]],
     ["says nothing of effects, of the number and of the error", { effects: "write", fix: 7 }, [head, ...tail]],
     [
       "lists each issue",
@@ -81,7 +81,7 @@ describe("the text for a fixer", () => {
       },
       [
         head,
-        "What the tool does: Books.",
+        "Description of the tool: Books.",
         "What is wrong:",
         "- n: required",
         said,
@@ -110,7 +110,7 @@ describe("the text for a fixer", () => {
       (
         text,
         note
-      ) => [head, `What the tool says of the failure, between the lines${note}:`, "-----", text, "-----", ...tail]
+      ) => [head, `The tool's text about the failure, between the lines${note}:`, "-----", text, "-----", ...tail]
     ],
     [
       "a schema",

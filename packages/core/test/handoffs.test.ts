@@ -88,7 +88,7 @@ describe("the note of a transfer", () => {
 it("the handoff tool describes the purpose of a note", () => {
   const { definitions, schema } = Schema.toJsonSchemaDocument(to("desk").parameters)
   assert.include(JSON.stringify([schema, definitions]), "\"note\"")
-  assert.include(JSON.stringify([schema, definitions]), "What the next agent has to know")
+  assert.include(JSON.stringify([schema, definitions]), "Facts that the next agent has to know")
 })
 
 it.effect("a failure without a handoff is the failure of the run", () =>
@@ -252,7 +252,7 @@ describe("the failure by which an agent gives a conversation away", () => {
       assert.strictEqual(given.message, "The conversation was given to \"desk\"")
       const refused = yield* failing(handoff({ triage, desk: agentNamed("desk", []) }, { times: 0 }) as never)
       assert.deepInclude(refused, { to: "desk", isRefused: true })
-      assert.strictEqual(refused.message, "The conversation was given to \"desk\", and nobody takes it")
+      assert.strictEqual(refused.message, "The conversation was given to \"desk\", and no agent takes it")
     }))
 
   it("is itself again from its JSON", () => {

@@ -39,7 +39,7 @@ describe("CurrentSyncListener", () => {
       )
       assert.strictEqual(answer, "Done.")
       assert.isAbove(events, 5)
-      assert.deepStrictEqual(logged, [["A listener failed: the run goes on"]])
+      assert.deepStrictEqual(logged, [["A listener failed: the run continues"]])
     }))
 })
 

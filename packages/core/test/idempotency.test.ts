@@ -129,7 +129,7 @@ describe("attempts of an idempotent write", () => {
       // A new call of the model would have a new key.
       assert.deepInclude(last[0]?.result, {
         code: "outcome_unknown",
-        message_for_model: "No answer came back. What the tool was asked to do may have happened.",
+        message_for_model: "No answer came back. The requested action may have happened.",
         safe_to_retry: false,
         instruction: "Do not call again. Check first whether it happened."
       })
@@ -161,7 +161,7 @@ describe("attempts of an idempotent write", () => {
         ).pipe(Effect.provide(IdempotencyLedger.layerMemory))
         assert.deepInclude(results[1]?.[0]?.result, {
           code: "outcome_unknown",
-          message_for_model: "No answer came back. What the tool was asked to do may have happened.",
+          message_for_model: "No answer came back. The requested action may have happened.",
           safe_to_retry: true,
           instruction: "The same call with the same arguments is never done twice: it is safe to make it again. " +
             "Do not change the arguments before you know whether it happened."

@@ -155,7 +155,7 @@ describe("a keyed call", () => {
       const about = { tool: "pay", call_id: "c1", trace_id: "c1" }
       const taken =
         "The key of a call was taken over by another process while the call ran: it may have been done twice"
-      const anew = "The entry of a call had vanished from the idempotency ledger: its outcome was recorded anew"
+      const anew = "The entry of a call had vanished from the idempotency ledger: its outcome was recorded again"
       const failed = "The idempotency ledger could not record the outcome of a call"
       const became = (fate: string) => ({ complete: () => Effect.succeed(fate) })
       const cases: ReadonlyArray<

@@ -314,7 +314,7 @@ describe("output", () => {
       ])))
       assert.deepStrictEqual(answer, { n: 3 })
       assert.strictEqual(request.format, "json")
-      assert.include(JSON.stringify(request.prompt.content.at(-1)), "expected JSON and nothing else")
+      assert.include(JSON.stringify(request.prompt.content.at(-1)), "expected only JSON")
     }))
 
   it.effect("that does not fit after its correction is a typed error", () =>

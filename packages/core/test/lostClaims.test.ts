@@ -28,7 +28,7 @@ const forms: Readonly<Record<string, (a: Waits) => unknown>> = {
 
 describe("a claim without an answer", () => {
   for (const [name, form] of Object.entries(forms)) {
-    const play = (store: Layer.Layer<never>, told = "is not undone here") =>
+    const play = (store: Layer.Layer<never>, told = "are not compensated here") =>
       Effect.gen(function*() {
         const log: Log = []
         const seen = watched()
@@ -60,7 +60,7 @@ describe("a claim without an answer", () => {
         const down = Layer.succeed(Approval.Resumptions, {
           claim: () => Effect.suspend(() => ++claims > 1 ? Effect.die("no connection") : Effect.succeed(true))
         })
-        const { exit, log, told } = yield* play(down, "could not be undone")
+        const { exit, log, told } = yield* play(down, "could not be compensated")
         assert(Exit.isFailure(exit))
         assert.deepStrictEqual(log, ["book"])
         assert.strictEqual(told.length, 1)
@@ -112,7 +112,7 @@ describe("an agent that waits within one that is left", () => {
         seen
       )
       assert(Exit.isSuccess(exit))
-      const told = seen.messages.filter((message) => message.includes("has done before it waited"))
+      const told = seen.messages.filter((message) => message.includes("before its pause"))
       return { log, seen, told }
     })
 
@@ -129,7 +129,7 @@ describe("an agent that waits within one that is left", () => {
       const { log, told } = yield* play(({ claimed, snapshot }) => Effect.sync(() => void claimed.add(snapshot.id)))
       assert.deepStrictEqual(log, ["book"])
       assert.strictEqual(told.length, 1)
-      assert.include(told[0], "is not undone here")
+      assert.include(told[0], "are not compensated here")
     }))
 
   it.effect("is not, if this process has resumed it, without a report", () =>
@@ -152,6 +152,6 @@ describe("an agent that waits within one that is left", () => {
       )
       assert.deepStrictEqual(log, ["book"])
       assert.strictEqual(told.length, 1)
-      assert.include(told[0], "could not be undone")
+      assert.include(told[0], "could not be compensated")
     }))
 })

@@ -126,7 +126,7 @@ describe("a partial success", () => {
         message_for_model: "2 parts were done and 1 were not.",
         message_for_user: "A part of it was done.",
         safe_to_retry: false,
-        instruction: "Do not repeat what was done. Decide about each part that was not.",
+        instruction: "Do not repeat the completed parts. Decide about each of the others.",
         succeeded: ["a@x", "c@x"],
         failed: [{ item: "b", code: "not_an_address", reason: "There is no @ in it" }],
         severity: "medium"
@@ -193,7 +193,7 @@ describe("a task that continues after its call", () => {
         status: "pending",
         task_id: "job-1",
         retry_after_ms: 30_000,
-        message_for_model: "The task has begun and is not finished.",
+        message_for_model: "The task has started and is not finished.",
         instruction: "Do not begin it again. Ask for its state with render_status and this task_id."
       })
       assert.isFalse(results[0]?.isFailure)

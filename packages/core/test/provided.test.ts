@@ -204,5 +204,5 @@ it.effect("missing behind the end are logged; the run ends normally", () =>
     )
     assert.deepStrictEqual(log, ["book"])
     assert.strictEqual(seen.messages.length, 1)
-    assert.include(seen.messages[0], "What agent \"clerk\" needs is not there")
+    assert.include(seen.messages[0], "A service of agent \"clerk\" is missing")
   }))

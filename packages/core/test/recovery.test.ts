@@ -90,8 +90,8 @@ describe("arguments", () => {
         "expected one complete JSON object: the text is cut off (line 1, column 28)"
       ],
       ["two objects", "{\"a\": 1}{\"a\": 2}", "expected one JSON object: a second one begins here (line 1, column 9)"],
-      ["an array", "[1]", "expected one JSON object, from { to }, and nothing else (line 1, column 1)"],
-      ["a number", "7", "expected one JSON object, from { to }, and nothing else (line 1, column 1)"],
+      ["an array", "[1]", "expected one JSON object, from { to }, without other text (line 1, column 1)"],
+      ["a number", "7", "expected one JSON object, from { to }, without other text (line 1, column 1)"],
       ["empty", "", "expected one JSON object: the text is empty"],
       ["not JSON", "{a: 1}", "expected a key in double quotes (line 1, column 2)"]
     ] as const

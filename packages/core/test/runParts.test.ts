@@ -616,7 +616,7 @@ describe("listeners of a run", () => {
       yield* Effect.andThen(first, second)
       assert.strictEqual(ear.tell(event(3), told(context)), Effect.void)
       assert.deepStrictEqual([interrupted, logged], [1, [[
-        ["A listener did not answer within its time limit: it hears nothing more of this run"],
+        ["A listener did not answer within its time limit: it receives no more events of this run"],
         { event: "Event1", trace_id: "r" }
       ]]])
     }).pipe(Effect.timeout(2_000)))

@@ -92,12 +92,12 @@ const wrong = { path: [], expected: "an object", problem: "invalid" } as const
 const went = "Something went wrong. Please try again later."
 const slowly = "The service is temporarily slow. Please try again later."
 const doubtful = "I could not confirm whether this was done. Please check before trying again."
-const onward = "Go on without it."
+const onward = "Continue without it."
 const later = "Try again later or another way."
 const repeatable = "The same call with the same arguments is never done twice: it is safe to make it again. " +
   "Do not change the arguments before you know whether it happened."
 const check = "Do not call again. Check first whether it happened."
-const lost = "No answer came back. What the tool was asked to do may have happened."
+const lost = "No answer came back. The requested action may have happened."
 const unavailable = "The tool is not available."
 
 /** Texts for model and user: code, text for the model, text for the user, safety of a repetition, and all else. */
@@ -121,7 +121,7 @@ const ofErrors: ReadonlyArray<Row> = [
     {
       field: "seat",
       issues: [wrong, missing],
-      instruction: "Call again with what is missing. What you do not know, ask the user for: do not make it up."
+      instruction: "Call again with the missing arguments. Ask the user for unknown values: do not make them up."
     }
   ],
   [
@@ -187,13 +187,13 @@ const ofErrors: ReadonlyArray<Row> = [
     new ToolError.IdempotencyConflict({ ...where, entry: "e" }),
     "idempotency_conflict",
     "Not done: the same key was used before with other arguments. The state is uncertain.",
-    "I could not tell what was done. A person must look at it.",
+    "I could not find out the outcome. A person must look at it.",
     false
   ],
   [
     new ToolError.LedgerUnavailable({ ...where, reason: "hunter2" }),
     "ledger_unavailable",
-    "Not done: the call could not be recorded. Nothing has happened.",
+    "Not done: the call could not be recorded, so it was not executed.",
     slowly,
     true,
     { instruction: later }
@@ -206,7 +206,7 @@ const ofErrors: ReadonlyArray<Row> = [
     true,
     {
       retry_after_ms: 1501,
-      instruction: "Do not call it before 1970-01-01T00:00:00.000Z. Go on without it, or another way."
+      instruction: "Do not call it before 1970-01-01T00:00:00.000Z. Continue without it, or another way."
     }
   ],
   [
@@ -218,7 +218,7 @@ const ofErrors: ReadonlyArray<Row> = [
     {
       succeeded: ["a"],
       failed,
-      instruction: "Do not repeat what was done. Decide about each part that was not."
+      instruction: "Do not repeat the completed parts. Decide about each of the others."
     }
   ],
   [
@@ -374,10 +374,10 @@ const ofCalls: ReadonlyArray<Row> = [
     "This call is not allowed.",
     "This is not allowed.",
     false,
-    { instruction: "Do not make this call again. Go on without it." }
+    { instruction: "Do not make this call again. Continue without it." }
   ],
   ...[false, true].flatMap((undoes): ReadonlyArray<Row> => {
-    const undoing = "What was done before this call is undone when you have answered: say so."
+    const undoing = "Earlier writes of this run are compensated when you have answered: say so."
     return [
       [
         failures["rejected"]!("too dear", "run-1", undefined, undoes),
@@ -385,7 +385,7 @@ const ofCalls: ReadonlyArray<Row> = [
         "A person rejected this call: too dear",
         "This is not allowed.",
         false,
-        { instruction: undoes ? undoing : "Do not make this call again. Go on without it." }
+        { instruction: undoes ? undoing : "Do not make this call again. Continue without it." }
       ],
       [
         failures["rejectedInPart"]!("too dear", "run-1", undefined, undoes),
@@ -403,7 +403,7 @@ const ofCalls: ReadonlyArray<Row> = [
     "A person rejected this call: too dear",
     "This is not allowed.",
     false,
-    { instruction: "Do not make this call again. Go on without it." }
+    { instruction: "Do not make this call again. Continue without it." }
   ],
   [
     of("rejectedInPart", "too dear"),

@@ -313,10 +313,13 @@ describe("built-in tools", () => {
           ?.description
       assert.strictEqual(
         described(schemas.escalate, "reason"),
-        "What is wrong, and everything that is needed to solve it"
+        "The problem, and everything that is needed to solve it"
       )
       assert.strictEqual(described(schemas.escalate, "severity"), "How urgent it is")
-      assert.strictEqual(described(schemas.throwException, "reason"), "Why nothing more can or should be done")
+      assert.strictEqual(
+        described(schemas.throwException, "reason"),
+        "The reason why no further action is possible or useful"
+      )
       for (const name of ["escalate", "throwException"]) {
         const { model, script } = yield* ScriptedModel.make([ScriptedModel.call(name, {}), ScriptedModel.text("done")])
         const agent = Agent.make("clerk", { tools: [Tool.escalate, Tool.throwException] })

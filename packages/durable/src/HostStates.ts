@@ -8,7 +8,7 @@ export const states = {
   queued: "No process owns it. The next process that has its agent takes it.",
   running: "A process owns it by a lease, and executes it.",
   lent: "Its owner waits for another run or a signal. Its place in the queue of its agent is free for others.",
-  returning: "It has what it waited for, and continues when a place is free.",
+  returning: "Its wait has ended, and it continues when a slot is free.",
   waiting: "It waits for decisions of people. No process owns it.",
   completed: "It has ended with an output.",
   failed: "It has ended with a failure.",
@@ -52,10 +52,16 @@ export const transitions = {
   pause: { by: "settle", from: owned, to: "waiting", fence: "epoch", when: "it asks people" },
   complete: { by: "settle", from: owned, to: "completed", fence: "epoch", when: "its agent answers" },
   fail: { by: "settle", from: owned, to: "failed", fence: "epoch", when: "its agent fails" },
-  stop: { by: "settle", from: owned, to: "cancelled", fence: "epoch", when: "its owner was told to cancel it" },
+  stop: {
+    by: "settle",
+    from: owned,
+    to: "cancelled",
+    fence: "epoch",
+    when: "its owner was notified of the cancellation"
+  },
   ask: { by: "settle", from: ["waiting"], to: "waiting", fence: "epoch", when: "the next person is asked" },
   decide: { by: "decide", from: ["waiting"], to: "queued", fence: "state", when: "people decide" },
-  cancel: { by: "cancel", from: ["queued", "waiting"], to: "cancelled", fence: "state", when: "it did nothing yet" },
+  cancel: { by: "cancel", from: ["queued", "waiting"], to: "cancelled", fence: "state", when: "it has no effect yet" },
   compensate: { by: "cancel", from: ["queued", "waiting"], to: "queued", fence: "state", when: "it has writes to undo" }
 } as const satisfies Readonly<Record<string, Transition>>
 
@@ -66,9 +72,9 @@ export type TransitionName = keyof typeof transitions
 export const executionStates = {
   loading: "Its process reads the run and its log.",
   replaying: "Its agent runs, and is answered from the log.",
-  live: "Its agent runs, and what it does is recorded.",
-  draining: "It was cancelled, and replays what it has done, so that this can be compensated.",
-  interrupted: "Its agent was told to stop, and compensates if the run was cancelled.",
+  live: "Its agent runs, and its steps are recorded.",
+  draining: "It was cancelled, and replays its entries, so that its writes can be compensated.",
+  interrupted: "Its agent was asked to stop, and compensates if the run was cancelled.",
   settling: "Its agent has stopped, and the end of the run or its pause is recorded.",
   ended: "Its process has left the run."
 } as const

@@ -43,7 +43,7 @@ const load = (file: string): Effect.Effect<RunCheck, CannotCheck, Path.Path> =>
       catch: (cause) => new CannotCheck({ problem: `${file} cannot be imported: ${String(cause)}` })
     })
     return Object.values(module).find(isRunCheck) ?? (yield* new CannotCheck({
-      problem: `${file} exports no check: export what RunCheck.make of @recourse/durable makes`
+      problem: `${file} exports no check: export a RunCheck.make of @recourse/durable`
     }))
   })
 
@@ -58,7 +58,7 @@ const textOf = ({ kept, runs }: Report): string => {
 
 const config = {
   module: Argument.File("module", { mustExist: true }).pipe(
-    Argument.withDescription("The module that exports what RunCheck.make makes")
+    Argument.withDescription("The module that exports a RunCheck.make")
   ),
   json: Flag.Boolean("json").pipe(
     Flag.withDefault(false),

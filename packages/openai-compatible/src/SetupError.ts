@@ -21,7 +21,7 @@ export class MissingApiKey extends Schema.TaggedError<MissingApiKey>()("MissingA
 
 export class InvalidApiKey extends Schema.TaggedError<InvalidApiKey>()("InvalidApiKey", {}) {
   override get message(): string {
-    return "The API key holds characters that cannot stand in an HTTP header: check it for spaces, line breaks and quotes inside it."
+    return "The API key has characters that an HTTP header cannot have: check it for spaces, line breaks and quotes inside it."
   }
 }
 

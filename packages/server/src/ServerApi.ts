@@ -178,7 +178,7 @@ export const api = HttpApi.make("recourse").add(agents).add(runs).add(threads).a
   .annotateMerge(OpenApi.annotations({
     title: "Agents",
     version: "1",
-    description: "Runs of agents, their threads, and what operators see of them."
+    description: "Runs of agents, their threads, and their operators' views."
   }))
 
 /** The OpenAPI document of the routes, version 3.1. */

@@ -31,7 +31,7 @@ const config = {
   ),
   durable: Flag.Boolean("durable").pipe(
     Flag.withDefault(false),
-    Flag.withDescription("Keep runs in the folder, too: they go on when the command is started again. Default: no")
+    Flag.withDescription("Keep runs in the folder, too: they continue when the command is started again. Default: no")
   ),
   preset: Flag.String("preset").pipe(
     Flag.optional,

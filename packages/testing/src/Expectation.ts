@@ -171,7 +171,7 @@ export const all = {
   escalated: (subject) => {
     const escalated = eventsOf(subject, "ToolEscalated")
     return check(
-      [escalated.length > 0, "nothing was escalated"],
+      [escalated.length > 0, "no call was escalated"],
       ...escalated.slice(0, 1).map(({ code }) => modelWasTold(subject, code))
     )
   },

@@ -208,7 +208,7 @@ const runCase = <In, Out, E>(subject: Subject<In, Out, E>, prepared: Prepared): 
     const misses = observation.injected.length === 0
       ? [`the fault was not injected: ${place} was not called as often`]
       : !observation.injected.some(({ applied }) => applied)
-      ? ["the fault could not be injected: there was nothing to spoil in the answer"]
+      ? ["the fault could not be injected: the answer had no text to alter"]
       : expected.flatMap(([name, expectation, parameter]) =>
         Result.match(expectation({ observation, tool }, parameter), {
           onSuccess: () => [],

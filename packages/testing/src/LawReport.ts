@@ -18,7 +18,7 @@ export const sentence = (law: string): string => Object.hasOwn(sentences, law) ?
 
 const because = {
   not_called: "no scenario calls the tool",
-  does_not_fit: "there was nothing to spoil",
+  does_not_fit: "the answers had no text to alter",
   not_drawn: "not drawn"
 } as const
 
@@ -91,7 +91,7 @@ const countsTable = (what: string, counts: Counts, width: number): string => {
  * const lines = LawReport.table(Result.succeed(report)).split("\n")
  * lines[0] // => "1 law holds under 100 plans of faults; 2 kinds of events seen"
  * lines.slice(2, 5).join("|") // => "tool    timeout|──────  ───────|lookup        3"
- * lines[7] // => "lookup: partial_success (there was nothing to spoil)"
+ * lines[7] // => "lookup: partial_success (the answers had no text to alter)"
  * lines.at(-1) // => "Reached by no run: ToolFallback"
  * ```
  */

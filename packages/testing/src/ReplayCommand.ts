@@ -25,18 +25,18 @@ export class Differs extends Schema.TaggedError<Differs>()("Differs", {
 const config = {
   recording: Argument.File("recording", { mustExist: true }).pipe(
     Argument.withDescription(
-      "What Replay.stringify makes of a recorded run, or a log of events, one JSON object a line"
+      "The output of Replay.stringify for a recorded run, or a log of events, one JSON object a line"
     )
   ),
   agent: agentFlag,
   run: Flag.String("run").pipe(
     Flag.optional,
-    Flag.withDescription("Which run, by its id, where a log of events holds several")
+    Flag.withDescription("Id of the run, if a log of events has several")
   ),
   save: Flag.File("save").pipe(
     Flag.optional,
     Flag.withDescription(
-      "Where to write the recording, without secrets: what is made of a log of events is a test from then on"
+      "File for the redacted recording: one made of a log of events is a test from then on"
     )
   ),
   fields: Flag.String("field").pipe(

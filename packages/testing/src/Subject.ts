@@ -79,7 +79,7 @@ export const make = <In, Out, E, R extends Provided>(options: {
   if (tools === undefined) {
     throw new ConfigurationError.ConfigurationError({
       subject: `Subject "${agent.name}"`,
-      problem: "its tools are not known, as a function is a part of the agent: name them in `tools`"
+      problem: "its tools are not known, because a function is a part of the agent: name them in `tools`"
     })
   }
   if (Object.keys(scenarios).length === 0) {

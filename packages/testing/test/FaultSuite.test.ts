@@ -408,7 +408,7 @@ describe("a suite", () => {
       assert.include(never.misses[0], "not injected")
       const nothing = yield* judge(sender(retrying, { to: [] }), "partial_success", "run_succeeded")
       assert.isFalse(nothing.passed)
-      assert.include(nothing.misses[0], "nothing to spoil")
+      assert.include(nothing.misses[0], "no text to alter")
     }))
 
   it.effect("becomes tests, of which those fail that miss", () =>

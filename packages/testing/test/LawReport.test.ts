@@ -18,7 +18,7 @@ describe("the report of a check", { timeout: 120_000 }, () => {
       assert.match(wide, /^\d+ laws hold under 100 plans of faults; \d+ kinds of events seen$/m)
       assert.match(wide, /^tool +.*defect +delay/m)
       // The default plans meet each fault of each tool that it fits; an order has no list that could be done in parts.
-      assert.include(wide, "order: partial_success (there was nothing to spoil)")
+      assert.include(wide, "order: partial_success (the answers had no text to alter)")
       assert.strictEqual(wide.split("Not injected:")[1]?.trim().split("\n\n")[0]?.split("\n").length, 1)
       // Reached events of the runs, of each tool, and unreached ones.
       const { reached, unreached } = Result.getOrThrow(checked)
@@ -40,7 +40,7 @@ describe("the report of a check", { timeout: 120_000 }, () => {
       assert.match(narrowest, /^fault +model +audit$/m)
 
       const picture = LawReport.heatMap(Result.getOrThrow(checked))
-      assert.include(picture, "<title>order: partial_success: there was nothing to spoil</title>")
+      assert.include(picture, "<title>order: partial_success: the answers had no text to alter</title>")
       assert.match(picture, /<title>search: timeout: \d+ times<\/title>/)
       assert.include(LawReport.html("shop", checked), picture)
       assert.include(LawReport.html("shop", checked), LawReport.reachedMap({ reached }))

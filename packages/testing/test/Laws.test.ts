@@ -358,7 +358,7 @@ describe("a broken law is found", () => {
       }
       assert.deepStrictEqual(broken({}), [])
       assert.deepStrictEqual(broken({ code: "not_charged" }), [
-        "order call_2 was done and its answer lost, and it is told as not_charged"
+        "order call_2 was done and its answer lost, and it is reported as not_charged"
       ])
       assert.strictEqual(broken({ isFailure: false }).length, 1)
     }))
@@ -450,7 +450,7 @@ describe("a broken law is found", () => {
           withSnapshot(() => ({ round: { ...round!, pending: round!.pending.slice(1) } }))
         ),
         [
-          "what waits is not what the snapshot says",
+          "the pending calls differ from the snapshot",
           "of the calls [call_2, call_3, call_4, call_5, call_6], [call_2, call_6] have results and [call_4, call_5] wait"
         ]
       )

@@ -270,7 +270,7 @@ describe("the message of a broken law", () => {
       const subject = subjectOf(agentOf("clerk", [charge({ timeout: undefined })], { budget: { turns: 4 } }), chargesA)
       assert.strictEqual(
         yield* told(subject),
-        "the run did not end: it waits for ever, and nothing else is left to do, in charge call_1 attempt 1 (plain run)"
+        "the run did not end: it waits forever, without other work, in charge call_1 attempt 1 (plain run)"
       )
     }))
 

@@ -105,7 +105,7 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
       ...common,
       parameter: "baseURL",
       constraint:
-        "must be the server's own address: redirects are not followed, as they would take the conversation elsewhere",
+        "must be the server's own address: redirects are not followed, because they would send the conversation elsewhere",
       description
     })
   }

@@ -58,7 +58,7 @@ export const dueIn = (
 }
 
 /** The model's text of a call without a decision. */
-const tooLate = "Nobody decided in time."
+const tooLate = "No person decided in time."
 
 /** The decision about an expired call. A page may have executed its call, so that is a timeout, and no rejection. */
 const expire = (call: PendingCall): Decision => isAtPage(call) ? fail(call, null) : reject(call, tooLate)

@@ -12,7 +12,7 @@ export const ended: Metric.Counter<number> = Metric.counter("recourse_runs_ended
  * stopped.
  */
 export const failovers: Metric.Counter<number> = Metric.counter("recourse_run_failovers", {
-  description: "Durable runs that went on behind a holder that had not ended them"
+  description: "Durable runs that continued behind an owner that had not ended them"
 })
 
 /** Runs that a runner left because another one holds them, or may hold them, by `agent`. */

@@ -30,7 +30,7 @@ export class VersionStopped extends Schema.TaggedError<VersionStopped>()("Versio
   version: Schema.String
 }) {
   override get message(): string {
-    return `Run "${this.runId}" was stopped, as version "${this.version}" of its agent began it`
+    return `Run "${this.runId}" was stopped, because version "${this.version}" of its agent started it`
   }
 }
 

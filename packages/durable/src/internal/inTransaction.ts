@@ -21,7 +21,7 @@ export const outside = <A, E, R>(what: string, effect: () => Effect.Effect<A, E,
       ? Effect.die(
         new ConfigurationError({
           subject: "A tool with `transaction`",
-          problem: `its executor writes to the database and does nothing else that is recorded, such as ${what}`
+          problem: `its executor writes to the database, without other recorded work such as ${what}`
         })
       )
       : effect())

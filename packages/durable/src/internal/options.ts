@@ -76,7 +76,7 @@ export const queueOf = (agent: string, queue: Queue | undefined): StoredQueue | 
   ) {
     throw new ConfigurationError({
       subject: `Durable agent "${agent}"`,
-      problem: "a queue lets at least one run go on, and at least one begin in a time"
+      problem: "a queue allows at least one concurrent run, and at least one start in a time"
     })
   }
   return { concurrency, ...(rate === undefined ? undefined : { rate: { limit: rate.limit, perMillis } }) }

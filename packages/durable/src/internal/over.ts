@@ -76,7 +76,7 @@ export const tellLeft = (
     } as const
     return Effect.andThen(
       hear(event),
-      Effect.annotateLogs(Effect.logError("A write of a durable run is not undone: a person has to look"), {
+      Effect.annotateLogs(Effect.logError("A write of a durable run is not compensated: a person has to look"), {
         run_id: run.runId,
         tool,
         call_id: callId,

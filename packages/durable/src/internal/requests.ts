@@ -31,7 +31,7 @@ export const fitted = (id: string): Effect.Effect<string> =>
 const asItIs = "without NUL and without half of a surrogate pair"
 const storable = `expected text ${asItIs}`
 const atMost = `text of at most ${most} characters, ${asItIs}`
-const anId = `expected text of 1 to ${most} characters, ${asItIs}: use the hash of what is longer`
+const anId = `expected text of 1 to ${most} characters, ${asItIs}: use the hash of a longer text`
 const anOwner = `expected ${atMost}`
 const aDelay = "expected a duration of 0 or more that ends, such as \"5 minutes\": leave it out to begin at once"
 const aLimit = "expected a whole number from 1: leave it out for 100, and ask for the next page with `behind`"

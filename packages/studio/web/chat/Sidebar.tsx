@@ -141,7 +141,7 @@ const DeleteDialog = ({ onClose, onDeleted, thread }: DeleteProps) => {
       <h2 id="delete-title">Delete this conversation?</h2>
       <p>
         “<bdi>{nameOf(thread)}</bdi>” and all of its messages are deleted for good.
-        {thread.isRunning || thread.isWaiting ? " What the agent is doing there is stopped." : null}
+        {thread.isRunning || thread.isWaiting ? " The agent's work there is stopped." : null}
       </p>
       {problem === undefined ? null : <p className="field-problem" role="alert">{problem}</p>}
       <div className="dialog-actions">
@@ -199,8 +199,7 @@ export const Sidebar = (props: Props) => {
         ))}
         {threads.list.length > 0 || threads.isLoading ?
           null :
-          <p className="threads-none">{search === "" ? "Nothing was said yet." : "No conversation has these words."}
-          </p>}
+          <p className="threads-none">{search === "" ? "No messages yet." : "No conversation has these words."}</p>}
         {threads.problem === undefined ? null : (
           <p className="threads-none" role="alert">
             {threads.problem} <Button size="small" onClick={threads.refresh}>Try again</Button>

@@ -24,7 +24,7 @@ const causes: ReadonlyMap<string, string> = new Map([
   ["OutcomeUnknown", "it is not known whether it was done"],
   ["CircuitOpen", "the service is resting after too many failures"],
   ["NotApproved", "it was not allowed"],
-  ["LedgerUnavailable", "the record of what was done could not be reached"],
+  ["LedgerUnavailable", "the record of earlier calls could not be reached"],
   ["IdempotencyConflict", "the same request was made with other content"]
 ])
 
@@ -64,7 +64,7 @@ export const stepSentence = (step: RecoveryStep): string | undefined => {
     case "circuit-open":
       return `The service is left alone for ${duration(step.delay ?? 0)}${of}`
     case "pending":
-      return `Goes on elsewhere${of}`
+      return `Continues elsewhere${of}`
     case "fixing":
       return `The arguments are being repaired: ${because(step.error)}${of}`
     case "fixed":
@@ -74,11 +74,11 @@ export const stepSentence = (step: RecoveryStep): string | undefined => {
     case "undone":
       return `Was undone${of}`
     case "not-happened":
-      return `Was not done, so there is nothing to undo${of}`
+      return `Was not done, so no compensation is needed${of}`
     case "not-undone":
-      return `Could not be undone: a person has to look at it${of}`
+      return `Could not be compensated: a person has to look at it${of}`
     case "escalated":
-      return `The agent was told, and decides what to do${of}`
+      return `The agent was informed, and decides${of}`
   }
 }
 

@@ -15,12 +15,12 @@ const found: Readonly<Record<Answer, string>> = {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  unknown: "nobody knows whether it has happened",
+  unknown: "it is unknown if it has happened",
   partial: "it was done in part",
-  pending: "it has begun a task that goes on",
+  pending: "it has started a task that is pending",
   failed: "its compensation failed",
   timeout: "its compensation gave no answer",
-  unreadable: "what was stored of it cannot be read",
+  unreadable: "its stored state cannot be read",
   no_tool: "the agent has no tool of this name any more"
 }
 
@@ -201,7 +201,7 @@ export const Checks = (
   <section className="inbox" aria-labelledby="checks">
     <h2 id="checks">To be checked</h2>
     {outcomes.length === 0
-      ? <p className="empty">No call is left of which nobody knows whether it has happened.</p>
+      ? <p className="empty">No call is left of which it is unknown if it has happened.</p>
       : (
         <p className="lead">
           These calls may have changed something. Look it up where they write, and record what you find.

@@ -3,9 +3,9 @@ import type { Failure } from "@recourse/server/RunTimeline"
 import { duration } from "./format.ts"
 
 const audiences = [
-  ["model", "The model reads", "The model was not told: the runtime went on by itself."],
-  ["user", "The user reads", "The user was not told."],
-  ["operator", "The operator reads", "Nothing more is known."]
+  ["model", "The model reads", "The model was not informed: the runtime continued by itself."],
+  ["user", "The user reads", "The user was not informed."],
+  ["operator", "The operator reads", "No further details."]
 ] as const
 
 interface Props {
@@ -26,7 +26,7 @@ export const FailureCard = ({ failure, from, heading: Heading }: Props) => (
       <code>{failure.code ?? failure.error ?? "failure"}</code>
       {failure.code !== undefined && failure.error !== undefined ? <code>{failure.error}</code> : null}
       <span className={`chip ${failure.isRecovered ? "good" : failure.code === "outcome_unknown" ? "warn" : "bad"}`}>
-        {failure.endedRun ? "ended the run" : failure.isRecovered ? "went on without telling" : "told"}
+        {failure.endedRun ? "ended the run" : failure.isRecovered ? "continued silently" : "told"}
       </span>
       <span className="when">after {duration(failure.at - from)}</span>
     </header>

@@ -63,7 +63,7 @@ export const Inspector = ({ now, onClose, span, timeline }: Props) => {
         null :
         (
           <Text
-            label={span.kind === "turn" ? "Answer" : span.kind === "call" ? "Result, as the model reads it" : "Output"}
+            label={span.kind === "turn" ? "Answer" : span.kind === "call" ? "Result in the model's view" : "Output"}
             value={span.output}
           />
         )}

@@ -4,8 +4,8 @@ import { CheckCard } from "./Checks.tsx"
 import { moment } from "./format.ts"
 
 const words: Readonly<Record<string, string>> = {
-  undone: "was done, and was undone",
-  not_happened: "has not happened: there was nothing to undo"
+  undone: "was done, and was compensated",
+  not_happened: "has not happened: no compensation was needed"
 }
 
 interface Props {

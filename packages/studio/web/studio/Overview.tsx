@@ -130,7 +130,7 @@ const kinds = {
   retry: "Tried again",
   fix: "Repaired",
   fallback: "Done another way",
-  escalation: "Told the model"
+  escalation: "Reported to the model"
 } as const
 
 const Recovery = ({ recovery }: Pick<Counts, "recovery">) => (

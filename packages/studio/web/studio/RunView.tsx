@@ -181,7 +181,7 @@ export const RunView = ({ runId, told }: Props) => {
         )}
       </header>
       <ReplayBar events={feed.events.length} isEnded={feed.state === "ended"} replay={replay} />
-      <div className="tabs" role="tablist" aria-label="What of the run is shown">
+      <div className="tabs" role="tablist" aria-label="Shown parts of the run">
         {tabs.map((name, index) => (
           <button
             key={name}

@@ -59,7 +59,7 @@ export const SaveRun = ({ agent, runId }: { readonly runId: string; readonly age
           size="small"
           onClick={() => {
             save(`${fileOf(runId)}.test.ts`, testOf(runId, agent))
-            done("Saved. Save the events beside the test.")
+            done("Saved. Save the events next to the test.")
           }}
         >
           A test that replays the log

@@ -96,11 +96,11 @@ type InputOf<Known, Given> = unknown extends Known ? Given : Input<Known>
 type OutputOf<Known, Answer> = unknown extends Known ? Answer : Output<Known>
 
 type ParametersFit<Known, Given> = IsStored<Known> extends true ? unknown
-  : Known extends Any ? [Given] extends [Input<Known>] ? unknown : "The parameters have to give what the agent takes."
+  : Known extends Any ? [Given] extends [Input<Known>] ? unknown : "The parameters have to fit the agent's input."
   : unknown
 
 type SuccessFits<Known, Answer> = IsStored<Known> extends true ? unknown
-  : Known extends Any ? [Output<Known>] extends [Answer] ? unknown : "`success` has to be what the agent answers."
+  : Known extends Any ? [Output<Known>] extends [Answer] ? unknown : "`success` has to be the agent's output."
   : unknown
 
 /**
@@ -276,5 +276,5 @@ const cannotWait = (
       run === undefined
         ? end
         : Effect.forEach(rootOf(call.record).admission.questions!, (withdraw) => withdraw, { discard: true })),
-    stopped(call, { _tag: "Denied", policy: "approval", reason: "Its agent waits where no run can go on with it" })
+    stopped(call, { _tag: "Denied", policy: "approval", reason: "Its agent waits, and no run can resume it" })
   )

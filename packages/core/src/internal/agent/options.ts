@@ -120,7 +120,7 @@ export type ToolRecoveries<T extends Tool.Any, H> = {
 /** Requires that each recovery has the answer type of its tool. */
 export type Answering<T extends Tool.Any, H> = {
   readonly [N in keyof H]?: H[N] extends Effect.Effect<Tool.Success<Named<T, N>>, unknown, unknown> ? unknown
-    : `The recovery of "${N & string}" has to answer what the tool answers.`
+    : `The recovery of "${N & string}" has to have the result type of the tool.`
 }
 
 /** The names of the tools of an agent, and of the status tools of their tasks. */

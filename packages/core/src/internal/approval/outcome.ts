@@ -44,12 +44,12 @@ export class ApprovalRequired extends Schema.TaggedError<ApprovalRequired>()("Ap
 /** Reasons of refused snapshots, with advice. */
 const refusals = {
   tampered:
-    "it is not what was signed, or was signed with another key. Resume with the key that `Approval.layerKey` had " +
+    "it is not the signed one, or was signed with another key. Resume with the key that `Approval.layerKey` had " +
     "when the run paused; an older key is listed under `earlier`",
   version: "another version of the library wrote it. Resume with that version, or start the run again",
   agent: "it is another agent's. Resume with the agent that paused",
   tools_changed:
-    "the agent's tools are not what they were when it paused. Resume with the program that paused, or start the run again",
+    "the agent's tools have changed since its pause. Resume with the program that paused, or start the run again",
   claimed: "another process resumes it. Use the outcome of that resumption",
   used: "it was resumed before, and a snapshot is resumed once. Use the outcome of that resumption",
   abandoned:

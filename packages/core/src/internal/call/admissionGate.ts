@@ -35,7 +35,7 @@ const canWait = (record: CallRecord): boolean => {
 export const cannotWait: Stop = {
   _tag: "Denied",
   policy: "approval",
-  reason: "It needs an approval, and what it is made in cannot be made again"
+  reason: "It needs an approval, and its outer call cannot be repeated"
 }
 
 /**

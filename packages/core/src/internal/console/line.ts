@@ -102,7 +102,7 @@ const lines: Lines = {
   ModelTurnFinished: ({ finishReason, text, toolCalls, turn }) =>
     text === "" && toolCalls > 0
       ? undefined
-      : ofTurn("quiet", turn, text === "" ? `model said nothing (${finishReason})` : `model said: ${text}`),
+      : ofTurn("quiet", turn, text === "" ? `model gave no answer (${finishReason})` : `model said: ${text}`),
   ModelTurnFailed: ({ error, turn }) => ofTurn("failure", turn, `model failed: ${error}`),
   ModelRetry: ({ delay, turn }) => ofTurn("decision", turn, `model called again ${wait(delay)}`),
   TransportRetry: ({ delay, error, turn }) =>
@@ -146,7 +146,7 @@ const lines: Lines = {
     subject: nameOf(event),
     text: event.because === "retry_budget"
       ? "not run again: the retry budget is used up"
-      : `not run again, as it has run${because(event.error === "none" ? undefined : event.error)}`
+      : `not run again, because it has run${because(event.error === "none" ? undefined : event.error)}`
   }),
   ToolReplayed: (event, nameOf) => ({
     tone: "success",
@@ -170,8 +170,8 @@ const lines: Lines = {
     text: event.outcome === "undone"
       ? "undone"
       : event.outcome === "not_happened"
-      ? "nothing to undo: it has not happened"
-      : `NOT undone, a person has to look: ${event.because}${event.error === undefined ? "" : ` (${event.error})`}`
+      ? "no compensation needed: it has not happened"
+      : `NOT compensated, a person has to look: ${event.because}${event.error === undefined ? "" : ` (${event.error})`}`
   }),
   ToolPending: (event, nameOf) => ({ tone: "warning", subject: nameOf(event), text: `task ${event.taskId} goes on` }),
   ToolRetry: (event, nameOf) => ({
@@ -197,7 +197,7 @@ const lines: Lines = {
   ToolEscalated: (event, nameOf) => ({
     tone: "decision",
     subject: nameOf(event),
-    text: `decision: tell the model (${event.severity}): ${event.reason}`
+    text: `decision: escalate to the model (${event.severity}): ${event.reason}`
   }),
   ApprovalRequested: (event, nameOf) => ({
     tone: "warning",

@@ -60,7 +60,7 @@ export const terminal = (options?: DecidedBy): (call: PendingCall) => Asking =>
       const answer = (yield* prompt("[y]es, [n]o, [e]dit? ")).toLowerCase()
       if (answer === "y" || answer === "yes") return approve(call, options)
       if (answer === "n" || answer === "no") {
-        const reason = yield* prompt("Why not? The model is told: ")
+        const reason = yield* prompt("Why not? The model reads:  ")
         return reject(call, reason === "" ? "A person refused it." : reason, options)
       }
       if (answer !== "e" && answer !== "edit") continue

@@ -105,7 +105,7 @@ const transient = new Set(["ConnectionError", "AuthenticationError"])
 /** A statement was to be written within a transaction of the caller's. */
 export class InTransaction extends Schema.TaggedError<InTransaction>()("InTransaction", {}) {
   override get message(): string {
-    return "What is written here must be durable at once: do not run an agent within a transaction of the same client"
+    return "Records must be durable at once: do not run an agent within a transaction of the same client"
   }
 }
 

@@ -40,7 +40,7 @@ interface Wrapped {
 const isWrapped = (value: unknown): value is Wrapped =>
   Predicate.hasProperty(value, key) && Object.keys(value).length === 1
 
-const syntax: ReadonlyArray<Issue> = [{ path: [], expected: "expected JSON and nothing else", problem: "syntax" }]
+const syntax: ReadonlyArray<Issue> = [{ path: [], expected: "expected only JSON", problem: "syntax" }]
 
 const parse = (text: string): Result.Result<unknown, ReadonlyArray<Issue>> =>
   Result.try({ try: () => AiTool.unsafeSecureJsonParse(text), catch: () => syntax })

@@ -14,7 +14,7 @@ export const entries: Readonly<Record<string, Entry>> = {
     instruction: "Try again later or another way."
   },
   outcome_unknown: {
-    model: "No answer came back. What the tool was asked to do may have happened.",
+    model: "No answer came back. The requested action may have happened.",
     instruction: "Do not call again. Check first whether it happened."
   },
   duplicate_call: {
@@ -26,29 +26,29 @@ export const entries: Readonly<Record<string, Entry>> = {
     model: "Not done: the same key was used before with other arguments. The state is uncertain."
   },
   ledger_unavailable: {
-    model: "Not done: the call could not be recorded. Nothing has happened.",
+    model: "Not done: the call could not be recorded, so it was not executed.",
     safe: true,
     instruction: "Try again later or another way."
   },
   circuit_open: {
     model: "The tool is temporarily unavailable.",
     safe: true,
-    instruction: "Do not call it now. Go on without it, or another way."
+    instruction: "Do not call it now. Continue without it, or another way."
   },
   invalid_result: { model: "The tool ran, but its result cannot be used." },
   not_found: { model: "It was not found." },
   permission_denied: {
     model: "This call is not allowed.",
-    instruction: "Do not make this call again. Go on without it."
+    instruction: "Do not make this call again. Continue without it."
   },
   approval_required: { model: "This call was not made: it waits for an approval." },
   rate_limited: { model: "The service limits how often it may be called.", instruction: "Try again later." },
   upstream_error: { model: "A service that the tool needs is down.", instruction: "Try again later or another way." },
-  authentication: { model: "The tool is not available.", instruction: "Go on without it." },
-  quota_exhausted: { model: "The tool is not available: its quota is used up.", instruction: "Go on without it." },
-  model_not_found: { model: "The tool is not available.", instruction: "Go on without it." },
-  invalid_request: { model: "The tool failed: its model refused the request.", instruction: "Go on without it." },
-  unsafe_output: { model: "The output of the tool was blocked as unsafe.", instruction: "Go on without it." },
+  authentication: { model: "The tool is not available.", instruction: "Continue without it." },
+  quota_exhausted: { model: "The tool is not available: its quota is used up.", instruction: "Continue without it." },
+  model_not_found: { model: "The tool is not available.", instruction: "Continue without it." },
+  invalid_request: { model: "The tool failed: its model refused the request.", instruction: "Continue without it." },
+  unsafe_output: { model: "The output of the tool was blocked as unsafe.", instruction: "Continue without it." },
   exception: { model: "The run ends." },
   execution_error: { model: "Tool execution failed." }
 }

@@ -38,7 +38,7 @@ const invalidArguments = ({ isRead, issues }: Pick<InvalidArgs, "isRead" | "issu
   }
 }
 
-const askForMissing = "Call again with what is missing. What you do not know, ask the user for: do not make it up."
+const askForMissing = "Call again with the missing arguments. Ask the user for unknown values: do not make them up."
 
 const declaredBody = (declared: Declared): Body => ({
   ...byCode(declared.code, declared.model),
@@ -112,14 +112,16 @@ export const body = (error: unknown): Body => {
       return {
         ...byCode("circuit_open"),
         retry_after_ms: Math.ceil(Duration.toMillis(known.retryAfter)),
-        instruction: `Do not call it before ${new Date(known.until).toISOString()}. Go on without it, or another way.`
+        instruction: `Do not call it before ${
+          new Date(known.until).toISOString()
+        }. Continue without it, or another way.`
       }
     case "PartialSuccess":
       return {
         code: "partial_success",
         message_for_model: `${known.succeeded.length} parts were done and ${known.failed.length} were not.`,
         safe_to_retry: false,
-        instruction: "Do not repeat what was done. Decide about each part that was not.",
+        instruction: "Do not repeat the completed parts. Decide about each of the others.",
         succeeded: known.succeeded,
         failed: known.failed
       }

@@ -98,7 +98,7 @@ export const notRun = (started: boolean, traceId: string, user?: UserTexts): Too
 export const denied = (traceId: string, user?: UserTexts): ToolFailure =>
   complete(byCode("permission_denied"), traceId, user)
 
-const undoing = { instruction: "What was done before this call is undone when you have answered: say so." }
+const undoing = { instruction: "Earlier writes of this run are compensated when you have answered: say so." }
 
 /**
  * Failure of a call that a person rejected, with that person's reason. `undoes`: true if the run's earlier writes are

@@ -9,7 +9,7 @@ export const pendingResult = (pending: Pending, statusTool: string | undefined) 
   ...(pending.retryAfter === undefined
     ? undefined
     : { retry_after_ms: Math.ceil(Duration.toMillis(pending.retryAfter)) }),
-  message_for_model: "The task has begun and is not finished.",
+  message_for_model: "The task has started and is not finished.",
   instruction: statusTool === undefined
     ? "Do not begin it again."
     : `Do not begin it again. Ask for its state with ${statusTool} and this task_id.`

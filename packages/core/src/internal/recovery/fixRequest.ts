@@ -63,13 +63,13 @@ export const renderFixRequest = (request: FixRequest): string => {
   const { message, untrusted } = request
   return [
     `A call of the tool "${request.tool}" failed (${request.code}).`,
-    ...(request.description === undefined ? [] : [`What the tool does: ${request.description}`]),
+    ...(request.description === undefined ? [] : [`Description of the tool: ${request.description}`]),
     ...(request.issues.length === 0 ? [] : [
       "What is wrong:",
       ...request.issues.map((issue) => `- ${describe([issue])}`)
     ]),
     ...(message === undefined ? [] : [
-      `What the tool says of the failure, between the lines${beginning(message, maxMessage)}:`,
+      `The tool's text about the failure, between the lines${beginning(message, maxMessage)}:`,
       ...(untrusted === undefined ? [] : [`${notice} Source: ${untrusted}.`]),
       lineAround(message),
       cutText(message, maxMessage),

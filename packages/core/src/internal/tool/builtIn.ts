@@ -9,7 +9,7 @@ import { onError } from "./onToolError.ts"
 import type { Tool } from "./tool.ts"
 
 const escalation = Schema.Struct({
-  reason: Schema.String.annotate({ description: "What is wrong, and everything that is needed to solve it" }),
+  reason: Schema.String.annotate({ description: "The problem, and everything that is needed to solve it" }),
   severity: Severity.annotate({ description: "How urgent it is" }).pipe(Schema.optionalKey)
 })
 
@@ -32,7 +32,7 @@ export const escalate: Tool<"escalate", typeof escalation, typeof Schema.Never, 
 ).pipe(onError(escalateArguments("InvalidArgs"))) as never
 
 const exception = Schema.Struct({
-  reason: Schema.String.annotate({ description: "Why nothing more can or should be done" })
+  reason: Schema.String.annotate({ description: "The reason why no further action is possible or useful" })
 })
 
 /**
@@ -45,7 +45,7 @@ export const throwException: Tool<
   AgentException | Escalation,
   never
 > = make("throwException", {
-  description: "End the whole run, when it is wrong to go on at all.",
+  description: "End the whole run, if any continuation would be wrong.",
   effects: "read",
   parameters: exception,
   success: Schema.Never,

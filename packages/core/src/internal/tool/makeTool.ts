@@ -415,7 +415,7 @@ export const define = (options: {
     info,
     status: status && define({
       definition: AiTool.make(`${name}_status`, {
-        description: `The state of a task that ${name} has begun`,
+        description: `The state of a task that ${name} has started`,
         parameters: StatusParameters,
         success: definition.successSchema,
         failure: ToolFailure,

@@ -75,7 +75,7 @@ export const onError: {
     recover: (
       call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>,
       params: Params<Parameters>
-    ) => Effect.Effect<S["Type"], E2, R2> | { readonly "a recovery answers what its tool answers": never }
+    ) => Effect.Effect<S["Type"], E2, R2> | { readonly "a recovery has the result type of its tool": never }
   ): (
     self: Tool<Name, Parameters, S, E, R>
   ) => Tool<
@@ -90,7 +90,7 @@ export const onError: {
     recover: (
       call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>,
       params: Params<Parameters>
-    ) => Effect.Effect<S["Type"], E2, R2> | { readonly "a recovery answers what its tool answers": never }
+    ) => Effect.Effect<S["Type"], E2, R2> | { readonly "a recovery has the result type of its tool": never }
   ): Tool<Name, Parameters, S, Types.NoInfer<E2 | Among<E, BehindRecovery>>, Exclude<R2, ToolCall> | ResultServices<S>>
 } = Function.dual(
   2,

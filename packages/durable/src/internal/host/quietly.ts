@@ -13,7 +13,7 @@ export const makeQuietly = () => {
       },
       onSuccess: (value) =>
         failing.delete(what)
-          ? Effect.as(Effect.logInfo(`Durable runs: the store answers again, after ${what}`), value)
+          ? Effect.as(Effect.logInfo(`Durable runs: the store answers again after ${what}`), value)
           : Effect.succeed(value)
     })
 }

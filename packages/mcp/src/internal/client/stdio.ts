@@ -30,7 +30,7 @@ const cleaned = <E>(stdout: Stream.Stream<Uint8Array, E>, inbox: Inbox.Inbox): S
       if (line.trim() === "" || !inbox.skip()) return Effect.succeed("")
       return Effect.as(
         Effect.logWarning(
-          "An MCP server wrote to its standard output what is not JSON-RPC; such lines are skipped:",
+          "An MCP server wrote text that is not JSON-RPC to its standard output; such lines are skipped:",
           line.slice(0, shown)
         ),
         ""

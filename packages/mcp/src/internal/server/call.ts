@@ -111,7 +111,7 @@ export const run = (
 
     const decided = (snapshot: Snapshot, decisions: Option.Option<ReadonlyArray<Decision>>) =>
       Option.isNone(decisions)
-        ? Effect.succeed(undecided(snapshot.runId, "nobody has decided about it"))
+        ? Effect.succeed(undecided(snapshot.runId, "no person has decided about it"))
         : Effect.flatMap(runner.resume(snapshot, decisions.value), settled)
 
     const begun = request.requestState === undefined

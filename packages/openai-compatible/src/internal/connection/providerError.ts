@@ -163,7 +163,7 @@ const reasonOf = (answer: FailedAnswer, target: Target, now: number): AiError.Ai
       ...common,
       parameter: "baseUrl",
       constraint:
-        "must be the server's own address: redirects are not followed, as they would take the conversation elsewhere",
+        "must be the server's own address: redirects are not followed, because they would send the conversation elsewhere",
       description
     })
   }
@@ -198,7 +198,8 @@ const reasonOf = (answer: FailedAnswer, target: Target, now: number): AiError.Ai
     return new AiError.InvalidRequestError({
       ...common,
       parameter: "model",
-      constraint: `names no model of this server, or nothing answers under this base URL (model "${target.model}"): ` +
+      constraint:
+        `names no model of this server, or no server answers under this base URL (model "${target.model}"): ` +
         "compare it with the ids that the server lists under /models",
       description
     })

@@ -147,7 +147,7 @@ const responseFormat = (
       return {
         field: quirks.structuredOutput === "json_object" ? { type: "json_object" } : undefined,
         instructions: [
-          `Answer with one JSON object and nothing else. It must match this JSON schema:\n${JSON.stringify(schema)}`
+          `Answer with one JSON object, without other text. It must match this JSON schema:\n${JSON.stringify(schema)}`
         ]
       }
     }

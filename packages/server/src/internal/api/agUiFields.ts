@@ -13,7 +13,7 @@ export const agUiPartFields: Fields = {
   },
   mimeType: used,
   data: used,
-  url: refused("Send files as data: the server fetches nothing for a page"),
+  url: refused("Send files as data: the server fetches no files for a page"),
   filename: used,
   id: inert(ofPage),
   metadata: inert(ofPage)
@@ -42,7 +42,7 @@ export const agUiFields: Fields = {
     use: "used",
     items: { interruptId: used, status: used, payload: used, metadata: inert(ofPage) }
   },
-  parentRunId: inert("A run goes on where its thread has got to"),
+  parentRunId: inert("A run continues at the end of its thread"),
   tools: {
     use: "used",
     items: { name: used, description: used, parameters: used, metadata: inert(ofPage) }

@@ -498,7 +498,7 @@ export class Chats {
           end.outcome === "success" && isFirst(turn.prompt) ? this.name(key, end.transcript) : Effect.void
         )
       }),
-      Effect.catchCause((cause) => Effect.logError(`What run ${runId} said could not be stored`, cause)),
+      Effect.catchCause((cause) => Effect.logError(`The messages of run ${runId} could not be stored`, cause)),
       Effect.ensuring(release),
       Effect.ensuring(Effect.suspend(() => {
         if (this.turns.get(runId) === done) this.turns.delete(runId)

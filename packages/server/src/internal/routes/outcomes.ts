@@ -38,7 +38,7 @@ const ofRun = Effect.fnUntraced(function*(config: Config) {
 const words = {
   happened: "It has happened. Do not call it again for that.",
   not_happened: "It has not happened. It may be called again if it is still wanted.",
-  settled: "What was left of it has been dealt with by hand."
+  settled: "The rest of it was handled by hand."
 } as const
 
 /** The sentence that the model of the next turn reads. */

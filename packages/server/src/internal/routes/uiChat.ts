@@ -162,7 +162,7 @@ const post = Effect.fnUntraced(function*(config: Config) {
   }
   if (isNew) {
     if (isSaidId(message.id)) {
-      return yield* new BadRequest({ problem: "What was said cannot be changed: send a new message" })
+      return yield* new BadRequest({ problem: "Earlier messages cannot be changed: send a new message" })
     }
     const said = yield* promptOf(message)
     return response(

@@ -142,7 +142,7 @@ export class MemoryRuns implements RunsService {
         return { runId, isNew: false }
       }
       if (this.isClosing) return yield* unavailable("start", "The server is shutting down")
-      if (!this.makeRoom()) return yield* unavailable("start", `${this.capacity} runs go on or wait`)
+      if (!this.makeRoom()) return yield* unavailable("start", `${this.capacity} runs are running or waiting`)
       const now = yield* Clock.currentTimeMillis
       const run: Run = {
         info: {

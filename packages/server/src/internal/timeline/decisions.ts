@@ -27,7 +27,7 @@ export const decisionOf = (event: Event): Told | undefined => {
       const why = event.because === "retry_budget"
         ? "the retry budget of the process is used up"
         : "it has run, and may not run twice"
-      const end = event.error === "none" ? "its answer stands" : `it ends with ${event.error}`
+      const end = event.error === "none" ? "its answer stays" : `it ends with ${event.error}`
       return told("refused", `${event.tool} is not run again: ${why}; ${end}`)
     }
     case "FixStarted":

@@ -11,7 +11,7 @@ type Shows = (tool: string) => boolean
 
 const cutOff = "The answer was cut off."
 
-const restarts = "The server restarts. Connect again in a moment: the answer goes on."
+const restarts = "The server restarts. Connect again in a moment: the answer continues."
 
 /** A message of the AI SDK. */
 export const uiMessages = (messageId: string, threadId: string, shows: Shows): Wire => ({

@@ -12,7 +12,7 @@ const isAgent = (value: unknown): value is Servable =>
 const agentsIn = (value: unknown): ReadonlyArray<Servable> =>
   isAgent(value) ? [value] : Array.isArray(value) ? value.filter(isAgent) : []
 
-const hint = "export agents of Agent.make, or as default what Project.make of @recourse/studio makes"
+const hint = "export agents of Agent.make, or a Project.make of @recourse/studio in default"
 
 /** The project of a module. */
 export const load = (file: string): Effect.Effect<Project, CannotServe, Path.Path> =>

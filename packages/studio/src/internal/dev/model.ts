@@ -34,7 +34,7 @@ export const choose = (
   if (preset === undefined && set("LLM_BASE_URL") === undefined) {
     const keys = keysThere(env)
     const name = keys.length === 0
-      ? "scripted, as no model is named (--preset, --model)"
+      ? "scripted, because no model is named (--preset, --model)"
       : `scripted: ${keys.join(", ")} is set, name the model with --preset and --model`
     return { name, layer: ScriptedModel.layer(script ?? repeating) }
   }

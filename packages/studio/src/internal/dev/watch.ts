@@ -15,7 +15,7 @@ export const isFree = (host: string, port: number): Effect.Effect<void, CannotSe
   })
 
 export const portTaken = (port: number): CannotServe =>
-  new CannotServe({ problem: `Port ${port} is taken. Stop what uses it, or name another one: --port ${port + 1}` })
+  new CannotServe({ problem: `Port ${port} is taken. Stop its user, or name another one: --port ${port + 1}` })
 
 /** Runs the program without `--watch` of its own, until it is interrupted. */
 export const watch = (bin: string, args: ReadonlyArray<string>): Effect.Effect<never> =>

@@ -203,7 +203,11 @@ export class HostOperations {
       this.note("load", run, { epoch })
       const { decisions, positions, steps } = yield* this.store.load({ runId: run.runId, segment: run.segment, epoch })
       const calls = decisions.map((decision) => (decision as { readonly callId: string }).callId)
-      yield* same("what an owner loads", { calls: calls.toSorted(), positions, keys: steps.map(({ key }) => key) }, {
+      yield* same("the entries that an owner loads", {
+        calls: calls.toSorted(),
+        positions,
+        keys: steps.map(({ key }) => key)
+      }, {
         calls: Model.decisionsOf(run, epoch).toSorted(),
         positions: run.steps.length,
         keys: run.steps.filter(({ segment }) => segment === run.segment).map(({ key }) => key)

@@ -17,7 +17,7 @@ export class CannotRun extends Schema.TaggedError<CannotRun>()("CannotRun", { pr
 
 export const agentFlag = Flag.File("agent", { mustExist: true }).pipe(
   Flag.withAlias("a"),
-  Flag.withDescription("The module that exports the subject: what Subject.make makes")
+  Flag.withDescription("The module that exports the subject, a Subject.make")
 )
 
 /** The subject that a module exports. */
@@ -33,7 +33,7 @@ export const load = (file: string): Effect.Effect<Subject<unknown, unknown, unkn
     })
     const subject = [module["default"], module["subject"]].find(isSubject)
     return subject ?? (yield* new CannotRun({
-      problem: `${file} exports no subject: export what Subject.make makes, as "default" or as "subject"`
+      problem: `${file} exports no subject: export a Subject.make, as "default" or as "subject"`
     }))
   })
 

@@ -96,7 +96,7 @@ export const pauseLaws = {
       const executed = JSON.stringify(after) === JSON.stringify(before)
       return [
         ...again.map(({ callId, tool }) => `${tool} ${callId} had a result before the pause, and was run again`),
-        ...(executed ? [] : ["what was executed before the pause is not what the record of the run says"])
+        ...(executed ? [] : ["the executions before the pause differ from the record of the run"])
       ]
     })
   ),
@@ -179,7 +179,7 @@ export const pauseLaws = {
         ...problemsOfHistory(decodePrompt(transcript), calls).map((problem) => `in a snapshot: ${problem}`),
         ...(JSON.stringify(pending.map(({ callId }) => callId)) === JSON.stringify(asked) && asked.length > 0
           ? []
-          : ["what waits is not what the snapshot says"]),
+          : ["the pending calls differ from the snapshot"]),
         // Waiting parts of an agent made of agents are these, and no calls.
         ...(steps !== undefined ||
             (calls.length === results.length + waiting.length && accounted.length === calls.length)

@@ -245,7 +245,7 @@ export const runLaws = {
           ? [`${finished.length} terminal events, the last is ${events.at(-1)?._tag}`]
           : isLast || finished[0]?.outcome === "paused"
           ? []
-          : [`the run went on after it had ended with ${finished[0]?.outcome}`]
+          : [`the run continued after it had ended with ${finished[0]?.outcome}`]
       })
     ]
   })

@@ -2,9 +2,9 @@
 import type * as Simulation from "../simulation/simulation.ts"
 
 const why = {
-  stalled: "it waits for ever, and nothing else is left to do",
-  late: "it goes on for longer than any run is given",
-  endless: "it goes on for ever",
+  stalled: "it waits forever, without other work",
+  late: "it runs for longer than any run may",
+  endless: "it runs forever",
   killed: "its process was killed"
 } as const satisfies Readonly<Record<NonNullable<Simulation.Observation["stopped"]>, string>>
 

@@ -50,7 +50,7 @@ const toldAsNotDone = (
   const result = resultsOf(run, tool!).find((event) => event.callId === callId)
   return doneBy(run, { tool: tool!, callId }).length === 1 && result?.isFailure === true &&
       result.code !== "outcome_unknown"
-    ? [`${tool} ${callId} was done and its answer lost, and it is told as ${result.code}`]
+    ? [`${tool} ${callId} was done and its answer lost, and it is reported as ${result.code}`]
     : []
 }
 
@@ -115,7 +115,7 @@ export const worldLaws = {
     const answered = run.events.filter(({ _tag }) => _tag === "ToolReplayed" || _tag === "ToolPending").length
     const times = asked(run).length
     return told.length > times + answered
-      ? [`${told.length} calls of ${recorded.join(", ")} are told as done, and ${times} things were done`]
+      ? [`${told.length} calls of ${recorded.join(", ")} are reported as done, and ${times} effects happened`]
       : []
   }),
 
@@ -131,7 +131,7 @@ export const worldLaws = {
       const result = resultsOf(run, tool).find((event) => event.callId === callId)
       return result === undefined || (result.isFailure && result.code === "outcome_unknown")
         ? []
-        : [`${tool} ${callId} was done and its answer lost, and it is told as ${result.code ?? "done"}`]
+        : [`${tool} ${callId} was done and its answer lost, and it is reported as ${result.code ?? "done"}`]
     })
   ),
 
@@ -163,7 +163,7 @@ export const worldLaws = {
         }
       })
       return bare.slice(0, 1).map((as) =>
-        `what an outsider has planted in an answer of ${tool} reached the model unmarked${as}`
+        `an outsider's planted text in an answer of ${tool} reached the model unmarked${as}`
       )
     })
   ),
@@ -199,7 +199,7 @@ export const worldLaws = {
       )
       return [
         ...(doneBy(run, event).length > 0 && undone.length === 0
-          ? [`${tool} ${callId} is told as undone, and its compensate has done nothing`]
+          ? [`${tool} ${callId} is reported as compensated, and its compensate had no effect`]
           : []),
         ...twice.map(([thing, times]) => `to undo ${tool} ${callId}, ${thing} was done ${times} times`)
       ]

@@ -107,7 +107,7 @@ export const chatLaws = {
     run.parts.flatMap((part, nth) =>
       part.turn?.says === "decision" && part.turn.waiting === false &&
         !(isRefusal(part) && part.record === undefined)
-        ? [`turn ${nth + 1} is a decision about nothing that waits, and ends with ${part.exit._tag}`]
+        ? [`turn ${nth + 1} is a decision without a pending call, and ends with ${part.exit._tag}`]
         : []
     )
   ),

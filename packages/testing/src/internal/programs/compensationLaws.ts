@@ -60,17 +60,17 @@ export const compensationLaws = {
   undone_once_and_only_what_was_done: ofEachRun((run) => {
     const { undone } = run
     if (!run.program.compensates && !run.program.undoesAround) {
-      return undone.map(({ receipt }) => `${receipt} is undone, and nobody said so`)
+      return undone.map(({ receipt }) => `${receipt} is compensated without a report`)
     }
     return [
       ...[...count(undone.map(({ receipt, tool }) => `${tool} ${receipt}`))].flatMap(([deed, times]) =>
-        times > 1 ? [`${deed} is undone ${times} times`] : []
+        times > 1 ? [`${deed} is compensated ${times} times`] : []
       ),
       ...[...count(undone.map(({ key }) => String(key)))].flatMap(([key, times]) =>
-        times > 1 || key === "undefined" ? [`${times} are undone under the key ${key}`] : []
+        times > 1 || key === "undefined" ? [`${times} are compensated under the key ${key}`] : []
       ),
       ...undone.flatMap((one) =>
-        doneAs(run, one).length > 0 ? [] : [`${one.tool} ${one.receipt} is undone, and may not have happened`]
+        doneAs(run, one).length > 0 ? [] : [`${one.tool} ${one.receipt} is compensated, and may not have happened`]
       )
     ]
   }),
@@ -92,9 +92,9 @@ export const compensationLaws = {
         const { callId, receipt, state, tool } = deed
         const isKnown = callId === undefined || left.has(callId) || isUndone(deed)
         if (isKnown || state === "declined") return []
-        if (!isAmbiguous(deed)) return [`${tool} ${callId} (${receipt}) is neither undone nor reported`]
+        if (!isAmbiguous(deed)) return [`${tool} ${callId} (${receipt}) is neither compensated nor reported`]
         return specOf(run.program, tool).effects === "write"
-          ? [`${tool} ${callId} may have been done (${state}), and nobody is told`]
+          ? [`${tool} ${callId} may have been done (${state}), and is not reported`]
           : []
       })
     })
@@ -109,7 +109,7 @@ export const compensationLaws = {
           const told = Math.max(...attemptsAt(run, earlier).map((deed) => toldAt(run, deed)))
           const began = Math.min(...attemptsAt(run, later).map(({ after }) => after))
           return told < began
-            ? [`${earlier.receipt} was told as done before ${later.receipt} began, and is undone before it`]
+            ? [`${earlier.receipt} was reported as done before ${later.receipt} started, and is compensated before it`]
             : []
         })
       )
@@ -123,7 +123,7 @@ export const compensationLaws = {
   what_goes_on_stays: ofEachRun((run) =>
     hasOneRun(run)
       ? partsOf(run).flatMap(({ goesOn, undone }) =>
-        goesOn ? undone.map(({ receipt }) => `${receipt} is undone, and the run goes on`) : []
+        goesOn ? undone.map(({ receipt }) => `${receipt} is compensated, and the run continues`) : []
       )
       : []
   ),
@@ -132,7 +132,7 @@ export const compensationLaws = {
   well_ended_stays: ofEachRun((run) => {
     if (!hasOneRun(run) || isRejected(run)) return []
     return endings(run).flatMap(({ isGood, undone }) =>
-      isGood ? undone.map(({ receipt }) => `${receipt} is undone, and the run ended well`) : []
+      isGood ? undone.map(({ receipt }) => `${receipt} is compensated, and the run ended well`) : []
     )
   })
 } as const satisfies Readonly<Record<string, Law>>

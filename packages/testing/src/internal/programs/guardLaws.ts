@@ -33,14 +33,14 @@ export const guardLaws = {
       return [
         ...run.deeds.map(({ tool }) => `${tool} ran, and the input was refused`),
         ...eventsOf(run, "ToolCallStarted").flatMap(({ tool }) =>
-          specOf(run.program, tool) === undefined ? [] : [`a call of ${tool} is told, and the input was refused`]
+          specOf(run.program, tool) === undefined ? [] : [`a call of ${tool} is emitted, and the input was refused`]
         )
       ]
     }
     if (!hasOneConversation(run.program)) return []
     const said = eventsOf(run, "TextDelta").map(({ delta }) => delta).join("")
     return [
-      ...(said.includes("done") ? [`"${said}" is told, and was not to be`] : []),
+      ...(said.includes("done") ? [`"${said}" is emitted, and was not to be`] : []),
       ...run.parts.flatMap(({ exit, record }) => {
         const transcript = record?.transcript.content ?? []
         return [

@@ -319,7 +319,7 @@ export const programLaws = {
       )
     ),
     ...eventsOf(run, "ToolPreliminaryResult").flatMap(({ callId, result, tool }) =>
-      isUnmarked(result) ? [`what ${tool} ${callId} has so far holds unmarked text of an outsider`] : []
+      isUnmarked(result) ? [`what ${tool} ${callId} has so far contains unmarked text of an outsider`] : []
     ),
     ...eventsOf(run, "ToolProgress").flatMap(({ callId, message, tool, untrusted }) =>
       message?.includes(outside) === true && untrusted === undefined
@@ -345,7 +345,7 @@ export const programLaws = {
         : []
     })
     const asked = requestsWith(run, soFar)
-    return asked < 0 ? late : [...late, `request ${asked + 1} holds what a tool said before its result`]
+    return asked < 0 ? late : [...late, `request ${asked + 1} contains a tool's preliminary result`]
   }),
 
   /** Each receipt that the model is shown is of something that was done, and of one call. */

@@ -195,7 +195,7 @@ const tool = (program: Program) => (spec: ToolSpec, index: number): string => {
     ...(result === "text" ? [] : [`answers a ${result}`]),
     ...(streams ? ["as a Stream"] : []),
     ...(parts ? ["shows a picture"] : []),
-    ...(undo === "no" ? [] : [`undoes what it has done: ${undo}`]),
+    ...(undo === "no" ? [] : [`compensates: ${undo}`]),
     ...(within.length === 0 ? [] : [`calls ${within.map((at) => toolName(program, at)).join(" and ")}`]),
     ...(outcomes.length === 0 ? [] : [`executions: ${outcomes.join(", ")}`]),
     ...(recovery.length === 0 ? [] : [`recovery: ${recovery.map(({ op, times }) => `${op}(${times})`).join(" | ")}`])
@@ -242,7 +242,7 @@ export const print = (program: Program): string => {
       `onTainted ${onTainted}`,
       ...(standard ? ["Recovery.standard"] : []),
       ...(compensates ? ["undoes"] : []),
-      ...(undoesAround ? ["what is around it undoes"] : []),
+      ...(undoesAround ? ["the outer composition compensates"] : []),
       ...(asks === "outside" ? [] : [`asks ${asks}`]),
       ...(chat.length === 0 ? [] : [`chat: say, ${chat.join(", ")}`]),
       ...(compact === "no" ? [] : [`compacts: ${compact}`]),

@@ -90,7 +90,7 @@ export const undoingLaws = {
         undoes(run.program, one) && one.begunAt < after && (one.end?.at ?? Infinity) >= after &&
         one.end?.outcome !== "paused" && (one.end?.outcome !== "success" || isRejected(run))
       )
-      return isAllowed ? [] : [`${tool} ${receipt} is undone, and what has done it goes on, or has ended well`]
+      return isAllowed ? [] : [`${tool} ${receipt} is compensated, and its run continues, or has ended well`]
     })
   })
 } as const satisfies Readonly<Record<string, Law>>

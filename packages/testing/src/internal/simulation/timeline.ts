@@ -18,7 +18,7 @@ const requestLine = ({ details, duplicate, key, read, tool, undoes }: SideEffect
     undoes === undefined ? "asks the service" : `asks the service to undo ${undoes.callId}`,
     ...(details === undefined ? [] : [textOf(details)]),
     ...(key === undefined ? read === true ? [] : ["without a key"] : [`under key ${key}`]),
-    ...(duplicate ? ["again: nothing is done"] : [])
+    ...(duplicate ? ["again: no effect"] : [])
   ].join(" ")
 
 /** The requests of doubles by the number of events before the execution that made them; those outside executions come last. */

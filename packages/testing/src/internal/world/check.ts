@@ -52,7 +52,7 @@ export class WorldBroken extends Schema.TaggedError<WorldBroken>()("WorldBroken"
       "",
       this.printed,
       "",
-      "What was done:",
+      "Effects:",
       this.history,
       "",
       `Replay: ${this.replay}`

@@ -32,7 +32,7 @@ export type TakesConversation<A> = [A] extends [Any]
 /** Requires that an agent takes its own output, which is its next input. */
 export type Repeatable<Known> = IsStored<Known> extends true ? unknown
   : [Known] extends [Any] ?
-    [Output<Known>] extends [Input<Known>] ? unknown : "This agent does not take what it answers."
+    [Output<Known>] extends [Input<Known>] ? unknown : "This agent does not take its own output."
   : NoAgent
 
 /** Not {@link Repeatable}. It is accepted, because the compiler reports the error at the other arguments. */

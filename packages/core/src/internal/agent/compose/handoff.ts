@@ -26,7 +26,7 @@ export const handoffTo = <const Name extends string>(name: Name, options: { read
   makeTool(`transfer_to_${name}`, {
     description: options.description,
     parameters: Schema.Struct({
-      note: Schema.optionalKey(Schema.String.annotate({ description: "What the next agent has to know" }))
+      note: Schema.optionalKey(Schema.String.annotate({ description: "Facts that the next agent has to know" }))
     }),
     effects: "read",
     success: Schema.Never,

@@ -15,7 +15,7 @@ export class HandedOff extends Schema.TaggedError<HandedOff>()("HandedOff", {
 }) {
   override get message(): string {
     return this.isRefused === true
-      ? `The conversation was given to "${this.to}", and nobody takes it`
+      ? `The conversation was given to "${this.to}", and no agent takes it`
       : `The conversation was given to "${this.to}"`
   }
 }

@@ -84,7 +84,7 @@ const inTurn = Effect.fnUntraced(function*<Out, E, R>(
         stored = exit
         return Exit.isSuccess(exit)
           ? Effect.void
-          : Effect.logError("What was said in a turn of a chat could not be stored", exit.cause)
+          : Effect.logError("The messages of a chat turn could not be stored", exit.cause)
       })
     })
   const mode: Mode = { ...plain, onRecord: (record) => ended = record }

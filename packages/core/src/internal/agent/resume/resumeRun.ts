@@ -91,7 +91,7 @@ const isElsewhere = (error: unknown): boolean =>
   error instanceof SnapshotRefused && (error.reason === "used" || error.reason === "claimed")
 
 const notHere = (agent: string) =>
-  `What agent "${agent}" has done before it waited is not undone here: its snapshot is claimed already. Whoever has resumed it undoes it; if nobody has, as a claim was lost, it stays done`
+  `The writes of agent "${agent}" before its pause are not compensated here: its snapshot is claimed already. The process that has resumed it compensates them; if a claim was lost, they stay`
 
 /**
  * Ends an abandoned paused run: one more segment, which starts no call, compensates its writes. The process that has
@@ -115,7 +115,7 @@ export const endOver = (
     return Effect.uninterruptible(Effect.catchCause(Effect.asVoid(orElsewhere), (cause) =>
       Cause.hasInterruptsOnly(cause)
         ? Effect.void
-        : Effect.logError(`What agent "${kind.name}" has done before it waited could not be undone`, cause)))
+        : Effect.logError(`The writes of agent "${kind.name}" before its pause could not be compensated`, cause)))
   })
 
 /** Writes of the run itself, which it compensates if it is interrupted at a pause. */

@@ -52,7 +52,7 @@ export const provide =
       ...mode,
       provided: (effect) => {
         const provided = (withServices(effect) as Effect.Effect<void, E2>).pipe(
-          Effect.catchCause((cause) => Effect.logError(`What agent "${self.name}" needs is not there`, cause))
+          Effect.catchCause((cause) => Effect.logError(`A service of agent "${self.name}" is missing`, cause))
         )
         return mode.provided?.(provided) ?? provided
       }

@@ -15,7 +15,7 @@ const longestWait = "10 seconds"
 const divergent = {
   _tag: "Denied",
   policy: "approval",
-  reason: "It would do something else than the call that it repeats, and what was done then stands"
+  reason: "It diverges from the call that it repeats, whose effects stay"
 } as const
 
 /** Succeeds once the attempt would not diverge any more. */

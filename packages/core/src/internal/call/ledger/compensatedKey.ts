@@ -38,7 +38,7 @@ export const underKeyOf = <E, R>(
           Exit.isSuccess(exit)
             ? quietly(
               ledger.forget(intent),
-              "A write is undone, and the idempotency ledger still answers that it is done"
+              "A write is compensated, and the idempotency ledger still answers that it is done"
             )
             : Effect.void,
           close ?? Effect.void

@@ -11,7 +11,7 @@ export const keyStates = {
   abandoned: "An earlier call has claimed the key, and its outcome is not recorded.",
   reconciling: "The entry of the earlier call is taken over, and the service is asked if it happened.",
   completed: "The outcome of the key is in the ledger.",
-  released: "It did nothing. The key is free again, or is another attempt's.",
+  released: "It had no effect. The key is free again, or is another attempt's.",
   lost: "Another process has taken the key over.",
   unknown: "The outcome is not known. The entry stays, for `reconcile` or until it expires.",
   refused: "It may not run: the key has other arguments, or the ledger gives no answer."

@@ -31,7 +31,7 @@ export const reportFate = ({ call, run, tool }: Asking, fate: "restored" | "lost
   Effect.logWarning(
     fate === "lost"
       ? "The key of a call was taken over by another process while the call ran: it may have been done twice"
-      : "The entry of a call had vanished from the idempotency ledger: its outcome was recorded anew"
+      : "The entry of a call had vanished from the idempotency ledger: its outcome was recorded again"
   ).pipe(
     Effect.annotateLogs({ tool, call_id: call.id, trace_id: run?.id ?? call.id }),
     Effect.andThen(Telemetry.spanEvent("recourse.ledger_entry", { fate }))

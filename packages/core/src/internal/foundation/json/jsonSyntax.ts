@@ -200,7 +200,9 @@ const positionOf = (text: string, at: number): string => {
 export const objectMistake = (text: string): string | undefined => {
   const start = text.search(/[^ \t\n\r]/)
   if (start < 0) return "expected one JSON object: the text is empty"
-  if (text[start] !== "{") return `expected one JSON object, from { to }, and nothing else (${positionOf(text, start)})`
+  if (text[start] !== "{") {
+    return `expected one JSON object, from { to }, without other text (${positionOf(text, start)})`
+  }
   const mistake = firstMistake(text)
   return mistake && `expected ${mistake.expected} (${positionOf(text, mistake.at)})`
 }

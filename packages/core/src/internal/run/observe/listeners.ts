@@ -124,7 +124,7 @@ export class ContainedListener implements Ear {
   }
 
   private heard(told: Told, exit: Exit.Exit<unknown, unknown>): void {
-    if (Exit.isFailure(exit)) this.log(told, "A listener failed: the run goes on", exit.cause)
+    if (Exit.isFailure(exit)) this.log(told, "A listener failed: the run continues", exit.cause)
     this.isBusy = false
     told.isHeard = true
     told.resume?.()
@@ -133,7 +133,7 @@ export class ContainedListener implements Ear {
   /** A listener that does not answer receives no more events of this run. */
   private giveUp(told: Told): void {
     this.isGivenUp = true
-    this.log(told, "A listener did not answer within its time limit: it hears nothing more of this run")
+    this.log(told, "A listener did not answer within its time limit: it receives no more events of this run")
     for (const one of [told, ...this.waiting.splice(0)]) {
       one.isHeard = true
       one.resume?.()
@@ -172,7 +172,7 @@ class ContainedSyncListener implements Ear {
     try {
       this.syncListener(event)
     } catch (error) {
-      if (!this.isLogged) log(event, context, "A listener failed: the run goes on", Cause.die(error))
+      if (!this.isLogged) log(event, context, "A listener failed: the run continues", Cause.die(error))
       this.isLogged = true
     }
     return Effect.void
