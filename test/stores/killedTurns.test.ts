@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { SqlClient } from "effect/sql"
-import { agents, killedTurn } from "../../packages/core/test/killedTurns.ts"
+import { agents, killedTurn } from "../../packages/core/test/support/killedTurns.ts"
 
 const database = NodeSqliteClient.layer({ filename: ":memory:" })
 const conversations = Conversation.layerSql().pipe(Layer.provideMerge(database))

@@ -4,8 +4,8 @@ import { IdempotencyLedger } from "@recourse/core"
 import { NodeSqliteClient } from "@recourse/sql"
 import { Effect, Layer, Logger } from "effect"
 import { SqlError } from "effect/sql"
-import { random } from "../../packages/core/test/kit.ts"
-import { draw, play, problems, type Store } from "../../packages/core/test/writePrograms.ts"
+import { random } from "../../packages/core/test/support/kit.ts"
+import { draw, play, problems, type Store } from "../../packages/core/test/support/writePrograms.ts"
 import { watchedSql } from "../support/watchedSql.ts"
 
 const programs = Number(process.env["RECOURSE_PROGRAMS"] ?? 300)

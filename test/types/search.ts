@@ -1,6 +1,6 @@
 /** Makes, compiles and runs many programs, and shrinks the ones that something is found in. */
 import { Effect } from "effect"
-import { seeded } from "../../packages/core/test/seeded.ts"
+import { seeded } from "../../packages/core/test/support/seeded.ts"
 import { compile, type Compiled } from "./declared.ts"
 import { Draw, simpler } from "./draw.ts"
 import { generate, type Program } from "./grammar/program.ts"

@@ -5,7 +5,7 @@ import type { LanguageModel } from "effect/ai"
 import { Agent, Approval, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
-import { operationsBetween } from "../../core/test/operations.ts"
+import { operationsBetween } from "../../core/test/support/operations.ts"
 import { ledgerStore } from "./ledger.ts"
 
 /**

@@ -6,7 +6,7 @@ import { Clock, Effect, Exit, Layer } from "effect"
 import { AgentEvent, type Runs } from "@recourse/core"
 import { RunStore } from "@recourse/durable"
 import { VirtualTime } from "@recourse/testing"
-import { operationsBetween } from "../../core/test/operations.ts"
+import { operationsBetween } from "../../core/test/support/operations.ts"
 import { client, laws, runner, travel, untilEnded, whats, worldOf } from "./travel.ts"
 
 type World = ReturnType<typeof worldOf>

@@ -7,7 +7,7 @@ import { Context, Effect, Exit, Layer, Logger, Schema } from "effect"
 import { Agent, Recovery, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
-import { operationsBetween } from "../../core/test/operations.ts"
+import { operationsBetween } from "../../core/test/support/operations.ts"
 
 const Leaf = Durable.make(
   Agent.fromFunction("leaf", (name: string) => Effect.as(Effect.sleep("50 millis"), `did ${name}`))

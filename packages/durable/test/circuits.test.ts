@@ -9,7 +9,7 @@ import { CircuitStore, Durable, RunStore } from "@recourse/durable"
 import { NodeSqliteClient } from "@recourse/sql"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { fileURLToPath } from "node:url"
-import { seeded } from "../../core/test/seeded.ts"
+import { seeded } from "../../core/test/support/seeded.ts"
 import type * as circuitsModule from "../src/internal/circuits.ts"
 
 const { circuitsOf } = await import(

@@ -4,7 +4,7 @@ import { Clock, Context, Cron, Effect, Layer, Logger, Schema } from "effect"
 import { Agent } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { VirtualTime } from "@recourse/testing"
-import { seeded } from "../../core/test/seeded.ts"
+import { seeded } from "../../core/test/support/seeded.ts"
 
 const minute = 60_000
 

@@ -4,7 +4,7 @@ import { Clock, Context, Effect, Exit, Layer, Logger } from "effect"
 import { Agent, Runs } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { VirtualTime } from "@recourse/testing"
-import { seeded } from "../../core/test/seeded.ts"
+import { seeded } from "../../core/test/support/seeded.ts"
 import { type Fault, faulty } from "./faultyStore.ts"
 
 const memory = () => Layer.succeedContext(Effect.runSync(Effect.scoped(Layer.build(Layer.fresh(RunStore.layerMemory)))))

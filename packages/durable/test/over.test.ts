@@ -7,7 +7,7 @@ import { Effect, Exit } from "effect"
 import { Approval } from "@recourse/core"
 import { Durable } from "@recourse/durable"
 import { VirtualTime } from "@recourse/testing"
-import { operationsBetween } from "../../core/test/operations.ts"
+import { operationsBetween } from "../../core/test/support/operations.ts"
 import { client, laws, runner, travel, untilEnded, untilWaiting, whats, worldOf } from "./travel.ts"
 
 type All = ReturnType<typeof worldOf>

@@ -7,7 +7,7 @@ import { Context, Effect, Layer, Logger, Schema, Stream } from "effect"
 import { Agent, Approval, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
-import { operationsBetween } from "../../core/test/operations.ts"
+import { operationsBetween } from "../../core/test/support/operations.ts"
 
 const worldOf = () => {
   const log: Array<string> = []

@@ -7,7 +7,7 @@ import { Effect, Exit, Layer } from "effect"
 import { Agent, Approval, Tool, ToolCall } from "@recourse/core"
 import { Durable } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
-import { operationsBetween } from "../../core/test/operations.ts"
+import { operationsBetween } from "../../core/test/support/operations.ts"
 import {
   book,
   client,

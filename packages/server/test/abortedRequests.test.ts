@@ -5,7 +5,7 @@ import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { MemoryRuns } from "@recourse/server"
 import { Effect, Exit, Layer, Redacted } from "effect"
 import { Prompt } from "effect/ai"
-import { operationsApart } from "../../core/test/operations.ts"
+import { operationsApart } from "../../core/test/support/operations.ts"
 import { Chats, type Message, type TestedChats } from "./chats.ts"
 
 const key = { owner: "ada", thread: "t1" }

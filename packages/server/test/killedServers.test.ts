@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
 import { VirtualTime } from "@recourse/testing"
-import { operationsBetween } from "../../core/test/operations.ts"
+import { operationsBetween } from "../../core/test/support/operations.ts"
 import {
   inTime,
   key,

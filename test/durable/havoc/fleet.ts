@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
-import { seeded } from "../../../packages/core/test/seeded.ts"
+import { seeded } from "../../../packages/core/test/support/seeded.ts"
 import { bundled } from "../../support/bundled.ts"
 import type { startPostgres } from "../postgres.ts"
 import type { RunnerOptions } from "./havocRunner.ts"

@@ -2,7 +2,7 @@
  * Secrets in the formats of their issuers, in their usual places. A seeded generator makes the values: no text is a
  * real secret, and each run has the same texts.
  */
-import { seeded } from "../seeded.ts"
+import { seeded } from "../support/seeded.ts"
 
 /** A generator of numbers below `n`, the same for the same seed. */
 export const random = (seed: number): (n: number) => number => {

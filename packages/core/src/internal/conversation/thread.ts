@@ -106,9 +106,9 @@ export type Event = typeof Event.Type
 
 /** Tags that events had in version 0.1, with their names of today. */
 const formerTags = new Map([
-  ["MessageAdded", "MessageAdded"],
+  ["Said", "MessageAdded"],
   ["CallsForgotten", "ToolCallsPruned"],
-  ["HistoryCompacted", "HistoryCompacted"]
+  ["Replaced", "HistoryCompacted"]
 ])
 
 const withTagOfToday = (stored: Schema.Json): Schema.Json => {
