@@ -43,13 +43,13 @@ const runProgram = (
   mode: Mode,
   input: unknown
 ): Effect.Effect<Driven, unknown, unknown> =>
-  Effect.suspend(() => {
-    const session = new Session()
-    const checkpoint = "checkpoint" in from ? from.checkpoint : undefined
-    /** The conversation at the pause: it is the run's own until the run resumes. */
-    let stopped: (() => Said) | undefined
-    return driven(
-      {
+  driven(
+    () => {
+      const session = new Session()
+      const checkpoint = "checkpoint" in from ? from.checkpoint : undefined
+      /** The conversation at the pause: it is the run's own until the run resumes. */
+      let stopped: (() => Said) | undefined
+      return {
         kind,
         withdraw: () => {
           const { withdraw = Effect.void } = session
@@ -70,12 +70,12 @@ const runProgram = (
           },
           onCompensated: ({ root, tool }, mark) => session.transcript.undone(root, tool, mark)
         }
-      },
-      declaration,
-      mode,
-      input
-    )
-  })
+      }
+    },
+    declaration,
+    mode,
+    input
+  )
 
 /** A tool of the agent in a run: skills may have tools of one name. Those of a request are no agents, and are never repeated or compensated. */
 const toolNamed = (program: Program, { skill }: Checkpoint, tool: string | undefined) =>

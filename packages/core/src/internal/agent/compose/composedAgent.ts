@@ -164,7 +164,7 @@ export const compose = (
           }))
       }
       return driven(
-        {
+        () => ({
           kind,
           withdraw: () =>
             steps?.withdraw ?? Effect.void,
@@ -181,7 +181,7 @@ export const compose = (
               return context
             }
           }
-        },
+        }),
         limits,
         mode,
         given

@@ -22,7 +22,7 @@ import { checked, endOver, registerCleanup, resumed } from "./resumeRun.ts"
 import type { Explanation } from "../../approval/definitions.ts"
 import { explain } from "./explainSnapshot.ts"
 import type { Driven, Kind } from "./agentKind.ts"
-import { withinLimits } from "../boundary.ts"
+import { withinLimitsIn } from "../boundary.ts"
 import type { Body } from "../runBody.ts"
 import { idWithin } from "../../foundation/idsWithin.ts"
 import { Pause } from "../../loop/pause.ts"
@@ -95,14 +95,15 @@ export interface Waitable {
   readonly body: Body<unknown, unknown, unknown>
 }
 
-/** Runs within a boundary; makes a snapshot if the run waits. */
+/** Runs within a boundary; makes a snapshot if the run waits. `start` is called when the run starts. */
 export const driven = (
-  { body, kind, withdraw }: Waitable,
+  start: () => Waitable,
   declaration: Limits<unknown>,
   mode: Mode,
   input: unknown
 ): Effect.Effect<Driven, unknown, unknown> =>
   Effect.contextWith((context: Context.Context<SnapshotKey>) => {
+    const { body, kind, withdraw } = start()
     let record: (() => RunRecord) | undefined
     let begun: Run | undefined
     let pause: Pause | undefined
@@ -123,7 +124,8 @@ export const driven = (
       return Effect.andThen(withdraw(), owed)
     }))
     const answered = Effect.flatMap(
-      withinLimits(
+      withinLimitsIn(
+        context as Context.Context<unknown>,
         declaration,
         kind.mayAsk ? { ...mode, mayPause: true } : mode,
         input,
