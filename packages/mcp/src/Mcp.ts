@@ -305,12 +305,13 @@ export const connect = Effect.fnUntraced(function*<R, const F extends "escalate"
   })
   const changing: ToolList<Tool.Any> = {
     changedSince: (known) =>
-      Effect.suspend(() => isStale(connection) ? tools : Effect.void).pipe(
-        Effect.catchCause((cause) =>
-          Effect.logWarning(`MCP server "${options.name}": its changed list of tools could not be read`, cause)
-        ),
-        Effect.map(() => version === known ? undefined : { version, tools: last })
-      )
+      Effect.suspend(() => {
+        const changed = () => version === known ? undefined : { version, tools: last }
+        if (!isStale(connection)) return Effect.succeed(changed())
+        const read = Effect.catchCause(tools, (cause) =>
+          Effect.logWarning(`MCP server "${options.name}": its changed list of tools could not be read`, cause))
+        return Effect.map(read, changed)
+      })
   }
   return { tools, leftOut: Effect.sync(() => leftOut) }
 })
