@@ -45,10 +45,12 @@ const inMessage: ReadonlySet<string> = new Set([
 
 const unknown = (value: unknown, known: ReadonlySet<string>): Fields | undefined => {
   if (typeof value !== "object" || value === null) return undefined
-  const fields = Object.entries(value).filter(([name, value]) =>
-    value !== null && value !== undefined && !known.has(name)
-  )
-  return fields.length === 0 ? undefined : Object.fromEntries(fields) as Fields
+  let fields: Record<string, Schema.Json> | undefined
+  for (const name of Object.keys(value)) {
+    const field = (value as Fields)[name]
+    if (field !== null && field !== undefined && !known.has(name)) (fields ??= {})[name] = field
+  }
+  return fields
 }
 
 const inPart: ReadonlySet<string> = new Set(["type", "text", "thinking", "reasoning"])
