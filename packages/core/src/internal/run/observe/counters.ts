@@ -21,7 +21,8 @@ import {
 const counting = <K extends string>(counter: Metric.Counter<number>) => {
   const counters = new Map<string, Metric.Counter<number>>()
   return (context: Context.Context<never>, attributes: Readonly<Record<K, string>>): void => {
-    const key = Object.values(attributes).join("\n")
+    let key = ""
+    for (const name in attributes) key += `${attributes[name]}\n`
     let counted = counters.get(key)
     if (counted === undefined) counters.set(key, counted = Metric.withAttributes(counter, attributes))
     counted.updateUnsafe(1, context)
