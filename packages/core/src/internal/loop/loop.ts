@@ -2,7 +2,6 @@
 import * as Prompt from "effect/ai/Prompt"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import type { Decision } from "../approval/decision.ts"
 import { noteWritesBeforePause } from "../round/recordedCall.ts"
@@ -180,7 +179,7 @@ export const loop = (
   }
   return Effect.contextWith((context: Context.Context<never>) => {
     session.transcript.taintedBy = run.reading.taintedBy
-    const canKeep = Option.isSome(Context.getOption(context, SnapshotKey))
+    const canKeep = Context.getOrUndefined(context, SnapshotKey) !== undefined
     const state: Conversation = {
       canPause: run.start.mayPause && canKeep,
       program,

@@ -1,7 +1,6 @@
 /** Sends one request to the model. Tool calls in the answer are returned, not run. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
@@ -39,17 +38,17 @@ interface Direct {
 const direct = (model: LanguageModel.LanguageModel, context: Context.Context<never>): Direct | undefined => {
   const hooks = hooksOf(model)
   if (hooks === undefined) return undefined
-  const span = Option.getOrUndefined(Context.getOption(context, Tracer.ParentSpan))
+  const span = Context.getOrUndefined(context, Tracer.ParentSpan)
   return span?._tag !== "Span" ||
-      Option.isSome(Context.getOption(context, ResponseIdTracker.ResponseIdTracker)) ||
-      Option.isSome(Context.getOption(context, Telemetry.CurrentSpanTransformer))
+      Context.getOrUndefined(context, ResponseIdTracker.ResponseIdTracker) !== undefined ||
+      Context.getOrUndefined(context, Telemetry.CurrentSpanTransformer) !== undefined
     ? undefined
     : { hooks, span }
 }
 
 /** Adds missing services of the hooks. */
 export const withIds = (context: Context.Context<never>): Context.Context<IdGenerator.IdGenerator> =>
-  Option.isSome(Context.getOption(context, IdGenerator.IdGenerator))
+  Context.getOrUndefined(context, IdGenerator.IdGenerator) !== undefined
     ? context as Context.Context<IdGenerator.IdGenerator>
     : Context.add(context, IdGenerator.IdGenerator, IdGenerator.defaultIdGenerator)
 

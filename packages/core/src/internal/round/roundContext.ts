@@ -1,7 +1,6 @@
 /** Round context: state that the calls of an agent's run share. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { ToolCall } from "../call/call.ts"
 import type { CallRecord, Gate } from "../call/record/record.ts"
@@ -43,7 +42,7 @@ export { callLog } from "../call/callLog.ts"
 
 /** The call that a run is made in, if there is one. */
 export const callAround = (context: Context.Context<never>): RoundContext["within"] =>
-  Option.getOrUndefined(Context.getOption(context, ToolCall))?.record
+  Context.getOrUndefined(context, ToolCall)?.record
 
 /** The arguments of a fixer or a person that a call was made with, or was to be made with, in place of the model's. */
 export const repairedIn = (record: CallRecord | undefined): CallResult["repaired"] =>

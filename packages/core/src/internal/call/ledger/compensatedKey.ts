@@ -3,7 +3,6 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
 import { IdempotencyLedger } from "../../idempotency/ledgerService.ts"
 import type { CompensableWrite } from "../../run/writes/completedWrites.ts"
 
@@ -18,7 +17,7 @@ export const underKeyOf = <E, R>(
   compensate: Effect.Effect<unknown, E, R>
 ): Effect.Effect<void, E, R> =>
   Effect.contextWith((context: Context.Context<never>) => {
-    const ledger = Option.getOrUndefined(Context.getOption(context, IdempotencyLedger))
+    const ledger = Context.getOrUndefined(context, IdempotencyLedger)
     if (intent === undefined || ledger === undefined) return Effect.asVoid(compensate)
     const quietly = <A>(effect: Effect.Effect<A, unknown>, what: string): Effect.Effect<A | undefined> =>
       Effect.catchCause(effect, (cause) =>
