@@ -28,17 +28,16 @@ import { withDeadline } from "./deadline.ts"
 import { endNested, partOf } from "./nestedRun.ts"
 import { identifier, newRun } from "./newRun.ts"
 import { refuseCompensated, registerRunCleanup, runCleanupsAtEnd } from "./compensation/pendingCleanup.ts"
-import { endOfEqualRun, noteFailedRun } from "./compose/repeatedRun.ts"
+import { noteFailedRun } from "./compose/repeatedRun.ts"
 import { isCutOff, waitsForNobody, writesToCompensate } from "./compensation/compensationScope.ts"
 import type { ToCompensate } from "./compensation/compensateWrite.ts"
 import { compensateWrites, toCompensate } from "./compensation/compensateRun.ts"
-import { endedBody, endedLimits } from "./compensation/endedRun.ts"
 
 const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }
 
 /** One run from its first event to its last. */
-class Boundary<Out, E, R, R2> {
+export class Boundary<Out, E, R, R2> {
   readonly run: Run
   readonly declaration: Limits<R2>
   readonly mode: Mode
@@ -259,33 +258,3 @@ class Boundary<Out, E, R, R2> {
     }
   }
 }
-
-/** Runs the body of an agent within its boundary, in a context that the caller has read. */
-export const withinLimitsIn = <Out, E, R, R2>(
-  context: Context.Context<R2>,
-  declaration: Limits<R2>,
-  mode: Mode,
-  input: unknown,
-  body: Body<Out, E, R>
-): Effect.Effect<Out, E | BudgetExceeded, R | R2> => {
-  if (mode.ended !== undefined) {
-    const limits = endedLimits(declaration, mode.ended)
-    return new Boundary(limits, mode, input, endedBody(limits.compensates, mode.ended), context)
-      .effect() as Effect.Effect<Out>
-  }
-  const ambient = context as Context.Context<never>
-  const parent = Context.get(ambient, CurrentRun)
-  const end = parent?.nested.hasFailures === true
-    ? endOfEqualRun({ declaration, mode, input, context: ambient }, parent)
-    : undefined
-  return end as Exit.Exit<never, E> | undefined ?? new Boundary(declaration, mode, input, body, context).effect()
-}
-
-/** Runs the body of an agent within its boundary. */
-export const withinLimits = <Out, E, R, R2>(
-  declaration: Limits<R2>,
-  mode: Mode,
-  input: unknown,
-  body: Body<Out, E, R>
-): Effect.Effect<Out, E | BudgetExceeded, R | R2> =>
-  Effect.contextWith((context: Context.Context<R2>) => withinLimitsIn(context, declaration, mode, input, body))
