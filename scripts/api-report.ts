@@ -2,7 +2,7 @@
  * The public surface of each package as text: `packages/<name>/api.txt`, made from the compiler's declarations.
  *
  * `pnpm api` writes the reports. `pnpm api:check` fails if one differs from the present surface, so that a change of
- * the public surface is visible in review. Members marked `@internal` and documentation are left out.
+ * the public surface is visible in review. Members marked `@internal`, documentation, and modules that `exports` closes are left out.
  */
 import { existsSync, globSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
@@ -87,10 +87,14 @@ let stale = 0
 for (const name of readdirSync(join(root, "packages")).toSorted()) {
   const dist = join(root, "packages", name, "dist")
   if (!existsSync(dist)) continue
+  const { exports } = JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")) as {
+    readonly exports: Readonly<Record<string, unknown>>
+  }
   const modules = globSync("packages/*/src/*.ts", { cwd: root })
     .map((file) => normalize(file).replaceAll("\\", "/"))
     .filter((file) => file.startsWith(`packages/${name}/src/`))
     .map((file) => file.slice(`packages/${name}/src/`.length, -".ts".length))
+    .filter((module) => exports[`./${module}`] !== null)
     .toSorted()
   const text = modules.map((module) => {
     const lines = [...exportsOf(dist, module)].toSorted(([a], [b]) => a < b ? -1 : 1).map(([, text]) => text)

@@ -16,6 +16,7 @@ export {
 } from "./AgentEventListener.ts"
 export {
   AgentEvent,
+  type AgentEventSchema,
   AgentFinished,
   AgentStarted,
   AnswerRestarted,

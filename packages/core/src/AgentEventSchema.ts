@@ -528,8 +528,7 @@ export const BudgetExtended = Schema.TaggedStruct("BudgetExtended", {
   limit: Schema.Finite
 })
 
-/** The events of a run. */
-export const AgentEvent = Schema.Union([
+const events = [
   RunStarted,
   RunFinished,
   AgentStarted,
@@ -577,7 +576,13 @@ export const AgentEvent = Schema.Union([
   ToolResult,
   BudgetThreshold,
   BudgetExtended
-])
+] as const
+
+/** Schema of the events of a run: a union of their structs. */
+export interface AgentEventSchema extends Schema.Union<typeof events> {}
+
+/** The events of a run. */
+export const AgentEvent: AgentEventSchema = Schema.Union(events)
 
 /** The events of a run. */
 export type AgentEvent = typeof AgentEvent.Type

@@ -44,7 +44,6 @@ export {
   SnapshotRefused
 } from "./internal/approval/outcome.ts"
 export {
-  Checkpoint,
   type ClaimedSnapshot,
   NestedRun,
   PendingCall,

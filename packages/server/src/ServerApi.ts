@@ -173,13 +173,20 @@ const health = HttpApiGroup.make("health").add(
   })
 )
 
-/** The routes of the server, with their inputs and outputs. */
-export const api = HttpApi.make("recourse").add(agents).add(runs).add(threads).add(operator).add(wires).add(health)
+const routes = HttpApi.make("recourse").add(agents).add(runs).add(threads).add(operator).add(wires).add(health)
   .annotateMerge(OpenApi.annotations({
     title: "Agents",
     version: "1",
     description: "Runs of agents, their threads, and their operators' views."
   }))
+
+type Routes = typeof routes
+
+/** Type of {@link api}: its groups are `agents`, `runs`, `threads`, `operator`, `wires` and `health`. */
+export interface Api extends Routes {}
+
+/** The routes of the server, with their inputs and outputs. */
+export const api: Api = routes
 
 /** The OpenAPI document of the routes, version 3.1. */
 export const document = (): OpenApi.OpenAPISpec => OpenApi.fromApi(api)
