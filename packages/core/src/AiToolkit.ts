@@ -277,7 +277,7 @@ export const toToolkit = <
       })
     }
   }
-  const foreign = made.flatMap(({ tool }) => tool.info.foreignDescription ? [tool.name] : [])
+  const foreign = made.flatMap(({ tool }) => tool.info.description.isForeign ? [tool.name] : [])
   const gate = toolkitGate(onTainted, (name) => compiled.get(name)?.tool.trust === "trusted", foreign)
   const handlers = {
     tools: Object.fromEntries([...compiled].map(([name, { tool }]) => [name, readingJson(gate.definition(tool))])),

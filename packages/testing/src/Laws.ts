@@ -139,7 +139,7 @@ const besides = <In, Out, E>(
 ): Besides => ({
   asks: Agent.isResumable(subject.agent)
     ? new Set([
-      ...subject.tools.flatMap(({ info, name }) => info.needsApproval === undefined ? [] : [name]),
+      ...subject.tools.flatMap(({ info, name }) => info.approval.isNeeded === undefined ? [] : [name]),
       ...faultless.flatMap(({ pauses }) => pauses.flatMap(({ pending }) => pending.map(({ tool }) => tool)))
     ])
     : new Set(),

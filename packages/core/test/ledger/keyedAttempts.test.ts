@@ -77,7 +77,13 @@ const runOf = (kept: Readonly<Record<string, unknown>> = {}, more: object = {}) 
   return run
 }
 
-const info = (more: object = {}) => ({ name: "pay", effects: "write", passesKey: true, ...more })
+const info = (more: object = {}) => ({
+  name: "pay",
+  effects: "write",
+  passesKey: true,
+  results: { areUntrusted: false },
+  ...more
+})
 const toolOf = (more: object = {}) => ({
   info: info(),
   success: Schema.String,

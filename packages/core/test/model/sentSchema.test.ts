@@ -114,7 +114,10 @@ describe("a sent schema", () => {
         for (const tool of tools) {
           accepted++
           if (JSON.stringify(value).includes("null")) nulls++
-          assert.isTrue(isRead(tool, value), `${JSON.stringify(value)} for ${JSON.stringify(tool.info.jsonSchema())}`)
+          assert.isTrue(
+            isRead(tool, value),
+            `${JSON.stringify(value)} for ${JSON.stringify(tool.info.description.jsonSchema())}`
+          )
         }
       }
     }

@@ -171,7 +171,7 @@ describe("the request of a failed call", () => {
       reason: "no room",
       ...(model === undefined ? undefined : { declared: { code: "not_found", model, repeatable: false } })
     })
-  const info = { name: "book", jsonSchema: () => ({ type: "object" }) }
+  const info = { name: "book", description: { jsonSchema: () => ({ type: "object" }) } }
   const redactor = { results: false, text: (text: string) => text.replaceAll("7", "*") }
   const of = (tool: object | undefined, error: object, more: object = {}) =>
     requestOf(
@@ -192,7 +192,7 @@ describe("the request of a failed call", () => {
     [
       "has the description and the effects that the tool declares",
       { ...asked, ...misses, description: "Books.", effects: "read" },
-      () => of({ ...info, description: "Books.", effects: "read" }, invalid)
+      () => of({ ...info, description: { ...info.description, text: "Books." }, effects: "read" }, invalid)
     ],
     [
       "has no issues and no message of an executor's error that nothing is declared of",

@@ -29,7 +29,7 @@ const recordOf = (
   within?: ReadonlyArray<"no" | "yes" | "unknown">
 ) =>
   Object.assign(newRecord("c1"), {
-    tool: { name: "book", effects, passesKey: false },
+    tool: { name: "book", effects, passesKey: false, results: { areUntrusted: false } },
     happened,
     known: happened,
     ...(within === undefined

@@ -244,8 +244,8 @@ describe("the model's view", () => {
     user: (code: string) => Catalogue.en[code as keyof typeof Catalogue.en],
     capture: false
   }
-  const info = { name: "look", untrusted: false }
-  const outside = { name: "web", untrusted: true }
+  const info = { name: "look", results: { areUntrusted: false } }
+  const outside = { name: "web", results: { areUntrusted: true } }
   const wrapped = (source: string, content: unknown) => ({
     untrusted: true,
     source,
@@ -291,7 +291,10 @@ describe("the model's view", () => {
       const tainted = yield* shown(outside, long)
       assert.deepInclude((tainted["encoded"] as Fields)["content"] as Fields, { content: "1234567890…" })
       assert.deepStrictEqual(tainted["whole"], wrapped("web", "12345678901"))
-      assert.deepStrictEqual(yield* shown({ ...info, resultLimit: 11 }, long), { ...plain, encoded: "12345678901" })
+      assert.deepStrictEqual(yield* shown({ ...info, results: { areUntrusted: false, limit: 11 } }, long), {
+        ...plain,
+        encoded: "12345678901"
+      })
       assert.notProperty(yield* shown(info, done({ encoded: "1234567" })), "whole")
     }))
 

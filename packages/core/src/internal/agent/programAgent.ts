@@ -53,9 +53,9 @@ interface GateOptions {
 const mayAsk = (tools: ReadonlyArray<Tool.Any>, { onTainted, policies = [] }: GateOptions): boolean =>
   policies.some(({ mayRequestApproval }) => mayRequestApproval) ||
   tools.some(({ info, runsAgentWithApprovals }) =>
-    info.needsApproval !== undefined || info.mayRequestApproval === true || runsAgentWithApprovals === true
+    info.approval.isNeeded !== undefined || info.approval.mayBeRequested === true || runsAgentWithApprovals === true
   ) ||
-  (onTainted === undefined ? tools.some(({ info }) => info.untrusted) : onTainted !== "deny")
+  (onTainted === undefined ? tools.some(({ info }) => info.results.areUntrusted) : onTainted !== "deny")
 
 /**
  * Returns the steps between a call and its executor, and between its result and its reader. Throws for an invalid

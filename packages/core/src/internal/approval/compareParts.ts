@@ -12,7 +12,7 @@ export interface DescribedTool {
   readonly effects: string | undefined
   readonly trust: string
   readonly definition: AiTool.Any
-  readonly info: { readonly description: string | undefined }
+  readonly info: { readonly description: { readonly text: string | undefined } }
 }
 
 /** A tool as hashes have it: with its schema as declared. The form that models get may change with the library. */
@@ -20,7 +20,7 @@ const describeTool = ({ definition, effects, info, name, trust }: DescribedTool)
   name,
   effects,
   trust,
-  description: info.description,
+  description: info.description.text,
   parameters: AiTool.getJsonSchema(definition)
 })
 
@@ -40,7 +40,7 @@ export interface Parts {
 type Role = PartState["role"]
 
 /** Roles of an agent's tools in a snapshot, by name. Tools of inner agents have roles in their own snapshots. */
-export const rolesOf = ({ round }: Pick<Checkpoint, "round">): ReadonlyMap<string, Role> => {
+const rolesOf = ({ round }: Pick<Checkpoint, "round">): ReadonlyMap<string, Role> => {
   const roles = new Map<string, Role>()
   if (round === undefined) return roles
   const { calls, nested = [], pending, within = [] } = round

@@ -64,7 +64,7 @@ const waitWithin = (
   })
 
 const asked = (info: ToolInfo, call: Call, params: unknown): Effect.Effect<boolean, never, unknown> =>
-  info.needsApproval === undefined ? Effect.succeed(false) : info.needsApproval(params as never, call.id)
+  info.approval.isNeeded === undefined ? Effect.succeed(false) : info.approval.isNeeded(params as never, call.id)
 
 /** Untrusted tools whose words the arguments of a call may hold: read by its run, or within the call of the model. */
 const taintOf = ({ marks: { argumentsTaintedBy }, gate }: CallRecord): ReadonlyArray<string> => {
@@ -76,7 +76,7 @@ const policiesOf = ({ record }: Call): ReadonlyArray<Policy> => record.gate?.pol
 
 /** True if a call may run without a question to a person. */
 export const isOpen = (info: ToolInfo, call: Call): boolean =>
-  !isStopped(call.record) && info.needsApproval === undefined && policiesOf(call).length === 0
+  !isStopped(call.record) && info.approval.isNeeded === undefined && policiesOf(call).length === 0
 
 /** A person's answer instead of a tool's. */
 const responded = (

@@ -21,7 +21,7 @@ export const RetryAfter = "@recourse/core/RetryAfter" as const
 export const Outcome = "@recourse/core/Outcome" as const
 
 /** The annotation of an error's schema that says whether the same call may succeed later. */
-export const Transient = "@recourse/core/Transient" as const
+const Transient = "@recourse/core/Transient" as const
 
 /** Texts by language, or one for all. */
 export type Localised = string | Readonly<Record<string, string>>

@@ -94,10 +94,10 @@ export const requestOf = (
   const message = error._tag === "ExecutionError" ? error.declared?.model : undefined
   return {
     tool: tool?.name ?? "",
-    ...(tool?.description === undefined ? undefined : { description: tool.description }),
+    ...(tool?.description.text === undefined ? undefined : { description: tool.description.text }),
     ...(tool?.effects === undefined ? undefined : { effects: tool.effects }),
     arguments: argumentsText(call),
-    jsonSchema: tool?.jsonSchema(),
+    jsonSchema: tool?.description.jsonSchema(),
     code: toolFailure(error, "").code,
     issues: error._tag === "InvalidArgs" ? error.issues : [],
     ...(message === undefined ? undefined : {

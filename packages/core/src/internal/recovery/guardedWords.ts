@@ -28,7 +28,7 @@ const blockedBy = (
   const guard = Context.get(context, OutputGuard)
   if (guard === undefined) return Effect.undefined
   const { callId, marks: { read = [] }, attempts: { tool } } = record
-  const trust = tool?.untrusted === true || read.length > 0 ? "untrusted" : "trusted"
+  const trust = tool?.results.areUntrusted === true || read.length > 0 ? "untrusted" : "trusted"
   return Effect.matchEager(guard({ tool: toolName(record), callId, trust, content }), {
     onSuccess: () => undefined,
     onFailure: (unsafe) => unsafe

@@ -155,7 +155,7 @@ export const presentationOf = (
 
 /** Whose words a result may hold: the tool's own, if it is untrusted, and those of the tools that were read within the call. */
 const sourcesOf = (info: ToolInfo | undefined, read: ReadonlyArray<string>): ReadonlyArray<string> =>
-  info?.untrusted === true && !read.includes(info.name) ? [info.name, ...read] : read
+  info?.results.areUntrusted === true && !read.includes(info.name) ? [info.name, ...read] : read
 
 const outputOf = (info: ToolInfo, { call }: CallResult, sources: ReadonlyArray<string>, content: unknown): Output => ({
   tool: info.name,
@@ -179,7 +179,7 @@ export const deliver = (
   const shown = () =>
     result.isFailure
       ? Effect.succeed(failure(result, sources, redactor, user))
-      : success(run, sources, result, info?.resultLimit ?? resultLimit, redactor)
+      : success(run, sources, result, info?.results.limit ?? resultLimit, redactor)
   if (guard === undefined || info === undefined) return shown()
   const content = ofTool(result, user)
   const looked = content === undefined ? Effect.void : guard(outputOf(info, result, sources, content))

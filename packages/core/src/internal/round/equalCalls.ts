@@ -13,9 +13,10 @@ import { failed, type RoundContext } from "./roundContext.ts"
 export const ofEqualCalls = (calls: RoundContext, raw: RequestedCall): "first" | "shared" | undefined => {
   const info = calls.offered.includes(raw.name) ? calls.tools.get(raw.name)?.tool.info : undefined
   if (info === undefined) return undefined
-  if (info.coalesce === true) return "shared"
+  if (info.equalCalls.coalesce === true) return "shared"
   // A key that is made of the arguments makes equal calls one in the ledger, which answers them all.
-  const isRepeatable = info.allowIdenticalCalls === true || info.hasKeyFunction === true || info.effects === "read" ||
+  const isRepeatable = info.equalCalls.allowIdenticalCalls === true || info.equalCalls.hasKeyFunction === true ||
+    info.effects === "read" ||
     info.effects === "idempotent"
   return isRepeatable || hasStarted(calls, raw) ? undefined : "first"
 }

@@ -9,7 +9,6 @@ import * as Arguments from "../call/arguments/rawArguments.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { outcomeUnknown } from "../result/failureOf.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
-import * as Path from "../path/path.ts"
 import type { RoundContext } from "./roundContext.ts"
 import { counted } from "./repeatedFailures.ts"
 import { addExecuted, use } from "../run/state/counts.ts"
@@ -18,12 +17,8 @@ import { addExecuted, use } from "../run/state/counts.ts"
  * True if an earlier execution has started a call, or an inner one, of a tool that this version of the agent does not
  * have.
  */
-export const isOfMissingTool = (
-  { run: { replay, scope } }: RoundContext,
-  call: RequestedCall
-): boolean =>
-  replay !== undefined &&
-  (replay.has(Path.ofCall(scope, call.name, call.id)) || replay.hasUnmatchedWithin(scope, call.id))
+export const isOfMissingTool = ({ run: { replay, scope } }: RoundContext, call: RequestedCall): boolean =>
+  replay?.hasUnmatchedCall(scope, call.id) === true
 
 /** Records that an earlier execution may have executed a call, and returns its failure result. */
 export const unknownSince = (

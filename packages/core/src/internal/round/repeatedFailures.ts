@@ -72,12 +72,12 @@ export const unknown = (calls: RoundContext, call: RequestedCall): CallResult =>
 export const noteResult = ({ session, tools }: RoundContext, { call, encoded, isFailure }: CallResult): void => {
   if (isFailure) return
   if (session.failures.size > 0) session.failures.delete(callKey(call))
-  if (tools.get(call.name)?.tool.info.allowIdenticalCalls !== true) session.answers.note(call, encoded)
+  if (tools.get(call.name)?.tool.info.equalCalls.allowIdenticalCalls !== true) session.answers.note(call, encoded)
 }
 
 /** The failure of a call that is not made, because it has given the same result too often. */
 export const knownFailure = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
-  const times = calls.tools.get(call.name)?.tool.info.allowIdenticalCalls === true
+  const times = calls.tools.get(call.name)?.tool.info.equalCalls.allowIdenticalCalls === true
     ? 0
     : calls.session.answers.timesOf(call)
   return times < calls.repeatedCalls ? undefined : Failures.sameResult(times, calls.run.id, calls.shown.user)

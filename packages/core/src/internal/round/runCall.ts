@@ -23,7 +23,6 @@ import { cannotWait } from "../call/admissionGate.ts"
 import type { ClientFailure } from "../call/clientCall.ts"
 import { isStop } from "../call/stop.ts"
 import { remember, rememberPart } from "../call/replay/snapshotWrites.ts"
-import * as Path from "../path/path.ts"
 import { hashOf } from "../foundation/digest.ts"
 import { settle } from "../call/ledger/settleCall.ts"
 import { markOf } from "../projection/degradedMark.ts"
@@ -75,14 +74,10 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
     })
   )
 
-/** True if an earlier execution of the run has started a call, or an inner one, that this one has not matched. */
-const hasUnmatchedStart = ({ run: { replay, scope } }: RoundContext, { id, name }: RequestedCall): boolean =>
-  replay !== undefined && (replay.isUnmatched(Path.ofCall(scope, name, id)) || replay.hasUnmatchedWithin(scope, id))
-
 /** A denied call, or one with an unknown outcome if a write has started before it, or if an inner call was denied. */
 const deniedAs = (calls: RoundContext, raw: RequestedCall, record: CallRecord) => {
   const { run, shown } = calls
-  return mayHaveWritten(record) || hasUnmatchedStart(calls, raw)
+  return mayHaveWritten(record) || run.replay?.hasUnmatchedCall(run.scope, raw.id) === true
     ? outcomeUnknown(record, run.id, shown.user)
     : Failures.denied(run.id, shown.user)
 }
@@ -185,7 +180,8 @@ const unmatchedResult = (
   raw: RequestedCall,
   record: CallRecord
 ): Effect.Effect<CallOutcome> | undefined => {
-  if (!hasUnmatchedStart(calls, raw)) return undefined
+  const { run: { replay, scope } } = calls
+  if (replay?.hasUnmatchedCall(scope, raw.id) !== true) return undefined
   noteUnknown(record)
   return delivered(
     calls,

@@ -3,7 +3,6 @@
  * ended before. It is never reported as not done, because the earlier execution may have started it.
  */
 import { outcomeUnknown } from "../result/failureOf.ts"
-import * as Path from "../path/path.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { unknownSince } from "./missingTool.ts"
@@ -14,9 +13,8 @@ export const failureOfUnreached = (calls: RoundContext, call: RequestedCall): To
   const { run, run: { replay, scope }, shown } = calls
   if (replay === undefined) return undefined
   const record = calls.records.get(call.id)
-  const isUnmatched = replay.hasUnmatchedWithin(scope, call.id)
-  if (record?.outcome.executed === true) return isUnmatched ? outcomeUnknown(record, run.id, shown.user) : undefined
-  return isUnmatched || replay.isUnmatched(Path.ofCall(scope, call.name, call.id))
-    ? unknownSince(calls, call)
-    : undefined
+  if (record?.outcome.executed !== true) {
+    return replay.hasUnmatchedCall(scope, call.id) ? unknownSince(calls, call) : undefined
+  }
+  return replay.hasUnmatchedWithin(scope, call.id) ? outcomeUnknown(record, run.id, shown.user) : undefined
 }

@@ -62,9 +62,12 @@ export class Replay {
     return this.calls.has(path)
   }
 
-  /** True if an earlier execution has started the call of a path, and this one does not know its outcome. */
-  isUnmatched(path: string): boolean {
-    return this.calls.get(path)?.isMatched === false
+  /** True if an earlier execution has started a call of a model, or an inner call, that this execution has not matched. */
+  hasUnmatchedCall(scope: string, callId: string): boolean {
+    for (const [path, { isMatched }] of this.calls) {
+      if (!isMatched && (isOfCall(path, scope, callId) || isWithinCall(path, scope, callId))) return true
+    }
+    return false
   }
 
   /** The starts of a call, in the order of their entries. */

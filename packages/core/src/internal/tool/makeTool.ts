@@ -285,7 +285,9 @@ export const make = <
   }) as never
 }
 
-const approvalOf = (needs: NeedsApproval<never, Approves | undefined> | undefined): ToolInfo["needsApproval"] => {
+const approvalOf = (
+  needs: NeedsApproval<never, Approves | undefined> | undefined
+): ToolInfo["approval"]["isNeeded"] => {
   if (needs === undefined || needs === false) return undefined
   return (params, toolCallId) =>
     Effect.suspend(() => {
@@ -370,24 +372,29 @@ export const define = (options: {
   let jsonSchema: unknown
   const info: ToolInfo = {
     name,
-    description: definition.description,
+    description: {
+      text: definition.description,
+      jsonSchema: () => jsonSchema ??= parametersOf(definition),
+      isForeign: options.trust === "untrusted" && AiTool.isDynamic(definition)
+    },
     effects,
     onUnknownKeys: options.onUnknownKeys ?? (effects === "write" ? "refuse" : "drop"),
-    resultLimit: options.resultLimit,
-    jsonSchema: () => jsonSchema ??= parametersOf(definition),
-    needsApproval: approvalOf(options.needsApproval),
-    mayRequestApproval: options.mayRequestApproval === true,
+    approval: {
+      isNeeded: approvalOf(options.needsApproval),
+      mayBeRequested: options.mayRequestApproval === true
+    },
     failure: options.failure,
     success: definition.successSchema,
-    untrusted: options.trust === "untrusted",
-    allowIdenticalCalls: options.allowIdenticalCalls,
-    coalesce: options.coalesce,
+    results: { limit: options.resultLimit, areUntrusted: options.trust === "untrusted" },
+    equalCalls: {
+      allowIdenticalCalls: options.allowIdenticalCalls,
+      coalesce: options.coalesce,
+      hasKeyFunction: typeof options.idempotency === "object" && options.idempotency.key !== undefined
+    },
     isTransaction: options.transaction,
     client: options.client,
-    foreignDescription: options.trust === "untrusted" && AiTool.isDynamic(definition),
     listed: options.listed,
-    passesKey: options.idempotency !== undefined && options.idempotency !== "never",
-    hasKeyFunction: typeof options.idempotency === "object" && options.idempotency.key !== undefined
+    passesKey: options.idempotency !== undefined && options.idempotency !== "never"
   }
   const { compensate, status } = options
   const attempt = makeAttempt({

@@ -20,7 +20,7 @@ import { kindOf } from "../foundation/options/valueKind.ts"
 import { aSchema } from "./from/schemaKind.ts"
 
 /** A duration as effect reads it. */
-export const aDuration: Kind = {
+const aDuration: Kind = {
   is: (value) => Option.isSome(Duration.fromInput(value as Duration.Input)),
   called: "a duration such as \"5 seconds\""
 }

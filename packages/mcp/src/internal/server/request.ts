@@ -9,7 +9,7 @@ import * as Hex from "effect/encoding/Hex"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 
 /** The `_meta` field by which a client names a call, so that the same name is the same call. */
-export const keyField = "recourse/idempotency-key"
+const keyField = "recourse/idempotency-key"
 
 /** Known facts of a client that sends a request. */
 export interface ClientRequest {

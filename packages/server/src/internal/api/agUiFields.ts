@@ -4,7 +4,7 @@ import { type Fields, inert, isEmpty, refused, used } from "./fields.ts"
 const ofPage = "It is the page's own"
 
 /** A part of a user's message. `binary` is the form of 0.0.59. */
-export const agUiPartFields: Fields = {
+const agUiPartFields: Fields = {
   type: used,
   text: used,
   source: {

@@ -9,7 +9,7 @@ const ofProvider = "It concerns OpenAI's service"
 const ofTools = "The agent has tools of its own, and calls of a client's tools have no way back over this protocol"
 
 /** Fields that a request may set, and fields that the agent decides itself. Shared by both of OpenAI's protocols. */
-export const sharedFields: Fields = {
+const sharedFields: Fields = {
   model: used,
   stream: used,
   tools: refused(ofTools, isEmpty),

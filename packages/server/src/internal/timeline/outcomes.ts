@@ -8,7 +8,7 @@ import type { CallOutcome, Event } from "./types.ts"
 type Open = { -readonly [K in keyof CallOutcome]: CallOutcome[K] }
 
 /** The code of a failure that leaves open whether a write has happened. */
-export const unknownCode = "outcome_unknown"
+const unknownCode = "outcome_unknown"
 
 /** The outcomes of a run. */
 export class Outcomes {

@@ -7,7 +7,7 @@ import * as ScriptedModel from "../../ScriptedModel.ts"
 import { Differs, same } from "./broken.ts"
 
 /** Deeds of a run: writes by seat, and keys of payments. */
-export class Deeds {
+class Deeds {
   readonly books: Array<string> = []
   readonly keys: Array<string | undefined> = []
 }

@@ -20,7 +20,7 @@ const needsApproval = (
   tools: ReadonlyArray<Tool.Any>,
   { callId, params, tool }: Simulation.Execution
 ): boolean => {
-  const needs = tools.find(({ name }) => name === tool)?.info.needsApproval
+  const needs = tools.find(({ name }) => name === tool)?.info.approval.isNeeded
   if (needs === undefined) return false
   const exit = Effect.runSyncExit(Effect.suspend(() => needs(params as never, callId)) as Effect.Effect<boolean>)
   return Exit.isSuccess(exit) && exit.value

@@ -45,7 +45,7 @@ export const isOfCall = (id: string, callId: string): boolean =>
 export const tellsCallsApart = (program: Program): boolean => program.observers === "fine" && !runsTwiceAtOnce(program)
 
 /** True if the same agent runs twice at the same time, so that its calls have the same ids. */
-export const runsTwiceAtOnce = ({ beside, concurrency, form }: Program): boolean =>
+const runsTwiceAtOnce = ({ beside, concurrency, form }: Program): boolean =>
   form === "tool" ? concurrency === 3 : (form === "all" || form === "race") && beside === "same"
 
 /** True if there is one conversation: of one agent, which continues it in each run. */

@@ -61,7 +61,7 @@ export const ToolSpec = Schema.Struct({
 })
 
 /** A call by the model: of which tool, with which argument; `"none"` leaves the argument out. */
-export const CallSpec = Schema.Struct({ tool: between(0, 2), order: Schema.Literals(["a", "b", "none"]) })
+const CallSpec = Schema.Struct({ tool: between(0, 2), order: Schema.Literals(["a", "b", "none"]) })
 
 /**
  * Fault of the answer to the nth request.

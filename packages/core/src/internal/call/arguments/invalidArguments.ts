@@ -13,8 +13,8 @@ export const invalidArguments = (
   attempt: AttemptState,
   issues: InvalidArgs["issues"]
 ): Effect.Effect<never, AttemptError> => {
-  const { effects, foreignDescription, name } = attempt.tool.info
-  if (foreignDescription) noteUntrusted(attempt, name)
+  const { description, effects, name } = attempt.tool.info
+  if (description.isForeign) noteUntrusted(attempt, name)
   const isRead = effects === "read" ? { isRead: true } as const : undefined
   const make = (fields: ErrorFields) => new InvalidArgs({ ...fields, issues, ...isRead })
   return before(announceAttempt(attempt), () => failAttempt(attempt, { error: "InvalidArgs" }, make))

@@ -7,6 +7,6 @@ import type { Step } from "./attemptState.ts"
 export const announceStart: Step = (next) => (attempt) =>
   before(announceAttempt(attempt), () => {
     const { info } = attempt.tool
-    if (info.untrusted) noteUntrusted(attempt, info.name)
+    if (info.results.areUntrusted) noteUntrusted(attempt, info.name)
     return next(attempt)
   })

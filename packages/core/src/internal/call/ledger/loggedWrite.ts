@@ -61,7 +61,7 @@ const answered = (
 ) => {
   const value = record.outcome.answered
   // Untrusted text is read by a model only in its envelope, which no one has made here.
-  const encoded = value === undefined || info.untrusted
+  const encoded = value === undefined || info.results.areUntrusted
     ? Effect.succeedNone
     : Effect.option(Schema.encodeUnknownEffect(Schema.toCodecJson(success))(value.value)) as Effect.Effect<
       Option.Option<Schema.Json>

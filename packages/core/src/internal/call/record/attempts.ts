@@ -18,6 +18,22 @@ interface Has {
   readonly attempts: Attempts
 }
 
+/** The fields of a new record. The number of attempts before a pause is on the prototype, until a record gets its own. */
+export class AttemptFields {
+  readonly tool: Attempts["tool"] = undefined
+  readonly count = 0
+  readonly requested: Attempts["requested"] = undefined
+  readonly moment = 0
+
+  get attempts(): Attempts {
+    return this as unknown as Attempts
+  }
+
+  static {
+    Object.assign(this.prototype, { countBefore: 0 } satisfies Partial<Attempts>)
+  }
+}
+
 /** The record of the call holds these fields: each call writes them. */
 const own = (record: { readonly attempts: { -readonly [K in keyof Attempts]: Attempts[K] } }) => record.attempts
 

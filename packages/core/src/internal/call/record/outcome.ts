@@ -1,5 +1,6 @@
 /** Outcome of a call: its executions, and the known effects. No later refusal reverts a start. */
 import type * as Exit from "effect/Exit"
+import { AttemptFields } from "./attempts.ts"
 
 /** Effect of a call: no, unknown, or yes. */
 export type Happened = "no" | "unknown" | "yes"
@@ -33,6 +34,33 @@ export interface Outcome {
 
 interface Has {
   readonly outcome: Outcome
+}
+
+const unwritten = {
+  runningInPlace: 0,
+  answeredInPlace: undefined,
+  startedAt: 0,
+  isCompensated: false,
+  position: undefined
+} satisfies Partial<Outcome>
+
+/** The fields of a new record. Those that most calls never write are on the prototype, until a record gets its own. */
+export class OutcomeFields extends AttemptFields {
+  readonly executed = false
+  readonly happened: Outcome["happened"] = "no"
+  readonly known: Outcome["known"] = "no"
+  readonly running = 0
+  readonly answered: Outcome["answered"] = undefined
+  readonly lastError: unknown = undefined
+  readonly ended: Outcome["ended"] = undefined
+
+  get outcome(): Outcome {
+    return this as unknown as Outcome
+  }
+
+  static {
+    Object.assign(this.prototype, unwritten)
+  }
 }
 
 /** The record of the call holds these fields: each call writes them. */

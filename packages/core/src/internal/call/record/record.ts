@@ -9,7 +9,7 @@ import type { Attempts } from "./attempts.ts"
 import { type Children, noChildren } from "./children.ts"
 import { type Claiming, noClaim } from "./claiming.ts"
 import { type Marks, noMarks } from "./marks.ts"
-import type { Outcome } from "./outcome.ts"
+import { type Outcome, OutcomeFields } from "./outcome.ts"
 import { noRecovery, type Recovering } from "./recovering.ts"
 import { noReplay, type Replay } from "./replay.ts"
 
@@ -71,38 +71,15 @@ export interface Made
   extends Decided, Partial<Pick<CallRecord, "parent" | "around" | "identity" | "gate" | "level" | "waitsFor">>
 {}
 
-/** Fields that most calls never write: they are on the prototype of all records, until a record writes its own. */
-const unwritten = {
-  parent: undefined,
-  around: undefined,
-  identity: undefined,
-  countBefore: 0,
-  runningInPlace: 0,
-  answeredInPlace: undefined,
-  startedAt: 0,
-  isCompensated: false,
-  position: undefined
-} satisfies Partial<CallRecord & Attempts & Outcome>
-
-type Own = Omit<CallRecord & Attempts & Outcome, keyof typeof unwritten>
+/** Fields that most calls do not have: they are on the prototype of all records, until a record gets its own. */
+const absent = { parent: undefined, around: undefined, identity: undefined } satisfies Partial<CallRecord>
 
 /** A record with its attempts and its outcome, which each call writes: one object for all three. */
-class Layout implements Own {
+class Layout extends OutcomeFields implements Omit<CallRecord, keyof typeof absent> {
   readonly callId: string
   readonly gate: CallRecord["gate"]
   readonly level: CallRecord["level"]
   readonly waitsFor: CallRecord["waitsFor"]
-  readonly tool: Attempts["tool"] = undefined
-  readonly count = 0
-  readonly requested: Attempts["requested"] = undefined
-  readonly moment = 0
-  readonly executed = false
-  readonly happened: Outcome["happened"] = "no"
-  readonly known: Outcome["known"] = "no"
-  readonly running = 0
-  readonly answered: Outcome["answered"] = undefined
-  readonly lastError: unknown = undefined
-  readonly ended: Outcome["ended"] = undefined
   readonly recovering = noRecovery
   readonly admission: CallRecord["admission"]
   readonly claiming = noClaim
@@ -111,6 +88,7 @@ class Layout implements Own {
   readonly marks = noMarks
 
   constructor(callId: string, made: Made) {
+    super()
     this.callId = callId
     this.gate = made.gate
     this.level = made.level ?? "tool"
@@ -118,16 +96,8 @@ class Layout implements Own {
     this.admission = newAdmission(made)
   }
 
-  get attempts(): Attempts {
-    return this as unknown as Attempts
-  }
-
-  get outcome(): Outcome {
-    return this as unknown as Outcome
-  }
-
   static {
-    Object.assign(this.prototype, unwritten)
+    Object.assign(this.prototype, absent)
   }
 }
 

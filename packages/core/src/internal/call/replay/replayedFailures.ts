@@ -241,7 +241,7 @@ const fails = (call: Call, info: ToolInfo, failed: Failed, reason: unknown): Exi
     { attempt, error: failed.cause, ...("reason" in failed ? { reason } : undefined) },
     failed.at
   )
-  if (info.untrusted) noteRead(record, [info.name])
+  if (info.results.areUntrusted) noteRead(record, [info.name])
   const error = stackless(() => errorOf({ ...errorFields(record), attempt }, failed, reason))
   noteError(record, error)
   if (record.recovering.repetitions !== undefined) noteExhausted(record, error)

@@ -47,7 +47,7 @@ export const toolSet = (tools: ReadonlyArray<AgentTool>, lists = listsOf(tools))
   names: tools.map(({ tool }) => tool.name),
   hasStatusTools: tools.some(({ statusOf }) => statusOf !== undefined),
   finder: tools.find(({ isFinder }) => isFinder),
-  foreign: tools.flatMap(({ tool }) => tool.info.foreignDescription ? [tool.name] : []),
+  foreign: tools.flatMap(({ tool }) => tool.info.description.isForeign ? [tool.name] : []),
   toolkit: Toolkit.make(...tools.map(({ tool }) => tool.definition))
 })
 
