@@ -53,33 +53,35 @@ export const runCalls = (
   note: () => void,
   resumed?: Resumed
 ): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> =>
-  // An interruption that comes with the first step takes effect behind it.
-  Effect.uninterruptibleMask((restore) => {
-    note()
-    const asked = transcript.length
-    const round = new Round(calls, raws, resumed)
-    return Effect.flatMap(
-      runAll(round, restore),
-      (): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> => {
-        const { waiting } = round
-        return waiting.length > 0
-          ? Effect.succeed(
-            new Pause(
-              waiting.flatMap(({ pending }) => pending),
-              () =>
-                session.checkpoint(run, {
-                  transcript: transcript.snapshot(asked),
-                  calls: raws,
-                  results: round.results,
-                  waiting
-                }),
-              () => ({ tools: [...calls.tools.values()].map(({ tool }) => tool) })
+  // An interruption during the first step takes effect before the second, which notes the calls.
+  Effect.uninterruptibleMask((restore) =>
+    Effect.suspend(() => {
+      note()
+      const asked = transcript.length
+      const round = new Round(calls, raws, resumed)
+      return Effect.flatMap(
+        runAll(round, restore),
+        (): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> => {
+          const { waiting } = round
+          return waiting.length > 0
+            ? Effect.succeed(
+              new Pause(
+                waiting.flatMap(({ pending }) => pending),
+                () =>
+                  session.checkpoint(run, {
+                    transcript: transcript.snapshot(asked),
+                    calls: raws,
+                    results: round.results,
+                    waiting
+                  }),
+                () => ({ tools: [...calls.tools.values()].map(({ tool }) => tool) })
+              )
             )
-          )
-          : before(
-            run.account.round(round.allFailed),
-            () => before(run.account.require("allFailureRounds"), () => Effect.succeed(round.results))
-          )
-      }
-    )
-  })
+            : before(
+              run.account.round(round.allFailed),
+              () => before(run.account.require("allFailureRounds"), () => Effect.succeed(round.results))
+            )
+        }
+      )
+    })
+  )
