@@ -2,7 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { IdempotencyLedger, Tool, ToolCall } from "@recourse/core"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Duration, Effect, Exit, Layer, Redacted, Schema, type Scope } from "effect"
+import { Context, Duration, Effect, Exit, Layer, Redacted, Schema, type Scope } from "effect"
 import { Redis } from "effect/persistence"
 import { SqlClient } from "effect/sql"
 import { type Address, ledgerLayer, redisLayer, type SqlAddress, sqlLayer } from "../support/connections.ts"
@@ -66,6 +66,30 @@ const promises = (database: Database<Address>, fresh: ReturnType<typeof stores>[
   /** A claim in another process, which exists as long as the test. */
   const elsewhere = (of: IdempotencyLedger.Intent, options: IdempotencyLedger.LeaseOptions) =>
     Effect.flatMap(Layer.build(fresh(options)), (context) => Effect.provideContext(claim(of), context))
+
+  live("lists the keys whose lease has ended without an outcome", () =>
+    Effect.gen(function*() {
+      const context = yield* Layer.build(fresh({ lease: "200 millis", waitFor: 0 }))
+      const ledger = Context.get(context, IdempotencyLedger.IdempotencyLedger)
+      if (ledger.abandoned === undefined) return
+      yield* Effect.scoped(elsewhere(intent("gone", "listed gone"), { lease: "150 millis", waitFor: 0 }))
+      yield* elsewhere(intent("held", "listed held"), { lease: "1 minute", waitFor: 0 })
+      const { settle } = yield* Effect.provideContext(claim(intent("none", "listed none")), context)
+      yield* settle
+      const listed = Effect.map(ledger.abandoned(100), (entries) =>
+        entries.flatMap(({ id, tool }) => id.startsWith("listed") ? [`${tool} ${id}`] : []))
+      const found = yield* listed.pipe(
+        Effect.delay("20 millis"),
+        Effect.repeat({
+          until: (entries) =>
+            entries.length > 1,
+          times: 200
+        })
+      )
+      // The newest first; a call that was given up without an outcome is among them.
+      assert.deepStrictEqual(found, ["pay listed none", "pay listed gone"])
+      assert.lengthOf(yield* ledger.abandoned(0), 0)
+    }))
 
   live("answers with the first result, and with a conflict for other arguments", () =>
     Effect.gen(function*() {

@@ -55,12 +55,18 @@ export interface LeaseOptions {
 const service = (
   store: Store,
   options: { readonly lease: Duration.Duration | undefined; readonly waitFor: Duration.Duration }
-): IdempotencyLedger["Service"] => ({
-  ...claims(store, options),
-  isPersistent: options.lease !== undefined,
-  forget: (intent) => Effect.asVoid(limited(store).complete(intent, { _tag: "Result", value: null }, Duration.zero)),
-  purge: store.purge ?? Effect.succeed(0)
-})
+): IdempotencyLedger["Service"] => {
+  const { isRunning, ...claiming } = claims(store, options)
+  const { abandoned } = limited(store)
+  return {
+    ...claiming,
+    isPersistent: options.lease !== undefined,
+    abandoned: abandoned &&
+      ((limit) => Effect.map(abandoned(limit), (entries) => entries.filter(({ id }) => !isRunning(id)))),
+    forget: (intent) => Effect.asVoid(limited(store).complete(intent, { _tag: "Result", value: null }, Duration.zero)),
+    purge: store.purge ?? Effect.succeed(0)
+  }
+}
 
 /** A ledger on a store of your own. Throws `ConfigurationError` for times that make no sense. */
 export const make = (store: Store, options?: LeaseOptions): IdempotencyLedger["Service"] => {

@@ -16,6 +16,7 @@ import * as Response from "effect/http/HttpServerResponse"
 import { Audit } from "@recourse/core/Audit"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { Conversations } from "@recourse/core/Conversation"
+import { IdempotencyLedger } from "@recourse/core/IdempotencyLedger"
 import { type RunInfo, Runs } from "@recourse/core/Runs"
 import type { Authentication } from "./Authentication.ts"
 import { Chats, type NewThread, type OnBusy } from "./internal/chat/chats.ts"
@@ -35,6 +36,7 @@ import { runRoutes } from "./internal/routes/runRoutes.ts"
 import { threadRoutes } from "./internal/routes/threads.ts"
 import { uiChatRoutes } from "./internal/routes/uiChat.ts"
 import { compensationRoutes } from "./internal/routes/compensations.ts"
+import { ledgerRoutes } from "./internal/routes/ledger.ts"
 import { outcomeRoutes } from "./internal/routes/outcomes.ts"
 import { RunIndex } from "./RunIndex.ts"
 import { document } from "./ServerApi.ts"
@@ -184,6 +186,7 @@ export const layer = (
         agents,
         indexer: new Indexer(chats.runs, Option.getOrElse(index, memoryIndex)),
         audit: yield* Audit,
+        ledger: Option.getOrUndefined(yield* Effect.serviceOption(IdempotencyLedger)),
         chats,
         onFeedback: options.onFeedback,
         requestTools: options.requestTools ?? "allow",
@@ -217,6 +220,7 @@ export const layer = (
         ...operatorRoutes(config),
         ...outcomeRoutes(config),
         ...compensationRoutes(config),
+        ...ledgerRoutes(config),
         ...runLogRoutes(config),
         ...threadRoutes(config),
         ...completionRoutes(config)

@@ -7,6 +7,7 @@ import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import type { Page } from "playwright-core"
 import { assert, beforeAll, it } from "vitest"
+import { problemsOf } from "../support/axe.ts"
 import { describeInBrowser } from "../support/browser.ts"
 import { serveDesk } from "../support/desk.ts"
 import { row } from "../support/operator.ts"
@@ -94,6 +95,17 @@ describeInBrowser("lists of the studio", ({ context, page: open, server }) => {
     await shown(page, "It has not happened: olga")
     await shown(page, "Not in the ledger of the bank")
     assert.strictEqual(await page.locator(".run-title").getByText("outcome unknown").count(), 0)
+  })
+
+  it("have the entries of the ledger that no run names, which a person checks as well", async () => {
+    const page = await studio("#/checks")
+    const entry = page.getByRole("article", { name: "transfer, entry of the ledger, is to be checked" })
+    await entry.getByText("in the ledger alone").waitFor()
+    await entry.getByRole("button", { name: "It has happened" }).click()
+    assert.deepStrictEqual(await problemsOf(page), [])
+    await entry.getByRole("textbox", { name: /How do you know/ }).fill("The bank has it")
+    await entry.getByRole("button", { name: "Record: it has happened" }).click()
+    await entry.waitFor({ state: "detached" })
   })
 
   it("count the runs of a time, and link to them", async () => {

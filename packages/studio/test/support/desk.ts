@@ -1,5 +1,5 @@
 /** A travel desk for the studio: tools that fail, are tried again, are repaired and wait; an agent within it; text that is no HTML. */
-import { Agent, Approval, Conversation, Recovery, Runs, Tool } from "@recourse/core"
+import { Agent, Approval, Conversation, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
 import { Authentication, MemoryRuns, Server } from "@recourse/server"
 import { NextFaults, Studio } from "@recourse/studio"
 import { ScriptedModel } from "@recourse/testing"
@@ -167,6 +167,25 @@ const authentication = Authentication.layer(({ headers }) =>
   )
 )
 
+/** A ledger with an entry of a process that has ended. */
+const ledger: IdempotencyLedger.Store = {
+  begin: () => Effect.undefined,
+  renew: () => Effect.succeed(true),
+  take: () => Effect.succeed(true),
+  complete: () => Effect.succeed("recorded"),
+  release: () => Effect.void,
+  abandoned: () =>
+    Effect.succeed([{
+      id: "entry-7",
+      tool: "transfer",
+      callId: "c7",
+      arguments: "hash",
+      claim: "claim",
+      startedAt: Date.now() - 90_000,
+      leasedUntil: Date.now() - 60_000
+    }])
+}
+
 /** The pages and routes over these runs, the next of which may have faults. */
 export const serveRuns = async <E>(
   runs: Layer.Layer<Runs.Runs, E, LanguageModel.LanguageModel | Approval.SnapshotKey>
@@ -185,6 +204,7 @@ export const serveRuns = async <E>(
     Layer.provide([
       authentication,
       Conversation.layerMemory,
+      IdempotencyLedger.layer(ledger),
       ScriptedModel.layer(behaviour),
       Approval.layerKey(Redacted.make("a key of the studio's tests with 32 bytes or more"))
     ])

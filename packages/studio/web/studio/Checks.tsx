@@ -4,6 +4,7 @@ import type { Answer, OpenOutcome } from "@recourse/server/RunIndex"
 import { Button } from "../shared/Button.tsx"
 import { request } from "../shared/api.ts"
 import { seen } from "../shared/exact.ts"
+import type { LedgerEntry } from "./checksStore.ts"
 import { moment, pretty } from "./format.ts"
 import { useOperator } from "./operator.ts"
 import { hrefOf } from "./route.ts"
@@ -195,12 +196,72 @@ export const CheckCard = ({ isInInbox = false, onChecked, outcome }: Props) => {
   )
 }
 
-export const Checks = (
-  { onChecked, outcomes }: { readonly outcomes: ReadonlyArray<OpenOutcome>; readonly onChecked: () => void }
-) => (
+interface EntryProps {
+  readonly entry: LedgerEntry
+  readonly onChecked: () => void
+}
+
+/** An entry of the ledger without a known run. */
+const EntryCard = ({ entry: { callId, id, leasedUntil, startedAt, tool }, onChecked }: EntryProps) => {
+  const { mayDecide } = useOperator()
+  const [chosen, setChosen] = useState<Answer>()
+  const send = async (answer: Answer, more: object): Promise<void> => {
+    await request("POST", `operator/ledger/${encodeURIComponent(id)}`, { body: { answer, ...more } })
+    onChecked()
+  }
+  return (
+    <article className="approval check" aria-label={`${tool}, entry of the ledger, is to be checked`}>
+      <header>
+        <h3>{tool}</h3>
+        <span className="chip warn">outcome unknown</span>
+        <span className="owner">in the ledger alone</span>
+        <span className="when">{moment(startedAt)}</span>
+      </header>
+      <p>
+        The call {seen(callId)} was started, and its process has ended: its lease was over at {moment(leasedUntil)}.
+      </p>
+      <p className="key">
+        Entry of its key: <code>{id}</code>. Your answer is given to the next call with the same key.
+      </p>
+      {!mayDecide
+        ? <p className="key">Somebody with the right to decide has to record what has happened.</p>
+        : chosen === undefined
+        ? (
+          <div className="actions">
+            {(["happened", "not_happened"] as const).map((answer) => (
+              <Button
+                key={answer}
+                size="small"
+                onClick={() => setChosen(answer)}
+              >
+                {found[answer]}
+              </Button>
+            ))}
+          </div>
+        )
+        : (
+          <CheckForm
+            key={chosen}
+            answer={chosen}
+            hasKey
+            onBack={() => setChosen(undefined)}
+            onSend={(more) => send(chosen, more)}
+          />
+        )}
+    </article>
+  )
+}
+
+interface ChecksProps {
+  readonly outcomes: ReadonlyArray<OpenOutcome>
+  readonly entries: ReadonlyArray<LedgerEntry>
+  readonly onChecked: () => void
+}
+
+export const Checks = ({ entries, onChecked, outcomes }: ChecksProps) => (
   <section className="inbox" aria-labelledby="checks">
     <h2 id="checks">To be checked</h2>
-    {outcomes.length === 0
+    {outcomes.length + entries.length === 0
       ? <p className="empty">No call is left of which it is unknown if it has happened.</p>
       : (
         <p className="lead">
@@ -215,5 +276,6 @@ export const Checks = (
         isInInbox
       />
     ))}
+    {entries.map((entry) => <EntryCard key={entry.id} entry={entry} onChecked={onChecked} />)}
   </section>
 )

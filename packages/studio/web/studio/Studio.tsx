@@ -5,7 +5,7 @@ import { ThemeToggle } from "../shared/ThemeToggle.tsx"
 import { Approvals } from "./Approvals.tsx"
 import { useApprovals } from "./approvalsStore.ts"
 import { Checks } from "./Checks.tsx"
-import { useChecks } from "./checksStore.ts"
+import { useChecks, useLedger } from "./checksStore.ts"
 import { Compare } from "./Compare.tsx"
 import { Filters } from "./Filters.tsx"
 import { NextFaults } from "./NextFaults.tsx"
@@ -34,10 +34,11 @@ const PageLink = ({ count = 0, isHere, name, to }: LinkProps) => (
 /** A filter in the address. */
 const toldOf = (filter: Filter) => Object.fromEntries(filterKeys.map((key) => [key, filter[key]]))
 
-const Page = ({ approvals, checks, route }: {
+const Page = ({ approvals, checks, ledger, route }: {
   readonly route: Route
   readonly approvals: ReturnType<typeof useApprovals>
   readonly checks: ReturnType<typeof useChecks>
+  readonly ledger: ReturnType<typeof useLedger>
 }) => {
   switch (route.page) {
     case "overview":
@@ -45,7 +46,16 @@ const Page = ({ approvals, checks, route }: {
     case "approvals":
       return <Approvals approvals={approvals.approvals} onDecided={approvals.refresh} />
     case "checks":
-      return <Checks outcomes={checks.outcomes} onChecked={checks.refresh} />
+      return (
+        <Checks
+          outcomes={checks.outcomes}
+          entries={ledger.entries}
+          onChecked={() => {
+            checks.refresh()
+            ledger.refresh()
+          }}
+        />
+      )
     case "compare":
       return <Compare left={route.left} right={route.right} />
     case "runs":
@@ -61,6 +71,7 @@ const Pages = () => {
   const list = useRuns(useDeferredValue(filter))
   const approvals = useApprovals()
   const checks = useChecks()
+  const ledger = useLedger()
   const { mayChat } = useOperator()
   const runId = route.page === "runs" ? route.runId : undefined
   const isWithin = route.page !== "runs" || runId !== undefined
@@ -98,7 +109,7 @@ const Pages = () => {
             to={{ page: "checks" }}
             name="To be checked"
             isHere={route.page === "checks"}
-            count={checks.outcomes.length}
+            count={checks.outcomes.length + ledger.entries.length}
           />
         </p>
         <Filters filter={filter} onChange={(changed) => tell(toldOf(changed))} />
@@ -107,7 +118,7 @@ const Pages = () => {
         <RunList list={list} selected={runId} told={told} />
       </nav>
       <main id="main" tabIndex={-1}>
-        <Page route={route} approvals={approvals} checks={checks} />
+        <Page route={route} approvals={approvals} checks={checks} ledger={ledger} />
       </main>
     </div>
   )

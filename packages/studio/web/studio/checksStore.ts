@@ -22,6 +22,29 @@ export class ChecksStore extends Polled {
 
 export const useChecks = (): ChecksStore => useStore(useMemo(() => new ChecksStore("operator/outcomes"), []))
 
+export interface LedgerEntry {
+  readonly id: string
+  readonly tool: string
+  readonly callId: string
+  readonly startedAt: number
+  readonly leasedUntil: number
+}
+
+/** Entries of the idempotency ledger whose outcome is unknown, and that no run of the list names. */
+export class LedgerStore extends Polled {
+  entries: ReadonlyArray<LedgerEntry> = []
+
+  constructor() {
+    super(refreshAfter)
+  }
+
+  protected async load(signal: AbortSignal): Promise<void> {
+    this.entries = (await get<{ readonly entries: ReadonlyArray<LedgerEntry> }>("operator/ledger", signal)).entries
+  }
+}
+
+export const useLedger = (): LedgerStore => useStore(useMemo(() => new LedgerStore(), []))
+
 /** The outcomes of a run, those that were checked as well. */
 export const useOutcomesOf = (runId: string): ChecksStore =>
   useStore(useMemo(() => new ChecksStore(`operator/runs/${encodeURIComponent(runId)}/outcomes`), [runId]))

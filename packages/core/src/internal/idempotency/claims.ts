@@ -152,7 +152,8 @@ export const limited = (store: Store): Store => ({
   release: (intent) => bounded("release", () => store.release(intent)),
   reopen: store.reopen && ((intent, lease) => bounded("reopen", () => store.reopen!(intent, lease))),
   renewAll: store.renewAll && ((intents, lease) => bounded("renew", () => store.renewAll!(intents, lease))),
-  find: store.find && ((ids) => bounded("find", () => store.find!(ids)))
+  find: store.find && ((ids) => bounded("find", () => store.find!(ids))),
+  abandoned: store.abandoned && ((limit) => bounded("list", () => store.abandoned!(limit)))
 })
 
 const firstPoll = 50
@@ -165,7 +166,12 @@ const claimantsAtMost = 10_000
 export const claims = (
   kept: Store,
   options: Options
-): { readonly claim: ClaimKey; readonly reopen: Reopen } => {
+): {
+  readonly claim: ClaimKey
+  readonly reopen: Reopen
+  /** Whether a call of this process holds an entry. */
+  readonly isRunning: (id: string) => boolean
+} => {
   const duration = options.lease ?? Duration.zero
   const { look, renew, store } = together(options.lease === undefined ? kept : limited(kept), duration)
   const waitFor = Duration.toMillis(options.waitFor)
@@ -324,5 +330,9 @@ export const claims = (
       return Effect.as(Effect.onError(store.reopen?.(intent, during) ?? Effect.void, () => close), close)
     })
 
-  return { claim: (intent, onHeld, by) => claim(intent, onHeld, false, by), reopen }
+  return {
+    claim: (intent, onHeld, by) => claim(intent, onHeld, false, by),
+    reopen,
+    isRunning: (id) => running.has(id)
+  }
 }

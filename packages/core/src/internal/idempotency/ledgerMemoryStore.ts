@@ -66,6 +66,11 @@ export const memoryStore = (): Store => {
         const entry = entries.get(intent.id)
         if (entry?.claim === intent.claim && entry.outcome === undefined) entries.delete(intent.id)
       }),
+    abandoned: (limit) =>
+      at((now) =>
+        [...entries.values()].filter(({ leasedUntil, outcome }) => outcome === undefined && leasedUntil <= now)
+          .toSorted((a, b) => b.startedAt - a.startedAt || (a.id < b.id ? -1 : 1)).slice(0, limit)
+      ),
     purge: at(purge)
   }
 }

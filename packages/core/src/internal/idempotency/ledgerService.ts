@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { ClaimKey, Reopen } from "./claims.ts"
-import type { Intent, LedgerError } from "./ledgerStore.ts"
+import type { Entry, Intent, LedgerError } from "./ledgerStore.ts"
 
 /** The ledger of idempotent calls. Made of a store by one of the layers. */
 export class IdempotencyLedger extends Context.Service<IdempotencyLedger, {
@@ -12,6 +12,11 @@ export class IdempotencyLedger extends Context.Service<IdempotencyLedger, {
   readonly forget: (intent: Intent) => Effect.Effect<void, LedgerError>
   /** Takes the outcome of a write away while it is compensated. Left out by a ledger that cannot. */
   readonly reopen?: Reopen | undefined
+  /**
+   * Returns entries without an outcome that no call is at work on, those that started last first: their calls may have happened. `undefined` for a
+   * store that has no list.
+   */
+  readonly abandoned?: ((limit: number) => Effect.Effect<ReadonlyArray<Entry>, LedgerError>) | undefined
   /** True if its entries outlive the process. Default: `false`. */
   readonly isPersistent?: boolean | undefined
   /** Deletes expired entries, and returns their number. */

@@ -213,6 +213,12 @@ export const sqlStore = (client: SqlClient.SqlClient, tableName: string): Store 
         Effect.asVoid,
         during("release")
       ),
+    abandoned: (limit) =>
+      Effect.flatMap(
+        sql<Row>`SELECT t.*, ${now} AS now FROM ${table} t WHERE t.outcome IS NULL AND t.leased_until <= ${now}
+          ORDER BY t.started_at DESC, t.id LIMIT ${sql.literal(String(Math.trunc(limit)))}`,
+        (rows) => Effect.forEach(rows, foundOf)
+      ).pipe(Effect.map((all) => all.map(({ entry }) => entry)), during("list")),
     purge: deleteExpired(sql, tableName, "id", "expires_at").pipe(during("purge"))
   }
 }

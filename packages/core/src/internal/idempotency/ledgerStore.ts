@@ -81,7 +81,7 @@ export interface Found {
 
 /** The store of a ledger failed. */
 export class LedgerError extends Schema.TaggedError<LedgerError>()("LedgerError", {
-  operation: Schema.Literals(["begin", "renew", "take", "find", "complete", "reopen", "release", "purge"]),
+  operation: Schema.Literals(["begin", "renew", "take", "find", "complete", "reopen", "release", "purge", "list"]),
   reason: Schema.Unknown,
   /** True if a retry may succeed: a broken connection, or a conflict of two transactions. Default: false. */
   isTransient: Schema.optionalKey(Schema.Boolean)
@@ -139,6 +139,11 @@ export interface Store {
   readonly find?:
     | ((ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, Found>, LedgerError>)
     | undefined
+  /**
+   * Returns entries without an outcome whose lease has ended, those that started last first: their calls may have happened. Optional: people
+   * see them in a list.
+   */
+  readonly abandoned?: ((limit: number) => Effect.Effect<ReadonlyArray<Entry>, LedgerError>) | undefined
   /** Deletes expired entries, and returns their number. Absent from stores that expire entries themselves. */
   readonly purge?: Effect.Effect<number, LedgerError> | undefined
 }

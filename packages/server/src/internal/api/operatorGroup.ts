@@ -9,12 +9,14 @@ import {
   ApprovalsRequest,
   ChecksRequest,
   CompensationsRequest,
+  LedgerCheckRequest,
   ListRequest,
   OutcomesRequest,
   OverviewRequest
 } from "./requests.ts"
 import { always, eventStream, lastEventId, nothing, ofBody } from "./routeParts.ts"
-import { Counted, OperatorRun, Outcome, problems, Timeline, Waiting } from "./schemas.ts"
+import { Check } from "../index/types.ts"
+import { Counted, LedgerEntry, OperatorRun, Outcome, problems, Timeline, Waiting } from "./schemas.ts"
 
 const run = { run: Schema.String }
 const decisions = Schema.Struct({ decisions: Schema.Array(Decision) })
@@ -90,6 +92,16 @@ export const operator = HttpApiGroup.make("operator").add(
     payload: CompensationsRequest,
     success: Schema.Struct({ writes: Schema.Array(RunWrite) }),
     error: [...always, ...ofBody, problems.unknown, problems.conflict, problems.refused, problems.unavailable]
+  }),
+  HttpApiEndpoint.get("ledger", "/operator/ledger", {
+    success: Schema.Struct({ entries: Schema.Array(LedgerEntry) }),
+    error: [...always, problems.unavailable]
+  }),
+  HttpApiEndpoint.post("checkEntry", "/operator/ledger/:entry", {
+    params: { entry: Schema.String },
+    payload: LedgerCheckRequest,
+    success: Schema.Struct({ check: Check }),
+    error: [...always, ...ofBody, problems.refused, problems.unavailable]
   }),
   HttpApiEndpoint.get("approvals", "/operator/approvals", {
     query: ApprovalsRequest,

@@ -243,6 +243,13 @@ export const ChecksRequest = Schema.Struct({
   })).check(Schema.isMinLength(1), Schema.isMaxLength(100))
 })
 
+/** The answer of a person about an entry of the ledger. */
+export const LedgerCheckRequest = Schema.Struct({
+  answer: Schema.Literals(["happened", "not_happened"]),
+  note: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1000))),
+  result: Schema.optionalKey(Schema.Json)
+})
+
 /** Which writes of a run are compensated: all that can be, if left out. */
 export const CompensationsRequest = Schema.Struct({
   writes: Schema.optional(Schema.Array(Schema.String).check(Schema.isMinLength(1), Schema.isMaxLength(500)))

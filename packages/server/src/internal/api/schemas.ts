@@ -46,6 +46,15 @@ export const Outcome = Schema.Struct({
   check: Schema.optional(Check)
 })
 
+/** An entry of the idempotency ledger without an outcome, that no call is at work on. Times are milliseconds since the epoch. */
+export const LedgerEntry = Schema.Struct({
+  id: Schema.String,
+  tool: Schema.String,
+  callId: Schema.String,
+  startedAt: Schema.Finite,
+  leasedUntil: Schema.Finite
+})
+
 /** A thread as its owner sees it. */
 export const Thread = (({ owner: _, ...fields }) => Schema.Struct(fields))(Conversation.Thread.fields)
 

@@ -12,6 +12,7 @@ import type {
   RunIndexService,
   RunSummary
 } from "./types.ts"
+import { ledgerRun } from "./types.ts"
 import { recoveryKinds } from "./recoveryKinds.ts"
 import { isOpenState, likenessOf } from "./runFacts.ts"
 
@@ -187,7 +188,8 @@ export const memoryIndex = (): RunIndexService => {
             return check === undefined ? [] : [check]
           })
         )
-        return found.toSorted((a, b) => b.at - a.at)[0]
+        const own = index.checks.get(checkKey(ledgerRun, entry))
+        return [...found, ...(own === undefined ? [] : [own])].toSorted((a, b) => b.at - a.at)[0]
       }),
     overview: (query) => Effect.sync(() => index.overview(query))
   }

@@ -4,7 +4,16 @@ import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
 import { RunsUnavailable, type Status } from "@recourse/core/Runs"
-import type { CallFacts, Check, OpenOutcome, RunFacts, RunFilter, RunIndexService, RunSummary } from "./types.ts"
+import {
+  type CallFacts,
+  type Check,
+  ledgerRun,
+  type OpenOutcome,
+  type RunFacts,
+  type RunFilter,
+  type RunIndexService,
+  type RunSummary
+} from "./types.ts"
 import { likenessOf } from "./runFacts.ts"
 import { sqlFind } from "./sqlFind.ts"
 import { sqlOverview } from "./sqlOverview.ts"
@@ -150,7 +159,7 @@ class SqlIndex {
     const { calls, checks, sql } = this
     const rows = sql<
       { readonly facts: string }
-    >`SELECT k.facts FROM ${checks} k JOIN ${calls} c ON c.run_id = k.run_id AND c.span_id = k.span_id WHERE c.entry = ${entry} ORDER BY k.at DESC LIMIT 1`
+    >`SELECT k.facts FROM ${checks} k LEFT JOIN ${calls} c ON c.run_id = k.run_id AND c.span_id = k.span_id WHERE c.entry = ${entry} OR (k.run_id = ${ledgerRun} AND k.span_id = ${entry}) ORDER BY k.at DESC LIMIT 1`
     return Effect.map(rows, ([row]) => row === undefined ? undefined : JSON.parse(row.facts) as Check)
   }
 

@@ -128,6 +128,9 @@ export const Check = Schema.Struct({
 /** A person's finding about a call. */
 export type Check = typeof Check.Type
 
+/** The run id of checks about entries of the ledger of which no run is known. The `spanId` of such a check is the entry. */
+export const ledgerRun = " ledger"
+
 /** A call that a person has to look at, or has looked at. */
 export interface OpenOutcome {
   readonly run: { readonly runId: string; readonly agent: string; readonly owner?: string | undefined }

@@ -2,6 +2,7 @@
 import type * as Effect from "effect/Effect"
 import type { Chats } from "../chat/chats.ts"
 import type { Writer } from "@recourse/core/Audit"
+import type { IdempotencyLedger } from "@recourse/core/IdempotencyLedger"
 import type { Indexer } from "../index/indexer.ts"
 import type { Checks } from "../http/request.ts"
 import type { OnPageInput } from "./pageInput.ts"
@@ -40,6 +41,8 @@ export interface Config {
   readonly frames: Frames
   readonly indexer: Indexer
   readonly audit: Writer | undefined
+  /** The idempotency ledger of the runs, if it is provided to the server as well. */
+  readonly ledger: IdempotencyLedger["Service"] | undefined
   readonly onFeedback: ((feedback: Feedback) => Effect.Effect<void, unknown>) | undefined
   readonly requestTools: "allow" | "refuse"
   readonly onPageInput: OnPageInput | undefined
