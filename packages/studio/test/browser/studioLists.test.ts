@@ -2,7 +2,7 @@
  * The operator's page in a browser: runs are found and counted, calls are checked, and each operator sees the allowed
  * actions.
  */
-import { Replay } from "@recourse/testing"
+import { FaultPlan, Replay } from "@recourse/testing"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import type { Page } from "playwright-core"
@@ -97,6 +97,21 @@ describeInBrowser("lists of the studio", ({ context, page: open, server }) => {
     assert.strictEqual(await page.locator(".run-title").getByText("outcome unknown").count(), 0)
   })
 
+  it("have two requests of a run to compare, and each to save without secrets", async () => {
+    const runId = await desk().begin("trip", "rita")
+    await desk().ended(runId)
+    const page = await studio(`#/runs/${runId}?tab=Requests`)
+    await page.getByRole("combobox", { name: "Compared with" }).selectOption({ index: 1 })
+    await page.getByText(/messages? (is|are) the same/).waitFor()
+    assert.isAbove(await page.locator(".line-new").count(), 0)
+    assert.deepStrictEqual(await problemsOf(page), [])
+    const [download] = await Promise.all([page.waitForEvent("download"), button(page, "Download").click()])
+    const saved = JSON.parse(readFileSync(await download.path(), "utf8")) as {
+      readonly messages: ReadonlyArray<unknown>
+    }
+    assert.isAbove(saved.messages.length, 1)
+  })
+
   it("have the entries of the ledger that no run names, which a person checks as well", async () => {
     const page = await studio("#/checks")
     const entry = page.getByRole("article", { name: "transfer, entry of the ledger, is to be checked" })
@@ -140,6 +155,11 @@ describeInBrowser("lists of the studio", ({ context, page: open, server }) => {
     assert.strictEqual(test.name, `${runId}.test.ts`)
     assert.include(test.text, `./${runId}.jsonl`)
     assert.include(test.text, "of agent \"travel\"")
+    await page.getByText("Save", { exact: true }).click()
+    const [plan] = await Promise.all([page.waitForEvent("download"), page.getByText(/A fault plan/).click()])
+    assert.strictEqual(plan.suggestedFilename(), `${runId}.faults.json`)
+    const { injections } = await Effect.runPromise(FaultPlan.parse(readFileSync(await plan.path(), "utf8")))
+    assert.isAbove(injections.length, 2)
     await page.setViewportSize({ width: 375, height: 812 })
     await page.getByText("Save", { exact: true }).click()
     const box = await page.locator(".menu").boundingBox()

@@ -234,7 +234,7 @@ export const RunView = ({ runId, told }: Props) => {
           : tab === "Failures"
           ? <Failures failures={timeline.failures} from={from} />
           : tab === "Requests"
-          ? <Requests timeline={timeline} />
+          ? <Requests runId={runId} timeline={timeline} />
           : <Events events={feed.events.slice(0, replay.position)} from={from} />}
       </div>
     </article>

@@ -3,42 +3,12 @@ import { useRef } from "react"
 import { announce } from "../shared/announce.ts"
 import { address, request } from "../shared/api.ts"
 import { Button } from "../shared/Button.tsx"
-
-/** A name of a file. */
-const fileOf = (runId: string): string => runId.replaceAll(/[^\w.-]/g, "_")
-
-/** A test of the run, together with its log. */
-export const testOf = (runId: string, agent: string): string =>
-  `/** The run ${
-    fileOf(runId)
-  } of agent "${agent}" goes as it did: the model and the tools answer as they were recorded. */
-import { Replay } from "@recourse/testing"
-import { Effect, Option } from "effect"
-import { readFileSync } from "node:fs"
-import { assert, it } from "vitest"
-// The agent of the run, and its tools.
-import { agent, tools } from "./agent.ts"
-
-it("${fileOf(runId)} goes as it did", async () => {
-  const log = readFileSync(new URL("./${fileOf(runId)}.jsonl", import.meta.url), "utf8")
-  const recording = Replay.fromEvents(await Effect.runPromise(Replay.parseLog(log)))
-  const { difference } = await Effect.runPromise(Replay.run(agent, recording, { tools }))
-  assert.strictEqual(Option.getOrElse(Option.map(difference, Replay.print), () => "no difference"), "no difference")
-})
-`
-
-const save = (name: string, text: string): void => {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }))
-  const link = document.createElement("a")
-  link.href = url
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
-}
+import { failingTestOf, faultsOf, fileOf, planOf, saveText, testOf } from "./savedRun.ts"
 
 export const SaveRun = ({ agent, runId }: { readonly runId: string; readonly agent: string }) => {
   const menu = useRef<HTMLDetailsElement>(null)
-  const path = `operator/runs/${encodeURIComponent(runId)}/log`
+  const runPath = `operator/runs/${encodeURIComponent(runId)}`
+  const path = `${runPath}/log`
   const done = (text: string): void => {
     announce(text)
     if (menu.current !== null) menu.current.open = false
@@ -49,6 +19,15 @@ export const SaveRun = ({ agent, runId }: { readonly runId: string; readonly age
       () => done("This browser does not let the page copy")
     )
   }
+  const saveFaults = (): void => {
+    request("GET", path).then((response) => response.text()).then((log) => {
+      const faults = faultsOf(log)
+      if (faults.length === 0) return done("No attempt of a tool and no model call of this run has failed.")
+      saveText(`${fileOf(runId)}.faults.json`, planOf(faults))
+      saveText(`${fileOf(runId)}.faults.test.ts`, failingTestOf(runId, agent))
+      done(`Saved: a plan with ${faults.length === 1 ? "1 fault" : `${faults.length} faults`}, and a test.`)
+    }, () => done("The log of the run cannot be read."))
+  }
   return (
     <details ref={menu} className="menu-button">
       <summary className="button small">Save</summary>
@@ -58,13 +37,24 @@ export const SaveRun = ({ agent, runId }: { readonly runId: string; readonly age
         <Button
           size="small"
           onClick={() => {
-            save(`${fileOf(runId)}.test.ts`, testOf(runId, agent))
+            saveText(`${fileOf(runId)}.test.ts`, testOf(runId, agent))
             done("Saved. Save the events next to the test.")
           }}
         >
           A test that replays the log
         </Button>
+        <Button size="small" onClick={saveFaults}>A fault plan, and a test with it</Button>
         <Button size="small" icon="copy" onClick={copy}>Copy the events</Button>
+        <Button
+          size="small"
+          icon="copy"
+          onClick={() =>
+            request("GET", `${runPath}/timeline`).then((response) => response.text()).then(
+              (text) => navigator.clipboard.writeText(text)
+            ).then(() => done("Copied"), () => done("This browser does not let the page copy"))}
+        >
+          Copy the run
+        </Button>
       </div>
     </details>
   )

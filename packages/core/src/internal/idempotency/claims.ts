@@ -166,12 +166,7 @@ const claimantsAtMost = 10_000
 export const claims = (
   kept: Store,
   options: Options
-): {
-  readonly claim: ClaimKey
-  readonly reopen: Reopen
-  /** Whether a call of this process holds an entry. */
-  readonly isRunning: (id: string) => boolean
-} => {
+): { readonly claim: ClaimKey; readonly reopen: Reopen; readonly isRunning: (id: string) => boolean } => {
   const duration = options.lease ?? Duration.zero
   const { look, renew, store } = together(options.lease === undefined ? kept : limited(kept), duration)
   const waitFor = Duration.toMillis(options.waitFor)
@@ -330,9 +325,6 @@ export const claims = (
       return Effect.as(Effect.onError(store.reopen?.(intent, during) ?? Effect.void, () => close), close)
     })
 
-  return {
-    claim: (intent, onHeld, by) => claim(intent, onHeld, false, by),
-    reopen,
-    isRunning: (id) => running.has(id)
-  }
+  const isRunning = (id: string): boolean => running.has(id)
+  return { claim: (intent, onHeld, by) => claim(intent, onHeld, false, by), reopen, isRunning }
 }
