@@ -16,6 +16,7 @@ import { Capabilities, Completion, Message, openAiError, problems, Run, Thread }
 import { operator } from "./internal/api/operatorGroup.ts"
 import { always, eventStream, lastEventId, nothing, ofBody } from "./internal/api/routeParts.ts"
 import {
+  BranchRequest,
   ChatRequest,
   CompletionRequest,
   FeedbackRequest,
@@ -103,6 +104,17 @@ const threads = HttpApiGroup.make("threads").add(
   HttpApiEndpoint.get("state", "/threads/:thread/state", {
     params: thread,
     success: Thread,
+    error: [...always, unknown, unavailable]
+  }),
+  HttpApiEndpoint.post("branch", "/threads/:thread/branches", {
+    params: thread,
+    payload: BranchRequest,
+    success: Thread.pipe(HttpApiSchema.status(201)),
+    error: [...always, ...ofBody, unknown, unavailable]
+  }),
+  HttpApiEndpoint.get("answer", "/threads/:thread/answers/:run", {
+    params: { ...thread, run: Schema.String },
+    success: Schema.Struct({ message: Message }),
     error: [...always, unknown, unavailable]
   }),
   HttpApiEndpoint.patch("rename", "/threads/:thread", {

@@ -95,6 +95,8 @@ export interface MessageMetadata {
   /** Outcome of the run, or its pause. Absent while it runs. */
   readonly outcome?: "success" | "failure" | "interrupted" | "paused"
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly totalTokens: number }
+  /** The runs of all answers to the user's message, the newest one last. Only in messages of a thread, if there are several. */
+  readonly versions?: ReadonlyArray<string>
   /** Code of the failure that ended the run. */
   readonly errorCode?: string
   /** The user's text of that failure, like in the chunk `error`. A reloaded message has it here. */

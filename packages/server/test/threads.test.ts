@@ -35,6 +35,51 @@ const textsOf = (messages: ReadonlyArray<Shown>) =>
 const remove = (server: Served, thread: string) =>
   Effect.promise(() => fetch(`${server.url}/threads/${thread}`, { method: "DELETE", headers: headersOf("ada") }))
 
+describe("a branch of a thread", () => {
+  it.live("has the messages before the user's nth one, and its own afterwards", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(["One.", "Two.", "Other."].map((text) => ScriptedModel.text(text)))
+      yield* say(server, user("m1", "First"))
+      yield* say(server, user("m2", "Second"))
+      const branch = (id: string, before: number, who: "ada" | "bob" = "ada") =>
+        server.post("/threads/t1/branches", { id, before }, { who })
+      assert.strictEqual((yield* branch("t2", 1)).status, 201)
+      yield* say(server, user("m3", "Otherwise"), "t2")
+      const { prompt } = yield* server.model.lastRequest
+      assert.deepStrictEqual(prompt.content.map(({ role }) => role), ["user", "assistant", "user"])
+      const read = (thread: string) =>
+        Effect.map(
+          server.get(`/threads/${thread}`),
+          (answer) => textsOf((answer.json() as { readonly messages: ReadonlyArray<Shown> }).messages)
+        )
+      assert.deepStrictEqual(yield* read("t2"), ["First", "One.", "Otherwise", "Other."])
+      assert.deepStrictEqual(yield* read("t1"), ["First", "One.", "Second", "Two."])
+      for (const [id, before, status] of [["t2", 0, 400], ["t3", 2, 400], ["t3", -1, 400]] as const) {
+        assert.strictEqual((yield* branch(id, before)).status, status)
+      }
+      assert.strictEqual((yield* branch("t3", 0, "bob")).status, 404)
+    }))
+
+  it.live("keeps the versions of an answer readable for their owner", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(["One.", "Two."].map((text) => ScriptedModel.text(text)))
+      yield* say(server, user("m1", "First"))
+      yield* again(server, undefined, user("m1", "First"))
+      const [, answer] = yield* messagesOf(server)
+      const { versions } = (answer as unknown as { readonly metadata: { readonly versions: ReadonlyArray<string> } })
+        .metadata
+      assert.lengthOf(versions, 2)
+      const of = (run: string, who: "ada" | "bob" = "ada") => server.get(`/threads/t1/answers/${run}`, who)
+      const texts: Array<string> = []
+      for (const run of versions) {
+        texts.push(...textsOf([((yield* of(run)).json() as { readonly message: Shown }).message]))
+      }
+      assert.deepStrictEqual(texts, ["One.", "Two."])
+      assert.strictEqual((yield* of(versions[0]!, "bob")).status, 404)
+      assert.strictEqual((yield* of("none")).status, 404)
+    }))
+})
+
 describe("a thread", () => {
   it.live("that is deleted ends its waiting run without decisions", () =>
     Effect.gen(function*() {

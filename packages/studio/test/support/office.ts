@@ -69,10 +69,21 @@ const clerk = (world: World) => {
     timeout: "40 millis",
     execute: ({ euros }) => Effect.andThen(Effect.sync(() => world.deeds.push(`invoice ${euros}`)), Effect.never)
   })
+  const Ask = Tool.client("ask_user", {
+    description: "Asks the user: a choice, a text or a confirmation",
+    parameters: Schema.Struct({
+      question: Schema.String,
+      kind: Schema.Literals(["choice", "text", "confirmation"]),
+      choices: Schema.optionalKey(Schema.Array(Schema.String)),
+      multiple: Schema.optionalKey(Schema.Boolean)
+    }),
+    success: Schema.Struct({ answer: Schema.Union([Schema.String, Schema.Boolean, Schema.Array(Schema.String)]) }),
+    effects: "read"
+  })
   return Agent.make("clerk", {
     input: Prompt.Prompt,
     prompt: (conversation) => conversation,
-    tools: [Search, Pay, Slow, Invoice],
+    tools: [Search, Pay, Slow, Invoice, Ask],
     defaults: { onError: Recovery.standard }
   })
 }
@@ -140,6 +151,18 @@ const model: ScriptedModel.Behaviour = ({ prompt }, index) => {
       return isFirst ? one("send_invoice", { euros: 90 }) : text("It may have been sent. Please check.")
     case "plan":
       return isFirst ? one("write_plan", {}) : text("The plan is written.")
+    case "ask":
+      return isFirst
+        ? one("ask_user", JSON.parse(said.slice(4)))
+        : text(`The user says ${
+          JSON.stringify(
+            prompt.content.flatMap((message) =>
+              message.role === "tool"
+                ? message.content.flatMap((part) => part.type === "tool-result" ? [part.result] : [])
+                : []
+            ).at(-1)
+          ) ?? "nothing"
+        }`)
     case "attack":
       return isFirst ? one("search_hotels", { city: attack }) : text(attack, { reasoning: attack })
     case "markdown":

@@ -9,7 +9,8 @@ import { Icon } from "../shared/Icon.tsx"
 import { Composer } from "./Composer.tsx"
 import { Conversation, type Decision, type Problem } from "./conversation.ts"
 import { Message } from "./Message.tsx"
-import { type ChatMessage, questionsOf, textOf } from "./parts.ts"
+import { type ChatMessage, formsOf, questionsOf, textOf } from "./parts.ts"
+import { go } from "./place.ts"
 import { humanized } from "./sentences.ts"
 import type { Agent, Capabilities } from "./server.ts"
 import { Welcome } from "./Welcome.tsx"
@@ -88,7 +89,8 @@ const useAnnouncements = (
     const questions = questionsOf(last)
     if (questions.length > 0) {
       announce(`Your decision is needed: ${questions.map(({ toolName }) => humanized(toolName)).join(", ")}.`)
-    } else if (last.metadata?.outcome === "interrupted") announce("Stopped.")
+    } else if (formsOf(last).length > 0) announce("The agent asks you a question.")
+    else if (last.metadata?.outcome === "interrupted") announce("Stopped.")
     else if (last.metadata?.outcome === "failure") announce(last.metadata.errorText ?? "Something went wrong.")
     else announce(`Answer: ${textOf(last).slice(0, 400)}`)
   }, [isBusy, isOffline, messages])
@@ -117,6 +119,7 @@ export const ConversationView = (props: Props) => {
   const { content, isAtEnd, onScroll, scroller, toEnd } = useFollow()
   const last = messages.at(-1)
   const questions = last?.role === "assistant" ? questionsOf(last) : []
+  const forms = last?.role === "assistant" ? formsOf(last) : []
   const mayDecide = capabilities.principal.rights.includes("decide")
   useAnnouncements({ isBusy, isOffline, messages })
 
@@ -137,6 +140,11 @@ export const ConversationView = (props: Props) => {
     // The question is gone: the keyboard focus moves to the message field.
     input.current?.focus({ preventScroll: true })
   }, [conversation])
+  const onBranch = useCallback(
+    (messageId: string, text: string) =>
+      conversation.branch(messageId, text).then((thread) => go({ thread, agent: agent.name })),
+    [agent.name, conversation]
+  )
   const send: Conversation["send"] = (text, files) => {
     onBegan()
     conversation.send(text, files)
@@ -155,7 +163,7 @@ export const ConversationView = (props: Props) => {
     )
   }
   const blocked = questions.length === 0
-    ? undefined
+    ? forms.length === 0 ? undefined : "Answer the question above first, or cancel."
     : mayDecide
     ? `Decide about ${questions.length === 1 ? "the question" : "the questions"} above first, or cancel.`
     : "A decision is awaited."
@@ -193,6 +201,9 @@ export const ConversationView = (props: Props) => {
                 takesFeedback={capabilities.takesFeedback}
                 isOperator={capabilities.principal.rights.includes("operate")}
                 onDecide={onDecide}
+                onAnswer={conversation.answer}
+                onBranch={onBranch}
+                threadId={threadId}
                 onRetry={conversation.retry}
                 onSendAgain={conversation.sendAgain}
               />
@@ -231,7 +242,7 @@ export const ConversationView = (props: Props) => {
             <IconButton variant="quiet" size="small" icon="close" label="Dismiss" onClick={conversation.dismiss} />
           </div>
         )}
-        {questions.length > 0 && !isBusy
+        {questions.length + forms.length > 0 && !isBusy
           ? (
             <p className="notice waiting">
               <Icon name="hand" /> <span>{blocked}</span>
@@ -247,6 +258,19 @@ export const ConversationView = (props: Props) => {
                 <li key={id}>
                   <Icon name="clock" />
                   <span dir="auto">{text === "" ? `${files.length} files` : visible(text)}</span>
+                  {isBusy
+                    ? (
+                      <Button
+                        variant="quiet"
+                        size="small"
+                        icon="send"
+                        disabled={isStopping}
+                        onClick={() => conversation.sendNow(id)}
+                      >
+                        Stop and send now
+                      </Button>
+                    )
+                    : null}
                   <IconButton
                     variant="quiet"
                     size="small"
@@ -266,7 +290,7 @@ export const ConversationView = (props: Props) => {
           maxBodyBytes={capabilities.maxBodyBytes}
           isBusy={isBusy}
           isStopping={isStopping}
-          blocked={questions.length > 0 && !isBusy ? blocked : undefined}
+          blocked={isBusy ? undefined : blocked}
           inputRef={input}
           onSend={send}
           onStop={() => void conversation.stop()}

@@ -1,12 +1,15 @@
 /** One message. A finished one is not rendered again while the next one is written. */
-import { memo } from "react"
+import { memo, useState } from "react"
 import { IconButton } from "../shared/Button.tsx"
 import { CopyButton } from "../shared/CopyButton.tsx"
 import { Icon } from "../shared/Icon.tsx"
 import { JsonView } from "../shared/JsonView.tsx"
 import { SafeMarkdown } from "../shared/Markdown.tsx"
 import { Approval } from "./Approval.tsx"
+import { EditedMessage } from "./EditedMessage.tsx"
 import { Feedback } from "./Feedback.tsx"
+import { type Answered, QuestionForm } from "./QuestionForm.tsx"
+import { Versions } from "./Versions.tsx"
 import { AttachedFile } from "./AttachedFile.tsx"
 import { type ChatMessage, type Shown, shownOf, textOf } from "./parts.ts"
 import { budgetSentence, humanized } from "./sentences.ts"
@@ -15,13 +18,15 @@ import type { Decision } from "./conversation.ts"
 
 interface ItemProps {
   readonly item: Shown
+  readonly isLast: boolean
+  readonly onAnswer: (tool: string, callId: string, answered: Answered) => void
   readonly mayDecide: boolean
   readonly onDecide: (approvalId: string, decision: Decision) => void
 }
 
 const isWebAddress = (url: string): boolean => /^https?:\/\//i.test(url)
 
-const Item = ({ item, mayDecide, onDecide }: ItemProps) => {
+const Item = ({ isLast, item, mayDecide, onAnswer, onDecide }: ItemProps) => {
   switch (item.kind) {
     case "text":
       return <SafeMarkdown text={item.text} />
@@ -39,6 +44,7 @@ const Item = ({ item, mayDecide, onDecide }: ItemProps) => {
         <>
           <ToolCall call={item.call} />
           <Approval call={item.call} mayDecide={mayDecide} onDecide={onDecide} />
+          {isLast ? <QuestionForm call={item.call} onAnswer={onAnswer} /> : null}
         </>
       )
     case "agent":
@@ -88,6 +94,10 @@ interface Props {
   /** True if the reader may see the run itself. */
   readonly isOperator: boolean
   readonly onDecide: (approvalId: string, decision: Decision) => void
+  readonly onAnswer: ItemProps["onAnswer"]
+  readonly threadId: string
+  /** Sends an edited message in a conversation of its own. */
+  readonly onBranch: (messageId: string, text: string) => Promise<void>
   readonly onRetry: () => void
   readonly onSendAgain: () => void
 }
@@ -127,8 +137,23 @@ const Ending = ({ isBusy, isLast, isOperator, message, onRetry }: Props) => {
 }
 
 export const Message = memo((props: Props) => {
-  const { isBusy, isLast, isUnsent, mayDecide, message, onDecide, onRetry, onSendAgain, takesFeedback } = props
+  const { isBusy, isLast, isUnsent, mayDecide, message, onAnswer, onBranch, onDecide, onRetry, onSendAgain } = props
+  const { takesFeedback, threadId } = props
+  const [older, setOlder] = useState<ChatMessage>()
+  const [isEdited, setEdited] = useState(false)
   if (message.role === "user") {
+    const said = textOf(message)
+    if (isEdited) {
+      return (
+        <article className="message from-user" aria-label="You">
+          <EditedMessage
+            text={said}
+            onCancel={() => setEdited(false)}
+            onSend={(text) => onBranch(message.id, text).then(() => setEdited(false))}
+          />
+        </article>
+      )
+    }
     return (
       <article className="message from-user" aria-label="You">
         <div className="bubble">
@@ -150,22 +175,45 @@ export const Message = memo((props: Props) => {
             </p>
           )
           : null}
+        {isUnsent || isBusy || said === "" ? null : (
+          <div className="message-actions">
+            <CopyButton text={said} label="Copy message" />
+            <IconButton
+              variant="quiet"
+              size="small"
+              icon="edit"
+              label="Edit and branch"
+              onClick={() => setEdited(true)}
+            />
+          </div>
+        )}
       </article>
     )
   }
-  const shown = shownOf(message)
-  const text = textOf(message)
+  const shown = shownOf(older ?? message)
+  const text = textOf(older ?? message)
+  const versions = message.metadata?.versions
   const runId = message.metadata?.runId
   const isWriting = isLast && isBusy
   return (
     <article className="message from-agent" aria-label="Answer" aria-busy={isWriting}>
       {shown.map((item) => (
-        <Item key={`${item.kind}-${item.key}`} item={item} mayDecide={mayDecide} onDecide={onDecide} />
+        <Item
+          key={`${item.kind}-${item.key}`}
+          item={item}
+          isLast={isLast && !isBusy && older === undefined}
+          mayDecide={mayDecide}
+          onAnswer={onAnswer}
+          onDecide={onDecide}
+        />
       ))}
       <Ending {...props} />
       {isWriting || text === "" ? null : (
         <div className="message-actions">
           <CopyButton text={text} label="Copy answer" />
+          {versions === undefined
+            ? null
+            : <Versions key={versions.length} threadId={threadId} runIds={versions} onShow={setOlder} />}
           {isLast
             ? <IconButton variant="quiet" size="small" icon="retry" label="Answer again" onClick={onRetry} />
             : null}

@@ -4,6 +4,7 @@ import { Icon, type IconName } from "../shared/Icon.tsx"
 import { JsonView } from "../shared/JsonView.tsx"
 import { ArgumentList } from "./ArgumentList.tsx"
 import type { ShownCall } from "./parts.ts"
+import { questionIn } from "./questionForm.ts"
 import { argumentsSummary, decisionSentence, decisionSummary, humanized, recoverySummary, story } from "./sentences.ts"
 
 type Look = "running" | "done" | "failed" | "denied" | "waiting" | "unknown" | "undone" | "absent"
@@ -35,6 +36,7 @@ const lookOf = ({ outcome, part, recovery }: ShownCall): Look => {
   )
   if (settled?.kind === "not-undone") return "unknown"
   if (settled !== undefined) return settled.kind === "undone" ? "undone" : "failed"
+  if (part.state === "input-available" && questionIn(part.input) !== undefined) return "waiting"
   if (outcome?.checked !== undefined) return outcome.checked.answer === "happened" ? "done" : "absent"
   return outcome === undefined ? states[part.state] : "unknown"
 }
@@ -59,7 +61,11 @@ const isEmpty = (value: unknown): boolean =>
 
 /** The sentence for the reader. */
 const failureOf = ({ part }: ShownCall): string | undefined =>
-  part.state === "output-error" ? part.errorText : undefined
+  part.state !== "output-error"
+    ? undefined
+    : questionIn(part.input) === undefined
+    ? part.errorText
+    : "It was not answered."
 
 const Steps = ({ call }: { readonly call: ShownCall }) => {
   const lines = story(call.recovery?.steps ?? [], call.part.state === "output-available")

@@ -3,7 +3,11 @@
  * another tab it loads the thread and follows the running run.
  */
 import { Chat } from "@ai-sdk/react"
-import { type FileUIPart, lastAssistantMessageIsCompleteWithApprovalResponses } from "ai"
+import {
+  type FileUIPart,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls
+} from "ai"
 import {
   afterFailedLoad,
   decisionProblem,
@@ -14,9 +18,11 @@ import {
   waitBefore
 } from "./conversationState.ts"
 import { followThread, stateOf } from "./followThread.ts"
+import { keepDraft } from "./drafts.ts"
 import { newId } from "./ids.ts"
+import type { Answered } from "./QuestionForm.tsx"
 import { Outbox } from "./outbox.ts"
-import { type ChatMessage, questionsOf } from "./parts.ts"
+import { type ChatMessage, formsOf, questionsOf } from "./parts.ts"
 import { followPresence } from "./presence.ts"
 import { troubleSentence } from "./sentences.ts"
 import * as server from "./server.ts"
@@ -50,6 +56,8 @@ export class Conversation {
   private readonly outbox = new Outbox()
   private readonly queue: MessageQueue
   private wasStreamed = false
+  /** True while another answer is written. */
+  private isRetried = false
   private wasDropped = false
   /** The state of the thread that the page shows. */
   private shownState: string | undefined
@@ -82,7 +90,8 @@ export class Conversation {
       id: threadId,
       generateId: newId,
       transport: this.transport,
-      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+      sendAutomaticallyWhen: (chat) =>
+        lastAssistantMessageIsCompleteWithApprovalResponses(chat) || lastAssistantMessageIsCompleteWithToolCalls(chat),
       onData: (part) => {
         if (part.type === "data-model") this.onTrouble(troubleSentence(part.data), part.data.delay ?? 0)
       },
@@ -92,8 +101,10 @@ export class Conversation {
         this.set({ isStopping: false, trouble: undefined })
         this.onChanged()
         if (!isAbort && !isError) tell(this.threadId, "ended")
-        // The chat is ready behind this.
-        setTimeout(() => this.sendNext())
+        const { isRetried } = this
+        this.isRetried = false
+        // The chat is ready behind this. Another answer has versions, which the server knows.
+        setTimeout(() => isRetried && !isError ? void this.sync() : this.sendNext())
       }
     })
   }
@@ -163,6 +174,13 @@ export class Conversation {
     this.sendNext()
   }
 
+  /** Stops the run and sends this message behind it: the agent reads it with its next turn, before the other queued ones. */
+  readonly sendNow = (id: number): void => {
+    this.queue.first(id)
+    this.set({ queued: this.queue.list })
+    void this.stop().then(() => this.sendNext())
+  }
+
   /** Takes a message back that was not sent yet. */
   readonly unqueue = (id: number): void => {
     this.queue.remove(id)
@@ -177,6 +195,7 @@ export class Conversation {
   /** Asks for another answer to the last message. */
   readonly retry = (): void => {
     this.set({ problem: undefined })
+    this.isRetried = true
     const last = this.chat.lastMessage
     void this.chat.regenerate(last?.role === "assistant" ? { messageId: last.id } : {})
   }
@@ -188,6 +207,27 @@ export class Conversation {
     void this.chat.addToolApprovalResponse(
       decision.approved ? { id, approved: true } : { id, approved: false, reason: decision.reason }
     )
+  }
+
+  /** Answers a question of a client tool; without an answer the call fails. */
+  readonly answer = (tool: string, toolCallId: string, answered: Answered): void => {
+    this.set({ problem: undefined })
+    void this.chat.addToolOutput(
+      answered === undefined
+        ? { tool: tool as never, toolCallId, state: "output-error", errorText: "The user did not answer." }
+        : { tool: tool as never, toolCallId, output: answered as never }
+    )
+  }
+
+  /** Starts a conversation with the messages before one of the user, and sends the edited one there. Returns its id. */
+  readonly branch = async (messageId: string, text: string): Promise<string> => {
+    const said = this.chat.messages.filter(({ role }) => role === "user")
+    const before = said.findIndex(({ id }) => id === messageId)
+    const fresh = newId()
+    await server.branch(this.threadId, fresh, before)
+    keepDraft(fresh, { queued: [text] })
+    this.onChanged()
+    return fresh
   }
 
   /** Ends the run. Its stream says so; a run that waits has none. */
@@ -219,7 +259,7 @@ export class Conversation {
   /** True if a message can be sent now: no run is active, and no call waits for a decision. */
   private get isFree(): boolean {
     const last = this.chat.lastMessage
-    const waits = last?.role === "assistant" && questionsOf(last).length > 0
+    const waits = last?.role === "assistant" && questionsOf(last).length + formsOf(last).length > 0
     return !this.isBusy && !this.state.isPolling && !waits
   }
 

@@ -8,6 +8,7 @@ import type {
   Recovery,
   UnknownOutcome
 } from "@recourse/server/UiMessageChunk"
+import { questionIn } from "./questionForm.ts"
 import type { DynamicToolUIPart, FileUIPart, UIMessage } from "ai"
 
 export type DataParts = {
@@ -131,6 +132,14 @@ export const shownOf = ({ parts }: Pick<ChatMessage, "parts">): ReadonlyArray<Sh
 /** The text of a message. */
 export const textOf = ({ parts }: Pick<ChatMessage, "parts">): string =>
   parts.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n\n")
+
+/** The calls of client tools of a message that ask the reader. */
+export const formsOf = ({ parts }: Pick<ChatMessage, "parts">): ReadonlyArray<DynamicToolUIPart> =>
+  parts.flatMap((part) =>
+    part.type === "dynamic-tool" && part.state === "input-available" && questionIn(part.input) !== undefined
+      ? [part]
+      : []
+  )
 
 /** The unanswered questions of a message. */
 export const questionsOf = ({ parts }: Pick<ChatMessage, "parts">): ReadonlyArray<DynamicToolUIPart> =>

@@ -22,6 +22,11 @@ export class MessageQueue {
     this.set([...this.list, { id: this.next++, text, files }])
   }
 
+  /** Moves a message to the front. */
+  first(id: number): void {
+    this.set([...this.list.filter((message) => message.id === id), ...this.list.filter((message) => message.id !== id)])
+  }
+
   remove(id: number): void {
     this.set(this.list.filter((message) => message.id !== id))
   }

@@ -57,6 +57,14 @@ export const thread = (
 export const threadState = (id: string, signal: AbortSignal): Promise<Thread> =>
   get(`threads/${part(id)}/state`, signal)
 
+/** Starts a thread with the messages before the user's nth one. */
+export const branch = (id: string, fresh: string, before: number): Promise<unknown> =>
+  request("POST", `threads/${part(id)}/branches`, { body: { id: fresh, before } })
+
+/** One of several answers to a message. */
+export const answer = (id: string, runId: string): Promise<{ readonly message: ChatMessage }> =>
+  get(`threads/${part(id)}/answers/${part(runId)}`)
+
 export const rename = (id: string, title: string): Promise<unknown> =>
   request("PATCH", `threads/${part(id)}`, { body: { title } })
 

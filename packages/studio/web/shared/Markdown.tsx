@@ -7,6 +7,7 @@ import { memo, type ReactNode } from "react"
 import Markdown, { type Components, defaultUrlTransform } from "react-markdown"
 import remarkGfm from "remark-gfm"
 import { CopyButton } from "./CopyButton.tsx"
+import { highlight } from "./highlight.ts"
 import "./markdown.css"
 
 const isData = (url: string): boolean => /^data:image\/(?:png|jpeg|gif|webp);base64,/.test(url)
@@ -20,6 +21,15 @@ const textOf = (node: ReactNode): string => {
   return ""
 }
 
+/** Coloured code: each piece is a text of its own. */
+const Code = memo(({ language, text }: { readonly text: string; readonly language: string }) => (
+  <code>
+    {highlight(text, language).map(({ look, text }, index) =>
+      look === "plain" ? text : <span key={index} className={`code-${look}`}>{text}</span>
+    )}
+  </code>
+))
+
 const CodeBlock = ({ children }: { readonly children?: ReactNode }) => {
   const className = (children as { readonly props?: { readonly className?: string } } | undefined)?.props?.className
   const language = /language-([\w+#-]+)/.exec(className ?? "")?.[1] ?? "text"
@@ -29,7 +39,11 @@ const CodeBlock = ({ children }: { readonly children?: ReactNode }) => {
         <span>{language}</span>
         <CopyButton text={textOf(children)} label="Copy code" />
       </figcaption>
-      <pre tabIndex={0} role="region" aria-label={`Code: ${language}`}>{children}</pre>
+      <pre
+        tabIndex={0}
+        role="region"
+        aria-label={`Code: ${language}`}
+      ><Code text={textOf(children)} language={language} /></pre>
     </figure>
   )
 }

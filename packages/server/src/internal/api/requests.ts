@@ -166,6 +166,12 @@ export const FeedbackRequest = Schema.Struct({
   comment: Schema.optional(Schema.String.check(Schema.isMaxLength(4000)))
 })
 
+/** A branch of a thread: a new one with the entries before the user's nth message, counted from 0. */
+export const BranchRequest = Schema.Struct({
+  id: ThreadId,
+  before: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 100_000 }))
+})
+
 /** The title that a person gives. */
 export const RenameRequest = Schema.Struct({
   title: Id.check(Schema.makeFilter((title) => title.trim() === "" ? "Expected a title that can be seen" : undefined))

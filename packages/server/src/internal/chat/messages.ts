@@ -7,7 +7,7 @@ import * as Stream from "effect/Stream"
 import type * as Prompt from "effect/ai/Prompt"
 import type { InvalidInput } from "@recourse/core/AgentError"
 import * as Conversation from "@recourse/core/Conversation"
-import type { RunInfo, RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
+import { type RunInfo, type RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
 import { UiMessageStream } from "../../UiMessageStream.ts"
 import { assemble, type UiMessage, type UiPart } from "../../UiMessage.ts"
 import type { UnknownOutcome } from "../../UiMessageChunk.ts"
@@ -93,11 +93,17 @@ const userPart = (part: Prompt.UserMessagePart): UiPart | undefined => {
 const defined = <A>(values: ReadonlyArray<A | undefined>): ReadonlyArray<A> =>
   values.flatMap((value) => value === undefined ? [] : [value])
 
-/** A user's message, and its answering run: the newest of them. */
+/** A user's message, and its answering runs, the newest one last. */
 interface Turn {
   readonly message: UiMessage | undefined
-  runId: string | undefined
+  readonly runIds: Array<string>
 }
+
+/** A message with the runs of all answers, if there are several. */
+const withVersions = (message: UiMessage | undefined, runIds: ReadonlyArray<string>): UiMessage | undefined =>
+  message === undefined || runIds.length < 2
+    ? message
+    : { ...message, metadata: { ...message.metadata as object, versions: runIds } }
 
 /** The messages of a thread, the oldest first. Of several answers to one message, the last one is shown. */
 export const messagesOf = Effect.fnUntraced(function*(
@@ -121,16 +127,17 @@ export const messagesOf = Effect.fnUntraced(function*(
     if (message.role !== "tool") continue
     for (const part of message.content) if (part.type === "tool-result") results.set(part.id, part)
   }
-  const turns: Array<Turn> = [{ message: undefined, runId: undefined }]
+  const turns: Array<Turn> = [{ message: undefined, runIds: [] }]
   const stored = new Map<string, Array<UiPart>>()
   for (const { position, runId } of content.entries) {
     const message = shown.get(position)
     if (message?.role === "user") {
       const parts = defined(message.content.map(userPart))
-      turns.push({ message: { id: saidId(position), role: "user", parts }, runId: undefined })
+      turns.push({ message: { id: saidId(position), role: "user", parts }, runIds: [] })
     }
     if (runId === undefined) continue
-    turns.at(-1)!.runId = runId
+    const { runIds } = turns.at(-1)!
+    if (!runIds.includes(runId)) runIds.push(runId)
     if (message?.role !== "assistant") continue
     const parts = defined(message.content.map((part) => partOf(part, results, shows)))
     stored.set(runId, [...stored.get(runId) ?? [], ...parts])
@@ -148,10 +155,27 @@ export const messagesOf = Effect.fnUntraced(function*(
     const parts = stored.get(runId)
     return Effect.succeed(parts === undefined ? undefined : { id: messageIdOf(runId), role: "assistant", parts })
   }
-  const messages = yield* Effect.forEach(turns, ({ message, runId }) =>
-    Effect.map(
+  const messages = yield* Effect.forEach(turns, ({ message, runIds }) => {
+    const runId = runIds.at(-1)
+    return Effect.map(
       runId === undefined ? Effect.undefined : answer(runId),
-      (answered) => defined([message, answered])
-    ))
+      (answered) => defined([message, withVersions(answered, runIds)])
+    )
+  })
   return { thread: content.thread, messages: messages.flat() }
+})
+
+/** The message of a run of a thread that has ended: one of several answers. */
+export const answerOf = Effect.fnUntraced(function*(
+  chats: Chats,
+  owner: string,
+  thread: string,
+  runId: string,
+  shows: (tool: string) => boolean,
+  checksOf: ChecksOf
+) {
+  const run = (yield* chats.ofThread(owner, thread)).find((one) => one.runId === runId)
+  if (run === undefined) return yield* new UnknownRun({ runId })
+  const chunks = yield* chunksOf(chats, run, thread, shows)
+  return yield* withChecks(assemble(messageIdOf(runId), chunks), runId, checksOf)
 })

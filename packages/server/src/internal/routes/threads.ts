@@ -4,12 +4,13 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
 import * as Conversation from "@recourse/core/Conversation"
 import { callSpanId } from "../../RunTimeline.ts"
-import { type ChecksOf, messagesOf } from "../chat/messages.ts"
+import { answerOf, type ChecksOf, messagesOf } from "../chat/messages.ts"
+import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
 import { body, check } from "../http/request.ts"
 import type { Config } from "./config.ts"
 import { queryOf } from "./listing.ts"
-import { RenameRequest, ThreadsRequest } from "../api/requests.ts"
+import { BranchRequest, RenameRequest, ThreadsRequest } from "../api/requests.ts"
 
 const threadParam = Effect.map(HttpRouter.params, (params) => params["thread"] ?? "")
 
@@ -89,11 +90,44 @@ const remove = Effect.fnUntraced(function*(config: Config) {
   return Response.empty({ status: 204 })
 })
 
+/** Copies the entries before a user's message into a new thread. Their runs stay those of the first thread. */
+const branch = Effect.fnUntraced(function*(config: Config) {
+  const checked = yield* check(config.checks, "chat")
+  const { before, id } = yield* body(BranchRequest, checked, config.checks)
+  const owner = checked.principal.id
+  const key = { owner, thread: yield* threadParam }
+  yield* config.chats.adopt(key)
+  const conversations = yield* Conversation.Conversations
+  const { entries, thread } = yield* conversations.read(key)
+  const said = Conversation.visibleMessages(entries).filter(({ message }) => message.role === "user")
+  const from = said[before]?.position
+  if (from === undefined) return yield* new BadRequest({ problem: "The thread has no such message", param: "before" })
+  const created = yield* conversations.create({ owner, thread: id, title: thread.title })
+  if (created.version > 0) return yield* new BadRequest({ problem: "There is a thread of this id", param: "id" })
+  for (const { event, runId } of entries.filter(({ position }) => position < from)) {
+    const copied = conversations.append({ owner, thread: id, events: [event as Conversation.Event], runId })
+    yield* Effect.catchTags(copied, { VersionConflict: Effect.die, ThreadBusy: Effect.die })
+  }
+  const { thread: made } = yield* conversations.read({ owner, thread: id, after: behindAll })
+  return Response.jsonUnsafe(yield* viewOf(config, made), { status: 201 })
+})
+
+/** One of several answers to a message. */
+const answer = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "chat")
+  const { chats, shows } = config
+  const runId = (yield* HttpRouter.params)["run"] ?? ""
+  const message = yield* answerOf(chats, principal.id, yield* threadParam, runId, shows, checksOf(config))
+  return Response.jsonUnsafe({ message })
+})
+
 /** The routes of threads. */
 export const threadRoutes = (config: Config) => [
   HttpRouter.route("GET", "/threads", answered(list(config))),
   HttpRouter.route("GET", "/threads/:thread", answered(read(config))),
   HttpRouter.route("GET", "/threads/:thread/state", answered(state(config))),
+  HttpRouter.route("POST", "/threads/:thread/branches", answered(branch(config))),
+  HttpRouter.route("GET", "/threads/:thread/answers/:run", answered(answer(config))),
   HttpRouter.route("PATCH", "/threads/:thread", answered(rename(config))),
   HttpRouter.route("DELETE", "/threads/:thread", answered(remove(config)))
 ]
