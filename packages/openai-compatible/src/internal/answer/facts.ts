@@ -106,15 +106,18 @@ export const usage = (raw: unknown): Response.FinishPartEncoded["usage"] => {
 
 /** The usage of an answer or a chunk, wherever servers put it. */
 export const usageIn = (head: unknown): unknown => {
+  const usual = ownField(head, "usage")
+  if (isObject(usual)) return usual
   const first = ownField(ownField(head, "choices"), "0")
   return [
-    ownField(head, "usage"),
     at(head, "x_groq", "usage"),
     ownField(first, "usage"),
     at(first, "message", "usage"),
     at(first, "delta", "usage")
-  ].find((found) => typeof found === "object" && found !== null)
+  ].find(isObject)
 }
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null
 
 /** Counts of a stream: later ones outrank earlier ones. */
 export const mergeUsage = (earlier: unknown, later: unknown): unknown =>
@@ -141,17 +144,22 @@ export const sources = (
   annotations: unknown,
   head: { readonly citations?: unknown; readonly search_results?: unknown }
 ): ReadonlyArray<Response.UrlSourcePartEncoded> => {
+  const cited = list(annotations)
+  const searched = list(head.search_results)
+  const citations = list(head.citations)
+  // Most answers have none.
+  if (cited.length + searched.length + citations.length === 0) return none
   const found = new Map<string, string>()
   const add = (url: unknown, title: unknown) => {
     if (typeof url === "string" && URL.canParse(url) && !found.has(url)) {
       found.set(url, typeof title === "string" ? title : url)
     }
   }
-  for (const annotation of list(annotations)) {
+  for (const annotation of cited) {
     add(at(annotation, "url_citation", "url"), at(annotation, "url_citation", "title"))
   }
-  for (const result of list(head.search_results)) add(at(result, "url"), at(result, "title"))
-  for (const citation of list(head.citations)) add(citation, undefined)
+  for (const result of searched) add(at(result, "url"), at(result, "title"))
+  for (const citation of citations) add(citation, undefined)
   return Array.from(found, ([url, title], index) => ({
     type: "source",
     sourceType: "url",
@@ -161,4 +169,6 @@ export const sources = (
   }))
 }
 
-const list = (value: unknown): ReadonlyArray<unknown> => Array.isArray(value) ? value : []
+const none: ReadonlyArray<never> = []
+
+const list = (value: unknown): ReadonlyArray<unknown> => Array.isArray(value) ? value : none
