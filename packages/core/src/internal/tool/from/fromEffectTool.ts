@@ -23,7 +23,7 @@ import type {
   WriteError
 } from "../callTypes.ts"
 import { schemaFromJsonSchema } from "./jsonSchemaParameters.ts"
-import { define as defineTool } from "../makeTool.ts"
+import { define as defineTool } from "../defineTool.ts"
 import { modelDefinition } from "../modelDefinition.ts"
 import type * as Tool from "../tool.ts"
 

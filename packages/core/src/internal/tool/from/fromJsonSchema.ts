@@ -35,7 +35,8 @@ import type {
   WriteError
 } from "../callTypes.ts"
 import { type JsonObject, type JsonParameters, schemaFromJsonSchema } from "./jsonSchemaParameters.ts"
-import { type BaseOptions, define } from "../makeTool.ts"
+import { define } from "../defineTool.ts"
+import type { BaseOptions } from "../toolOptions.ts"
 import { modelDefinition } from "../modelDefinition.ts"
 import { checkToolOptions, jsonSchemaKinds } from "../toolOptionKinds.ts"
 import type { Tool, Trust } from "../tool.ts"
