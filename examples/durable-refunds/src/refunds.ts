@@ -6,18 +6,19 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { linesOf, office, stores } from "./office.ts"
+import { type Host, hosted } from "./hosts.ts"
+import { linesOf, office } from "./office.ts"
 
 /** The lines of a worker at which it is killed, each once: a deed is done, and is not recorded yet. */
 const deadly = ["refunded 20 euros", "wrote a mail"]
 
 /** A worker is always there: one that is killed is followed by another. */
-const work = (directory: string, say: (line: string) => void): () => void => {
+const work = (directory: string, host: Host, say: (line: string) => void): () => void => {
   const left = [...deadly]
   let worker: ChildProcess
   let isOver = false
   const start = (): void => {
-    worker = spawn(process.execPath, [join(import.meta.dirname, "worker.ts"), directory], {
+    worker = spawn(process.execPath, [join(import.meta.dirname, "worker.ts"), directory, "--host", host], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, NODE_OPTIONS: "--disable-warning=ExperimentalWarning" }
     })
@@ -42,7 +43,7 @@ const work = (directory: string, say: (line: string) => void): () => void => {
 }
 
 /** Runs the example. Returns the agent's final answer, and the external actions. */
-export const program = (say: (line: string) => void) =>
+export const program = (say: (line: string) => void, host: Host = "sql") =>
   Effect.gen(function*() {
     const directory = yield* Effect.acquireRelease(
       Effect.sync(() => mkdtempSync(join(tmpdir(), "recourse-"))),
@@ -51,10 +52,10 @@ export const program = (say: (line: string) => void) =>
     const world = join(directory, "world.log")
     const { Refunds } = office(world)
     const client = Durable.layerClient([Refunds], { poll: "100 millis" }).pipe(
-      Layer.provide(stores(join(directory, "runs.db")))
+      Layer.provide(hosted(host, join(directory, "runs.db"), "client"))
     )
     return yield* Effect.gen(function*() {
-      yield* Effect.acquireRelease(Effect.sync(() => work(directory, say)), (stop) => Effect.sync(stop))
+      yield* Effect.acquireRelease(Effect.sync(() => work(directory, host, say)), (stop) => Effect.sync(stop))
       yield* Refunds.start("ticket 1", "Please refund my orders 7 and 8.")
       const { pending } = yield* Effect.repeat(Refunds.poll("ticket 1"), {
         until: ({ status }) => status === "waiting",

@@ -1,10 +1,11 @@
-/** A process that runs the agent: `node worker.ts <directory>`. It may be killed at any time, and any number of them may run. */
+/** A process that runs the agent: `node worker.ts <directory> --host sql|cluster`. It may be killed at any time, and any number of them may run. */
 import { NodeRuntime } from "@effect/platform-node"
 import { AgentEvent } from "@recourse/core"
 import { Durable } from "@recourse/durable"
 import { Effect, Layer, References } from "effect"
 import { join } from "node:path"
-import { office, stores } from "./office.ts"
+import { hosted, hostOf } from "./hosts.ts"
+import { office } from "./office.ts"
 
 const directory = process.argv[2] ?? "."
 const { Refunds, model } = office(join(directory, "world.log"))
@@ -13,7 +14,11 @@ NodeRuntime.runMain(
   Effect.never.pipe(
     Effect.provide(
       Durable.layer([Refunds], { lease: "1 second", poll: "100 millis" }).pipe(
-        Layer.provide([model, stores(join(directory, "runs.db")), AgentEvent.layerConsole()])
+        Layer.provide([
+          model,
+          hosted(hostOf(process.argv), join(directory, "runs.db"), "worker"),
+          AgentEvent.layerConsole()
+        ])
       )
     ),
     // Standard output is the external world.
