@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { cpus, loadavg } from "node:os"
 import { fileURLToPath } from "node:url"
+import { type HostResults, hostSection } from "./durable/hostSection.ts"
 import type { DurableResults } from "./durable/Measured.ts"
 import { withSection } from "./durable/section.ts"
 import { page } from "./page.ts"
@@ -33,4 +34,16 @@ export const publishDurable = (results: DurableResults): void => {
   writeFileSync(new URL("durable-results.json", docs), `${JSON.stringify(results, null, 2)}\n`)
   const file = new URL("durable.md", docs)
   writeFileSync(file, withSection(readFileSync(file, "utf8"), results))
+}
+
+const [from, to] = ["<!-- made by bench:durable --hosts, do not edit -->", "<!-- end of what is made -->"] as const
+
+/** Writes the section on hosts of the page that compares them. */
+export const publishHosts = (results: HostResults): void => {
+  writeFileSync(new URL("durable-hosts-results.json", docs), `${JSON.stringify(results, null, 2)}\n`)
+  const file = new URL("durable-hosts.md", docs)
+  const page = readFileSync(file, "utf8")
+  const [start, end] = [page.indexOf(from), page.indexOf(to)]
+  if (start < 0 || end < start) throw new Error("The page has no place for the section")
+  writeFileSync(file, `${page.slice(0, start + from.length)}\n\n${hostSection(results)}\n\n${page.slice(end)}`)
 }

@@ -38,6 +38,23 @@ const tasks: Readonly<Record<string, () => Promise<object>>> = {
     )
     return { alone: alone / 200, longer: longer / 3, perSecond: (n * 20_000) / many }
   },
+  /** Steps a second and processor time of a run, of 50 runs at once: of 20 and of 200 steps. */
+  both: async () => {
+    const warm = performance.now() + 5000
+    for (let run = 0; run < 50 || (run < 200 && performance.now() < warm); run++) await engine.run(`warm ${run}`, 20)
+    const many = async (runs: number, steps: number) => {
+      const before = process.cpuUsage()
+      const ids = Array.from({ length: runs }, (_, run) => `${steps} steps ${run}`)
+      const millis = await timed(() =>
+        Promise.all(Array.from({ length: 50 }, async () => {
+          for (let id = ids.pop(); id !== undefined; id = ids.pop()) await engine.run(id, steps)
+        }))
+      )
+      const { system, user } = process.cpuUsage(before)
+      return { perSecond: (runs * steps * 1000) / millis, cpuOfRun: (system + user) / runs }
+    }
+    return { short: await many(n, 20), long: await many(Math.max(10, Math.round(n / 8)), 200) }
+  },
   /** A run of many steps, which hangs behind them. The process that starts this one kills it then. */
   cut: async () => {
     const long = await timed(() => engine.cut!("long", n))

@@ -5,6 +5,7 @@ export const contestants: Readonly<Record<string, () => Promise<Open>>> = {
   bare: async () => (await import("./bare.ts")).bare,
   recourse: async () => (await import("./recourse.ts")).recourse("read"),
   "recourse, writes": async () => (await import("./recourse.ts")).recourse("write"),
+  "recourse, cluster": async () => (await import("./recourse.ts")).recourse("read", "cluster"),
   dbos: async () => (await import("./dbos.ts")).dbos,
   langgraph: async () => (await import("./langgraph.ts")).langgraph
 }

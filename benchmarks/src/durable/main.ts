@@ -22,6 +22,8 @@ import type { Place } from "./engine.ts"
 import type { DurableResults, Measured } from "./Measured.ts"
 import { section } from "./section.ts"
 
+if (process.argv.includes("--hosts")) await import("./hosts.ts")
+
 const { values } = parseArgs({
   options: {
     postgres: { type: "string" },
@@ -106,7 +108,11 @@ const within = async <A>(over: string, use: (place: Place) => Promise<A>): Promi
 
 const names = values.only?.split(",") ?? Object.keys(contestants)
 const lines = ["SQLite", ...(postgres === undefined ? [] : ["PostgreSQL"])].flatMap((over) =>
-  names.flatMap((name) => over === "SQLite" && name === "dbos" ? [] : [{ over, name, rounds: [] as Array<Measured> }])
+  names.flatMap((name) =>
+    over === "SQLite" && (name === "dbos" || name === "recourse, cluster")
+      ? []
+      : [{ over, name, rounds: [] as Array<Measured> }]
+  )
 )
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const from = origin()

@@ -2,10 +2,13 @@
 import { PgClient } from "@effect/sql-pg"
 import { Agent, Approval, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
+import * as Cluster from "@recourse/durable/Cluster"
 import { NodeSqliteClient } from "@recourse/sql"
 import { ScriptedModel } from "@recourse/testing"
 import { Deferred, Effect, Layer, ManagedRuntime, Redacted, Schema } from "effect"
+import { clusterPlace } from "./clusterPlace.ts"
 import { answer, type Open } from "./engine.ts"
+import type { HostName } from "./hostAgents.ts"
 
 const Ask = Tool.make("ask", {
   success: Schema.String,
@@ -15,8 +18,8 @@ const Ask = Tool.make("ask", {
 })
 const waiter = Durable.make(Agent.make("waiter", { tools: [Ask], defaults: { onError: Recovery.keepGoing } }))
 
-/** An engine whose tool is a read, or a write without a key: then its beginning is recorded, too. */
-export const recourse = (effects: "read" | "write"): Open => (place, isCut) => {
+/** An engine whose tool is a read, or a write without a key: then its beginning is recorded, too. A cluster is over PostgreSQL. */
+export const recourse = (effects: "read" | "write", host: HostName = "sql"): Open => (place, isCut) => {
   const cut = Deferred.makeUnsafe<void>()
   const Look = Tool.make("look", {
     parameters: Schema.Struct({ n: Schema.Int }),
@@ -48,10 +51,14 @@ export const recourse = (effects: "read" | "write"): Open => (place, isCut) => {
   const sql = "postgres" in place
     ? PgClient.layer({ url: Redacted.make(place.postgres), maxConnections: 20 })
     : NodeSqliteClient.layer({ filename: place.file })
+  const rows = RunStore.layerSql({ prefix: "bench" }).pipe(Layer.provide(sql))
+  const placed = host === "cluster" && "postgres" in place
+    ? Cluster.layer().pipe(Layer.provide([rows, clusterPlace(place.postgres, "runner")]))
+    : rows
   const runtime = ManagedRuntime.make(
     Durable.layer([worker, waiter], { concurrency: 200, ...(isCut ? { lease: "2 seconds" } : undefined) }).pipe(
       Layer.provide(model),
-      Layer.provide(RunStore.layerSql({ prefix: "bench" }).pipe(Layer.provide(sql)))
+      Layer.provide(placed)
     )
   )
   const waiters = (status: Runs.Status) =>
