@@ -55,5 +55,19 @@ describe("rows of the version before hosts", () => {
           assert.deepEqual(outside, { booked: ["1A"], undone: ["1A"], paid: 3 })
         }).pipe(Effect.provideService(Runs.Runs, runs))
       }))
+
+    it.live(`refuses rows of a later version with a sentence: ${one.name}`, () =>
+      Effect.gen(function*() {
+        const { address } = yield* Effect.acquireRelease(Effect.promise(one.open), ({ close }) => Effect.promise(close))
+        const context = yield* Layer.build(sqlLayer(address))
+        const sql = Context.get(context, SqlClient.SqlClient)
+        const store = Layer.fresh(RunStore.layerSql()).pipe(Layer.provide(Layer.succeedContext(context)))
+        yield* Layer.build(store)
+        // As a later version marks the tables.
+        yield* sql`UPDATE recourse_queues SET busy_until = busy_until + 1 WHERE agent = ${"~format"}`
+        const error = yield* Effect.flip(Layer.build(store))
+        assert.strictEqual(error._tag, "RunStoreError")
+        assert.include(error.message, "rows of a later version of @recourse/durable")
+      }))
   }
 })

@@ -6,7 +6,6 @@
  * entries of a former owner are refused. Messages place runs and wake their owners. They may be lost: each process
  * regularly looks for runs without an owner, which is the sweep.
  */
-import type * as Cron from "effect/Cron"
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
 import type * as Duration from "effect/Duration"
@@ -21,10 +20,12 @@ import * as Entity from "effect/cluster/Entity"
 import type { Sharding } from "effect/cluster/Sharding"
 import * as Rpc from "effect/rpc/Rpc"
 import type { Runs } from "@recourse/core/Runs"
-import type { Durable } from "./Durable.ts"
+import type { CronOptions, Durable } from "./Durable.ts"
 import { ClusterHost, type Messages } from "./internal/host/clusterHost.ts"
 import { timeOf } from "./internal/requests.ts"
 import { RunStore, type Store } from "./RunStore.ts"
+
+export type { CronOptions } from "./Durable.ts"
 
 const aRun = { runId: Schema.String, agent: Schema.String, version: Schema.String }
 
@@ -113,17 +114,6 @@ export const layerClient: Layer.Layer<RunStore, never, RunStore | Sharding> = La
   RunStore,
   Effect.flatMap(RunStore, (store) => Effect.map(hostOf(store, undefined), (host) => host.store))
 )
-
-/** When runs start, and how they are named: as for `Durable.layerCron`. */
-export interface CronOptions<in out In> {
-  /** The ids of the runs are the name and the time: `report 2026-01-01T06:00:00.000Z`. */
-  readonly name: string
-  readonly cron: Cron.Cron
-  readonly input: (at: Date) => In
-  readonly owner?: string | undefined
-  /** Times that no process was there for are made up for, each that is not longer ago. Default: 1 hour. */
-  readonly catchUp?: Duration.Input | undefined
-}
 
 /** A layer that starts a run at each time of a cron expression, by `ClusterCron`: in order, the missed times too. A start that fails is tried again. */
 export const layerCron = <In, Out, E, R>(

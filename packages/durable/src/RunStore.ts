@@ -14,7 +14,7 @@ import { timeOf } from "./internal/requests.ts"
 import { RunStoreError, type Store } from "./internal/store.ts"
 import * as SqlWakeUps from "./internal/host/sqlWakeUps.ts"
 import { sqlStore } from "./internal/sqlStore.ts"
-import { check, create, createStatements, refuseOthers, tablesOf } from "./internal/sqlTables.ts"
+import { check, create, createStatements, isLater, refuseOthers, tablesOf } from "./internal/sqlTables.ts"
 
 export {
   type Appended,
@@ -64,7 +64,8 @@ export const createTableSql = (options?: Pick<SqlOptions, "prefix">): string =>
 
 /**
  * A layer that keeps runs in a database: SQLite for one machine, PostgreSQL for several. The tables are created if they are
- * missing. Fails with `ConfigurationError` if the client is of another database, such as MySQL or MariaDB.
+ * missing. Fails with `ConfigurationError` if the client is of another database, such as MySQL or MariaDB, and with `RunStoreError` if a later version has
+ * written rows that this one cannot read.
  */
 export const layerSql = (
   options?: SqlOptions
@@ -78,7 +79,11 @@ export const layerSql = (
       if (options?.create !== false) {
         yield* Effect.mapError(create(sql, tables), (reason) => new RunStoreError({ operation: "create", reason }))
       }
-      yield* Effect.mapError(check(sql, tables), (reason) => new RunStoreError({ operation: "check tables", reason }))
+      const failing = (operation: string) => (reason: unknown) => new RunStoreError({ operation, reason })
+      yield* Effect.mapError(check(sql, tables), failing("check tables"))
+      if (yield* Effect.mapError(isLater(sql, tables), failing("check format"))) {
+        return yield* Effect.fail(failing("check format")("a downgrade"))
+      }
       return sqlStore(sql, tables, yield* SqlWakeUps.make(sql, tables))
     })
   )

@@ -23,8 +23,14 @@ export const tablesOf = (prefix: string): Tables => ({
   messages: `${prefix}_messages`
 })
 
-/** The statements that create missing tables. */
-export const createStatements = (
+/** Format of the rows. Increase it when earlier versions cannot read the rows that this one writes: they refuse to start over them. */
+export const format = 1
+
+/** The row among those of the queues that has the format: tables that were created before formats have none. */
+const formatRow = "~format"
+
+/** The statements that create the tables alone. */
+const tableStatements = (
   { decisions, messages, queues, runs, signals, steps }: Tables
 ): ReadonlyArray<string> => [
   `CREATE TABLE IF NOT EXISTS ${runs} (
@@ -105,6 +111,13 @@ export const createStatements = (
   `CREATE INDEX IF NOT EXISTS ${messages}_parent ON ${messages} (parent) WHERE parent IS NOT NULL`
 ]
 
+/** The statements that create missing tables, and raise their format to the one of this version. */
+export const createStatements = (tables: Tables): ReadonlyArray<string> => [
+  ...tableStatements(tables),
+  `INSERT INTO ${tables.queues} (agent, busy_until) VALUES ('${formatRow}', ${format})
+ON CONFLICT (agent) DO UPDATE SET busy_until = EXCLUDED.busy_until WHERE ${tables.queues}.busy_until < EXCLUDED.busy_until`
+]
+
 /** Refuses a database whose SQL the stores do not know, before a statement is sent to it. */
 export const refuseOthers = (sql: SqlClient.SqlClient, subject: string): Effect.Effect<void, ConfigurationError> => {
   const refused = (name: string) =>
@@ -158,3 +171,12 @@ export const check = (sql: SqlClient.SqlClient, tables: Tables): Effect.Effect<v
       ? Effect.void
       : sql.unsafe(`SELECT ${columnsOf(statement).join(", ")} FROM ${table} WHERE 1 = 0`).unprepared
   }, { discard: true })
+
+/** Whether a later version has written rows that this one cannot read. */
+export const isLater = (sql: SqlClient.SqlClient, { queues }: Tables): Effect.Effect<boolean, SqlError.SqlError> =>
+  Effect.map(
+    sql<{ readonly format: number | string }>`SELECT busy_until AS format FROM ${
+      sql(queues)
+    } WHERE agent = ${formatRow}`,
+    ([row]) => Number(row?.format ?? format) > format
+  )
