@@ -36,7 +36,7 @@ export const publishDurable = (results: DurableResults): void => {
   writeFileSync(file, withSection(readFileSync(file, "utf8"), results))
 }
 
-const [from, to] = ["<!-- made by bench:durable --hosts, do not edit -->", "<!-- end of what is made -->"] as const
+const [from, to] = ["<!-- made by bench:durable --hosts, do not edit -->", "<!-- end of generated part -->"] as const
 
 /** Writes the section on hosts of the page that compares them. */
 export const publishHosts = (results: HostResults): void => {
