@@ -94,6 +94,16 @@ const writes = <const Name extends string, Fields extends Schema.Struct.Fields>(
             Trips,
             (trips) => trips.add(who, (given as { readonly trip: string }).trip, kind, text(given as never))
           )
+      ),
+    // The operator may undo it, also after the run has ended.
+    compensate: (given) =>
+      Effect.flatMap(
+        traveller,
+        (who) =>
+          Effect.flatMap(
+            Trips,
+            (trips) => trips.remove(who, (given as { readonly trip: string }).trip, kind, text(given as never))
+          )
       )
   }).pipe(Tool.onError((call) =>
     call.pipe(

@@ -50,6 +50,8 @@ export class Trips extends Context.Service<Trips, {
   readonly of: (traveller: string) => Effect.Effect<ReadonlyArray<Trip>>
   readonly get: (traveller: string, trip: string) => Effect.Effect<Trip, NoSuchTrip>
   readonly add: (traveller: string, trip: string, kind: Kind, text: string) => Effect.Effect<Trip, NoSuchTrip>
+  /** Removes the newest entry of this kind and text. */
+  readonly remove: (traveller: string, trip: string, kind: Kind, text: string) => Effect.Effect<void, NoSuchTrip>
   /** True if a traveller has allowed writes to a trip. */
   readonly isConfirmed: (traveller: string, trip: string) => Effect.Effect<boolean>
   readonly make: (trip: {
@@ -99,6 +101,12 @@ export const layer: Layer.Layer<Trips, SqlError.SqlError, SqlClient.SqlClient> =
           })))
           return yield* get(traveller, trip)
         }),
+      remove: (traveller, trip, kind, text) =>
+        Effect.andThen(
+          get(traveller, trip),
+          Effect.orDie(sql`DELETE FROM entries WHERE position =
+            (SELECT MAX(position) FROM entries WHERE trip = ${trip} AND kind = ${kind} AND text = ${text})`)
+        ),
       isConfirmed: (traveller, trip) =>
         Effect.orDie(Effect.map(
           sql`SELECT 1 FROM confirmations WHERE trip = ${trip} AND traveller = ${traveller}`,

@@ -217,6 +217,14 @@ describeInBrowser("the trip planner", ({ context, ownServer }) => {
     await settled(ada)
     await ada.getByRole("group").filter({ hasText: "Book hotel" }).last().locator("summary").click()
     await shows(ada, /Allowed by olga/)
+    // The operator undoes the booking of the ended run.
+    await start.getByRole("navigation", { name: "Studio" }).getByRole("link", { name: /^Runs/ }).click()
+    await start.locator(".run-list a", { hasText: "Book a hotel near my first stop" }).first().click()
+    await start.getByRole("tab", { name: /^Undo/ }).click()
+    const booked = start.getByRole("article", { name: /^book_hotel/ })
+    await booked.getByRole("button", { name: "Undo" }).click()
+    await booked.getByRole("button", { name: "Undo it" }).click()
+    await booked.getByText("Undone by olga.").waitFor()
     // The operator has no chat, and travellers no studio.
     await ada.goto(`${url}/studio`)
     await ada.getByRole("alert").getByText("The studio is for others.").waitFor()

@@ -43,7 +43,7 @@ describeInBrowser("undo and the inbox of the studio", ({ context, page: open, ow
     assert.deepStrictEqual(await problemsOf(page), [], "undone")
     assert.deepStrictEqual(desk.deeds.slice(-2), ["release Ritz-7", "release Plaza-7"])
     await tab(page, "Outcomes").click()
-    await page.getByText("The call was done, and was undone.").first().waitFor()
+    await page.getByText("The call was done, and was compensated.").first().waitFor()
 
     await ritz.waitFor({ state: "detached" })
     await page.goto(`${desk.url}/studio#/checks`)

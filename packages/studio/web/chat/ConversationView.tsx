@@ -192,7 +192,8 @@ export const ConversationView = (props: Props) => {
             const isLast = index === messages.length - 1
             return (
               <Message
-                key={message.id}
+                // The server gives a sent message another id: a form within it stays.
+                key={message.role === "user" ? `user ${index}` : message.id}
                 message={message}
                 isLast={isLast}
                 isBusy={isLast && isBusy}
