@@ -135,7 +135,7 @@ describe("durable runs shared by three processes", () => {
     }))
   ]
   for (const { isCluster, name, open } of hosts) {
-    it(`all end, whoever is killed or stopped: ${name}`, () =>
+    it(`all end, whichever process is killed or stopped: ${name}`, () =>
       within(open, async (address, effects) => {
         const options = { prefix: "shared", lease: 2500, pause: 60, isCluster }
         const start = (): ChildProcess => child(address, effects, options)

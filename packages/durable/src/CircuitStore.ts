@@ -39,7 +39,7 @@ export const createTableSql = (options?: Pick<SqlOptions, "prefix">): string =>
  * service costs two look-ups; outcomes are written if they change the circuit. Fails with `ConfigurationError` if the
  * client is of another database than PostgreSQL or SQLite.
  *
- * **Example** (A circuit that is open for whoever comes next)
+ * **Example** (A circuit that is open for the next caller)
  *
  * ```ts
  * import { Effect, Layer } from "effect"

@@ -60,7 +60,7 @@ const untilApproved = (all: ReturnType<typeof worldOf>, agent: ReturnType<typeof
     yield* client(all, agent, agent.decide("r1", [Approval.approve(call!)]))
   })
 
-describe("a durable run that is over before its agent ends it", () => {
+describe("a durable run that ends before its agent", () => {
   for (const [why, { before, code, error, next }] of Object.entries(ways)) {
     for (const script of ["pay", "clerk"] as const) {
       it.live(`is compensated if ${why}, interrupted anywhere: ${script}`, () =>

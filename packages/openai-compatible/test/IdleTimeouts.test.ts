@@ -228,7 +228,7 @@ describe("a whole answer", () => {
       assert.deepInclude(yield* run("whole", { scripts: [slow] }), { reason: undefined, text: "fine" })
     }))
 
-  it.effect("is kept alive by blanks, until the time for content is over", () =>
+  it.effect("is kept open by blanks until the time for content has passed", () =>
     Effect.gen(function*() {
       const alive = Array.from({ length: 15 }, () => ["\n", 30]).flat()
       assert.deepInclude(yield* run("whole", { scripts: [[...alive, body]] }), { reason: undefined, text: "fine" })

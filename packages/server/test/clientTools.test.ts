@@ -396,7 +396,7 @@ describe("AG-UI", () => {
 })
 
 describe("a page that does not answer", () => {
-  it.live("fails its call when the time is over, without a request", () =>
+  it.live("fails its call after the timeout, without a request", () =>
     Effect.gen(function*() {
       const Quick = Tool.client("quick", { effects: "read", timeout: "20 millis" })
       const agent = Agent.make("clerk", {

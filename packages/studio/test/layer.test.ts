@@ -64,7 +64,7 @@ describe("Studio.layer", () => {
       assert.strictEqual(headers.get("referrer-policy"), "no-referrer")
     }))
 
-  it.effect("sends compressed files to whoever takes them", () =>
+  it.effect("sends compressed files to clients that accept them", () =>
     Effect.gen(function*() {
       const get = yield* served(Studio.layer())
       const script = named(yield* text(yield* get("/chat"))).find((url) => /chat-.*\.js$/.test(url))!

@@ -101,7 +101,7 @@ describe("virtual time", () => {
       assert.strictEqual(none.fibers, 0)
     }))
 
-  it.effect("is interrupted with whoever waits for it", () =>
+  it.effect("is interrupted with the waiting fiber", () =>
     Effect.gen(function*() {
       let interrupted = false
       const fiber = yield* Effect.forkChild(

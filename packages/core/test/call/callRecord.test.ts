@@ -619,7 +619,7 @@ describe("a call that another call makes", () => {
     assert.strictEqual(callOf(inner, { ...asked, arguments: "{\"b\":2,\"a\":1}" }).record, records.at(-1))
   })
 
-  it("is made again after a failure, or in a repeated outer attempt", () => {
+  it("is repeated after a failure, or in a repeated outer attempt", () => {
     const asked = running()
     const first = callOf(inner, asked).record
     const second = callOf(inner, asked).record

@@ -39,7 +39,7 @@ describe("the span of a request", () => {
     }))
 })
 
-it.effect("a request that is made again is counted, by agent and error", () =>
+it.effect("counts a repeated request by agent and error", () =>
   Effect.gen(function*() {
     const count = (error: string) =>
       Effect.map(

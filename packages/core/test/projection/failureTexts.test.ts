@@ -22,7 +22,7 @@ const told = (effects: Tool.Effects | undefined, declaration: ErrorProjection.De
     return lastResults(prompt)[0]?.result as ErrorProjection.ToolFailure
   }).pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.call("act", {}), ScriptedModel.text("ok")])))
 
-describe("the same call may be made again", () => {
+describe("safe to repeat", () => {
   for (const effects of ["read", "idempotent", "write", undefined] as const) {
     for (const outcome of [undefined, "not_done", "unknown"] as const) {
       for (const code of ["timeout", "rate_limited", "upstream_error", "circuit_open", "not_found", "own"]) {
@@ -108,7 +108,7 @@ describe("a call interrupted because another one ended the run", () => {
     ] as const
   ) {
     const when = concurrency === 1 ? "before it began" : "while it ran"
-    it.effect(`${when}, effects ${effects}: ${code}, may be made again: ${isSafe}`, () =>
+    it.effect(`${when}, effects ${effects}: ${code}, safe to repeat: ${isSafe}`, () =>
       Effect.gen(function*() {
         const failure = yield* cutOff(effects, concurrency)
         assert.deepStrictEqual([failure.code, failure.safe_to_retry], [code, isSafe])

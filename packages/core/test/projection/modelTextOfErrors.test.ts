@@ -35,7 +35,7 @@ describe("an escalation", () => {
     assert.strictEqual(told(escalated("desk", unclear)).safe_to_retry, false)
   })
 
-  it("without an error is not to be made again", () => assert.strictEqual(told(escalated("desk")).safe_to_retry, false))
+  it("is not safe to retry without an error", () => assert.strictEqual(told(escalated("desk")).safe_to_retry, false))
 })
 
 it.each([null, undefined, 5, "hunter2", {}, []])(

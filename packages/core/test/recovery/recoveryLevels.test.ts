@@ -209,7 +209,7 @@ describe("an error that a level has tried again", () => {
     }))
 })
 
-describe("a level that is made again", () => {
+describe("a repeated level", () => {
   const circuits = CircuitBreaker.layer({ tripPolicy: CircuitBreaker.consecutive(1), openDuration: "1 minute" }).pipe(
     Layer.provide(CircuitBreaker.layerStoreMemory())
   )

@@ -231,7 +231,7 @@ describe("retries under a budget", () => {
       }).pipe(Effect.provide(none)))
   })
 
-  it.effect("are paid for once, whoever asks", () =>
+  it.effect("are paid for once for all callers", () =>
     Effect.gen(function*() {
       const { state, tool } = flaky(2, "read")
       const retried = tool.pipe(Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.forever })))

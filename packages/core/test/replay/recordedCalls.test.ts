@@ -91,7 +91,7 @@ describe("a recorded call", () => {
       return { ran, exit: report.exit }
     })
 
-  it.effect("is not made again", () =>
+  it.effect("is not repeated", () =>
     Effect.gen(function*() {
       const { exit, ran } = yield* play((record) => record)
       assert.deepStrictEqual([exit, ran], [Exit.succeed("done"), []])

@@ -187,7 +187,7 @@ const resumptions = () => {
   })
 }
 
-describe("a resumption that is interrupted at any operation, and made again", () => {
+describe("a resumption that is interrupted at any operation and repeated", () => {
   for (const [place, make] of Object.entries(places)) {
     it.effect(`waits for ${place}`, () =>
       Effect.gen(function*() {

@@ -299,7 +299,7 @@ const instead = (call: Inner, args: unknown, id?: string): Inner =>
 const recovered = (tool: Tool.Any, recover: (call: Inner) => Inner): Tool.Any =>
   (tool as Tool.Tool<string, never, never, never, never>).pipe(Tool.onError(recover as never)) as never
 
-describe("a call that is made again", () => {
+describe("a repeated call", () => {
   const same: Readonly<Record<string, unknown>> = {
     "the same arguments": { to: "Ada", note: { a: 1, b: 2 } },
     "the same arguments in another order": { note: { b: 2, a: 1 }, to: "Ada" },

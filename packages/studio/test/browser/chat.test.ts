@@ -31,7 +31,7 @@ describeInBrowser("the chat", ({ context, page: open, ownServer, server }) => {
       assert.include(page.url(), "thread=")
     })
 
-    it("are made again on demand, in the place of the last one", async () => {
+    it("are regenerated on demand and replace the last one", async () => {
       const page = await chat()
       await ask(page, "number")
       const first = await answers(page).last().textContent()

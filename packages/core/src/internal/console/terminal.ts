@@ -41,7 +41,7 @@ const explained = <E extends Error>(error: E, tool: string): E =>
  *
  * `by` says who decided, for the audit.
  *
- * **Example** (An agent that asks whoever started it)
+ * **Example** (An agent that asks the person who started it)
  *
  * ```ts
  * import { Agent, Approval } from "@recourse/core"
