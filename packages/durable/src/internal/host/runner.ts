@@ -236,7 +236,8 @@ export const make = Effect.fnUntraced(function*(
   // Leases are renewed while the runs come to their ends.
   yield* Effect.addFinalizer((exit) =>
     Effect.ensuring(
-      Effect.andThen(Fiber.interrupt(claims), Effect.interruptible(stop)),
+      // A fiber of its own: SIGTERM has interrupted this one, and its interruptible regions end at once.
+      Effect.andThen(Fiber.interrupt(claims), Effect.flatMap(Effect.forkDetach(stop), Fiber.await)),
       Scope.close(scope, exit)
     )
   )

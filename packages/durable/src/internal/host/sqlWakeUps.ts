@@ -112,7 +112,8 @@ export const make = Effect.fnUntraced(function*(
     // A database that does not answer does not hold up a process that stops.
     acquire: Effect.acquireRelease(
       Effect.forkDetach(forever),
-      (fiber) => Effect.ignore(Effect.interruptible(Effect.timeout(Fiber.interrupt(fiber), "1 second")))
+      (fiber) =>
+        Effect.flatMap(Effect.forkDetach(Effect.timeoutOption(Fiber.interrupt(fiber), "1 second")), Fiber.await)
     )
   })
 
