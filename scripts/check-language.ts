@@ -99,7 +99,9 @@ const listed = argument("--list")
 
 const filesOf = (kind: Kind): ReadonlyArray<string> =>
   [...new Set(kinds[kind].files.flatMap((pattern) => globSync(pattern, { cwd: tree })))]
-    .filter((file) => !/node_modules|\/dist\/|doc-examples|CHANGELOG|glossary\.md|performance\.md|\.d\.ts$/.test(file))
+    .filter((file) =>
+      !/node_modules|\/dist\/|doc-examples|CHANGELOG|glossary\.md|performance\.md|core-files\.md|\.d\.ts$/.test(file)
+    )
     .toSorted()
 
 const countOf = (text: string, { text: pattern }: Word): number => text.match(pattern)?.length ?? 0
