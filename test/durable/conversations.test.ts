@@ -292,7 +292,7 @@ for (const { name, place } of places) {
   })
 }
 
-describe("rows of the version before, which hold whole conversations", () => {
+describe("rows of the previous version with whole conversations", () => {
   type Row = Record<string, string | number | null>
   const { recourse_runs: runRows, recourse_steps: stepRows } = JSON.parse(
     readFileSync(new URL("rows/wholeConversations.json", import.meta.url), "utf8")

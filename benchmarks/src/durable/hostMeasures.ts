@@ -1,4 +1,7 @@
-/** Measures of hosts, from a process that executes no runs: what it starts, decides and cancels is executed by runners. */
+/**
+ * Measures of hosts, from a process that executes no runs: runners execute the runs that it starts, decides and
+ * cancels.
+ */
 import { Approval, Runs } from "@recourse/core"
 import { Durable } from "@recourse/durable"
 import { Effect, Layer, ManagedRuntime } from "effect"

@@ -13,13 +13,13 @@ interface Named {
   readonly name: string
 }
 
-/** What both lengths of runs cost: 20 and 200 steps. */
+/** Costs of both lengths of runs: 20 and 200 steps. */
 export interface Costs extends Named {
   readonly short: Cost
   readonly long: Cost
 }
 
-/** What was measured. */
+/** The measured values. */
 export interface HostResults extends Origin {
   readonly rounds: number
   readonly waiters: number
@@ -60,7 +60,7 @@ const namesOf = (all: ReadonlyArray<Named>): ReadonlyArray<string> => [...new Se
 const medianOf = <A extends Named>(all: ReadonlyArray<A>, name: string, value: (one: A) => number): number =>
   median(all.filter((one) => one.name === name).map(value))
 
-/** Processor time of a step, and of what a run has once, in microseconds. */
+/** Processor time of a step, and of the fixed part of a run, in microseconds. */
 const partsOf = (all: ReadonlyArray<Costs>, name: string) => {
   const [short, long] = [
     medianOf(all, name, ({ short }) => short.cpuOfRun),

@@ -41,7 +41,7 @@ export interface IdleTimeout {
   readonly wait: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | IdleTimeoutError, R>
   /**
    * Records the end of a wait. `content` restarts both limits, `ping` only the one of bytes. After a `pause`, with
-   * which a model begins to think, only `contentTimeout` bounds the next wait, as it does before the first bytes.
+   * which a model starts to think, only `contentTimeout` bounds the next wait, like before the first bytes.
    */
   readonly heard: (what: "content" | "ping" | "pause") => void
 }

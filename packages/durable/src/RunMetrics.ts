@@ -13,8 +13,8 @@ import { RunStore } from "./RunStore.ts"
 export { activeRuns, ended, failovers, leasesLost, stepDuration } from "./internal/counting.ts"
 
 /**
- * A layer that asks the store every so often (default: 15 seconds) how many runs are queued, running and waiting, for {@link activeRuns}. One process that
- * has it is enough. What fails is logged.
+ * A layer that asks the store at an interval (default: 15 seconds) how many runs are queued, running and waiting, for
+ * {@link activeRuns}. One process that has it is enough. Failures are logged.
  *
  * **Example** (How many runs wait)
  *

@@ -37,7 +37,10 @@ export const send = (
 
 /** Options of a wait for a signal. */
 export interface ReceiveOptions {
-  /** How often the store is read if no process says that the run has a value: a wake-up may be lost. Default: 500 milliseconds. */
+  /**
+   * Interval of reading the store if no process reports a value of the run: a wake-up may be lost. Default: 500
+   * milliseconds.
+   */
   readonly poll?: Duration.Input | undefined
 }
 

@@ -99,7 +99,7 @@ const resultsOf = (world: World) =>
     (events) => events.flatMap(({ event }) => event._tag === "ToolResult" ? [`${event.tool} ${event.code}`] : [])
   )
 
-describe("a run that an previousVersions version of its agent began", () => {
+describe("a run that a previous version of its agent started", () => {
   it.live("is left to that version", () =>
     Effect.gen(function*() {
       const world = worldOf()

@@ -143,7 +143,7 @@ const look = ({ log, runs, thread }: World) =>
     ([said, status]) => [said, status, log.join(" ")].filter((text) => text !== "").join(", ")
   )
 
-describe("a request whose client goes, at each operation", () => {
+describe("a request whose client disconnects, at each operation", () => {
   it.effect("sends its message and has it answered, or sends none", () =>
     Effect.gen(function*() {
       const { cut, whole } = yield* cutAnywhere({

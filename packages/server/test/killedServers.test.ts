@@ -118,7 +118,7 @@ const next = (all: Shared, use: (served: Served) => Effect.Effect<void, unknown>
     }
   )
 
-describe("the next server behind one that is killed", () => {
+describe("the server after one that is killed", () => {
   for (const [name, request] of Object.entries(requests)) {
     it.live(
       `has the completed calls in the thread: ${name}`,

@@ -36,12 +36,12 @@ const resultsOf = ({ events }: Known): ReadonlyMap<string, Result | undefined> =
   return results
 }
 
-/** One write, as the bank, the run, a person and the audit know it. */
+/** One write, as known to the bank, the run, a person and the audit. */
 interface Write {
   readonly op: string
   readonly known: Known
   readonly result: Result | undefined
-  /** How often the bank has booked it, and how often it has booked its compensation. */
+  /** How many times the bank has booked it, and its compensation. */
   readonly times: number
   readonly undone: number
   readonly compensated: ReadonlyArray<string>
@@ -69,12 +69,12 @@ type Rule = readonly [problem: string, isBroken: (write: Write) => boolean]
 
 const isUnknown = ({ result }: Write): boolean => result?.code === "outcome_unknown"
 const needsApproval = ({ op }: Write): boolean => op === "t" || op === "u"
-/** Whether the run of a write ended such that its writes are to be compensated. */
+/** Whether the writes of the ended run must be compensated. */
 const mustCompensate = ({ known: { decided, runId, status }, op }: Write): boolean =>
   /^(failing|cancelled|refused)/.test(runId) && op !== "t" &&
   (status !== "completed" || decided.get("t") === "rejected")
 
-/** What is wrong about a write. */
+/** Rules that a write can break. */
 const rules: ReadonlyArray<Rule> = [
   ["is booked twice", ({ times }) => times > 1],
   ["is compensated twice", ({ undone }) => undone > 1],
@@ -134,7 +134,7 @@ const endsOf = (runId: string): ReadonlyArray<string> =>
     ? ["cancelled", "completed"]
     : ["completed"]
 
-/** What is wrong about a run besides its writes. */
+/** Problems of a run in addition to those of its writes. */
 const problemsOf = ({ events, notes, runId, signal, status }: Known, noted: Result | undefined) => {
   const received = events.map(({ event }) => event).find((event) =>
     event._tag === "ToolResult" && event.tool === "parcel"

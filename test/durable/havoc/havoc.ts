@@ -20,7 +20,7 @@ import { Fleet } from "./fleet.ts"
 import { havocAgents, kinds, patiently } from "./havocAgents.ts"
 import { type Host, hosted } from "./havocHost.ts"
 
-/** What is disturbed, and for how long. */
+/** Kinds and duration of the disturbances. */
 export interface HavocOptions {
   readonly host: Host
   readonly seconds: number
@@ -112,7 +112,7 @@ const reconcile = Effect.fnUntraced(function*(
 ) {
   const runs = yield* Runs.Runs
   const store = yield* RunStore.RunStore
-  // What has not ended by then is wrong.
+  // A run that has not ended by then is a problem.
   const all = Effect.forEach(ids, (runId) => Effect.retry(runs.wait(runId), patiently), { discard: true })
   yield* Effect.timeoutOption(all, "60 seconds")
   const book = linesOf<Booking>(join(directory, "book"))
@@ -125,7 +125,7 @@ const reconcile = Effect.fnUntraced(function*(
     executions += stored.epoch
     const known = (id: string) =>
       Effect.map(
-        // Events of a run that has not ended go on.
+        // Events of a run that has not ended continue.
         Effect.map(Effect.timeoutOption(Stream.runCollect(runs.events(id)), "10 seconds"), Option.getOrElse(() => [])),
         (events): Pick<Known, "audit" | "events"> => ({
           events: Array.from(events),
@@ -201,7 +201,7 @@ export const havoc = async (options: HavocOptions) => {
       const [one, two] = yield* Effect.all([clientOf("1"), clientOf("2")])
       yield* Effect.promise(() => fleet.start())
       const disturbing = fleet.disturb(seconds * 1000)
-      // Runs of the version that is deployed begin where it is deployed.
+      // Runs of the deployed version start at its processes.
       const start = (runId: string) => (fleet.counts.deployed > 0 ? two : one).start(runId)
       const within = Effect.provideService(Runs.Runs, two.runs)
       const ids = yield* within(people(start, options, decided))

@@ -12,10 +12,10 @@ class Unavailable extends Schema.TaggedError<Unavailable>()(
   ErrorProjection.declare<object>({ code: "upstream_error", outcome: "not_done" })
 ) {}
 
-/** What a run of the havoc does. */
+/** Behaviours of the runs of the havoc. */
 export const kinds = ["plain", "nested", "approved", "signalled", "parent", "failing", "cancelled", "refused"] as const
 
-/** What a run of the havoc does. Its id begins with it. */
+/** The behaviour of a run of the havoc. Its id starts with it. */
 export type Kind = (typeof kinds)[number]
 
 const write = Schema.Struct({ run: Schema.String, op: Schema.String })

@@ -1,4 +1,4 @@
-/** A process that runs the agents of the havoc: `node havocRunner.ts <options>`. It goes on until it is killed. */
+/** A process that runs the agents of the havoc: `node havocRunner.ts <options>`. It runs until it is killed. */
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Audit } from "@recourse/core"
 import { Durable } from "@recourse/durable"
@@ -9,7 +9,7 @@ import { stores } from "../chief.ts"
 import { havocAgents } from "./havocAgents.ts"
 import { type Host, hosted } from "./havocHost.ts"
 
-/** How a process of the havoc runs. */
+/** Options of a process of the havoc. */
 export interface RunnerOptions {
   readonly address: SqlAddress
   readonly host: Host

@@ -129,7 +129,7 @@ it.effect("an agent failing before its start leaves the earlier messages emitted
     )
   }))
 
-describe("over a pause behind a transfer", () => {
+describe("over a pause after a transfer", () => {
   const said = "Pay 5 with 4242"
   const hides = (conversation: Prompt.Prompt) =>
     Effect.succeed(
@@ -242,7 +242,7 @@ it.effect("a conversation changes agents up to the limit, then fails", () =>
     )
   }))
 
-describe("the failure by which an agent gives a conversation away", () => {
+describe("the failure of an agent that transfers its conversation", () => {
   const failing = (agent: Agent.Agent<Prompt.Prompt, string, unknown, never>) =>
     Effect.map(
       Effect.flip(agent.run(hello)).pipe(

@@ -47,7 +47,7 @@ const clerk = (till: Bank) =>
     )
   )
 
-describe("each nested run has keys of its own", () => {
+describe("each nested run has separate keys", () => {
   const paysTwice = (
     name: string,
     run: (till: Bank) => Effect.Effect<unknown, unknown, IdempotencyLedger.IdempotencyLedger | Approval.SnapshotKey>,
@@ -190,7 +190,7 @@ describe("the keys of a nested run stay", () => {
     }).pipe(Effect.provide(Layer.merge(layer, anyTime))))
 })
 
-describe("in the journal of the run around it, a nested run has a place of its own", () => {
+describe("a nested run has a separate path in the outer run's log", () => {
   it.effect("in recovery, and in the previous attempt, without mixed answers", () =>
     Effect.gen(function*() {
       for (const cut of cuts(4).slice(-1)) {

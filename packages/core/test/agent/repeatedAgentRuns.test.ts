@@ -113,7 +113,7 @@ const stateOf = (agent: AnyAgent) =>
     ({ transcript }) => History.claims(transcript).map(({ state }) => state)
   )
 
-describe("a repeated call in which an agent has paid", () => {
+describe("a repeated call with an agent that has paid", () => {
   for (const [way, make] of Object.entries(ways)) {
     it.effect(`pays once and reports unknown: ${way}`, () =>
       Effect.gen(function*() {

@@ -160,7 +160,7 @@ describe("a write that says itself how its call ended", () => {
   }
 })
 
-describe("attempts behind the first", () => {
+describe("attempts after the first", () => {
   it.effect("say how long after the last failure they began", () =>
     Effect.gen(function*() {
       let runs = 0

@@ -141,7 +141,7 @@ const isKnown = (log: Log, told: ReadonlyMap<string, unknown>, about: string) =>
   }
 }
 
-describe("a chat whose conversation was given away", () => {
+describe("a chat whose conversation was transferred", () => {
   for (const [form, agentOf] of Object.entries(forms)) {
     for (const [place, begin] of Object.entries(places)) {
       for (const [how, decide] of Object.entries(decides)) {

@@ -15,7 +15,7 @@ const lookUp = Tool.make("look_up", {
   execute: ({ id }) => Effect.succeed(id > 1 ? "much" as never : id)
 })
 
-describe("a sentence is said", () => {
+describe("a spoken sentence", () => {
   for (
     const [shown, answer] of [["undefined: is it declared below this line?", undefined], ["a value of type number", 1]]
   ) {

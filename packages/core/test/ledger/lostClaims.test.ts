@@ -78,7 +78,7 @@ describe("a claim without an answer", () => {
   }
 })
 
-describe("an agent that waits within one that is left", () => {
+describe("an agent that waits within an abandoned one", () => {
   const inner = (a: Waits) =>
     Agent.firstOf("v", [Agent.all("w", [a]), waits([], undefined, "x")] as never) as never as Waits
   const within = (snapshot: Approval.Snapshot, id: string) =>

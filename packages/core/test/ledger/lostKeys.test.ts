@@ -185,7 +185,7 @@ describe("a call whose tool has another key today, or none", () => {
   }
 })
 
-describe("a call started behind a failed attempt, with a changed key", () => {
+describe("a call started after a failed attempt, with a changed key", () => {
   const of = { effects: "write", ledger: "answers", level: "a tool" } as const
   for (const first of ["failed", "unfit"] as const) {
     for (const before of ["of its arguments", "of the call"] as const) {

@@ -69,7 +69,7 @@ const failureOf = (exit: Exit.Exit<unknown, unknown>): unknown =>
 const slow: Reply = { status: 503, headers: { "retry-after": "30" } }
 const budget = { duration: "10 seconds" } as const
 
-describe("a wait that ends behind the run's deadline", () => {
+describe("a wait that ends after the run's deadline", () => {
   it.effect("is not waited for by the transport of a model", () =>
     Effect.gen(function*() {
       const { client, state } = scripted(slow)
@@ -122,7 +122,7 @@ describe("a wait that ends behind the run's deadline", () => {
     }))
 })
 
-describe("a model call whose request was sent again", () => {
+describe("a model call whose request was repeated", () => {
   const onModelError = () => ModelError.retry({ times: 2, schedule: Schedule.forever })
 
   it.effect("is retried for another reason: its answer is not complete", () =>
@@ -163,7 +163,7 @@ describe("a model call whose request was sent again", () => {
     }))
 })
 
-describe("a tool whose request was sent again", () => {
+describe("a tool whose request was repeated", () => {
   it.effect("is retried if its own error does not contain the request's", () =>
     Effect.gen(function*() {
       const { client, state } = scripted({ status: 503 })

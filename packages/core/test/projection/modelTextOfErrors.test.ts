@@ -514,7 +514,7 @@ describe("texts for model and user", () => {
   })
 })
 
-describe("a failure that is all this library's own words is shown to no guard", () => {
+describe("a failure that consists of the library's own texts passes no guard", () => {
   const { isOwn } = failures as unknown as {
     readonly isOwn: (failure: ErrorProjection.ToolFailure, user: (code: string) => string) => boolean
   }

@@ -54,7 +54,7 @@ const taking = (schema: Schema.Top, given: Array<unknown>) =>
 const byHand = (tool: ReturnType<typeof taking>, args: Readonly<Record<string, unknown>>) =>
   Effect.provideService(tool.call, ToolCall.ToolCall, ToolCall.make({ id: "by hand", arguments: args }))
 
-describe("a value without a JSON form of its own", () => {
+describe("a value without a JSON form", () => {
   for (const [what, [schema, json, value]] of Object.entries(values)) {
     it.effect(`is an argument, as a model's JSON and a program's value: ${what}`, () =>
       Effect.gen(function*() {

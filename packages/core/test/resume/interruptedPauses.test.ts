@@ -266,7 +266,7 @@ describe("an agent that is cut off at work", () => {
   }
 })
 
-describe("writes compensated behind a rejection", () => {
+describe("writes compensated after a rejection", () => {
   it.effect("stay compensated in the next execution, which answers", () =>
     Effect.gen(function*() {
       const log: Log = []
@@ -297,7 +297,7 @@ describe("writes compensated behind a rejection", () => {
     }))
 })
 
-describe("an agent that waits, and whose tools are others when it is left", () => {
+describe("a waiting agent that is abandoned with changed tools", () => {
   it.effect("is compensated by its present tools", () =>
     Effect.gen(function*() {
       const log: Log = []
@@ -323,7 +323,7 @@ describe("an agent that waits, and whose tools are others when it is left", () =
     }))
 })
 
-describe("an agent that waits within one that is left, and whose tool is gone", () => {
+describe("an agent that waits within an abandoned one, with a missing tool", () => {
   const plain = Tool.make("a", { ...described, effects: "read", execute: () => Effect.succeed("plain") })
   const ways: Readonly<Record<string, ReadonlyArray<unknown>>> = {
     "is none any more": [],

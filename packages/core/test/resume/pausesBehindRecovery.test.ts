@@ -160,7 +160,7 @@ describe("a tool's call before another call waits runs once: by", () => {
   }
 })
 
-describe("a call behind its recovery's calls", () => {
+describe("a call after its recovery's calls", () => {
   const place = "its recovery"
 
   it.effect("is reported as partly done if rejected, and does not start", () =>

@@ -432,7 +432,7 @@ describe("a tool that diverges", () => {
     }).pipe(Effect.provide(layer)))
 })
 
-describe("of a call of which a part was done", () => {
+describe("of a call that was partly completed", () => {
   const halfway = Effect.gen(function*() {
     const note = tool("note")
     const asked = tool("pay", asks)

@@ -57,7 +57,7 @@ const play = (
 
 const codeOf = (result: { readonly result: unknown } | undefined) => (result?.result as { code?: string }).code
 
-describe("behind a pause", () => {
+describe("after a pause", () => {
   it.effect("turns are counted on", () =>
     Effect.gen(function*() {
       const { events } = yield* play(() => Agent.make("a", { tools: [Ask] }), [call("ask", {})], [text("done")])
@@ -250,7 +250,7 @@ describe("behind a pause", () => {
     }))
 })
 
-describe("a snapshot is of its agent's tools", () => {
+describe("a snapshot names its agent's tools", () => {
   const base = {
     description: "Refunds",
     parameters: N,

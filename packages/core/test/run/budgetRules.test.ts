@@ -48,7 +48,7 @@ describe("arguments of a call", () => {
   }
 })
 
-describe("behind a used-up budget", () => {
+describe("after a used-up budget", () => {
   it.effect("runs no call though recovery swallows the stop and other caps remain", () =>
     Effect.gen(function*() {
       const { state, tool } = counted("other")

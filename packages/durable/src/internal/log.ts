@@ -45,7 +45,7 @@ export const denied = "denied"
 /** Result of a step that was handed to a store: another process may hold the run, or it was cancelled before a write started. */
 export type Appended = "added" | "denied" | "lost"
 
-/** The steps of a segment, in order; and where the whole run stands. */
+/** The steps of a segment, in order; and the state of the whole run. */
 export interface RunHistory {
   readonly steps: ReadonlyArray<Step>
   /** Number of all steps of the run. */

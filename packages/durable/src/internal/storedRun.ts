@@ -40,7 +40,7 @@ export interface StoredRun extends NewRun {
   readonly epoch: number
   /** Number of its pauses and resumptions. Each segment has a journal of its own. */
   readonly segment: number
-  /** What the leg goes on from; of the first segment, nothing. */
+  /** The snapshot with which the segment starts; absent for the first segment. */
   readonly snapshot: Schema.Json | undefined
   /** The calls that wait. */
   readonly pending: Schema.Json

@@ -1,4 +1,7 @@
-/** Undo and the inbox in a browser: writes of an ended run are undone, and several calls are decided at once. */
+/**
+ * Compensation and the inbox in a browser: writes of an ended run are compensated, and several calls are decided at
+ * once.
+ */
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import { assert, it, onTestFinished } from "vitest"

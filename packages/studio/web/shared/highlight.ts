@@ -11,7 +11,7 @@ export interface Piece {
 }
 
 interface Language {
-  /** How a comment begins: to the end of the line, or to its own end. */
+  /** Start of a comment: to the end of the line, or to its own end. */
   readonly comments: ReadonlyArray<string>
   readonly texts: ReadonlyArray<string>
   readonly words: ReadonlySet<string>

@@ -28,7 +28,7 @@ const reasons: Readonly<Record<string, string>> = {
   no_tool: "the agent has no tool of this name any more"
 }
 
-/** A sentence about a write that cannot be undone here, or was. */
+/** A sentence about a write that cannot be compensated here, or was. */
 const sentenceOf = ({ because, by, canCompensate, error, state }: RunWrite): string | undefined => {
   switch (state) {
     case "compensated":

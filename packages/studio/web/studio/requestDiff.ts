@@ -11,7 +11,7 @@ export interface Changed<A> {
 /** Longer lists are compared at their beginning and their end only. */
 const most = 400
 
-/** The longest common sequence of two lists, as their difference. `keyOf` tells values apart. */
+/** The longest common sequence of two lists, as their difference. `keyOf` identifies values. */
 export const differenceOf = <A>(
   before: ReadonlyArray<A>,
   after: ReadonlyArray<A>,

@@ -26,7 +26,7 @@ export type ApprovalError<A, Tr> = [A] extends [undefined | false]
   ? Tr extends "untrusted" ? NotApprovedOnceTainted : never
   : NotApproved
 
-/** What `mayRequestApproval` adds to what a call can fail with: a run that may wait for a call within the executor. */
+/** Errors that `mayRequestApproval` adds to those of a call: a run that may wait for a call within the executor. */
 export type ApprovalRequestError<O> = "mayRequestApproval" extends keyof O ? NotApproved : never
 
 /** Asks that a tool whose executor fails because a call within it waits says so: the run has to know it, and types are gone by then. */
