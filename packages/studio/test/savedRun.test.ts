@@ -1,8 +1,8 @@
 /** Saved runs: recorded failures are faults of the test kit, and the run fails the same way without its service. */
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, AgentEvent, EventJson, Recovery, Tool } from "@recourse/core"
+import { Agent, AgentEvent, Conversation, EventJson, Recovery, Tool } from "@recourse/core"
 import { FaultPlan, Faults, ScriptedModel } from "@recourse/testing"
-import { Data, Effect, Layer, Schema } from "effect"
+import { Data, Effect, Exit, Layer, Option, Schema } from "effect"
 import { failingTestOf, faultsOf, planOf } from "../web/studio/savedRun.ts"
 import { differenceOf, messageChanges } from "../web/studio/requestDiff.ts"
 import { highlight } from "../web/shared/highlight.ts"
@@ -46,6 +46,33 @@ describe("a fault plan of a saved run", () => {
         healthy.run("Go").pipe(Effect.provide(Faults.layer(plan).pipe(Layer.provideMerge(ScriptedModel.layer(turns)))))
       )
       assert.deepStrictEqual(again.tags, first.tags)
+      // The saved test itself: plain JavaScript, with its modules given.
+      let done: Promise<void> | undefined
+      const files = { "./r1.faults.json": planOf(faults), "./r1.jsonl": first.log }
+      const given = {
+        Conversation,
+        FaultPlan,
+        Faults,
+        ScriptedModel,
+        Effect,
+        Exit,
+        Layer,
+        Option,
+        assert,
+        agent: healthy,
+        it: (_: string, test: () => Promise<void>) => done = test(),
+        readFileSync: (name: keyof typeof files) => files[name],
+        URL: function(name: string) {
+          return Object(name)
+        }
+      }
+      const code = failingTestOf("r1", "desk").replaceAll(/^import .*$|: string(?=\))/gm, "").replaceAll(
+        "import.meta.url",
+        "\"\""
+      )
+      // oxlint-disable-next-line no-new-func -- the text of the saved file is what is tested
+      new Function(...Object.keys(given), code)(...Object.values(given))
+      yield* Effect.promise(() => done!)
     }))
 
   it.live("has the failures of its model", () =>

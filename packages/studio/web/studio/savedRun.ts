@@ -150,18 +150,29 @@ it("${fileOf(runId)} fails as it did", async () => {
   const events = read(".jsonl").trim().split("\\n").map((line) => JSON.parse(line))
   const started = events.find(({ _tag }) => _tag === "RunStarted")
   const finished = events.findLast(({ _tag }) => _tag === "RunFinished")
-  const turns = events.flatMap((event) =>
-    event._tag !== "ModelTurnFinished" || event.agentRunId !== started.agentRunId
-      ? []
-      : [event.toolCalls.length === 0
-        ? ScriptedModel.text(event.text)
-        : ScriptedModel.calls(event.toolCalls.map(({ id, name, params }) => ({ id, name, params })))]
+  const turns = []
+  const last = new Map()
+  for (const event of events) {
+    if (event._tag === "ModelTurnFinished") {
+      const turn = { text: event.text, calls: [] }
+      turns.push(turn)
+      last.set(event.agentRunId, turn)
+    } else if (event._tag === "ToolCallStarted" && event.parentCallId === undefined && !event.resumed) {
+      const { agentRunId, callId: id, tool: name } = event
+      last.get(agentRunId)?.calls.push({ id, name, params: JSON.parse(event.arguments) })
+    }
+  }
+  const model = ScriptedModel.layer(
+    turns.map(({ calls, text }) => calls.length === 0 ? ScriptedModel.text(text) : ScriptedModel.calls(calls))
   )
-  const exit = await Effect.runPromiseExit(
-    agent.run(Option.getOrElse(Conversation.decode(started.input), () => started.input)).pipe(
-      Effect.provide(Faults.layer(plan).pipe(Layer.provideMerge(ScriptedModel.layer(turns))))
-    )
+  const input = Option.getOrElse(Conversation.decode(started.input), () => started.input)
+  const [exit, injected] = await Effect.runPromise(
+    Effect.gen(function*() {
+      const exit = yield* Effect.exit(agent.run(input))
+      return [exit, yield* (yield* Faults.FaultLog).injected]
+    }).pipe(Effect.provide(Faults.layer(plan).pipe(Layer.provideMerge(model))))
   )
+  assert.strictEqual(injected.length, plan.injections.length)
   assert.strictEqual(Exit.isSuccess(exit) ? "success" : "failure", finished.outcome)
 })
 `
