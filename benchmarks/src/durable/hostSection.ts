@@ -134,7 +134,7 @@ export const hostSection = (results: HostResults): string => {
     ),
     "",
     table(
-      ["s until another process goes on, lease 5 s", "SIGKILL", "SIGTERM, grace 1 s", "SIGSTOP"],
+      ["s until another process continues, lease 5 s", "SIGKILL", "SIGTERM, grace 1 s", "SIGSTOP"],
       namesOf(takeovers).map((name) => [
         labelOf(name),
         ...["SIGKILL", "SIGTERM", "SIGSTOP"].map((signal) => {
