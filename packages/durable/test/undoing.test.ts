@@ -306,7 +306,7 @@ describe("a durable run with a compensation", () => {
           )
           assert.strictEqual(Exit.isSuccess(exit) && exit.value.status, "completed")
           assert.deepEqual(whats(whole.all.world), ["hotel-Rome", "flight-Rome"])
-          assert.include(whole.all.world.told.at(-1), "undone")
+          assert.include(whole.all.world.told.at(-1), "are compensated")
           for (const killAt of operationsBetween(10, operations, 95)) {
             const { agent, all } = yield* start()
             yield* VirtualTime.run(runner(all, agent, untilEnded(agent)), { startAt: at, killAt })
