@@ -128,7 +128,7 @@ const within = async (open: (typeof supported)[number]["open"], test: (address: 
 }
 
 /** The model's result of the call. */
-const toldOf = (runId: string) =>
+const reportOf = (runId: string) =>
   Effect.map(
     Effect.flatMap(RunStore.RunStore, (store) => store.load({ runId, segment: 0 })),
     ({ steps }) => JSON.stringify(steps.filter(({ kind }) => kind === "call"))
@@ -269,9 +269,9 @@ describe("a tool that writes to the database of its run", () => {
             for (const run of ["run-fails", "run-dies", "run-odd", "run-late"]) {
               yield* Effect.ignore(seller(Odd).run(run, run))
               assert.strictEqual(yield* soldTo(run), 0, run)
-              assert.notInclude(yield* toldOf(run), "outcome_unknown", run)
+              assert.notInclude(yield* reportOf(run), "outcome_unknown", run)
             }
-            assert.include(yield* toldOf("run-late"), "timeout")
+            assert.include(yield* reportOf("run-late"), "timeout")
           }).pipe(Effect.provide(life(address, quiet, { take: Odd })), Effect.scoped)
         )
       }), 60_000)

@@ -7,7 +7,7 @@
  */
 export { countTokens } from "./internal/foundation/tokens.ts"
 export { type Claim, claims } from "./internal/history/answerClaims.ts"
-export { withoutFailedCalls } from "./internal/history/keptCalls.ts"
 export { mend, type Mended, Mending } from "./internal/history/mendHistory.ts"
+export { withoutFailedCalls } from "./internal/history/remainingCalls.ts"
 export { keepLast, trimResults, withinTokens } from "./internal/history/shortenHistory.ts"
 export { summarised, type Summariser } from "./internal/history/summary.ts"

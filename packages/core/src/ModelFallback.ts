@@ -80,7 +80,7 @@ const guardOf = (breaker: CircuitBreaker.CircuitBreaker, index: number): Guard =
   ) as never
 
 /** A started stream: the guard is around the pull of its first parts. */
-const begunStream = Effect.fnUntraced(function*<A, E>(guard: Guard, stream: Stream.Stream<A, E>) {
+const pipeGuarded = Effect.fnUntraced(function*<A, E>(guard: Guard, stream: Stream.Stream<A, E>) {
   const pull = yield* Stream.toPull(stream)
   const first = yield* guard(pull)
   return Stream.concat(Stream.fromIterable(first), Stream.fromPull(Effect.succeed(pull)))
@@ -88,7 +88,7 @@ const begunStream = Effect.fnUntraced(function*<A, E>(guard: Guard, stream: Stre
 
 /** A stream whose first parts are guarded: from then on the model has answered. */
 const guardedStream = <A, E>(guard: Guard, stream: Stream.Stream<A, E>): Stream.Stream<A, E | AiError.AiError> =>
-  Stream.unwrap(begunStream(guard, stream)) as Stream.Stream<A, E | AiError.AiError>
+  Stream.unwrap(pipeGuarded(guard, stream)) as Stream.Stream<A, E | AiError.AiError>
 
 class Model extends Context.Service<Model, {
   readonly model: LanguageModel.LanguageModel

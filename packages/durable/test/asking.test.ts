@@ -102,9 +102,9 @@ const laws = Effect.fnUntraced(function*({ log, reported, seen }: ReturnType<typ
   }
   for (const tool of ["flight", "hotel", "car"]) {
     if (tool !== "hotel") assert.isAtMost(times(log, tool), 1, about)
-    const isTold = reported.includes(tool)
+    const isReported = reported.includes(tool)
     if (info.status === "completed") assert.strictEqual(times(log, `un${tool}`), 0, about)
-    else if (times(log, tool) > 0) assert.isTrue(isTold || times(log, `un${tool}`) > 0, `${about}: ${tool} stays`)
+    else if (times(log, tool) > 0) assert.isTrue(isReported || times(log, `un${tool}`) > 0, `${about}: ${tool} stays`)
     if (tool !== "hotel") assert.isAtMost(times(log, `un${tool}`), 1, about)
   }
   return info

@@ -90,20 +90,21 @@ describe("a durable run that is cancelled", () => {
     "again during its compensation is compensated once, process killed anywhere",
     () =>
       Effect.gen(function*() {
-        const isUndone = ({ _tag }: AgentEvent.AgentEvent) => _tag === "ApprovalRequested" || _tag === "ToolCompensated"
+        const isCompensated = ({ _tag }: AgentEvent.AgentEvent) =>
+          _tag === "ApprovalRequested" || _tag === "ToolCompensated"
         const first = worldOf("pay")
-        const whole = yield* cancelledAt(first, travel(first.world), isUndone, 1)
+        const whole = yield* cancelledAt(first, travel(first.world), isCompensated, 1)
         assert.strictEqual(Exit.isSuccess(whole.exit) && whole.exit.value.status, "cancelled")
         laws(first.world, "whole")
         let between = 0
         for (const killAt of operationsBetween(40, whole.operations, 47)) {
           const all = worldOf("pay")
           const agent = travel(all.world)
-          yield* cancelledAt(all, agent, isUndone, 1, { killAt })
+          yield* cancelledAt(all, agent, isCompensated, 1, { killAt })
           if ((yield* all.store.get("r1")) === undefined) continue
           yield* VirtualTime.run(client(all, agent, Effect.exit(agent.cancel("r1"))), { startAt: 60_000 })
           const undone = all.world.undone.length
-          const last = yield* cancelledAt(all, agent, isUndone, 1, { startAt: 61_000, identity: 1 })
+          const last = yield* cancelledAt(all, agent, isCompensated, 1, { startAt: 61_000, identity: 1 })
           assert.strictEqual(Exit.isSuccess(last.exit) && last.exit.value.status, "cancelled", `killed at ${killAt}`)
           laws(all.world, `killed at ${killAt}`)
           if (undone > 0) between++

@@ -5,7 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { VirtualTime } from "@recourse/testing"
-import { type Composition, compositions, lost, made, stores, toldOf } from "./parts.ts"
+import { type Composition, compositions, lost, made, reportOf, stores } from "./parts.ts"
 import { runner, untilEnded } from "./travel.ts"
 
 const names = Object.keys(compositions) as ReadonlyArray<Composition>
@@ -29,7 +29,7 @@ for (const left of ["at work", "waiting"] as const) {
             const one = made(composition, left, store)
             const { exit } = yield* live(one, {})
             assert.strictEqual(Exit.isSuccess(exit) && exit.value.status, ended)
-            const told = yield* toldOf(one)
+            const told = yield* reportOf(one)
             lost(one, told, "whole")
             assert.sameMembers(one.world.undone.map(({ what }) => what), ["flight-Rome", "hotel-Rome"])
             assert.strictEqual(told.length, 2)
@@ -52,7 +52,7 @@ for (const left of ["at work", "waiting"] as const) {
                   const about = `it ${end} at ${at} of ${whole.operations}, ${between} undone before`
                   try {
                     assert.strictEqual(Exit.isSuccess(exit) && exit.value.status, ended, about)
-                    lost(one, yield* toldOf(one), about)
+                    lost(one, yield* reportOf(one), about)
                   } catch (error) {
                     broken.push((error as Error).message)
                   }
@@ -84,7 +84,7 @@ describe("a durable run whose failure does not recur in the next execution", () 
         assert.isDefined(info, about)
         ends.add(info!.status)
         if (info!.status === "completed") assert.deepEqual(one.world.undone, [], about)
-        else lost(one, yield* toldOf(one), about)
+        else lost(one, yield* reportOf(one), about)
       }
       assert.deepEqual(ends, new Set(["completed", "failed"]))
     }), 60_000)

@@ -181,7 +181,7 @@ export const made = (composition: Composition, left: Left, store: Kind, heals = 
 }
 
 /** Reports of it: in the events, and in the audit. */
-export const toldOf = ({ within }: ReturnType<typeof made>) =>
+export const reportOf = ({ within }: ReturnType<typeof made>) =>
   within(({ store }) =>
     Effect.map(store.events("r1", 0), (events) =>
       events.flatMap(({ event }) => {

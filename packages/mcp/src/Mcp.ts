@@ -118,7 +118,7 @@ const effectsOf = ({ annotations }: McpSchema.Tool): Tool.Effects | undefined =>
     ? "write"
     : undefined
 
-const isTold = (error: unknown): error is ToolError.ExecutionError<Told> =>
+const isReported = (error: unknown): error is ToolError.ExecutionError<Told> =>
   error instanceof ToolError.ExecutionError &&
   (error.reason instanceof McpToolError || error.reason instanceof McpInvalidArgs ||
     error.reason instanceof McpUnknownTool)
@@ -181,7 +181,7 @@ const toolOf = <R, F extends "escalate" | "fail">(
   return Tool.onError(
     tool,
     (attempt) =>
-      Effect.catchIf(attempt, isTold, (error) => Effect.fail(error).pipe(Recovery.escalate("ExecutionError")))
+      Effect.catchIf(attempt, isReported, (error) => Effect.fail(error).pipe(Recovery.escalate("ExecutionError")))
   ) as never
 }
 

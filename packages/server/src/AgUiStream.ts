@@ -190,7 +190,7 @@ export class AgUiStream {
     const { agentRunId, parent } = event
     const { names } = this
     names.beginWithin(agentRunId)
-    const isNested = parent !== undefined && parent.agentRunId !== names.root && names.hasBegun(parent.agentRunId)
+    const isNested = parent !== undefined && parent.agentRunId !== names.root && names.hasStarted(parent.agentRunId)
     told.push({
       type: "SUBAGENT_STARTED",
       subagentRunId: names.within(agentRunId),

@@ -112,7 +112,7 @@ export class UiMessageStream {
         if (this.stepIsOpen) chunks.push({ type: "finish-step" })
         chunks.push({ type: "start-step" })
         this.stepIsOpen = true
-        this.texts.wasTold = false
+        this.texts.wasEmitted = false
         return
       case "TextDelta":
       case "ReasoningDelta":
@@ -121,7 +121,7 @@ export class UiMessageStream {
       case "ReasoningFinished":
         return this.texts.finished(event, chunks)
       case "ModelTurnFinished":
-        if (event.text !== "" && !this.texts.wasTold) {
+        if (event.text !== "" && !this.texts.wasEmitted) {
           this.texts.whole(`${event.agentRunId}:turn-${event.turn}`, event.text, chunks)
         }
         return
@@ -133,7 +133,7 @@ export class UiMessageStream {
         // The step's shown parts are no answer: the page removes them.
         this.closeParts(chunks)
         if (this.stepIsOpen) chunks.push({ type: "reset-step" })
-        this.texts.wasTold = false
+        this.texts.wasEmitted = false
         chunks.push({
           type: "data-model",
           data: { kind: event._tag === "AnswerRestarted" ? "restart" : "correction" },
@@ -193,7 +193,7 @@ export class UiMessageStream {
   private output(event: Extract<AgentEvent, { _tag: "RunFinished" }>, chunks: Array<UiMessageChunk>): void {
     const { output } = event
     if (typeof output === "string") {
-      if (output === "" || this.texts.wasTold) return
+      if (output === "" || this.texts.wasEmitted) return
       if (!this.stepIsOpen) chunks.push({ type: "start-step" })
       this.stepIsOpen = true
       this.texts.whole(`${event.runId}:output`, output, chunks)

@@ -63,7 +63,7 @@ interface Scene<A> {
 /** A scene whose request is interrupted at an operation of the whole. */
 const played = <A>({ before, look, onBusy = "refuse", request, turns }: Scene<A>, interruptAt: number) =>
   Effect.suspend(() => {
-    let hasBegun = false
+    let hasStarted = false
     let isCut = false
     let told = ""
     const log: Array<string> = []
@@ -85,7 +85,7 @@ const played = <A>({ before, look, onBusy = "refuse", request, turns }: Scene<A>
         const world: World = { chats, runs, log, thread }
         const made = yield* before(world)
         const exit = yield* Effect.exit(restore(Effect.suspend(() => {
-          hasBegun = true
+          hasStarted = true
           return request(world, made)
         })))
         isCut = Exit.isFailure(exit)
@@ -96,7 +96,7 @@ const played = <A>({ before, look, onBusy = "refuse", request, turns }: Scene<A>
       Effect.scoped(Effect.provide(all(restore as never), around))
     ) as Effect.Effect<void, unknown>
     return Effect.map(VirtualTime.run(effect, { interruptAt }), ({ operations }) => ({
-      hasBegun,
+      hasStarted,
       isCut,
       operations,
       told
@@ -114,7 +114,7 @@ const cutAnywhere = Effect.fnUntraced(function*<A>(scene: Scene<A>) {
   let from = 1
   for (let to = operations; from < to;) {
     const middle = Math.floor((from + to) / 2)
-    if ((yield* played(scene, middle)).hasBegun) to = middle
+    if ((yield* played(scene, middle)).hasStarted) to = middle
     else from = middle + 1
   }
   const cut = new Set<string>()

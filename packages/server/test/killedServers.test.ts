@@ -76,17 +76,17 @@ const requests: Readonly<Record<string, Request>> = {
 
 /** A server that is killed at an operation. */
 const first = (all: Shared, { before, onBusy, request }: Request, killAt: number | undefined) => {
-  let hasBegun = false
+  let hasStarted = false
   const served = server(all, (served) =>
     Effect.gen(function*() {
       const runId = yield* before(served)
-      hasBegun = true
+      hasStarted = true
       yield* Effect.exit(request(served, runId!))
       yield* Effect.sleep("10 seconds")
     }), onBusy)
   return Effect.map(
     inTime(served, killAt === undefined ? {} : { killAt }),
-    ({ operations }) => ({ hasBegun, operations })
+    ({ operations }) => ({ hasStarted, operations })
   )
 }
 
@@ -97,7 +97,7 @@ const killedAnywhere = Effect.fnUntraced(
     let from = 1
     for (let to = whole.operations; from < to;) {
       const middle = Math.floor((from + to) / 2)
-      if ((yield* first(shared(), request, middle)).hasBegun) to = middle
+      if ((yield* first(shared(), request, middle)).hasStarted) to = middle
       else from = middle + 1
     }
     for (const killAt of operationsBetween(from, whole.operations, 157)) {

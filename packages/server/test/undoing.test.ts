@@ -9,7 +9,7 @@ import { Effect, Layer, Redacted, Schema, Stream } from "effect"
 import { Prompt } from "effect/ai"
 import { Chats } from "./chats.ts"
 
-const travel = (log: Array<string>, isUndone: boolean) => {
+const travel = (log: Array<string>, isCompensated: boolean) => {
   const Book = Tool.make("book", {
     parameters: Schema.Struct({ seat: Schema.String }),
     success: Schema.Struct({ id: Schema.String }),
@@ -26,13 +26,13 @@ const travel = (log: Array<string>, isUndone: boolean) => {
     input: Prompt.Prompt,
     prompt: (conversation) => conversation,
     tools: [Book, Pay],
-    ...(isUndone ? { compensation: {} } : undefined)
+    ...(isCompensated ? { compensation: {} } : undefined)
   })
 }
 
-const around = (log: Array<string>, isUndone: boolean) =>
+const around = (log: Array<string>, isCompensated: boolean) =>
   Layer.mergeAll(
-    MemoryRuns.layer({ agents: [travel(log, isUndone)] }),
+    MemoryRuns.layer({ agents: [travel(log, isCompensated)] }),
     Conversation.layerMemory
   ).pipe(Layer.provide([
     ScriptedModel.layer([

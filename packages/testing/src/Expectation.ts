@@ -71,7 +71,7 @@ const resultsSent = (subject: Subject, code: string): ReadonlyArray<object> =>
   )
 
 /** True if the model received the result of a failed call, and so could act on it. */
-const modelWasTold = (subject: Subject, code: string): readonly [boolean, string] => [
+const modelRead = (subject: Subject, code: string): readonly [boolean, string] => [
   resultsSent(subject, code).length > 0,
   `the model was not sent a result with code "${code}"`
 ]
@@ -172,7 +172,7 @@ export const all = {
     const escalated = eventsOf(subject, "ToolEscalated")
     return check(
       [escalated.length > 0, "no call was escalated"],
-      ...escalated.slice(0, 1).map(({ code }) => modelWasTold(subject, code))
+      ...escalated.slice(0, 1).map(({ code }) => modelRead(subject, code))
     )
   },
   /**
@@ -195,7 +195,7 @@ export const all = {
   /** The model read that it may have happened and that the call must not be repeated, and it ran only once. */
   outcome_unknown_reported: (subject) =>
     check(
-      modelWasTold(subject, "outcome_unknown"),
+      modelRead(subject, "outcome_unknown"),
       [attemptsByCall(subject).every((attempts) => attempts === 1), "a call was attempted again"],
       [
         eventsOf(subject, "ToolResult").every(({ code, result }) =>
@@ -207,7 +207,7 @@ export const all = {
   /** The model read the completed parts and the others, each with a code, and the call ran only once. */
   partial_success_reported: (subject) =>
     check(
-      modelWasTold(subject, "partial_success"),
+      modelRead(subject, "partial_success"),
       [resultsSent(subject, "partial_success").every(namesParts), "the result does not name the parts"],
       [attemptsByCall(subject).every((attempts) => attempts === 1), "a call was attempted again"]
     ),
@@ -244,7 +244,7 @@ export const all = {
   /** A call ended with the code, and the model read it: `result_code:timeout`. */
   result_code: withParameter(
     "result_code",
-    (subject, code) => check(resultCode(subject, code), modelWasTold(subject, code))
+    (subject, code) => check(resultCode(subject, code), modelRead(subject, code))
   )
 } as const satisfies Readonly<Record<string, Expectation>>
 

@@ -90,7 +90,7 @@ export const run = <In, Out, E, R>(
     const events: Array<AgentEvent.AgentEvent> = []
     const mode = {
       streaming: recording.streaming,
-      ear: {
+      sink: {
         tell: (event: AgentEvent.AgentEvent) => {
           events.push(event)
           return Effect.void

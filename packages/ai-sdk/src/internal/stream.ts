@@ -42,7 +42,7 @@ export const toStreamParts = (
       parts,
       (pull) => Effect.succeed(Effect.catchTag(limits.wait(pull), "IdleTimeoutError", fellSilent))
     ).pipe(
-      Stream.tap((part) => Effect.sync(() => limits.heard(lifeIn(part)))),
+      Stream.tap((part) => Effect.sync(() => limits.heard(activityOf(part)))),
       Stream.tap((part) => part.type === "stream-start" ? onWarnings(part.warnings) : Effect.void),
       Stream.mapEffect((part) => assembly.next(part)),
       Stream.flattenIterable,
@@ -113,7 +113,7 @@ class Assembly {
  * Meaning of a part for the server's liveness: openings come before the model thinks, raw chunks and pings are only
  * signs of life.
  */
-const lifeIn = (part: LanguageModelV4StreamPart): "content" | "ping" | "pause" => {
+const activityOf = (part: LanguageModelV4StreamPart): "content" | "ping" | "pause" => {
   switch (part.type) {
     case "stream-start":
     case "response-metadata":

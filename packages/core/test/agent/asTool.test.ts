@@ -119,7 +119,7 @@ describe("an agent that is a tool, and fails", () => {
 
   it.effect("reports an escalation's reason to the outer model, and no other error", () =>
     Effect.gen(function*() {
-      const toldOf = (agent: Agent.Agent<{}, unknown, unknown>) =>
+      const reportOf = (agent: Agent.Agent<{}, unknown, unknown>) =>
         Effect.andThen(
           Agent.make("desk", {
             tools: [asked(agent)],
@@ -127,11 +127,11 @@ describe("an agent that is a tool, and fails", () => {
           } as never).run("go") as Effect.Effect<unknown, never>,
           told
         ).pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.call("ask", {}), ScriptedModel.text("done")])))
-      const escalated = yield* toldOf(
+      const escalated = yield* reportOf(
         failing(new ToolError.Escalated({ agent: "judge", reason: "A person decides", severity: "high" }))
       )
       assert.deepInclude(escalated, { code: "escalated", message_for_model: "A person decides", severity: "high" })
-      const other = yield* toldOf(failing({ _tag: "Other", reason: "A person decides", severity: "high" }))
+      const other = yield* reportOf(failing({ _tag: "Other", reason: "A person decides", severity: "high" }))
       assert.notInclude(JSON.stringify(other), "A person decides")
       assert.notInclude(JSON.stringify(other), "high")
     }))

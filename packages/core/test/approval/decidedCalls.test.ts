@@ -199,7 +199,7 @@ describe("a decided call", () => {
 
 describe("a rejection", () => {
   for (
-    const [what, before, after, isTold] of [
+    const [what, before, after, isReported] of [
       ["of an agent that undoes then, with something to undo, says so", true, ["rejection"], true],
       ["of an agent that undoes then, with nothing to undo, does not", false, ["rejection"], false],
       ["of an agent that does not undo then, does not", true, ["failure"], false]
@@ -222,7 +222,7 @@ describe("a rejection", () => {
           Effect.provide([key, layer, ScriptedModel.layer([ScriptedModel.text("done")])])
         ) as Effect.Effect<unknown>
         const told = events.find((event) => event._tag === "ToolResult" && event.callId === "c")
-        assert.strictEqual(/undo/.test(JSON.stringify(told)), isTold, JSON.stringify(told))
+        assert.strictEqual(/undo/.test(JSON.stringify(told)), isReported, JSON.stringify(told))
       }))
   }
 })

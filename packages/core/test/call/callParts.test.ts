@@ -266,7 +266,7 @@ describe("an attempt that may not run", () => {
         path: ["a"],
         clock: { currentTimeMillisUnsafe: () => 0 },
         audience: {
-          ears: [{ tell: (event: object) => (told.push(event), Effect.void) }],
+          sinks: [{ tell: (event: object) => (told.push(event), Effect.void) }],
           told: { events: 0, isOver: false }
         }
       })

@@ -351,14 +351,14 @@ describe("a run that ends by", () => {
             clerk: [call("book", {}, { id: "b" }), ...behind],
             ...turns
           })
-          const isUndone = after.some((one) => by.includes(one))
+          const isCompensated = after.some((one) => by.includes(one))
           const about = `after ${after.join(", ") || "nothing"}: ${Exit.isFailure(exit) ? String(exit.cause) : "ok"}`
           assert.deepStrictEqual(
             log.filter((one) => one.endsWith("book")),
-            isUndone ? ["book", "unbook"] : ["book"],
+            isCompensated ? ["book", "unbook"] : ["book"],
             about
           )
-          assert.strictEqual(seen.compensations().length, isUndone ? 1 : 0, about)
+          assert.strictEqual(seen.compensations().length, isCompensated ? 1 : 0, about)
         }), { discard: true }))
   }
 })

@@ -166,7 +166,7 @@ const order = ["book", "pay", "order", "put", "trip", "ask", "seat", "late", "fu
 const all = ["book", "pay", "order", "put", "tripBook", "tripPay", "innerBook", "seat", "late"]
 
 /** Events of an execution's writes: compensated ones, and uncompensated ones. */
-const toldOf = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
+const reportOf = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
   events.flatMap((event) =>
     event._tag === "ToolCompensated"
       ? [[event.tool, event.outcome, event.because].filter((part) => part !== undefined).join(" ")]
@@ -195,7 +195,7 @@ const program = () => {
           Effect.provideService(Journal.CurrentJournal, life(cut, isCancelled)),
           Effect.provide(layer),
           Effect.exit,
-          Effect.map((exit) => ({ exit, told: toldOf(events) }))
+          Effect.map((exit) => ({ exit, told: reportOf(events) }))
         ),
         { step: "1 second" }
       )
@@ -240,7 +240,7 @@ const expected = (world: World, isCancelled: boolean, lost: ReadonlyArray<string
     const isKnown = outcomeOf(name).some((part) =>
       has(world, part.startsWith("call") ? "" : part.startsWith(":") ? "child " : "call ", part)
     )
-    const hasBegun = ["write r/", "compensation may "].some((kind) => has(world, kind, `:${name}/`))
+    const hasStarted = ["write r/", "compensation may "].some((kind) => has(world, kind, `:${name}/`))
     const unknown = [`${name} not_undone unknown`]
     if (has(world, "compensation told ", `:${name}/`)) return []
     if (has(world, "compensation r/", `:${name}/`)) {
@@ -252,7 +252,7 @@ const expected = (world: World, isCancelled: boolean, lost: ReadonlyArray<string
       return repeatable.has(name) ? [`${name} undone`] : [`${name} not_undone timeout`]
     }
     if (lost.includes(name)) return unknown
-    if (name === "full" || (isCancelled && !hasBegun)) return []
+    if (name === "full" || (isCancelled && !hasStarted)) return []
     if (name === "late") return unknown
     if (isKnown) return [`${name} undone`]
     if (!isCancelled) return name === "tripPay" && lost.includes("tripBook") ? [] : [`${name} undone`]

@@ -150,7 +150,7 @@ const defined: (value: object) => unknown = stored
 const marksOf = (result: unknown, tool: string): ReadonlyArray<string> =>
   Object.entries(result as object).flatMap(([key, value]) => JSON.stringify(value) === `["${tool}"]` ? [key] : [])
 
-const toldOf = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
+const reportOf = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
   events.flatMap((event) => {
     if (event._tag !== "ToolCompensated") return []
     const { because, callId, error, outcome, tool } = event
@@ -202,7 +202,7 @@ describe("a write with a due compensation", () => {
         const expected = newest.map(([name, { because, error, outcome }]) =>
           defined({ callId: `c_${name}`, tool: name, outcome, because, error })
         )
-        assert.deepStrictEqual<unknown>(toldOf(events), expected)
+        assert.deepStrictEqual<unknown>(reportOf(events), expected)
         assert.deepStrictEqual<unknown>(
           audits.flatMap(({ callId, decision, reason, tool }) =>
             decision.endsWith("compensated") ? [defined({ callId, tool, decision, reason })] : []
@@ -318,7 +318,7 @@ describe("a write that another process compensates", () => {
             isCancelled: () => true
           })
         )
-        assert.deepStrictEqual<unknown>(toldOf(events).map(({ because, outcome }) => because ?? outcome), [expected])
+        assert.deepStrictEqual<unknown>(reportOf(events).map(({ because, outcome }) => because ?? outcome), [expected])
         assert.strictEqual(world.undone.length, expected === "undone" ? 1 : 0)
         // It has ended: compensated writes are not resumed.
         const again = yield* Effect.flip(agentOf([tool(world, "book")]).resume({ ...snapshot }, [])).pipe(
@@ -347,7 +347,7 @@ describe("a write that another process compensates", () => {
             ? agent.resume(stored(paused.snapshot), paused.pending.map((call) => Approval.approve(call)))
             : assert.fail("it waits"))
       ).pipe(Effect.provide([model(["book"], true), key, heard]))
-      assert.deepStrictEqual<unknown>(toldOf(events), [
+      assert.deepStrictEqual<unknown>(reportOf(events), [
         { callId: "c_book/x", tool: "odd", outcome: "not_undone", because: "unreadable" }
       ])
     }))
@@ -389,7 +389,7 @@ describe("a compensation", () => {
             ? agent().resume(stored(paused.snapshot), paused.pending.map((call) => Approval.approve(call)))
             : assert.fail("it waits"))
       ).pipe(Effect.provide([model(["book"], false), key, heard, IdempotencyLedger.layerMemory]))
-      assert.deepStrictEqual<unknown>(toldOf(events).map(({ because, outcome }) => because ?? outcome), ["undone"])
+      assert.deepStrictEqual<unknown>(reportOf(events).map(({ because, outcome }) => because ?? outcome), ["undone"])
     }))
 
   it.effect("that was interrupted needs a person if its tool is unknown", () =>
@@ -408,7 +408,7 @@ describe("a compensation", () => {
           kind === "compensation" && key.startsWith("run_1") ? Effect.interrupt : journal.record(kind, key, value)
       })
       yield* play(agentOf([]), life().journal)
-      assert.deepStrictEqual<unknown>(toldOf(events).map(({ because, outcome }) => because ?? outcome), ["timeout"])
+      assert.deepStrictEqual<unknown>(reportOf(events).map(({ because, outcome }) => because ?? outcome), ["timeout"])
     }))
 
   it.effect("gets the call under its own key, and may be intercepted", () =>
@@ -457,7 +457,7 @@ describe("a compensation", () => {
           { step: "1 second" }
         )
         const [first, second] = events.filter(({ _tag }) => _tag === "ToolCompensated")
-        assert.deepStrictEqual<unknown>(toldOf([first!, second!]).map(({ because, outcome }) => because ?? outcome), [
+        assert.deepStrictEqual<unknown>(reportOf([first!, second!]).map(({ because, outcome }) => because ?? outcome), [
           "timeout",
           "undone"
         ])

@@ -101,7 +101,7 @@ it("differs for failures that a user can act on", () => {
 })
 
 /** The result of a call in an event. */
-const toldOf = (tool: Tool.Any, options: object, args: object, model: ReadonlyArray<ScriptedModel.Turn> = []) =>
+const reportOf = (tool: Tool.Any, options: object, args: object, model: ReadonlyArray<ScriptedModel.Turn> = []) =>
   Effect.gen(function*() {
     const { events, layer } = collect()
     const agent = Agent.make("a", { tools: [tool as never], ...options })
@@ -121,7 +121,7 @@ describe("the user's text of a failed inner model call", () => {
     it.effect(name, () =>
       Effect.gen(function*() {
         const act = Agent.make("inner", {}).pipe(Agent.asTool("act", { description: "", effects: "read" }))
-        const result = yield* toldOf(act as never, { defaults: { onError: Recovery.keepGoing } }, { input: "x" }, [
+        const result = yield* reportOf(act as never, { defaults: { onError: Recovery.keepGoing } }, { input: "x" }, [
           failing(reason),
           ScriptedModel.text("ok")
         ])
@@ -164,7 +164,7 @@ describe("an error that recovery hands to the model reaches the user with its co
             failure: Failed,
             execute: () => Effect.fail(new Failed())
           }).pipe(Tool.onError(recovery as never))
-          const result = yield* toldOf(Act as never, {}, {})
+          const result = yield* reportOf(Act as never, {}, {})
           assert.deepStrictEqual([result.isFailure, result.code, result.retryAfter], [true, code, 1_500])
           assert.strictEqual(result.userMessage, Catalogue.en[code] ?? Catalogue.en.execution_error)
           assert.strictEqual((result.result as ErrorProjection.ToolFailure).retry_after_ms, 1_500)

@@ -39,7 +39,7 @@ const runOf = (more: Fields = {}) => {
     taintedBy: [],
     clock: { currentTimeMillisUnsafe: () => 0 },
     audience: {
-      ears: [{ tell: (event: Fields) => (told.push(event), Effect.void) }],
+      sinks: [{ tell: (event: Fields) => (told.push(event), Effect.void) }],
       told: { events: 0, isOver: false },
       details: false
     },

@@ -147,7 +147,7 @@ const { audienceOf, ContainedListener, tell }: {
     context: Context.Context<never>,
     own: object | undefined,
     outOfRun: (context: Context.Context<never>) => Context.Context<never>
-  ) => { readonly ears: ReadonlyArray<object> } | undefined
+  ) => { readonly sinks: ReadonlyArray<object> } | undefined
   readonly ContainedListener: new(
     listener: (event: { readonly _tag: string; readonly runId: string }) => Effect.Effect<unknown, unknown>,
     timeLimit: number,
@@ -568,13 +568,13 @@ describe("listeners of a run", () => {
   it.live("hear each event in its own context", () =>
     Effect.gen(function*() {
       const heard: Array<string> = []
-      const ear = new ContainedListener(
+      const sink = new ContainedListener(
         ({ _tag }) => Effect.map(Mark, (mark) => heard.push(`${_tag} ${mark}`)),
         1_000,
         same
       )
       const [a, b] = ["a", "b"].map((mark) => told(Context.make(Mark, mark) as never))
-      for (const [n, fiber] of [a, a, b, a].entries()) yield* ear.tell(event(n), fiber!)
+      for (const [n, fiber] of [a, a, b, a].entries()) yield* sink.tell(event(n), fiber!)
       assert.deepStrictEqual(heard, ["Event0 a", "Event1 a", "Event2 b", "Event3 a"])
     }))
 
@@ -584,7 +584,7 @@ describe("listeners of a run", () => {
       let done = 0
       const slow = () => new ContainedListener(() => Effect.map(gate.take(1), () => void done++), 10_000, same)
       const late = slow().tell(event(), told())
-      const both = tell({ ears: [slow(), slow()] }, event(), told())
+      const both = tell({ sinks: [slow(), slow()] }, event(), told())
       const waiting = yield* Effect.forkChild(both)
       yield* Effect.sleep(1)
       assert.isUndefined(waiting.pollUnsafe())
@@ -605,16 +605,16 @@ describe("listeners of a run", () => {
       })
       const context = Context.make(Logger.CurrentLoggers, new Set([logger])) as never as Context.Context<never>
       let interrupted = 0
-      const ear = new ContainedListener(
+      const sink = new ContainedListener(
         () => Effect.onInterrupt(Effect.never, () => Effect.sync(() => void interrupted++)),
         5,
         same
       )
-      const [first, second] = [ear.tell(event(1), told(context)), ear.tell(event(2), told(context))]
+      const [first, second] = [sink.tell(event(1), told(context)), sink.tell(event(2), told(context))]
       yield* Effect.sleep(20)
       // No call waited by then.
       yield* Effect.andThen(first, second)
-      assert.strictEqual(ear.tell(event(3), told(context)), Effect.void)
+      assert.strictEqual(sink.tell(event(3), told(context)), Effect.void)
       assert.deepStrictEqual([interrupted, logged], [1, [[
         ["A listener did not answer within its time limit: it receives no more events of this run"],
         { event: "Event1", trace_id: "r" }
@@ -630,8 +630,8 @@ describe("listeners of a run", () => {
       const context = Context.make(Logger.CurrentLoggers, new Set([logger])).pipe(
         Context.add(Redaction.Redaction, { text: () => "redacted" } as never)
       ) as never as Context.Context<never>
-      const ear = new ContainedListener(() => Effect.fail(new Late()), 1_000, same)
-      for (const n of [1, 2]) yield* ear.tell(event(n), told(context))
+      const sink = new ContainedListener(() => Effect.fail(new Late()), 1_000, same)
+      for (const n of [1, 2]) yield* sink.tell(event(n), told(context))
       assert.deepStrictEqual(logged, [{ event: "Event1", trace_id: "r", error: "Late", cause: "redacted" }])
     }))
 
@@ -643,8 +643,8 @@ describe("listeners of a run", () => {
         sleep: () =>
           Effect.suspend(() => (sleeping++, Effect.onInterrupt(Effect.never, () => Effect.sync(() => void sleeping--))))
       })
-      const ear = new ContainedListener(() => Effect.yieldNow, 1_000, same)
-      yield* ear.tell(event(), told(Context.make(Clock.Clock, counted) as never))
+      const sink = new ContainedListener(() => Effect.yieldNow, 1_000, same)
+      yield* sink.tell(event(), told(Context.make(Clock.Clock, counted) as never))
       yield* Effect.sleep(1)
       assert.strictEqual(sleeping, 0)
     }))
@@ -657,7 +657,7 @@ describe("listeners of a run", () => {
       const twice = yield* contextOf.pipe(Effect.provide(layer), Effect.provide(AgentEvent.listen(listener)))
       assert.isUndefined(audienceOf(undefined, Context.empty(), undefined, same))
       const around = audienceOf(undefined, twice, undefined, same)!
-      assert.strictEqual(around.ears.length, 1)
+      assert.strictEqual(around.sinks.length, 1)
       assert.strictEqual(audienceOf(around, twice, undefined, same), around)
       assert.strictEqual(audienceOf(around, Context.empty(), undefined, same), around)
     }))
@@ -665,11 +665,11 @@ describe("listeners of a run", () => {
   it.effect("receive no event behind the end of a run", () =>
     Effect.gen(function*() {
       const heard: Array<string> = []
-      const ears = [{ tell: ({ _tag }: { readonly _tag: string }) => (heard.push(_tag), Effect.void) }]
+      const sinks = [{ tell: ({ _tag }: { readonly _tag: string }) => (heard.push(_tag), Effect.void) }]
       const run = runOf(undefined, {
         id: "r",
         clock: yield* Clock.Clock,
-        audience: { ears, told: { events: 0, isOver: false } }
+        audience: { sinks, told: { events: 0, isOver: false } }
       })
       for (const _tag of ["RunStarted", "RunFinished", "TextDelta"]) yield* emit(run, () => ({ _tag }))
       yield* emit(undefined, () => ({ _tag: "RunStarted" }))

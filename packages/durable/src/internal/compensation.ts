@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import type * as Agent from "@recourse/core/Agent"
 import * as Compensation from "@recourse/core/Compensation"
 import { type Definition, inputCodec } from "./definition.ts"
-import { checkingOf, proceedingOf } from "./proceeding.ts"
+import { checkingOf, proceedingOf } from "./startOrResume.ts"
 
 const encodeAnswer = Schema.encodeUnknownEffect(Schema.toCodecJson(Compensation.Answer))
 

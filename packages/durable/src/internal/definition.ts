@@ -13,7 +13,7 @@ import {
   SnapshotKey
 } from "@recourse/core/Approval"
 import * as Conversation from "@recourse/core/Conversation"
-import type { Asking } from "./asking.ts"
+import type { Asking } from "./approvalReminders.ts"
 import type { Queue } from "./store.ts"
 
 /**

@@ -1,6 +1,6 @@
 /** Messages of conversations in the memory store. */
 import { type Conversation, conversationOf, messagesOf, textsIn } from "./conversation.ts"
-import { keptParts, orphanOf } from "./keptMessages.ts"
+import { orphanOf, referencedParts } from "./referencedMessages.ts"
 import type { MessagePart, StartedRun, Step } from "./store.ts"
 
 /** The parts of all conversations. */
@@ -53,7 +53,7 @@ export class MemoryMessages {
     for (const part of deleted) this.remove(part)
     const left = [...this.byRun.values()].flat()
     const wanted = new Set(left.flatMap(({ parent }) => parent === undefined ? [] : [parent]))
-    const kept = keptParts(deleted, wanted, new Set(this.byId.keys()))
+    const kept = referencedParts(deleted, wanted, new Set(this.byId.keys()))
     for (const part of kept) {
       const messages = messagesOf(part, textsIn(stepsOf(part.runId)))
       this.add({ ...part, runId: orphanOf(part.id), part: 0, messages })

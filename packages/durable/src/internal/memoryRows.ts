@@ -1,7 +1,7 @@
 /** Rows of durable runs in memory, shared by a host and a log. The clock is the monotonic one. */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import { cancelledStep, needsRunner } from "./ended.ts"
+import { cancelledStep, needsRunner } from "./unemittedEnds.ts"
 import { type TransitionName, transitions } from "../HostStates.ts"
 import { columnsOf, isAllowed, type StateColumns, stateOf } from "./host/states.ts"
 import { MemoryMessages } from "./memoryMessages.ts"

@@ -1,7 +1,7 @@
 /** Store of durable runs in memory. Its clock is the monotonic one. */
 import * as Effect from "effect/Effect"
 import * as Runs from "@recourse/core/Runs"
-import { ended } from "./ended.ts"
+import { ended } from "./unemittedEnds.ts"
 import { memoryHost } from "./host/memoryHost.ts"
 import { WakeUps } from "./host/wakeUps.ts"
 import { at, copy, MemoryRows } from "./memoryRows.ts"

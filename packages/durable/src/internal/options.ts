@@ -3,7 +3,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
-import type * as Asking from "./asking.ts"
+import type * as Asking from "./approvalReminders.ts"
 import { checkName, timeOf } from "./requests.ts"
 import type { Queue as StoredQueue } from "./store.ts"
 

@@ -14,7 +14,7 @@ import {
 import { countFailover } from "./counting.ts"
 import { type From, inputOf, type Registered } from "./definition.ts"
 import type { Execution } from "./execution.ts"
-import { type Fate, fateOf, overKind } from "./over.ts"
+import { type Fate, fateOf, overKind } from "./runEnds.ts"
 import { Recorder, type Surroundings } from "./recorder.ts"
 import type { RunHistory, RunStoreError, StoredRun } from "./store.ts"
 import type { Taken } from "./versions.ts"

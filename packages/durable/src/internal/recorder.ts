@@ -10,13 +10,13 @@ import type { Failure } from "@recourse/core/Runs"
 import { eventsOf, pendingOf } from "./changes.ts"
 import type { Conversation, KnownConversations } from "./conversation.ts"
 import { stepDuration } from "./counting.ts"
-import { finishOf } from "./ended.ts"
+import { finishOf } from "./unemittedEnds.ts"
 import type { Execution } from "./execution.ts"
 import { InTransaction, outside } from "./inTransaction.ts"
-import type { Places } from "./places.ts"
+import type { Places } from "./processSlots.ts"
 import { RunStoreError, type Settlement, type Step, type Store, type StoredRun } from "./store.ts"
 import { earlierEvents, StoredForms } from "./storedForms.ts"
-import { restartsOf, Told } from "./told.ts"
+import { restartsOf, Told } from "./unrecordedEvents.ts"
 import type { Writer } from "./writer.ts"
 
 /** Services of executions. */
@@ -68,7 +68,7 @@ export class Recorder {
   /** Answers and outcomes of earlier executions that are not replayed yet. */
   private readonly left: Set<string>
   /** True if the agent has emitted its start: from then on it compensates its writes. */
-  hasBegun = false
+  hasStarted = false
   /** True if the agent has emitted its end. */
   private isFinished = false
   /** Its emitted end, if it has not started again. */
@@ -132,7 +132,7 @@ export class Recorder {
     return Effect.sync(() => {
       if (event.runId !== this.run.runId) return
       if (event._tag === "RunStarted") {
-        this.hasBegun = true
+        this.hasStarted = true
         this.ended = undefined
       }
       if (event._tag === "RunFinished") {
@@ -170,8 +170,8 @@ export class Recorder {
   get telling(): Effect.Effect<void> {
     return Effect.uninterruptible(Effect.suspend(() => {
       if (!this.hasMore) return Effect.void
-      const isTold = this.isRead && this.told.hasMore
-      return this.add(isTold ? [this.stepWith("told", String(this.position), null, this.told.takeEarly())] : [])
+      const isReported = this.isRead && this.told.hasMore
+      return this.add(isReported ? [this.stepWith("told", String(this.position), null, this.told.takeEarly())] : [])
     }))
   }
 

@@ -33,7 +33,7 @@ export interface Stopped {
 const drained = Effect.fnUntraced(function*(recorder: Recorder, isToEnd: Deferred.Deferred<void>) {
   yield* Deferred.await(isToEnd)
   // Its snapshot may take long to read: a run that is interrupted before compensates no write.
-  while (!recorder.hasBegun) yield* Effect.sleep(still)
+  while (!recorder.hasStarted) yield* Effect.sleep(still)
   for (let found = -1, quiet = 0; quiet < (recorder.hasComeByAll ? 1 : 4);) {
     quiet = recorder.found === found ? quiet + 1 : 0
     found = recorder.found

@@ -23,7 +23,7 @@ import {
 import { type Changes, eventsOf } from "./changes.ts"
 import { inputToStored, type KnownConversations, namesConversation } from "./conversation.ts"
 import { countEnded } from "./counting.ts"
-import { ended } from "./ended.ts"
+import { ended } from "./unemittedEnds.ts"
 import { canonical } from "./references.ts"
 import type { RunStoreError, Store, StoredRun } from "./store.ts"
 import type { Runner } from "./host/runner.ts"

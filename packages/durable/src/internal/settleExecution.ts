@@ -6,12 +6,12 @@ import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
 import { type Outcome, type PendingCall, uncompensatedWrites } from "@recourse/core/Approval"
 import { type Failure, logFailure } from "@recourse/core/Runs"
-import { dueIn } from "./asking.ts"
+import { dueIn } from "./approvalReminders.ts"
 import { wakeUp } from "./changes.ts"
 import { countEnded, countLost } from "./counting.ts"
-import { needsRunner } from "./ended.ts"
+import { needsRunner } from "./unemittedEnds.ts"
 import type { Execution } from "./execution.ts"
-import { overKind, tellLeft } from "./over.ts"
+import { overKind, reportAbandoned } from "./runEnds.ts"
 import type { Prepared } from "./prepareExecution.ts"
 import type { Surroundings } from "./recorder.ts"
 import type { Stopped } from "./runAgent.ts"
@@ -46,7 +46,7 @@ const givesBack = Effect.fnUntraced(function*(
     yield* store.settle(run, { status: "queued" })
     return true
   }
-  const isRefused = why === undefined && over === undefined && !recorder.hasBegun && Exit.isFailure(exit)
+  const isRefused = why === undefined && over === undefined && !recorder.hasStarted && Exit.isFailure(exit)
   if (!isRefused || !needsRunner(run, loaded.steps.length > 0)) return false
   // The present agent does not resume it: another execution compensates its writes, or reports that it cannot.
   const { outcome } = yield* settlementOf(registered, exit, recorder, why, over)
@@ -96,11 +96,11 @@ export const settleExecution = Effect.fnUntraced(function*(
   if (why === "lost") yield* countLost({ agent: run.agent })
   const exit = why === "cancelled" ? endedAs(stopped, recorder) : stopped
   if (yield* givesBack(around, prepared, execution, exit)) return
-  if (!hasCompensated && (over !== undefined || !fate.proceeds || (why === "cancelled" && !recorder.hasBegun))) {
+  if (!hasCompensated && (over !== undefined || !fate.proceeds || (why === "cancelled" && !recorder.hasStarted))) {
     const left = uncompensatedWrites({ snapshot: run.snapshot, journal: recorder.journal })
     const because = fate.proceeds ? "no_tool" : "failed"
     const now = yield* Clock.currentTimeMillis
-    yield* tellLeft(run, left, now, because, (event) => recorder.hear(event))
+    yield* reportAbandoned(run, left, now, because, (event) => recorder.hear(event))
   }
   yield* record(around, prepared, execution, exit)
 })

@@ -1,6 +1,6 @@
 /** Lists of durable runs in SQL. */
 import * as Effect from "effect/Effect"
-import { ended } from "./ended.ts"
+import { ended } from "./unemittedEnds.ts"
 import type { sqlMessages } from "./sqlMessages.ts"
 import type { Parts } from "./sqlParts.ts"
 import { runOf, type RunRow } from "./sqlRows.ts"

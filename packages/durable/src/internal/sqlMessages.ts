@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
 import { messagesOf, resolving, stepsNamedBy, textsIn } from "./conversation.ts"
-import { keptParts, orphanOf } from "./keptMessages.ts"
+import { orphanOf, referencedParts } from "./referencedMessages.ts"
 import type { Parts } from "./sqlParts.ts"
 import { type MessageRow, messageRowOf, partOf, stepOf, type StepRow } from "./sqlRows.ts"
 import type { MessagePart, RunStoreError, StartedRun, Step, Store } from "./store.ts"
@@ -136,7 +136,7 @@ export const sqlMessages = ({ failing, insertOf, isPg, messages, rows, sql, step
     const there = yield* rows<Pick<MessageRow, "id">>(
       sql`SELECT DISTINCT id FROM ${messages} WHERE ${sql.in("id", ids)} AND ${others}`
     )
-    const kept = keptParts(
+    const kept = referencedParts(
       links.map((link) => ({ ...link, parent: link.parent ?? undefined })),
       wanted.map(({ parent }) => parent),
       new Set(there.map(({ id }) => id))

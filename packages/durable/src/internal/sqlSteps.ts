@@ -146,7 +146,7 @@ export const sqlSteps = (
       Effect.gen(function*() {
         if (readMillis !== undefined) {
           yield* read(runId, readMillis)
-          yield* wakeUps.tellSoon([{ _tag: "Read", runId }])
+          yield* wakeUps.notifySoon([{ _tag: "Read", runId }])
         }
         const found = yield* rows<StepRow>(sql`
             SELECT * FROM ${steps} WHERE run_id = ${runId} AND first_event + event_count > ${from} ORDER BY position LIMIT 500`)

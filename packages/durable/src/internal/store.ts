@@ -1,6 +1,6 @@
 /** Interface of stores of durable runs: a host, a log and lists. */
 import type { Host } from "./host/host.ts"
-import type { RunLists } from "./lists.ts"
+import type { RunLists } from "./runLists.ts"
 import type { RunLog } from "./log.ts"
 
 export type {
@@ -16,7 +16,6 @@ export type {
   Taken,
   WakeUp
 } from "./host/host.ts"
-export type { Count, RunLists } from "./lists.ts"
 export {
   type Appended,
   type Committed,
@@ -26,6 +25,7 @@ export {
   type RunLog,
   type Step
 } from "./log.ts"
+export type { Count, RunLists } from "./runLists.ts"
 export type { Lease, NewRun, StartedRun, StoredRun } from "./storedRun.ts"
 export { RunStoreError } from "./storeError.ts"
 

@@ -32,7 +32,7 @@ const PageLink = ({ count = 0, isHere, name, to }: LinkProps) => (
 )
 
 /** A filter in the address. */
-const toldOf = (filter: Filter) => Object.fromEntries(filterKeys.map((key) => [key, filter[key]]))
+const reportOf = (filter: Filter) => Object.fromEntries(filterKeys.map((key) => [key, filter[key]]))
 
 const Page = ({ approvals, checks, ledger, route }: {
   readonly route: Route
@@ -75,7 +75,7 @@ const Pages = () => {
   const { mayChat } = useOperator()
   const runId = route.page === "runs" ? route.runId : undefined
   const isWithin = route.page !== "runs" || runId !== undefined
-  const told = toldOf(filter)
+  const told = reportOf(filter)
   return (
     <div className={isWithin ? "studio within" : "studio"}>
       <a
@@ -112,7 +112,7 @@ const Pages = () => {
             count={checks.outcomes.length + ledger.entries.length}
           />
         </p>
-        <Filters filter={filter} onChange={(changed) => tell(toldOf(changed))} />
+        <Filters filter={filter} onChange={(changed) => tell(reportOf(changed))} />
         {list.problem === undefined ? null : <p className="problem" role="alert">{list.problem}</p>}
         <NextFaults />
         <RunList list={list} selected={runId} told={told} />

@@ -249,7 +249,7 @@ const waiting = <In>(
       return continuation === undefined
         ? agent.proceed({ input }, mode)
         : Effect.catchIf(
-          agent.proceed(continuation, { ...mode, onBegun: () => noteContinued(continuation) }),
+          agent.proceed(continuation, { ...mode, onStarted: () => noteContinued(continuation) }),
           (error) => error instanceof SnapshotRefused || error instanceof DecisionRefused,
           (error) => stopped(call, { _tag: "Refused", error })
         )

@@ -47,7 +47,7 @@ export class Boundary<Out, E, R, R2> {
   /** Milliseconds since the epoch: the start of the run, had it run without pauses. */
   private readonly start: number
   /** True if its first event was emitted, so that its last one is too. */
-  private isTold = false
+  private isReported = false
 
   constructor(
     declaration: Limits<R2>,
@@ -104,7 +104,7 @@ export class Boundary<Out, E, R, R2> {
     const { body, run, run: { account } } = this
     return before(
       emit(run, () => {
-        this.isTold = true
+        this.isReported = true
         const resumed = this.mode.resumed !== undefined || run.journal?.isResumed === true
         const limits = run.audience?.details === true ? account.caps : undefined
         const start = { resumed, ...optionally("limits", limits), ...optionally("input", this.input) }
@@ -112,7 +112,7 @@ export class Boundary<Out, E, R, R2> {
       }),
       () =>
         before(
-          run.parent?.nested.owes === true ? runCleanupsBefore(run, run.parent) : Effect.void,
+          run.parent?.nested.hasPendingEnd === true ? runCleanupsBefore(run, run.parent) : Effect.void,
           () =>
             before(account.requireLevel(), () => {
               const effect = Effect.suspend(() => body.run(run))
@@ -183,7 +183,7 @@ export class Boundary<Out, E, R, R2> {
   }
 
   private cleanups(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
-    return this.run.nested.owes ? runCleanupsAtEnd(this.run, this.mode, exit) : Effect.void
+    return this.run.nested.hasPendingEnd ? runCleanupsAtEnd(this.run, this.mode, exit) : Effect.void
   }
 
   private fail(exit: Exit.Failure<never, E | BudgetExceeded>): Effect.Effect<never, E | BudgetExceeded> {
@@ -228,7 +228,7 @@ export class Boundary<Out, E, R, R2> {
 
   private finished(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
     const { context, run } = this
-    return !this.isTold ? Effect.void : emit(run, () => {
+    return !this.isReported ? Effect.void : emit(run, () => {
       const outcome = runOutcome(exit, run.id, context)
       const why = Exit.isFailure(exit) && outcome.outcome === "failure" ? operatorMessage(run, exit.cause) : undefined
       const end = { ...outcome, ...why, usage: { ...run.counts.usage } }

@@ -5,7 +5,7 @@ import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import type { Ear } from "../run/observe/listeners.ts"
+import type { EventSink } from "../run/observe/listeners.ts"
 import type { Mode } from "./runMode.ts"
 
 /** Options of an event stream. */
@@ -53,14 +53,14 @@ export const eventStream = <E, R>(
   return Stream.suspend(() => {
     const taken = new Taken()
     return Stream.callback<AgentEvent, E, R>((queue) => {
-      const ear: Ear = {
+      const sink: EventSink = {
         tell: (event) => {
           Queue.offerUnsafe(queue, event)
           return Queue.sizeUnsafe(queue) <= bufferSize ? Effect.void : taken.wait
         }
       }
       return Effect.onExit(
-        run({ streaming: true, ear }),
+        run({ streaming: true, sink }),
         (exit) => Exit.isSuccess(exit) ? Queue.end(queue) : Queue.failCause(queue, exit.cause)
       )
     }).pipe(Stream.mapArray((events) => {

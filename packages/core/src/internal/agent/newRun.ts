@@ -101,7 +101,7 @@ export const newRun = <R>(
   { caps, compensates, hasSteps = false, isLevel, name, onExceeded, thresholds }: Limits<R>,
   parent: Run | undefined,
   id: string,
-  { ear, mayPause, over, resumed, runId, step, streaming }: Mode,
+  { sink, mayPause, over, resumed, runId, step, streaming }: Mode,
   context: Context.Context<R>,
   clock: Clock.Clock,
   input: unknown
@@ -155,7 +155,7 @@ export const newRun = <R>(
       parent?.account,
       isLevel
     ),
-    audience: audienceOf(parent?.audience, ambient, ear, outOfRun),
+    audience: audienceOf(parent?.audience, ambient, sink, outOfRun),
     nested: new NestedRuns(hasSteps, resumed?.steps?.nested),
     counts: newCounts(parent, resumed),
     writes: newWrites(

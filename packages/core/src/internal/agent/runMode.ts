@@ -3,7 +3,7 @@ import type * as Effect from "effect/Effect"
 import type { BudgetExceeded, Caps, Extension } from "../../Budget.ts"
 import type { Checkpoint, Snapshot } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
-import type { Ear } from "../run/observe/listeners.ts"
+import type { EventSink } from "../run/observe/listeners.ts"
 import type { RunRecord } from "../run/runEntries.ts"
 import type { Over, Run } from "../run/run.ts"
 import type { Compensates } from "./compensation/compensationOptions.ts"
@@ -17,11 +17,11 @@ export interface Mode {
   /** The id of the run, if the program has one for it. */
   readonly runId?: string | undefined
   /** Hears every event, besides the listeners of the context. */
-  readonly ear?: Ear | undefined
+  readonly sink?: EventSink | undefined
   /** Receives the function that returns the record, when the run ends in any way. */
   readonly onRecord?: ((record: () => RunRecord) => void) | undefined
   /** Called when the run has started: from then on the run itself emits the outcome of its calls. */
-  readonly onBegun?: ((run: Run) => void) | undefined
+  readonly onStarted?: ((run: Run) => void) | undefined
   /** Receives, when the run starts, the effect that withdraws its questions. */
   readonly onQuestions?: ((withdraw: Effect.Effect<void>) => void) | undefined
   /**
@@ -53,7 +53,7 @@ export interface EndedWrite {
 }
 
 /** Listener of the segment in which a paused run ends, and its path. */
-export type EndMode = Partial<Pick<Mode, "ear" | "onRecord" | "step" | "streaming">>
+export type EndMode = Partial<Pick<Mode, "sink" | "onRecord" | "step" | "streaming">>
 
 /** The path of a run in the agent that it is a step of: the same at each resumption of that agent. */
 export interface Step {

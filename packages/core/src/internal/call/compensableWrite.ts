@@ -111,7 +111,7 @@ export const noteCompensable = (executed: Executed, exit: Exit.Exit<unknown, unk
 }
 
 /** True if an earlier execution of the run has started it under a claim of its key. */
-export const hasBegun = (executed: Executed, claim: string): boolean => {
+export const hasStarted = (executed: Executed, claim: string): boolean => {
   const { run } = executed
   return run?.journal !== undefined && hasStartedUnder(run.journal, idOf(executed, run), claim)
 }

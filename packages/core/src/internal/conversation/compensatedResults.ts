@@ -3,7 +3,7 @@
  * over a pause, or at its end.
  */
 import type * as Prompt from "effect/ai/Prompt"
-import { isMarkedCompensated, resultsIn } from "../history/keptCalls.ts"
+import { isMarkedCompensated, resultsIn } from "../history/remainingCalls.ts"
 
 /**
  * Returns the messages of a thread with the results that the transcript marks as compensated, or as possibly

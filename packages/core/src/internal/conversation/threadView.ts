@@ -1,7 +1,7 @@
 /** Projections of a thread for the model and for people. */
 import * as Prompt from "effect/ai/Prompt"
 import type * as Schema from "effect/Schema"
-import { withoutCalls, withTaintOf } from "../history/keptCalls.ts"
+import { withoutCalls, withTaintOf } from "../history/remainingCalls.ts"
 import { decodePrompt, encodePrompt } from "../foundation/json/promptJson.ts"
 import { freeId, type Mending, renamed } from "../history/mendHistory.ts"
 import { messagesOfCall, openCalls } from "./pendingCalls.ts"

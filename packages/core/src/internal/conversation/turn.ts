@@ -109,14 +109,14 @@ const endWaiting = Effect.fnUntraced(
       const version = options.version ?? content.thread.version
       const open = openCalls(content.entries)
       const told = store.append({ owner, thread, ...endOfWaiting(content, open), version, claim, snapshot: null })
-      const isTold = yield* told.pipe(
+      const isReported = yield* told.pipe(
         Effect.as(true),
         // Something was appended meanwhile: that is read, too.
         Effect.catchTags({
           VersionConflict: (conflict) => options.version === undefined ? Effect.succeed(false) : Effect.fail(conflict)
         })
       )
-      if (isTold) {
+      if (isReported) {
         const waiting = Option.getOrUndefined(readSnapshot(content.snapshot))
         yield* Effect.forEach(open, (call) => call.runId === waiting?.runId ? auditUnknown(call) : Effect.void)
         if (waiting !== undefined) yield* auditAtPage(waiting)

@@ -1,6 +1,6 @@
 /** Inseparable parts of a conversation: an answer with the results of its calls, or a message of a user. */
 import * as Prompt from "effect/ai/Prompt"
-import { withTaintOf } from "./keptCalls.ts"
+import { withTaintOf } from "./remainingCalls.ts"
 
 /** An answer and the messages behind it up to the next answer or user's message; or a message of a user. */
 export type Unit = ReadonlyArray<Prompt.Message>

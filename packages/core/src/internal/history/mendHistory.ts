@@ -2,7 +2,7 @@
 import * as Prompt from "effect/ai/Prompt"
 import * as Schema from "effect/Schema"
 import { byCode } from "../projection/codeTexts.ts"
-import { withTaintOf } from "./keptCalls.ts"
+import { withTaintOf } from "./remainingCalls.ts"
 
 /**
  * Fault of a call in a conversation, and its repair:

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Prompt from "effect/ai/Prompt"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { withTaintOf } from "./keptCalls.ts"
+import { withTaintOf } from "./remainingCalls.ts"
 import { from, lastUnits, partsOf } from "./exchanges.ts"
 import { countTokens } from "../foundation/tokens.ts"
 

@@ -1,7 +1,7 @@
 /** Summaries: an agent's words in place of the beginning of a conversation. */
 import * as Effect from "effect/Effect"
 import * as Prompt from "effect/ai/Prompt"
-import { withTaintOf } from "./keptCalls.ts"
+import { withTaintOf } from "./remainingCalls.ts"
 import { checkCount } from "./shortenHistory.ts"
 import { from, lastUnits, partsOf } from "./exchanges.ts"
 

@@ -64,13 +64,13 @@ export const recorded = <A extends object>(
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> => {
   const { program: { guardOutput, output, skills, tools }, run, session, transcript } = state
   const key = turnKey(run.start.place, turn)
-  const toldKey = announcedKey(key)
-  const noteTold = () => (journal.note ?? journal.record)("wait", toldKey, null)
+  const emittedKey = announcedKey(key)
+  const noteEmitted = () => (journal.note ?? journal.record)("wait", emittedKey, null)
   /** Emits, behind the guard, the events that an earlier execution could not emit. */
   const announceReplayed = (content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> => {
-    if (journal.find("wait", toldKey) !== undefined) return Effect.void
+    if (journal.find("wait", emittedKey) !== undefined) return Effect.void
     const events = state.events = new TurnEvents(run, turn, (id) => session.keepsId(id), state.isHeld)
-    events.onTold = noteTold
+    events.onTold = noteEmitted
     return events.answeredBefore(content)
   }
   const told = messagesHash(transcript.snapshot().content)
@@ -96,7 +96,7 @@ export const recorded = <A extends object>(
       return info === undefined || (info.effects === "read" && info.isAgent !== true)
     })
   /** True if no effect follows an answer: it need not be durable before. The run's end follows the last answer. */
-  const comesAlong = (called: ReadonlyArray<Called>): boolean =>
+  const isUnchanged = (called: ReadonlyArray<Called>): boolean =>
     called.length > 0 ? called.every(({ name }) => isRead(name)) : run.parent === undefined && guardOutput === undefined
   const written = (answer: A | RespondWith<unknown>): Effect.Effect<unknown, unknown, unknown> =>
     isSubstitute(answer)
@@ -107,11 +107,11 @@ export const recorded = <A extends object>(
     Effect.flatMap(written(answer), (written) => {
       const called = calledIn(answer)
       const isHeld = !isSubstitute(answer) && state.events?.isHolding === true
-      if (isHeld) state.events!.onTold = noteTold
+      if (isHeld) state.events!.onTold = noteEmitted
       const held = isHeld ? { isHeld } : undefined
       const value = { told, answer: written, used: used(), hasStarts: true, ...held } as Schema.Json
       return Effect.as(
-        journal.note !== undefined && comesAlong(called)
+        journal.note !== undefined && isUnchanged(called)
           ? journal.note("model", key, value)
           : journal.record("model", key, value),
         answer

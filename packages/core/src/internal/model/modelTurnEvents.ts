@@ -67,16 +67,19 @@ export class TurnEvents {
       this.held = []
       return held.length === 0
         ? Effect.void
-        : Effect.andThen(Effect.forEach(held, (telling) => Effect.suspend(telling), { discard: true }), this.toldNow)
+        : Effect.andThen(
+          Effect.forEach(held, (telling) => Effect.suspend(telling), { discard: true }),
+          this.emitPending
+        )
     })
   }
 
   /** Drops the delayed events for good: another answer, or another request, replaces them. */
   get replaced(): Effect.Effect<void> {
-    return Effect.andThen(this.discard, this.toldNow)
+    return Effect.andThen(this.discard, this.emitPending)
   }
 
-  private get toldNow(): Effect.Effect<void> {
+  private get emitPending(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { onTold } = this
       this.onTold = undefined

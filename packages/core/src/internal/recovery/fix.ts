@@ -165,13 +165,13 @@ const ask = <FE, FR>(
     const tool = toolName(current.record)
     const request = looked(context, current, error, requestOf(current, error, fix, Context.get(context, Redaction)))
     const callsBeforePause = new Set(current.record.children.within)
-    let isTold = false
+    let isReported = false
     const started = emit(run, () => {
-      isTold = true
+      isReported = true
       return { _tag: "FixStarted", ...subject, error: error._tag }
     })
     const finished = (exit: Exit.Exit<Option.Option<Answer>, FE>): Effect.Effect<void> =>
-      isTold ? emit(run, () => ({ _tag: "FixFinished", ...subject, ...fixOutcome(exit) })) : Effect.void
+      isReported ? emit(run, () => ({ _tag: "FixFinished", ...subject, ...fixOutcome(exit) })) : Effect.void
     const gaveUp = (failure: FE): Effect.Effect<never, FE | Escalation> => {
       if (failure instanceof Escalated) {
         const { reason, severity } = failure

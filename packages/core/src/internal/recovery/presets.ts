@@ -33,7 +33,7 @@ const isDeclaredTransient = (error: unknown): boolean => {
 }
 
 /** Codes of the decision table that an executor's error may declare, and that the model can use. */
-const toldCodes = new Set([
+const reportedCodes = new Set([
   "not_found",
   "permission_denied",
   "timeout",
@@ -42,9 +42,9 @@ const toldCodes = new Set([
   "circuit_open"
 ])
 
-const isTold = (error: unknown): boolean => {
+const isReported = (error: unknown): boolean => {
   const declared = error instanceof ExecutionError ? error.declared : undefined
-  return declared !== undefined && (toldCodes.has(declared.code) || declared.transient === true)
+  return declared !== undefined && (reportedCodes.has(declared.code) || declared.transient === true)
 }
 
 /**
@@ -91,7 +91,7 @@ export const standard: RecoveryPolicy<
   }
   const recovered = policyWithoutFixes(table)
   const apply = (call: Effect.Effect<unknown, unknown, unknown>) =>
-    Effect.catchIf(recovered(call), isTold, (error) => escalateError(error))
+    Effect.catchIf(recovered(call), isReported, (error) => escalateError(error))
   return Object.assign(apply, { [PolicyTypeId]: PolicyTypeId, table })
 })() as never
 

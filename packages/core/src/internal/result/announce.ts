@@ -78,7 +78,7 @@ export const announceResult = (run: Run, result: CallResult): Effect.Effect<void
   run.audience === undefined ? Effect.void : told(run, result)
 
 /** The user's part of a failure. */
-const toldToUser = (code: string, { message_for_user: userMessage, retry_after_ms }: ToolFailure) => ({
+const userFields = (code: string, { message_for_user: userMessage, retry_after_ms }: ToolFailure) => ({
   code,
   userMessage,
   ...(retry_after_ms === undefined ? undefined : { retryAfter: retry_after_ms })
@@ -111,7 +111,7 @@ const told = (run: Run, result: CallResult): Effect.Effect<void> =>
         tool: call.name,
         ...outerCallsOf(call.id),
         isFailure,
-        ...(code === undefined ? undefined : toldToUser(code, encoded as ToolFailure)),
+        ...(code === undefined ? undefined : userFields(code, encoded as ToolFailure)),
         ...(code === "permission_denied"
           ? { deniedBy: result.verdict?.decision === "rejected" ? "person" as const : "policy" as const }
           : undefined),

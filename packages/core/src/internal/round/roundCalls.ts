@@ -95,7 +95,7 @@ export class Round implements RoundOutcome {
         () =>
           state._tag !== "Done" ? this.announce(state) : before(
             // Waiting calls within the call are abandoned by the run.
-            calls.run.nested.owes ? runCleanups(calls.run) : Effect.void,
+            calls.run.nested.hasPendingEnd ? runCleanups(calls.run) : Effect.void,
             () => before(this.announce(state), () => record(state.result))
           )
       )

@@ -18,7 +18,7 @@ import { noteEnded, noteUnknown } from "../call/record/outcome.ts"
 import type { CallRecord, Stop } from "../call/record/record.ts"
 import { noteFixed } from "../call/record/recovering.ts"
 import { mayHaveWritten } from "../call/children/writesWithin.ts"
-import { startedBeside } from "../call/replay/pausedWrites.ts"
+import { startedInParallel } from "../call/replay/pausedWrites.ts"
 import { cannotWait } from "../call/admissionGate.ts"
 import type { ClientFailure } from "../call/clientCall.ts"
 import { isStop } from "../call/stop.ts"
@@ -112,7 +112,7 @@ const stopped = (
         })
       )
     case "Nested":
-      return Effect.flatMap(startedBeside(record), (begun) =>
+      return Effect.flatMap(startedInParallel(record), (begun) =>
         begun === undefined
           ? stopped(calls, raw, call, cannotWait)
           : Effect.succeed(waiting(raw, record, stop, begun)))

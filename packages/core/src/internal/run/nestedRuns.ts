@@ -97,7 +97,7 @@ export class NestedRuns {
   }
 
   /** True if a cleanup is pending. */
-  get owes(): boolean {
+  get hasPendingEnd(): boolean {
     return this.owed !== undefined && this.owed.length > 0
   }
 

@@ -33,24 +33,24 @@ export const resultsMessage = (results: ReadonlyArray<CallResult>): Prompt.ToolM
   )
 
 const Tools = Schema.Array(Schema.String)
-const isUndone = Schema.is(Schema.Struct({ undone: Tools }))
-const mayBeUndone = Schema.is(Schema.Struct({ may_be_undone: Tools }))
+const isCompensated = Schema.is(Schema.Struct({ undone: Tools }))
+const mayBeCompensated = Schema.is(Schema.Struct({ may_be_undone: Tools }))
 
 /** The tools of a result's mark. */
-const toolsBeside = (result: unknown, name: CompensatedMark): ReadonlyArray<string> =>
+const toolsOfMark = (result: unknown, name: CompensatedMark): ReadonlyArray<string> =>
   name === "undone"
-    ? isUndone(result) ? result.undone : []
-    : mayBeUndone(result)
+    ? isCompensated(result) ? result.undone : []
+    : mayBeCompensated(result)
     ? result.may_be_undone
     : []
 
-const undonePart = (part: Prompt.ToolResultPart, tool: string, name: CompensatedMark): Prompt.ToolResultPart => {
+const compensatedPart = (part: Prompt.ToolResultPart, tool: string, name: CompensatedMark): Prompt.ToolResultPart => {
   const { isFailure, modelOutput, result } = part
-  const known = toolsBeside(result, name)
+  const known = toolsOfMark(result, name)
   if (known.length > 0) return { ...part, result: { ...result as object, [name]: [...known, tool] } }
   const mark = { [name]: [tool] }
   // An envelope stays one, and a failure.
-  const isBeside = isUndone(result) || mayBeUndone(result) ||
+  const isBeside = isCompensated(result) || mayBeCompensated(result) ||
     (typeof result === "object" && result !== null && Object.hasOwn(result, "untrusted"))
   return {
     ...part,
@@ -62,10 +62,15 @@ const undonePart = (part: Prompt.ToolResultPart, tool: string, name: Compensated
 }
 
 /** A message after the compensation of a call. */
-const undoneIn = (message: Prompt.Message, callId: string, tool: string, mark: CompensatedMark): Prompt.Message => {
+const compensatedIn = (
+  message: Prompt.Message,
+  callId: string,
+  tool: string,
+  mark: CompensatedMark
+): Prompt.Message => {
   if (message.role !== "tool") return message
   const content = message.content.map((part) =>
-    part.type === "tool-result" && part.id === callId ? undonePart(part, tool, mark) : part
+    part.type === "tool-result" && part.id === callId ? compensatedPart(part, tool, mark) : part
   )
   return content.some((part, at) => part !== message.content[at]) ? { ...message, content } : message
 }
@@ -77,7 +82,7 @@ export const withCompensatedMarks = (
 ): Prompt.Prompt =>
   undone.length === 0 ? prompt : Prompt.fromMessages(
     undone.reduce<ReadonlyArray<Prompt.Message>>(
-      (messages, { mark, root, tool }) => messages.map((message) => undoneIn(message, root, tool, mark)),
+      (messages, { mark, root, tool }) => messages.map((message) => compensatedIn(message, root, tool, mark)),
       prompt.content
     )
   )
@@ -182,7 +187,9 @@ export class Transcript {
 
   /** Marks a call as compensated, or possibly compensated: readers of its result read the mark too. */
   undone(callId: string, tool: string, mark: CompensatedMark): void {
-    for (const [index, message] of this.messages.entries()) this.messages[index] = undoneIn(message, callId, tool, mark)
+    for (const [index, message] of this.messages.entries()) {
+      this.messages[index] = compensatedIn(message, callId, tool, mark)
+    }
   }
 
   /** Restarts. */

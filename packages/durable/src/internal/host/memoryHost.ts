@@ -1,10 +1,10 @@
 /** Host in memory. */
 import * as Effect from "effect/Effect"
-import { ended } from "../ended.ts"
+import { ended } from "../unemittedEnds.ts"
 import { at, copy, endOf, type MemoryRows, type Row } from "../memoryRows.ts"
 import type { Host, Lease, Leaving, Settlement, StartedRun, StoredRun, WakeUp } from "../store.ts"
 import { memoryTake } from "./memoryTake.ts"
-import { settlingOf } from "./settling.ts"
+import { settlingOf } from "./settleTransitions.ts"
 import type { WakeUps } from "./wakeUps.ts"
 
 const rowOf = ({ conversation: _conversation, delayMillis = 0, leaseMillis, ...run }: StartedRun, now: number): Row => {

@@ -10,9 +10,9 @@ import type { Versions } from "../versions.ts"
 import { execute } from "../execute.ts"
 import type { Execution } from "../execution.ts"
 import type { Surroundings } from "../recorder.ts"
-import { askAbout } from "../asking.ts"
-import { Places } from "../places.ts"
-import { makeQuietly } from "./quietly.ts"
+import { askAbout } from "../approvalReminders.ts"
+import { Places } from "../processSlots.ts"
+import { makeQuietly } from "./ignoreFailures.ts"
 import type { Lease, LeasedRun, Store, StoredRun, Take, Taken, WakeUp } from "../store.ts"
 import { make as makeWriter } from "../writer.ts"
 
@@ -25,7 +25,7 @@ export interface RunnerOptions {
 }
 
 /** Number of cancelled runs that a runner ends in addition to its slots. */
-const endedBeside = 20
+const endedTogether = 20
 
 interface Held extends Lease {
   readonly leave: Execution["leave"]
@@ -138,7 +138,7 @@ export const make = Effect.fnUntraced(function*(
     if (isStopping) return Effect.void
     // Without room, cancelled runs are still ended.
     const onlyCancelled = free <= 0 ? true : undefined
-    const limit = onlyCancelled ? endedBeside - Math.max(0, -free) : free
+    const limit = onlyCancelled ? endedTogether - Math.max(0, -free) : free
     if (limit <= 0 || agents.claimable.length === 0) return Effect.void
     const askedAt = clock.currentTimeMillisUnsafe()
     return Effect.flatMap(
@@ -157,7 +157,7 @@ export const make = Effect.fnUntraced(function*(
     readElsewhere = read
     for (const runId of read) if (!before.has(runId)) changes.tell(pendingOf(runId))
   }
-  const noteHeld = (holds: ReadonlyArray<Held>, kept: ReadonlyArray<LeasedRun>): void => {
+  const noteLeased = (holds: ReadonlyArray<Held>, kept: ReadonlyArray<LeasedRun>): void => {
     const still = new Map(kept.map((one) => [one.runId, one]))
     noteRead(new Set(kept.flatMap(({ isRead, runId }) => isRead ? [runId] : [])))
     for (const { epoch, leave, runId } of holds) {
@@ -186,7 +186,7 @@ export const make = Effect.fnUntraced(function*(
       (answer) => {
         if (answer !== undefined) {
           if (isDue) renewedAt = now
-          return noteHeld(holds, answer.held)
+          return noteLeased(holds, answer.held)
         }
         // Others may have them by now.
         if (clock.currentTimeMillisUnsafe() - renewedAt >= leaseMillis) {

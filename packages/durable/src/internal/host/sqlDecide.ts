@@ -1,7 +1,7 @@
 /** The operations `decide` and `cancel` of a host in SQL. */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import { cancelledStep, needsRunner } from "../ended.ts"
+import { cancelledStep, needsRunner } from "../unemittedEnds.ts"
 import { readConversation } from "../conversation.ts"
 import { fitted } from "../requests.ts"
 import { type Parts, text } from "../sqlParts.ts"

@@ -29,7 +29,7 @@ export const sqlHost = (
       const isWithin = Option.isSome(yield* Effect.serviceOption(sql.transactionService))
       const added = yield* inserted(isWithin ? { ...run, leaseMillis: undefined } : run)
       if (added.isNew && added.run.status === "queued" && run.delayMillis === undefined) {
-        yield* isWithin ? wakeUps.tell([queued]) : wakeUps.tellSoon([queued])
+        yield* isWithin ? wakeUps.tell([queued]) : wakeUps.notifySoon([queued])
       }
       return added
     }),
@@ -49,7 +49,7 @@ export const sqlHost = (
     append: (steps) =>
       Effect.tap(ofSteps.append(steps), () => {
         const followed = new Set(steps.flatMap(({ isFollowed, runId }) => isFollowed === true ? [runId] : []))
-        return wakeUps.tellSoon([...followed].map((runId) => ({ _tag: "Recorded", runId })))
+        return wakeUps.notifySoon([...followed].map((runId) => ({ _tag: "Recorded", runId })))
       }),
     settle: (hold, leaving) =>
       Effect.flatMap(settled(hold, leaving), (left) => {
@@ -57,7 +57,7 @@ export const sqlHost = (
         const changed = leaving.status === "asked" || leaving.status === "lent"
           ? []
           : [{ _tag: "Changed", runId: hold.runId } as const]
-        return Effect.as(wakeUps.tellSoon([...changed, ...(left === "queued" ? [queued] : [])]), true)
+        return Effect.as(wakeUps.notifySoon([...changed, ...(left === "queued" ? [queued] : [])]), true)
       }),
     decide: (runId, segment, decisions) =>
       Effect.tap(

@@ -5,7 +5,7 @@ import type { RunRow, StepRow } from "../sqlRows.ts"
 import { mostAtOnce, type sqlSteps } from "../sqlSteps.ts"
 import type { sqlMessages } from "../sqlMessages.ts"
 import type { Lease, Leaving, RunStoreError, Settlement } from "../store.ts"
-import { settlingOf } from "./settling.ts"
+import { settlingOf } from "./settleTransitions.ts"
 import type { sqlDecide } from "./sqlDecide.ts"
 
 /** Result of leaving a run. */

@@ -52,7 +52,7 @@ export interface SqlWakeUps {
   /** Notifies the listeners of this process at once, and others when the effect has ended. */
   readonly tell: (news: ReadonlyArray<WakeUp>) => Effect.Effect<void>
   /** The same, and others soon: the effect does not wait for it. */
-  readonly tellSoon: (news: ReadonlyArray<WakeUp>) => Effect.Effect<void>
+  readonly notifySoon: (news: ReadonlyArray<WakeUp>) => Effect.Effect<void>
 }
 
 /** Parts that a payload has room for. */
@@ -78,8 +78,8 @@ export const make = Effect.fnUntraced(function*(
   { runs }: Pick<Tables, "runs">
 ): Effect.fn.Return<SqlWakeUps, never, Scope.Scope> {
   const local = new WakeUps()
-  const tellHere = (news: ReadonlyArray<WakeUp>) => Effect.sync(() => news.forEach((one) => local.tell(one)))
-  if (!isListening(sql)) return { listen: local.listen, tell: tellHere, tellSoon: tellHere }
+  const notifyHere = (news: ReadonlyArray<WakeUp>) => Effect.sync(() => news.forEach((one) => local.tell(one)))
+  if (!isListening(sql)) return { listen: local.listen, tell: notifyHere, notifySoon: notifyHere }
   const from = (yield* WebCrypto.WebCrypto).randomUUID()
   // Tables of one name in two schemas have a channel each.
   const channel = sql`'recourse_' || md5(coalesce(current_schema(), '') || '.' || ${runs})`
@@ -126,10 +126,10 @@ export const make = Effect.fnUntraced(function*(
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   return {
     listen: (hear) => Effect.andThen(local.listen(hear), Effect.asVoid(RcRef.get(listening))),
-    tell: (news) => Effect.andThen(tellHere(news), send(news)),
-    tellSoon: (news) =>
+    tell: (news) => Effect.andThen(notifyHere(news), send(news)),
+    notifySoon: (news) =>
       Effect.andThen(
-        tellHere(news),
+        notifyHere(news),
         Effect.sync(() => {
           if (news.length === 0) return
           if (soon.length === 0) fork(Effect.andThen(Effect.sleep(gathered), flush))

@@ -41,7 +41,7 @@ type Answer = McpSchema.CallToolResult | McpSchema.InputRequired
 const callId = "call_1"
 
 /** A model's view of the call that a failure has ended: the last result of the run's conversation. */
-const toldOf = (record: RunRecord.RunRecord): ErrorProjection.ToolFailure | undefined => {
+const reportOf = (record: RunRecord.RunRecord): ErrorProjection.ToolFailure | undefined => {
   const last = record.transcript.content.at(-1)
   const part = last?.role === "tool" ? last.content.findLast((part) => part.type === "tool-result") : undefined
   return part?.type === "tool-result" && part.isFailure ? part.result as ErrorProjection.ToolFailure : undefined
@@ -49,7 +49,7 @@ const toldOf = (record: RunRecord.RunRecord): ErrorProjection.ToolFailure | unde
 
 /** A client's view of a call that failed, or was interrupted. Never a cause. */
 export const failureOf = (cause: Cause.Cause<unknown>, runId: string): ErrorProjection.ToolFailure =>
-  Option.getOrUndefined(Option.flatMapNullishOr(RunRecord.fromCause(cause), toldOf)) ??
+  Option.getOrUndefined(Option.flatMapNullishOr(RunRecord.fromCause(cause), reportOf)) ??
     ErrorProjection.toolFailure(cause.reasons.find(Cause.isFailReason)?.error, runId)
 
 const needsPerson = "This call needs the approval of a person"

@@ -72,7 +72,7 @@ export const splitter = (): {
       if (inCall) return ""
       const start = held.indexOf(opening)
       inCall = start >= 0
-      const safe = start >= 0 ? start : held.length - heldSuffix(held)
+      const safe = start >= 0 ? start : held.length - partialMarkerLength(held)
       const out = held.slice(0, safe)
       held = held.slice(safe)
       return out
@@ -82,7 +82,7 @@ export const splitter = (): {
 }
 
 /** Length of the end of the text that may be the start of a call. */
-const heldSuffix = (text: string): number => {
+const partialMarkerLength = (text: string): number => {
   for (let length = Math.min(opening.length - 1, text.length); length > 0; length--) {
     if (opening.startsWith(text.slice(text.length - length))) return length
   }

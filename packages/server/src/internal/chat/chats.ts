@@ -72,7 +72,7 @@ const isFirst = ({ content }: Prompt.Prompt): boolean => content.filter(({ role 
 const mostStored = 10_000
 
 /** Wait of a message for the end of a run that it has interrupted. */
-const longestUndoing = "30 seconds"
+const compensationTimeout = "30 seconds"
 
 /** Whoever has watched a run that is over stores it, and gives its thread back. */
 const handedOver = { times: 50, each: "100 millis" } as const
@@ -421,7 +421,7 @@ export class Chats {
       if (this.onBusy === "queue") return yield* restore(over)
       yield* Effect.ignore(this.runs.cancel(runId))
       // Its writes may have to be compensated, possibly without a process to do so.
-      const isOver = yield* Effect.timeoutOption(Effect.interruptible(over), longestUndoing)
+      const isOver = yield* Effect.timeoutOption(Effect.interruptible(over), compensationTimeout)
       if (Option.isNone(isOver)) return yield* busy
     }
   )

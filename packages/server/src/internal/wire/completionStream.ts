@@ -100,7 +100,7 @@ export interface CompletionOptions {
 export const completionMapper = ({ agent, created, maxTokens, runId, withUsage }: CompletionOptions): Mapper => {
   const visible = new Visible()
   const cut = new CutText(maxTokens)
-  let wasTold = false
+  let wasEmitted = false
   const chunk = (delta: object, finish_reason: string | null) => ({
     id: runId,
     object: "chat.completion.chunk",
@@ -116,13 +116,13 @@ export const completionMapper = ({ agent, created, maxTokens, runId, withUsage }
     visible.hear(event)
     if (event._tag === "RunStarted") return [chunk({ role: "assistant", content: "" }, null)]
     if (event._tag === "TextDelta" && visible.has(event.agentRunId)) {
-      wasTold = true
+      wasEmitted = true
       return content(event.delta)
     }
     if (event._tag !== "RunFinished") return []
     const error = failureOf(event)
     if (error !== undefined) return [{ error }]
-    const rest = wasTold ? [] : content(outputText(event.output))
+    const rest = wasEmitted ? [] : content(outputText(event.output))
     const usage = withUsage ? [{ ...chunk({}, null), choices: [], usage: usageOf(event) }] : []
     return [...rest, chunk({}, cut.isCut ? "length" : "stop"), ...usage]
   }

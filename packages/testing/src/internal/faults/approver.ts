@@ -80,7 +80,7 @@ export interface Options {
   /** @internal A pause to resume, instead of a start. */
   readonly from?: Pick<Pause, "snapshot" | "decisions"> | undefined
   /** @internal Hears the events, besides the listeners of the context. */
-  readonly ear?: Parameters<Agent.Any["runIn"]>[1]["ear"]
+  readonly sink?: Parameters<Agent.Any["runIn"]>[1]["sink"]
 }
 
 /** Number of requests to a person who never decides. */
@@ -130,7 +130,7 @@ export const run = <In, Out, E, R>(
   Effect.gen(function*() {
     const mode = {
       streaming: options?.streaming ?? false,
-      ...(options?.ear === undefined ? undefined : { ear: options.ear }),
+      ...(options?.sink === undefined ? undefined : { sink: options.sink }),
       onRecord: (ended: () => RunRecord.RunRecord) => options?.onRecord?.(ended())
     }
     if (!Agent.isResumable<In>(agent)) return yield* agent.runIn(input, mode)

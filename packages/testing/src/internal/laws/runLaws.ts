@@ -24,7 +24,7 @@ const callbackTimeout = (tools: Trial["subject"]["tools"], tool: string | undefi
 /** The default of `compensation.timeout`. */
 const compensationTimeout = 30_000
 
-const hasBegun = ({ _tag }: Simulation.Observation["events"][number]): boolean =>
+const isStartOfWrite = ({ _tag }: Simulation.Observation["events"][number]): boolean =>
   _tag !== "RunStarted" && _tag !== "RunFinished"
 
 const conversation = (prompt: Prompt.Prompt | undefined): string =>
@@ -134,7 +134,7 @@ export const runLaws = {
     const calls = (tag: "ToolCallStarted" | "ToolResult" | "ApprovalRequested") =>
       run.events.flatMap((event) => event._tag === tag ? [`${event.path.join(" > ")} ${event.callId}`] : [])
     const results = count(calls("ToolResult"))
-    const last = partsOf(run.events).findLast((part, index) => index === 0 || part.some(hasBegun))?.at(-1)
+    const last = partsOf(run.events).findLast((part, index) => index === 0 || part.some(isStartOfWrite))?.at(-1)
     const isWaiting = last?._tag === "RunFinished" && last.outcome === "paused"
     const asked = run.events.filter((event) => event._tag === "ApprovalRequested")
     const waiting = new Set(

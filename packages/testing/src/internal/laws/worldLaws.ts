@@ -40,7 +40,7 @@ const isMarkedMessage = (message: Prompt.Message): boolean =>
 const isMarked = (result: unknown): boolean => Predicate.hasProperty(result, "untrusted") && result.untrusted === true
 
 /** A call of a write that had one effect, whose service lost the answer, and that is reported as "not done". */
-const toldAsNotDone = (
+const reportedAsNotDone = (
   run: Simulation.Observation,
   tools: ReadonlyArray<Tool.Any>,
   tool: string | undefined,
@@ -122,7 +122,7 @@ export const worldLaws = {
   /** A keyless write that was done, and whose answer was lost, has no invented report of the program. */
   ambiguous_writes_reported: ofEachRun((run, { subject: { tools } }) =>
     run.injected.flatMap(({ callId, tool, type }) => {
-      if (type === "service_answer_lost") return toldAsNotDone(run, tools, tool, callId)
+      if (type === "service_answer_lost") return reportedAsNotDone(run, tools, tool, callId)
       if (!afterCommit.has(type) || tool === undefined || callId === undefined || run.keyed.includes(tool)) return []
       const declared = tools.find(({ name }) => name === tool)
       if (declared?.effects !== "write" || declared.info.passesKey) return []

@@ -4,7 +4,7 @@
  */
 import { Exit, Predicate } from "effect"
 import type { Prompt } from "effect/ai"
-import { count, givesIdsAnew, hasOneChat, isAmbiguous, type Law, ofEachRun, specOf } from "./judging.ts"
+import { count, hasOneChat, isAmbiguous, type Law, ofEachRun, renewsCallIds, specOf } from "./judging.ts"
 import type { Observed, Part } from "./run.ts"
 import type { Deed } from "./world.ts"
 
@@ -92,7 +92,7 @@ export const chatLaws = {
 
   /** A keyless write starts once in a chat, over all resumptions of its runs. */
   chats_do_nothing_twice: ofEachRun((run) => {
-    if (!hasOneChat(run.program) || givesIdsAnew(run.program) || run.program.observers !== "fine") return []
+    if (!hasOneChat(run.program) || renewsCallIds(run.program) || run.program.observers !== "fine") return []
     const calls = run.deeds.flatMap(({ callId, tool }) => {
       const { effects, keyed } = specOf(run.program, tool)
       return effects === "write" && keyed === "no" && callId !== undefined && !callId.includes("/")

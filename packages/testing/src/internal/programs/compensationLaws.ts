@@ -3,7 +3,7 @@ import { count, isAmbiguous, isWaiting, type Law, ofEachRun, specOf } from "./ju
 import type { Observed, Part } from "./run.ts"
 import type { Deed, Undone } from "./world.ts"
 
-const canUndo = (run: Observed, { tool }: Deed): boolean => {
+const canCompensate = (run: Observed, { tool }: Deed): boolean => {
   const { effects, undo } = specOf(run.program, tool)
   return undo !== "no" && effects !== "read"
 }
@@ -17,7 +17,7 @@ const attemptsAt = (run: Observed, { receipt, tool }: Undone): ReadonlyArray<Dee
   run.deeds.filter((deed) => deed.tool === tool && deed.receipt === receipt)
 
 /** Position at which the outcome of a call is reported: before that, another attempt may be about to repeat it. */
-const toldAt = ({ events }: Observed, { callId, endedAfter = Infinity }: Deed): number => {
+const reportedAt = ({ events }: Observed, { callId, endedAfter = Infinity }: Deed): number => {
   const at = events.findIndex((event, index) =>
     index >= endedAfter && event._tag === "ToolResult" && event.callId === callId
   )
@@ -47,7 +47,7 @@ const partsOf = (run: Observed) =>
       part,
       goesOn: isWaiting(part) || (run.program.asks === "outside" && (isGivenBack || outcome === "paused")),
       isGood: outcome === "success",
-      deeds: run.deeds.filter((deed) => isIn(part, deed.after) && canUndo(run, deed)),
+      deeds: run.deeds.filter((deed) => isIn(part, deed.after) && canCompensate(run, deed)),
       undone: run.undone.filter(({ after }) => isIn(part, after))
     }]
   })
@@ -83,14 +83,14 @@ export const compensationLaws = {
       const left = new Set(
         part.record?.compensations?.flatMap(({ callId, outcome }) => outcome === "not_undone" ? [callId] : []) ?? []
       )
-      const isUndone = ({ callId, tool }: Deed) =>
+      const isCompensated = ({ callId, tool }: Deed) =>
         deeds.some((other) =>
           other.tool === tool && other.callId === callId &&
           undone.some(({ receipt }) => receipt === other.receipt)
         )
       return deeds.flatMap((deed) => {
         const { callId, receipt, state, tool } = deed
-        const isKnown = callId === undefined || left.has(callId) || isUndone(deed)
+        const isKnown = callId === undefined || left.has(callId) || isCompensated(deed)
         if (isKnown || state === "declined") return []
         if (!isAmbiguous(deed)) return [`${tool} ${callId} (${receipt}) is neither compensated nor reported`]
         return specOf(run.program, tool).effects === "write"
@@ -106,7 +106,7 @@ export const compensationLaws = {
     return endings(run).flatMap(({ undone }) =>
       undone.flatMap((later, index) =>
         undone.slice(0, index).flatMap((earlier) => {
-          const told = Math.max(...attemptsAt(run, earlier).map((deed) => toldAt(run, deed)))
+          const told = Math.max(...attemptsAt(run, earlier).map((deed) => reportedAt(run, deed)))
           const began = Math.min(...attemptsAt(run, later).map(({ after }) => after))
           return told < began
             ? [`${earlier.receipt} was reported as done before ${later.receipt} started, and is compensated before it`]

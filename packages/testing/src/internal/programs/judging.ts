@@ -42,7 +42,8 @@ export const isOfCall = (id: string, callId: string): boolean =>
  * True if ids and events distinguish calls: not if the same agent runs twice at the same time, and not if a listener is
  * given up.
  */
-export const tellsCallsApart = (program: Program): boolean => program.observers === "fine" && !runsTwiceAtOnce(program)
+export const distinguishesCalls = (program: Program): boolean =>
+  program.observers === "fine" && !runsTwiceAtOnce(program)
 
 /** True if the same agent runs twice at the same time, so that its calls have the same ids. */
 const runsTwiceAtOnce = ({ beside, concurrency, form }: Program): boolean =>
@@ -57,7 +58,7 @@ export const hasOneChat = ({ chat, form }: Program): boolean =>
   chat.length > 0 && (form === "alone" || form === "branch" || form === "route")
 
 /** True if a model reuses ids: it reads neither calls that a guard has dropped, nor those removed by compaction. */
-export const givesIdsAnew = ({ compact, guards }: Program): boolean => compact !== "no" && guards === "replace"
+export const renewsCallIds = ({ compact, guards }: Program): boolean => compact !== "no" && guards === "replace"
 
 export const isAmbiguous = ({ state }: Deed): boolean => state !== "ok" && state !== "declined"
 
@@ -87,7 +88,7 @@ export const told = (
 }
 
 /** The model's result of its own call with an inner effect; `undefined` while that waits. */
-export const toldOfRoot = (
+export const reportOfRoot = (
   run: Observed,
   { after, callId = "" }: Deed
 ): Event<"ToolResult"> | undefined => {

@@ -8,13 +8,14 @@ import { problemsOfHistory } from "../laws/wellFormedHistory.ts"
 import { chatLaws } from "./chatLaws.ts"
 import { compensationLaws } from "./compensationLaws.ts"
 import { guardLaws } from "./guardLaws.ts"
-import { undoingLaws } from "./undoingLaws.ts"
+import { compensationOrderLaws } from "./compensationOrderLaws.ts"
 import { longRunLaws } from "./longRunLaws.ts"
 import { outside, soFar } from "./build.ts"
 import {
   callsIn,
   count,
   deadline,
+  distinguishesCalls,
   type Event,
   eventsOf,
   hasOneChat,
@@ -30,12 +31,11 @@ import {
   moreOften,
   ofEachRun,
   placeOf,
+  reportOfRoot,
   requestsWith,
   saysItWaits,
   specOf,
-  tellsCallsApart,
   told,
-  toldOfRoot,
   transcriptOf,
   unended
 } from "./judging.ts"
@@ -57,7 +57,7 @@ const areUnmarked = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): boolean 
 }
 
 /** Operators that run a call in parallel to itself: one may find the other's work stopped. */
-const besideItself: ReadonlySet<Step["op"]> = new Set(["race", "raceFirst", "both"])
+const parallelOps: ReadonlySet<Step["op"]> = new Set(["race", "raceFirst", "both"])
 
 /**
  * Not checked: questions that stay open for listeners. An interactive agent is interrupted around the answer, and has
@@ -90,7 +90,7 @@ const notMade: ReadonlySet<string> = new Set(["not_run", "permission_denied", "a
 
 export const programLaws = {
   ...compensationLaws,
-  ...undoingLaws,
+  ...compensationOrderLaws,
   ...longRunLaws,
   ...guardLaws,
   ...chatLaws,
@@ -134,7 +134,7 @@ export const programLaws = {
 
   /** A started write with an unknown end is reported as `outcome_unknown`. */
   begun_is_reported: ofEachRun((run) => {
-    if (!tellsCallsApart(run.program)) return []
+    if (!distinguishesCalls(run.program)) return []
     return run.deeds.flatMap((deed) => {
       const { effects, keyed } = specOf(run.program, deed.tool)
       if (effects !== "write" || keyed === "order" || deed.within !== undefined || deed.callId === undefined) return []
@@ -160,7 +160,7 @@ export const programLaws = {
 
   /** A call whose write may have been done has no second provider. */
   no_fallback_after_a_doubt: ofEachRun((run) => {
-    if (!tellsCallsApart(run.program)) return []
+    if (!distinguishesCalls(run.program)) return []
     return run.deeds.flatMap((deed) => {
       const { effects, recovery } = specOf(run.program, deed.tool)
       if (effects !== "write" || !isAmbiguous(deed) || deed.callId === undefined) return []
@@ -219,7 +219,7 @@ export const programLaws = {
    * done.
    */
   asked_where_it_can_wait: ofEachRun((run) => {
-    if (run.program.tools.some(({ recovery }) => recovery.some(({ op }) => besideItself.has(op)))) return []
+    if (run.program.tools.some(({ recovery }) => recovery.some(({ op }) => parallelOps.has(op)))) return []
     return run.audit.flatMap(({ by, callId, decision, tool }) => {
       if (decision !== "denied" || by !== "approval") return []
       const path = callId.split("/")
@@ -236,13 +236,13 @@ export const programLaws = {
 
   /** A call with an inner effect is not reported as not made, for any reason of its stop. */
   done_within_is_not_denied: ofEachRun((run) => {
-    if (!tellsCallsApart(run.program)) return []
+    if (!distinguishesCalls(run.program)) return []
     return run.deeds.flatMap((deed) => {
       const { callId, done, tool, within } = deed
       if (within === undefined || !done || callId === undefined || specOf(run.program, tool).effects !== "write") {
         return []
       }
-      const said = toldOfRoot(run, deed)
+      const said = reportOfRoot(run, deed)
       return said?.isFailure === true && notMade.has(said.code ?? "")
         ? [`${tool} ${callId} was done, and the call around it is told as ${said.code}`]
         : []
@@ -254,7 +254,7 @@ export const programLaws = {
    * it waits.
    */
   done_by_an_agent_is_not_denied: ofEachRun((run) => {
-    if (run.program.form !== "tool" || !tellsCallsApart(run.program)) return []
+    if (run.program.form !== "tool" || !distinguishesCalls(run.program)) return []
     return run.deeds.flatMap((deed) => {
       const { after, callId, done, tool } = deed
       if (callId === undefined || specOf(run.program, tool).effects !== "write") return []
@@ -277,12 +277,12 @@ export const programLaws = {
 
   /** If the model reads that a call may be repeated, the repetition repeats no write. */
   retries_are_safe: ofEachRun((run) => {
-    if (!tellsCallsApart(run.program)) return []
+    if (!distinguishesCalls(run.program)) return []
     return run.deeds.flatMap((deed) => {
       const { effects, keyed } = specOf(run.program, deed.tool)
       if (effects !== "write" || keyed === "order" || deed.callId === undefined) return []
       if (!deed.done && !isAmbiguous(deed)) return []
-      const said = toldOfRoot(run, deed)
+      const said = reportOfRoot(run, deed)
       if (said?.isFailure !== true) return []
       // A key of its arguments, or its word, holds for all that it does.
       const around = specOf(run.program, said.tool)
@@ -396,7 +396,7 @@ export const programLaws = {
 
   /** A write without a key begins at most once for each call, however often the calls around it are made again. */
   writes_begin_once: ofEachRun((run) => {
-    if (!tellsCallsApart(run.program)) return []
+    if (!distinguishesCalls(run.program)) return []
     const calls = run.deeds.flatMap((deed) => {
       const { effects, keyed } = specOf(run.program, deed.tool)
       const at = effects === "write" && keyed === "no" ? placeOf(run, deed) : undefined

@@ -1,6 +1,6 @@
 /** Laws about reduced and resumed runs: compaction, and a resumption of a released snapshot. */
 import { Exit, Predicate } from "effect"
-import { count, eventsOf, givesIdsAnew, hasOneConversation, type Law, ofEachRun, specOf } from "./judging.ts"
+import { count, eventsOf, hasOneConversation, type Law, ofEachRun, renewsCallIds, specOf } from "./judging.ts"
 import type { Observed, Part } from "./run.ts"
 
 const resultsIn = ({ record }: Part): ReadonlySet<string> =>
@@ -22,7 +22,7 @@ const isUsed = ({ exit }: Part): boolean =>
  * True if the interrupted resumption had no effect: no tool ran, no compensation was due, and it neither waited again
  * nor ended.
  */
-const cameToNothing = (run: Observed): boolean => {
+const endedWithoutEffect = (run: Observed): boolean => {
   const [, to] = run.parts[0]?.events ?? [0, 0]
   const from = run.pauses.findLast(({ after }) => after <= to)?.after ?? to
   return !run.deeds.some(({ after }) => after >= from && after < to) &&
@@ -53,7 +53,7 @@ export const longRunLaws = {
     if (!hasOneConversation(run.program) || run.program.observers !== "fine") return []
     return run.parts.flatMap((part, nth) => {
       // A resumption without effect has no record: its snapshot has the conversation.
-      if (nth === 0 && run.interrupted && run.pauses.length > 0 && cameToNothing(run)) return []
+      if (nth === 0 && run.interrupted && run.pauses.length > 0 && endedWithoutEffect(run)) return []
       const kept = resultsIn(part)
       const [from, to] = part.events
       return part.record === undefined ?
@@ -69,7 +69,7 @@ export const longRunLaws = {
   /** An unused snapshot can be resumed again, unless its earlier writes are compensated. */
   given_back_goes_on: ofEachRun((run) => {
     const { observers, store } = run.program
-    return store.length === 0 && observers === "fine" && run.undone.length === 0 && cameToNothing(run) &&
+    return store.length === 0 && observers === "fine" && run.undone.length === 0 && endedWithoutEffect(run) &&
         run.parts.some((part) => part.resumed && isUsed(part))
       ? ["a resumption that was interrupted before anything ran has used its snapshot up"]
       : []
@@ -77,7 +77,7 @@ export const longRunLaws = {
 
   /** A keyless write starts once, over any number of resumptions. */
   resumed_writes_begin_once: ofEachRun((run) => {
-    if (!hasOneConversation(run.program) || givesIdsAnew(run.program) || run.program.observers !== "fine") return []
+    if (!hasOneConversation(run.program) || renewsCallIds(run.program) || run.program.observers !== "fine") return []
     const calls = run.deeds.flatMap(({ callId, tool }) => {
       const { effects, keyed } = specOf(run.program, tool)
       return effects === "write" && keyed === "no" && callId !== undefined && !callId.includes("/")

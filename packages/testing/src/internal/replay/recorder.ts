@@ -234,7 +234,7 @@ export const record = <In, Out, E, R>(
     const pauses: Array<typeof Pause.Type> = []
     const mode = {
       streaming,
-      ear: {
+      sink: {
         tell: (event: AgentEvent.AgentEvent) => {
           // The conversation is in the model's calls.
           const isLast = event._tag === "RunFinished"

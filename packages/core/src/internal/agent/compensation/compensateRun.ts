@@ -17,7 +17,7 @@ import { inSpan } from "../../run/observe/span.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import { addCompensation, noteCompensating } from "../../run/state/writes.ts"
 import { type ToCompensate, WriteCompensation } from "./compensateWrite.ts"
-import { type Fate, markOf, notUndone, readFate, toldOf } from "./compensationOutcome.ts"
+import { type Fate, markOf, notUndone, readFate, reportOf } from "./compensationOutcome.ts"
 
 const unaudited = (callId: string, tool: string): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logError("A compensation has no audit record"), { call_id: callId, tool })
@@ -53,14 +53,14 @@ class Unwinding {
     const fate: Effect.Effect<Fate> = found === undefined
       ? journal === undefined ? this.inSpan(done) : Effect.tap(
         this.recorded(done),
-        (fate) => journal.record("compensation", write.id, toldOf(fate))
+        (fate) => journal.record("compensation", write.id, reportOf(fate))
       )
       : Effect.succeed(Option.getOrElse(readFate(found), () => notUndone("unreadable")) as Fate)
     return Effect.flatMap(fate, (fate) => {
       const { callId, tool } = write
       run.writes.completed!.remove(write.id)
       if (fate.outcome === "undone" && done.live !== undefined) noteCompensated(done.live.outcome)
-      const told = toldOf(fate)
+      const told = reportOf(fate)
       let id = callId
       for (let current: Run | undefined = run; current !== undefined; current = current.parent) {
         addCompensation(current, { tool, callId: id, ...told })
@@ -103,16 +103,16 @@ class Unwinding {
 
   private tell({ arguments: args, callId, tool }: CompensableWrite, fate: Fate): Effect.Effect<void> {
     const { run } = this
-    const isUndone = fate.outcome !== "not_undone"
+    const isCompensated = fate.outcome !== "not_undone"
     const audited = audit(run, { id: callId, tool, args }, {
-      decision: isUndone ? "compensated" : "not_compensated",
-      ...(isUndone
+      decision: isCompensated ? "compensated" : "not_compensated",
+      ...(isCompensated
         ? undefined
         : { reason: fate.error === undefined ? fate.because : `${fate.because}: ${fate.error}` })
     })
     return Effect.andThen(
       this.broken === undefined ? this.orBroken(audited) : unaudited(callId, tool),
-      emit(run, () => ({ _tag: "ToolCompensated", callId, tool, ...toldOf(fate) }))
+      emit(run, () => ({ _tag: "ToolCompensated", callId, tool, ...reportOf(fate) }))
     )
   }
 

@@ -25,7 +25,7 @@ export const markOf = (fate: Fate): CompensatedMark | undefined => {
 }
 
 /** Public part of an outcome: its reason is only for the receiver of the report. */
-export const toldOf = (fate: Fate) => ({
+export const reportOf = (fate: Fate) => ({
   outcome: fate.outcome,
   ...("because" in fate ? { because: fate.because } : undefined),
   ...("error" in fate ? { error: fate.error } : undefined)

@@ -75,15 +75,15 @@ const isWaits = (error: unknown): error is Waits => error instanceof Waits
  * Value of a reason. If several steps have ended, one of them by a defect, effect makes defects of the parallel
  * failures.
  */
-const heldBy = (reason: Cause.Reason<unknown>): unknown =>
+const reasonValue = (reason: Cause.Reason<unknown>): unknown =>
   Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined
 
-const doesWait = (cause: Cause.Cause<unknown>): boolean => cause.reasons.some((reason) => isWaits(heldBy(reason)))
+const doesWait = (cause: Cause.Cause<unknown>): boolean => cause.reasons.some((reason) => isWaits(reasonValue(reason)))
 
 /** The failures of several steps without those that are not known any more: at least one is. */
 const known = <E>(cause: Cause.Cause<E>): Cause.Cause<E> =>
   Cause.fromReasons(
-    cause.reasons.filter((reason) => !(heldBy(reason) instanceof FailedBefore))
+    cause.reasons.filter((reason) => !(reasonValue(reason) instanceof FailedBefore))
   )
 
 /** The waiting agent is composed itself, so that its snapshot has steps, and waiting ones. */
@@ -313,7 +313,7 @@ export class Steps {
         this.asking.set(id, effect)
       },
       // From here on it calls its questions off itself.
-      onBegun: () => void this.entries.delete(id)
+      onStarted: () => void this.entries.delete(id)
     }
     const outcome: Effect.Effect<Completed<unknown> | Paused | { readonly output: unknown }, unknown, unknown> =
       isResumable<In>(agent)

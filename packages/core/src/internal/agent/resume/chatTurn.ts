@@ -248,9 +248,9 @@ const streamed = <E, R>(
 ): Stream.Stream<AgentEvent, Streamed<E, Refusals>, R | Conversations> =>
   eventStream((mode) => {
     let last: Effect.Effect<void> = Effect.void
-    const ear: Mode["ear"] = {
+    const sink: Mode["sink"] = {
       tell: (event, fiber) => {
-        const told = Effect.suspend(() => mode.ear?.tell(event, fiber) ?? Effect.void)
+        const told = Effect.suspend(() => mode.sink?.tell(event, fiber) ?? Effect.void)
         if (event._tag !== "RunFinished") return told
         last = told
         return Effect.void
@@ -260,7 +260,7 @@ const streamed = <E, R>(
     const turn = inTurn<unknown, E | Refusals, R>(
       begun,
       how,
-      (turn, own) => run(turn, { ...own, streaming: true, ear })
+      (turn, own) => run(turn, { ...own, streaming: true, sink })
     )
     return Effect.flatMap(turn, ({ exit, stored }) =>
       Effect.andThen(

@@ -48,14 +48,14 @@ const left = (withdraw: Effect.Effect<void>): Effect.Effect<void> =>
 const ended = (
   { end }: Resumable<never, unknown, unknown, unknown>,
   sealed: Effect.Effect<Snapshot, never, SnapshotKey>,
-  { ear, onRecord, runId, streaming }: Mode,
+  { sink, onRecord, runId, streaming }: Mode,
   cause: Cause.Cause<unknown>
 ): Effect.Effect<void, never, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const hasEngine = runId !== undefined && Context.get(context, CurrentJournal)?.runId === runId
     return Context.get(context, CurrentRun) !== undefined || (hasEngine && Cause.hasInterruptsOnly(cause))
       ? Effect.void
-      : Effect.flatMap(sealed, (snapshot) => end(snapshot, {}, { ear, onRecord, streaming }))
+      : Effect.flatMap(sealed, (snapshot) => end(snapshot, {}, { sink, onRecord, streaming }))
   })
 
 /**
@@ -145,9 +145,9 @@ export const interactive =
     ): Effect.Effect<unknown, unknown, unknown> => {
       const { pending, snapshot } = waits
       let goesOn = false
-      const onBegun = (run: Run) => {
+      const onStarted = (run: Run) => {
         goesOn = true
-        mode.onBegun?.(run)
+        mode.onStarted?.(run)
       }
       return Effect.onError(
         Effect.suspend(() => {
@@ -155,7 +155,7 @@ export const interactive =
           onHeard()
           return Effect.flatMap(
             Effect.forEach(pending, ask),
-            (decisions) => proceed({ snapshot, decisions }, { ...mode, onBegun })
+            (decisions) => proceed({ snapshot, decisions }, { ...mode, onStarted })
           )
         }),
         () => goesOn ? Effect.void : left(withdraw)

@@ -138,7 +138,7 @@ export const driven = (
           onFailed: () => withdrawn,
           onPaused: (waited) => pause = waited,
           run: (run) => {
-            mode.onBegun?.(run)
+            mode.onStarted?.(run)
             begun = run
             if (mode.onQuestions !== undefined && isNested()) mode.onQuestions(withdrawn)
             else run.parent?.nested.addQuestion(withdrawn)

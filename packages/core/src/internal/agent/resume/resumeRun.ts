@@ -55,9 +55,9 @@ export const resumed = Effect.fnUntraced(function*(
     record = ended
     mode.onRecord?.(ended)
   }
-  const onBegun = (run: Run) => {
+  const onStarted = (run: Run) => {
     begun = run
-    mode.onBegun?.(run)
+    mode.onStarted?.(run)
   }
   const going = whileClaimed(
     snapshot,
@@ -68,7 +68,7 @@ export const resumed = Effect.fnUntraced(function*(
     },
     kind.drive(
       { checkpoint: snapshot, decisions: byCall },
-      { ...mode, resumed: snapshot, onRecord, onBegun },
+      { ...mode, resumed: snapshot, onRecord, onStarted },
       undefined
     )
   )

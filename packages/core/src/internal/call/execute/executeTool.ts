@@ -99,7 +99,7 @@ class Execution<Params, A, D, R> {
   private readonly params: Params
   private readonly isCharged: boolean
   private readonly commit: Committing<A> | undefined
-  private hasBegun = false
+  private hasStarted = false
   private hadExecuted = false
   private entries: ReturnType<typeof entriesOf> = []
   private declared: Declared | undefined = undefined
@@ -129,7 +129,7 @@ class Execution<Params, A, D, R> {
     forgetEnd(record)
     if (record.outcome.running === 0) forgetDegraded(record)
     if (record.admission.continuation === undefined) use(run, "toolCalls", 1)
-    this.hasBegun = true
+    this.hasStarted = true
     this.hadExecuted = record.outcome.executed
     begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
     this.entries = record.admission.continuation === undefined
@@ -154,7 +154,7 @@ class Execution<Params, A, D, R> {
     const { call: { record }, run } = this.attempt
     if (Exit.isSuccess(exit)) noteAnswer(record, exit)
     else forgetDegraded(record)
-    if (!this.hasBegun) {
+    if (!this.hasStarted) {
       if (this.isCharged) run!.account.refund("toolCalls")
       return
     }
@@ -217,7 +217,7 @@ class Execution<Params, A, D, R> {
   private failed(error: unknown): Effect.Effect<never, AttemptError | PassThrough> {
     const { attempt, executable: { info } } = this
     // It was refused.
-    if (!this.hasBegun && error !== noAnswer) return Effect.fail(error as AttemptError | PassThrough)
+    if (!this.hasStarted && error !== noAnswer) return Effect.fail(error as AttemptError | PassThrough)
     if (isPassThrough(error)) {
       noteError(attempt.call.record, error)
       return Effect.fail(error)

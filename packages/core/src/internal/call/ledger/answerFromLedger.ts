@@ -11,7 +11,7 @@ import { use } from "../../run/state/counts.ts"
 import { attemptOutcome, numberOf, openEntry } from "../attemptLog.ts"
 import { errorFields, subjectOf } from "../callSubject.ts"
 import { recordStart } from "../execute/effects.ts"
-import { hasBegun, isNotedByAnother, noteCompensable } from "../compensableWrite.ts"
+import { hasStarted, isNotedByAnother, noteCompensable } from "../compensableWrite.ts"
 import { rootOf } from "../children/outerCalls.ts"
 import { replay } from "./storedOutcome.ts"
 import type { Asking, KeyedAttempt, UnderKey } from "./keyedAttempt.ts"
@@ -50,7 +50,7 @@ export const noteAnswered = (
   const isOfCall = idempotency.key === undefined && idempotency.id === undefined
   // An earlier execution claimed under one name for all calls of the run: the write is of the call that was noted first.
   const isOwn = isOfCall ||
-    ((isOfRun(asking, entry) || hasBegun(executed, entry.claim)) && !isNotedByAnother(executed, id))
+    ((isOfRun(asking, entry) || hasStarted(executed, entry.claim)) && !isNotedByAnother(executed, id))
   if (isOwn) noteCompensable(executed, Exit.succeed(value))
   else noteLedgerAnswer(run, id, rootOf(record).callId)
 }

@@ -62,7 +62,7 @@ export const startedWithin = (record: CallRecord): ReadonlyMap<string, CallRecor
  * Returns the started writes within the waiting call of an agent, without those of agents, in stored form. `undefined`
  * if the outcome of one of them is unknown.
  */
-export const startedBeside = (
+export const startedInParallel = (
   root: CallRecord
 ): Effect.Effect<ReadonlyArray<CallBeforePause> | undefined, never, unknown> => {
   const isBeside = (write: CallRecord): boolean =>

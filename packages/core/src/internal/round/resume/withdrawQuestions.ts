@@ -111,7 +111,7 @@ const withdrawNested = (
   { name }: RequestedCall,
   nested: NestedRun
 ): Effect.Effect<void> =>
-  Effect.andThen(withdrawQuestionsWithin(run, shown, nested), oweEnd(run, tools.get(name)?.tool.ends, nested))
+  Effect.andThen(withdrawQuestionsWithin(run, shown, nested), registerEnd(run, tools.get(name)?.tool.ends, nested))
 
 /** Ends the abandoned waiting calls within a call of a run. */
 export const endOf = (
@@ -129,7 +129,7 @@ export const endOf = (
 }
 
 /** The run ends it: with the present services, because an outer run may have to do it. */
-const oweEnd = (run: Run, ends: Tool.Ends | undefined, nested: NestedRun): Effect.Effect<void> =>
+const registerEnd = (run: Run, ends: Tool.Ends | undefined, nested: NestedRun): Effect.Effect<void> =>
   run.start.isOver ? Effect.void : Effect.contextWith((context: Context.Context<never>) => {
     run.nested.registerCleanup({ end: endOf(run, ends, nested), context })
     return Effect.void

@@ -8,7 +8,7 @@ import { cutText } from "../../foundation/cutText.ts"
 import { tagOf } from "../../foundation/errorTags.ts"
 
 const maxTag = 128
-const maxKept = 1_000
+const maxLength = 1_000
 
 /** Tags are few and emitted often: their redacted forms are cached. */
 const kept = new WeakMap<Redactor, Map<string, string>>()
@@ -19,7 +19,7 @@ const shownTag = (tag: string, redactor: Redactor): string => {
   let shown = tags.get(tag)
   if (shown === undefined) {
     shown = cutText(redactor.text(tag), maxTag)
-    if (tag.length <= maxTag && tags.size < maxKept) tags.set(tag, shown)
+    if (tag.length <= maxTag && tags.size < maxLength) tags.set(tag, shown)
   }
   return shown
 }

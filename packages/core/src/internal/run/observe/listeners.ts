@@ -28,7 +28,7 @@ type AnyContext = Context.Context<never>
 const interruptionWait = Duration.seconds(1)
 
 /** Receives every event of a run. Returns the effect that the run waits for before it continues. */
-export interface Ear {
+export interface EventSink {
   readonly tell: (event: AgentEvent, fiber: Fiber.Fiber<unknown, unknown>) => Effect.Effect<void>
 }
 
@@ -42,7 +42,7 @@ interface Told {
 }
 
 /** A listener of the program, for one run and everything nested in it. */
-export class ContainedListener implements Ear {
+export class ContainedListener implements EventSink {
   readonly listener: Listener
   private readonly timeLimit: Duration.Input
   private readonly outOfRun: (context: AnyContext) => AnyContext
@@ -160,7 +160,7 @@ const log = (event: AgentEvent, context: AnyContext, problem: string, cause?: Ca
 }
 
 /** A plain function of the program: called at once, without waiting. */
-class ContainedSyncListener implements Ear {
+class ContainedSyncListener implements EventSink {
   readonly syncListener: SyncListener
   private isLogged = false
 
@@ -179,12 +179,16 @@ class ContainedSyncListener implements Ear {
   }
 }
 
-const whoHears = (ear: Ear): Listener | SyncListener | undefined =>
-  ear instanceof ContainedListener ? ear.listener : ear instanceof ContainedSyncListener ? ear.syncListener : undefined
+const listenerOf = (sink: EventSink): Listener | SyncListener | undefined =>
+  sink instanceof ContainedListener
+    ? sink.listener
+    : sink instanceof ContainedSyncListener
+    ? sink.syncListener
+    : undefined
 
 /** Listeners of a run and of everything nested in it, and the number of events. */
 export interface Audience {
-  readonly ears: ReadonlyArray<Ear>
+  readonly sinks: ReadonlyArray<EventSink>
   /** One for the run and everything nested in it. */
   readonly told: { events: number; isOver: boolean }
   /** True if events contain details for operators. */
@@ -195,23 +199,23 @@ export interface Audience {
 export const audienceOf = (
   around: Audience | undefined,
   context: AnyContext,
-  own: Ear | undefined,
+  own: EventSink | undefined,
   outOfRun: (context: AnyContext) => AnyContext
 ): Audience | undefined => {
   const listening = listenersOf(context)
   const syncListener = Context.get(context, CurrentSyncListener)
-  const known = new Set(around?.ears.map(whoHears))
-  const ears: Array<Ear> = []
-  if (syncListener !== undefined && !known.has(syncListener)) ears.push(new ContainedSyncListener(syncListener))
+  const known = new Set(around?.sinks.map(listenerOf))
+  const sinks: Array<EventSink> = []
+  if (syncListener !== undefined && !known.has(syncListener)) sinks.push(new ContainedSyncListener(syncListener))
   for (const { listener, timeLimit = defaultTimeLimit } of listening) {
     if (known.has(listener)) continue
     known.add(listener)
-    ears.push(new ContainedListener(listener, timeLimit, outOfRun))
+    sinks.push(new ContainedListener(listener, timeLimit, outOfRun))
   }
-  if (own !== undefined) ears.push(own)
-  if (ears.length === 0) return around
+  if (own !== undefined) sinks.push(own)
+  if (sinks.length === 0) return around
   return {
-    ears: [...around?.ears ?? [], ...ears],
+    sinks: [...around?.sinks ?? [], ...sinks],
     told: around?.told ?? { events: 0, isOver: false },
     details: Context.get(context, Details)
   }
@@ -219,13 +223,13 @@ export const audienceOf = (
 
 /** Emits an event to all listeners, and returns the effect that the run waits for. */
 export const tell = (
-  { ears }: Audience,
+  { sinks }: Audience,
   event: AgentEvent,
   fiber: Fiber.Fiber<unknown, unknown>
 ): Effect.Effect<void> => {
   let waits: Effect.Effect<void> = Effect.void
-  for (const ear of ears) {
-    const answered = ear.tell(event, fiber)
+  for (const sink of sinks) {
+    const answered = sink.tell(event, fiber)
     if (answered === Effect.void) continue
     waits = waits === Effect.void ? answered : Effect.andThen(waits, answered)
   }

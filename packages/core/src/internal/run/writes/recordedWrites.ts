@@ -27,14 +27,14 @@ const Begun = Schema.Struct({
   isAtomic: Schema.optionalKey(Schema.Literal(true))
 })
 
-const decodeBegun = Schema.decodeUnknownOption(Schema.Struct({ begun: Begun }))
+const decodeStarted = Schema.decodeUnknownOption(Schema.Struct({ begun: Begun }))
 const decodeCall = Schema.decodeUnknownOption(Schema.Struct({ used: Used }))
 
 /** True if an earlier execution knew the outcome of a write's compensation. */
 export const hasFate = (journal: Journal, id: string): boolean => journal.find("compensation", id) !== undefined
 
 /** True if an earlier execution has compensated a write, or started to. */
-const isUndone = (journal: Journal, id: string): boolean =>
+const isCompensated = (journal: Journal, id: string): boolean =>
   hasFate(journal, id) || journal.find("compensation", compensationKey(id)) !== undefined
 
 /**
@@ -45,7 +45,8 @@ export const compensatedButContinued = (run: Run): CompensableWrite | undefined 
   const { journal, writes: { completed } } = run
   return completed === undefined || journal?.isResumed !== true
     ? undefined
-    : completed.newestFirst(run).find(({ write: { id, revoked } }) => revoked !== true && isUndone(journal, id))?.write
+    : completed.newestFirst(run).find(({ write: { id, revoked } }) => revoked !== true && isCompensated(journal, id))
+      ?.write
 }
 
 const outerCallsOf = ({ parent, start: { outerCall } }: Run): ReadonlyArray<string | null> =>
@@ -72,13 +73,13 @@ export const startedWriteFields = (
 
 /** Returns the write whose start is in an entry, if it can be compensated. */
 export const writeIn = (journal: Journal, entry: string): CompensableWrite | undefined =>
-  Option.getOrUndefined(decodeBegun(journal.find("write", entry)))?.begun.write
+  Option.getOrUndefined(decodeStarted(journal.find("write", entry)))?.begun.write
 
 /** Returns all writes that can be compensated, by their recorded starts. */
 function* recordedWrites(journal: Journal): Generator<typeof Begun.Type> {
   for (const kind of ["write", "compensation"] as const) {
     for (const [, value] of journal.entries(kind)) {
-      const begun = Option.getOrUndefined(decodeBegun(value))?.begun
+      const begun = Option.getOrUndefined(decodeStarted(value))?.begun
       if (begun !== undefined) yield begun
     }
   }
@@ -90,7 +91,7 @@ export const hasStartedUnder = (journal: Journal, id: string, claim: string): bo
   return false
 }
 
-const wasNotUndone = Schema.is(Schema.Struct({ outcome: Schema.Literal("not_undone") }))
+const wasNotCompensated = Schema.is(Schema.Struct({ outcome: Schema.Literal("not_undone") }))
 
 /**
  * True if the outcome of a compensation was reported completely: to the audit, and to people if the write was not
@@ -99,7 +100,7 @@ const wasNotUndone = Schema.is(Schema.Struct({ outcome: Schema.Literal("not_undo
 const isSettled = (journal: Journal, id: string): boolean => {
   const fate = journal.find("compensation", id)
   if (fate === undefined || journal.find("compensation", auditedKey(id)) === undefined) return false
-  return !wasNotUndone(fate) || journal.find("compensation", reportedKey(id)) !== undefined
+  return !wasNotCompensated(fate) || journal.find("compensation", reportedKey(id)) !== undefined
 }
 
 /**

@@ -26,7 +26,7 @@ export class Names {
     this.begun.set(agentRunId, this.timesOf(agentRunId) + 1)
   }
 
-  hasBegun(agentRunId: string): boolean {
+  hasStarted(agentRunId: string): boolean {
     return this.begun.has(agentRunId)
   }
 

@@ -12,7 +12,7 @@ export class TextParts {
   private readonly texts = new Set<string>()
   private readonly reasonings = new Set<string>()
   /** True if the step has shown a text. */
-  wasTold = false
+  wasEmitted = false
 
   delta(event: Delta, chunks: Array<UiMessageChunk>): void {
     const id = idOf(event)
@@ -22,7 +22,7 @@ export class TextParts {
         this.texts.add(id)
         chunks.push({ type: "text-start", id })
       }
-      this.wasTold = true
+      this.wasEmitted = true
       chunks.push({ type: "text-delta", id, delta })
     } else {
       if (!this.reasonings.has(id)) {
@@ -42,7 +42,7 @@ export class TextParts {
 
   /** A text that comes in one piece. */
   whole(id: string, text: string, chunks: Array<UiMessageChunk>): void {
-    this.wasTold = true
+    this.wasEmitted = true
     chunks.push({ type: "text-start", id }, { type: "text-delta", id, delta: text }, { type: "text-end", id })
   }
 

@@ -10,7 +10,7 @@ export const orphanOf = (id: string): string => `~${id}`
  * Returns the parts among deleted ones that stay: `wanted` are the parents of parts of other runs, `there` the hashes that other
  * parts have, too.
  */
-export const keptParts = <A extends Link>(
+export const referencedParts = <A extends Link>(
   deleted: ReadonlyArray<A>,
   wanted: Iterable<string>,
   there: ReadonlySet<string>

@@ -7,12 +7,12 @@ import * as Effect from "effect/Effect"
 import type * as AgentEvent from "@recourse/core/AgentEvent"
 import type { UncompensatedWrite } from "@recourse/core/Approval"
 import type { Failure } from "@recourse/core/Runs"
-import { needsRunner } from "./ended.ts"
+import { needsRunner } from "./unemittedEnds.ts"
 import type { RunHistory, StoredRun } from "./store.ts"
 import type { Taken } from "./versions.ts"
 
 /** Number of consecutive owners without entries: of a continuing run, and of an ended one that is to be compensated. */
-const idleLives = { on: 20, over: 3 }
+const idleExecutions = { on: 20, over: 3 }
 
 /** The kind of a step that ends a run with its failure: absent if it keeps stopping. */
 export const overKind = "over"
@@ -45,16 +45,16 @@ export const fateOf = (
     ? versionStopped
     : isMarked
     ? (mark.value as unknown as Failure | null) ?? keepsStopping
-    : idle > idleLives.on
+    : idle > idleExecutions.on
     ? keepsStopping
     : undefined
   const isNew = over === keepsStopping && !isMarked
-  const mayRecord = isNew || idle <= (isMarked ? idleLives.over : idleLives.on)
+  const mayRecord = isNew || idle <= (isMarked ? idleExecutions.over : idleExecutions.on)
   return { over, isNew, proceeds: mayRecord && (over === undefined || needsRunner(run, steps.length > 0)) }
 }
 
 /** Emits the uncompensated writes that stay. */
-export const tellLeft = (
+export const reportAbandoned = (
   run: StoredRun,
   left: ReadonlyArray<UncompensatedWrite>,
   at: number,

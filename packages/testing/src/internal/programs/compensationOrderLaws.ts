@@ -1,13 +1,13 @@
 /** Laws about compensations of agents, in any composition: each run of each compensating agent is checked. */
 import { type AgentRun, agentRunsOf, runsAround, undoes } from "./agentRuns.ts"
 import { clerk, partner } from "./forms.ts"
-import { type Law, ofEachRun, specOf, tellsCallsApart } from "./judging.ts"
+import { distinguishesCalls, type Law, ofEachRun, specOf } from "./judging.ts"
 import type { Observed } from "./run.ts"
 import type { Deed } from "./world.ts"
 
 /** True if events name the run of each effect. */
-const isTold = ({ program }: Observed): boolean =>
-  (program.compensates || program.undoesAround) && tellsCallsApart(program)
+const isReported = ({ program }: Observed): boolean =>
+  (program.compensates || program.undoesAround) && distinguishesCalls(program)
 
 /** Codes of unfinished runs: a wait in a run that cannot wait, and a refused snapshot or decision. */
 const noEnds: ReadonlySet<string | undefined> = new Set(["approval_required"])
@@ -43,14 +43,14 @@ const hasEndedBadly = (run: Observed, one: AgentRun, outermost: AgentRun): boole
 }
 
 /** True if a call is compensated: a successful execution of it represents earlier ones. */
-const isUndone = (run: Observed, { agent, callId, instance, tool }: Deed): boolean =>
+const isCompensated = (run: Observed, { agent, callId, instance, tool }: Deed): boolean =>
   run.deeds.some((deed) =>
     deed.tool === tool && deed.agent === agent && deed.callId === callId && deed.instance >= instance &&
     run.undone.some((one) => one.tool === tool && one.receipt === deed.receipt)
   )
 
 /** True if an effect is reported as uncompensated. */
-const isToldAsLeft = (run: Observed, { agent, callId = "", tool }: Deed): boolean =>
+const isReportedUncompensated = (run: Observed, { agent, callId = "", tool }: Deed): boolean =>
   run.events.some((event) =>
     event._tag === "ToolCompensated" && event.tool === tool && event.outcome === "not_undone" &&
     (event.callId === callId || (event.callId.endsWith(`/${callId}`) && event.path.at(-1) !== agent))
@@ -59,10 +59,10 @@ const isToldAsLeft = (run: Observed, { agent, callId = "", tool }: Deed): boolea
 const isRejected = (run: Observed): boolean =>
   run.pauses.some(({ decisions }) => decisions.some(({ _tag }) => _tag === "Reject"))
 
-export const undoingLaws = {
+export const compensationOrderLaws = {
   /** Effects of a failed run of a compensating agent are compensated, or reported as uncompensated. */
   each_that_undoes_has_undone: ofEachRun((run) => {
-    if (!isTold(run)) return []
+    if (!isReported(run)) return []
     const runs = agentRunsOf(run)
     return run.deeds.flatMap((deed) => {
       const { callId, receipt, state, tool } = deed
@@ -72,7 +72,7 @@ export const undoingLaws = {
       // The user of an inner run's snapshot ends that run, and not the outer one.
       if (around.some((one) => mayBeUsed(run, one))) return []
       const bad = around.find((one) => undoes(run.program, one) && hasEndedBadly(run, one, around.at(-1)!))
-      return bad === undefined || isUndone(run, deed) || isToldAsLeft(run, deed)
+      return bad === undefined || isCompensated(run, deed) || isReportedUncompensated(run, deed)
         ? []
         : [`${tool} ${callId} (${receipt}) was done in ${bad.name}, which ended with ${bad.end?.outcome}, and stays`]
     })
@@ -80,7 +80,7 @@ export const undoingLaws = {
 
   /** A continuing run, or a successful one without rejections, compensates no write. */
   nobody_undoes_who_goes_on: ofEachRun((run) => {
-    if (!isTold(run)) return []
+    if (!isReported(run)) return []
     const runs = agentRunsOf(run)
     return run.undone.flatMap(({ after, receipt, tool }) => {
       const deed = run.deeds.findLast((deed) => deed.tool === tool && deed.receipt === receipt && deed.after <= after)
