@@ -23,8 +23,11 @@ const isFunction = (value: unknown): boolean =>
 export const exportedFunctions = async (): Promise<ReadonlyArray<ExportedFunction>> => {
   const found: Array<ExportedFunction> = []
   for (const folder of readdirSync(packages).toSorted()) {
-    const { name: packageName } = JSON.parse(readFileSync(join(packages, folder, "package.json"), "utf8"))
-    const files = readdirSync(join(packages, folder, "src")).filter((file) => /^[A-Z]\w*\.ts$/.test(file))
+    const { exports: open, name: packageName } = JSON.parse(
+      readFileSync(join(packages, folder, "package.json"), "utf8")
+    )
+    const files = readdirSync(join(packages, folder, "src"))
+      .filter((file) => /^[A-Z]\w*\.ts$/.test(file) && open[`./${file.slice(0, -3)}`] !== null)
     for (const file of files.toSorted()) {
       const namespace = file.slice(0, -3)
       const exports: Record<string, unknown> = await import(join(packages, folder, "src", file))

@@ -2,7 +2,7 @@
 
 /** Header of typical programs. */
 export const header = `
-import { Agent, AiToolkit, Approval, Catalogue, Conversation, ErrorProjection, Guardrail, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Reconciliation, Recovery, RequestInput, RunRecord, Skill, Tool, ToolCall, TransportRetry } from "@recourse/core"
+import { Agent, AiToolkit, Approval, Catalogue, Compensation, Conversation, ErrorProjection, Guardrail, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Reconciliation, Recovery, RequestInput, RunRecord, Skill, Tool, ToolCall, TransportRetry } from "@recourse/core"
 import { Approver, Drive, Evaluation, Experiment, FaultSuite, Laws, Replay, Scorer, ScriptedModel, Simulation, Subject, VirtualTime, World } from "@recourse/testing"
 import { AiSdk } from "@recourse/ai-sdk"
 import { Durable, RunStore, Signal } from "@recourse/durable"
@@ -69,6 +69,7 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/core/Approval.interactive":
     "asNumber.pipe(Approval.interactive((call) => Effect.succeed(Approval.approve(call))))",
   "@recourse/core/Catalogue.pick": "Catalogue.pick({ en: 1 }, \"en\")",
+  "@recourse/core/Compensation.agent": "Compensation.agent(asText)",
   "@recourse/core/Conversation.resume": "Conversation.resume(chat, some<Parameters<typeof Conversation.resume>[1]>())",
   "@recourse/core/Conversation.stream": "Conversation.stream(chat, some<Parameters<typeof Conversation.stream>[1]>())",
   "@recourse/core/Conversation.send": "Conversation.send(chat, some<Parameters<typeof Conversation.send>[1]>())",

@@ -102,6 +102,6 @@ describe("a call that waits for a person", () => {
       assert.deepEqual([info.status, info.output], ["completed", "done"])
       assert.deepEqual(deeds, [])
       assert.deepEqual(asked.map(({ to }) => to), ["desk"])
-      assert.include(prompts[1]!, "Nobody decided in time")
+      assert.include(prompts[1]!, "No person decided in time")
     }))
 })

@@ -62,7 +62,7 @@ describe("metrics of durable runs", () => {
       has(`recourse_runs_ended{agent="counted",status="completed"} 1`)
       has(`recourse_runs_ended{agent="counted",status="cancelled"} 1`)
       has(`recourse_runs_leases_lost{agent="counted"} 1`)
-      has(`recourse_run_failovers{agent="counted"} 1`)
+      has(`recourse_runs_failovers{agent="counted"} 1`)
       has(`recourse_runs{status="waiting"} 0`)
       has(`recourse_runs{status="queued",agent="counted"} 1`)
       assert.isTrue(lines.some((line) => /^recourse_runs_step_duration_milliseconds_count 3$/.test(line)), text)

@@ -11,7 +11,7 @@ export interface Program {
 
 /** Imports of every program. */
 export const header =
-  `import { Agent, AiToolkit, Approval, ModelError, Policy, Recovery, Skill, Tool, ToolCall } from "@recourse/core"
+  `import { Agent, AiToolkit, Approval, ModelError, Policy, Reconciliation, Recovery, Skill, Tool, ToolCall } from "@recourse/core"
 import { Effect, Schema } from "effect"
 import { Tool as AiTool } from "effect/ai"
 import {

@@ -222,7 +222,7 @@ describe("a rejection", () => {
           Effect.provide([key, layer, ScriptedModel.layer([ScriptedModel.text("done")])])
         ) as Effect.Effect<unknown>
         const told = events.find((event) => event._tag === "ToolResult" && event.callId === "c")
-        assert.strictEqual(/undo/.test(JSON.stringify(told)), isReported, JSON.stringify(told))
+        assert.strictEqual(/compensated/.test(JSON.stringify(told)), isReported, JSON.stringify(told))
       }))
   }
 })

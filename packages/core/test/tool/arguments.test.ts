@@ -352,14 +352,14 @@ describe("the model's text about its own arguments", () => {
       const tool = Tool.make("pay", { parameters: Pay, effects: "write", execute: () => Effect.void })
       const { failure } = yield* answerTo(tool, "pay", {})
       assert.strictEqual(failure.code, "missing_required_field")
-      assert.match(failure.instruction ?? "", /ask the user/)
+      assert.match(failure.instruction ?? "", /Ask the user/)
       assert.strictEqual(
         (yield* answerTo(tool, "pay", { amount: "x" })).failure.instruction,
         "Call again with corrected arguments."
       )
       for (const effects of ["idempotent", undefined] as const) {
         const other = Tool.make("pay", { parameters: Pay, effects, execute: () => Effect.void })
-        assert.match((yield* answerTo(other, "pay", {})).failure.instruction ?? "", /ask the user/)
+        assert.match((yield* answerTo(other, "pay", {})).failure.instruction ?? "", /Ask the user/)
       }
       const read = Tool.make("find", { parameters: Pay, effects: "read", execute: () => Effect.void })
       const told = (yield* answerTo(read, "find", {})).failure

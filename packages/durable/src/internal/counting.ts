@@ -11,7 +11,7 @@ export const ended: Metric.Counter<number> = Metric.counter("recourse_runs_ended
  * Runs that a runner continued behind an owner that had not ended them, by `agent`: one that was killed, frozen or
  * stopped.
  */
-export const failovers: Metric.Counter<number> = Metric.counter("recourse_run_failovers", {
+export const failovers: Metric.Counter<number> = Metric.counter("recourse_runs_failovers", {
   description: "Durable runs that continued behind an owner that had not ended them"
 })
 
