@@ -165,6 +165,10 @@ const wrong: ReadonlyArray<readonly [program: string, says: string, below?: stri
   [
     "Tool.fromJsonSchema(\"t\", { schema: {}, execute: () => Effect.void })",
     "There is no \\\"schema\\\" here. Use parameters."
+  ],
+  [
+    "Tool.fromStandardSchema(\"t\", { parameters: Schema.Struct({}), execute: () => Effect.void })",
+    "parameters is a Standard Schema: for a Schema of effect use Tool.make"
   ]
 ]
 

@@ -13,7 +13,7 @@ import { Authentication, MemoryRuns, Server, ServerApi } from "@recourse/server"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { NextFaults, Project } from "@recourse/studio"
 import * as Settings from "@recourse/openai-compatible/Settings"
-import { Cause, Cron, Data, Effect, Layer, Schedule, Schema, Stream } from "effect"
+import { Cause, Cron, Data, Effect, Layer, Schedule, Schema, type StandardSchema, Stream } from "effect"
 import { Tool as AiTool, Toolkit, Prompt, AiError, LanguageModel } from "effect/ai"
 import { HttpClient, type HttpClientResponse } from "effect/http"
 class Down extends Data.TaggedError("Down") {}
@@ -109,6 +109,8 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/core/Skill.make": "Skill.make(\"one\", { description: \"\", tools: [find] })",
   "@recourse/core/Tool.client": "Tool.client(\"t\", { success: Schema.Int, effects: \"read\" })",
   "@recourse/core/Tool.fromJsonSchema": "Tool.fromJsonSchema(\"t\", { parameters: {}, success: Schema.Int, execute })",
+  "@recourse/core/Tool.fromStandardSchema":
+    "Tool.fromStandardSchema(\"t\", { parameters: some<StandardSchema.StandardSchemaV1<{ n: string }, { n: number }>>(), jsonSchema: {}, success: Schema.Int, execute })",
   "@recourse/core/Tool.make":
     "Tool.make(\"t\", { success: Schema.Int, effects: \"write\", timeout: \"1 second\", execute })",
   "@recourse/core/Tool.onError": "find.pipe(Tool.onError(Recovery.standard))",

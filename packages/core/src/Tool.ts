@@ -25,11 +25,13 @@ export type {
 } from "./internal/tool/callTypes.ts"
 export { client, type ClientOptions, ClientToolFailed } from "./internal/tool/clientTool.ts"
 export { fromJsonSchema, type JsonSchemaToolOptions } from "./internal/tool/from/fromJsonSchema.ts"
+export { fromStandardSchema, type StandardSchemaToolOptions } from "./internal/tool/from/fromStandardSchema.ts"
 export {
   type JsonObject,
   type JsonParameters,
   schemaFromJsonSchema
 } from "./internal/tool/from/jsonSchemaParameters.ts"
+export type { StandardParameters } from "./internal/tool/from/standardSchemaParameters.ts"
 export { make } from "./internal/tool/makeTool.ts"
 export { onError } from "./internal/tool/onToolError.ts"
 export {

@@ -44,7 +44,7 @@ export const agentsAndTools: ReadonlyArray<Mistake> = [
   },
   {
     wrote: "Tool.make(\"t\", { parameters: z.object({ city: z.string() }), execute })",
-    remedy: "`Schema.Struct` of effect, or `Tool.fromJsonSchema` with `z.toJSONSchema`"
+    remedy: "`Schema.Struct` of effect, or [`Tool.fromStandardSchema`](parameters.md)"
   },
   {
     wrote: "Tool.make(\"t\", { parameters: { city: \"string\" }, execute })",

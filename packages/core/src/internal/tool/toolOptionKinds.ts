@@ -1,4 +1,4 @@
-/** The options of `Tool.make` and `Tool.fromJsonSchema` for the run-time check, and the sentences about executors that return no Effect. */
+/** The options of `Tool.make`, `Tool.fromJsonSchema` and `Tool.fromStandardSchema` for the run-time check, and the sentences about executors that return no Effect. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -43,12 +43,12 @@ const anExecutor: Kind = {
   about: (value) => functionKinds[tagOf(value)]
 }
 
-const base = {
+/** The kinds of the options that all these forms have. */
+export const baseKinds = {
   description: aString,
   success: aSchema,
   effects: oneOf("read", "idempotent", "write"),
   timeout: aDuration,
-  onUnknownKeys: oneOf("refuse", "drop"),
   resultLimit: aNumber,
   toModelOutput: aFunction,
   needsApproval: either(aBoolean, aFunction, anEffect),
@@ -64,12 +64,15 @@ const base = {
   status: aFunction
 } as const
 
+const onUnknownKeys = oneOf("refuse", "drop")
+
 /** The kinds of the options of `Tool.make`. */
-export const makeKinds = { ...base, parameters: aSchema } as const
+export const makeKinds = { ...baseKinds, onUnknownKeys, parameters: aSchema } as const
 
 /** The kinds of the options of `Tool.fromJsonSchema`. */
 export const jsonSchemaKinds = {
-  ...base,
+  ...baseKinds,
+  onUnknownKeys,
   parameters: anObject,
   unchecked: either(anArray, oneOf("any")),
   patterns: oneOf("apply", "ignore"),
@@ -78,7 +81,7 @@ export const jsonSchemaKinds = {
 
 /** Throws `ConfigurationError` for options that the compiler refuses. */
 export const checkToolOptions = (
-  form: "make" | "fromJsonSchema",
+  form: "make" | "fromJsonSchema" | "fromStandardSchema",
   name: unknown,
   options: unknown,
   kinds: Readonly<Record<string, Kind>>

@@ -7,18 +7,22 @@ import type * as Prompt from "effect/ai/Prompt"
 import type { OnUnknownKeys } from "../call/tool/toolInfo.ts"
 import type { NeedsApproval } from "./callTypes.ts"
 
-/** Options of a tool without its parameters. */
-export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff, T, A, Tr, Id, St, CR> {
-  readonly description?: string | undefined
-  readonly success?: SuccessSchema | undefined
-  readonly effects?: Eff
-  readonly timeout?: T
+/** Option of a tool whose schema is of effect or imported to it: other schemas decide about unknown keys by themselves. */
+export interface UnknownKeysOption {
   /**
    * Treatment of unknown keys in the arguments: the call is refused, or it runs without the key. Default: `"refuse"`
    * for `effects: "write"`, because a dropped `dry_run: true` is another call than the intended one; `"drop"` for all
    * others.
    */
   readonly onUnknownKeys?: OnUnknownKeys | undefined
+}
+
+/** Options of a tool without its parameters. */
+export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff, T, A, Tr, Id, St, CR> {
+  readonly description?: string | undefined
+  readonly success?: SuccessSchema | undefined
+  readonly effects?: Eff
+  readonly timeout?: T
   /**
    * Number of characters of a result that the model reads: of a longer one it receives the beginning, in an
    * `ErrorProjection.TruncatedResult`. Code and events have the whole. `Infinity` is no limit. Default: the agent's,
@@ -109,7 +113,7 @@ export interface Options<
   Id,
   St,
   CR = never
-> extends BaseOptions<Parameters["Type"], SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR> {
+> extends BaseOptions<Parameters["Type"], SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>, UnknownKeysOption {
   /**
    * The arguments. The last type is a sentence: no value has it, and the compiler reports it for a zod schema or a plain object. For a
    * JSON Schema there is {@link fromJsonSchema}.

@@ -1,16 +1,13 @@
 /** Tools from a JSON Schema of their parameters. */
 import type * as Duration from "effect/Duration"
 import type * as JsonSchema from "effect/JsonSchema"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 import type * as Types from "effect/Types"
-import * as AiTool from "effect/ai/Tool"
 import type { Effects } from "../../../Policy.ts"
 import type { JsonSchemaOptions } from "../../foundation/schema/jsonSchemaImport.ts"
 import type { Keys, OnlyKnown } from "../../foundation/options/misspeltName.ts"
 import type { Kind } from "../../foundation/options/optionCheck.ts"
 import type { otherToolNames } from "../../foundation/options/foreignOptionNames.ts"
-import { fromOptions, type IdempotencyOptions } from "../../idempotency/idempotencyOptions.ts"
-import { ToolFailure } from "../../projection/toolFailure.ts"
 import type { ToolCall } from "../../call/call.ts"
 import type { InvalidArgs, InvalidResult } from "../../../ToolError.ts"
 import type {
@@ -35,15 +32,14 @@ import type {
   WriteError
 } from "../callTypes.ts"
 import { type JsonObject, type JsonParameters, schemaFromJsonSchema } from "./jsonSchemaParameters.ts"
-import { define } from "../defineTool.ts"
-import type { BaseOptions } from "../toolOptions.ts"
-import { modelDefinition } from "../modelDefinition.ts"
+import { jsonSchemaTool } from "./jsonSchemaTool.ts"
+import type { BaseOptions, UnknownKeysOption } from "../toolOptions.ts"
 import { checkToolOptions, jsonSchemaKinds } from "../toolOptionKinds.ts"
 import type { Tool, Trust } from "../tool.ts"
 
 /** Options of a tool whose parameters are a JSON Schema. */
 export interface JsonSchemaToolOptions<SuccessSchema extends Schema.Top, D, R, Eff, T, A, Tr, Id, St, CR = never>
-  extends BaseOptions<JsonObject, SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>, JsonSchemaOptions
+  extends BaseOptions<JsonObject, SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>, UnknownKeysOption, JsonSchemaOptions
 {
   /** The JSON Schema of an object, of draft 7 or 2020-12. The model is sent it as it is. */
   readonly parameters: JsonSchema.JsonSchema
@@ -127,23 +123,6 @@ export const fromJsonSchema = <
 > => {
   checkToolOptions("fromJsonSchema", name, options, kinds)
   const given: JsonSchemaToolOptions<SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR> = options
-  const success = given.success ?? Schema.Void
   const { schema, unchecked } = schemaFromJsonSchema(`Tool "${name}"`, given.parameters, given)
-  return define({
-    ...given,
-    definition: modelDefinition(
-      AiTool.dynamic(name, {
-        description: given.description,
-        parameters: given.parameters,
-        success,
-        failure: ToolFailure,
-        failureMode: "return",
-        toModelOutput: given.toModelOutput
-      }).annotate(AiTool.Strict, false)
-    ),
-    parameters: schema,
-    unchecked,
-    idempotency: given.idempotency &&
-      fromOptions(given.idempotency as true | IdempotencyOptions<never, unknown, string>)
-  } as never) as never
+  return jsonSchemaTool(name, given as never, { jsonSchema: given.parameters, schema, unchecked }) as never
 }

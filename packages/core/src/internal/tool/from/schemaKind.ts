@@ -10,15 +10,16 @@ const vendorOf = (value: object): string | undefined => {
   return typeof vendor === "string" && /^[a-zA-Z0-9_-]{1,32}$/.test(vendor) ? vendor : "Standard Schema"
 }
 
-const isJsonSchema = (value: object): boolean =>
+/** True if an object has the form of a JSON Schema. */
+export const isJsonSchema = (value: object): boolean =>
   typeof Reflect.get(value, "type") === "string" || "$schema" in value || "properties" in value
 
 const about = (value: unknown): string | undefined => {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return undefined
   const vendor = vendorOf(value)
   if (vendor !== undefined) {
-    return `is a schema of ${vendor}. Use a Schema of effect, such as Schema.Struct({ city: Schema.String }), or pass its JSON Schema ` +
-      "to Tool.fromJsonSchema"
+    return `is a schema of ${vendor}. Use a Schema of effect, such as Schema.Struct({ city: Schema.String }). For parameters ` +
+      "there is Tool.fromStandardSchema"
   }
   if (typeof value === "function" || Array.isArray(value)) return undefined
   return isJsonSchema(value)
