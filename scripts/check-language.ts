@@ -66,7 +66,10 @@ function messagesOf(code: string): string {
   const bare = code.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/(?<=^|\s)\/\/ .*$/gm, "")
   return [...bare.matchAll(/(["`])((?:\\.|(?!\1)[^\\\n])*)\1/g)]
     .map(([, , text = ""]) => text.replaceAll(/\$\{[^}]*\}/g, "x"))
-    .filter((text) => /[a-z]+ [a-z]+ [a-z]+/i.test(text)).join("\n")
+    .filter((text) =>
+      /[a-z]+ [a-z]+ [a-z]+/i.test(text) && !/\b(?:SELECT|UPDATE|INSERT|DELETE|WHERE|FROM)\b/.test(text)
+    )
+    .join("\n")
 }
 
 function proseOf(page: string): string {

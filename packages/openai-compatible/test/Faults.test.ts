@@ -695,7 +695,7 @@ const rowOf = (fault: Fault) =>
         ? "the call succeeds"
         : `\`${error.reason._tag}\`, ${error.isRetryable ? "" : "not "}retryable`,
       error === undefined ? "–" : printMessage(error, host),
-      isSameRequest ? "nothing: asked the same" : "its tools, in the prompt",
+      isSameRequest ? "the same request" : "its tools, in the prompt",
       error === undefined ? "–" : (yield* ErrorProjection.forUser(error, "run")).message,
       kept(error)
     ]

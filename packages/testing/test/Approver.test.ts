@@ -95,7 +95,7 @@ describe("a person who is asked about a call", () => {
         "till waits for a person: refund",
         "till goes on",
         "refund call_1 approved by a person",
-        "refund call_1 goes on with {\"order\":\"A\",\"amount\":500}",
+        "refund call_1 continues with {\"order\":\"A\",\"amount\":500}",
         "refund call_1 attempt 1"
       ])
       const failing = yield* simulate([FaultPlan.onTool("refund", { type: "failure" })])

@@ -111,7 +111,7 @@ class Assembly {
 
 /**
  * Meaning of a part for the server's liveness: openings come before the model thinks, raw chunks and pings are only
- * signs of life.
+ * liveness signs.
  */
 const activityOf = (part: LanguageModelV4StreamPart): "content" | "ping" | "pause" => {
   switch (part.type) {

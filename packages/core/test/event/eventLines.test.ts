@@ -100,7 +100,7 @@ const table: Readonly<Record<string, ReadonlyArray<readonly [fields: object, tex
   OutputCorrection: [[{ issues: ["a", "b"] }, "clerk answer does not fit, model corrects it: a; b"]],
   ToolCallStarted: [
     [{ ...call, arguments: "{}", resumed: false }, "book c1 {}"],
-    [{ ...call, arguments: "{}", resumed: true }, "book c1 goes on with {}"]
+    [{ ...call, arguments: "{}", resumed: true }, "book c1 continues with {}"]
   ],
   ToolAttempt: [
     [{ ...call, attempt: 1, delay: 0 }, "book c1 attempt 1"],
@@ -146,7 +146,7 @@ const table: Readonly<Record<string, ReadonlyArray<readonly [fields: object, tex
       "book c1 NOT compensated, a person has to look: failed (Down)"
     ]
   ],
-  ToolPending: [[{ ...call, taskId: "t" }, "book c1 task t goes on"]],
+  ToolPending: [[{ ...call, taskId: "t" }, "book c1 task t continues"]],
   ToolRetry: [[{ ...call, retry: 1, delay: 0 }, "book c1 decision: retry 1, at once"]],
   FixStarted: [[{ ...call, fixer: "f", fix: 2 }, "book c1 decision: ask f (fix 2)"]],
   FixFinished: [

@@ -225,7 +225,7 @@ export interface Options<
   readonly repeatedFailures?: number | undefined
   /**
    * How often the same call may give the same result while no other call gives a new one: after that it is not made, and the model
-   * is told so. It notices a call that is repeated, and calls that take turns. Not counted for tools with `allowIdenticalCalls`. `Infinity` is no limit.
+   * is notified. It notices a call that is repeated, and calls that take turns. Not counted for tools with `allowIdenticalCalls`. `Infinity` is no limit.
    * Default: 4.
    */
   readonly repeatedCalls?: number | undefined

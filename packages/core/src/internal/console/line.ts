@@ -125,7 +125,7 @@ const lines: Lines = {
   ToolCallStarted: (event, nameOf) => ({
     tone: "call",
     subject: nameOf(event),
-    text: event.resumed ? `goes on with ${event.arguments}` : event.arguments
+    text: event.resumed ? `continues with ${event.arguments}` : event.arguments
   }),
   ToolAttempt: (event, nameOf) => ({
     tone: "call",
@@ -173,7 +173,7 @@ const lines: Lines = {
       ? "no compensation needed: it has not happened"
       : `NOT compensated, a person has to look: ${event.because}${event.error === undefined ? "" : ` (${event.error})`}`
   }),
-  ToolPending: (event, nameOf) => ({ tone: "warning", subject: nameOf(event), text: `task ${event.taskId} goes on` }),
+  ToolPending: (event, nameOf) => ({ tone: "warning", subject: nameOf(event), text: `task ${event.taskId} continues` }),
   ToolRetry: (event, nameOf) => ({
     tone: "decision",
     subject: nameOf(event),

@@ -21,7 +21,7 @@ import * as Wire from "./wire.ts"
 
 export interface Step {
   readonly parts: ReadonlyArray<Response.StreamPartEncoded>
-  /** True if the event was a piece of the answer, and not only a sign of life. */
+  /** True if the event was a piece of the answer, and not only a keep-alive. */
   readonly content?: boolean | undefined
   /** Ends the stream after the parts. */
   readonly failure?: AiError.AiErrorReason | undefined

@@ -150,10 +150,10 @@ export const programLaws = {
       if (isAmbiguous(deed)) {
         return said.code === "outcome_unknown"
           ? []
-          : [`${call} may have been done (${deed.state}), and is told as ${said.code}`]
+          : [`${call} may have been done (${deed.state}), and is reported as ${said.code}`]
       }
       return deed.done && (said.code === "not_run" || said.code === "permission_denied")
-        ? [`${call} was done, and is told as ${said.code}`]
+        ? [`${call} was done, and is reported as ${said.code}`]
         : []
     })
   }),
@@ -244,7 +244,7 @@ export const programLaws = {
       }
       const said = reportOfRoot(run, deed)
       return said?.isFailure === true && notMade.has(said.code ?? "")
-        ? [`${tool} ${callId} was done, and the call around it is told as ${said.code}`]
+        ? [`${tool} ${callId} was done, and the call around it is reported as ${said.code}`]
         : []
     })
   }),
@@ -270,7 +270,7 @@ export const programLaws = {
         event._tag === "ToolResult" && event.callId === around.callId && event.agentRunId === around.agentRunId
       )
       return said?.isFailure === true && notMade.has(said.code ?? "")
-        ? [`${tool} ${callId} was done, or may have been, and the call of its agent is told as ${said.code}`]
+        ? [`${tool} ${callId} was done, or may have been, and the call of its agent is reported as ${said.code}`]
         : []
     })
   }),
@@ -288,7 +288,9 @@ export const programLaws = {
       const around = specOf(run.program, said.tool)
       if (around.effects === "idempotent" || around.keyed === "order") return []
       return Predicate.hasProperty(said.result, "safe_to_retry") && said.result.safe_to_retry === true
-        ? [`${deed.tool} ${deed.callId} may have been done, and ${said.tool} ${said.callId} is told as safe to retry`]
+        ? [
+          `${deed.tool} ${deed.callId} may have been done, and ${said.tool} ${said.callId} is reported as safe to retry`
+        ]
         : []
     })
   }),
