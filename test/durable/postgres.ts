@@ -1,6 +1,6 @@
 /** A PostgreSQL server of a program's own, in a temporary directory: it may be stopped without harm to others. */
 import { execFileSync } from "node:child_process"
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -23,18 +23,26 @@ const programs = (): string => {
   return versions[0] === undefined ? "" : join(root, versions[0], "bin")
 }
 
-/** Starts a server. PostgreSQL does not run as root: then it runs as the user `postgres`. */
+/** Returns the user and the group that the server runs as. PostgreSQL does not run as root: then it runs as `postgres`. */
+const identity = (): { readonly uid?: number; readonly gid?: number } | undefined => {
+  if (process.getuid?.() !== 0) return {}
+  const [, , uid, gid] = /^postgres:(.*):(\d+):(\d+):/m.exec(readFileSync("/etc/passwd", "utf8")) ?? []
+  return uid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) }
+}
+
+/** True if PostgreSQL's programs are installed, and a user may run them. */
+export const canStartPostgres = (): boolean => programs() !== "" && identity() !== undefined
+
+/** Starts a server. */
 export const startPostgres = async () => {
   const port = await freePort()
   const bin = programs()
-  const isRoot = process.getuid?.() === 0
+  const user = identity()
   const directory = mkdtempSync(join(tmpdir(), "recourse-pg-"))
   const run = (program: string, ...args: ReadonlyArray<string>): void => {
-    const command = [join(bin, program), ...args]
-    const [file, ...rest] = isRoot ? ["runuser", "-u", "postgres", "--", ...command] : command
-    execFileSync(file!, rest, { stdio: "ignore", cwd: directory })
+    execFileSync(join(bin, program), args, { stdio: "ignore", cwd: directory, ...user })
   }
-  if (isRoot) execFileSync("chown", ["postgres", directory])
+  if (user?.uid !== undefined && user.gid !== undefined) chownSync(directory, user.uid, user.gid)
   const data = join(directory, "data")
   const options =
     `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${directory} -c max_connections=200`
