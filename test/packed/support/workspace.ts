@@ -6,6 +6,7 @@ import { join } from "node:path"
 export const root = join(import.meta.dirname, "../../..")
 
 interface Manifest {
+  readonly exports: Readonly<Record<string, unknown>>
   readonly name: string
   readonly private?: boolean
   readonly peerDependencies?: Readonly<Record<string, string>>
@@ -22,6 +23,7 @@ export const folders = readdirSync(join(root, "packages")).filter((folder) => ma
 export const modulesOf = (folder: string): ReadonlyArray<string> =>
   readdirSync(join(root, "packages", folder, "src"))
     .filter((file) => file.endsWith(".ts") && !/bin\.ts$/i.test(file))
+    .filter((file) => manifestOf(folder).exports[`./${file.slice(0, -3)}`] !== null)
     .map((file) => file === "index.ts" ? manifestOf(folder).name : `${manifestOf(folder).name}/${file.slice(0, -3)}`)
 
 /** `name` of a package to the optional peers that its manifest declares. */
