@@ -43,7 +43,7 @@ const words: Readonly<Record<string, Word>> = {
 
 /** Parts of names that describe time or manner instead of a thing. */
 const banned =
-  /^(?:begun|told|tells?|kept|owed?|hasPendingEnd|held|holds|life|lives|leg|undone|undo|undoes|undoing|unwind|anew|beside|hears?|hearers?|sinks?|came|comes)$/i
+  /^(?:begun|told|tells?|kept|owed?|owes|held|holds|life|lives|leg|undone|undo|undoes|undoing|unwind|anew|beside|hears?|hearers?|ears?|came|comes)$/i
 
 const partsOf = (name: string): ReadonlyArray<string> =>
   name.split(/(?=[A-Z])|[^A-Za-z]+/).filter((part) => part !== "")

@@ -106,7 +106,7 @@ const ofJournals = [
   "waits"
 ]
 const names = option("tests")?.split(",")
-const named = names && [...new Set(names)].map((name) => `${testFolder}/${name}.test.ts`)
+const named = names && [...new Set(names)].map((name) => `${testFolder}/**/${name}.test.ts`)
 const tests = [
   ...named ?? [`${testFolder}/**/*.test.ts`],
   ...isCore && named === undefined ? ofJournals.map((name) => `packages/durable/test/${name}.test.ts`) : [],
