@@ -79,7 +79,7 @@ const ofCore = await loaded(minimal, "/@recourse/core/")
 const ofEffect = await loaded(minimal, "/effect/dist/")
 const ofEffectAi = await loaded(join(root, "benchmarks/src/minimal/effectAi.ts"), "/effect/dist/")
 
-const small = ["RunUsage", "JsonText", "IdleTimeout", "StoreTimeout"]
+const small = ["RunUsage", "JsonText", "TextCall", "Reconciliation"]
 const sizes: Readonly<Record<string, number>> = {
   minimalAgentGzipBytes: await gzipBytes(readFileSync(minimal, "utf8")),
   smallModulesGzipBytes: await gzipBytes(small.map((name) => `export * from "@recourse/core/${name}"`).join("\n")),
