@@ -27,7 +27,7 @@ export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInp
     const { agent, issues, operation } = this
     return operation === undefined
       ? `The input of agent "${agent}" does not fit its schema: ${places(issues)}`
-      : `\`${operation}\` refuses its arguments:  ${places(issues)}`
+      : `\`${operation}\` refuses its arguments: ${places(issues)}`
   }
 }
 
