@@ -78,7 +78,7 @@ describe("the page on performance", () => {
     assert.include(page({ ...results(80, 12), load: 4 }), "its numbers are provisional")
   })
 
-  it("is the page of the published results", () => {
+  it("the page on performance has the published results", () => {
     const published = readFileSync(new URL("benchmark-results.json", docs), "utf8")
     assert.strictEqual(readFileSync(new URL("performance.md", docs), "utf8"), page(JSON.parse(published)))
   })

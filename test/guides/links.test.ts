@@ -44,7 +44,7 @@ const problemOf = (file: string, link: string): string | undefined => {
 }
 
 describe("links", () => {
-  it("of each page lead to files and headings that exist", () => {
+  it("links of each page lead to files and headings that exist", () => {
     const links = pages.flatMap((file) => linksOf(readFileSync(join(root, file), "utf8")).map((link) => [file, link]))
     assert.isAbove(links.length, 600)
     assert.deepStrictEqual(links.flatMap(([file, link]) => problemOf(file!, link!) ?? []), [])

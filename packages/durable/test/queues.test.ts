@@ -75,7 +75,7 @@ describe("a queue", () => {
     })
   }
 
-  it("is refused if it would let no run continue", () => {
+  it("refuses a queue that would let no run continue", () => {
     assert.throws(() => working(1, { concurrency: 0 }), /at least one/)
     assert.throws(() => working(1, { rate: { limit: 3, per: 0 } }), /at least one/)
   })

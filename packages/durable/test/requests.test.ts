@@ -39,7 +39,7 @@ describe("a fault in a program is reported at its definition", () => {
     assert.fail(`it is not refused: ${String(says)}`)
   }
 
-  it("of an agent", () => {
+  it("reports a fault in an agent at its definition", () => {
     for (const odd of ["a\0b", "\ud800", long]) {
       refused(() => Durable.make(Agent.fromFunction(odd, (text: string) => Effect.succeed(text))), /name/)
       refused(() => Durable.make(echo, { version: odd }), /version/)
@@ -53,7 +53,7 @@ describe("a fault in a program is reported at its definition", () => {
     }
   })
 
-  it("of a runner", () => {
+  it("reports a fault in a runner at its definition", () => {
     for (const time of [0, -1, Number.NaN, Infinity, "5 bananas" as never]) {
       refused(() => Durable.layer([Durable.make(echo)], { poll: time }), /poll/)
       refused(() => Durable.layerClient([Durable.make(echo)], { poll: time }), /poll/)

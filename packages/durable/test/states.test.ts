@@ -36,7 +36,7 @@ describe("states of hosted runs", () => {
     }
   })
 
-  it("of executions are all reached, and all but the last are left", () => {
+  it("reaches all states of executions, and leaves all but the last", () => {
     const transitions: ReadonlyArray<HostStates.ExecutionTransition> = Object.values(HostStates.executionTransitions)
     const reached = new Set<HostStates.ExecutionState>(["loading"])
     for (let size = 0; size !== reached.size;) {

@@ -52,9 +52,10 @@ describe("an object in a text", () => {
     it(`of ${text.slice(0, 40)}`, () => assert.deepStrictEqual(repaired(text), value))
   }
 
-  it("is not looked for behind twenty braces", () => assert.notDeepEqual(repaired(placeholders(20)), { a: 1 }))
+  it("does not look for an object behind twenty braces", () =>
+    assert.notDeepEqual(repaired(placeholders(20)), { a: 1 }))
 
-  it("is repaired only if the syntax is one of the issues", () => {
+  it("repairs an object only if the syntax is one of the issues", () => {
     const missing: Issue = { path: ["a"], expected: "", problem: "missing" }
     assert.deepStrictEqual(repaired("{a: 1}", [missing, syntax]), { a: 1 })
     assert.strictEqual(repaired("{a: 1}", [missing]), "declined")

@@ -167,7 +167,7 @@ describe("a name that objects inherit is like any unknown word", () => {
       }
     }))
 
-  it("is no preset", () => {
+  it("an inherited name is no preset", () => {
     for (const name of names) {
       const exit = Effect.runSyncExit(
         OpenAiCompatible.make({ preset: name as "openai", model: "m" }).pipe(Effect.provide(client({ body: "" })))

@@ -65,7 +65,7 @@ const inChoice = { index: 0, finish_reason: 0, usage: 0, message: 0, delta: 0 }
 describe.each([["a completion", whole, isCompletion, Completion], ["a chunk", piece, isChunk, Chunk]] as const)(
   "%s",
   (_, usual, isPlain, schema) => {
-    it("of a usual server is plain", () => {
+    it("a body of a usual server is plain", () => {
       assert.isTrue(isPlain(usual))
     })
 

@@ -51,7 +51,7 @@ const drawn = (seed: number) => {
 }
 
 describe("a page of runs", () => {
-  it("is full unless it is the last, without hidden cursors", async () => {
+  it("a page is full unless it is the last, without hidden cursors", async () => {
     for (let seed = 0; seed < 300; seed++) {
       const { agent, limit, runs, visible } = drawn(seed)
       const all = runs.map((run, n): Runs.RunInfo => ({

@@ -38,7 +38,7 @@ describe("a message that is sent", () => {
     }
   )
 
-  it("is none while decisions are on their way", () => {
+  it("shows no sent message while decisions are in flight", () => {
     const outbox = new Outbox()
     outbox.begin()
     assert.isFalse(outbox.isTaken)
@@ -50,12 +50,12 @@ describe("a message that is sent", () => {
 describe("a load that failed", () => {
   const refused = (status: number) => new RequestFailed(status, "No.", "t1")
 
-  it("is a missing thread, unless its first message may not have arrived", () => {
+  it("shows a missing thread, unless its first message may be pending", () => {
     assert.deepStrictEqual(afterFailedLoad(refused(404), initial, undefined), { isOffline: false, load: "missing" })
     assert.deepStrictEqual(afterFailedLoad(refused(404), initial, "m1"), { isOffline: false, unsent: "m1" })
   })
 
-  it("is a problem with a reference, next to the shown messages", () => {
+  it("shows a problem with a reference next to the messages", () => {
     const problem = { text: "No.", reference: "t1" }
     assert.deepStrictEqual(afterFailedLoad(refused(500), initial, undefined), { problem })
     assert.deepStrictEqual(afterFailedLoad(refused(500), { ...initial, load: "loading" }, undefined), {
@@ -63,7 +63,7 @@ describe("a load that failed", () => {
     })
   })
 
-  it("is retried after a network loss, with growing waits", () => {
+  it("retries a load after a network loss, with growing waits", () => {
     assert.isTrue(isNetworkError(new TypeError("Failed to fetch")))
     assert.isTrue(isNetworkError(refused(0)))
     assert.isFalse(isNetworkError(refused(500)))

@@ -114,7 +114,7 @@ describe("the difference of two requests", () => {
 })
 
 describe("coloured code", () => {
-  it("is the code, piece by piece", () => {
+  it("coloured code has the code, piece by piece", () => {
     const samples = [
       ["ts", "const a = `x${1}` // <script>alert(1)</script>\nfunction f() { return 'it' }"],
       ["python", "def f(x):\n  # note\n  return \"a\" + str(1.5e3)"],

@@ -91,7 +91,7 @@ describe("an evaluation", () => {
     latency: { p50: 1000, p90: 2000, p99: 3000 }
   }
 
-  it("is shown as a table and as a picture", () => {
+  it("prints an evaluation as a table and as a picture", () => {
     const comparison = { title: "<T>", measures: [measures, { ...measures, name: "other", turns: 6 }] }
     const table = Evaluation.table(comparison).split("\n")
     assert.match(table[0]!, /^<T> \(3 seeds\)$/)

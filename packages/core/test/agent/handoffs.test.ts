@@ -267,7 +267,7 @@ describe("the failure of an agent that transfers its conversation", () => {
       assert.strictEqual(refused.message, "The conversation was given to \"desk\", and no agent takes it")
     }))
 
-  it("is itself again from its JSON", () => {
+  it("a handed-off failure decodes from its JSON", () => {
     const given = new Agent.HandedOff({ to: "desk", note: "n", isRefused: true })
     const json = stored(Schema.encodeUnknownSync(Agent.HandedOff)(given))
     assert.deepStrictEqual(json, { _tag: "HandedOff", to: "desk", note: "n", isRefused: true } as never)

@@ -193,7 +193,7 @@ describe("an interactive agent", () => {
       assert.deepStrictEqual(done, [])
     }).pipe(Effect.provide(ScriptedModel.layer([call("refund", { euros: 3 })]))))
 
-  it("is not made of an agent that cannot wait", () => {
+  it("refuses an agent that cannot wait", () => {
     const byHand = Agent.fromFunction("by hand", (task: string) => refunds().clerk.run(task))
     // @ts-expect-error a function cannot wait
     assert.throws(() => byHand.pipe(Approval.interactive(small)), /make the agents within it interactive/)

@@ -99,7 +99,7 @@ describe("the recorded effect of an execution", () => {
     return run.completed.state(run)
   }
 
-  it("is recorded with its known state only", () => {
+  it("records an effect with its known state only", () => {
     const intent = { id: "e", tool: "book", callId: "c1", arguments: "h", claim: "x" }
     const cases: ReadonlyArray<readonly [exit: Exit.Exit<unknown, unknown>, more: object, noted: object | undefined]> =
       [
@@ -139,7 +139,7 @@ describe("the recorded effect of an execution", () => {
     assert.deepStrictEqual(note(Exit.fail("no"), { happened: "no" }, run, here), [])
   })
 
-  it("is empty if no tool can compensate it", () => {
+  it("records no effect if no tool can compensate it", () => {
     const completed = new CompletedWrites()
     const executed = (info: object, run: object | undefined) => ({
       call: callOf(info),
@@ -219,7 +219,7 @@ describe("a call that only its ledger may answer", () => {
       assert.deepStrictEqual(lookupOnly, Exit.succeed(true))
     }))
 
-  it("is one under a key", () => {
+  it("lets only the ledger answer a call under a key", () => {
     assert.deepStrictEqual(
       [
         callOf(undefined),

@@ -153,7 +153,7 @@ const tried = { happened: "no", known: "no", executed: true } as const
 const lost = { happened: "unknown", known: "unknown", executed: true } as const
 
 describe("the effect of a call", () => {
-  it("is unknown from the start of its executor, for all outer calls", () => {
+  it("an effect is unknown from the executor's start, for outer calls too", () => {
     const model = recordOf("read")
     const around = recordOf("none", {}, { around: model })
     const outer = recordOf(undefined, {}, { parent: around })
@@ -169,7 +169,7 @@ describe("the effect of a call", () => {
     assert.deepStrictEqual([write.running, write.known, write.happened], [0, "no", "no"])
   })
 
-  it("is not noted around a read, unless a write began within that", () => {
+  it("notes no effect around a read, unless a write started within it", () => {
     const outer = recordOf("read")
     const read = recordOf("read", {}, { parent: outer })
     Happened.begin(read, () => 7)
@@ -227,7 +227,7 @@ describe("the effect of a call", () => {
     }
   })
 
-  it("is known by how its execution ended", () => {
+  it("the end of the execution decides a known effect", () => {
     const says = (error: unknown) => error === "not done"
     const within = (happened: Known) => ({ within: new Set([recordOf("write", { happened })]) })
     const both = Exit.failCause(Cause.combine(Cause.fail("not done"), Cause.die("no")))
@@ -448,7 +448,7 @@ describe("a failure that is met again", () => {
     return Repetition.isDecided(record, error)
   }
 
-  it("is decided by the level that repeated the attempt, only", () => {
+  it("only the level that repeated an attempt decides its failure", () => {
     const record = recordOf("read")
     const foreign = new Error("no")
     assert.isFalse(isDecided(record, 0, failed(a)))
@@ -476,7 +476,7 @@ describe("a failure that is met again", () => {
     assert.isFalse(isDecided(record, 1, failed("NOT_FOUND")))
   })
 
-  it("of any kind counts by its cause", () => {
+  it("counts failures of any kind by their cause", () => {
     const issues: ReadonlyArray<never> = []
     for (
       const make of [
@@ -544,7 +544,7 @@ describe("the record of a call", () => {
     }
   })
 
-  it("is audited if another call made it", () => {
+  it("audits a call that another call made", () => {
     const root = recordOf("read")
     assert.isUndefined(auditedAs(root))
     const child = recordOf("write", {}, { parent: root })
@@ -589,7 +589,7 @@ describe("a call that another call makes", () => {
     return asked
   }
 
-  it("is itself for its own tool and arguments, otherwise a child call", () => {
+  it("makes a child call, unless tool and arguments are its own", () => {
     const asked = running()
     assert.strictEqual(callOf(outer, asked), asked)
     assert.strictEqual(callOf(outer, { ...asked, arguments: "{\"n\": 1}" }).record, asked.record)
@@ -608,7 +608,7 @@ describe("a call that another call makes", () => {
     assert.deepStrictEqual(callOf(outer, below).identity, "c/5:inner{\"n\":1}#1/1:t{\"n\":1}#1")
   })
 
-  it("is another one for other arguments, whatever these are", () => {
+  it("makes another call for other arguments, of any kind", () => {
     const circular: { self?: object } = {}
     circular.self = circular
     const asked = running()
@@ -619,7 +619,7 @@ describe("a call that another call makes", () => {
     assert.strictEqual(callOf(inner, { ...asked, arguments: "{\"b\":2,\"a\":1}" }).record, records.at(-1))
   })
 
-  it("is repeated after a failure, or in a repeated outer attempt", () => {
+  it("repeats an inner call after a failure or in a repeated attempt", () => {
     const asked = running()
     const first = callOf(inner, asked).record
     const second = callOf(inner, asked).record
@@ -639,7 +639,7 @@ describe("a call that another call makes", () => {
     assert.notStrictEqual(callOf(outer, { ...read, arguments: {}, attempt: 2 }).record, seen)
   })
 
-  it("is replayed in a repeated read with its known state, if a write", () => {
+  it("replays a write in a repeated read with its known state", () => {
     const asked = running()
     const below = (attempt: number) => {
       const read = callOf(outer, { ...asked, arguments: {}, attempt })

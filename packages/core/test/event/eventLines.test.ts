@@ -201,7 +201,7 @@ describe("an event in words", () => {
     assert.deepStrictEqual(rows.map(([fields]) => said({ _tag, ...fields })), rows.map(([, text]) => text))
   })
 
-  it("of an unknown kind has no line", () => {
+  it("prints no line for an event of an unknown kind", () => {
     assert.isUndefined(said({ _tag: "Later" }))
   })
 })

@@ -41,7 +41,7 @@ const within = (levels: number): unknown => {
 }
 
 describe("canonical JSON", () => {
-  it("is the JSON of the value with sorted keys", () => {
+  it("canonical JSON sorts the keys of a value", () => {
     for (const value of values) assert.strictEqual(canonicalJson(value), JSON.stringify(sorted(value)))
   })
 
@@ -83,7 +83,7 @@ describe("canonical JSON", () => {
 })
 
 describe("length of a JSON text", () => {
-  it("is never above a limit that the text is below", () => {
+  it("a measured length stays below a limit of the text", () => {
     for (const value of values) {
       const { length } = JSON.stringify(value)
       assert.isFalse(isLongerThan(value, length + 16), JSON.stringify(value))
@@ -105,7 +105,7 @@ describe("length of a JSON text", () => {
     ])
   })
 
-  it("is short, or long, or a single value", () => {
+  it("measures short and long texts, and single values", () => {
     for (const value of [null, true]) {
       assert.deepStrictEqual([3, 4].map((limit) => isLongerThan(value, limit)), [true, false])
     }
@@ -142,7 +142,7 @@ describe("the shape of a JSON value", () => {
     assert.deepStrictEqual([shape.depth, shape.keys, shape.size], [depth, keys, size])
   })
 
-  it("is deeper than a limit that its levels are above", () => {
+  it("measures a depth above a limit that its levels exceed", () => {
     for (const levels of [1, 2, 199, 200, 201, 5_000]) {
       const deep = within(levels - 1)
       assert.deepStrictEqual([isDeeperThan(deep, levels - 1), isDeeperThan(deep, levels)], [true, false])
@@ -155,7 +155,7 @@ describe("the shape of a JSON value", () => {
     assert.isFalse(isDeeperThan("abc", 0))
   })
 
-  it("is infinite for more values than any text has", () => {
+  it("returns infinity for more values than any text has", () => {
     const list = Array.from({ length: 5_000 }, () => 1)
     assert.isTrue(isDeeperThan(Array.from({ length: 4_100 }, () => list), 200))
   })
@@ -175,7 +175,7 @@ const placesOf = (
 ]
 
 describe("the text of one value within a JSON text", () => {
-  it("is found at each place of drawn values, with and without space", () => {
+  it("finds a value at each path of drawn values, spaced or not", () => {
     const odd = { "a:b,{": [" ] ", { "\"": "}" }], "": { "\\": [[], {}] }, "0": ["x"] }
     for (const value of [...values, odd, [odd, [odd]]]) {
       for (const space of [0, 2]) {
@@ -187,13 +187,13 @@ describe("the text of one value within a JSON text", () => {
     }
   })
 
-  it("is the text as written, of the last of two equal keys", () => {
+  it("finds the text as written, of the last of equal keys", () => {
     assert.strictEqual(jsonPart("{\"a\":1,\"b\": 1.50 ,\"a\": 2e0}", ["a"]), "2e0")
     assert.strictEqual(jsonPart("{\"a\":1,\"b\": 1.50 ,\"a\": 2e0}", ["b"]), "1.50")
     assert.strictEqual(jsonPart("[0,[12345678901234567891]]", [1, 0]), "12345678901234567891")
   })
 
-  it("is missing if the path leads to no value", () => {
+  it("finds no text if the path leads to no value", () => {
     for (const path of [["b"], ["a", "b"], [0], ["c", 2], ["c", "0"], ["d", 0]]) {
       assert.isUndefined(jsonPart("{\"a\":\"b\",\"c\":[1,{\"b\":1}],\"d\":[]}", path), path.join())
     }

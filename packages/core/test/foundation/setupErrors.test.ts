@@ -48,7 +48,7 @@ describe("a spoken sentence", () => {
       })
     }))
 
-  it("of a recovery for a tool that is not there", () => {
+  it("prints a sentence for a recovery of a missing tool", () => {
     const untyped = Agent.make as (name: string, options: object) => unknown
     assert.throws(
       () => untyped("desk", { tools: [lookUp], onToolError: { lookup: Recovery.standard } }),
@@ -81,7 +81,7 @@ describe("a spoken sentence", () => {
       assert.include(args.message, "Invalid arguments for tool \"look_up\" (call c1, attempt 1): id: expected number")
     }))
 
-  it("of a snapshot that is refused, for each reason", () => {
+  it("prints a sentence for each reason of a refused snapshot", () => {
     for (const reason of Approval.SnapshotRefused.fields.reason.literals) {
       const { message } = new Approval.SnapshotRefused({ agent: "desk", reason })
       assert.match(message, /^The snapshot cannot be resumed by agent "desk": .{10,}\. (Resume|Use|Find out)/, reason)

@@ -512,7 +512,7 @@ describe("telemetry", () => {
 describe("bad input", () => {
   const refused = (make: () => unknown) => assert.throws(make, ConfigurationError.ConfigurationError)
 
-  it("is refused at construction", () => {
+  it("construction refuses bad input", () => {
     refused(() => Tool.make("", { execute: () => Effect.void }))
     refused(() => Tool.make("a b", { execute: () => Effect.void }))
     refused(() => Tool.make("t", { timeout: -5, execute: () => Effect.void }))

@@ -77,7 +77,7 @@ describe("the known part of an answer", () => {
     assert.deepStrictEqual(known(`{"a":${"{\"b\":".repeat(5_000)}`) === undefined, false)
   })
 
-  it("is a key of its own, whatever it is called", () => {
+  it("a known part has a key of its own, under any name", () => {
     const value = known("{\"__proto__\":{\"isAdmin\":true}}") as object
     assert.deepStrictEqual(Object.keys(value), ["__proto__"])
     assert.isUndefined((value as { readonly isAdmin?: boolean }).isAdmin)

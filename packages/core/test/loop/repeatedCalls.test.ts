@@ -332,7 +332,7 @@ describe("coalesce", () => {
       assert.isAbove(state.runs, 0)
     }))
 
-  it("is for reads", () => {
+  it("coalesce applies to reads", () => {
     assert.throws(
       () => Tool.make("w", { effects: "write", coalesce: true as never, execute: () => Effect.void }),
       /coalesce is for tools/

@@ -45,7 +45,7 @@ describe("the body of an error", () => {
     ]
   ])("%s", ([, bodies, body]) => Effect.sync(() => assert.strictEqual(kept(...bodies), body)))
 
-  it("is redacted within its size limit, at any length", () => {
+  it("redacts an error body within its size limit, at any length", () => {
     let looked = 0
     ProviderResponse.keep(new AiError.UnknownError({ description: "d" }), "x".repeat(1_000_000), (text) => {
       looked = text.length

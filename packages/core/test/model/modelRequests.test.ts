@@ -266,7 +266,7 @@ describe("a form that a provider refuses", () => {
 })
 
 describe("a request that is too long", () => {
-  it("is detected only by the provider's mark on a refused request", () => {
+  it("detects a long request only by the provider's mark", () => {
     const mark = { kind: "context-length" }
     const cases: ReadonlyArray<readonly [reason: object, boolean]> = [
       [{ metadata: { p: mark } }, true],

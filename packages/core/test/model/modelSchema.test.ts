@@ -147,7 +147,7 @@ describe("the JSON Schema of a tool that a model is sent", () => {
     })
   })
 
-  it("is the tool's own if providers accept it", () => {
+  it("sends the tool's own JSON Schema if providers accept it", () => {
     const own = { type: "object", properties: { a: text, b: { $ref: "#/properties/a" } }, required: ["a"] }
     assert.strictEqual(sentOf(own), own)
   })

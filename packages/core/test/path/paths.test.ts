@@ -50,7 +50,7 @@ describe("a path or key", () => {
     it(`has the stored text ${text}`, () => assert.strictEqual(path, text))
   }
 
-  it("is below its outer path, and below no other", () => {
+  it("a path lies below its outer path, and below no other", () => {
     assert.isTrue(Path.isBelow("run_1/3:pay/c1/3:pay{}#1", "run_1/3:pay/c1"))
     for (const outer of ["run_1/3:pay/c", "run_1/3:pay/c1/3:pay{}#1", "run_2"]) {
       assert.isFalse(Path.isBelow("run_1/3:pay/c1/3:pay{}#1", outer), outer)
@@ -63,7 +63,7 @@ describe("a path or key", () => {
     assert.deepStrictEqual(Path.agentsOf("run_1/3:pay/c1"), [])
   })
 
-  it("is of a call, whatever its tool is named", () => {
+  it("a path belongs to its call under any name of the tool", () => {
     assert.isTrue(Path.isOfCall("r/12:a/c2/b:3:d e/c1", "r", "c1"))
     for (const path of ["r/3:pay/c2", "r/3:pay/c1/x", "q/3:pay/c1"]) {
       assert.isFalse(Path.isOfCall(path, "r", "c1"), path)

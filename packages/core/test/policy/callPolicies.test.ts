@@ -350,7 +350,7 @@ describe("a typo switches no gate off", () => {
   const typo = "refnd" as string
   const Given = Policy.make("p", () => Policy.deny("no"))
 
-  it("of policies, of the rule for tainted runs, of a toolkit", () => {
+  it("refuses typos in policies, the tainted rule and toolkits", () => {
     for (
       const options of [
         { policies: [Given.pipe(Policy.forTools(typo))] },

@@ -148,7 +148,7 @@ describe("an error", () => {
       assert.strictEqual(again.message, message)
     }))
 
-  it("of a transaction has the database's message", () => {
+  it("an error of a transaction has the database's message", () => {
     const reason = new Error("down")
     assert.strictEqual(new Journal.TransactionFailed({ reason }).reason, reason)
   })
@@ -178,13 +178,13 @@ describe("an error", () => {
       assert.isTrue(Exit.isFailure(yield* Effect.exit(Schema.decodeUnknownEffect(Kind)({ ...json, _tag }))))
     }))
 
-  it("is a call's error by identity, not by name", () => {
+  it("recognises a call's error by identity, not by name", () => {
     for (const [error] of ofTools) assert.isTrue(ToolError.isToolError(error), error.name)
     for (const [error] of ofOthers) assert.isFalse(ToolError.isToolError(error), error.name)
     assert.isFalse(ToolError.isToolError({ ...ofTools[0]![0] }))
   })
 
-  it("of a call has its cause, for operators", () => {
+  it("an error of a call has its cause, for operators", () => {
     const error = new Error("no connection")
     const causes = [
       new ToolError.ExecutionError({ ...call, reason: error }),

@@ -35,7 +35,8 @@ describe("an escalation", () => {
     assert.strictEqual(told(escalated("desk", unclear)).safe_to_retry, false)
   })
 
-  it("is not safe to retry without an error", () => assert.strictEqual(told(escalated("desk")).safe_to_retry, false))
+  it("an escalation without an error is not safe to retry", () =>
+    assert.strictEqual(told(escalated("desk")).safe_to_retry, false))
 })
 
 it.each([null, undefined, 5, "hunter2", {}, []])(
@@ -502,7 +503,7 @@ describe("texts for model and user", () => {
     })
   }
 
-  it("of an untrusted tool name the tool in the failure schema", () => {
+  it("texts of an untrusted tool name it in the failure schema", () => {
     const decode = Schema.decodeUnknownExit(ErrorProjection.ToolFailure)
     const failure = { ...of("denied"), untrusted: "page" }
     assert.deepStrictEqual(Schema.decodeUnknownSync(ErrorProjection.ToolFailure)(failure), failure)

@@ -99,7 +99,7 @@ describe("the starts of a call", () => {
 })
 
 describe("a call that an earlier execution has started", () => {
-  it("is unmatched until this execution knows its outcome", () => {
+  it("a started call stays unmatched until its outcome is known", () => {
     const replay = startedAt("r/3:pay/c1")
     assert.isTrue(replay.hasUnmatchedCall("r", "c1"))
     replay.match("r/3:pay/c1")
@@ -173,7 +173,7 @@ describe("an agent whose runs older versions have counted", () => {
     assert.deepStrictEqual(others.filter(counted), [])
   })
 
-  it("is found without reading the journal again for each nested run", () => {
+  it("finds a counted agent without reading the journal again", () => {
     let reads = 0
     const entries = entriesIn(new Map(Object.entries(records)))
     const replay = new Replay({ entries: (kind: "model") => (reads++, entries(kind)) })

@@ -54,7 +54,7 @@ const partial = new ToolError.PartialSuccess({ ...fields("c1"), succeeded: [1], 
 const invalid = new ToolError.InvalidResult({ ...fields("c1"), issues: [] })
 
 describe("a call that failed", () => {
-  it("is reported as possibly done, unless its error declares otherwise", () => {
+  it("reports a failed call as possibly done, unless declared otherwise", () => {
     const code = (happened: "no" | "yes" | "unknown", error: unknown) =>
       failureOf(recordOf("write", happened), error, "r").code
     for (const error of [partial, invalid, escalated(partial), escalated(invalid), escalated(undefined)]) {
@@ -78,7 +78,7 @@ describe("a call that failed", () => {
     assert.isFalse(mayBeMadeAgain(recordOf("read", "no", ["yes"])))
   })
 
-  it("is not safe to repeat only because an inner call is", () => {
+  it("a repeatable inner call does not make its outer call repeatable", () => {
     const told = (record: object | undefined, error: unknown) => {
       const { instruction, safe_to_retry } = failureOf(record, error, "r")
       return [safe_to_retry, instruction !== undefined]
@@ -121,7 +121,7 @@ describe("a call that has no result as its run ended", () => {
 })
 
 describe("a call that was cut off and may not run again", () => {
-  it("is a timed-out read, or has an unknown outcome", () => {
+  it("reports an interrupted call as a timed-out read, or as unknown", () => {
     const code = (record: object) => failureOfInterrupted(record, "r").code
     assert.deepStrictEqual(
       [recordOf("read"), recordOf("idempotent"), recordOf("write"), recordOf("read", "no", ["no"])].map(code),

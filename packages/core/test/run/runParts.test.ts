@@ -202,7 +202,7 @@ describe("the usage of a call", () => {
     }
   }
 
-  it("is empty at first, and has its own completed and revoked writes", () => {
+  it("a usage starts empty, with its own completed and revoked writes", () => {
     const run = runOf()
     use(run, "toolCalls", 2)
     const one = runSection(run)
@@ -248,7 +248,7 @@ describe("the usage of a call", () => {
     ])
   })
 
-  it("is the difference if no other call runs in parallel", () => {
+  it("a usage is the difference if no other call runs in parallel", () => {
     const run = runOf()
     use(run, "turns", 3)
     const used = usedSince(run)
@@ -271,7 +271,7 @@ describe("the usage of a call", () => {
     assert.notStrictEqual(section["counts"], run["counts"])
   })
 
-  it("is within caps of its own, without events", () => {
+  it("a usage stays within its own caps, without events", () => {
     const section = new Account("a", {}, [0.5], { onThreshold: () => Effect.die("told") }).section("part", { turns: 1 })
     Effect.runSync(section.charge("turns"))
     assert.isTrue(Exit.isFailure(Effect.runSyncExit(section.charge("turns"))))
@@ -322,7 +322,7 @@ describe("a write that an earlier execution has started", () => {
     )
   const both = (one: ReadonlyArray<unknown>) => [one, one]
 
-  it("is known by its neighbouring entries", () => {
+  it("neighbouring entries identify a started write", () => {
     assert.deepStrictEqual(known({}), both([["w", "unknown"]]))
     assert.deepStrictEqual(known({}, { isAtomic: true }), both([]), "nothing of it is committed")
     assert.deepStrictEqual(known({ "compensation w": {} }), both([["w", "unknown"]]), "undone, and not told")
@@ -358,7 +358,7 @@ describe("a write that an earlier execution has started", () => {
     )
   })
 
-  it("is under the claim that it began with", () => {
+  it("a started write keeps the claim that it started with", () => {
     const intent = { id: "e", tool: "book", callId: "w", arguments: "h", claim: "mine" }
     const journal = journalOf({
       "compensation may w": begun("w", {}, { intent }),
@@ -372,7 +372,7 @@ describe("a write that an earlier execution has started", () => {
     )
   })
 
-  it("is recalled if this execution has not recorded its outcome", () => {
+  it("recalls a started write whose outcome this execution has not recorded", () => {
     const journal = journalOf({
       "write r/4:book/w": begun("w"),
       "write r/4:book/v": begun("v"),

@@ -246,7 +246,7 @@ describe("the mark of a conversation", () => {
   const result = Prompt.toolResultPart({ id: "c", name: "f", isFailure: true, result: "x", providerExecuted: false })
   const call = Prompt.toolCallPart({ id: "c", name: "f", params: {}, providerExecuted: false })
 
-  it("is found only in options, envelopes and untrusted failures", () => {
+  it("finds a mark only in options, envelopes and untrusted failures", () => {
     const envelope: Quarantine.Envelope = {
       untrusted: true,
       source: "fetch",
@@ -280,7 +280,7 @@ describe("the mark of a conversation", () => {
     ])
   })
 
-  it("is added to a program's options, and replaces foreign values", () => {
+  it("adds the mark to a program's options, and replaces foreign values", () => {
     const of = (recourse: unknown, ...tools: ReadonlyArray<string>) =>
       Quarantine.marked({ recourse, mine: { a: 1 } } as never, tools)
     assert.deepStrictEqual<unknown>(of({ kept: 1, taintedBy: ["a"] }, "b", "a"), {

@@ -79,7 +79,7 @@ describe("JsonText.exactAt", () => {
     assert.isAbove(kept, 500)
   })
 
-  it("is undefined for invalid JSON, and for a missing path", () => {
+  it("returns undefined for invalid JSON, and for a missing path", () => {
     assert.isUndefined(JsonText.exactAt("{", ["a"]))
     assert.isUndefined(JsonText.exactAt(`{"a":1}`, ["b"]))
   })

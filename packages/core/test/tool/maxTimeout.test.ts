@@ -56,7 +56,7 @@ describe("maxTimeout", () => {
       assert.deepStrictEqual([error._tag, String(error.after)], ["OutcomeUnknown", "1000 millis"])
     }))
 
-  it("is refused without a timeout, and if it is shorter", () => {
+  it("refuses maxTimeout without a timeout, or below it", () => {
     assert.throws(() => working(1, { maxTimeout: "1 second" }), ConfigurationError.ConfigurationError)
     assert.throws(
       () => working(1, { timeout: "2 seconds", maxTimeout: "1 second" }),

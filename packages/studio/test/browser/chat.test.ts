@@ -189,7 +189,7 @@ describeInBrowser("the chat", ({ context, page: open, ownServer, server }) => {
       assert.include(await office().lastPrompt(), "image/png")
     })
 
-    it("of other types or sizes are refused with a sentence", async () => {
+    it("refuses attachments of other types or sizes with a sentence", async () => {
       const page = await chat()
       const files = page.locator("input[type=file]")
       await files.setInputFiles({ name: "a.exe", mimeType: "application/x-msdownload", buffer: png })

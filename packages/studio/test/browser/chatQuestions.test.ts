@@ -59,7 +59,7 @@ describeInBrowser("questions of the chat", ({ context, page: open, ownServer, se
     }
   })
 
-  it("of one answer are sent together, each with its own decision", async () => {
+  it("sends questions of one answer together, each with its decision", async () => {
     const page = await chat()
     await ask(page, "pay twice")
     assert.strictEqual(await question(page).count(), 2)

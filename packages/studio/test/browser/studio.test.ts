@@ -84,7 +84,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
   })
 
   describe("a run", () => {
-    it("is a waterfall of turns, calls, attempts, waits and inner agents", async () => {
+    it("shows a run as turns, calls, attempts, waits and inner agents", async () => {
       const page = await studio(`#/runs/${trip}`)
       await row(page, /^call find_seat success/).waitFor()
       const names = await rows(page).evaluateAll((all) =>
@@ -133,7 +133,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
       assert.include(await next.locator(".message").first().textContent(), "You book flights.")
     })
 
-    it("is read with the keyboard alone", async () => {
+    it("reads a run with the keyboard alone", async () => {
       const page = await studio(`#/runs/${trip}`)
       await rows(page).first().waitFor()
       const list = page.getByRole("listbox", { name: "Steps of the run" })
@@ -170,7 +170,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
       await step(page).getByRole("heading", { name: "nearest_row" }).waitFor()
     })
 
-    it("is replayed from any of its events, and back to its end", async () => {
+    it("replays a run from any of its events, and to its end", async () => {
       const page = await studio(`#/runs/${trip}`)
       await row(page, /^call find_seat/).waitFor()
       const all = await rows(page).count()
@@ -211,7 +211,7 @@ describeInBrowser("the studio", ({ page: open, server }) => {
   })
 
   describe("approvals", () => {
-    it("of all runs are in one inbox, given unchanged or edited", async () => {
+    it("lists approvals of all runs, given unchanged or edited", async () => {
       const first = await desk().begin("book", "bob")
       const second = await desk().begin("book", "carla")
       const third = await desk().begin("book", "dan")
