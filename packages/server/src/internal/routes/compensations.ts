@@ -10,6 +10,7 @@ import { answered } from "../http/problem.ts"
 import { body, check, need } from "../http/request.ts"
 import { sha256 } from "../sha256.ts"
 import type { Config } from "./config.ts"
+import { auditRequest } from "./operatorAudit.ts"
 import { find } from "./operator.ts"
 
 type Write = Compensation.RunWrite
@@ -22,24 +23,11 @@ const list = Effect.fnUntraced(function*(config: Config) {
   return Response.jsonUnsafe({ writes: yield* writesOf(config, yield* find(config, principal)) })
 })
 
-/** Writes the request of a person to the audit. If the audit cannot be written, the request fails. */
-const audited = ({ audit }: Config, run: RunInfo, { arguments: args, callId, path, tool }: Write, by: string) =>
-  audit === undefined ? Effect.void : Effect.flatMap(
-    Effect.zip(Clock.currentTimeMillis, sha256(args)),
-    ([at, argumentsHash]) =>
-      audit({
-        referenceId: crypto.randomUUID(),
-        at,
-        actor: by,
-        runId: run.runId,
-        path,
-        tool,
-        callId,
-        argumentsHash,
-        decision: "compensation_requested",
-        by,
-        security: false
-      })
+const audited = (config: Config, { runId }: RunInfo, { arguments: args, callId, path, tool }: Write, by: string) =>
+  Effect.flatMap(
+    Clock.currentTimeMillis,
+    (at) =>
+      auditRequest(config, sha256(args), { at, runId, path, tool, callId, decision: "compensation_requested", by })
   )
 
 const became = {

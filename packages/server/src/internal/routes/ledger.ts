@@ -12,6 +12,7 @@ import { answered } from "../http/problem.ts"
 import { body, check, need } from "../http/request.ts"
 import { type Check, ledgerRun } from "../index/types.ts"
 import type { Config } from "./config.ts"
+import { auditRequest, reasonOf } from "./operatorAudit.ts"
 
 const most = 200
 
@@ -45,25 +46,16 @@ const list = Effect.fnUntraced(function*(config: Config) {
   })
 })
 
-/** Writes the answer to the audit. If the audit cannot be written, the answer is refused. */
-const audited = (
-  { audit }: Config,
-  { arguments: argumentsHash, callId, tool }: Entry,
-  { answer, at, by, note }: Check
-) =>
-  audit === undefined ? Effect.void : audit({
-    referenceId: crypto.randomUUID(),
-    at,
-    actor: by,
+const audited = (config: Config, { arguments: argumentsHash, callId, tool }: Entry, check: Check) =>
+  auditRequest(config, Effect.succeed(argumentsHash), {
+    at: check.at,
     runId: "",
     path: [],
     tool,
     callId,
-    argumentsHash,
     decision: "outcome_checked",
-    by,
-    reason: note === undefined || note === "" ? answer : `${answer}: ${note}`,
-    security: false
+    by: check.by,
+    reason: reasonOf(check)
   })
 
 const post = Effect.fnUntraced(function*(config: Config) {

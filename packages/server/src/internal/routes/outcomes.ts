@@ -14,6 +14,7 @@ import { sha256 } from "../sha256.ts"
 import type { Config } from "./config.ts"
 import { queryOf } from "./listing.ts"
 import { find } from "./operator.ts"
+import { auditRequest, reasonOf } from "./operatorAudit.ts"
 
 /** Most calls of one run that are listed. */
 const most = 500
@@ -48,23 +49,17 @@ const told = ({ call }: OpenOutcome, { answer, note }: Check): string => {
   return `[A person has checked the call ${call.callId} of ${call.tool}${args}. ${words[answer]}${why}]`
 }
 
-/** Records a person's finding about a call. If the audit cannot be written, the answer is refused. */
-const audited = ({ audit }: Config, { call, run }: OpenOutcome, { answer, at, by, note }: Check) =>
-  audit === undefined ? Effect.void : Effect.flatMap(sha256(call.arguments ?? ""), (argumentsHash) =>
-    audit({
-      referenceId: crypto.randomUUID(),
-      at,
-      actor: by,
-      runId: run.runId,
-      path: [run.agent],
-      tool: call.tool,
-      callId: call.callId,
-      argumentsHash,
-      decision: "outcome_checked",
-      by,
-      reason: note === undefined || note === "" ? answer : `${answer}: ${note}`,
-      security: false
-    }))
+const audited = (config: Config, { call, run }: OpenOutcome, check: Check) =>
+  auditRequest(config, sha256(call.arguments ?? ""), {
+    at: check.at,
+    runId: run.runId,
+    path: [run.agent],
+    tool: call.tool,
+    callId: call.callId,
+    decision: "outcome_checked",
+    by: check.by,
+    reason: reasonOf(check)
+  })
 
 const post = Effect.fnUntraced(function*(config: Config) {
   const checked = yield* check(config.checks, "operate")
