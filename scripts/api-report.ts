@@ -4,8 +4,9 @@
  * `pnpm api` writes the reports. `pnpm api:check` fails if one differs from the present surface, so that a change of
  * the public surface is visible in review. Members marked `@internal`, documentation, and modules that `exports` closes are left out.
  */
-import { existsSync, globSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
+import { publicModules } from "./publicModules.ts"
 
 const root = join(import.meta.dirname, "..")
 const check = process.argv.includes("--check")
@@ -87,16 +88,7 @@ let stale = 0
 for (const name of readdirSync(join(root, "packages")).toSorted()) {
   const dist = join(root, "packages", name, "dist")
   if (!existsSync(dist)) continue
-  const { exports } = JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")) as {
-    readonly exports: Readonly<Record<string, unknown>>
-  }
-  const modules = globSync("packages/*/src/*.ts", { cwd: root })
-    .map((file) => normalize(file).replaceAll("\\", "/"))
-    .filter((file) => file.startsWith(`packages/${name}/src/`))
-    .map((file) => file.slice(`packages/${name}/src/`.length, -".ts".length))
-    .filter((module) => exports[`./${module}`] !== null)
-    .toSorted()
-  const text = modules.map((module) => {
+  const text = publicModules(name).map((module) => {
     const lines = [...exportsOf(dist, module)].toSorted(([a], [b]) => a < b ? -1 : 1).map(([, text]) => text)
     return `# ${module}\n\n${lines.join("\n")}\n`
   }).join("\n")

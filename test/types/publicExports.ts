@@ -2,6 +2,7 @@
 import { Context, Schema } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { publicModules } from "../../scripts/publicModules.ts"
 
 const packages = join(import.meta.dirname, "../../packages")
 
@@ -23,14 +24,9 @@ const isFunction = (value: unknown): boolean =>
 export const exportedFunctions = async (): Promise<ReadonlyArray<ExportedFunction>> => {
   const found: Array<ExportedFunction> = []
   for (const folder of readdirSync(packages).toSorted()) {
-    const { exports: open, name: packageName } = JSON.parse(
-      readFileSync(join(packages, folder, "package.json"), "utf8")
-    )
-    const files = readdirSync(join(packages, folder, "src"))
-      .filter((file) => /^[A-Z]\w*\.ts$/.test(file) && open[`./${file.slice(0, -3)}`] !== null)
-    for (const file of files.toSorted()) {
-      const namespace = file.slice(0, -3)
-      const exports: Record<string, unknown> = await import(join(packages, folder, "src", file))
+    const { name: packageName } = JSON.parse(readFileSync(join(packages, folder, "package.json"), "utf8"))
+    for (const namespace of publicModules(folder).filter((module) => /^[A-Z]/.test(module))) {
+      const exports: Record<string, unknown> = await import(join(packages, folder, "src", `${namespace}.ts`))
       for (const [name, value] of Object.entries(exports)) {
         if (isFunction(value)) found.push({ module: `${packageName}/${namespace}`, namespace, name })
       }

@@ -2,11 +2,11 @@
 import { execFile } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { publicModules } from "../../../scripts/publicModules.ts"
 
 export const root = join(import.meta.dirname, "../../..")
 
 interface Manifest {
-  readonly exports: Readonly<Record<string, unknown>>
   readonly name: string
   readonly private?: boolean
   readonly peerDependencies?: Readonly<Record<string, string>>
@@ -21,10 +21,9 @@ export const folders = readdirSync(join(root, "packages")).filter((folder) => ma
 
 /** The public modules of a package, imported like in programs. Commands run when they are loaded. */
 export const modulesOf = (folder: string): ReadonlyArray<string> =>
-  readdirSync(join(root, "packages", folder, "src"))
-    .filter((file) => file.endsWith(".ts") && !/bin\.ts$/i.test(file))
-    .filter((file) => manifestOf(folder).exports[`./${file.slice(0, -3)}`] !== null)
-    .map((file) => file === "index.ts" ? manifestOf(folder).name : `${manifestOf(folder).name}/${file.slice(0, -3)}`)
+  publicModules(folder)
+    .filter((module) => !/bin$/i.test(module))
+    .map((module) => module === "index" ? manifestOf(folder).name : `${manifestOf(folder).name}/${module}`)
 
 /** `name` of a package to the optional peers that its manifest declares. */
 export const optionalPeersOf = (folder: string): ReadonlyArray<string> =>
