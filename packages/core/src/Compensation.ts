@@ -14,6 +14,7 @@ import { sha256 } from "./internal/foundation/digest.ts"
 import { CompensationOutcome, type EndedWrite, endedWrites } from "./internal/run/endedWrites.ts"
 import { CompensableWrite } from "./internal/run/writes/completedWrites.ts"
 import {
+  isEnded,
   type RunInfo,
   Runs,
   type RunsService,
@@ -138,8 +139,6 @@ export class NotCompensable extends Schema.TaggedError<NotCompensable>()("NotCom
   }
 }
 
-const isOver = ({ status }: RunInfo): boolean => status === "completed" || status === "failed" || status === "cancelled"
-
 const states = { undone: "compensated", not_happened: "not_happened", not_undone: "not_compensated" } as const
 
 const runOf = (runId: string, { id }: EndedWrite): Effect.Effect<string> =>
@@ -156,7 +155,7 @@ const answerOf = ({ output }: RunInfo): Answer =>
 
 const described = (write: EndedWrite, info: RunInfo | undefined): RunWrite => {
   const { compensable, compensated, known, ...rest } = write
-  if (info !== undefined && !isOver(info)) {
+  if (info !== undefined && !isEnded(info.status)) {
     return { ...rest, state: "compensating", canCompensate: false, compensatedBy: info.runId }
   }
   const answer: Answer | undefined = info === undefined ? compensated : answerOf(info)
@@ -168,7 +167,7 @@ const described = (write: EndedWrite, info: RunInfo | undefined): RunWrite => {
 
 const readFrom = Effect.fnUntraced(function*(runs: RunsService, runId: string) {
   const info = yield* runs.get(runId)
-  if (!isOver(info)) return yield* new RunNotEnded({ runId, status: info.status })
+  if (!isEnded(info.status)) return yield* new RunNotEnded({ runId, status: info.status })
   const events = yield* Stream.runCollect(runs.events(runId))
   return yield* Effect.forEach(endedWrites(events.map(({ event }) => event)), (write) =>
     Effect.gen(function*() {

@@ -62,6 +62,21 @@ export const Status = Schema.Literals(["queued", "running", "waiting", "complete
 /** State of a run. */
 export type Status = typeof Status.Type
 
+/**
+ * Returns true if a run of this state has ended: it completed, failed or was cancelled.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { Runs } from "@recourse/core"
+ *
+ * Runs.isEnded("completed") // => true
+ * Runs.isEnded("waiting") // => false
+ * ```
+ */
+export const isEnded = (status: Status): boolean =>
+  status === "completed" || status === "failed" || status === "cancelled"
+
 /** Failure of a run, taken from its last event. */
 export const Failure = Schema.Struct({
   error: Schema.String,

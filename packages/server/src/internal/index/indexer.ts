@@ -10,7 +10,7 @@ import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import * as Compensation from "@recourse/core/Compensation"
-import { type RunInfo, Runs, type RunsService } from "@recourse/core/Runs"
+import { isEnded, type RunInfo, Runs, type RunsService } from "@recourse/core/Runs"
 import type { RunIndexService } from "./types.ts"
 import { follow } from "../chat/segments.ts"
 import { factsOf } from "./runFacts.ts"
@@ -26,8 +26,6 @@ const freshFor = 400
 
 /** So many runs that had not ended are looked at each time. */
 const unfinishedAtOnce = 50
-
-const isOver = ({ status }: RunInfo): boolean => status === "completed" || status === "failed" || status === "cancelled"
 
 const decodeRequest = Schema.decodeUnknownOption(Compensation.Request)
 
@@ -178,14 +176,14 @@ export class Indexer {
   /** The events of a run, with those of the runs that have compensated its writes since it has ended. */
   private readonly withCompensations = Effect.fnUntraced({ self: this }, function*(run: RunInfo) {
     const events = yield* this.eventsOf(run)
-    if (!isOver(run) || !events.some(hasCompensable)) return events
+    if (!isEnded(run.status) || !events.some(hasCompensable)) return events
     const writes = yield* Effect.provideService(Compensation.writes(run.runId), Runs, this.runs)
     return [...events, ...writes.flatMap((write) => compensationOf(run, write))]
   })
 
   /** Indexes the run whose write another run has compensated: it has not changed itself. */
   private readonly addCompensated = Effect.fnUntraced({ self: this }, function*(run: RunInfo) {
-    if (!Compensation.isName(run.agent) || !isOver(run)) return
+    if (!Compensation.isName(run.agent) || !isEnded(run.status)) return
     const [first] = yield* this.eventsOf(run)
     const request = first?._tag === "RunStarted" ? Option.getOrUndefined(decodeRequest(first.input)) : undefined
     if (request === undefined) return
@@ -194,7 +192,7 @@ export class Indexer {
   })
 
   private eventsOf(run: RunInfo) {
-    if (isOver(run) || run.status === "waiting") {
+    if (isEnded(run.status) || run.status === "waiting") {
       return Effect.map(
         Stream.runCollect(follow(this.runs, run.runId)),
         (events): ReadonlyArray<AgentEvent> => events.map(({ event }) => event)

@@ -1,6 +1,6 @@
 /** Index of runs in the memory of the process. */
 import * as Effect from "effect/Effect"
-import { newestFirst } from "@recourse/core/Runs"
+import { isEnded, newestFirst } from "@recourse/core/Runs"
 import type {
   CallFacts,
   Check,
@@ -17,8 +17,6 @@ import { recoveryKinds } from "./recoveryKinds.ts"
 import { isOpenState, likenessOf } from "./runFacts.ts"
 
 const checkKey = (runId: string, spanId: string): string => JSON.stringify([runId, spanId])
-
-const over: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"])
 
 /** The value below which so many percent of the sorted values are. */
 const percentile = (sorted: ReadonlyArray<number>, percent: number): number | undefined =>
@@ -86,7 +84,7 @@ class MemoryIndex {
     const visible = [...this.runs.values()].filter(({ agent }) => agents?.includes(agent) ?? true)
     const runs = visible.filter(({ startedAt }) => startedAt >= from && startedAt < to)
     const calls = runs.flatMap(({ calls, runId }) => calls.map((call) => ({ call, runId })))
-    const worked = runs.filter(({ status }) => over.has(status)).map(({ summary }) => summary.worked)
+    const worked = runs.filter(({ status }) => isEnded(status)).map(({ summary }) => summary.worked)
       .toSorted((a, b) => a - b)
     const length = Math.max(1, Math.ceil((to - from) / parts))
     const [p50, p95] = [percentile(worked, 50), percentile(worked, 95)]
@@ -155,7 +153,7 @@ export const memoryIndex = (): RunIndexService => {
         }))
       ),
     unfinished: Effect.sync(() =>
-      [...index.runs.values()].filter(({ status }) => !over.has(status)).map(({ runId }) => runId).slice(0, 500)
+      [...index.runs.values()].filter(({ status }) => !isEnded(status)).map(({ runId }) => runId).slice(0, 500)
     ),
     forget: (runId) => Effect.sync(() => void index.runs.delete(runId)),
     find: (filter) =>

@@ -16,6 +16,7 @@ import type { AgentEvent } from "@recourse/core/AgentEvent"
 import * as Approval from "@recourse/core/Approval"
 import { CurrentJournal, type Journal } from "@recourse/core/Journal"
 import {
+  isEnded,
   isOf,
   logFailure,
   newestFirst,
@@ -45,9 +46,6 @@ interface Run {
   /** While it runs. */
   fiber: Fiber.Fiber<void> | undefined
 }
-
-const isOver = ({ info: { status } }: Run): boolean =>
-  status === "completed" || status === "failed" || status === "cancelled"
 
 /** Why a resumption did not begin: a snapshot that cannot be used means that the call waits no more. */
 const refusedBy = (exit: Exit.Exit<Ended, unknown>): Approval.DecisionRefused | undefined => {
@@ -256,7 +254,7 @@ export class MemoryRuns implements RunsService {
     run.info = info
     if (info.status === "waiting") this.waiting.add(run)
     else this.waiting.delete(run)
-    if (!isOver(run)) return
+    if (!isEnded(run.info.status)) return
     // Behind those that ended before: the first ones are deleted first.
     this.runs.delete(info.runId)
     this.runs.set(info.runId, run)
@@ -266,7 +264,7 @@ export class MemoryRuns implements RunsService {
   private makeRoom(): boolean {
     if (this.runs.size < this.capacity) return true
     for (const [runId, run] of this.runs) {
-      if (isOver(run)) return this.runs.delete(runId)
+      if (isEnded(run.info.status)) return this.runs.delete(runId)
     }
     return false
   }
@@ -320,7 +318,7 @@ export class MemoryRuns implements RunsService {
           this.place(run, { ...run.info, ...endOf(run.info, last, exit), updatedAt })
           // Readers that hear of the end find the run as it is then.
           if (last !== undefined) tell(last)
-          if (isOver(run)) run.log.close()
+          if (isEnded(run.info.status)) run.log.close()
           Deferred.doneUnsafe(begun, Exit.void)
         })
         return Exit.isFailure(exit) && endOf(run.info, last, exit).status === "failed"

@@ -70,7 +70,7 @@ export const untilEnded = (runId: string): Effect.Effect<Runs.RunInfo, Differs, 
     const runs = yield* Runs.Runs
     for (;;) {
       const info = yield* Effect.retry(runs.get(runId), patiently)
-      if (info.status === "completed" || info.status === "failed" || info.status === "cancelled") return info
+      if (Runs.isEnded(info.status)) return info
       // A second decision, or one for a run that continued meanwhile, is refused.
       yield* Effect.ignore(runs.decide(runId, info.pending.map((call) => Approval.approve(call))))
       yield* Effect.sleep("5 millis")
