@@ -91,7 +91,7 @@ export const run = <In, Out, E, R>(
     const mode = {
       streaming: recording.streaming,
       sink: {
-        tell: (event: AgentEvent.AgentEvent) => {
+        emit: (event: AgentEvent.AgentEvent) => {
           events.push(event)
           return Effect.void
         }

@@ -266,8 +266,8 @@ describe("an attempt that may not run", () => {
         path: ["a"],
         clock: { currentTimeMillisUnsafe: () => 0 },
         audience: {
-          sinks: [{ tell: (event: object) => (told.push(event), Effect.void) }],
-          told: { events: 0, isOver: false }
+          sinks: [{ emit: (event: object) => (told.push(event), Effect.void) }],
+          emitted: { events: 0, isOver: false }
         }
       })
       yield* refused(callOf(read), run, Exit.void)

@@ -303,8 +303,11 @@ describe("an execution", () => {
 
   it.effect("that starts late because of a slow listener is a timeout", () =>
     Effect.gen(function*() {
-      const sinks = [{ tell: () => Effect.sleep("10 seconds") }]
-      const run = runOf({}, { audience: { sinks, told: { events: 0, isOver: false }, details: false }, taintedBy: [] })
+      const sinks = [{ emit: () => Effect.sleep("10 seconds") }]
+      const run = runOf({}, {
+        audience: { sinks, emitted: { events: 0, isOver: false }, details: false },
+        taintedBy: []
+      })
       const call = callOf({ tool: info({ passesKey: false }), executed: true, answered: { value: "paid" } })
       const ended = yield* executed(call, run, { timeout: Duration.seconds(1) })
       assert.strictEqual((ended as { readonly _tag?: string })._tag, "Timeout")

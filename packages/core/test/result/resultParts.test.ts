@@ -39,8 +39,8 @@ const runOf = (more: Fields = {}) => {
     taintedBy: [],
     clock: { currentTimeMillisUnsafe: () => 0 },
     audience: {
-      sinks: [{ tell: (event: Fields) => (told.push(event), Effect.void) }],
-      told: { events: 0, isOver: false },
+      sinks: [{ emit: (event: Fields) => (told.push(event), Effect.void) }],
+      emitted: { events: 0, isOver: false },
       details: false
     },
     ...more

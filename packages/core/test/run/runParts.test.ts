@@ -141,7 +141,7 @@ const { Session, readResults }: {
 const { encodePrompt }: { readonly encodePrompt: (prompt: Prompt.Prompt) => Json } = await import(
   new URL("../foundation/json/promptJson.ts", room).href
 ) as never
-const { audienceOf, ContainedListener, tell }: {
+const { audienceOf, ContainedListener, emitTo }: {
   readonly audienceOf: (
     around: object | undefined,
     context: Context.Context<never>,
@@ -152,8 +152,8 @@ const { audienceOf, ContainedListener, tell }: {
     listener: (event: { readonly _tag: string; readonly runId: string }) => Effect.Effect<unknown, unknown>,
     timeLimit: number,
     outOfRun: (context: Context.Context<never>) => Context.Context<never>
-  ) => { readonly tell: (event: object, fiber: object) => Effect.Effect<void> }
-  readonly tell: (audience: object, event: object, fiber: object) => Effect.Effect<void>
+  ) => { readonly emit: (event: object, fiber: object) => Effect.Effect<void> }
+  readonly emitTo: (audience: object, event: object, fiber: object) => Effect.Effect<void>
 } = await load("observe/listeners.ts")
 const { AgentEvent } = await import("@recourse/core")
 
@@ -574,7 +574,7 @@ describe("listeners of a run", () => {
         same
       )
       const [a, b] = ["a", "b"].map((mark) => told(Context.make(Mark, mark) as never))
-      for (const [n, fiber] of [a, a, b, a].entries()) yield* sink.tell(event(n), fiber!)
+      for (const [n, fiber] of [a, a, b, a].entries()) yield* sink.emit(event(n), fiber!)
       assert.deepStrictEqual(heard, ["Event0 a", "Event1 a", "Event2 b", "Event3 a"])
     }))
 
@@ -583,8 +583,8 @@ describe("listeners of a run", () => {
       const gate = Semaphore.makeUnsafe(0)
       let done = 0
       const slow = () => new ContainedListener(() => Effect.map(gate.take(1), () => void done++), 10_000, same)
-      const late = slow().tell(event(), told())
-      const both = tell({ sinks: [slow(), slow()] }, event(), told())
+      const late = slow().emit(event(), told())
+      const both = emitTo({ sinks: [slow(), slow()] }, event(), told())
       const waiting = yield* Effect.forkChild(both)
       yield* Effect.sleep(1)
       assert.isUndefined(waiting.pollUnsafe())
@@ -610,11 +610,11 @@ describe("listeners of a run", () => {
         5,
         same
       )
-      const [first, second] = [sink.tell(event(1), told(context)), sink.tell(event(2), told(context))]
+      const [first, second] = [sink.emit(event(1), told(context)), sink.emit(event(2), told(context))]
       yield* Effect.sleep(20)
       // No call waited by then.
       yield* Effect.andThen(first, second)
-      assert.strictEqual(sink.tell(event(3), told(context)), Effect.void)
+      assert.strictEqual(sink.emit(event(3), told(context)), Effect.void)
       assert.deepStrictEqual([interrupted, logged], [1, [[
         ["A listener did not answer within its time limit: it receives no more events of this run"],
         { event: "Event1", trace_id: "r" }
@@ -631,7 +631,7 @@ describe("listeners of a run", () => {
         Context.add(Redaction.Redaction, { text: () => "redacted" } as never)
       ) as never as Context.Context<never>
       const sink = new ContainedListener(() => Effect.fail(new Late()), 1_000, same)
-      for (const n of [1, 2]) yield* sink.tell(event(n), told(context))
+      for (const n of [1, 2]) yield* sink.emit(event(n), told(context))
       assert.deepStrictEqual(logged, [{ event: "Event1", trace_id: "r", error: "Late", cause: "redacted" }])
     }))
 
@@ -644,7 +644,7 @@ describe("listeners of a run", () => {
           Effect.suspend(() => (sleeping++, Effect.onInterrupt(Effect.never, () => Effect.sync(() => void sleeping--))))
       })
       const sink = new ContainedListener(() => Effect.yieldNow, 1_000, same)
-      yield* sink.tell(event(), told(Context.make(Clock.Clock, counted) as never))
+      yield* sink.emit(event(), told(Context.make(Clock.Clock, counted) as never))
       yield* Effect.sleep(1)
       assert.strictEqual(sleeping, 0)
     }))
@@ -665,11 +665,11 @@ describe("listeners of a run", () => {
   it.effect("receive no event behind the end of a run", () =>
     Effect.gen(function*() {
       const heard: Array<string> = []
-      const sinks = [{ tell: ({ _tag }: { readonly _tag: string }) => (heard.push(_tag), Effect.void) }]
+      const sinks = [{ emit: ({ _tag }: { readonly _tag: string }) => (heard.push(_tag), Effect.void) }]
       const run = runOf(undefined, {
         id: "r",
         clock: yield* Clock.Clock,
-        audience: { sinks, told: { events: 0, isOver: false } }
+        audience: { sinks, emitted: { events: 0, isOver: false } }
       })
       for (const _tag of ["RunStarted", "RunFinished", "TextDelta"]) yield* emit(run, () => ({ _tag }))
       yield* emit(undefined, () => ({ _tag: "RunStarted" }))

@@ -54,7 +54,7 @@ export const eventStream = <E, R>(
     const taken = new Taken()
     return Stream.callback<AgentEvent, E, R>((queue) => {
       const sink: EventSink = {
-        tell: (event) => {
+        emit: (event) => {
           Queue.offerUnsafe(queue, event)
           return Queue.sizeUnsafe(queue) <= bufferSize ? Effect.void : taken.wait
         }

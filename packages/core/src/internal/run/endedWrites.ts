@@ -13,7 +13,7 @@ export interface EndedWrite {
   readonly callId: string
   readonly tool: string
   readonly path: ReadonlyArray<string>
-  /** When its result was announced, in milliseconds since the epoch. */
+  /** When its result was emitted, in milliseconds since the epoch. */
   readonly at: number
   /** Its executed arguments in JSON. */
   readonly arguments: string
@@ -47,7 +47,7 @@ class Collected {
   /** The agent around each nested one, and the call of it that this one runs within. */
   private readonly around = new Map<string, NonNullable<AgentEvent["parent"]>>()
 
-  hear(event: AgentEvent): void {
+  add(event: AgentEvent): void {
     if (event.parent !== undefined) this.around.set(event.agentRunId, event.parent)
     switch (event._tag) {
       case "ToolCallStarted":
@@ -106,9 +106,9 @@ class Collected {
   }
 }
 
-/** Returns the writes of a run, in the order in which their results were announced. */
+/** Returns the writes of a run, in the order in which their results were emitted. */
 export const endedWrites = (events: Iterable<AgentEvent>): ReadonlyArray<EndedWrite> => {
   const collected = new Collected()
-  for (const event of events) collected.hear(event)
+  for (const event of events) collected.add(event)
   return collected.list()
 }

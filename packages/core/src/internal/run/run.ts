@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import type { Journal } from "../../Journal.ts"
 import type { Account } from "./account.ts"
-import { type Audience, tell } from "./observe/listeners.ts"
+import { type Audience, emitTo } from "./observe/listeners.ts"
 import type { NestedRuns } from "./nestedRuns.ts"
 import type { Replay } from "./replay.ts"
 import { type Counts, sectionOf } from "./state/counts.ts"
@@ -72,11 +72,11 @@ export const emitWhole = (
   const audience = run?.audience
   if (audience === undefined) return Effect.void
   return Effect.withFiber((fiber) => {
-    const { told } = audience
-    if (told.isOver) return Effect.void
-    const event = make(run!, told.events++, run!.clock.currentTimeMillisUnsafe())
-    if (event._tag === "RunFinished") told.isOver = true
-    return tell(audience, event, fiber)
+    const { emitted } = audience
+    if (emitted.isOver) return Effect.void
+    const event = make(run!, emitted.events++, run!.clock.currentTimeMillisUnsafe())
+    if (event._tag === "RunFinished") emitted.isOver = true
+    return emitTo(audience, event, fiber)
   })
 }
 

@@ -235,7 +235,7 @@ export const record = <In, Out, E, R>(
     const mode = {
       streaming,
       sink: {
-        tell: (event: AgentEvent.AgentEvent) => {
+        emit: (event: AgentEvent.AgentEvent) => {
           // The conversation is in the model's calls.
           const isLast = event._tag === "RunFinished"
           const kept = stored({

@@ -60,10 +60,10 @@ class Unwinding {
       const { callId, tool } = write
       run.writes.completed!.remove(write.id)
       if (fate.outcome === "undone" && done.live !== undefined) noteCompensated(done.live.outcome)
-      const told = reportOf(fate)
+      const report = reportOf(fate)
       let id = callId
       for (let current: Run | undefined = run; current !== undefined; current = current.parent) {
-        addCompensation(current, { tool, callId: id, ...told })
+        addCompensation(current, { tool, callId: id, ...report })
         id = idAround(current, id)
       }
       const mark = markOf(fate)
@@ -82,7 +82,7 @@ class Unwinding {
       return journal?.find("compensation", key) !== undefined
         ? Effect.void
         : Effect.andThen(
-          this.tell(write, fate),
+          this.emit(write, fate),
           (journal?.note ?? journal?.record)?.("compensation", key, true) ?? Effect.void
         )
     })
@@ -101,7 +101,7 @@ class Unwinding {
     return before(journal.record("compensation", begun, { tool: done.write.tool }), () => this.inSpan(done))
   }
 
-  private tell({ arguments: args, callId, tool }: CompensableWrite, fate: Fate): Effect.Effect<void> {
+  private emit({ arguments: args, callId, tool }: CompensableWrite, fate: Fate): Effect.Effect<void> {
     const { run } = this
     const isCompensated = fate.outcome !== "not_undone"
     const audited = audit(run, { id: callId, tool, args }, {

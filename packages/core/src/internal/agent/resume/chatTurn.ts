@@ -249,10 +249,10 @@ const streamed = <E, R>(
   eventStream((mode) => {
     let last: Effect.Effect<void> = Effect.void
     const sink: Mode["sink"] = {
-      tell: (event, fiber) => {
-        const told = Effect.suspend(() => mode.sink?.tell(event, fiber) ?? Effect.void)
-        if (event._tag !== "RunFinished") return told
-        last = told
+      emit: (event, fiber) => {
+        const emitted = Effect.suspend(() => mode.sink?.emit(event, fiber) ?? Effect.void)
+        if (event._tag !== "RunFinished") return emitted
+        last = emitted
         return Effect.void
       }
     }

@@ -29,16 +29,16 @@ const interruptionWait = Duration.seconds(1)
 
 /** Receives every event of a run. Returns the effect that the run waits for before it continues. */
 export interface EventSink {
-  readonly tell: (event: AgentEvent, fiber: Fiber.Fiber<unknown, unknown>) => Effect.Effect<void>
+  readonly emit: (event: AgentEvent, fiber: Fiber.Fiber<unknown, unknown>) => Effect.Effect<void>
 }
 
-interface Told {
+interface Delivery {
   readonly event: AgentEvent
   readonly fiber: Fiber.Fiber<unknown, unknown>
   readonly context: AnyContext
   /** Resumes the sender. */
   resume: (() => void) | undefined
-  isHeard: boolean
+  isSettled: boolean
 }
 
 /** A listener of the program, for one run and everything nested in it. */
@@ -46,7 +46,7 @@ export class ContainedListener implements EventSink {
   readonly listener: Listener
   private readonly timeLimit: Duration.Input
   private readonly outOfRun: (context: AnyContext) => AnyContext
-  private readonly waiting: Array<Told> = []
+  private readonly waiting: Array<Delivery> = []
   private isBusy = false
   private isLogged = false
   private isGivenUp = false
@@ -73,74 +73,74 @@ export class ContainedListener implements EventSink {
     return this.outsideBefore!
   }
 
-  tell(event: AgentEvent, fiber: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
+  emit(event: AgentEvent, fiber: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
     if (this.isGivenUp) return Effect.void
-    const told: Told = { event, fiber, context: fiber.context, resume: undefined, isHeard: false }
-    this.waiting.push(told)
+    const delivery: Delivery = { event, fiber, context: fiber.context, resume: undefined, isSettled: false }
+    this.waiting.push(delivery)
     this.next()
-    if (told.isHeard) return Effect.void
+    if (delivery.isSettled) return Effect.void
     return Effect.callback((resume) => {
-      if (told.isHeard) return resume(Effect.void)
-      told.resume = () => resume(Effect.void)
+      if (delivery.isSettled) return resume(Effect.void)
+      delivery.resume = () => resume(Effect.void)
     })
   }
 
   private next(): void {
     while (!this.isBusy) {
-      const told = this.waiting.shift()
-      if (told === undefined) return
+      const delivery = this.waiting.shift()
+      if (delivery === undefined) return
       this.isBusy = true
-      this.hear(told)
+      this.deliver(delivery)
     }
   }
 
-  private hear(told: Told): void {
-    const run = Effect.runForkWith(this.outside(told.context))
-    const hearing = run(Effect.suspend(() => this.listener(told.event)))
+  private deliver(delivery: Delivery): void {
+    const run = Effect.runForkWith(this.outside(delivery.context))
+    const hearing = run(Effect.suspend(() => this.listener(delivery.event)))
     const exit = hearing.pollUnsafe()
-    if (exit !== undefined) return this.heard(told, exit)
-    const timer = run(this.patience(told, Duration.fromInputUnsafe(this.timeLimit)))
+    if (exit !== undefined) return this.settle(delivery, exit)
+    const timer = run(this.patience(delivery, Duration.fromInputUnsafe(this.timeLimit)))
     timer.addObserver((exit) => {
-      if (Exit.isFailure(exit) || told.isHeard) return
-      this.giveUp(told)
+      if (Exit.isFailure(exit) || delivery.isSettled) return
+      this.giveUp(delivery)
       hearing.interruptUnsafe()
     })
     hearing.addObserver((exit) => {
       timer.interruptUnsafe()
-      this.heard(told, exit)
+      this.settle(delivery, exit)
       this.next()
     })
   }
 
   /** Ends when a listener is waited for no longer: its limit is over, or an interruption waits for it. */
-  private patience(told: Told, limit: Duration.Duration): Effect.Effect<void> {
+  private patience(delivery: Delivery, limit: Duration.Duration): Effect.Effect<void> {
     const part = Duration.min(limit, interruptionWait)
     return Effect.flatMap(Effect.sleep(part), () => {
       const left = Duration.subtract(limit, part)
-      return Duration.isZero(left) || [told, ...this.waiting].some(({ fiber }) => isInterrupted(fiber))
+      return Duration.isZero(left) || [delivery, ...this.waiting].some(({ fiber }) => isInterrupted(fiber))
         ? Effect.void
-        : this.patience(told, left)
+        : this.patience(delivery, left)
     })
   }
 
-  private heard(told: Told, exit: Exit.Exit<unknown, unknown>): void {
-    if (Exit.isFailure(exit)) this.log(told, "A listener failed: the run continues", exit.cause)
+  private settle(delivery: Delivery, exit: Exit.Exit<unknown, unknown>): void {
+    if (Exit.isFailure(exit)) this.log(delivery, "A listener failed: the run continues", exit.cause)
     this.isBusy = false
-    told.isHeard = true
-    told.resume?.()
+    delivery.isSettled = true
+    delivery.resume?.()
   }
 
   /** A listener that does not answer receives no more events of this run. */
-  private giveUp(told: Told): void {
+  private giveUp(delivery: Delivery): void {
     this.isGivenUp = true
-    this.log(told, "A listener did not answer within its time limit: it receives no more events of this run")
-    for (const one of [told, ...this.waiting.splice(0)]) {
-      one.isHeard = true
+    this.log(delivery, "A listener did not answer within its time limit: it receives no more events of this run")
+    for (const one of [delivery, ...this.waiting.splice(0)]) {
+      one.isSettled = true
       one.resume?.()
     }
   }
 
-  private log({ context, event }: Told, problem: string, cause?: Cause.Cause<unknown>): void {
+  private log({ context, event }: Delivery, problem: string, cause?: Cause.Cause<unknown>): void {
     if (this.isLogged) return
     this.isLogged = true
     log(event, context, problem, cause)
@@ -168,7 +168,7 @@ class ContainedSyncListener implements EventSink {
     this.syncListener = syncListener
   }
 
-  tell(event: AgentEvent, { context }: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
+  emit(event: AgentEvent, { context }: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
     try {
       this.syncListener(event)
     } catch (error) {
@@ -190,7 +190,7 @@ const listenerOf = (sink: EventSink): Listener | SyncListener | undefined =>
 export interface Audience {
   readonly sinks: ReadonlyArray<EventSink>
   /** One for the run and everything nested in it. */
-  readonly told: { events: number; isOver: boolean }
+  readonly emitted: { events: number; isOver: boolean }
   /** True if events contain details for operators. */
   readonly details: boolean
 }
@@ -216,20 +216,20 @@ export const audienceOf = (
   if (sinks.length === 0) return around
   return {
     sinks: [...around?.sinks ?? [], ...sinks],
-    told: around?.told ?? { events: 0, isOver: false },
+    emitted: around?.emitted ?? { events: 0, isOver: false },
     details: Context.get(context, Details)
   }
 }
 
 /** Emits an event to all listeners, and returns the effect that the run waits for. */
-export const tell = (
+export const emitTo = (
   { sinks }: Audience,
   event: AgentEvent,
   fiber: Fiber.Fiber<unknown, unknown>
 ): Effect.Effect<void> => {
   let waits: Effect.Effect<void> = Effect.void
   for (const sink of sinks) {
-    const answered = sink.tell(event, fiber)
+    const answered = sink.emit(event, fiber)
     if (answered === Effect.void) continue
     waits = waits === Effect.void ? answered : Effect.andThen(waits, answered)
   }
