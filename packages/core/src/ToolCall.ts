@@ -6,3 +6,4 @@ export { argumentsText, type Call, make, mayRunAgain, ToolCall } from "./interna
 export { place } from "./internal/call/callPlace.ts"
 export { escalate, escalation, partial, pending } from "./internal/call/execute/executorAnswers.ts"
 export { type Progress, progress } from "./internal/tool/preliminaryResults.ts"
+export { type PromiseCall, tryPromise } from "./internal/tool/promiseCall.ts"

@@ -43,45 +43,52 @@ export const callsOf = (
 }
 
 /**
- * Begins the calls of an answer: the effect runs them, once. Answers their results, or how the run ends if some of them wait. `note`
- * writes them into the transcript: from that step on each of them has a result, however the run ends.
+ * Begins the calls of an answer: the effect runs them, once, and returns their round. `note` writes the calls into the
+ * transcript: from that step on each of them has a result, however the run ends.
  */
-export const runCalls = (
-  { run, session, transcript }: Conversation,
+export const runRound = (
+  { run }: Pick<Conversation, "run">,
   calls: RoundContext,
   raws: ReadonlyArray<RequestedCall>,
   note: () => void,
   resumed?: Resumed
-): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> =>
+): Effect.Effect<Round, unknown, unknown> =>
   // An interruption during the first step takes effect before the second, which notes the calls.
   Effect.uninterruptibleMask((restore) =>
     Effect.suspend(() => {
       note()
-      const asked = transcript.length
       const round = new Round(calls, raws, resumed)
-      return Effect.flatMap(
-        runAll(round, restore),
-        (): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> => {
-          const { waiting } = round
-          return waiting.length > 0
-            ? Effect.succeed(
-              new Pause(
-                waiting.flatMap(({ pending }) => pending),
-                () =>
-                  session.checkpoint(run, {
-                    transcript: transcript.snapshot(asked),
-                    calls: raws,
-                    results: round.results,
-                    waiting
-                  }),
-                () => ({ tools: [...calls.tools.values()].map(({ tool }) => tool) })
-              )
-            )
-            : before(
-              run.account.round(round.allFailed),
-              () => before(run.account.require("allFailureRounds"), () => Effect.succeed(round.results))
-            )
-        }
-      )
+      return Effect.flatMap(runAll(round, restore), () =>
+        round.waiting.length > 0
+          ? Effect.succeed(round)
+          : before(
+            run.account.round(round.allFailed),
+            () => before(run.account.require("allFailureRounds"), () => Effect.succeed(round))
+          ))
     })
   )
+
+/** Begins the calls of an answer. Returns their results, or how the run ends if some of them wait. */
+export const runCalls = (
+  state: Conversation,
+  calls: RoundContext,
+  raws: ReadonlyArray<RequestedCall>,
+  note: () => void,
+  resumed?: Resumed
+): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> => {
+  const { run, session, transcript } = state
+  let asked = 0
+  const noted = () => {
+    note()
+    asked = transcript.length
+  }
+  return Effect.map(
+    runRound(state, calls, raws, noted, resumed),
+    ({ results, waiting }): Pause | ReadonlyArray<CallResult> =>
+      waiting.length === 0 ? results : new Pause(
+        waiting.flatMap(({ pending }) => pending),
+        () => session.checkpoint(run, { transcript: transcript.snapshot(asked), calls: raws, results, waiting }),
+        () => ({ tools: [...calls.tools.values()].map(({ tool }) => tool) })
+      )
+  )
+}

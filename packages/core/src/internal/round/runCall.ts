@@ -131,13 +131,14 @@ export const endedOtherwise = (cause: Cause.Cause<unknown>): boolean =>
 export const callSucceeded = (
   raw: RequestedCall,
   call: Call,
-  { encoded, modelOutput }: Tool.Checked<unknown>
+  { encoded, modelOutput, value }: Tool.Checked<unknown>
 ): CallResult => {
   const { marks: { degraded }, admission: { substitutedBy } } = call.record
   return {
     call: raw,
     isFailure: false,
     encoded,
+    value,
     modelOutput,
     repaired: repairedIn(call.record),
     degraded: degraded && markOf(degraded),

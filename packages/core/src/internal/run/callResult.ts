@@ -19,6 +19,8 @@ export interface CallResult {
   readonly call: RequestedCall
   readonly isFailure: boolean
   readonly encoded: unknown
+  /** The tool's answer before its JSON form: for the program, and never for the model. */
+  readonly value?: unknown
   /** The whole result, if `encoded` is its beginning: for events, and never for the model. */
   readonly whole?: unknown
   readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined

@@ -51,11 +51,18 @@ export class Session {
   /** Emits that the waiting calls are withdrawn. Set by a round that waits. */
   withdraw: Effect.Effect<void> | undefined
   /** Ids of all calls so far, those of the conversation that the run began with included. */
-  readonly callIds = new Set<string>()
+  readonly callIds: Set<string>
   /** Failures so far, by tool and arguments, and by code. */
-  readonly failures = new Map<string, Map<string, number>>()
+  readonly failures: Map<string, Map<string, number>>
   /** Answers of calls so far. */
-  readonly answers = new Answers()
+  readonly answers: Answers
+
+  /** `around`: the session of the run, for one call with a conversation of its own. */
+  constructor(around?: Session) {
+    this.callIds = around?.callIds ?? new Set()
+    this.failures = around?.failures ?? new Map()
+    this.answers = around?.answers ?? new Answers()
+  }
 
   /** True if a call with this id is emitted under it. */
   keepsId(id: string): boolean {

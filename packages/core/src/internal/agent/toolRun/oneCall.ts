@@ -1,0 +1,102 @@
+/** `ToolRun.call` and `ToolRun.callPromise`: each is a run with one call. */
+import * as Effect from "effect/Effect"
+import type * as Types from "effect/Types"
+import type { BudgetExceeded } from "../../../Budget.ts"
+import type { SnapshotKey } from "../../approval/snapshotKey.ts"
+import type { AfterDefaults, DefaultOf, Defaults, PolicyServices } from "../../recovery/policy.ts"
+import type * as Tool from "../../tool/tool.ts"
+import type { Escalation, NotApproved, Pending } from "../../../ToolError.ts"
+import type { Outcome } from "../../round/callOutcome.ts"
+import { make, open, type ToolRunOptions, type WithLayer } from "./makeToolRun.ts"
+import type { Unhandled } from "./toolRun.ts"
+
+/** A call of one tool. */
+export interface OneCall<D> extends Omit<ToolRunOptions<[], D, never, readonly []>, "tools" | "policies"> {
+  readonly id: string
+  /** The text of a JSON object, or the object. Not checked yet. */
+  readonly arguments: unknown
+}
+
+/** Errors that a call of a tool leaves. */
+type ErrorOf<T extends Tool.Any, D, O> =
+  | Exclude<AfterDefaults<Tool.Error<T>, D, O>, Escalation | Pending | NotApproved>
+  | BudgetExceeded
+
+type ServicesOf<T extends Tool.Any, D, O> = Exclude<
+  Tool.Services<T> | PolicyServices<DefaultOf<D, O>>,
+  SnapshotKey
+>
+
+/**
+ * Calls a tool once, without an agent: a run with one call. Returns the tagged outcome: the result, or the failure that
+ * a model reads. Fails with the errors that the tool's recovery leaves. Broken JSON in `arguments` is repaired as in
+ * an agent, or the call fails with `InvalidArgs`.
+ *
+ * **Example** (Arguments as the text of a model)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool, ToolRun } from "@recourse/core"
+ *
+ * const Double = Tool.make("double", {
+ *   parameters: Schema.Struct({ n: Schema.Number }),
+ *   success: Schema.Number,
+ *   execute: ({ n }) => Effect.succeed(n * 2)
+ * })
+ * const doubled = ToolRun.call(Double, { id: "call_1", arguments: "{\"n\": 21}" })
+ *
+ * await Effect.runPromise(Effect.map(doubled, (outcome) => outcome._tag === "Success" && outcome.value)) // => 42
+ * ```
+ */
+export const call = <T extends Tool.Any, D extends Defaults | undefined = undefined, O = {}>(
+  tool: T,
+  options: OneCall<D> & O
+): Effect.Effect<
+  Outcome<Tool.Success<T>>,
+  ErrorOf<T, D, O>,
+  ServicesOf<T, D, O>
+> => {
+  const { arguments: given, id, ...others } = options as OneCall<D>
+  return Effect.scoped(Effect.flatMap(
+    make(tool.name, { ...others, tools: [tool] } as never),
+    (run) => Effect.ensuring(run.call({ id, name: tool.name, arguments: given }), run.end)
+  )) as never
+}
+
+/**
+ * {@link call} for programs of promises. Returns `Unhandled` in place of an error. `layer` provides the services of the
+ * tool; `signal` interrupts the call. Rejects if the layer cannot be built.
+ *
+ * **Example** (An error that no recovery handles)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool, ToolRun } from "@recourse/core"
+ *
+ * class NoStock extends Schema.TaggedError<NoStock>()("NoStock", { item: Schema.String }) {}
+ *
+ * const Reserve = Tool.make("reserve", {
+ *   parameters: Schema.Struct({ item: Schema.String }),
+ *   success: Schema.String,
+ *   execute: ({ item }) => Effect.fail(new NoStock({ item }))
+ * })
+ * const outcome = await ToolRun.callPromise(Reserve, { id: "call_1", arguments: { item: "cup" } })
+ *
+ * const error = outcome._tag === "Unhandled" ? outcome.error : undefined
+ * error?._tag === "ExecutionError" && error.reason._tag // => "NoStock"
+ * ```
+ */
+export const callPromise = async <T extends Tool.Any, D extends Defaults | undefined = undefined, O = {}>(
+  tool: T,
+  options:
+    & OneCall<D>
+    & O
+    & { readonly signal?: AbortSignal | undefined }
+    & WithLayer<ServicesOf<T, D, Types.NoInfer<O>>>
+): Promise<Outcome<Tool.Success<T>> | Unhandled<ErrorOf<T, D, O>>> => {
+  const { arguments: given, id, signal, ...others } = options as OneCall<D> & { readonly signal?: AbortSignal }
+  const run = await open(tool.name, { ...others, tools: [tool] } as never)
+  const outcome = await run.callPromise({ id, name: tool.name, arguments: given }, { signal })
+  await run.endPromise()
+  return outcome as never
+}

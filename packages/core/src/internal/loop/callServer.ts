@@ -1,0 +1,187 @@
+/** Call server: runs the calls of another program's loop within one run, until that loop ends. */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as FiberSet from "effect/FiberSet"
+import * as Result from "effect/Result"
+import * as Response from "effect/ai/Response"
+import type { Decision } from "../approval/decision.ts"
+import type { DecisionRefused } from "../approval/outcome.ts"
+import { match } from "../approval/seal.ts"
+import { isInterruption } from "../foundation/effect/signal.ts"
+import { type Outcome, outcomeOfFailure, outcomeOfResult, outcomeOfWait } from "../round/callOutcome.ts"
+import { callKey } from "../round/repeatedFailures.ts"
+import type { RequestedCall, Waiting } from "../run/callResult.ts"
+import { Session } from "../run/session.ts"
+import { callsOf, runRound } from "./answerCalls.ts"
+import { withUniqueIds } from "./callIds.ts"
+import type { Conversation } from "./program.ts"
+import type { GivenCall } from "./singleCall.ts"
+
+/** A call of the server, while it runs and afterwards. */
+export interface ServedCall {
+  readonly raw: RequestedCall
+  readonly fiber: Fiber.Fiber<Outcome<unknown>, unknown>
+  /** True if its caller has interrupted it: the run continues. */
+  readonly isCancelled: boolean
+}
+
+interface Entry extends ServedCall {
+  /** The conversation of the call: the call, and its result. */
+  readonly session: Session
+  fiber: Fiber.Fiber<Outcome<unknown>, unknown>
+  isCancelled: boolean
+  /** Set while it waits for a decision. */
+  waits: Waiting | undefined
+}
+
+type Fork = (effect: Effect.Effect<Outcome<unknown>, unknown, unknown>) => Fiber.Fiber<Outcome<unknown>, unknown>
+
+/** The results that a call's conversation has. */
+const resultIn = ({ transcript }: Session): unknown => {
+  for (const { content, role } of transcript.snapshot().content) {
+    if (role !== "tool") continue
+    for (const part of content) if (part.type === "tool-result") return part.result
+  }
+  return undefined
+}
+
+/** The calls of one run. */
+export class CallServer {
+  private readonly state: Conversation
+  private readonly fork: Fork
+  private readonly end: Deferred.Deferred<void, unknown>
+  private readonly entries = new Map<string, Entry>()
+  /** Ids of the loop, and those under which the calls run. */
+  private readonly ids = new Map<string, string>()
+  /** The call whose failure has ended the run; absent if the run has ended in another way. */
+  private endedBy: ServedCall | undefined
+  private isClosed = false
+
+  constructor(state: Conversation, fork: Fork, end: Deferred.Deferred<void, unknown>) {
+    this.state = state
+    this.fork = fork
+    this.end = end
+  }
+
+  /**
+   * Starts a call, or returns the one of the same id, tool and arguments: a loop that repeats a call receives its first
+   * outcome.
+   */
+  submit({ arguments: params, id, name }: GivenCall): ServedCall {
+    const known = this.entries.get(this.ids.get(id) ?? "")
+    if (known !== undefined && callKey(known.raw) === callKey({ id, name, params })) return known
+    const part = Response.makePart("tool-call", { id, name, params, providerExecuted: false })
+    const { calls: [raw], content } = withUniqueIds([part], this.state.session.callIds)
+    this.ids.set(id, raw!.id)
+    return this.start({ raw: raw! }, content, undefined)
+  }
+
+  /** Continues a call that waits. */
+  decide(decision: Decision): Result.Result<ServedCall, DecisionRefused> {
+    const entry = [...this.entries.values()].find(({ waits }) =>
+      waits?.pending.some(({ callId }) => callId === decision.callId) === true
+    )
+    const pending = entry?.waits?.pending ?? []
+    return Result.map(match({ round: { pending } } as never, [decision]), (decisions) => {
+      const { raw, waits } = entry!
+      const { name, params } = raw
+      const part = Response.makePart("tool-call", { id: raw.id, name, params, providerExecuted: false })
+      return this.start(entry!, [part], { waiting: waits!, decisions })
+    })
+  }
+
+  private start(
+    { raw }: Pick<Entry, "raw">,
+    content: ReadonlyArray<Response.AnyPart>,
+    decided: { readonly waiting: Waiting; readonly decisions: ReadonlyMap<string, Decision> } | undefined
+  ): ServedCall {
+    const { state } = this
+    const session = new Session(state.session)
+    session.transcript.taintedBy = state.run.reading.taintedBy
+    const calls = callsOf({ ...state, session, transcript: session.transcript }, state.program.tools)
+    const messages = () => [...state.transcript.snapshot().content, ...session.transcript.snapshot().content]
+    const resumed = decided && {
+      results: new Map(),
+      waiting: new Map([[raw.id, decided.waiting]]),
+      decisions: decided.decisions
+    }
+    const ran = runRound(
+      state,
+      { ...calls, gate: { ...calls.gate, messages, canKeep: false } },
+      [raw],
+      () => session.transcript.assistant(content),
+      resumed
+    )
+    const entry: Entry = { raw, session, isCancelled: false, waits: undefined, fiber: undefined as never }
+    this.entries.set(raw.id, entry)
+    const served = Effect.map(ran, ({ results, waiting: [waiting] }): Outcome<unknown> => {
+      entry.waits = waiting
+      return waiting === undefined ? outcomeOfResult(results[0]!) : outcomeOfWait(raw, waiting, resultIn(session))
+    })
+    entry.fiber = this.fork(Effect.onExit(served, (exit) => Effect.sync(() => this.note(entry, exit))))
+    return entry
+  }
+
+  /** Writes the call and its result into the conversation of the run. A failure of the call ends the run. */
+  private note(entry: Entry, exit: Exit.Exit<Outcome<unknown>, unknown>): void {
+    if (entry.waits !== undefined) return
+    this.state.transcript.prompt(entry.session.transcript.snapshot())
+    if (Exit.isSuccess(exit) || (entry.isCancelled && exit.cause.reasons.every(isInterruption))) return
+    if (!this.isClosed && Deferred.doneUnsafe(this.end, Exit.asVoid(exit))) this.endedBy = entry
+  }
+
+  get runId(): string {
+    return this.state.run.id
+  }
+
+  /** True if the run ends: no call starts. */
+  get isEnding(): boolean {
+    return this.isClosed || Deferred.isDoneUnsafe(this.end)
+  }
+
+  /** True if the error of the run is the error of the call: its own, or that of the whole run, such as a deadline. */
+  hasErrorOfRun(call: ServedCall): boolean {
+    return this.endedBy === undefined || this.endedBy === call
+  }
+
+  /** Interrupts a call for its caller. */
+  cancel(call: ServedCall): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (call.fiber.pollUnsafe() === undefined) (call as Entry).isCancelled = true
+      return Fiber.interrupt(call.fiber)
+    })
+  }
+
+  /** The outcome of a call that its caller has interrupted. */
+  outcomeOfCancelled(call: ServedCall): Outcome<unknown> {
+    return outcomeOfFailure(call.raw, resultIn((call as Entry).session))
+  }
+
+  /** Withdraws the questions of the calls that wait, and writes their results. */
+  readonly close: Effect.Effect<void> = Effect.suspend(() => {
+    this.isClosed = true
+    const waiting = [...this.entries.values()].filter(({ waits }) => waits !== undefined)
+    for (const { session } of waiting) this.state.transcript.prompt(session.transcript.snapshot())
+    return Effect.forEach(waiting, ({ session }) => session.withdraw ?? Effect.void, { discard: true })
+  })
+}
+
+/** The connection between a run and the loop whose calls it runs. */
+export interface CallPort {
+  /** Completed when the run has started. */
+  readonly opened: Deferred.Deferred<CallServer>
+  /** Completed when the loop has ended. */
+  readonly end: Deferred.Deferred<void, unknown>
+}
+
+/** Runs the calls of a loop until the loop ends. */
+export const serveCalls = (state: Conversation, port: CallPort): Effect.Effect<void, unknown, unknown> =>
+  Effect.scoped(Effect.gen(function*() {
+    const fork = yield* FiberSet.makeRuntime<unknown, Outcome<unknown>, unknown>()
+    const server = new CallServer({ ...state, canPause: true }, fork, port.end)
+    yield* Effect.addFinalizer(() => server.close)
+    Deferred.doneUnsafe(port.opened, Exit.succeed(server))
+    yield* Deferred.await(port.end)
+  }))
