@@ -137,6 +137,7 @@ const words = new Set([
   "Redaction",
   "RedactionRules",
   "RetryBudget",
+  "RunInbox",
   "RunUsage",
   "StoreTimeout",
   "Telemetry",

@@ -28,6 +28,7 @@ export {
   FixFinished,
   FixStarted,
   HistoryMended,
+  MessageJoined,
   ModelFallback,
   ModelFile,
   ModelRequested,

@@ -281,6 +281,18 @@ export const HistoryMended = Schema.TaggedStruct("HistoryMended", {
 })
 
 /**
+ * A message of the run's inbox joined the conversation before the given turn: a user sent it while the run was running.
+ * See `Runs.addMessage`.
+ */
+export const MessageJoined = Schema.TaggedStruct("MessageJoined", {
+  ...turn,
+  /** Identifies the message among those of the run. */
+  messageId: Schema.String,
+  /** Its text, without its files. */
+  text: Schema.String
+})
+
+/**
  * The model's prompt was shortened before the given turn, because it exceeded the tokens of the agent's `compact`, or
  * because the provider refused it as too long. Tokens are counted by `History.countTokens`. The transcript keeps all of
  * it.
@@ -552,6 +564,7 @@ const events = [
   ModelFallback,
   ModelSubstituted,
   HistoryMended,
+  MessageJoined,
   AnswerRestarted,
   ContextCompacted,
   OutputCorrection,

@@ -7,6 +7,7 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
+import type * as Prompt from "effect/ai/Prompt"
 import type { InvalidInput } from "./AgentError.ts"
 import { AgentEvent, Pending } from "./AgentEvent.ts"
 import type { Decision } from "./internal/approval/decision.ts"
@@ -136,6 +137,14 @@ export interface StartRequest {
   readonly delay?: Duration.Input | undefined
 }
 
+/** A user's message for a running run. */
+export interface UserMessage {
+  /** Identifies the message among those of the run. */
+  readonly id: string
+  /** Its text, or its parts. */
+  readonly content: Prompt.UserMessageEncoded["content"]
+}
+
 /** Filter of listed runs. The newest come first; of runs with the same start, the one with the greater id. */
 export interface Query {
   readonly status?: Status | undefined
@@ -204,6 +213,18 @@ export interface RunsService {
     runId: string,
     decisions: ReadonlyArray<Decision>
   ) => Effect.Effect<void, UnknownRun | DecisionRefused | RunsUnavailable>
+  /**
+   * Adds a user's message to a run that is running: the model reads it with its next request. Returns `true` when it has
+   * joined the run, and `false` when the run ends, waits for a person or reads no messages, without the message having
+   * joined. An interruption withdraws the message unless it has joined. A message with the id of an earlier one is that one.
+   *
+   * Only agents with a model and without an input guard read messages, and only in their own runs, not in nested ones. Absent
+   * if the engine has no inbox of runs.
+   */
+  readonly addMessage?: (
+    runId: string,
+    message: UserMessage
+  ) => Effect.Effect<boolean, UnknownRun | RunsUnavailable>
   /**
    * Cancels a run; `false` if it has already ended. Running calls are interrupted; a started write is reported as
    * outcome unknown.

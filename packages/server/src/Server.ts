@@ -106,7 +106,8 @@ const capabilities = (config: Config) =>
       agents: [...config.agents.values()].filter(({ name }) => principal.agents?.includes(name) ?? true),
       principal: { id: principal.id, rights: principal.rights ?? ["chat", "decide"] },
       maxBodyBytes: config.checks.maxBodyBytes,
-      takesFeedback: config.onFeedback !== undefined
+      takesFeedback: config.onFeedback !== undefined,
+      onBusy: config.chats.onBusy
     }))
 
 /** `GET /ready`: whether the stores of runs and of conversations answer. */

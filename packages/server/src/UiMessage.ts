@@ -144,6 +144,7 @@ export const assemble = (messageId: string, chunks: Iterable<UiMessageChunk>): U
       case "data-agent":
       case "data-budget":
       case "data-skill":
+      case "data-joined":
       case "data-output": {
         const key = `${chunk.type}/${chunk.id}`
         const known = data.get(key)

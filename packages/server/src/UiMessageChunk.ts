@@ -74,6 +74,11 @@ export type UiMessageChunk =
   | { readonly type: "file"; readonly url: string; readonly mediaType: string }
   | DataChunk
 
+/** A message of the user that joined the run while it was running. Its chunk has the id of the message. */
+export interface JoinedMessage {
+  readonly text: string
+}
+
 /** Data of Recourse within a message: a chunk with the `id` of an earlier one replaces it. A transient one is not kept. */
 export type DataChunk =
   | { readonly type: "data-recovery"; readonly id: string; readonly data: Recovery }
@@ -82,6 +87,7 @@ export type DataChunk =
   | { readonly type: "data-agent"; readonly id: string; readonly data: NestedAgent }
   | { readonly type: "data-budget"; readonly id: string; readonly data: Budget }
   | { readonly type: "data-skill"; readonly id: string; readonly data: { readonly skill: string } }
+  | { readonly type: "data-joined"; readonly id: string; readonly data: JoinedMessage }
   | { readonly type: "data-model"; readonly data: ModelTrouble; readonly transient: true }
   | { readonly type: "data-progress"; readonly data: CallProgress; readonly transient: true }
   | { readonly type: "data-output"; readonly id: string; readonly data: unknown }

@@ -53,7 +53,7 @@ interface World {
 
 interface Scene<A> {
   readonly turns: ReadonlyArray<ScriptedModel.Turn>
-  readonly onBusy?: "refuse" | "queue" | "interrupt"
+  readonly onBusy?: "refuse" | "queue" | "join" | "interrupt"
   readonly before: (world: World) => Effect.Effect<A, unknown>
   readonly request: (world: World, before: A) => Effect.Effect<unknown, unknown>
   /** State a minute later. */
@@ -163,6 +163,7 @@ describe("a request whose client disconnects, at each operation", () => {
     const [onBusy, behind] of [
       ["refuse", [one]],
       ["queue", [one, two]],
+      ["join", [one, two]],
       ["interrupt", [one, interrupted]]
     ] as const
   ) {

@@ -1,8 +1,10 @@
 /** Treatment of a new message while a run of its thread has not ended. */
 import { assert, describe, it } from "@effect/vitest"
+import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
-import { Effect, Fiber } from "effect"
-import { type Options, serve } from "./kit.ts"
+import { Effect, Fiber, Layer } from "effect"
+import { Prompt } from "effect/ai"
+import { headersOf, type Options, serve } from "./kit.ts"
 
 const message = (text: string) => ({
   id: "t1",
@@ -84,4 +86,86 @@ describe("a message during a run of its thread", () => {
         assert.strictEqual(waiting, onBusy === "interrupt" ? 0 : 1)
       }
     }))
+})
+
+describe("a message that joins the run of its thread", () => {
+  const engines = {
+    "in memory": {},
+    durable: {
+      runs: (agent) =>
+        Durable.layer([Durable.make(agent, { input: Prompt.Prompt })], { poll: "20 millis" }).pipe(
+          Layer.provide(RunStore.layerMemory)
+        )
+    }
+  } satisfies Record<string, Options>
+
+  const joining = (options: Options, more: ReadonlyArray<ScriptedModel.Turn>) =>
+    Effect.gen(function*() {
+      const server = yield* serve([ScriptedModel.call("slow", {}), ...more], { ...options, server: { onBusy: "join" } })
+      const first = yield* Effect.forkChild(chat(server, "one"), { startImmediately: true })
+      while ((yield* server.model.requests).length === 0) yield* Effect.sleep("5 millis")
+      // A durable run that has just started has read its inbox.
+      yield* Effect.sleep("300 millis")
+      return { server, first }
+    })
+
+  for (const [engine, options] of Object.entries(engines)) {
+    it.live(`is read by the model's next request: ${engine}`, () =>
+      Effect.gen(function*() {
+        const { first, server } = yield* joining(options, [ScriptedModel.text("Done, in French.")])
+        const second = yield* Effect.forkChild(chat(server, "two"), { startImmediately: true })
+        yield* Effect.sleep("40 millis")
+        yield* server.open
+        assert.include((yield* Fiber.join(first)).text, "French.")
+        assert.include((yield* Fiber.join(second)).text, "French.")
+        const requests = yield* server.model.requests
+        assert.strictEqual(requests.length, 2)
+        const [last] = requests[1]!.prompt.content.slice(-1)
+        assert.strictEqual(last!.role, "user")
+        assert.include(JSON.stringify(last!.content), "two")
+        assert.deepStrictEqual(server.world.deeds, ["slow"])
+        const { messages } = (yield* server.get("/threads/t1")).json() as {
+          readonly messages: ReadonlyArray<{ role: string; parts: ReadonlyArray<{ type: string; data?: unknown }> }>
+        }
+        assert.deepStrictEqual(messages.map(({ role }) => role), ["user", "assistant"])
+        assert.deepStrictEqual(
+          messages[1]!.parts.flatMap(({ data, type }) => type === "data-joined" ? [data] : []),
+          [{ text: "two" }]
+        )
+        // A repeated request starts no run, and the next turn's model reads the message at its place.
+        assert.include((yield* chat(server, "two")).text, "French.")
+        assert.strictEqual((yield* server.model.requests).length, 2)
+      }))
+
+    it.live(`starts a run if the first one ends without it: ${engine}`, () =>
+      Effect.gen(function*() {
+        const server = yield* serve([ScriptedModel.text("Done."), ScriptedModel.text("Second.")], {
+          ...options,
+          server: { onBusy: "join" }
+        })
+        yield* chat(server, "one")
+        assert.include((yield* chat(server, "two")).text, "Second.")
+        assert.deepStrictEqual(yield* rolesOf(server), ["user one", "assistant Done.", "user two", "assistant Second."])
+      }))
+
+    it.live(`is withdrawn with its request: ${engine}`, () =>
+      Effect.gen(function*() {
+        const { first, server } = yield* joining(options, [ScriptedModel.text("Done.")])
+        const page = new AbortController()
+        const second = fetch(`${server.url}/agents/clerk/chat`, {
+          method: "POST",
+          headers: { "content-type": "application/json", ...headersOf("ada") },
+          body: JSON.stringify(message("two")),
+          signal: page.signal
+        })
+        yield* Effect.sleep("40 millis")
+        page.abort()
+        yield* Effect.promise(() => second.then(() => assert.fail("answered"), () => undefined))
+        yield* Effect.sleep("40 millis")
+        yield* server.open
+        yield* Fiber.join(first)
+        assert.deepStrictEqual(yield* rolesOf(server), ["user one", "assistant Done."])
+        assert.notInclude(JSON.stringify((yield* server.model.lastRequest).prompt), "two")
+      }))
+  }
 })

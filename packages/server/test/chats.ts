@@ -25,6 +25,6 @@ export const { Chats } = await import(new URL("../src/internal/chat/chats.ts", i
     runs: Runs.RunsService,
     conversations: Conversation.Conversations["Service"],
     scope: Scope.Scope,
-    options: { readonly onBusy: "refuse" | "queue" | "interrupt" }
+    options: { readonly onBusy: "refuse" | "queue" | "join" | "interrupt" }
   ) => TestedChats
 }

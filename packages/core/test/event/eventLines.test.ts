@@ -90,6 +90,7 @@ const table: Readonly<Record<string, ReadonlyArray<readonly [fields: object, tex
       "clerk conversation mended: lost pay, twice book"
     ]
   ],
+  MessageJoined: [[{ ...turn, text: "In French." }, "turn 2 user added: In French."]],
   ContextCompacted: [
     [
       { ...turn, because: "tokens", tokens: 10, tokensBefore: 90 },

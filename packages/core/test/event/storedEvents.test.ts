@@ -94,6 +94,7 @@ const stored: Readonly<Record<AgentEvent.AgentEvent["_tag"], object>> = {
   ModelFallback: { ...common, model: 2 },
   ModelSubstituted: { ...turn, error: "RateLimitError" },
   HistoryMended: { ...common, mended: [{ problem: "call_without_result", callId: "pay_1", tool: "pay" }] },
+  MessageJoined: { ...turn, messageId: "m2", text: "In French, please." },
   ContextCompacted: { ...turn, because: "max_tokens", tokensBefore: 9_000, tokens: 900 },
   AnswerRestarted: { ...turn, retry: 1, text: "Pai" },
   OutputCorrection: { ...common, issues: ["amount: expected a number"] },

@@ -3,6 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Decision } from "@recourse/core/Approval"
+import type { RunInbox } from "@recourse/core/RunInbox"
 import {
   type Conversation,
   inputFromStored,
@@ -14,6 +15,7 @@ import {
 import { countFailover } from "./counting.ts"
 import { type From, inputOf, type Registered } from "./definition.ts"
 import type { Execution } from "./execution.ts"
+import { readerOf } from "./inbox.ts"
 import { type Fate, fateOf, overKind } from "./runEnds.ts"
 import { Recorder, type Surroundings } from "./recorder.ts"
 import type { RunHistory, RunStoreError, StoredRun } from "./store.ts"
@@ -71,6 +73,7 @@ export interface Prepared {
   readonly loaded: RunHistory
   readonly fate: Fate
   readonly recorder: Recorder
+  readonly inbox: RunInbox
   readonly decisions: ReadonlyArray<Schema.Json>
 }
 
@@ -103,7 +106,7 @@ export const prepareExecution = Effect.fnUntraced(function*(
   const decisions = execution.isCancelled
     ? yield* Effect.filter(loaded.decisions, fitting(registered, run))
     : loaded.decisions
-  return { registered, run, loaded, fate, recorder, decisions }
+  return { registered, run, loaded, fate, recorder, inbox: readerOf(around.store, run, clock), decisions }
 })
 
 /** Work of the agent: it starts or resumes the run, or does neither. */

@@ -7,6 +7,7 @@ import * as Hex from "effect/encoding/Hex"
 import { InvalidInput } from "@recourse/core/AgentError"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import type { Query } from "@recourse/core/Runs"
+import { inboxPrefix } from "./inbox.ts"
 
 /** Number of characters in a column of ids. */
 const most = 255
@@ -119,7 +120,10 @@ export const noNumber = (agent: string): Effect.Effect<never, InvalidInput> =>
 
 /** Looks at the name of a signal. */
 export const signalled = (agent: string, name: string): Effect.Effect<void, InvalidInput> =>
-  refuse("send", agent, [[["name"], isId(name), anId]])
+  refuse("send", agent, [
+    [["name"], isId(name), anId],
+    [["name"], !String(name).startsWith(inboxPrefix), `expected a name that does not begin with ${inboxPrefix}`]
+  ])
 
 const configured = (subject: string, isRight: boolean, problem: string): void => {
   if (!isRight) throw new ConfigurationError({ subject, problem })

@@ -7,6 +7,7 @@ import * as Tracer from "effect/Tracer"
 import * as AgentEvent from "@recourse/core/AgentEvent"
 import type { Outcome } from "@recourse/core/Approval"
 import * as Journal from "@recourse/core/Journal"
+import { CurrentRunInbox } from "@recourse/core/RunInbox"
 import { Owner } from "@recourse/core/Runs"
 import type { Execution } from "./execution.ts"
 import { type Prepared, proceedingOf } from "./prepareExecution.ts"
@@ -61,7 +62,8 @@ export const runAgent = Effect.fnUntraced(function*(
         return recorder.hear(event)
       })),
       Effect.provideService(AgentEvent.Details, true),
-      Effect.provideService(Owner, run.owner)
+      Effect.provideService(Owner, run.owner),
+      Effect.provideService(CurrentRunInbox, prepared.inbox)
     )
   )
   const telling = yield* Effect.forkChild(

@@ -29,6 +29,7 @@ import type { RunStoreError, Store, StoredRun } from "./store.ts"
 import type { Runner } from "./host/runner.ts"
 import { Parent, Slot } from "./slot.ts"
 import { inputOf, noKey } from "./definition.ts"
+import * as Inbox from "./inbox.ts"
 import * as Requests from "./requests.ts"
 import { currentTrace } from "./trace.ts"
 import { Waiting } from "./waiting.ts"
@@ -225,6 +226,14 @@ export const make = (
         return yield* Effect.fail(new DecisionRefused({ callId: decidedBefore, reason: "twice" }))
       }
     }),
+    addMessage: (runId, message) =>
+      Effect.flatMap(
+        get(runId),
+        ({ status }) =>
+          status === "running" || status === "queued"
+            ? available(Inbox.send(store, changes, poll, runId, message))
+            : available(Inbox.hasJoined(store, runId, message.id))
+      ),
     cancel: (runId) => Effect.andThen(get(runId), cancelled(runId)),
     list: (query = {}) =>
       Effect.andThen(

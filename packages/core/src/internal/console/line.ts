@@ -114,6 +114,7 @@ const lines: Lines = {
     subject: "",
     text: `conversation mended: ${mended.map(({ problem, tool }) => `${problem} ${tool}`).join(", ")}`
   }),
+  MessageJoined: ({ text, turn }) => ofTurn("quiet", turn, `user added: ${text}`),
   ContextCompacted: ({ because: why, tokens, tokensBefore, turn }) =>
     ofTurn("decision", turn, `conversation shortened from ${tokensBefore} to ${tokens} tokens (${why})`),
   AnswerRestarted: ({ turn }) => ofTurn("warning", turn, "answer cut off, begins again"),

@@ -3,6 +3,7 @@ import * as Prompt from "effect/ai/Prompt"
 import type * as Schema from "effect/Schema"
 import { withoutCalls, withTaintOf } from "../history/remainingCalls.ts"
 import { decodePrompt, encodePrompt } from "../foundation/json/promptJson.ts"
+import { joinedMarkOf } from "../run/joinedMark.ts"
 import { freeId, type Mending, renamed } from "../history/mendHistory.ts"
 import { messagesOfCall, openCalls } from "./pendingCalls.ts"
 import type { Audience, Entry, Event } from "./thread.ts"
@@ -161,6 +162,8 @@ export interface VisibleMessage {
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly runId?: string
+  /** The id of a message that joined its run while it was running. */
+  readonly joinedAs?: string
   readonly message: Exclude<Prompt.Message, Prompt.SystemMessage>
 }
 
@@ -177,11 +180,17 @@ export const visibleMessages = (entries: ReadonlyArray<Entry>): ReadonlyArray<Vi
   )
   return distinctMessages(entries).flatMap(({ at, event, position, runId }) => {
     const message = event._tag === "MessageAdded" && event.audience !== "model" ? event.message : open.get(position)
-    return message === undefined ? [] : messagesOf([message]).flatMap((message) =>
-      message.role === "system"
-        ? []
-        : [{ position, at, ...(runId === undefined ? undefined : { runId }), message }]
-    )
+    return message === undefined ? [] : messagesOf([message]).flatMap((message) => {
+      if (message.role === "system") return []
+      const joined = joinedMarkOf(message.options)
+      return [{
+        position,
+        at,
+        ...(runId === undefined ? undefined : { runId }),
+        ...(joined === undefined ? undefined : { joinedAs: joined.messageId }),
+        message
+      }]
+    })
   })
 }
 

@@ -13,6 +13,7 @@ import { again, compactIfFull, orCompact } from "./compaction.ts"
 import { corrected, finish, formatOf, substitute } from "./finalAnswer.ts"
 import { Change } from "../../Guardrail.ts"
 import { guardOutput as guardAnswer, type InputGuard } from "./guards.ts"
+import { joinMessages } from "./joinedMessages.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation, Program } from "./program.ts"
 import { currentTools } from "./tools/liveTools.ts"
@@ -123,6 +124,7 @@ const turns = Effect.fnUntraced(function*(
       if (current !== tools) tools = withFinder(current, program.maxTools)
       calls.tools = session.tools = tools.byName
     }
+    if (state.inbox !== undefined && !isCompacted) yield* joinMessages(state, state.inbox)
     if (compaction !== undefined && !isCompacted) yield* compactIfFull(state, compaction)
     const plan = prepareTurn === undefined ? undefined : yield* planned(state, tools, first, prepareTurn)
     const asked = askNext(state, calls, tools, plan, contexts)

@@ -17,6 +17,7 @@ import { guardInput, type InputGuard } from "./guards.ts"
 import type { InputText } from "./inputText.ts"
 import { choose } from "./tools/chooseSkill.ts"
 import { converse, isTrusted } from "./converse.ts"
+import { inboxOf } from "./joinedMessages.ts"
 import { presentationOf } from "../result/delivery.ts"
 import { isSubstitute } from "../model/modelDecision.ts"
 import { waitingCalls } from "../round/resume/nestedPauses.ts"
@@ -186,6 +187,7 @@ export const loop = (
       run,
       session,
       transcript: session.transcript,
+      inbox: inboxOf(context, program, run),
       shown: presentationOf(context, program.resultLimit),
       within: callAround(context)
     }

@@ -1,6 +1,7 @@
 /** Program: an agent put together, and the state of one run of it. */
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Effect from "effect/Effect"
+import type { RunInbox } from "../../RunInbox.ts"
 import type { Handler } from "../model/modelDecision.ts"
 import type { Any as Policy } from "../../Policy.ts"
 import type * as Skill from "../tool/skill.ts"
@@ -93,6 +94,8 @@ export interface Conversation {
   readonly within: RoundContext["within"]
   /** The events of the last model call. */
   events?: TurnEvents | undefined
+  /** The inbox that the run reads, if it reads one. */
+  readonly inbox?: RunInbox | undefined
   /** True if events of model calls are delayed, because a guard has not passed; absent without a guard. */
   isHeld?: (() => boolean) | undefined
 }

@@ -32,6 +32,9 @@ export const failureKey = (place: string, turn: number, nth: number): string => 
 /** `wait`: an answer that a guard held was announced. */
 export const announcedKey = (turn: string): string => `told ${turn}`
 
+/** `wait`: messages of the run's inbox joined it before a turn. */
+export const joinedKey = (turn: string): string => `joined ${turn}`
+
 /** `wait`: an approval came in time. */
 export const inTimeKey = (place: string, callId: string, requestedAt: number): string =>
   `in time ${place}/${callId}@${requestedAt}`

@@ -157,6 +157,11 @@ export class Transcript {
     return this.pending?.has(tool) === true
   }
 
+  /** A message of a user. */
+  add(message: Prompt.UserMessage): void {
+    this.messages.push(message)
+  }
+
   user(text: string): void {
     this.messages.push(message<Prompt.UserMessage>("user", [textPart(text)]))
   }

@@ -27,7 +27,9 @@ export const Capabilities = Schema.Struct({
   }),
   maxBodyBytes: Schema.Int,
   /** True if `POST /runs/:run/feedback` exists. */
-  takesFeedback: Schema.Boolean
+  takesFeedback: Schema.Boolean,
+  /** Treatment of a message while a run of its thread has not ended. */
+  onBusy: Schema.Literals(["refuse", "queue", "join", "interrupt"])
 })
 
 /** A run as its owner sees it. */

@@ -12,14 +12,17 @@ import * as Stream from "effect/Stream"
 import * as Prompt from "effect/ai/Prompt"
 import * as Approval from "@recourse/core/Approval"
 import * as Conversation from "@recourse/core/Conversation"
-import { RunConflict, type RunInfo, type RunsService, UnknownRun } from "@recourse/core/Runs"
+import { RunConflict, type RunInfo, type RunsService, UnknownRun, type UserMessage } from "@recourse/core/Runs"
 import { sha256 } from "../sha256.ts"
 import { AnswerOutdated } from "./errors.ts"
 import { type Answers, decisionsOf, type Question } from "./questions.ts"
 import { endOfSegment, follow, lastEnd } from "./segments.ts"
 
-/** Treatment of a new message while a run of its thread has not ended. */
-export type OnBusy = "refuse" | "queue" | "interrupt"
+/**
+ * Treatment of a new message while a run of its thread has not ended. `join`: the run's model reads it with its next request; if
+ * the run has none any more, the message is queued.
+ */
+export type OnBusy = "refuse" | "queue" | "join" | "interrupt"
 
 /** A message of a user. */
 export interface NewMessage {
@@ -48,10 +51,10 @@ export interface ChatOptions {
   readonly title?: ((said: NewThread) => Effect.Effect<string, unknown>) | undefined
 }
 
-/** A run, and the number of its pauses at its start or resumption. */
+/** A run, and the number of its pauses at its start or resumption. Absent for a run that a message has joined. */
 export interface Begun {
   readonly runId: string
-  readonly segment: number
+  readonly segment?: number
 }
 
 const digest = (parts: ReadonlyArray<string>, length: number): Effect.Effect<string> =>
@@ -101,6 +104,13 @@ interface Held {
   readonly release: Effect.Effect<void>
 }
 
+/** The content of a user's message, without a page's context of it. */
+const contentOf = (input: Prompt.RawInput): UserMessage["content"] | undefined => {
+  const messages = (Conversation.encode(Prompt.make(input)) as unknown as typeof Prompt.Prompt.Encoded).content
+  const [message] = messages
+  return messages.length === 1 && message?.role === "user" ? message.content : undefined
+}
+
 /** The chats of a server. */
 export class Chats {
   /** Turns of this process: done when their messages are stored. */
@@ -113,7 +123,7 @@ export class Chats {
   /** True if runs continue when the observing server ends. */
   private readonly outlives: boolean
   private readonly conversations: Conversation.Conversations["Service"]
-  private readonly onBusy: OnBusy
+  readonly onBusy: OnBusy
   private readonly title: ChatOptions["title"]
   private readonly scope: Scope.Scope
 
@@ -164,6 +174,10 @@ export class Chats {
       if (replaces !== undefined && (yield* this.current(owner, thread))?.runId !== replaces) {
         return yield* new AnswerOutdated()
       }
+      const joined = this.onBusy === "join" && message !== undefined
+        ? yield* restore(this.join({ owner, thread }, messageId, message))
+        : undefined
+      if (joined !== undefined) return joined
       const turn = { owner, thread, message, runId, regenerate: message === undefined }
       const held = yield* this.take(turn, restore)
       const begun = Effect.andThen(
@@ -175,6 +189,19 @@ export class Chats {
     }
   )
 
+  /** Adds a message to the running run of its thread; `undefined` if it has not joined one. */
+  private readonly join = Effect.fnUntraced(
+    { self: this },
+    function*({ owner, thread }: Conversation.ThreadKey, id: string, message: Prompt.RawInput) {
+      const { runs } = this
+      const run = yield* this.current(owner, thread)
+      const content = contentOf(message)
+      if (run === undefined || runs.addMessage === undefined || content === undefined) return undefined
+      if (!(yield* runs.addMessage(run.runId, { id, content }))) return undefined
+      return { runId: run.runId }
+    }
+  )
+
   /** True if a run answers this message; a removed message counts too. */
   private answers(runId: string, key: Conversation.ThreadKey, message: Prompt.RawInput | undefined) {
     if (message === undefined) return Effect.succeed(true)
@@ -183,8 +210,13 @@ export class Chats {
     const events = JSON.stringify(Conversation.toEvents(plain))
     return this.conversations.read(key).pipe(
       Effect.map(({ entries }) => {
-        const said = entries.flatMap(({ event, runId: of }) =>
-          of === runId && event._tag === "MessageAdded" && roleOf(event) === "user"
+        const own = new Set(
+          Conversation.visibleMessages(entries).flatMap((one) =>
+            one.runId === runId && one.message.role === "user" && one.joinedAs === undefined ? [one.position] : []
+          )
+        )
+        const said = entries.flatMap(({ event, position }) =>
+          own.has(position) && event._tag === "MessageAdded"
             ? [{ ...event, message: { ...event.message as object, options: {} } }]
             : []
         )

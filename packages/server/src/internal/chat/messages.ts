@@ -90,6 +90,9 @@ const userPart = (part: Prompt.UserMessagePart): UiPart | undefined => {
   return typeof part.data === "string" ? { type: "file", mediaType: part.mediaType, url: part.data } : undefined
 }
 
+const textOf = ({ content }: Prompt.UserMessage): string =>
+  content.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n")
+
 const defined = <A>(values: ReadonlyArray<A | undefined>): ReadonlyArray<A> =>
   values.flatMap((value) => value === undefined ? [] : [value])
 
@@ -120,7 +123,11 @@ export const messagesOf = Effect.fnUntraced(function*(
   // Pages show the run itself; its stored messages are for search, and for readers of the thread without its runs.
   yield* chats.adopt({ owner, thread })
   const content = yield* (yield* Conversation.Conversations).read({ owner, thread })
-  const shown = new Map(Conversation.visibleMessages(content.entries).map((entry) => [entry.position, entry.message]))
+  const visible = Conversation.visibleMessages(content.entries)
+  const shown = new Map(visible.map(({ message, position }) => [position, message]))
+  const joined = new Map(
+    visible.flatMap(({ joinedAs, position }) => joinedAs === undefined ? [] : [[position, joinedAs]])
+  )
   const runs = new Map((yield* chats.ofThread(owner, thread)).map((run) => [run.runId, run]))
   const results = new Map<string, Prompt.ToolResultPart>()
   for (const message of shown.values()) {
@@ -131,15 +138,20 @@ export const messagesOf = Effect.fnUntraced(function*(
   const stored = new Map<string, Array<UiPart>>()
   for (const { position, runId } of content.entries) {
     const message = shown.get(position)
-    if (message?.role === "user") {
+    const messageId = joined.get(position)
+    if (message?.role === "user" && messageId === undefined) {
       const parts = defined(message.content.map(userPart))
       turns.push({ message: { id: saidId(position), role: "user", parts }, runIds: [] })
     }
     if (runId === undefined) continue
     const { runIds } = turns.at(-1)!
     if (!runIds.includes(runId)) runIds.push(runId)
-    if (message?.role !== "assistant") continue
-    const parts = defined(message.content.map((part) => partOf(part, results, shows)))
+    if (message?.role !== "assistant" && messageId === undefined) continue
+    const parts = message?.role === "user"
+      ? [{ type: "data-joined", id: messageId, data: { text: textOf(message) } }]
+      : message?.role === "assistant"
+      ? defined(message.content.map((part) => partOf(part, results, shows)))
+      : []
     stored.set(runId, [...stored.get(runId) ?? [], ...parts])
   }
   const answer = (runId: string): Effect.Effect<UiMessage | undefined, InvalidInput | RunsUnavailable | UnknownRun> => {

@@ -99,7 +99,9 @@ const branch = Effect.fnUntraced(function*(config: Config) {
   yield* config.chats.adopt(key)
   const conversations = yield* Conversation.Conversations
   const { entries, thread } = yield* conversations.read(key)
-  const said = Conversation.visibleMessages(entries).filter(({ message }) => message.role === "user")
+  const said = Conversation.visibleMessages(entries).filter(({ joinedAs, message }) =>
+    message.role === "user" && joinedAs === undefined
+  )
   const from = said[before]?.position
   if (from === undefined) return yield* new BadRequest({ problem: "The thread has no such message", param: "before" })
   const created = yield* conversations.create({ owner, thread: id, title: thread.title })

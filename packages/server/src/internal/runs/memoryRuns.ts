@@ -29,10 +29,12 @@ import {
   type StartRequest,
   UnknownAgent,
   type UnknownRun,
-  unknownRun
+  unknownRun,
+  type UserMessage
 } from "@recourse/core/Runs"
 import { wentWrong } from "../wire/texts.ts"
 import { following, Log } from "./log.ts"
+import { MemoryInbox } from "./memoryInbox.ts"
 import type { Around, Ended, Served } from "./served.ts"
 
 /** A run and its known facts. */
@@ -41,6 +43,7 @@ interface Run {
   readonly served: Served
   readonly input: string
   readonly log: Log<NumberedEvent>
+  readonly inbox: MemoryInbox
   /** While it waits. */
   snapshot: Approval.Snapshot | undefined
   /** While it runs. */
@@ -155,6 +158,7 @@ export class MemoryRuns implements RunsService {
         served,
         input,
         log: new Log(),
+        inbox: new MemoryInbox(runId),
         snapshot: undefined,
         fiber: undefined
       }
@@ -187,6 +191,13 @@ export class MemoryRuns implements RunsService {
           ? Effect.fail(notWaiting())
           : this.goOn(run, (around) => run.served.resume(snapshot, decisions, around))
       }
+    )
+
+  readonly addMessage = (runId: string, message: UserMessage): Effect.Effect<boolean, UnknownRun> =>
+    Effect.flatMap(
+      this.find(runId),
+      ({ inbox, info }) =>
+        info.status === "running" ? inbox.offer(message) : Effect.succeed(inbox.hasJoined(message.id))
     )
 
   readonly cancel = (runId: string): Effect.Effect<boolean, UnknownRun> =>
@@ -316,6 +327,7 @@ export class MemoryRuns implements RunsService {
         const told = Effect.map(Clock.currentTimeMillis, (updatedAt) => {
           run.snapshot = Exit.isSuccess(exit) ? exit.value : undefined
           this.place(run, { ...run.info, ...endOf(run.info, last, exit), updatedAt })
+          run.inbox.close()
           // Readers that hear of the end find the run as it is then.
           if (last !== undefined) tell(last)
           if (isEnded(run.info.status)) run.log.close()
@@ -326,7 +338,7 @@ export class MemoryRuns implements RunsService {
           : told
       }
       const fork = Effect.forkIn(
-        effect({ syncListener: hear, owner: run.info.owner }).pipe(
+        effect({ syncListener: hear, owner: run.info.owner, inbox: run.inbox }).pipe(
           Effect.interruptible,
           Effect.onExit(ended),
           Effect.ignoreCause

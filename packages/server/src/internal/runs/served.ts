@@ -12,6 +12,7 @@ import * as Compensation from "@recourse/core/Compensation"
 import * as Conversation from "@recourse/core/Conversation"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import * as RequestInput from "@recourse/core/RequestInput"
+import { CurrentRunInbox, type RunInbox } from "@recourse/core/RunInbox"
 import { Owner } from "@recourse/core/Runs"
 
 /** An agent that can be served: it takes a conversation, or a text, which is then the user's last message. */
@@ -38,6 +39,7 @@ export interface Served {
 export interface Around {
   readonly owner: string | undefined
   readonly syncListener: AgentEvent.SyncListener
+  readonly inbox: RunInbox
 }
 
 /** The snapshot of a waiting run; `undefined` for an ended one. */
@@ -63,16 +65,16 @@ const serve = (agent: Servable, services: Context.Context<never>): Served => {
   // All events go to the function: a stream of the same events would have no reader.
   const told = (
     run: Effect.Effect<unknown, unknown, unknown>,
-    { syncListener, owner }: Around
+    { inbox, owner, syncListener }: Around
   ): Effect.Effect<Ended, unknown> =>
     run.pipe(
       RequestInput.withTools,
       Effect.map((ended): Ended => ended instanceof Paused ? ended.snapshot : undefined),
       Effect.catchIf((error) => error instanceof ApprovalRequired, ({ snapshot }) => Effect.succeed(snapshot)),
-      Effect.provideContext(Context.add(
-        Context.add(context, AgentEvent.CurrentSyncListener, syncListener),
-        Owner,
-        owner
+      Effect.provideContext(context.pipe(
+        Context.add(AgentEvent.CurrentSyncListener, syncListener),
+        Context.add(Owner, owner),
+        Context.add(CurrentRunInbox, inbox)
       ) as Context.Context<unknown>)
     )
   return {

@@ -73,6 +73,8 @@ export const decisionOf = (event: Event): Told | undefined => {
       return told("model", `the answer does not fit and is asked for once more: ${event.issues.join("; ")}`)
     case "HistoryMended":
       return told("history", `the conversation is mended: ${event.mended.map(({ problem }) => problem).join(", ")}`)
+    case "MessageJoined":
+      return told("history", `a message of the user joins: ${event.text}`)
     case "ContextCompacted":
       return told(
         "history",

@@ -32,6 +32,7 @@ const fields: ReadonlyMap<Tag, ReadonlyArray<string>> = new Map<Tag, ReadonlyArr
   ["TransportRetry", [...turn, "retry", "delay", "error"]],
   ["ModelFallback", [...common, "model"]],
   ["ModelSubstituted", [...turn, "error"]],
+  ["MessageJoined", [...turn, "messageId", "text"]],
   ["OutputCorrection", common],
   ["AnswerRestarted", [...turn, "retry"]],
   ["ToolCallStarted", [...call, "arguments", "resumed"]],

@@ -22,6 +22,8 @@ export const ownEvent = (event: AgentEvent, names: Names, shows: (tool: string) 
   switch (event._tag) {
     case "SkillChosen":
       return custom("skill", { skill: event.skill }, by)
+    case "MessageJoined":
+      return custom("joined", { messageId: event.messageId, text: event.text }, by)
     case "ApprovalDecided":
       return custom("approval", decidedApproval(event, shows), by)
     case "BudgetThreshold":

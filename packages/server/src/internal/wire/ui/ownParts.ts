@@ -55,6 +55,8 @@ export const ownPart = (event: AgentEvent, shows: (tool: string) => boolean): Ui
         transient: true
       }
     }
+    case "MessageJoined":
+      return { type: "data-joined", id: event.messageId, data: { text: event.text } }
     case "SkillChosen":
       return { type: "data-skill", id: event.agentRunId, data: { skill: event.skill } }
     case "BudgetThreshold":

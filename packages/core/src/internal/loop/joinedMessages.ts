@@ -1,0 +1,79 @@
+/** Joined messages: users' messages that the run reads from its inbox before a request to the model. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Prompt from "effect/ai/Prompt"
+import { CurrentRunInbox, Message, type RunInbox } from "../../RunInbox.ts"
+import { joinedKey, turnKey } from "../path/entryKeys.ts"
+import { isCancelledReplay } from "../run/cancelledReplay.ts"
+import { type JoinedMark, joinedMarkOf } from "../run/joinedMark.ts"
+import { emit, type Run } from "../run/run.ts"
+import type { Conversation, Program } from "./program.ts"
+
+const Messages = Schema.Array(Message)
+
+const decodeContent = Schema.decodeUnknownOption(Schema.toCodecJson(Prompt.UserMessage))
+
+const decodeEntry = Schema.decodeUnknownOption(Messages)
+
+/** Returns the inbox that a run reads: the outermost one, if no input guard would be passed by. */
+export const inboxOf = (
+  context: Context.Context<never>,
+  program: Pick<Program, "guardInput">,
+  run: Run
+): RunInbox | undefined => {
+  if (run.parent !== undefined || program.guardInput !== undefined) return undefined
+  const inbox = Context.get(context, CurrentRunInbox)
+  return inbox?.runId === run.id ? inbox : undefined
+}
+
+/** Position of the last message that has joined the run; 0 if none has. */
+const lastPosition = ({ run, transcript }: Conversation): number => {
+  for (const message of transcript.since(0).toReversed()) {
+    const mark = joinedMarkOf(message.options)
+    if (mark?.runId === run.id) return mark.position
+  }
+  return 0
+}
+
+const messageOf = (runId: string, { content, id, position }: Message): Prompt.UserMessage | undefined => {
+  const joined: JoinedMark = { runId, messageId: id, position }
+  return Option.getOrUndefined(
+    decodeContent({ role: "user", content, options: { recourse: { joined: { ...joined } } } })
+  )
+}
+
+const textOf = ({ content }: Prompt.UserMessage): string =>
+  content.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n")
+
+/**
+ * Adds the messages of the inbox to the conversation. Those of a turn are recorded before its request: a replay reads the
+ * same ones, and the inbox again only behind its log.
+ */
+export const joinMessages = (state: Conversation, inbox: RunInbox): Effect.Effect<void> => {
+  const { run, run: { journal }, session, transcript } = state
+  const turn = session.turn + 1
+  const key = turnKey(run.start.place, turn)
+  const add = (messages: ReadonlyArray<Message>): ReadonlyArray<readonly [Message, Prompt.UserMessage]> =>
+    messages.flatMap((message) => {
+      const added = messageOf(run.id, message)
+      if (added === undefined) return []
+      transcript.add(added)
+      return [[message, added]]
+    })
+  const recorded = decodeEntry(journal?.find("wait", joinedKey(key)))
+  if (Option.isSome(recorded)) return Effect.sync(() => void add(recorded.value))
+  if (journal?.find("model", key) !== undefined || isCancelledReplay(journal)) return Effect.void
+  return Effect.flatMap(inbox.take(lastPosition(state)), (messages) => {
+    if (messages.length === 0) return Effect.void
+    const emitted = Effect.forEach(
+      add(messages),
+      ([{ id }, message]) => emit(run, () => ({ _tag: "MessageJoined", turn, messageId: id, text: textOf(message) })),
+      { discard: true }
+    )
+    const record = journal?.record("wait", joinedKey(key), messages as Schema.Json) ?? Effect.void
+    // The events come with the entry, or with neither.
+    return Effect.andThen(emitted, record)
+  })
+}
