@@ -21,12 +21,27 @@ const requestLine = ({ details, duplicate, key, read, tool, undoes }: SideEffect
     ...(duplicate ? ["again: no effect"] : [])
   ].join(" ")
 
-/** The requests of doubles by the number of events before the execution that made them; those outside executions come last. */
+/**
+ * The requests of doubles by the number of events before the execution that made them. Those of compensations are apart, and
+ * others outside executions come last.
+ */
 const requestsByPlace = (
   sideEffects: ReadonlyArray<SideEffect>,
   executions: Observation["executions"]
-): ReadonlyMap<number, ReadonlyArray<SideEffect>> =>
-  Map.groupBy(sideEffects, ({ executions: within }) => executions[within?.at(-1) ?? -1]?.after ?? Infinity)
+): Map<number | string, ReadonlyArray<SideEffect>> =>
+  Map.groupBy(sideEffects, ({ executions: within, undoes }) =>
+    undoes === undefined ? executions[within?.at(-1) ?? -1]?.after ?? Infinity : compensationOf(undoes.callId))
+
+/** The events that follow a call to the model, with its fault. */
+const afterModelCall: ReadonlySet<AgentEvent.AgentEvent["_tag"]> = new Set([
+  "ModelTurnFinished",
+  "ModelTurnFailed",
+  "ModelRetry",
+  "RunFinished"
+])
+
+/** Place of the requests that compensate a call: before the event of the compensation. */
+const compensationOf = (callId: string): string => `compensation of ${callId}`
 
 /** A shown part of a run. */
 export type Shown =
@@ -40,9 +55,11 @@ export const render = ({ events, executions = [], injected, sideEffects = [] }: 
   const left = [...injected]
   const lines: Array<string> = []
   const attempts = new Set<string>()
+  let modelCalls = 0
   const requests = requestsByPlace(sideEffects, executions)
-  const asks = (place: number, time: number) => {
+  const asks = (place: number | string, time: number) => {
     for (const effect of requests.get(place) ?? []) lines.push(`${at(time)} > ${cut(requestLine(effect))}`)
+    requests.delete(place)
   }
   const faults = (isDue: (fault: Observation["injected"][number]) => boolean) => {
     for (let index = left.findIndex(isDue); index >= 0; index = left.findIndex(isDue)) {
@@ -60,14 +77,16 @@ export const render = ({ events, executions = [], injected, sideEffects = [] }: 
           ? "callId" in event && event.callId === fault.callId
           : fault.store !== undefined
           ? "callId" in event || event._tag === "RunFinished"
-          : event._tag === "ModelTurnFinished" || event._tag === "ModelRetry" || event._tag === "RunFinished"))
+          : fault.n <= modelCalls && afterModelCall.has(event._tag)))
     )
+    if (event._tag === "ModelTurnStarted") modelCalls++
     if (event._tag === "ToolAttempt") attempts.add(`${event.callId} ${event.attempt}`)
+    if (event._tag === "ToolCompensated") asks(compensationOf(event.callId), event.at)
     const said = AgentEvent.describe(event)
     if (said !== undefined) lines.push(`${at(event.at)}   ${cut(said)}`)
     asks(index + 1, event.at)
   }
-  asks(Infinity, events.at(-1)?.at ?? 0)
+  for (const place of [...requests.keys()]) asks(place, events.at(-1)?.at ?? 0)
   faults(() => true)
   return lines.join("\n")
 }
