@@ -24,7 +24,12 @@ class LongFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ["packages/*/test/**/*.test.ts", "examples/*/test/**/*.test.ts", "test/**/*.test.ts"],
+    include: [
+      "docs/playground/test/*.test.ts",
+      "packages/*/test/**/*.test.ts",
+      "examples/*/test/**/*.test.ts",
+      "test/**/*.test.ts"
+    ],
     globalSetup: ["packages/studio/test/support/pages.ts", "test/support/seed.ts"],
     isolate: false,
     // Drawn programs make much that is soon garbage: a tenth less time.

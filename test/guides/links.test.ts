@@ -35,7 +35,9 @@ const linksOf = (page: string): ReadonlyArray<string> =>
 
 /** The problem of a link of a page, or undefined. */
 const problemOf = (file: string, link: string): string | undefined => {
-  const [path = "", anchor] = link.split("#")
+  const [address = "", anchor] = link.split("#")
+  // The query is for a page of the site: the playground.
+  const path = address.replace(/\?.*/, "")
   const target = path === "" ? join(root, file) : join(root, dirname(file), decodeURIComponent(path))
   if (!existsSync(target)) return `${file}: ${link}: no such file`
   return anchor === undefined || statSync(target).isFile() && anchorsOf(readFileSync(target, "utf8")).has(anchor)

@@ -1,0 +1,142 @@
+/** The whole page: choices, program, error type, and the run. */
+import { useEffect, useMemo, useState } from "react"
+import { Button, IconButton } from "../../../packages/studio/web/shared/Button.tsx"
+import { announce } from "../../../packages/studio/web/shared/announce.ts"
+import { nameOf, parseChoice } from "../src/choice.ts"
+import { agentFile, runFile, worldFile } from "../src/program.ts"
+import { refusal } from "../src/words.ts"
+import { useQuery } from "./address.ts"
+import { Cases, Choices } from "./Choices.tsx"
+import { useCompiled } from "./compiled.ts"
+import { ErrorType } from "./ErrorType.tsx"
+import { Files } from "./Files.tsx"
+import type { Program } from "../src/run/program.ts"
+import { effectsOf, Outcome } from "./Outcome.tsx"
+import { Requests } from "./Requests.tsx"
+import { type Result, run } from "./runs.ts"
+import { setTheme, type Theme, useTheme } from "./theme.ts"
+import { Timeline } from "./Timeline.tsx"
+
+const nextTheme: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" }
+const themeIcons = { system: "system", light: "sun", dark: "moon" } as const
+
+const Header = () => {
+  const theme = useTheme()
+  const copyLink = (): void => {
+    navigator.clipboard.writeText(location.href).then(
+      () => announce("The link is copied"),
+      () => announce("This browser does not let the page copy")
+    )
+  }
+  return (
+    <header className="top">
+      <a href="../" className="home">Recourse</a>
+      <h1>Playground</h1>
+      <p>Break a tool, choose its recovery, and see how the run ends.</p>
+      <Button size="small" icon="copy" onClick={copyLink}>Copy link</Button>
+      <IconButton
+        variant="quiet"
+        icon={themeIcons[theme]}
+        label={`Theme: ${theme}. Change to: ${nextTheme[theme]}`}
+        onClick={() => setTheme(nextTheme[theme])}
+      />
+    </header>
+  )
+}
+
+const Results = ({ result }: { readonly result: Result | undefined }) => {
+  if (result === undefined) {
+    return (
+      <section className="panel quiet" aria-label="Outcome">
+        <p>The run is starting.</p>
+      </section>
+    )
+  }
+  if ("problem" in result) {
+    return (
+      <section className="panel outcome bad" aria-label="Outcome">
+        <header>
+          <h2>There is no run</h2>
+        </header>
+        <p className="answer">{result.problem}</p>
+      </section>
+    )
+  }
+  return (
+    <>
+      <Outcome report={result} />
+      <Timeline lines={result.timeline} />
+      <Requests requests={result.requests} />
+    </>
+  )
+}
+
+/** A program of an address. */
+interface Named {
+  readonly query: string
+  readonly program: Program
+  readonly isRefused: boolean
+}
+
+const refused: Result = { problem: "The program does not compile, so it is not run." }
+
+/** Runs a program each time that it changes. Its result names its address; the one before stays until then. */
+const useRun = ({ isRefused, program: { agent, isEdited, isStreaming, world }, query }: Named) => {
+  const [ran, setRan] = useState<{ readonly query: string; readonly result: Result }>()
+  useEffect(() => {
+    let isCurrent = true
+    const running = isRefused ? Promise.resolve(refused) : run({ agent, world, isStreaming, isEdited })
+    void running.then((result) => {
+      if (!isCurrent) return
+      setRan({ query, result })
+      announce("problem" in result ? result.problem : `Run: ${result.outcome}. ${effectsOf(result.services)}`)
+    })
+    return () => {
+      isCurrent = false
+    }
+  }, [agent, world, isStreaming, isEdited, isRefused, query])
+  return ran
+}
+
+export const Playground = () => {
+  const query = useQuery()
+  const choice = useMemo(() => parseChoice(query), [query])
+  const all = useCompiled()
+  const compiled = all?.[nameOf(choice)]
+  const base = all?.[choice.tool]
+  const agent = agentFile(choice)
+  const world = worldFile(choice)
+  const isRefused = compiled !== undefined && "messages" in compiled
+  const program = { agent, world, isStreaming: choice.fault === "cut-stream", isEdited: false }
+  const ran = useRun({ query, program, isRefused })
+  const result = ran?.result
+  const outcome = result === undefined || "problem" in result ? undefined : result.outcome
+  const files = [
+    { name: "agent.ts", text: agent },
+    { name: "world.ts", text: world },
+    { name: "run.ts", text: runFile(choice) }
+  ]
+  return (
+    <>
+      <a className="skip" href="#results">To the results</a>
+      <Header />
+      <Cases query={query} />
+      <main>
+        <Choices choice={choice} isEdited={false} />
+        <div className="program">
+          <Files files={files} action={null} />
+          <ErrorType
+            compiled={compiled}
+            base={base !== undefined && "errors" in base ? base.errors : []}
+            outcome={outcome}
+            origin="by the compiler"
+            reason={refusal}
+          />
+        </div>
+        <div className="results" id="results" tabIndex={-1} data-query={ran?.query}>
+          <Results result={result} />
+        </div>
+      </main>
+    </>
+  )
+}
