@@ -29,8 +29,11 @@ const requestsByPlace = (
   sideEffects: ReadonlyArray<SideEffect>,
   executions: Observation["executions"]
 ): Map<number | string, ReadonlyArray<SideEffect>> =>
-  Map.groupBy(sideEffects, ({ executions: within, undoes }) =>
-    undoes === undefined ? executions[within?.at(-1) ?? -1]?.after ?? Infinity : compensationOf(undoes.callId))
+  Map.groupBy(
+    sideEffects,
+    ({ executions: within, undoes }) =>
+      undoes === undefined ? executions[within?.at(-1) ?? -1]?.after ?? Infinity : compensationOf(undoes.callId)
+  )
 
 /** The events that follow a call to the model, with its fault. */
 const afterModelCall: ReadonlySet<AgentEvent.AgentEvent["_tag"]> = new Set([
@@ -86,7 +89,7 @@ export const render = ({ events, executions = [], injected, sideEffects = [] }: 
     if (said !== undefined) lines.push(`${at(event.at)}   ${cut(said)}`)
     asks(index + 1, event.at)
   }
-  for (const place of [...requests.keys()]) asks(place, events.at(-1)?.at ?? 0)
+  for (const place of requests.keys()) asks(place, events.at(-1)?.at ?? 0)
   faults(() => true)
   return lines.join("\n")
 }
