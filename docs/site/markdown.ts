@@ -25,6 +25,7 @@ export const routeOf = (file: string): string | undefined => {
 const addressOf = (file: string, link: string, base: string): string => {
   const [path = "", anchor] = link.split("#")
   if (path === "" || /^[a-z]+:/.test(link)) return link
+  if (path.startsWith("playground/")) return `${base}${link}`
   const target = relative(root, join(root, dirname(file), decodeURIComponent(path)))
   const isFolder = existsSync(join(root, target)) && statSync(join(root, target)).isDirectory()
   const route = routeOf(isFolder ? `${target}/README.md` : target)
