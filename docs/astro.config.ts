@@ -1,7 +1,6 @@
 import starlight from "@astrojs/starlight"
 import { defineConfig, passthroughImageService } from "astro/config"
-import { existsSync } from "node:fs"
-import { shelves } from "./site/shelves.ts"
+import { sidebar } from "./site/sidebar.ts"
 
 const base = process.env["DOCS_BASE"] ?? "/"
 
@@ -22,16 +21,7 @@ export default defineConfig({
       customCss: ["./site/styles/site.css"],
       markdown: { processedDirs: [".", "./decisions", "./.api", ".."] },
       credits: false,
-      sidebar: [
-        ...shelves().map(({ pages, title }) => ({
-          label: title,
-          collapsed: title === "Contribute",
-          items: pages.map(({ label, route }) => ({ label, slug: route }))
-        })),
-        ...(existsSync(new URL("public/playground/index.html", import.meta.url))
-          ? [{ label: "Playground", link: "/playground/" }]
-          : [])
-      ]
+      sidebar: sidebar()
     })
   ]
 })

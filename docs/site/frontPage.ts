@@ -1,5 +1,6 @@
 /** The front page: the first part of the repository's README, up to its mark. */
 import { readPage } from "./markdown.ts"
+import { hasPlayground } from "./sidebar.ts"
 
 /** Ends the part of the README that is the front page. */
 const mark = "<!-- The front page of the site ends here. -->"
@@ -18,6 +19,7 @@ export const frontPage = (readme: string, base: string) => {
       tagline: tagline.replaceAll("\n", " "),
       actions: [
         { text: "Quickstart", link: `${base}quickstart/`, icon: "right-arrow" },
+        ...(hasPlayground() ? [{ text: "Playground", link: `${base}playground/`, variant: "secondary" }] : []),
         { text: "Source", link: "https://github.com/recourse-ts/recourse", icon: "github", variant: "minimal" }
       ]
     }

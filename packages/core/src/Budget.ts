@@ -33,37 +33,50 @@ export type Kind = typeof Kind.Type
 /**
  * The caps of an agent. Absent caps are those of {@link Defaults}: 50 turns, 8 levels, 262,144 characters of arguments,
  * and no other cap. `Infinity` lifts a cap; {@link unlimited} lifts all default ones.
- *
- * - `turns`: model calls, all of them: repeated ones, a skill's choice, an output's correction, nested agents'.
- * - `toolCalls`: executions of tools; each attempt that reaches the executor is one.
- * - `retriesPerTool`: attempts of one tool, over the run, beyond the first of each of its calls and not asked for by a fixer.
- * - `fixes`: runs of fixers.
- * - `transportRetries`: HTTP requests of model calls that are sent again by `TransportRetry`.
- * - `allFailureRounds`: rounds in a row in which every call failed; a success starts the count again.
- * - `duration`: wall clock from the start of the agent; at the deadline whatever runs is interrupted.
- * - `tokens`: total tokens that the provider reports, checked before each model call. Unreported tokens are estimated,
- *   by the `Tokenizer` of `effect/ai` if one is provided, and counted in `estimatedTokens` of the usage.
- * - `cost`: the cost of the tokens by the program's {@link Prices}, in their currency, checked before each model call.
- * - `maxDepth`: agents within agents, below this one: 0 lets it run none. Agents that are functions are not counted.
- * - `argumentSize`: characters of one call's arguments as JSON text: the model's own, and a fixer's.
- * - `sameToolInARow`: calls of one tool that the model makes in a row, over all its answers; a call of another tool starts
- *   the count again. It counts in the agent's own conversation only.
- * - `thresholds`: shares of a cap, from 0 to 1, at which a `BudgetThreshold` event is sent: 0 at the first use, 1 when nothing
- *   is left. Default: `[0.8]`. `maxDepth` and `argumentSize` have none.
  */
 export interface Budget {
+  /** Model calls, all of them: repeated ones, a skill's choice, an output's correction, nested agents'. Default: 50. */
   readonly turns?: number | undefined
+  /** Executions of tools: each attempt that reaches the executor is one. Default: no cap. */
   readonly toolCalls?: number | undefined
+  /**
+   * Attempts of one tool, over the run, beyond the first of each of its calls and not requested by a fixer. Default:
+   * no cap.
+   */
   readonly retriesPerTool?: number | undefined
+  /** Runs of fixers. Default: no cap. */
   readonly fixes?: number | undefined
+  /** HTTP requests of model calls that are sent again by `TransportRetry`. Default: no cap. */
   readonly transportRetries?: number | undefined
+  /** Rounds in a row in which every call failed; a success resets the count. Default: no cap. */
   readonly allFailureRounds?: number | undefined
+  /** Wall clock from the start of the agent. At the deadline the run is interrupted. Default: no cap. */
   readonly duration?: Duration.Input | undefined
+  /**
+   * Total tokens that the provider reports, checked before each model call. Unreported tokens are estimated, by the
+   * `Tokenizer` of `effect/ai` if one is provided, and counted in `estimatedTokens` of the usage. Default: no cap.
+   */
   readonly tokens?: number | undefined
+  /**
+   * Cost of the tokens by the program's {@link Prices}, in their currency, checked before each model call. Default:
+   * no cap.
+   */
   readonly cost?: number | undefined
+  /**
+   * Agents within agents, below this one: 0 lets it run none. Agents that are functions are not counted. Default: 8.
+   */
   readonly maxDepth?: number | undefined
+  /** Characters of one call's arguments as JSON text: the model's own, and a fixer's. Default: 262,144. */
   readonly argumentSize?: number | undefined
+  /**
+   * Calls of one tool that the model makes in a row, over all its answers; a call of another tool resets the count.
+   * It counts in the agent's own conversation only. Default: no cap.
+   */
   readonly sameToolInARow?: number | undefined
+  /**
+   * Shares of a cap, from 0 to 1, at which a `BudgetThreshold` event is emitted: 0 at the first use, 1 when the cap
+   * is used up. `maxDepth` and `argumentSize` have none. Default: `[0.8]`.
+   */
   readonly thresholds?: ReadonlyArray<number> | undefined
 }
 

@@ -186,6 +186,7 @@ export const writes = (runId: string): Effect.Effect<ReadonlyArray<RunWrite>, Re
 
 /** Which writes of a run are compensated. */
 export interface CompensateOptions {
+  /** The run whose writes are compensated. */
   readonly runId: string
   /** The ids of the writes. Left out: all that can be. */
   readonly writes?: ReadonlyArray<string> | undefined

@@ -36,6 +36,7 @@ export interface Provider {
 export interface Options {
   /** The address of the MCP server. Tokens are sent to its origin only. */
   readonly url: string | URL
+  /** Stores the tokens, and leads the person to the page of the authorization. */
   readonly provider: Provider
   /** The requested scope. Default: the one that the server names. */
   readonly scope?: string | undefined

@@ -6,15 +6,23 @@ import { dual } from "effect/Function"
 import type * as Schema from "effect/Schema"
 
 export interface Settings {
+  /** Randomness of the answer, in the units of the server. Default: the server's. */
   readonly temperature?: number | undefined
+  /** Share of the likeliest tokens to choose from, 0 to 1. Default: the server's. */
   readonly topP?: number | undefined
   /** The most tokens of an answer. */
   readonly maxTokens?: number | undefined
+  /** Penalty of tokens by the number of their uses. Default: the server's. */
   readonly frequencyPenalty?: number | undefined
+  /** Penalty of tokens that were used. Default: the server's. */
   readonly presencePenalty?: number | undefined
+  /** Seed of the server's random choices, if it takes one. Default: none. */
   readonly seed?: number | undefined
+  /** Texts at which the answer ends. Default: none. */
   readonly stop?: ReadonlyArray<string> | undefined
+  /** True if one answer may have several tool calls. Default: the server's. */
   readonly parallelToolCalls?: boolean | undefined
+  /** Effort of reasoning, by the server's names. Default: the server's. */
   readonly reasoningEffort?: string | undefined
   /** The whole time of a request: all attempts, all waits and the body; of a stream, until its end. No limit by default. */
   readonly timeout?: Duration.Input | undefined

@@ -16,6 +16,7 @@ export { preliminaryActivity, progressActivity } from "./internal/wire/agUi/ownE
 
 /** Options of the conversion to AG-UI's events. */
 export interface Options {
+  /** The client's id of the conversation. */
   readonly threadId: string
   /** The client's id of an AG-UI run: of the first one, and of each one after a pause. 0 is the first. */
   readonly runId: (segment: number) => string

@@ -30,7 +30,9 @@ export interface Claims {
 export interface Options {
   /** A secret (`HS256`) or the address of the issuer's key set. */
   readonly key: Redacted.Redacted<string> | URL
+  /** The accepted issuer: the claim `iss`. */
   readonly issuer: string
+  /** The accepted audience: the claim `aud`. */
   readonly audience: string
   /** The signature algorithms that are accepted. Default: `HS256` for a secret, `RS256` and `ES256` for a key set. */
   readonly algorithms?: ReadonlyArray<string> | undefined

@@ -14,9 +14,9 @@ import * as OtlpSerialization from "effect/observability/OtlpSerialization"
 
 /** Name of the program in its telemetry. */
 export interface Options {
-  /** Default: `OTEL_SERVICE_NAME`, or else `"recourse"`. */
+  /** Name of the service. Default: `OTEL_SERVICE_NAME`, or else `"recourse"`. */
   readonly serviceName?: string | undefined
-  /** Default: `OTEL_SERVICE_VERSION`. */
+  /** Version of the service. Default: `OTEL_SERVICE_VERSION`. */
   readonly serviceVersion?: string | undefined
 }
 

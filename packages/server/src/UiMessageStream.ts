@@ -21,6 +21,7 @@ import type { MessageMetadata, UiMessageChunk } from "./UiMessageChunk.ts"
 export interface Options {
   /** The id of the message on the page. A resumed run continues the same message. */
   readonly messageId: string
+  /** The page's id of the conversation. Default: none. */
   readonly threadId?: string | undefined
   /** The id under which the page decides about a call of the outermost agent. */
   readonly approvalId: (callId: string) => string

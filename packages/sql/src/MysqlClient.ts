@@ -19,12 +19,17 @@ import { classify } from "./internal/mysqlErrors.ts"
 
 /** Connection options of the server. */
 export interface Options {
+  /** The server's host. Default: `127.0.0.1`. */
   readonly host?: string | undefined
+  /** The server's port. Default: 3306. */
   readonly port?: number | undefined
+  /** The database. Default: none. */
   readonly database?: string | undefined
+  /** The user. Default: none. */
   readonly username?: string | undefined
+  /** The password of the user. Default: none. */
   readonly password?: Redacted.Redacted<string> | undefined
-  /** Default: 10. */
+  /** Number of open connections. Default: 10. */
   readonly maxConnections?: number | undefined
   /** Time limit to open a connection. Default: 5 seconds. */
   readonly connectTimeout?: Duration.Input | undefined

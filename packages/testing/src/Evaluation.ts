@@ -45,6 +45,7 @@ export interface Comparison {
 
 /** Evaluated declarations, and their faults. */
 export interface Options<In> {
+  /** Title of the table and of the picture. */
   readonly title: string
   /** The plan of each seed: all declarations meet the same. */
   readonly plan: (seed: number) => FaultPlan.FaultPlan

@@ -105,7 +105,9 @@ export interface Results {
 
 /** Compared agents, and their scorers. */
 export interface Options<In, Out, Expected, E, R, SE, SR> {
+  /** Title of the table and of the picture. */
   readonly title: string
+  /** The data set: see {@link parseCases}. */
   readonly cases: ReadonlyArray<Case<In, Expected>>
   /** By name: other instructions, other tools, or another model (`Agent.provide`). */
   readonly agents: Readonly<Record<string, Agent.Agent<In, Out, E, R>>>

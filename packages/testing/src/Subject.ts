@@ -47,7 +47,9 @@ export const isSubject = (u: unknown): u is Subject<unknown, unknown, unknown> =
 
 /** A scenario as it is declared: turns are played as `ScriptedModel.steps` plays them. */
 export interface ScenarioOptions<out In> {
+  /** The agent's input. */
   readonly input: In
+  /** The scripted model, or the turns that it plays. */
   readonly model: Behaviour | readonly [Turn, ...ReadonlyArray<Turn>]
 }
 

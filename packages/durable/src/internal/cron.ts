@@ -10,9 +10,11 @@ import { again } from "./writer.ts"
 export interface CronOptions<in out In> {
   /** The ids of the runs are the name and the time: `report 2026-01-01T06:00:00.000Z`. */
   readonly name: string
+  /** The times. */
   readonly cron: Cron.Cron
   /** Input of the run of a time. */
   readonly input: (at: Date) => In
+  /** Owner of the runs. Default: none. */
   readonly owner?: string | undefined
   /**
    * Missed times, without a process or a store, are started later, each within this limit. If none was started in twice

@@ -36,11 +36,13 @@ export interface Queue {
 
 /** Options of a durable agent: the schemas of its stored data. */
 export interface Options<Input extends Schema.Top, Output extends Schema.Top, Errors extends Schema.Top, AR = never> {
+  /** People who are asked about pending calls, and how they are notified. Default: no person is notified. */
   readonly approvals?: Approvals<AR> | undefined
+  /** Limits of concurrent runs and of their starts. Default: the runners' room. */
   readonly queue?: Queue | undefined
-  /** Default: text. */
+  /** Schema of the stored input. Default: text. */
   readonly input?: Input | undefined
-  /** Default: text. */
+  /** Schema of the stored output. Default: text. */
   readonly output?: Output | undefined
   /**
    * The errors of the program's own that `await` fails with as they are: each has to be there. One of the library, such as `AiError`,

@@ -176,6 +176,7 @@ export interface Options<
   readonly prompt?: ((input: Input["Type"]) => Prompt.RawInput) | undefined
   /** The agent's output. Default: the text of the model's answer. */
   readonly output?: Output | undefined
+  /** The tools that its model may call. Default: none. */
   readonly tools?: Tools | Untold<Tools> | { readonly "tools is a list: [First, Second]": never } | undefined
   /** Groups of instructions and tools, of which one is chosen for a run: by the model, unless `skill` says otherwise. */
   readonly skills?: Skills | undefined

@@ -10,15 +10,17 @@ import type { Entry, Event, Thread } from "./thread.ts"
 export interface ThreadKey {
   /** Owner of the thread: take it from your authentication, never from the page's request. */
   readonly owner: string
+  /** Id of the thread, unique for its owner. */
   readonly thread: string
 }
 
 /** Filter of listed threads. */
 export interface ListOptions {
+  /** Owner of the threads. */
   readonly owner: string
   /** Only threads whose title, or whose messages, hold this text; capitals do not matter. */
   readonly search?: string | undefined
-  /** Default: 50; 200 at most. */
+  /** Number of threads of a page. Default: 50; 200 at most. */
   readonly limit?: number | undefined
   /** `next` of the page before. */
   readonly after?: string | undefined
@@ -43,7 +45,9 @@ export interface ThreadContent {
 
 /** Appended entries, all or none. */
 export interface AppendOptions extends ThreadKey {
+  /** The appended events, in their order. */
   readonly events: ReadonlyArray<Event>
+  /** The run that the events are of. Default: none. */
   readonly runId?: string | undefined
   /** The version that the thread must have. Left out: whatever it has. */
   readonly version?: number | undefined

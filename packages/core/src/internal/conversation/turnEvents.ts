@@ -20,6 +20,7 @@ import { answersThatWait, beforeWaiting } from "./pausedTurn.ts"
 export interface EndOptions {
   /** The transcript of the run, which started with the turn's `prompt`. Its new messages are appended. */
   readonly transcript: Prompt.Prompt
+  /** The run that answered. Default: the one of the turn. */
   readonly runId?: string | undefined
   /**
    * The model's replacement of the conversation's beginning, if the run has compacted it: the `compacted` of its

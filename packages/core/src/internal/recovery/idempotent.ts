@@ -15,6 +15,10 @@ export interface IdempotentOptions<out A, out R> extends
     "reconcile"
   >
 {
+  /**
+   * Finds out how a call ended whose outcome is unknown, from its entry in the ledger. Default: the call stays
+   * `OutcomeUnknown`.
+   */
   readonly reconcile?: ((entry: Entry) => Effect.Effect<Reconciliation<A>, unknown, R>) | undefined
 }
 

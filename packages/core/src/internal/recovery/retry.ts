@@ -22,27 +22,37 @@ import type { KnownCall, Misplaced, OnCalls, Tagged } from "../foundation/errorT
 import { payRetry, progressOf } from "../call/record/recovering.ts"
 
 /**
- * Number and schedule of retries. `times` are extra attempts, like in `Effect.retry`, counted for the call over all its
- * passes. `schedule` may depend on the error; default: 200 milliseconds, twice as long each time, at most 30 seconds,
- * with jitter. `Schedule.forever` has no wait. Retried errors: timeouts and failures of the executor that its tool does
- * not declare as permanent, unknown outcomes of writes that have an idempotency key, or those of `while`.
- *
- * The wait is the schedule's, and never shorter than the declared `retryAfter` of the error in the tool's `failure`
- * schema. A `retryAfter` above `maxRetryAfter` (default: 60 seconds), or longer than the run's remaining time, is not
- * waited for: the error passes at once.
- *
- * An error that an inner layer has retried for the same reason is not retried: not by another `Recovery.retry` or
- * `Effect.retry`, not on another level, and not above a `TransportRetry` in the executor. `times: 0` counts as such a
- * layer. `evenIfRetried: true` (default: `false`) retries it anyway, except after a policy's `"rethrow"`. Then the
- * attempts of both add up.
+ * Number and schedule of retries. An error that an inner layer has retried for the same reason is not retried: not by
+ * another `Recovery.retry` or `Effect.retry`, not on another level, and not above a `TransportRetry` in the executor.
  *
  * Throws `ConfigurationError` for `times` that are no count.
  */
 export interface RetryOptions<E = unknown> {
+  /**
+   * Extra attempts, like in `Effect.retry`, counted for the call over all its passes. `0` retries no error, and
+   * counts as a layer that has retried.
+   */
   readonly times: number
+  /**
+   * The waits, which may depend on the error and are never shorter than the `retryAfter` that the tool's `failure`
+   * schema declares. `Schedule.forever` has no wait. Default: 200 milliseconds, twice as long each time, at most 30
+   * seconds, with jitter.
+   */
   readonly schedule?: Schedule.Schedule<unknown, unknown> | undefined
+  /**
+   * The longest declared `retryAfter` that is waited for. If it is longer, or longer than the run's remaining time,
+   * the error passes at once. Default: 60 seconds.
+   */
   readonly maxRetryAfter?: Duration.Input | undefined
+  /**
+   * True for an error that is retried. Default: timeouts, failures of the executor that its tool does not declare as
+   * permanent, and unknown outcomes of writes that have an idempotency key.
+   */
   readonly while?: ((error: E) => boolean) | undefined
+  /**
+   * Retries an error that an inner layer has retried, except after a policy's `"rethrow"`: the attempts of both add
+   * up. Default: `false`.
+   */
   readonly evenIfRetried?: boolean | undefined
 }
 

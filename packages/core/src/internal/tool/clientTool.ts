@@ -55,6 +55,7 @@ export interface ClientOptions<
   Eff,
   Tr
 > {
+  /** Purpose of the tool, which the model reads. Default: none. */
   readonly description?: string | undefined
   /** The schema of the arguments. Default: none. */
   readonly parameters?: Parameters | undefined

@@ -19,9 +19,16 @@ export interface UnknownKeysOption {
 
 /** Options of a tool without its parameters. */
 export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff, T, A, Tr, Id, St, CR> {
+  /** Purpose of the tool, which the model reads. Default: none. */
   readonly description?: string | undefined
+  /** Schema of the result, which is checked behind all recovery. Default: `Schema.Void`, no result. */
   readonly success?: SuccessSchema | undefined
+  /**
+   * Effects of a call: `"read"`, `"idempotent"` (a repeated call changes no more), or `"write"`. Without it only the
+   * tool's own recovery may repeat a call. Default: not declared.
+   */
   readonly effects?: Eff
+  /** Time limit of one attempt. A read fails with `Timeout`, a write with `OutcomeUnknown`. Default: none. */
   readonly timeout?: T
   /**
    * Number of characters of a result that the model reads: of a longer one it receives the beginning, in an

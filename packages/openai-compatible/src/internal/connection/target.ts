@@ -14,6 +14,7 @@ export interface Options {
   readonly preset?: Presets.Name | undefined
   /** The server's address up to `/chat/completions`. Required without a preset, and outranks the preset's. */
   readonly baseUrl?: string | undefined
+  /** The key, sent as bearer token. Default: none. */
   readonly apiKey?: Redacted.Redacted<string> | undefined
   /** Further headers of each request. */
   readonly headers?: Readonly<Record<string, string>> | undefined

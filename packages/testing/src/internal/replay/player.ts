@@ -9,6 +9,7 @@ import { type Failures, revive } from "./storedErrors.ts"
 
 /** Options of a replay. */
 export interface ReplayOptions {
+  /** The tools of the recorded program: their schemas decode the recorded calls. */
   readonly tools: ReadonlyArray<Tool.Any>
   /** Makes the typed failures of the program, by tag, if they have to be instances of its own classes. */
   readonly failures?: Failures | undefined

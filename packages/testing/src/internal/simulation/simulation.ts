@@ -82,6 +82,7 @@ export interface Observation<out Out = unknown, out E = unknown> {
 
 /** Options of a subject's run. */
 export interface Options {
+  /** The injected faults. Default: none. */
   readonly plan?: FaultPlan.FaultPlan | undefined
   /** True if model calls are streamed. Default: false. */
   readonly streaming?: boolean | undefined

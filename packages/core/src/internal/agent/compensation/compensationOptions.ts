@@ -18,7 +18,7 @@ export type CompensateAfter = "failure" | "interruption" | "rejection"
 
 /** Conditions and options of a run's compensation. */
 export interface CompensationOptions<R, TR = R> {
-  /** Default: all three. */
+  /** Ends of a run after which its writes are compensated. Default: all three. */
   readonly after?: ReadonlyArray<CompensateAfter> | undefined
   /** Time limit of one compensation whose tool has no `timeout`. Default: 30 seconds. */
   readonly timeout?: Duration.Input | undefined

@@ -25,6 +25,7 @@ import type { Resumable } from "../resume/resumableRun.ts"
 
 /** Options of an agent without a model: as the options of `Agent.make` with these names. */
 export interface ForCallsOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, PS> {
+  /** The tools that can be called. */
   readonly tools: Tools
   /** Recovery of all tools, around their own. */
   readonly defaults?: D

@@ -96,6 +96,10 @@ const inTurn = Effect.fnUntraced(function*<Out, E, R>(
 export interface SendOptions extends Omit<BeginOptions, "regenerate" | "takeOver"> {
   /** The user's message. */
   readonly message: Prompt.RawInput
+  /**
+   * Treatment of failed calls for the next turn's model. Default: `"forget"`, except for those that may have had an
+   * effect (`outcome_unknown`, `partial_success`).
+   */
   readonly failedCalls?: EndOptions["failedCalls"]
   /**
    * Conversation of the next turn's model, if the run was compacted (`compact` of the agent). Default: `"keep"`, the
@@ -146,9 +150,13 @@ export const send = <Out, E, R>(
 
 /** Options to resume a run of a chat. */
 export interface ResumeOptions extends ThreadKey {
+  /** The person's decisions about the pending calls. */
   readonly decisions: ReadonlyArray<Decision>
+  /** Lease of the thread after the last renewal. Default: 30 seconds. */
   readonly lease?: Duration.Input | undefined
+  /** Treatment of failed calls for the next turn's model. Default: `"forget"`, as in {@link SendOptions}. */
   readonly failedCalls?: EndOptions["failedCalls"]
+  /** Conversation of the next turn's model, if the run was compacted. Default: `"keep"`. */
   readonly compaction?: SendOptions["compaction"]
 }
 

@@ -29,7 +29,7 @@ import type * as Tool from "../tool.ts"
 
 /** Options of a tool beyond its definition. */
 export interface Options<Params = any> extends JsonSchemaOptions {
-  /** Default: by the annotations `Readonly` and `Idempotent`; unspecified without them. */
+  /** Effects of a call. Default: by the annotations `Readonly` and `Idempotent`; unspecified without them. */
   readonly effects?: Effects | undefined
   /** For one attempt. */
   readonly timeout?: Duration.Input | undefined
@@ -38,7 +38,10 @@ export interface Options<Params = any> extends JsonSchemaOptions {
    * taken this long. Not shorter than `timeout`. Default: progress does not extend it.
    */
   readonly maxTimeout?: Duration.Input | undefined
-  /** Default: `"untrusted"` for dynamic tools, such as those of MCP servers, and for a provider's; `"trusted"` for the others. */
+  /**
+   * Trust in the results. Default: `"untrusted"` for dynamic tools, such as those of MCP servers, and for a provider's;
+   * `"trusted"` for the others.
+   */
   readonly trust?: Tool.Trust | undefined
   /** The list that the tool is from, if it can change while agents run: they are given its changes between turns. */
   readonly listed?: Listed<Tool.Any> | undefined

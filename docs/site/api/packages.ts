@@ -1,0 +1,13 @@
+/** Folders of the packages, in the order of the pages. */
+export const folders: ReadonlyArray<string> = [
+  "core",
+  "testing",
+  "durable",
+  "server",
+  "studio",
+  "mcp",
+  "openai-compatible",
+  "ai-sdk",
+  "json-repair",
+  "sql"
+]
