@@ -1,0 +1,2 @@
+export * as CreateCommand from "./CreateCommand.ts"
+export * as Project from "./Project.ts"

@@ -1,0 +1,17 @@
+/** Contents of a new project: the choices of its maker. */
+
+/** Models that a project can start with. `script` needs neither a key nor a network. */
+export const models = ["script", "ollama", "openai"] as const
+
+/** A model that a project can start with. */
+export type Model = (typeof models)[number]
+
+/** Contents of a project. */
+export interface Options {
+  /** Name of the package. */
+  readonly name: string
+  /** True if the project has a server with durable runs in SQLite. */
+  readonly server: boolean
+  /** Its model. */
+  readonly model: Model
+}
