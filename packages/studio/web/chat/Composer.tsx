@@ -22,6 +22,8 @@ interface Props {
   readonly fileTypes: ReadonlyArray<string>
   readonly maxBodyBytes: number
   readonly isBusy: boolean
+  /** True if a message joins the agent's work. */
+  readonly mayJoin: boolean
   readonly isStopping: boolean
   /** Reason why a message cannot be sent now. */
   readonly blocked: string | undefined
@@ -31,7 +33,19 @@ interface Props {
 }
 
 export const Composer = (props: Props) => {
-  const { agentTitle, blocked, draftKey, fileTypes, inputRef, isBusy, isStopping, maxBodyBytes, onSend, onStop } = props
+  const {
+    agentTitle,
+    blocked,
+    draftKey,
+    fileTypes,
+    inputRef,
+    isBusy,
+    isStopping,
+    maxBodyBytes,
+    mayJoin,
+    onSend,
+    onStop
+  } = props
   const [text, setText] = useState(() => draftOf(draftKey).text)
   const [files, setFiles] = useState<ReadonlyArray<FileUIPart>>([])
   const [problems, setProblems] = useState<ReadonlyArray<string>>([])
@@ -56,7 +70,8 @@ export const Composer = (props: Props) => {
   const send = (event?: FormEvent): void => {
     event?.preventDefault()
     if (!canSend) return
-    if (isBusy) announce("The message is sent when the agent is done.")
+    if (isBusy && mayJoin) announce("The agent reads the message at its next step.")
+    else if (isBusy) announce("The message is sent when the agent is done.")
     else if (blocked !== undefined) announce("The message is sent when the question is answered.")
     onSend(text.trim(), files)
     write("")
@@ -139,8 +154,8 @@ export const Composer = (props: Props) => {
               className="round"
               type="submit"
               variant="quiet"
-              icon="clock"
-              label="Send when the agent is done"
+              icon={mayJoin ? "send" : "clock"}
+              label={mayJoin ? "Send to the agent's next step" : "Send when the agent is done"}
               disabled={!canSend}
             />
           )

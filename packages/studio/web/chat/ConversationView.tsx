@@ -4,7 +4,6 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState, useSyncExter
 import { announce } from "../shared/announce.ts"
 import { Button, IconButton } from "../shared/Button.tsx"
 import { CopyButton } from "../shared/CopyButton.tsx"
-import { visible } from "../shared/exact.ts"
 import { Icon } from "../shared/Icon.tsx"
 import { Composer } from "./Composer.tsx"
 import { Conversation, type Decision, type Problem } from "./conversation.ts"
@@ -13,6 +12,7 @@ import { type ChatMessage, formsOf, questionsOf, textOf } from "./parts.ts"
 import { go } from "./place.ts"
 import { humanized } from "./sentences.ts"
 import type { Agent, Capabilities } from "./server.ts"
+import { QueuedMessages } from "./QueuedMessages.tsx"
 import { Welcome } from "./Welcome.tsx"
 
 interface Props {
@@ -123,7 +123,13 @@ export const ConversationView = (props: Props) => {
   const mayDecide = capabilities.principal.rights.includes("decide")
   useAnnouncements({ isBusy, isOffline, messages })
 
-  useEffect(() => conversation.with(agent.name, onChanged), [agent.name, conversation, onChanged])
+  const mayJoin = capabilities.onBusy === "join"
+  useEffect(() => conversation.with({ agent: agent.name, mayJoin, onChanged }), [
+    agent.name,
+    conversation,
+    mayJoin,
+    onChanged
+  ])
   useEffect(() => conversation.open(wasKnown), [conversation, wasKnown])
   useEffect(() => onTitle(title), [onTitle, title])
   const answeredBy = messages.findLast(({ metadata }) => metadata?.agent !== undefined)?.metadata?.agent
@@ -251,45 +257,23 @@ export const ConversationView = (props: Props) => {
             </p>
           )
           : null}
-        {queued.length === 0 ? null : (
-          <section className="queued">
-            <p id="queued-title">Sent when the agent is done</p>
-            <ul aria-labelledby="queued-title">
-              {queued.map(({ files, id, text }) => (
-                <li key={id}>
-                  <Icon name="clock" />
-                  <span dir="auto">{text === "" ? `${files.length} files` : visible(text)}</span>
-                  {isBusy
-                    ? (
-                      <Button
-                        variant="quiet"
-                        size="small"
-                        icon="send"
-                        disabled={isStopping}
-                        onClick={() => conversation.sendNow(id)}
-                      >
-                        Stop and send now
-                      </Button>
-                    )
-                    : null}
-                  <IconButton
-                    variant="quiet"
-                    size="small"
-                    icon="close"
-                    label="Do not send"
-                    onClick={() => conversation.unqueue(id)}
-                  />
-                </li>
-              ))}
-            </ul>
-          </section>
-        )}
+        <QueuedMessages
+          queued={queued}
+          isBusy={isBusy}
+          isStopping={isStopping}
+          mayJoin={mayJoin}
+          onJoin={conversation.join}
+          onWait={conversation.wait}
+          onSendNow={conversation.sendNow}
+          onRemove={conversation.unqueue}
+        />
         <Composer
           draftKey={messages.length === 0 && !wasKnown ? `new ${agent.name}` : threadId}
           agentTitle={titleOf(agent)}
           fileTypes={agent.files ?? []}
           maxBodyBytes={capabilities.maxBodyBytes}
           isBusy={isBusy}
+          mayJoin={mayJoin}
           isStopping={isStopping}
           blocked={isBusy ? undefined : blocked}
           inputRef={input}

@@ -61,6 +61,14 @@ const Item = ({ isLast, item, mayDecide, onAnswer, onDecide }: ItemProps) => {
           <Icon name="spark" /> {humanized(item.skill)}
         </p>
       )
+    case "joined":
+      return (
+        <section className="from-user joined" aria-label="You, while the agent worked">
+          <div className="bubble">
+            <p dir="auto">{item.text}</p>
+          </div>
+        </section>
+      )
     case "output":
       return <JsonView label="Answer" value={item.output} />
     case "file":

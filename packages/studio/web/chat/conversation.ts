@@ -26,7 +26,8 @@ import { type ChatMessage, formsOf, questionsOf } from "./parts.ts"
 import { followPresence } from "./presence.ts"
 import { troubleSentence } from "./sentences.ts"
 import * as server from "./server.ts"
-import { MessageQueue } from "./queue.ts"
+import { Offers } from "./joining.ts"
+import { MessageQueue, type QueuedMessage } from "./queue.ts"
 import { seen } from "./seenThreads.ts"
 import { NoStream } from "./streams.ts"
 import { hear, tell } from "./tabs.ts"
@@ -38,7 +39,20 @@ export type Decision =
   | { readonly approved: true; readonly edited?: Readonly<Record<string, unknown>> }
   | { readonly approved: false; readonly reason: string }
 
+/** The agent that answers, and whether a message can join its work. */
+interface Context {
+  readonly agent: string
+  readonly mayJoin: boolean
+  readonly onChanged: () => void
+}
+
 type Timer = ReturnType<typeof setTimeout>
+
+const messageOf = ({ files, id, text }: Pick<QueuedMessage, "files" | "id" | "text">): ChatMessage => ({
+  id,
+  role: "user",
+  parts: [...files, ...(text === "" ? [] : [{ type: "text" as const, text }])]
+})
 
 /** Poll interval of a tab without a stream. */
 const pollEvery = 1500
@@ -48,6 +62,7 @@ export class Conversation {
   readonly threadId: string
   readonly chat: Chat<ChatMessage>
   private agent = ""
+  private mayJoin = false
   private onChanged: () => void = () => {}
   private readonly listeners = new Set<() => void>()
   private state: State = initial
@@ -55,6 +70,7 @@ export class Conversation {
   private readonly edits: Record<string, Readonly<Record<string, unknown>>> = {}
   private readonly outbox = new Outbox()
   private readonly queue: MessageQueue
+  private readonly offers = new Offers()
   private wasStreamed = false
   /** True while another answer is written. */
   private isRetried = false
@@ -119,8 +135,9 @@ export class Conversation {
   readonly snapshot = (): State => this.state
 
   /** Says which agent answers, and who hears that the thread has changed. */
-  with(agent: string, onChanged: () => void): void {
+  with({ agent, mayJoin, onChanged }: Context): void {
     this.agent = agent
+    this.mayJoin = mayJoin
     this.onChanged = onChanged
   }
 
@@ -162,27 +179,56 @@ export class Conversation {
       clearTimeout(this.retryTimer)
       clearTimeout(this.troubleTimer)
       void this.chat.stop()
+      this.offers.close()
       this.transport.close()
     }
   }
 
-  /** Sends a message; one that is written while the agent works is sent behind that. */
+  /** Sends a message; one that is written while the agent works joins that, or is sent behind it. */
   readonly send = (text: string, files: ReadonlyArray<FileUIPart>): void => {
-    if (this.isFree && this.queue.list.length === 0) return this.postText(text, files)
-    this.queue.add(text, files)
+    if (this.isFree && this.queue.list.length === 0) return this.post(messageOf({ id: newId(), text, files }))
+    const { id } = this.queue.add(text, files)
     this.set({ queued: this.queue.list })
-    this.sendNext()
+    if (this.mayJoin && (this.isBusy || this.state.isPolling)) this.join(id)
+    else this.sendNext()
+  }
+
+  /** Offers a queued message to the running run. */
+  readonly join = (id: string): void => {
+    const message = this.queue.find(id)
+    if (message === undefined || message.joins) return
+    this.offer(id, true)
+    this.offers.make(this.agent, this.threadId, messageOf(message)).then(() => {
+      this.queue.remove(id)
+      this.set({ queued: this.queue.list })
+      tell(this.threadId, "began")
+      // A run of its own, if it has not joined the one that this page follows.
+      if (!this.isBusy) void this.sync()
+    }, () => {
+      this.offer(id, false)
+      this.sendNext()
+    })
+  }
+
+  /** Withdraws a message from the running run: it is sent behind that. */
+  readonly wait = (id: string): void => this.offers.withdraw(id)
+
+  private offer(id: string, joins: boolean): void {
+    this.queue.offered(id, joins)
+    this.set({ queued: this.queue.list })
   }
 
   /** Stops the run and sends this message behind it: the agent reads it with its next turn, before the other queued ones. */
-  readonly sendNow = (id: number): void => {
+  readonly sendNow = (id: string): void => {
+    this.offers.withdraw(id)
     this.queue.first(id)
     this.set({ queued: this.queue.list })
     void this.stop().then(() => this.sendNext())
   }
 
   /** Takes a message back that was not sent yet. */
-  readonly unqueue = (id: number): void => {
+  readonly unqueue = (id: string): void => {
+    this.offers.withdraw(id)
     this.queue.remove(id)
     this.set({ queued: this.queue.list })
   }
@@ -225,7 +271,7 @@ export class Conversation {
     const before = said.findIndex(({ id }) => id === messageId)
     const fresh = newId()
     await server.branch(this.threadId, fresh, before)
-    keepDraft(fresh, { queued: [text] })
+    keepDraft(fresh, { queued: [{ id: newId(), text }] })
     this.onChanged()
     return fresh
   }
@@ -269,15 +315,7 @@ export class Conversation {
     const next = this.queue.take()
     if (next === undefined) return
     this.set({ queued: this.queue.list })
-    this.postText(next.text, next.files)
-  }
-
-  private postText(text: string, files: ReadonlyArray<FileUIPart>): void {
-    this.post({
-      id: newId(),
-      role: "user",
-      parts: [...files, ...(text === "" ? [] : [{ type: "text" as const, text }])]
-    })
+    this.post(messageOf(next))
   }
 
   private post(message: ChatMessage): void {

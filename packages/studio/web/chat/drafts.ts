@@ -1,9 +1,9 @@
 /** Drafts: unsent texts, by thread, for as long as the tab exists. A reload finds them again. */
 
-/** Messages that are sent when the agent is done, and the text that is being written. */
+/** Messages that the agent has not read, and the text that is being written. */
 export interface Draft {
   readonly text: string
-  readonly queued: ReadonlyArray<string>
+  readonly queued: ReadonlyArray<{ readonly id: string; readonly text: string }>
 }
 
 const none: Draft = { text: "", queued: [] }

@@ -2,6 +2,7 @@
 import type {
   Budget,
   DecidedApproval,
+  JoinedMessage,
   MessageMetadata,
   ModelTrouble,
   NestedAgent,
@@ -18,6 +19,7 @@ export type DataParts = {
   readonly agent: NestedAgent
   readonly budget: Budget
   readonly skill: { readonly skill: string }
+  readonly joined: JoinedMessage
   readonly model: ModelTrouble
   readonly output: unknown
 }
@@ -43,6 +45,7 @@ export type Shown =
   | { readonly kind: "agent"; readonly key: string; readonly agent: NestedAgent }
   | { readonly kind: "budget"; readonly key: string; readonly budget: Budget }
   | { readonly kind: "skill"; readonly key: string; readonly skill: string }
+  | { readonly kind: "joined"; readonly key: string; readonly text: string }
   | { readonly kind: "output"; readonly key: string; readonly output: unknown }
   | { readonly kind: "file"; readonly key: string; readonly file: FileUIPart }
   | { readonly kind: "sources"; readonly key: string; readonly sources: ReadonlyArray<Source> }
@@ -108,6 +111,9 @@ export const shownOf = ({ parts }: Pick<ChatMessage, "parts">): ReadonlyArray<Sh
         break
       case "data-skill":
         shown.push({ kind: "skill", key, skill: part.data.skill })
+        break
+      case "data-joined":
+        shown.push({ kind: "joined", key, text: part.data.text })
         break
       case "data-output":
         shown.push({ kind: "output", key, output: part.data })

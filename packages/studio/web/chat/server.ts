@@ -17,6 +17,8 @@ export interface Capabilities {
   readonly maxBodyBytes: number
   /** True if the server accepts feedback on answers. */
   readonly takesFeedback: boolean
+  /** Treatment of a message while a run of its thread has not ended. */
+  readonly onBusy: "refuse" | "queue" | "join" | "interrupt"
 }
 
 export interface Thread {
