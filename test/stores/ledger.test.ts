@@ -71,7 +71,7 @@ const promises = (database: Database<Address>, fresh: ReturnType<typeof stores>[
     Effect.gen(function*() {
       const context = yield* Layer.build(fresh({ lease: "200 millis", waitFor: 0 }))
       const ledger = Context.get(context, IdempotencyLedger.IdempotencyLedger)
-      if (ledger.abandoned === undefined) return
+      assert(ledger.abandoned !== undefined)
       yield* Effect.scoped(elsewhere(intent("gone", "listed gone"), { lease: "150 millis", waitFor: 0 }))
       yield* elsewhere(intent("held", "listed held"), { lease: "1 minute", waitFor: 0 })
       const { settle } = yield* Effect.provideContext(claim(intent("none", "listed none")), context)

@@ -160,6 +160,22 @@ for (const [name, make] of Object.entries(stores)) {
         assert.strictEqual((yield* entryOf(store)).claim, "b")
       }))
 
+    live(
+      "lists the entries without an outcome and without a lease, the newest first",
+      (store) =>
+        Effect.gen(function*() {
+          const { abandoned } = store
+          assert(abandoned !== undefined)
+          for (const [id, lease] of [["1", over], ["2", long], ["3", over], ["4", over]] as const) {
+            yield* store.begin({ ...a, id }, lease)
+            yield* Effect.sleep("5 millis")
+          }
+          yield* store.complete({ ...a, id: "3" }, paid, long)
+          assert.deepStrictEqual((yield* abandoned(10)).map(({ id }) => id), ["4", "1"])
+          assert.deepStrictEqual((yield* abandoned(1)).map(({ id }) => id), ["4"])
+        })
+    )
+
     live("keeps the marks of an outcome, and an outcome without any", (store) =>
       Effect.gen(function*() {
         const marks = { taintedBy: ["fetch"], degraded: [{ source: "cache", asOf: "2026-01-01T00:00:00.000Z" }] }

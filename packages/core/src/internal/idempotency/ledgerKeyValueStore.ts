@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as KeyValueStore from "effect/persistence/KeyValueStore"
 import { expiry } from "./ledgerMemoryStore.ts"
-import { Entry, isExpired, LedgerError, type Store } from "./ledgerStore.ts"
+import { abandonedIn, Entry, isExpired, LedgerError, type Store } from "./ledgerStore.ts"
 
 const Stored = Schema.fromJsonString(Entry)
 const decode = Schema.decodeUnknownEffect(Stored)
@@ -78,6 +78,12 @@ export const keyValueStore = (store: KeyValues): Store => {
         get(intent.id),
         (entry) => entry?.claim === intent.claim && entry.outcome === undefined ? store.remove(intent.id) : Effect.void
       ).pipe(during("release")),
+    abandoned: (limit) =>
+      Effect.flatMap(now, (now) =>
+        Effect.map(
+          Effect.flatMap(store.keys, (keys) => Effect.forEach(keys, get)),
+          (entries) => abandonedIn(entries.filter((entry) => entry !== undefined), now, limit)
+        )).pipe(during("list")),
     purge: Effect.flatMap(
       now,
       (now) =>

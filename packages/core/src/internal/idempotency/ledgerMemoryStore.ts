@@ -2,7 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { type Entry, isExpired, type Store } from "./ledgerStore.ts"
+import { abandonedIn, type Entry, isExpired, type Store } from "./ledgerStore.ts"
 
 const sweepEvery = 60_000
 
@@ -66,11 +66,7 @@ export const memoryStore = (): Store => {
         const entry = entries.get(intent.id)
         if (entry?.claim === intent.claim && entry.outcome === undefined) entries.delete(intent.id)
       }),
-    abandoned: (limit) =>
-      at((now) =>
-        [...entries.values()].filter(({ leasedUntil, outcome }) => outcome === undefined && leasedUntil <= now)
-          .toSorted((a, b) => b.startedAt - a.startedAt || (a.id < b.id ? -1 : 1)).slice(0, limit)
-      ),
+    abandoned: (limit) => at((now) => abandonedIn(entries.values(), now, limit)),
     purge: at(purge)
   }
 }

@@ -6,7 +6,16 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Redis from "effect/persistence/Redis"
-import { Entry, type Found, Intent, LedgerError, Outcome, type Recorded, type Store } from "./ledgerStore.ts"
+import {
+  abandonedIn,
+  Entry,
+  type Found,
+  Intent,
+  LedgerError,
+  Outcome,
+  type Recorded,
+  type Store
+} from "./ledgerStore.ts"
 
 const encodeIntent = Schema.encodeEffect(Schema.fromJsonString(Intent))
 const encodeOutcome = Schema.encodeEffect(Schema.fromJsonString(Outcome))
@@ -122,6 +131,24 @@ if redis.call("HEXISTS", KEYS[1], "outcome") == 1 then return 0 end
 return redis.call("DEL", KEYS[1])`
 }).withReturnType<number>()
 
+/** The fields of those of many entries that have no outcome and no lease any more. */
+const abandonedScript = Redis.script((...keys: ReadonlyArray<string>) => keys, {
+  numberOfKeys: 0,
+  lua: `${clock}
+local found = {}
+for _, key in ipairs(ARGV) do
+  local fields = redis.pcall("HMGET", key, "intent", "claim", "call", "started", "leased", "outcome", "expires")
+  if not fields.err and fields[5] and not fields[6] and tonumber(fields[5]) <= now then table.insert(found, fields) end
+end
+return {string.format("%.0f", now), found}`
+}).withReturnType<readonly [now: string, found: ReadonlyArray<ReadonlyArray<string | null>>]>()
+
+/** Number of keys in one step of a list, which reads all keys of the server. */
+const keysAtOnce = "1000"
+
+/** A pattern that keys with a prefix match. */
+const patternOf = (prefix: string): string => `${prefix.replaceAll(/[\\*?[\]]/g, "\\$&")}*`
+
 const foundOf = (
   [now, fields]: readonly [string, ReadonlyArray<string | null>]
 ): Effect.Effect<Found, Schema.SchemaError> =>
@@ -157,12 +184,34 @@ export const redisStore = (redis: Redis.Redis["Service"], prefix: string): Store
   const complete = redis.eval(completeScript)
   const reopen = redis.eval(reopenScript)
   const release = redis.eval(releaseScript)
+  const abandoned = redis.eval(abandonedScript)
   const keyOf = (id: string) => `${prefix}${id}`
 
   const during = (operation: LedgerError["operation"]) =>
     Effect.mapError((reason: unknown) =>
       new LedgerError({ operation, reason, ...(isTransient(reason) ? { isTransient: true } : undefined) })
     )
+
+  const allAbandoned = Effect.fnUntraced(function*() {
+    const found = new Map<string, Found>()
+    for (let cursor = "0";;) {
+      const [next, keys] = yield* redis.send<readonly [string, ReadonlyArray<string>]>(
+        "SCAN",
+        cursor,
+        "MATCH",
+        patternOf(prefix),
+        "COUNT",
+        keysAtOnce
+      )
+      const [now, all] = keys.length === 0 ? ["0", []] as const : yield* abandoned(...keys)
+      for (const fields of all) {
+        const one = yield* foundOf([now, fields])
+        found.set(one.entry.id, one)
+      }
+      if (next === "0") return [...found.values()]
+      cursor = next
+    }
+  })
 
   return {
     begin: (intent, lease) =>
@@ -194,7 +243,11 @@ export const redisStore = (redis: Redis.Redis["Service"], prefix: string): Store
         )).pipe(during("complete")),
     reopen: (intent, lease) =>
       reopen(keyOf(intent.id), intent.claim, millis(lease)).pipe(Effect.asVoid, during("reopen")),
-    release: (intent) => release(keyOf(intent.id), intent.claim).pipe(Effect.asVoid, during("release"))
+    release: (intent) => release(keyOf(intent.id), intent.claim).pipe(Effect.asVoid, during("release")),
+    abandoned: (limit) =>
+      Effect.map(allAbandoned(), (found) => abandonedIn(found.map(({ entry }) => entry), Infinity, limit)).pipe(
+        during("list")
+      )
   }
 }
 

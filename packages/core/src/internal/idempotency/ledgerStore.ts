@@ -148,5 +148,10 @@ export interface Store {
   readonly purge?: Effect.Effect<number, LedgerError> | undefined
 }
 
+/** Returns the entries without an outcome whose lease has ended, those that started last first. */
+export const abandonedIn = (entries: Iterable<Entry>, now: number, limit: number): ReadonlyArray<Entry> =>
+  [...entries].filter(({ leasedUntil, outcome }) => outcome === undefined && leasedUntil <= now)
+    .toSorted((a, b) => b.startedAt - a.startedAt || (a.id < b.id ? -1 : 1)).slice(0, limit)
+
 /** True if an entry has expired. */
 export const isExpired = ({ expiresAt = Infinity }: Entry, now: number): boolean => expiresAt <= now
