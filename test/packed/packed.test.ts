@@ -41,6 +41,13 @@ const effect = `effect@${
     .version
 }`
 
+const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  readonly devDependencies: Readonly<Record<string, string>>
+}
+
+/** Libraries that the examples of the adapters use besides the peers. */
+const librariesOfExamples = ["ai", "zod"].map((name) => `${name}@${devDependencies[name]}`)
+
 beforeAll(async () => {
   await Promise.all([
     run("pnpm", ["archives", archives], root),
@@ -48,7 +55,7 @@ beforeAll(async () => {
   ])
   await Promise.all([
     install(bare, [effect, ...archivesOf(withoutStudio)]),
-    install(project, [effect, ...archivesOf(folders)])
+    install(project, [effect, ...librariesOfExamples, ...archivesOf(folders)])
   ])
   return () => rmSync(place, { recursive: true, force: true })
 }, 3 * minutes)
@@ -63,7 +70,8 @@ describe("packed packages, installed by npm", () => {
   it("are checked by TypeScript 5.7 and 7 without skipLibCheck", async () => {
     await Promise.all(
       [join(tools, "node_modules"), join(root, "node_modules")].map((compiler) =>
-        typeCheck(join(compiler, "typescript"), modules, project)
+        // The declarations of the adapted libraries have errors of their own.
+        typeCheck(join(compiler, "typescript"), withoutStudio.concat("studio").flatMap(modulesOf), project)
       )
     )
   }, 2 * minutes)

@@ -62,7 +62,8 @@ const schemaOf = (jsonSchema: JsonSchema.JsonSchema): LoopSchema => ({
 export const loopTools = (run: Any): ReadonlyArray<LoopTool> =>
   run.tools.flatMap((tool): ReadonlyArray<Tool.Any> => tool.status === undefined ? [tool] : [tool, tool.status])
     .map(({ description = "", info, name }) => {
-      const jsonSchema = info.description.jsonSchema() as JsonSchema.JsonSchema
+      // A copy is plain JSON: the document of zod has a Standard Schema in itself.
+      const jsonSchema = structuredClone(info.description.jsonSchema()) as JsonSchema.JsonSchema
       return {
         name,
         description,

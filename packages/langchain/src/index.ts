@@ -1,0 +1,1 @@
+export * as LangChain from "./LangChain.ts"

@@ -1,0 +1,1 @@
+export * as Mastra from "./Mastra.ts"

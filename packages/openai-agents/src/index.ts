@@ -1,0 +1,1 @@
+export * as OpenAiAgents from "./OpenAiAgents.ts"
