@@ -268,6 +268,16 @@ describe("a call that needs an approval", () => {
       assert.strictEqual(transcript.content.length, 2)
     }))
 
+  it.effect("has the decoded answer of a person in place of the tool's", () =>
+    Effect.gen(function*() {
+      const Due = Tool.make("due", { success: Schema.Date, needsApproval: true, execute: () => Effect.die("not run") })
+      const run = yield* ToolRun.make("loop", { tools: [Due] })
+      const waits = yield* run.call({ id: "call_1", name: "due", arguments: {} })
+      if (waits._tag !== "ApprovalRequired") return assert.fail(waits._tag)
+      const answered = yield* run.decide(Approval.respond(waits.pending[0]!, "1970-01-01T00:00:00.000Z"))
+      assert.deepStrictEqual(answered._tag === "Success" && answered.value, new Date(0))
+    }))
+
   it.effect("is rejected with the reason, or withdrawn at the end", () =>
     Effect.gen(function*() {
       const tags: Array<string> = []

@@ -5,6 +5,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as FiberSet from "effect/FiberSet"
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import * as Response from "effect/ai/Response"
 import type { Decision } from "../approval/decision.ts"
 import type { DecisionRefused } from "../approval/outcome.ts"
@@ -12,12 +13,12 @@ import { match } from "../approval/seal.ts"
 import { isInterruption } from "../foundation/effect/signal.ts"
 import { type Outcome, outcomeOfFailure, outcomeOfResult, outcomeOfWait } from "../round/callOutcome.ts"
 import { callKey } from "../round/repeatedFailures.ts"
-import type { RequestedCall, Waiting } from "../run/callResult.ts"
+import type { CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
 import { Session } from "../run/session.ts"
 import { callsOf, runRound } from "./answerCalls.ts"
 import { withUniqueIds } from "./callIds.ts"
 import type { Conversation } from "./program.ts"
-import type { GivenCall } from "./singleCall.ts"
+import { answerOf, type GivenCall } from "./singleCall.ts"
 
 /** A call of the server, while it runs and afterwards. */
 export interface ServedCall {
@@ -35,6 +36,8 @@ interface Entry extends ServedCall {
   /** Set while it waits for a decision. */
   waits: Waiting | undefined
 }
+
+type Served = Effect.Effect<Outcome<unknown>, unknown, unknown>
 
 type Fork = (effect: Effect.Effect<Outcome<unknown>, unknown, unknown>) => Fiber.Fiber<Outcome<unknown>, unknown>
 
@@ -116,12 +119,25 @@ export class CallServer {
     )
     const entry: Entry = { raw, session, isCancelled: false, waits: undefined, fiber: undefined as never }
     this.entries.set(raw.id, entry)
-    const served = Effect.map(ran, ({ results, waiting: [waiting] }): Outcome<unknown> => {
+    const served = Effect.flatMap(ran, ({ results: [result], waiting: [waiting] }): Served => {
       entry.waits = waiting
-      return waiting === undefined ? outcomeOfResult(results[0]!) : outcomeOfWait(raw, waiting, resultIn(session))
+      return waiting === undefined
+        ? Effect.map(this.withValue(result!), outcomeOfResult)
+        : Effect.succeed(outcomeOfWait(raw, waiting, resultIn(session)))
     })
     entry.fiber = this.fork(Effect.onExit(served, (exit) => Effect.sync(() => this.note(entry, exit))))
     return entry
+  }
+
+  /** Decodes the value of a result that was read from a log, or that a person gave. */
+  private withValue(result: CallResult): Effect.Effect<CallResult, never, unknown> {
+    const { structured } = answerOf([result])
+    const success = this.state.program.tools.byName.get(result.call.name)?.tool.success
+    if ("value" in result || structured === undefined || success === undefined) return Effect.succeed(result)
+    const decoded: Effect.Effect<unknown, unknown, unknown> = Schema.decodeUnknownEffect(Schema.toCodecJson(success))(
+      structured
+    )
+    return Effect.map(Effect.orElseSucceed(decoded, () => structured), (value) => ({ ...result, value }))
   }
 
   /** Writes the call and its result into the conversation of the run. A failure of the call ends the run. */
