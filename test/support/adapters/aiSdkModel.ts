@@ -1,7 +1,7 @@
 /** A scripted model of the AI SDK, by its own test kit. */
 import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider"
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test"
-import type { Script } from "../../../../test/support/adapters/loop.ts"
+import type { Script } from "./loop.ts"
 
 type Generated = Awaited<ReturnType<LanguageModelV4["doGenerate"]>>
 type Prompt = Parameters<LanguageModelV4["doGenerate"]>[0]["prompt"]
