@@ -13,8 +13,8 @@ import { stepsOf } from "./support/page.ts"
 import { runReadmes } from "./support/readmes.ts"
 import { typeCheck } from "./support/typeCheck.ts"
 import { walk } from "./support/walk.ts"
-import { describeWithoutPeers, loads, withoutStudio } from "./support/withoutPeers.ts"
-import { archiveOf, folders, manifestOf, modulesOf, root, run } from "./support/workspace.ts"
+import { adapters, describeWithoutPeers, loads, withoutAdapters, withoutStudio } from "./support/withoutPeers.ts"
+import { archiveOf, manifestOf, modulesOf, root, run } from "./support/workspace.ts"
 
 const place = mkdtempSync(join(tmpdir(), "recourse-packed-"))
 const at = (name: string): string => join(place, name)
@@ -46,7 +46,9 @@ const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), 
 }
 
 /** Libraries that the examples of the adapters use besides the peers. */
-const librariesOfExamples = ["ai", "zod"].map((name) => `${name}@${devDependencies[name]}`)
+const librariesOfExamples = ["ai", "zod", "@types/node"].map((name) => `${name}@${devDependencies[name]}`)
+
+const typescript = join(root, "node_modules/typescript")
 
 beforeAll(async () => {
   await Promise.all([
@@ -55,7 +57,7 @@ beforeAll(async () => {
   ])
   await Promise.all([
     install(bare, [effect, ...archivesOf(withoutStudio)]),
-    install(project, [effect, ...librariesOfExamples, ...archivesOf(folders)])
+    install(project, [effect, ...archivesOf(withoutAdapters)])
   ])
   return () => rmSync(place, { recursive: true, force: true })
 }, 3 * minutes)
@@ -63,15 +65,14 @@ beforeAll(async () => {
 describeWithoutPeers({ folder: () => bare, node22 })
 
 describe("packed packages, installed by npm", () => {
-  const modules = folders.flatMap(modulesOf)
+  const modules = withoutAdapters.flatMap(modulesOf)
 
   it("load with the studio and its peers", () => loads(process.execPath, modules, project), minutes)
 
   it("are checked by TypeScript 5.7 and 7 without skipLibCheck", async () => {
     await Promise.all(
       [join(tools, "node_modules"), join(root, "node_modules")].map((compiler) =>
-        // The declarations of the adapted libraries have errors of their own.
-        typeCheck(join(compiler, "typescript"), withoutStudio.concat("studio").flatMap(modulesOf), project)
+        typeCheck(join(compiler, "typescript"), modules, project)
       )
     )
   }, 2 * minutes)
@@ -102,9 +103,16 @@ describe("packed packages, installed by npm", () => {
 
   it.skipIf(process.platform === "win32")(
     "run the first example of each README",
-    () => runReadmes(project, join(root, "node_modules/typescript")),
+    () => runReadmes([".", ...withoutAdapters.map((name) => `packages/${name}`)], project, typescript),
     3 * minutes
   )
+
+  it("load with the libraries that they adapt, and run their examples", async () => {
+    const folder = at("adapters")
+    await install(folder, [effect, ...librariesOfExamples, ...archivesOf(["core", ...adapters])])
+    await loads(process.execPath, adapters.flatMap(modulesOf), folder)
+    await runReadmes(adapters.map((name) => `packages/${name}`), folder, typescript)
+  }, 5 * minutes)
 
   /** Asks the script of the studio to call the tool. */
   const talks = async (url: string): Promise<void> => {

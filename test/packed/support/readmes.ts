@@ -5,7 +5,7 @@ import { basename, join } from "node:path"
 import { withAssertions } from "../../../scripts/assertions.ts"
 import { type Fence, fencesOf, stepOf } from "./page.ts"
 import { walk } from "./walk.ts"
-import { folders, root, run } from "./workspace.ts"
+import { root, run } from "./workspace.ts"
 
 /** `// => value` behind an expression fails the program if the expression has another value. */
 const programOf = ({ lines }: Fence): string =>
@@ -33,10 +33,10 @@ const runExample = async (name: string, folder: string): Promise<void> => {
   }
 }
 
-/** Runs the examples in folders of a project that has all packages, and checks their types. */
-export const runReadmes = async (project: string, compiler: string): Promise<void> => {
+/** Runs the examples of packages in folders of a project that has them, and checks their types. */
+export const runReadmes = async (names: ReadonlyArray<string>, project: string, compiler: string): Promise<void> => {
   const place = join(project, "readmes")
-  for (const name of [".", ...folders.map((folder) => `packages/${folder}`)]) {
+  for (const name of names) {
     await runExample(name, join(place, basename(name) === "." ? "repository" : basename(name))).catch(
       (cause: unknown) => {
         throw new Error(`The first example of ${name}/README.md fails`, { cause })

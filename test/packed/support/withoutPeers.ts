@@ -7,11 +7,16 @@ import { folders, modulesOf, optionalPeersOf, run } from "./workspace.ts"
 
 const minutes = 60_000
 
-/** The packages whose required peers are the libraries that they adapt. */
-const adapters: ReadonlySet<string> = new Set(["langchain", "mastra", "openai-agents"])
+const libraries: ReadonlySet<string> = new Set(["langchain", "mastra", "openai-agents"])
 
-/** `@recourse/studio` has a required peer that is an optional one of another package: it is not here, and adapters are not. */
-export const withoutStudio = folders.filter((folder) => folder !== "studio" && !adapters.has(folder))
+/** The packages that adapt a library, which is their required peer and large. */
+export const adapters = folders.filter((folder) => libraries.has(folder))
+
+/** All others. */
+export const withoutAdapters = folders.filter((folder) => !libraries.has(folder))
+
+/** `@recourse/studio` has a required peer that is an optional one of another package: it is not here. */
+export const withoutStudio = withoutAdapters.filter((folder) => folder !== "studio")
 
 const uses = (code: string): ReadonlyArray<string> => [
   "--input-type=module",
