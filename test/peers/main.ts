@@ -37,7 +37,7 @@ const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), 
 }
 const versions = ["ai", "langchain", "@openai/agents", "@mastra/core"].map((name) => `${name} ${devDependencies[name]}`)
 const note = `${plans} plans, ${new Date().toISOString().slice(0, 10)}, commit ${
-  git("rev-parse", "--short", "HEAD")
+  git("log", "-1", "--format=%h", "--", ":(glob)packages/*/src/**")
 }: ${versions.join(", ")}.`
 
 const page = join(root, "docs/peers.md")
