@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { header } from "./grammar/program.ts"
 
 const main = join(import.meta.dirname, "main.ts")
-const programs = process.env["TYPE_PROGRAMS"] ?? "100"
+const programs = process.env["TYPE_PROGRAMS"] ?? "60"
 const seed = process.env["TYPE_SEED"] ?? process.env["RECOURSE_SEED"] ?? "1"
 
 const search = (...args: ReadonlyArray<string>) => spawnSync(process.execPath, [main, ...args], { encoding: "utf8" })

@@ -12,9 +12,9 @@ const seed = Number(process.env["RECOURSE_SEED"] ?? 1)
 
 // A limit for a machine that does much else.
 const timeout = 600_000
-Laws.test({ it }, office.subject, { runs, seed, interruptions: 30, timeout })
-Laws.test({ it }, office.race, { runs, seed, interruptions: 30, timeout })
-Laws.test({ it }, till.desk, { runs, seed, interruptions: 20, timeout })
+Laws.test({ it }, office.subject, { runs, seed, interruptions: 15, timeout })
+Laws.test({ it }, office.race, { runs, seed, interruptions: 15, timeout })
+Laws.test({ it }, till.desk, { runs, seed, interruptions: 10, timeout })
 // Without the laws that separate calls by their ids, which each of its agents' runs has for itself.
 Laws.test({ it }, till.busy, {
   timeout,

@@ -6,7 +6,7 @@ import { program, tool } from "./plainProgram.ts"
 
 /** The same programs in each test run. Other ones are drawn if `RECOURSE_PROGRAMS` says how many, by `RECOURSE_SEED`. */
 const given = process.env["RECOURSE_PROGRAMS"]
-const runs = Number(given ?? 300)
+const runs = Number(given ?? 150)
 const seed = given === undefined ? 1 : Number(process.env["RECOURSE_SEED"] ?? 1)
 
 const names = Object.keys(Programs.laws) as ReadonlyArray<Programs.ProgramLaw>

@@ -39,7 +39,7 @@ const randomSchema = (next: () => number, depth: number): Schema.Top => {
   return from[Math.floor(next() * from.length)]!()
 }
 
-const programs = Number(process.env["RECOURSE_PROGRAMS"] ?? 300)
+const programs = Number(process.env["RECOURSE_PROGRAMS"] ?? 150)
 
 const Refund = Tool.make("refund", {
   success: Schema.String,

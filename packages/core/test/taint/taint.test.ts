@@ -15,7 +15,7 @@ import { finish, type Parts, partsModel, search } from "../support/parts.ts"
 
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 
-const programs = Number(process.env["RECOURSE_PROGRAMS"] ?? 300)
+const programs = Number(process.env["RECOURSE_PROGRAMS"] ?? 150)
 
 const reads = ["fetch", "blame", "mark", "relay", "recover", "reader", "around"] as const
 const kinds = [...reads, "look", "send", "sender"] as const
