@@ -24,7 +24,10 @@ export {
   ApprovalRequested,
   BudgetExtended,
   BudgetThreshold,
+  type CallFields,
+  type CommonFields,
   ContextCompacted,
+  type EndFields,
   FixFinished,
   FixStarted,
   HistoryMended,
@@ -40,6 +43,8 @@ export {
   ModelTurnStarted,
   Outcome,
   OutputCorrection,
+  type ParentSchema,
+  type PartFields,
   Pending,
   ProviderToolCall,
   ProviderToolResult,
@@ -48,6 +53,7 @@ export {
   RunFinished,
   RunStarted,
   SkillChosen,
+  type StartFields,
   TextDelta,
   TextFinished,
   ToolAttempt,
@@ -67,7 +73,9 @@ export {
   ToolResult,
   ToolRetry,
   TransportRetry,
+  type TurnFields,
   Usage,
+  type UsageSchema,
   version
 } from "./AgentEventSchema.ts"
 export { type ConsoleOptions, layerConsole } from "./internal/console/layer.ts"

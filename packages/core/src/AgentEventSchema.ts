@@ -9,50 +9,99 @@ import { NotCompensated, Severity } from "./ToolError.ts"
 /** The version of the events. It grows when an event goes, or a field of one changes its meaning. */
 export const version = 2
 
-const common = {
+/** Schema of the place of a nested agent. */
+export interface ParentSchema
+  extends Schema.Struct<{ readonly agentRunId: Schema.String; readonly callId: Schema.optionalKey<Schema.String> }>
+{}
+
+const Parent: ParentSchema = Schema.Struct({ agentRunId: Schema.String, callId: Schema.optionalKey(Schema.String) })
+
+/** Fields of every event. */
+export interface CommonFields {
   /** The run that the event belongs to; nested agents share their parent's. */
-  runId: Schema.String,
+  readonly runId: Schema.String
   /** The agent's run that the event is of: `runId` for the outermost agent, an id of its own for each nested one. */
-  agentRunId: Schema.String,
+  readonly agentRunId: Schema.String
   /** Of a nested agent: the agent's run around it, and the call of that agent within which it runs. */
-  parent: Schema.optionalKey(Schema.Struct({
-    agentRunId: Schema.String,
-    callId: Schema.optionalKey(Schema.String)
-  })),
+  readonly parent: Schema.optionalKey<ParentSchema>
   /** Names of the agents from the outermost to the one that speaks. */
-  path: Schema.Array(Schema.String),
+  readonly path: Schema.$Array<Schema.String>
   /** Number of the event in the run, nested agents included; 0 is the first. A resumed run begins at 0 again. */
-  sequence: Schema.Int,
+  readonly sequence: Schema.Int
   /** When it happened. */
+  readonly at: Schema.Finite
+}
+
+const common: CommonFields = {
+  runId: Schema.String,
+  agentRunId: Schema.String,
+  parent: Schema.optionalKey(Parent),
+  path: Schema.Array(Schema.String),
+  sequence: Schema.Int,
   at: Schema.Finite
 }
 
-const call = {
+/** Makes schemas of events with common fields, whose types name these fields together. */
+const eventWith = <Base extends object>(base: Base) =>
+<const Tag extends string, Fields extends Schema.Struct.Fields>(
+  tag: Tag,
+  fields: Fields
+): Schema.TaggedStruct<Tag, Base & Fields> => Schema.TaggedStruct(tag, { ...base, ...fields })
+
+const runEvent = eventWith(common)
+
+/** Fields of events of a call. */
+export interface CallFields extends CommonFields {
+  readonly callId: Schema.String
+  readonly tool: Schema.String
+  /** Of a call that a tool made: the call of the same agent that the tool was run for. */
+  readonly parentCallId: Schema.optionalKey<Schema.String>
+}
+
+const call: CallFields = {
   ...common,
   callId: Schema.String,
   tool: Schema.String,
-  /** Of a call that a tool made: the call of the same agent that the tool was run for. */
   parentCallId: Schema.optionalKey(Schema.String)
 }
+
+const callEvent = eventWith(call)
 
 /** Outcome of a run or of a nested agent's run. `"paused"`: it waits for an approval. */
 export const Outcome = Schema.Literals(["success", "failure", "interrupted", "paused"])
 
 /** Usage of a run and of everything nested in it. Token counts are those that the provider reported. */
-export const Usage = Schema.Struct({
+export interface UsageSchema extends
+  Schema.Struct<{
+    readonly turns: Schema.Int
+    readonly toolCalls: Schema.Int
+    readonly retries: Schema.Int
+    readonly fixes: Schema.Int
+    readonly transportRetries: Schema.Int
+    readonly inputTokens: Schema.Int
+    /** Input tokens that the provider read from its cache; they are among the others. */
+    readonly cachedInputTokens: Schema.Int
+    readonly outputTokens: Schema.Int
+    readonly totalTokens: Schema.Int
+    /** Tokens among the others that no provider reported, and that were estimated; left out if there are none. */
+    readonly estimatedTokens: Schema.optionalKey<Schema.Int>
+    /** Cost of the tokens by the program's `Budget.Prices`; 0 without prices. */
+    readonly cost: Schema.Finite
+  }>
+{}
+
+/** Usage of a run and of everything nested in it. Token counts are those that the provider reported. */
+export const Usage: UsageSchema = Schema.Struct({
   turns: Schema.Int,
   toolCalls: Schema.Int,
   retries: Schema.Int,
   fixes: Schema.Int,
   transportRetries: Schema.Int,
   inputTokens: Schema.Int,
-  /** Input tokens that the provider read from its cache; they are among the others. */
   cachedInputTokens: Schema.Int,
   outputTokens: Schema.Int,
   totalTokens: Schema.Int,
-  /** Tokens among the others that no provider reported, and that were estimated; left out if there are none. */
   estimatedTokens: Schema.optionalKey(Schema.Int),
-  /** Cost of the tokens by the program's `Budget.Prices`; 0 without prices. */
   cost: Schema.Finite
 })
 
@@ -80,41 +129,60 @@ export const Pending = Schema.Struct({
   expiresAt: Schema.Number
 })
 
-const start = {
-  ...common,
+/** Fields of events that begin a run, or the run of a nested agent. */
+export interface StartFields extends CommonFields {
   /** True if the run continues after a pause or a failure. It has no input then. */
-  resumed: Schema.Boolean,
+  readonly resumed: Schema.Boolean
   /** With `AgentEvent.Details`: the agent's caps by kind, named as in `Budget`. */
+  readonly limits: Schema.optionalKey<Schema.$Record<Schema.String, Schema.Finite>>
+  readonly input: Schema.optionalKey<Schema.Unknown>
+}
+
+const start: StartFields = {
+  ...common,
+  resumed: Schema.Boolean,
   limits: Schema.optionalKey(Schema.Record(Schema.String, Schema.Finite)),
   input: Schema.optionalKey(Schema.Unknown)
 }
 
-const end = {
+/** Fields of events that end a run, or the run of a nested agent. */
+export interface EndFields extends CommonFields {
+  readonly outcome: typeof Outcome
+  /** The answer, if the run succeeded. */
+  readonly output: Schema.optionalKey<Schema.Unknown>
+  /** Tag of the error, or `"Defect"`, if it failed. */
+  readonly error: Schema.optionalKey<Schema.String>
+  /** Code of the failure: `rate_limited`, `authentication`, `budget_exceeded` and the like. */
+  readonly code: Schema.optionalKey<Schema.String>
+  /** The failure's text for the user, in the user's language. */
+  readonly userMessage: Schema.optionalKey<Schema.String>
+  /** With `AgentEvent.Details`: the failure's text for operators. */
+  readonly operatorMessage: Schema.optionalKey<Schema.String>
+  /** After how many milliseconds it may be tried again, if the failure says so. */
+  readonly retryAfter: Schema.optionalKey<Schema.Finite>
+  /** The pending approvals, if the run paused. */
+  readonly pending: Schema.optionalKey<Schema.$Array<typeof Pending>>
+  readonly usage: UsageSchema
+}
+
+const end: EndFields = {
   ...common,
   outcome: Outcome,
-  /** The answer, if the run succeeded. */
   output: Schema.optionalKey(Schema.Unknown),
-  /** Tag of the error, or `"Defect"`, if it failed. */
   error: Schema.optionalKey(Schema.String),
-  /** Code of the failure: `rate_limited`, `authentication`, `budget_exceeded` and the like. */
   code: Schema.optionalKey(Schema.String),
-  /** The failure's text for the user, in the user's language. */
   userMessage: Schema.optionalKey(Schema.String),
-  /** With `AgentEvent.Details`: the failure's text for operators. */
   operatorMessage: Schema.optionalKey(Schema.String),
-  /** After how many milliseconds it may be tried again, if the failure says so. */
   retryAfter: Schema.optionalKey(Schema.Finite),
-  /** The pending approvals, if the run paused. */
   pending: Schema.optionalKey(Schema.Array(Pending)),
   usage: Usage
 }
 
 /** The run of the outermost agent began. */
-export const RunStarted = Schema.TaggedStruct("RunStarted", { ...start, version: Schema.Literal(version) })
+export const RunStarted = eventWith(start)("RunStarted", { version: Schema.Literal(version) })
 
 /** The one terminal event of a run. Its conversation is the prompt with which the next run of a chat continues. */
-export const RunFinished = Schema.TaggedStruct("RunFinished", {
-  ...end,
+export const RunFinished = eventWith(end)("RunFinished", {
   transcript: Prompt.Prompt,
   /** Replacement of the first `count` messages of the transcript in the model's prompt, if the run was compacted. */
   compacted: Schema.optionalKey(Schema.Struct({ count: Schema.Int, prompt: Prompt.Prompt })),
@@ -126,25 +194,32 @@ export const RunFinished = Schema.TaggedStruct("RunFinished", {
 export type RunFinished = typeof RunFinished.Type
 
 /** A nested agent began. */
-export const AgentStarted = Schema.TaggedStruct("AgentStarted", start)
+export const AgentStarted = eventWith(start)("AgentStarted", {})
 
 /** A nested agent ended. */
-export const AgentFinished = Schema.TaggedStruct("AgentFinished", end)
+export const AgentFinished = eventWith(end)("AgentFinished", {})
 
 /** A skill was chosen for the run. */
-export const SkillChosen = Schema.TaggedStruct("SkillChosen", { ...common, skill: Schema.String })
+export const SkillChosen = runEvent("SkillChosen", { skill: Schema.String })
 
 /** The model is called for the given turn of the agent; 1 is the first. */
-export const ModelTurnStarted = Schema.TaggedStruct("ModelTurnStarted", { ...common, turn: Schema.Int })
+export const ModelTurnStarted = runEvent("ModelTurnStarted", { turn: Schema.Int })
 
-const turn = { ...common, turn: Schema.Int }
+/** Fields of events of a turn. */
+export interface TurnFields extends CommonFields {
+  /** Number of the turn in its agent's run, from 1. */
+  readonly turn: Schema.Int
+}
+
+const turn: TurnFields = { ...common, turn: Schema.Int }
+
+const turnEvent = eventWith(turn)
 
 /**
  * With `AgentEvent.Details`: the request to the model. `messages` follow the first `kept` messages of the agent's
  * previous request, with which this one begins. `toolChoice` is absent if it is `"auto"`.
  */
-export const ModelRequested = Schema.TaggedStruct("ModelRequested", {
-  ...turn,
+export const ModelRequested = turnEvent("ModelRequested", {
   kept: Schema.Int,
   messages: Prompt.Prompt,
   /** Names of the tools that are offered. */
@@ -152,36 +227,39 @@ export const ModelRequested = Schema.TaggedStruct("ModelRequested", {
   toolChoice: Schema.optionalKey(Schema.String)
 })
 
-/** A text or a reasoning of an answer. `partId` names it in the agent's run; `turn` names the message that it is of. */
-const part = { ...turn, partId: Schema.String }
+/** Fields of events of a text or a reasoning of an answer. `turn` names the message that it is of. */
+export interface PartFields extends TurnFields {
+  /** Identifies it in the agent's run. */
+  readonly partId: Schema.String
+}
+
+const part: PartFields = { ...turn, partId: Schema.String }
 
 /** A piece of the model's text, in streamed runs. */
-export const TextDelta = Schema.TaggedStruct("TextDelta", { ...part, delta: Schema.String })
+export const TextDelta = eventWith(part)("TextDelta", { delta: Schema.String })
 
 /** No more of a text comes: it is whole, or the answer is cut. One for each text that a `TextDelta` is of. */
-export const TextFinished = Schema.TaggedStruct("TextFinished", part)
+export const TextFinished = eventWith(part)("TextFinished", {})
 
 /** A piece of the model's reasoning, in streamed runs. */
-export const ReasoningDelta = Schema.TaggedStruct("ReasoningDelta", { ...part, delta: Schema.String })
+export const ReasoningDelta = eventWith(part)("ReasoningDelta", { delta: Schema.String })
 
 /** No more of a reasoning comes. One for each that a `ReasoningDelta` is of. */
-export const ReasoningFinished = Schema.TaggedStruct("ReasoningFinished", part)
+export const ReasoningFinished = eventWith(part)("ReasoningFinished", {})
 
 /**
  * A piece of the arguments of a call, as the model writes them, in streamed runs. The call starts with
  * `ToolCallStarted`, which contains all arguments. It does not start if the answer is cut. A call whose id the run has
  * to change emits no pieces.
  */
-export const ToolCallDelta = Schema.TaggedStruct("ToolCallDelta", {
-  ...turn,
+export const ToolCallDelta = turnEvent("ToolCallDelta", {
   callId: Schema.String,
   tool: Schema.String,
   delta: Schema.String
 })
 
 /** The model names a source: a page by its `url`, a document by its `mediaType`. */
-export const ModelSource = Schema.TaggedStruct("ModelSource", {
-  ...turn,
+export const ModelSource = turnEvent("ModelSource", {
   sourceId: Schema.String,
   title: Schema.String,
   url: Schema.optionalKey(Schema.String),
@@ -190,23 +268,20 @@ export const ModelSource = Schema.TaggedStruct("ModelSource", {
 })
 
 /** The model made a file. */
-export const ModelFile = Schema.TaggedStruct("ModelFile", {
-  ...turn,
+export const ModelFile = turnEvent("ModelFile", {
   mediaType: Schema.String,
   data: Schema.Uint8Array
 })
 
 /** The provider runs a tool of its own for the model: neither policies nor recovery see it. */
-export const ProviderToolCall = Schema.TaggedStruct("ProviderToolCall", {
-  ...turn,
+export const ProviderToolCall = turnEvent("ProviderToolCall", {
   callId: Schema.String,
   tool: Schema.String,
   arguments: Schema.String
 })
 
 /** Result of a tool that the provider executed, as the provider gives it: untrusted text. */
-export const ProviderToolResult = Schema.TaggedStruct("ProviderToolResult", {
-  ...turn,
+export const ProviderToolResult = turnEvent("ProviderToolResult", {
   callId: Schema.String,
   tool: Schema.String,
   isFailure: Schema.Boolean,
@@ -214,8 +289,7 @@ export const ProviderToolResult = Schema.TaggedStruct("ProviderToolResult", {
 })
 
 /** The model answered. Token counts are those that the provider reported, or 0. */
-export const ModelTurnFinished = Schema.TaggedStruct("ModelTurnFinished", {
-  ...common,
+export const ModelTurnFinished = runEvent("ModelTurnFinished", {
   turn: Schema.Int,
   text: Schema.String,
   toolCalls: Schema.Int,
@@ -228,16 +302,14 @@ export const ModelTurnFinished = Schema.TaggedStruct("ModelTurnFinished", {
  * The model call ended without an answer: it failed or was interrupted. `error` is the tag of the `AiError`'s reason,
  * `"Interrupted"` or `"Defect"`. Each `ModelTurnStarted` has one of this and `ModelTurnFinished`.
  */
-export const ModelTurnFailed = Schema.TaggedStruct("ModelTurnFailed", {
-  ...turn,
+export const ModelTurnFailed = turnEvent("ModelTurnFailed", {
   error: Schema.String,
   /** With `AgentEvent.Details`: the failure's text for operators. */
   operatorMessage: Schema.optionalKey(Schema.String)
 })
 
 /** The model call failed and is made again after the delay. `error` is the tag of the `AiError`'s reason. */
-export const ModelRetry = Schema.TaggedStruct("ModelRetry", {
-  ...common,
+export const ModelRetry = runEvent("ModelRetry", {
   turn: Schema.Int,
   retry: Schema.Int,
   delay: Schema.Finite,
@@ -248,8 +320,7 @@ export const ModelRetry = Schema.TaggedStruct("ModelRetry", {
  * An HTTP request of the model call failed and is sent again after the delay, below the model call. `error` is the status,
  * or the code of the connection's error.
  */
-export const TransportRetry = Schema.TaggedStruct("TransportRetry", {
-  ...common,
+export const TransportRetry = runEvent("TransportRetry", {
   turn: Schema.Int,
   retry: Schema.Int,
   delay: Schema.Finite,
@@ -258,11 +329,10 @@ export const TransportRetry = Schema.TaggedStruct("TransportRetry", {
 })
 
 /** A model failed and the next one is called: the number of the model in `ModelFallback`'s list. */
-export const ModelFallback = Schema.TaggedStruct("ModelFallback", { ...common, model: Schema.Int })
+export const ModelFallback = runEvent("ModelFallback", { model: Schema.Int })
 
 /** The model call failed and a declared answer took its place. */
-export const ModelSubstituted = Schema.TaggedStruct("ModelSubstituted", {
-  ...common,
+export const ModelSubstituted = runEvent("ModelSubstituted", {
   turn: Schema.Int,
   error: Schema.String
 })
@@ -271,8 +341,7 @@ export const ModelSubstituted = Schema.TaggedStruct("ModelSubstituted", {
  * The run's first conversation was not well formed, for example because another program truncated it. Calls without
  * results received results of unknown outcome, and results without calls were removed. See `History.mend`.
  */
-export const HistoryMended = Schema.TaggedStruct("HistoryMended", {
-  ...common,
+export const HistoryMended = runEvent("HistoryMended", {
   mended: Schema.Array(Schema.Struct({
     problem: Schema.Literals(["call_without_result", "result_without_call", "result_out_of_place", "repeated_id"]),
     callId: Schema.String,
@@ -284,8 +353,7 @@ export const HistoryMended = Schema.TaggedStruct("HistoryMended", {
  * A message of the run's inbox joined the conversation before the given turn: a user sent it while the run was running.
  * See `Runs.addMessage`.
  */
-export const MessageJoined = Schema.TaggedStruct("MessageJoined", {
-  ...turn,
+export const MessageJoined = turnEvent("MessageJoined", {
   /** Identifies the message among those of the run. */
   messageId: Schema.String,
   /** Its text, without its files. */
@@ -297,8 +365,7 @@ export const MessageJoined = Schema.TaggedStruct("MessageJoined", {
  * because the provider refused it as too long. Tokens are counted by `History.countTokens`. The transcript keeps all of
  * it.
  */
-export const ContextCompacted = Schema.TaggedStruct("ContextCompacted", {
-  ...turn,
+export const ContextCompacted = turnEvent("ContextCompacted", {
   because: Schema.Literals(["max_tokens", "context_length"]),
   tokensBefore: Schema.Int,
   tokens: Schema.Int
@@ -308,15 +375,13 @@ export const ContextCompacted = Schema.TaggedStruct("ContextCompacted", {
  * The answer of the turn broke off and starts again (`ModelError.retry({ restart: true })`): discard all its parts with
  * this `turn`. `text` is the text that was emitted.
  */
-export const AnswerRestarted = Schema.TaggedStruct("AnswerRestarted", {
-  ...turn,
+export const AnswerRestarted = turnEvent("AnswerRestarted", {
   retry: Schema.Int,
   text: Schema.String
 })
 
 /** The model's answer did not fit the output schema; the model gets one correction. */
-export const OutputCorrection = Schema.TaggedStruct("OutputCorrection", {
-  ...common,
+export const OutputCorrection = runEvent("OutputCorrection", {
   issues: Schema.Array(Schema.String)
 })
 
@@ -324,8 +389,7 @@ export const OutputCorrection = Schema.TaggedStruct("OutputCorrection", {
  * The model, or a tool (`parentCallId`), called a tool. `arguments` are those before any repair. `resumed`: the call
  * was already emitted before the pause. `arguments` are then the resumed ones, which a person may have edited.
  */
-export const ToolCallStarted = Schema.TaggedStruct("ToolCallStarted", {
-  ...call,
+export const ToolCallStarted = callEvent("ToolCallStarted", {
   arguments: Schema.String,
   resumed: Schema.Boolean
 })
@@ -334,22 +398,20 @@ export const ToolCallStarted = Schema.TaggedStruct("ToolCallStarted", {
  * An attempt of a call starts; `delay` is the time since the last failed attempt ended. Each has one
  * `ToolAttemptSucceeded` or `ToolAttemptFailed`. It follows the pause if the tool is an agent that waits.
  */
-export const ToolAttempt = Schema.TaggedStruct("ToolAttempt", {
-  ...call,
+export const ToolAttempt = callEvent("ToolAttempt", {
   attempt: Schema.Int,
   delay: Schema.Finite,
   arguments: Schema.String
 })
 
 /** An attempt answered. The call may still fail: by an invalid result, or by the operators around the attempt. */
-export const ToolAttemptSucceeded = Schema.TaggedStruct("ToolAttemptSucceeded", { ...call, attempt: Schema.Int })
+export const ToolAttemptSucceeded = callEvent("ToolAttemptSucceeded", { attempt: Schema.Int })
 
 /**
  * An attempt failed. `error` is the tag of its error, `"Interrupted"` or `"Defect"`. `reason` is the tag of the
  * executor's own error, if it has one.
  */
-export const ToolAttemptFailed = Schema.TaggedStruct("ToolAttemptFailed", {
-  ...call,
+export const ToolAttemptFailed = callEvent("ToolAttemptFailed", {
   attempt: Schema.Int,
   error: Schema.String,
   reason: Schema.optionalKey(Schema.String),
@@ -362,22 +424,19 @@ export const ToolAttemptFailed = Schema.TaggedStruct("ToolAttemptFailed", {
  * retry budget is used up. The call ends as the last attempt did: with `error`, or, if that is `"none"`, with its
  * answer.
  */
-export const ToolAttemptRefused = Schema.TaggedStruct("ToolAttemptRefused", {
-  ...call,
+export const ToolAttemptRefused = callEvent("ToolAttemptRefused", {
   error: Schema.String,
   because: Schema.optionalKey(Schema.Literal("retry_budget"))
 })
 
 /** An earlier call with the same idempotency key answers. `waited` if it was still running. */
-export const ToolReplayed = Schema.TaggedStruct("ToolReplayed", {
-  ...call,
+export const ToolReplayed = callEvent("ToolReplayed", {
   entry: Schema.String,
   waited: Schema.Boolean
 })
 
 /** A call was not run because its circuit is open. `retryAfter` is milliseconds. */
-export const ToolCircuitOpen = Schema.TaggedStruct("ToolCircuitOpen", {
-  ...call,
+export const ToolCircuitOpen = callEvent("ToolCircuitOpen", {
   circuit: Schema.String,
   retryAfter: Schema.Finite
 })
@@ -386,8 +445,7 @@ export const ToolCircuitOpen = Schema.TaggedStruct("ToolCircuitOpen", {
  * Progress of a call, reported by its executor with `ToolCall.progress`. Without `total` the end is unknown. `message`
  * is the tool's text; `untrusted` names the untrusted tools that wrote it.
  */
-export const ToolProgress = Schema.TaggedStruct("ToolProgress", {
-  ...call,
+export const ToolProgress = callEvent("ToolProgress", {
   attempt: Schema.Int,
   progress: Schema.Finite,
   total: Schema.optionalKey(Schema.Finite),
@@ -399,8 +457,7 @@ export const ToolProgress = Schema.TaggedStruct("ToolProgress", {
  * Preliminary result of a call: an element of the Stream that its executor returns. The next element replaces it, and
  * `ToolResult` replaces the last. It is guarded, redacted and marked like a result. The model does not read it.
  */
-export const ToolPreliminaryResult = Schema.TaggedStruct("ToolPreliminaryResult", {
-  ...call,
+export const ToolPreliminaryResult = callEvent("ToolPreliminaryResult", {
   attempt: Schema.Int,
   result: Schema.Unknown
 })
@@ -410,35 +467,31 @@ export const ToolPreliminaryResult = Schema.TaggedStruct("ToolPreliminaryResult"
  * `error` the tag of the error of the tool's `compensate`. For a nested agent's call, `callId` contains the calls
  * around it: `call_1/pay_1`.
  */
-export const ToolCompensated = Schema.TaggedStruct("ToolCompensated", {
-  ...call,
+export const ToolCompensated = callEvent("ToolCompensated", {
   outcome: Schema.Literals(["undone", "not_happened", "not_undone"]),
   because: Schema.optionalKey(NotCompensated.fields.because),
   error: Schema.optionalKey(Schema.String)
 })
 
 /** The tool has started a task that continues after the call. The model receives the task's id. */
-export const ToolPending = Schema.TaggedStruct("ToolPending", { ...call, taskId: Schema.String })
+export const ToolPending = callEvent("ToolPending", { taskId: Schema.String })
 
 /** `Recovery.retry` waits before the next attempt. */
-export const ToolRetry = Schema.TaggedStruct("ToolRetry", {
-  ...call,
+export const ToolRetry = callEvent("ToolRetry", {
   retry: Schema.Int,
   delay: Schema.Finite,
   error: Schema.String
 })
 
 /** A fixer starts. */
-export const FixStarted = Schema.TaggedStruct("FixStarted", {
-  ...call,
+export const FixStarted = callEvent("FixStarted", {
   fixer: Schema.String,
   fix: Schema.Int,
   error: Schema.String
 })
 
 /** A fixer answered. `arguments` are present when it answered new ones. */
-export const FixFinished = Schema.TaggedStruct("FixFinished", {
-  ...call,
+export const FixFinished = callEvent("FixFinished", {
   fixer: Schema.String,
   fix: Schema.Int,
   answer: Schema.Literals(["arguments", "result", "declined", "escalated", "exception", "failed", "interrupted"]),
@@ -446,13 +499,12 @@ export const FixFinished = Schema.TaggedStruct("FixFinished", {
 })
 
 /** A declared fallback answers in the tool's place. */
-export const ToolFallback = Schema.TaggedStruct("ToolFallback", { ...call, error: Schema.String })
+export const ToolFallback = callEvent("ToolFallback", { error: Schema.String })
 
 const degraded = Schema.Struct({ source: Schema.String, asOf: Schema.optionalKey(Schema.String) })
 
 /** A failure became an escalation: the model is given `reason`. */
-export const ToolEscalated = Schema.TaggedStruct("ToolEscalated", {
-  ...call,
+export const ToolEscalated = callEvent("ToolEscalated", {
   code: Schema.String,
   reason: Schema.String,
   severity: Severity
@@ -462,8 +514,7 @@ export const ToolEscalated = Schema.TaggedStruct("ToolEscalated", {
  * A call waits for a person; the run pauses when the other calls of the answer are done. `pendingCallId` is the id that
  * decisions are made by: the ids of the calls around it and its own, with slashes between them.
  */
-export const ApprovalRequested = Schema.TaggedStruct("ApprovalRequested", {
-  ...call,
+export const ApprovalRequested = callEvent("ApprovalRequested", {
   pendingCallId: Schema.String,
   code: Schema.Literals(["approval_required", "approval_expired", "client_tool"]),
   arguments: Schema.String,
@@ -481,8 +532,7 @@ export const ApprovalRequested = Schema.TaggedStruct("ApprovalRequested", {
  * A person has decided about a call that waited; its time is that of the resumption. `by`, `reason` and the edited arguments are as the
  * decision has them. `before` are the arguments that the person was shown, `arguments` those that the call is executed with.
  */
-export const ApprovalDecided = Schema.TaggedStruct("ApprovalDecided", {
-  ...call,
+export const ApprovalDecided = callEvent("ApprovalDecided", {
   pendingCallId: Schema.String,
   decision: Schema.Literals(["approved", "edited", "rejected", "responded"]),
   by: Schema.optionalKey(Schema.String),
@@ -498,8 +548,7 @@ export const ApprovalDecided = Schema.TaggedStruct("ApprovalDecided", {
  * `code` and `userMessage` are present for failures, `degraded` if another source than the tool answered and declared
  * it.
  */
-export const ToolResult = Schema.TaggedStruct("ToolResult", {
-  ...call,
+export const ToolResult = callEvent("ToolResult", {
   isFailure: Schema.Boolean,
   code: Schema.optionalKey(Schema.String),
   /** The failure's text for the user, in the user's language. `result` contains the text for the model. */
@@ -523,8 +572,7 @@ export const ToolResult = Schema.TaggedStruct("ToolResult", {
 })
 
 /** A share of a budget is used up. */
-export const BudgetThreshold = Schema.TaggedStruct("BudgetThreshold", {
-  ...common,
+export const BudgetThreshold = runEvent("BudgetThreshold", {
   agent: Schema.String,
   budget: Schema.String,
   threshold: Schema.Finite,
@@ -533,8 +581,7 @@ export const BudgetThreshold = Schema.TaggedStruct("BudgetThreshold", {
 })
 
 /** A budget that was used up has been extended. */
-export const BudgetExtended = Schema.TaggedStruct("BudgetExtended", {
-  ...common,
+export const BudgetExtended = runEvent("BudgetExtended", {
   agent: Schema.String,
   budget: Schema.String,
   limit: Schema.Finite

@@ -28,13 +28,20 @@ export {
   approve,
   type DecidedBy,
   Decision,
+  type DecisionSchema,
   decodeDecisions,
   edit,
   fail,
   reject,
   respond
 } from "./internal/approval/decision.ts"
-export { Definitions, Explanation, PartState } from "./internal/approval/definitions.ts"
+export {
+  Definitions,
+  type DefinitionsSchema,
+  Explanation,
+  type ExplanationSchema,
+  PartState
+} from "./internal/approval/definitions.ts"
 export {
   ApprovalRequired,
   Completed,
@@ -46,12 +53,14 @@ export {
 export {
   type ClaimedSnapshot,
   NestedRun,
+  type NestedRunSchema,
   PendingCall,
   type Resumption,
   type ResumptionFate,
   Resumptions,
   type ResumptionStore,
   Snapshot,
+  type SnapshotSchema,
   version
 } from "./internal/approval/snapshot.ts"
 export { layerKey, SnapshotKey, type SnapshotKeys } from "./internal/approval/snapshotKey.ts"

@@ -17,7 +17,7 @@ import type { ConfigurationError } from "./ConfigurationError.ts"
 import { type Columns, createSql, type Dialect, durable, prepareTable } from "./internal/foundation/sqlTable.ts"
 import { rowWithoutNul } from "./internal/foundation/withoutNul.ts"
 import { Audit, type AuditRecord, type Writer } from "./internal/run/auditRecord.ts"
-export { Actor, Audit, AuditRecord, Decision, type Writer } from "./internal/run/auditRecord.ts"
+export { Actor, Audit, AuditRecord, type AuditRecordSchema, Decision, type Writer } from "./internal/run/auditRecord.ts"
 
 /**
  * A layer that gives each record to a function.

@@ -77,8 +77,7 @@ export const agent = <In, Out, E, R>(self: Agent<In, Out, E, R>): Agent<Request,
   })
 }
 
-/** A write of a run that has ended, with its present state. */
-export const RunWrite = Schema.Struct({
+const runWrite = Schema.Struct({
   /** Unique among the writes of its run. */
   id: Schema.String,
   agentRunId: Schema.String,
@@ -115,6 +114,14 @@ export const RunWrite = Schema.Struct({
   /** The run that compensates it. */
   compensatedBy: Schema.optionalKey(Schema.String)
 })
+
+type RunWriteSchemaType = typeof runWrite
+
+/** Schema of a write of an ended run. */
+export interface RunWriteSchema extends RunWriteSchemaType {}
+
+/** A write of a run that has ended, with its present state. */
+export const RunWrite: RunWriteSchema = runWrite
 
 /** A write of a run that has ended, with its present state. */
 export type RunWrite = typeof RunWrite.Type

@@ -48,10 +48,13 @@ export { isCursor } from "./internal/conversation/stores/storeParts.ts"
 export {
   Audience,
   Entry,
+  type EntrySchema,
   Event,
+  type EventSchema,
   HistoryCompacted,
   MessageAdded,
   Thread,
+  type ThreadSchema,
   ToolCallsPruned,
   TurnEnded,
   WriteEnded,

@@ -34,5 +34,5 @@ export {
   type UserTexts,
   waiting
 } from "./internal/projection/failures.ts"
-export { TruncatedResult } from "./internal/projection/longResult.ts"
-export { ToolFailure } from "./internal/projection/toolFailure.ts"
+export { TruncatedResult, type TruncatedResultSchema } from "./internal/projection/longResult.ts"
+export { ToolFailure, type ToolFailureSchema } from "./internal/projection/toolFailure.ts"

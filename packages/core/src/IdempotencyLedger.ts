@@ -34,7 +34,15 @@ export type { Dialect } from "./internal/foundation/sqlTable.ts"
 export { CheckedOutcomes, type CheckOutcome } from "./internal/idempotency/checkedOutcomes.ts"
 export type { Claim, Claimed, ClaimKey } from "./internal/idempotency/claims.ts"
 export { IdempotencyLedger } from "./internal/idempotency/ledgerService.ts"
-export { Entry, Intent, LedgerError, Marks, Outcome } from "./internal/idempotency/ledgerStore.ts"
+export {
+  Entry,
+  type EntrySchema,
+  Intent,
+  LedgerError,
+  Marks,
+  Outcome,
+  type OutcomeSchema
+} from "./internal/idempotency/ledgerStore.ts"
 export type { Found, Recorded, Store } from "./internal/idempotency/ledgerStore.ts"
 
 /** Lease of a call's key, and how long other calls wait for it. */

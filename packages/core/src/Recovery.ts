@@ -22,7 +22,7 @@ export {
   fixResult,
   type TextFixer
 } from "./internal/recovery/fix.ts"
-export { FixRequest, type FixTag, renderFixRequest } from "./internal/recovery/fixRequest.ts"
+export { FixRequest, type FixRequestSchema, type FixTag, renderFixRequest } from "./internal/recovery/fixRequest.ts"
 export { idempotent, type IdempotentOptions } from "./internal/recovery/idempotent.ts"
 export {
   type AnyTable,

@@ -90,8 +90,7 @@ export const Failure = Schema.Struct({
 /** Failure of a run, taken from its last event. */
 export type Failure = typeof Failure.Type
 
-/** Known facts of a run. Times are milliseconds since the epoch. */
-export const RunInfo = Schema.Struct({
+const runInfo = Schema.Struct({
   runId: Schema.String,
   agent: Schema.String,
   /** The version of the agent that runs it, if the engine distinguishes versions. */
@@ -115,6 +114,14 @@ export const RunInfo = Schema.Struct({
   /** Of a failed run. */
   failure: Schema.optionalKey(Failure)
 })
+
+type RunInfoSchemaType = typeof runInfo
+
+/** Schema of the known facts of a run. */
+export interface RunInfoSchema extends RunInfoSchemaType {}
+
+/** Known facts of a run. Times are milliseconds since the epoch. */
+export const RunInfo: RunInfoSchema = runInfo
 
 /** Known facts of a run. */
 export type RunInfo = typeof RunInfo.Type

@@ -22,8 +22,13 @@ const Respond = Schema.TaggedStruct("Respond", { ...about, result: Schema.Json }
 
 const Fail = Schema.TaggedStruct("Fail", { ...about, error: Schema.Json })
 
+/** Schema of a decision about a pending call. */
+export interface DecisionSchema
+  extends Schema.Union<readonly [typeof Approve, typeof Edit, typeof Reject, typeof Respond, typeof Fail]>
+{}
+
 /** A person's decision about a pending call, or a page's result of a client tool's call. JSON of any source. */
-export const Decision = Schema.Union([Approve, Edit, Reject, Respond, Fail])
+export const Decision: DecisionSchema = Schema.Union([Approve, Edit, Reject, Respond, Fail])
 
 /** A person's decision about a pending call. Named by hand, so that messages of the compiler name it. */
 export type Decision =

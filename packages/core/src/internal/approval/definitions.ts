@@ -17,8 +17,7 @@ export const Definition = Schema.Struct({
 /** Facts of a tool that a snapshot is bound to. */
 export type Definition = typeof Definition.Type
 
-/** The tools of a run at its pause. */
-export const Definitions = Schema.Struct({
+const definitions = Schema.Struct({
   /** The tools that the snapshot is about. */
   pending: Schema.Array(Definition),
   /** The other tools of the run, each with a short hash of its definition. */
@@ -26,6 +25,14 @@ export const Definitions = Schema.Struct({
   /** Of an agent that is made of agents: the names of these, in order. */
   agents: Schema.optionalKey(Schema.Array(Schema.String))
 })
+
+type DefinitionsSchemaType = typeof definitions
+
+/** Schema of the tools of a run at its pause. */
+export interface DefinitionsSchema extends DefinitionsSchemaType {}
+
+/** The tools of a run at its pause. */
+export const Definitions: DefinitionsSchema = definitions
 
 /** The tools of a run at its pause. */
 export type Definitions = typeof Definitions.Type
@@ -55,8 +62,7 @@ export const PartState = Schema.Struct({
 /** A part of an agent as a snapshot finds it. */
 export interface PartState extends Schema.Schema.Type<typeof PartState> {}
 
-/** Ability of an agent to resume a snapshot, and the differences. */
-export const Explanation = Schema.Struct({
+const explanation = Schema.Struct({
   agent: Schema.String,
   /**
    * True if each of its calls can be decided about and resumed. An earlier resumption of the snapshot is not checked.
@@ -67,6 +73,14 @@ export const Explanation = Schema.Struct({
   /** The tools of the run, its skill, and the agents that it is made of; those of agents that wait within it, too. */
   parts: Schema.Array(PartState)
 })
+
+type ExplanationSchemaType = typeof explanation
+
+/** Schema of the explanation of a snapshot. */
+export interface ExplanationSchema extends ExplanationSchemaType {}
+
+/** Ability of an agent to resume a snapshot, and the differences. */
+export const Explanation: ExplanationSchema = explanation
 
 /** Ability of an agent to resume a snapshot, and the differences. */
 export interface Explanation extends Schema.Schema.Type<typeof Explanation> {}

@@ -50,8 +50,7 @@ export const CallBeforePause = Schema.Struct({
 /** A started write within a pending call. */
 export type CallBeforePause = typeof CallBeforePause.Type
 
-/** A waiting call of a tool that is an agent. Its pending calls are among those of the run. */
-export const NestedRun = Schema.Struct({
+const nestedRun = Schema.Struct({
   callId: Schema.String,
   /** The exact arguments of the tool. */
   arguments: Schema.Record(Schema.String, Schema.Json),
@@ -67,14 +66,18 @@ export const NestedRun = Schema.Struct({
   begun: Schema.optionalKey(Schema.Array(CallBeforePause))
 })
 
+type NestedRunSchemaType = typeof nestedRun
+
+/** Schema of a call of a tool that is an agent, which waits. */
+export interface NestedRunSchema extends NestedRunSchemaType {}
+
+/** A waiting call of a tool that is an agent. Its pending calls are among those of the run. */
+export const NestedRun: NestedRunSchema = nestedRun
+
 /** A call of a tool that is an agent, which waits. */
 export type NestedRun = typeof NestedRun.Type
 
-/**
- * A call within which a tool's call of another tool waits, or that waits itself behind inner writes. The waiting calls
- * are among the pending calls.
- */
-export const WaitingWithin = Schema.Struct({
+const waitingWithin = Schema.Struct({
   callId: Schema.String,
   /** The original arguments of the tool. */
   arguments: Schema.Json,
@@ -89,6 +92,17 @@ export const WaitingWithin = Schema.Struct({
   /** Started inner writes. */
   begun: Schema.optionalKey(Schema.Array(CallBeforePause))
 })
+
+type WaitingWithinSchemaType = typeof waitingWithin
+
+/** Schema of a call within which another one waits. */
+export interface WaitingWithinSchema extends WaitingWithinSchemaType {}
+
+/**
+ * A call within which a tool's call of another tool waits, or that waits itself behind inner writes. The waiting calls
+ * are among the pending calls.
+ */
+export const WaitingWithin: WaitingWithinSchema = waitingWithin
 
 /** A call within which a tool's call of another tool waits. */
 export type WaitingWithin = typeof WaitingWithin.Type
@@ -180,12 +194,7 @@ export const Checkpoint = Schema.Struct({
 /** State of a run, without the agent that may resume it. */
 export type Checkpoint = typeof Checkpoint.Type
 
-/**
- * A run that can be resumed. It is JSON as it is; read it from elsewhere with `Schema.decodeUnknownEffect(Snapshot)`.
- *
- * It holds the conversation in clear: keep it as you keep the conversation.
- */
-export const Snapshot = Schema.Struct({
+const snapshot = Schema.Struct({
   ...Checkpoint.fields,
   /** Names this snapshot; each can be resumed once. */
   id: Schema.String,
@@ -194,6 +203,18 @@ export const Snapshot = Schema.Struct({
   /** HMAC-SHA-256 over all other fields in JSON with sorted keys, in hex. */
   mac: Schema.String
 })
+
+type SnapshotSchemaType = typeof snapshot
+
+/** Schema of a run that can be resumed. */
+export interface SnapshotSchema extends SnapshotSchemaType {}
+
+/**
+ * A run that can be resumed. It is JSON as it is; read it from elsewhere with `Schema.decodeUnknownEffect(Snapshot)`.
+ *
+ * It holds the conversation in clear: keep it as you keep the conversation.
+ */
+export const Snapshot: SnapshotSchema = snapshot
 
 /** A run that can be resumed. */
 export type Snapshot = typeof Snapshot.Type

@@ -3,8 +3,7 @@ import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
 
-/** A thread: one conversation of one owner. Times are milliseconds since the epoch, by the store's clock. */
-export const Thread = Schema.Struct({
+const thread = Schema.Struct({
   /** The thread's id, its owner's own: two owners may have a thread of the same id. */
   id: Schema.String,
   owner: Schema.String,
@@ -19,6 +18,14 @@ export const Thread = Schema.Struct({
   /** True if a run waits for a person: its snapshot is in the answer of `read`. */
   isWaiting: Schema.Boolean
 })
+
+type ThreadSchemaType = typeof thread
+
+/** Schema of the state of a thread. */
+export interface ThreadSchema extends ThreadSchemaType {}
+
+/** A thread: one conversation of one owner. Times are milliseconds since the epoch, by the store's clock. */
+export const Thread: ThreadSchema = thread
 
 /** A thread: one conversation of one owner. */
 export type Thread = typeof Thread.Type
@@ -91,8 +98,7 @@ export const TurnEnded = Schema.TaggedStruct("TurnEnded", {
   runs: Schema.Array(Schema.String)
 })
 
-/** Entry that can be appended to a thread. */
-export const Event = Schema.Union([
+const event = Schema.Union([
   MessageAdded,
   ToolCallsPruned,
   HistoryCompacted,
@@ -100,6 +106,14 @@ export const Event = Schema.Union([
   WriteEnded,
   TurnEnded
 ])
+
+type EventSchemaType = typeof event
+
+/** Schema of an entry that can be appended to a thread. */
+export interface EventSchema extends EventSchemaType {}
+
+/** Entry that can be appended to a thread. */
+export const Event: EventSchema = event
 
 /** Entry that can be appended to a thread. */
 export type Event = typeof Event.Type
@@ -123,8 +137,7 @@ export const StoredEvent: Schema.Codec<Event, Schema.Json> = Schema.Json.pipe(Sc
   encode: SchemaGetter.transform((event) => event as Schema.Json)
 }))
 
-/** One entry of a thread. Entries are appended and never changed. */
-export const Entry = Schema.Struct({
+const entry = Schema.Struct({
   /** 1 is the first; the thread's version is the last. */
   position: Schema.Int,
   /** Milliseconds since the epoch, by the store's clock. */
@@ -133,6 +146,14 @@ export const Entry = Schema.Struct({
   runId: Schema.optionalKey(Schema.String),
   event: StoredEvent
 })
+
+type EntrySchemaType = typeof entry
+
+/** Schema of an entry of a thread. */
+export interface EntrySchema extends EntrySchemaType {}
+
+/** One entry of a thread. Entries are appended and never changed. */
+export const Entry: EntrySchema = entry
 
 /** One entry of a thread. */
 export type Entry = typeof Entry.Type

@@ -18,8 +18,7 @@ export type Marks = typeof Marks.Type
 
 const marks = { marks: Schema.optionalKey(Marks) }
 
-/** The outcome of a call, in a form that can be stored. */
-export const Outcome = Schema.Union([
+const outcome = Schema.Union([
   /** `isUndefined`: the result is `undefined`, of which `null` is the nearest JSON. */
   Schema.TaggedStruct("Result", {
     value: Schema.Json,
@@ -37,6 +36,14 @@ export const Outcome = Schema.Union([
     retryAfterMillis: Schema.optionalKey(Schema.Finite)
   })
 ])
+
+type OutcomeSchemaType = typeof outcome
+
+/** Schema of the outcome of a call. */
+export interface OutcomeSchema extends OutcomeSchemaType {}
+
+/** The outcome of a call, in a form that can be stored. */
+export const Outcome: OutcomeSchema = outcome
 
 /** The outcome of a call, in a form that can be stored. */
 export type Outcome = typeof Outcome.Type
@@ -56,11 +63,7 @@ export const Intent = Schema.Struct({
 /** An intended call. */
 export type Intent = typeof Intent.Type
 
-/**
- * An intent and its outcome. Without an outcome the call still runs, if its lease does, or was cut off. Times
- * are milliseconds since the epoch by the clock of the store.
- */
-export const Entry = Schema.Struct({
+const entry = Schema.Struct({
   ...Intent.fields,
   startedAt: Schema.Finite,
   /** Until when the holder of the entry may be at work on it. */
@@ -69,6 +72,17 @@ export const Entry = Schema.Struct({
   /** When a finished entry is forgotten. One without an outcome is kept, and one that has none is kept with its outcome. */
   expiresAt: Schema.optionalKey(Schema.Finite)
 })
+
+type EntrySchemaType = typeof entry
+
+/** Schema of an intent and its outcome. */
+export interface EntrySchema extends EntrySchemaType {}
+
+/**
+ * An intent and its outcome. Without an outcome the call still runs, if its lease does, or was cut off. Times
+ * are milliseconds since the epoch by the clock of the store.
+ */
+export const Entry: EntrySchema = entry
 
 /** An intent and its outcome. */
 export type Entry = typeof Entry.Type

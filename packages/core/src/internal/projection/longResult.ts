@@ -7,8 +7,7 @@ import { isLongerThan } from "../foundation/json/textLength.ts"
 /** Number of characters of a result that the model reads, unless the tool or the agent sets another. */
 export const defaultResultLimit = 32_768
 
-/** The model's replacement of a result that is longer than the limit. */
-export const TruncatedResult = Schema.Struct({
+const truncatedResult = Schema.Struct({
   status: Schema.Literal("truncated"),
   message_for_model: Schema.String,
   /** Advice for the model. */
@@ -19,6 +18,14 @@ export const TruncatedResult = Schema.Struct({
   /** The beginning of the result. */
   content: Schema.String
 })
+
+type TruncatedResultSchemaType = typeof truncatedResult
+
+/** Schema of a result that was cut. */
+export interface TruncatedResultSchema extends TruncatedResultSchemaType {}
+
+/** The model's replacement of a result that is longer than the limit. */
+export const TruncatedResult: TruncatedResultSchema = truncatedResult
 
 /** The model's replacement of a result that is longer than the limit. */
 export type TruncatedResult = typeof TruncatedResult.Type

@@ -2,8 +2,7 @@
 import * as Schema from "effect/Schema"
 import { Issue, Severity } from "../../ToolError.ts"
 
-/** Content of a failed tool result. */
-export const ToolFailure = Schema.Struct({
+const toolFailure = Schema.Struct({
   status: Schema.Literal("error"),
   /** Machine-readable, such as `invalid_arguments`, `timeout`, `outcome_unknown`. */
   code: Schema.String,
@@ -30,6 +29,14 @@ export const ToolFailure = Schema.Struct({
   /** The untrusted tool that the message is from. */
   untrusted: Schema.optionalKey(Schema.String)
 })
+
+type ToolFailureSchemaType = typeof toolFailure
+
+/** Schema of the failure that a model reads. */
+export interface ToolFailureSchema extends ToolFailureSchemaType {}
+
+/** Content of a failed tool result. */
+export const ToolFailure: ToolFailureSchema = toolFailure
 
 /** Content of a failed tool result. */
 export type ToolFailure = typeof ToolFailure.Type

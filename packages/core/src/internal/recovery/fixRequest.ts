@@ -12,11 +12,7 @@ import { toolFailure } from "../projection/failures.ts"
 /** Errors that a fixer can be asked about. */
 export type FixTag = "InvalidArgs" | "ExecutionError"
 
-/**
- * The input of a fixer: the tool, the arguments in text form, and their faults. A fixer with a string input gets it as
- * text. `error` is the executor's own error as a value, and is neither in the text nor in the JSON of a request.
- */
-export const FixRequest = Schema.Struct({
+const fixRequest = Schema.Struct({
   tool: Schema.String,
   description: Schema.optionalKey(Schema.String),
   effects: Schema.optionalKey(Schema.Literals(["read", "idempotent", "write"])),
@@ -33,6 +29,17 @@ export const FixRequest = Schema.Struct({
   /** The error as a value, for programs. The JSON of a request has none, because a model may read that. */
   error: Schema.Unknown.pipe(Schema.withDecodingDefaultKey(Effect.undefined, { encodingStrategy: "omit" }))
 })
+
+type FixRequestSchemaType = typeof fixRequest
+
+/** Schema of the request to a fixer. */
+export interface FixRequestSchema extends FixRequestSchemaType {}
+
+/**
+ * The input of a fixer: the tool, the arguments in text form, and their faults. A fixer with a string input gets it as
+ * text. `error` is the executor's own error as a value, and is neither in the text nor in the JSON of a request.
+ */
+export const FixRequest: FixRequestSchema = fixRequest
 
 /** The input of a fixer. */
 export interface FixRequest<out E = InvalidArgs | ExecutionError> extends Omit<typeof FixRequest.Type, "error"> {

@@ -42,8 +42,7 @@ export const Decision = Schema.Literals([
 /** Decision about a call. */
 export type Decision = typeof Decision.Type
 
-/** One record. */
-export const AuditRecord = Schema.Struct({
+const auditRecord = Schema.Struct({
   /** Id for references. For blocked output the model receives it too. */
   referenceId: Schema.String,
   /** Milliseconds since the epoch. */
@@ -65,6 +64,14 @@ export const AuditRecord = Schema.Struct({
   /** True for matters of security: blocked output, denials of tainted runs. */
   security: Schema.Boolean
 })
+
+type AuditRecordSchemaType = typeof auditRecord
+
+/** Schema of a record of the audit. */
+export interface AuditRecordSchema extends AuditRecordSchemaType {}
+
+/** One record. */
+export const AuditRecord: AuditRecordSchema = auditRecord
 
 /** One record. */
 export type AuditRecord = typeof AuditRecord.Type
