@@ -193,8 +193,9 @@ export const ${domain.service} = (order: number, key?: string) =>
 ${isRead ? "" : "\nexport const takeBack = (order: number) => request({ takeBack: order })\n"}
 // A model that plays a script: it corrects refused arguments once, and reports every other result.
 export const model: ScriptedModel.Behaviour = ({ prompt }) => {
-  const results = prompt.content.flatMap(({ content }) => content)
-    .filter((part) => typeof part !== "string" && part.type === "tool-result")
+  const results = prompt.content
+    .flatMap((message) => message.role === "tool" ? message.content : [])
+    .filter((part) => part.type === "tool-result")
   const last = results.at(-1)
   const text = typeof last?.result === "string" ? last.result : JSON.stringify(last?.result)
   if (last === undefined || (results.length === 1 && text.includes("invalid_arguments"))) {

@@ -3,7 +3,7 @@ import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { assert, beforeAll, describe, it } from "vitest"
 import { type Choice, type Declared, faults, frequencies, nameOf, parseChoice, programs } from "../src/choice.ts"
-import { compile, type Compiled } from "../src/compile.ts"
+import { buildPackages, compile, type Compiled } from "../src/compile.ts"
 import { agentFile, worldFile } from "../src/program.ts"
 import { runProgram } from "../src/run/program.ts"
 import type { Report } from "../src/run/report.ts"
@@ -57,6 +57,7 @@ const drawn = <A>(all: ReadonlyArray<A>, seed: number): A =>
 describe("programs", () => {
   beforeAll(() => {
     const folder = join(import.meta.dirname, `../.generated/test-${process.pid}`)
+    buildPackages()
     compiled = compile(programs, folder)
     rmSync(folder, { recursive: true })
   }, 60_000)

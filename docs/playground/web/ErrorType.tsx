@@ -1,5 +1,7 @@
 /** The errors that can end a run, by the compiler; or its reason to refuse the program. */
+import { sentenceOf } from "../src/types/sentence.ts"
 import type { Compiled } from "./compiled.ts"
+import type { PlacedProblem } from "./useChecked.ts"
 
 /** The tag of a member of an error type: `ExecutionError` of `ExecutionError<BankDown>`. */
 export const tagOf = (member: string): string => member.replace(/<.*/s, "")
@@ -10,6 +12,8 @@ interface Props {
   readonly base: ReadonlyArray<string>
   /** The tag with which the run has ended. */
   readonly outcome: string | undefined
+  /** Problems of an edited text. */
+  readonly problems?: ReadonlyArray<PlacedProblem>
   /** Set while the compiler works. */
   readonly isChecking?: boolean
   readonly origin: string
@@ -28,7 +32,22 @@ const Refused = (
   </div>
 )
 
-export const ErrorType = ({ base, compiled, isChecking = false, origin, outcome, reason }: Props) => {
+const Problems = ({ problems }: { readonly problems: ReadonlyArray<PlacedProblem> }) => (
+  <div className="refused">
+    {problems.map(({ line, message }, index) => (
+      <details key={index}>
+        <summary>
+          <strong>Line {line}:</strong> {sentenceOf(message)}
+        </summary>
+        <pre tabIndex={0}>{message}</pre>
+      </details>
+    ))}
+  </div>
+)
+
+const none: ReadonlyArray<PlacedProblem> = []
+
+export const ErrorType = ({ base, compiled, isChecking = false, origin, outcome, problems = none, reason }: Props) => {
   const isRefused = compiled !== undefined && "messages" in compiled
   const errors = compiled === undefined || isRefused ? [] : compiled.errors
   const handled = isRefused ? [] : base.filter((member) => !errors.includes(member))
@@ -38,6 +57,7 @@ export const ErrorType = ({ base, compiled, isChecking = false, origin, outcome,
         <h2>Errors that can end a run</h2>
         <span className="origin">{origin}</span>
       </header>
+      {problems.length === 0 ? null : <Problems problems={problems} />}
       {compiled === undefined ? <p className="quiet">The compiler is loading.</p> : isRefused
         ? <Refused messages={compiled.messages} reason={reason} />
         : (

@@ -1,5 +1,5 @@
 /** The files of the program, as tabs. */
-import { type KeyboardEvent, type ReactNode, useState } from "react"
+import type { KeyboardEvent, ReactNode } from "react"
 import { CopyButton } from "../../../packages/studio/web/shared/CopyButton.tsx"
 import { Code } from "./Code.tsx"
 
@@ -10,14 +10,20 @@ export interface File {
   readonly editor?: ReactNode
 }
 
-export const Files = ({ action, files }: { readonly files: ReadonlyArray<File>; readonly action: ReactNode }) => {
-  const [chosen, setChosen] = useState(files[0]!.name)
+interface Props {
+  readonly files: ReadonlyArray<File>
+  readonly chosen: string
+  readonly action: ReactNode
+  readonly onChoose: (name: string) => void
+}
+
+export const Files = ({ action, chosen, files, onChoose }: Props) => {
   const file = files.find(({ name }) => name === chosen) ?? files[0]!
   const moveBy = (event: KeyboardEvent<HTMLButtonElement>, index: number): void => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0
     if (step === 0) return
     const next = (index + step + files.length) % files.length
-    setChosen(files[next]!.name)
+    onChoose(files[next]!.name)
     ;(event.currentTarget.parentElement?.children[next] as HTMLElement).focus()
   }
   return (
@@ -33,7 +39,7 @@ export const Files = ({ action, files }: { readonly files: ReadonlyArray<File>; 
               aria-controls="file"
               aria-selected={name === file.name}
               tabIndex={name === file.name ? 0 : -1}
-              onClick={() => setChosen(name)}
+              onClick={() => onChoose(name)}
               onKeyDown={(event) => moveBy(event, index)}
             >
               {name}

@@ -1,5 +1,5 @@
 /** The whole page: choices, program, error type, and the run. */
-import { useEffect, useMemo, useState } from "react"
+import { lazy, Suspense, useEffect, useMemo, useState } from "react"
 import { Button, IconButton } from "../../../packages/studio/web/shared/Button.tsx"
 import { announce } from "../../../packages/studio/web/shared/announce.ts"
 import { nameOf, parseChoice } from "../src/choice.ts"
@@ -16,6 +16,7 @@ import { Requests } from "./Requests.tsx"
 import { type Result, run } from "./runs.ts"
 import { setTheme, type Theme, useTheme } from "./theme.ts"
 import { Timeline } from "./Timeline.tsx"
+import { useChecked, useSettled } from "./useChecked.ts"
 
 const nextTheme: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" }
 const themeIcons = { system: "system", light: "sun", dark: "moon" } as const
@@ -98,38 +99,79 @@ const useRun = ({ isRefused, program: { agent, isEdited, isStreaming, world }, q
   return ran
 }
 
+const Editor = lazy(() => import("./editor/Editor.tsx").then(({ Editor }) => ({ default: Editor })))
+
+/** The visitor's own text of agent.ts. It belongs to the program of a choice, and is absent for every other one. */
+const useEdited = (name: string) => {
+  const [edited, setEdited] = useState<{ readonly name: string; readonly text: string }>()
+  return [
+    edited?.name === name ? edited.text : undefined,
+    (text: string | undefined) => setEdited(text === undefined ? undefined : { name, text })
+  ] as const
+}
+
 export const Playground = () => {
   const query = useQuery()
   const choice = useMemo(() => parseChoice(query), [query])
   const all = useCompiled()
-  const compiled = all?.[nameOf(choice)]
+  const known = all?.[nameOf(choice)]
   const base = all?.[choice.tool]
-  const agent = agentFile(choice)
   const world = worldFile(choice)
-  const isRefused = compiled !== undefined && "messages" in compiled
-  const program = { agent, world, isStreaming: choice.fault === "cut-stream", isEdited: false }
+  const [file, setFile] = useState("agent.ts")
+  const [edited, setEdited] = useEdited(nameOf(choice))
+  const isEdited = edited !== undefined
+  const agent = edited ?? agentFile(choice)
+  const checking = useChecked(edited, world)
+  const { checked } = checking
+  const live = checked === undefined ? undefined : { errors: checked.errors ?? [], services: [] }
+  const isRefused = !isEdited && known !== undefined && "messages" in known
+  const settled = useSettled(agent, isEdited ? 300 : 0)
+  const program = { agent: settled, world, isStreaming: choice.fault === "cut-stream", isEdited }
   const ran = useRun({ query, program, isRefused })
   const result = ran?.result
   const outcome = result === undefined || "problem" in result ? undefined : result.outcome
+  const problems = checked?.problems ?? []
+  const editor = edited === undefined ?
+    undefined :
+    (
+      <Suspense fallback={<p className="quiet">The editor is loading.</p>}>
+        <Editor key={nameOf(choice)} initialText={edited} problems={problems} onChange={setEdited} />
+      </Suspense>
+    )
   const files = [
-    { name: "agent.ts", text: agent },
+    { name: "agent.ts", text: agent, editor },
     { name: "world.ts", text: world },
     { name: "run.ts", text: runFile(choice) }
   ]
+  const edit = (): void => {
+    setFile("agent.ts")
+    setEdited(isEdited ? undefined : agent)
+  }
   return (
     <>
       <a className="skip" href="#results">To the results</a>
       <Header />
       <Cases query={query} />
       <main>
-        <Choices choice={choice} isEdited={false} />
+        <Choices choice={choice} isEdited={isEdited} />
         <div className="program">
-          <Files files={files} action={null} />
+          <Files
+            files={files}
+            chosen={file}
+            onChoose={setFile}
+            action={
+              <Button size="small" variant="quiet" icon={isEdited ? "close" : "edit"} onClick={edit}>
+                {isEdited ? "Discard edits" : "Edit"}
+              </Button>
+            }
+          />
           <ErrorType
-            compiled={compiled}
+            compiled={isEdited ? live : known}
             base={base !== undefined && "errors" in base ? base.errors : []}
             outcome={outcome}
-            origin="by the compiler"
+            origin={checking.problem ?? (isEdited ? "live, by TypeScript 5.9" : "by the compiler, TypeScript 7")}
+            problems={problems}
+            isChecking={checking.isChecking}
             reason={refusal}
           />
         </div>

@@ -4,7 +4,8 @@ import type { Page } from "playwright-core"
 import { assert, it } from "vitest"
 import { problemsOf, themed } from "../../../../packages/studio/test/support/axe.ts"
 import { describeInBrowser } from "../../../../packages/studio/test/support/browser.ts"
-import { faults, frequencies, printChoice, programs } from "../../src/choice.ts"
+import { faults, frequencies, parseChoice, printChoice, programs } from "../../src/choice.ts"
+import { agentFile } from "../../src/program.ts"
 import { cases } from "../../src/words.ts"
 import { serveFolder } from "../support/staticServer.ts"
 
@@ -98,6 +99,53 @@ describeInBrowser("playground", ({ page: open, server }) => {
     await page.getByRole("button", { name: "Copy link" }).click()
     await page.getByText("The link is copied").waitFor({ state: "attached" })
     assert.strictEqual(await page.evaluate(() => navigator.clipboard.readText()), page.url())
+  })
+
+  it("shows a type error in the editor and its fix", async () => {
+    const page = await playground("?tool=read&fault=down&often=always&with=retry+escalate", {})
+    await shown(page)
+    const scripts: Array<string> = []
+    page.on("request", (request) => scripts.push(request.url()))
+    await page.getByRole("button", { name: "Edit" }).click()
+    const editor = page.getByRole("textbox", { name: "Editor of agent.ts" })
+    const errors = page.getByRole("region", { name: "Error type" })
+    const write = async (change: (text: string) => string) => {
+      await editor.click()
+      await page.keyboard.press("ControlOrMeta+A")
+      await page.keyboard.insertText(change(agentFile(parseChoice(new URL(page.url()).search))))
+    }
+    await errors.getByText("live, by TypeScript 5.9").waitFor()
+    await errors.locator("li:not(.handled)", { hasText: "InvalidResult" }).waitFor({ timeout: 60_000 })
+    // The editor and the compiler are loaded now, and were not before.
+    assert.isTrue(scripts.some((url) => url.endsWith("types.bin")))
+    await write((text) => text.replace("\"Timeout\"", "\"OutcomeUnknown\""))
+    await errors.getByText("Line 16:").waitFor({ timeout: 60_000 })
+    await errors.getByText("'\"OutcomeUnknown\"' is not assignable").first().waitFor()
+    await page.locator(".cm-lintRange-error").waitFor()
+    assert.deepStrictEqual(await problemsOf(page), [])
+    await write((text) => text.replace(", \"Timeout\"", ""))
+    await errors.getByText("Line 16:").waitFor({ state: "detached", timeout: 60_000 })
+    await errors.locator("li.added, li:not(.handled)", { hasText: "Timeout" }).waitFor({ timeout: 60_000 })
+    await outcome(page).getByText("I am sorry, it was not possible.").waitFor()
+    // The edited text runs: without the escalation the run ends with the error.
+    await write((text) => text.replace(/,\n +Recovery.escalate.*/, ""))
+    await outcome(page).getByText("The run ends with ExecutionError").waitFor()
+    await errors.locator("li.hit", { hasText: "ExecutionError<OrdersDown>" }).waitFor({ timeout: 60_000 })
+    await page.getByRole("button", { name: "Discard edits" }).click()
+    await outcome(page).getByText("I am sorry, it was not possible.").waitFor()
+    await errors.getByText("by the compiler, TypeScript 7").waitFor()
+  })
+
+  it("stops an edited program that does not end", async () => {
+    const page = await playground("", {})
+    await shown(page)
+    await page.getByRole("button", { name: "Edit" }).click()
+    await page.getByRole("textbox", { name: "Editor of agent.ts" }).click()
+    await page.keyboard.press("ControlOrMeta+A")
+    await page.keyboard.insertText("while (true) {}\n")
+    await outcome(page).getByText("The program did not end.").waitFor({ timeout: 60_000 })
+    await page.getByRole("button", { name: "Discard edits" }).click()
+    await outcome(page).getByText("The run ends with ExecutionError").waitFor({ timeout: 60_000 })
   })
 
   it("is used by keyboard", async () => {
