@@ -57,7 +57,7 @@ const { refuse, refused }: {
 const newRecord = (id: string, made?: object): Record<string, unknown> => openRecord(id, made)
 const { asJson }: {
   readonly asJson: (schema: Schema.Top, raw: object, params: unknown) => Effect.Effect<object, ReadonlyArray<object>>
-} = await load("call/arguments/argumentsAsJson.ts")
+} = await load("call/arguments/toolArguments.ts")
 const { parametersOf }: {
   readonly parametersOf: (
     schema: Schema.Top

@@ -1,9 +1,7 @@
 /** Facts of a call for an audit, besides its result. */
 import type { Verdict } from "../run/callResult.ts"
-import { toolName } from "./callSubject.ts"
-import { rootOf } from "./children/outerCalls.ts"
+import { type CallRecord, rootOf, toolName } from "./record/record.ts"
 import { addAudited } from "./record/admission.ts"
-import type { CallRecord } from "./record/record.ts"
 
 const audited = (call: CallRecord) => ({
   id: call.callId,

@@ -1,11 +1,10 @@
 /** The `ToolCall` service: the call that a tool runs for. */
 import * as Context from "effect/Context"
-import { toText } from "./arguments/rawArguments.ts"
+import { toText } from "./arguments/toolArguments.ts"
 import type { Idempotency } from "../idempotency/idempotencyOptions.ts"
-import { rootOf } from "./children/outerCalls.ts"
+import { type CallRecord, type Gate, newRecord, rootOf } from "./record/record.ts"
 import type { Approval, Continuation } from "./record/admission.ts"
 import type { MadeCalls } from "./record/children.ts"
-import { type CallRecord, type Gate, newRecord } from "./record/record.ts"
 import type { ToolInfo } from "./tool/toolInfo.ts"
 import { ExecutionError } from "../../ToolError.ts"
 import { isTransient } from "../projection/declaration.ts"

@@ -3,9 +3,7 @@ import type { EarlierCall } from "../../Policy.ts"
 import type { ExecutedCall } from "../run/runEntries.ts"
 import type { Run } from "../run/run.ts"
 import { admitCall, forgetAdmitted } from "../run/state/counts.ts"
-import { toolName } from "./callSubject.ts"
-import { rootOf } from "./children/outerCalls.ts"
-import type { CallLog, CallRecord } from "./record/record.ts"
+import { type CallLog, type CallRecord, rootOf, toolName } from "./record/record.ts"
 
 const rootRun = (run: Run): Run => run.parent === undefined ? run : rootRun(run.parent)
 

@@ -12,11 +12,10 @@ import { hasStartedUnder } from "../run/writes/recordedWrites.ts"
 import type { CompensableWrite } from "../run/writes/completedWrites.ts"
 import type { Run } from "../run/run.ts"
 import { noteReported } from "../run/state/writes.ts"
-import * as Arguments from "./arguments/rawArguments.ts"
+import * as Arguments from "./arguments/toolArguments.ts"
 import * as Path from "../path/path.ts"
 import type { Call } from "./call.ts"
-import { rootOf } from "./children/outerCalls.ts"
-import type { CallRecord } from "./record/record.ts"
+import { type CallRecord, rootOf } from "./record/record.ts"
 import type { ToolInfo } from "./tool/toolInfo.ts"
 
 /**

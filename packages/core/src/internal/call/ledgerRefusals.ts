@@ -5,9 +5,9 @@ import { IdempotencyConflict, LedgerUnavailable, OutcomeUnknown } from "../../To
 import { signal } from "../foundation/effect/signal.ts"
 import { type Attempt, failAttempt } from "./attemptLog.ts"
 import type { Refusals } from "./ledger/keyedAttempt.ts"
-import { LedgerVerdict } from "./ledger/ledgerVerdict.ts"
+import { LedgerVerdict } from "./ledger/ledgerLookup.ts"
 import type { AttemptError } from "./attemptError.ts"
-import type { ErrorFields } from "./callSubject.ts"
+import type { ErrorFields } from "./record/record.ts"
 
 /** Fails the attempt for each refusal. If `Recovery.idempotent` gave the key, the error is a signal that this operator turns into its failure. */
 export const ledgerRefusals = (attempt: Attempt): Refusals<AttemptError> => {

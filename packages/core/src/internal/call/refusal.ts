@@ -13,7 +13,7 @@ import { stopped } from "./stop.ts"
 import { unknownOutcome } from "./execute/effects.ts"
 import { isWrite, type PassThrough } from "./execute/passThrough.ts"
 import type { AttemptError } from "./attemptError.ts"
-import { subjectOf } from "./callSubject.ts"
+import { subjectOf } from "./record/record.ts"
 
 /** Returns whether the process-wide budget, if there is one, pays for one more retry. */
 export const withdraw = (context: Context.Context<never>): Effect.Effect<boolean> =>

@@ -3,9 +3,8 @@ import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import { signal, signalOf } from "../foundation/effect/signal.ts"
 import type { Call } from "./call.ts"
-import { forEachAround } from "./children/outerCalls.ts"
+import { type CallRecord, forEachAround, type Stop } from "./record/record.ts"
 import { setStop, setStopWithin } from "./record/admission.ts"
-import type { CallRecord, Stop } from "./record/record.ts"
 
 /** The signal of a stopped call. The call's record holds the stop, so that swallowing the signal does not help. */
 export class CallStopped {

@@ -8,7 +8,7 @@ import * as TerminalCapabilities from "effect/cli/TerminalCapabilities"
 import { listen } from "../../AgentEventListener.ts"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import { make as makeRedactor, secrets } from "../../Redaction.ts"
-import { cutText } from "../foundation/cutText.ts"
+import { cutText } from "../foundation/json/textLength.ts"
 import { breakText, coloured, columnsOf, harmless } from "./layout.ts"
 import { lineOf } from "./line.ts"
 

@@ -11,11 +11,10 @@ import * as Response from "effect/ai/Response"
 import type { Issue } from "../../ToolError.ts"
 import { before } from "../foundation/effect/sequence.ts"
 import { measureTokens } from "../run/observe/counters.ts"
-import { chargeCost } from "./cost.ts"
+import { chargeCost, countUsage } from "./usage.ts"
 import { isCall, textOf, withShallowArguments } from "./responseParts.ts"
 import * as ModelRequest from "./sendRequest.ts"
 import type { TurnEvents } from "./modelTurnEvents.ts"
-import { countUsage } from "./usage.ts"
 import { use } from "../run/state/counts.ts"
 
 /** A complete answer of the model. */

@@ -1,10 +1,15 @@
-/** Usage of one answer: the tokens that its provider reported, or an estimate if a budget needs one. */
+/** Usage and cost of one answer: the tokens that its provider reported, or an estimate if a budget needs one, by the prices of the program. */
 import * as Effect from "effect/Effect"
 import * as Prompt from "effect/ai/Prompt"
 import * as Response from "effect/ai/Response"
+import * as Context from "effect/Context"
 import { countTokens } from "../foundation/tokens.ts"
 import type { Run } from "../run/run.ts"
 import { finishOf } from "./responseParts.ts"
+import { type Price, Prices, type PriceTable } from "../../Budget.ts"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import { knownModelName } from "../run/observe/counters.ts"
+import { use } from "../run/state/counts.ts"
 
 /** The tokens of an answer, and how many of them are estimated. */
 export interface Counted {
@@ -46,4 +51,65 @@ export const countUsage = (
       estimated: input + output
     })
   )
+}
+
+const million = 1_000_000
+
+/** The name of a model without the date of its version: `m-2026-08-06`, `m-20260806`, `m@20260806`. */
+const undated = (model: string): string => model.replace(/[-@:](?:\d{4}-\d{2}-\d{2}|\d{8})$/, "")
+
+/** The price of a model, else that of the same model with another date, or without one. */
+const priceOf = (table: PriceTable | undefined, model: string | undefined): Price | undefined => {
+  if (table === undefined || model === undefined) return undefined
+  if (Object.hasOwn(table, model)) return table[model]
+  const name = undated(model)
+  if (Object.hasOwn(table, name)) return table[name]
+  return name === model ? Object.entries(table).find(([priced]) => undated(priced) === name)?.[1] : undefined
+}
+
+const withoutPrice = (run: Run, model: string | undefined): Effect.Effect<never> =>
+  Effect.die(
+    new ConfigurationError({
+      subject: `Agent "${run.path.at(-1)}"`,
+      problem: `budget.cost is set, and Budget.layerPrices has no price for ${
+        model === undefined ? "its model" : `the model "${model}"`
+      }`
+    })
+  )
+
+/** Ends a run with a limited cost if its cost is used up, or cannot be known, before a model is called. */
+export const requireCost = (run: Run, context: Context.Context<never>): Effect.Effect<void> => {
+  const table = Context.get(context, Prices)
+  const model = knownModelName(context)
+  return table === undefined || (model !== undefined && priceOf(table, model) === undefined)
+    ? withoutPrice(run, model)
+    : run.account.require("cost")
+}
+
+const priced = (price: Price, { inputTokens, outputTokens }: Response.FinishPart["usage"]): number => {
+  const { cacheRead = 0, cacheWrite = 0, total = 0 } = inputTokens
+  const { cached = price.input, cacheWrite: written = price.input, input, output } = price
+  return (Math.max(0, total - cacheRead - cacheWrite) * input + cacheRead * cached + cacheWrite * written +
+    (outputTokens.total ?? 0) * output) / million
+}
+
+/**
+ * Adds the cost of an answer's tokens. The provider's name of the model has precedence: another model may have
+ * answered.
+ */
+export const chargeCost = (
+  run: Run,
+  context: Context.Context<never>,
+  content: ReadonlyArray<Response.AnyPart>,
+  usage: Response.FinishPart["usage"] | undefined
+): Effect.Effect<void> => {
+  const table = Context.get(context, Prices)
+  if (table === undefined) return Effect.void
+  const answering = content.find((part) => part.type === "response-metadata")?.modelId
+  const price = priceOf(table, answering) ?? priceOf(table, knownModelName(context))
+  if (price === undefined) return run.account.hasCap("cost") ? withoutPrice(run, answering) : Effect.void
+  if (usage === undefined) return Effect.void
+  const cost = priced(price, usage)
+  use(run, "cost", cost)
+  return run.account.addCost(cost)
 }

@@ -22,7 +22,7 @@ import {
   type Tagged,
   type TagOf
 } from "../foundation/errorTags.ts"
-import { subjectOf } from "../call/callSubject.ts"
+import { subjectOf } from "../call/record/record.ts"
 
 /** @internal Hands an error to the model. */
 export const escalateError = (

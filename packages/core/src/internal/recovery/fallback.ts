@@ -18,7 +18,7 @@ import {
   type Tagged,
   type TagOf
 } from "../foundation/errorTags.ts"
-import { subjectOf } from "../call/callSubject.ts"
+import { subjectOf } from "../call/record/record.ts"
 
 /**
  * Failures that another answer may replace. `OutcomeUnknown` is excluded, because the write may have happened. A write

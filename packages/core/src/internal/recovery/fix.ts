@@ -20,9 +20,8 @@ import {
   type OtherTags,
   type TagOf
 } from "../foundation/errorTags.ts"
-import { subjectOf, toolName } from "../call/callSubject.ts"
+import { type CallRecord, subjectOf, toolName } from "../call/record/record.ts"
 import { noteByFixer } from "../call/record/children.ts"
-import type { CallRecord } from "../call/record/record.ts"
 import { closeCall, markFix, noteFixed } from "../call/record/recovering.ts"
 import { isDecided } from "../call/repetition.ts"
 import { after, before } from "../foundation/effect/sequence.ts"

@@ -5,9 +5,10 @@ import type { Reconciliation } from "../../Reconciliation.ts"
 import type { IdempotencyConflict, LedgerUnavailable, OutcomeUnknown } from "../../ToolError.ts"
 import { ToolCall } from "../call/call.ts"
 import { signalIn } from "../foundation/effect/signal.ts"
-import { LedgerVerdict } from "../call/ledger/ledgerVerdict.ts"
+import { LedgerVerdict } from "../call/ledger/ledgerLookup.ts"
 import { fromOptions, type Idempotency, type IdempotencyOptions } from "../idempotency/idempotencyOptions.ts"
 import type { Entry } from "../idempotency/ledgerStore.ts"
+
 /** {@link IdempotencyOptions} for a call whose arguments' type is not at hand: `key` gets the arguments as they came. */
 export interface IdempotentOptions<out A, out R> extends
   Omit<

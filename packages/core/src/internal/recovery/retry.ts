@@ -8,8 +8,8 @@ import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
 import { recordWait, waitBefore } from "../call/replay/replayedFailures.ts"
 import { refuse, withdraw } from "../call/refusal.ts"
-import { subjectOf, toolName } from "../call/callSubject.ts"
-import type { RetryProgress } from "../call/retryProgress.ts"
+import { subjectOf, toolName } from "../call/record/record.ts"
+import { payRetry, progressOf, type RetryProgress } from "../call/record/recovering.ts"
 import { isDecided, isRethrown, isRetriedWithin } from "../call/repetition.ts"
 import { backOff, checkTimes } from "../foundation/backOff.ts"
 import { noteRetried } from "../foundation/effect/retriedFailures.ts"
@@ -19,7 +19,6 @@ import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import type { KnownCall, Misplaced, OnCalls, Tagged } from "../foundation/errorTags.ts"
-import { payRetry, progressOf } from "../call/record/recovering.ts"
 
 /**
  * Number and schedule of retries. An error that an inner layer has retried for the same reason is not retried: not by

@@ -3,10 +3,9 @@ import * as Duration from "effect/Duration"
 import { Escalation, InvalidResult, isToolError, PartialSuccess, Timeout } from "../../ToolError.ts"
 import { mayBeRepeated } from "../call/execute/passThrough.ts"
 import { happened, unknownOutcome } from "../call/execute/effects.ts"
-import type { CallRecord } from "../call/record/record.ts"
+import { type CallRecord, errorFields } from "../call/record/record.ts"
 import * as Failures from "../projection/failures.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
-import { errorFields } from "../call/callSubject.ts"
 
 /** Failures that declare a completed call. An escalation of recovery counts like its error. */
 const saysDone = (error: unknown): boolean =>

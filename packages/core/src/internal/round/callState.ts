@@ -1,11 +1,26 @@
-/** State of a call while its round runs, and the result of a call that has none at the end of the run. */
+/**
+ * State of a call while its round runs, and the result of a call that has none at the end of the run. A call that an earlier execution may have
+ * started is never reported as not done.
+ */
 import * as Cause from "effect/Cause"
-import { failed, repairedIn, type RoundContext } from "./roundContext.ts"
+import { failureOfEnded, outcomeUnknown } from "../result/failureOf.ts"
+import type { ToolFailure } from "../projection/toolFailure.ts"
 import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
-import { failureOfUnreached } from "./unreachedCall.ts"
+import { unknownSince } from "./missingTool.ts"
+import { failed, repairedIn, type RoundContext } from "./roundContext.ts"
 import { undecided } from "./resume/pausedResult.ts"
 import { outcomeUndecided } from "../approval/waitsWithin.ts"
-import { failureOfEnded } from "../result/failureOf.ts"
+
+/** Returns the failure of a call that an earlier execution has started, and that this one has not executed, or not as far as that one. */
+export const failureOfUnreached = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
+  const { run, run: { replay, scope }, shown } = calls
+  if (replay === undefined) return undefined
+  const record = calls.records.get(call.id)
+  if (record?.outcome.executed !== true) {
+    return replay.hasUnmatchedCall(scope, call.id) ? unknownSince(calls, call) : undefined
+  }
+  return replay.hasUnmatchedWithin(scope, call.id) ? outcomeUnknown(record, run.id, shown.user) : undefined
+}
 
 /** A call is not started, runs, has ended with its outcome, or has ended the run. */
 export type CallState = CallOutcome | { readonly _tag: "Running" } | {

@@ -5,7 +5,7 @@
 import { recordStart } from "../call/execute/effects.ts"
 import { setTool } from "../call/record/attempts.ts"
 import { newRecord } from "../call/record/record.ts"
-import * as Arguments from "../call/arguments/rawArguments.ts"
+import * as Arguments from "../call/arguments/toolArguments.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { outcomeUnknown } from "../result/failureOf.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"

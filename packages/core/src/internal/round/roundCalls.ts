@@ -17,9 +17,8 @@ import { after, before, behind } from "../foundation/effect/sequence.ts"
 import { runCleanups } from "../run/writes/cleanups.ts"
 import { resultsMessage } from "../run/transcript.ts"
 import { outcomeOf } from "../call/ledger/loggedWrite.ts"
-
 import { answerCall, readdressed } from "./answerCall.ts"
-import { type CallState } from "./callState.ts"
+import type { CallState } from "./callState.ts"
 
 /** State of a resumed round's calls. */
 export interface Resumed {

@@ -6,7 +6,7 @@ import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { Redaction } from "../../Redaction.ts"
-import { cutText } from "../foundation/cutText.ts"
+import { cutText } from "../foundation/json/textLength.ts"
 import { isPromiseLike, kindOf } from "../foundation/options/valueKind.ts"
 import { CurrentActivity } from "../call/execute/idleTimeout.ts"
 import { type Call, ToolCall } from "../call/call.ts"
@@ -15,7 +15,7 @@ import { deliver, presentationOf } from "../result/delivery.ts"
 import type { CallResult } from "../run/callResult.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { type ResultEncoder, resultEncoder } from "./resultJson.ts"
-import { subjectOf } from "../call/callSubject.ts"
+import { subjectOf } from "../call/record/record.ts"
 
 /** Executor of a tool: an Effect of the result, or a Stream whose last element is the result. */
 export type Execute = (

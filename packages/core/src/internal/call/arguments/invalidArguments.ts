@@ -4,8 +4,8 @@ import { InvalidArgs } from "../../../ToolError.ts"
 import { before } from "../../foundation/effect/sequence.ts"
 import { announceAttempt, failAttempt } from "../attemptLog.ts"
 import type { AttemptError } from "../attemptError.ts"
-import type { ErrorFields } from "../callSubject.ts"
-import { noteUntrusted } from "../children/untrustedReads.ts"
+import type { ErrorFields } from "../record/record.ts"
+import { noteUntrusted } from "../children/untrustedContent.ts"
 import type { AttemptState } from "../attempt/attemptState.ts"
 
 /** Announces the attempt and fails it with `InvalidArgs`. A reader of the issues reads the schema, and a fixer reads the description. */

@@ -19,26 +19,22 @@ import type { PassThrough } from "../execute/passThrough.ts"
 import { type Executable, idempotencyOf } from "../execute/executeTool.ts"
 import type { AttemptError } from "../attemptError.ts"
 import { setTool } from "../record/attempts.ts"
-import { admitCall } from "./admitCall.ts"
-import { announceStart } from "./announceStart.ts"
-import { answerFromLog } from "./answerFromLog.ts"
-import { answerFromSnapshot } from "./answerFromSnapshot.ts"
-import { appendStart } from "./appendStart.ts"
+import {
+  admitCall,
+  announceStart,
+  chargeCall,
+  chargeRetry,
+  executeOnce,
+  numberAttempt,
+  readArguments,
+  refuseClosed,
+  refuseDetachedCall,
+  restartChildren
+} from "./commonSteps.ts"
+import { answerFromLog, answerFromSnapshot, matchLog, replayFailure } from "./replaySteps.ts"
+import { appendStart, awaitReplay, claimKey, claimPlace } from "./writeSteps.ts"
 import { type AttemptedTool, AttemptState, type Next, type Step } from "./attemptState.ts"
-import { chargeCall } from "./chargeCall.ts"
-import { chargeRetry } from "./chargeRetry.ts"
-import { awaitReplay } from "./awaitReplay.ts"
-import { claimKey } from "./claimKey.ts"
-import { claimPlace } from "./claimPlace.ts"
-import { argumentsDecoder } from "../arguments/decodeArguments.ts"
-import { executeOnce } from "./executeOnce.ts"
-import { matchLog } from "./matchLog.ts"
-import { numberAttempt } from "./numberAttempt.ts"
-import { readArguments } from "./readArguments.ts"
-import { refuseClosed } from "./refuseClosed.ts"
-import { refuseDetachedCall } from "./refuseDetachedCall.ts"
-import { replayFailure } from "./replayFailure.ts"
-import { restartChildren } from "./restartChildren.ts"
+import { argumentsDecoder } from "../arguments/toolArguments.ts"
 
 /**
  * Attempts that need a step: `inner`: the call is made in another call, or again after a pause. `logged`: its run has a journal. `write`: the

@@ -6,8 +6,7 @@ import * as Effect from "effect/Effect"
 import type { Changes } from "../../run/changes.ts"
 import { changesOf } from "../../run/state/counts.ts"
 import type { Run } from "../../run/run.ts"
-import { outerOf, rootOf } from "./outerCalls.ts"
-import type { CallRecord } from "../record/record.ts"
+import { type CallRecord, outerOf, rootOf } from "../record/record.ts"
 import { writesWithin } from "./writesWithin.ts"
 
 /** True if a call is another one, or is made in it. */

@@ -8,7 +8,7 @@ import * as Path from "../../path/path.ts"
 import type { Call } from "../call.ts"
 import { idWithin, separator } from "../../foundation/idsWithin.ts"
 import { approve } from "../approvedCall.ts"
-import { forEachAround, outerOf, rootOf } from "./outerCalls.ts"
+import { type CallRecord, forEachAround, newRecord, outerOf, rootOf } from "../record/record.ts"
 import { noteRead } from "./untrustedContent.ts"
 import { type Approval, setStopWithin } from "../record/admission.ts"
 import { setTool } from "../record/attempts.ts"
@@ -27,7 +27,6 @@ import {
   noteWithin,
   takeNumber
 } from "../record/children.ts"
-import { type CallRecord, newRecord } from "../record/record.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 
 /** The running call of an agent, also if a `ToolCall` made by hand hides it. */

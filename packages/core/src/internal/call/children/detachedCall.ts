@@ -1,9 +1,7 @@
 /** Detached calls: a fiber that an executor has detached makes a call after the call around it has ended. Such a call does not start. */
 import * as Effect from "effect/Effect"
 import { ConfigurationError } from "../../../ConfigurationError.ts"
-import { toolName } from "../callSubject.ts"
-import { outerOf } from "./outerCalls.ts"
-import type { CallRecord } from "../record/record.ts"
+import { type CallRecord, outerOf, toolName } from "../record/record.ts"
 
 /** True if a call has ended, or all its outer calls have: a write is replayed in a repeated read. */
 const isOver = (record: CallRecord): boolean =>

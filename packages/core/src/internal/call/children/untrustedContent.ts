@@ -1,9 +1,9 @@
 /** Reads of untrusted tools within a call: noted in all calls around it, and in the arguments that may repeat them. */
 import type { Run } from "../../run/run.ts"
 import { taintRun } from "../../run/state/reading.ts"
-import { forEachAround, rootOf } from "./outerCalls.ts"
+import { type CallRecord, forEachAround, outerOf, rootOf } from "../record/record.ts"
 import { addRead, taintArguments } from "../record/marks.ts"
-import type { CallRecord } from "../record/record.ts"
+import type { Attempt } from "../attemptLog.ts"
 
 /** Notes that untrusted tools were read within a call, and in the calls that it is made in. */
 export const noteRead = (record: CallRecord, tools: ReadonlyArray<string>): void => {
@@ -29,4 +29,10 @@ export const passTaint = (
 export const noteArguments = (record: CallRecord, args: unknown): void => {
   const { requested } = record.attempts
   if (requested === undefined || requested.arguments !== args) taintArguments(record, rootOf(record).marks.read)
+}
+
+/** Notes that an untrusted tool is read: within a call of the model, or by the run itself in `instructions` or `prepareTurn`. */
+export const noteUntrusted = ({ call: { record }, run }: Attempt, name: string): void => {
+  noteRead(record, [name])
+  if (run !== undefined && record.gate === undefined && outerOf(record) === undefined) taintRun(run, [name])
 }

@@ -9,7 +9,7 @@ import { stackless } from "../../foundation/stacklessError.ts"
 import { recallCall } from "../../run/writes/recordedWrites.ts"
 import type { Run } from "../../run/run.ts"
 import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./passThrough.ts"
-import { forEachAround, outerOf, rootOf } from "../children/outerCalls.ts"
+import { type CallRecord, errorFields, forEachAround, outerOf, rootOf } from "../record/record.ts"
 import { noteWithin } from "../record/children.ts"
 import {
   endExecution,
@@ -20,10 +20,8 @@ import {
   startExecution,
   startInPlace
 } from "../record/outcome.ts"
-import type { CallRecord } from "../record/record.ts"
 import { closeCall } from "../record/recovering.ts"
 import { isStop } from "../stop.ts"
-import { errorFields } from "../callSubject.ts"
 import { noteStartedWrite } from "../../run/state/writes.ts"
 
 /** Writes down that an executor begins. */

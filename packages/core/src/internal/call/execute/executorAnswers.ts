@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { Escalation, type FailedItem, PartialSuccess, Pending, type Severity } from "../../../ToolError.ts"
 import { stackless } from "../../foundation/stacklessError.ts"
 import { type Call, ToolCall } from "../call.ts"
-import { errorFields } from "../callSubject.ts"
+import { errorFields } from "../record/record.ts"
 
 /**
  * Fails softly from within a tool: the model receives the reason and the run continues.

@@ -6,8 +6,7 @@ import * as Cause from "effect/Cause"
 import { ExecutorDefect } from "../../../ToolError.ts"
 import { stackless } from "../../foundation/stacklessError.ts"
 import { noteAudited } from "../auditedCall.ts"
-import { errorFields } from "../callSubject.ts"
-import type { CallRecord } from "../record/record.ts"
+import { type CallRecord, errorFields } from "../record/record.ts"
 
 /** Defects that came out of a nested call or run, and that no executor raised. */
 const ofOthers = new WeakSet<object>()

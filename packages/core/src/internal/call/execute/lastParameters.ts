@@ -6,9 +6,9 @@ import { InvalidArgs, type Issue } from "../../../ToolError.ts"
 import { decoderOfJson } from "../../foundation/json/jsonForm.ts"
 import { fromIssue } from "../../foundation/schema/schemaIssues.ts"
 import { stackless } from "../../foundation/stacklessError.ts"
-import * as Arguments from "../arguments/rawArguments.ts"
+import * as Arguments from "../arguments/toolArguments.ts"
 import { ToolCall } from "../call.ts"
-import { errorFields } from "../callSubject.ts"
+import { errorFields } from "../record/record.ts"
 
 /** Decodes the arguments of the last attempt, the model's or a fixer's. Fails if they never fitted. */
 export const parametersOf = (parameters: Schema.Top): Effect.Effect<unknown, InvalidArgs, unknown> => {

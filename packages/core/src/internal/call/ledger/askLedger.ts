@@ -6,13 +6,12 @@ import type { Claimed } from "../../idempotency/claims.ts"
 import { IdempotencyLedger } from "../../idempotency/ledgerService.ts"
 import type { Intent, LedgerError } from "../../idempotency/ledgerStore.ts"
 import { warnOfDrawnId } from "./drawnRunId.ts"
-import { dropClaim, finishAsking, keepSettle, noteEntry, startAsking } from "../record/claiming.ts"
+import { dropClaim, finishAsking, keepSettle, noteEntry, settle, startAsking } from "../record/claiming.ts"
 import { answerFromLedger } from "./answerFromLedger.ts"
 import { executeUnderKey } from "./executeUnderKey.ts"
 import { claimantOf } from "./identifyCall.ts"
 import type { KeyedAttempt, UnderKey } from "./keyedAttempt.ts"
 import { reconcileStart, startedElsewhere } from "./reconcileStart.ts"
-import { settle } from "./settleCall.ts"
 
 /**
  * Name of the claim: the same in each execution of a run, which repeats the call under its key, unless it can

@@ -3,13 +3,12 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type { Claim } from "../../idempotency/claims.ts"
 import type { Outcome, Recorded } from "../../idempotency/ledgerStore.ts"
-import { dropClaim, finishAsking, startAsking } from "../record/claiming.ts"
+import { dropClaim, finishAsking, settle, startAsking } from "../record/claiming.ts"
 import type { CallRecord } from "../record/record.ts"
 import { storedOutcome } from "./storedOutcome.ts"
 import type { KeyedAttempt } from "./keyedAttempt.ts"
-import { isOnlyLookedFor } from "./onlyLookedFor.ts"
+import { isOnlyLookedFor } from "./ledgerLookup.ts"
 import { quietly, reportFate } from "./reportLedger.ts"
-import { settle } from "./settleCall.ts"
 
 /** Gives the claim up. An attempt that comes before that is done waits: it would find a key that no attempt is at work under. */
 const closing = (record: CallRecord, closed: Effect.Effect<void>): Effect.Effect<void> => {

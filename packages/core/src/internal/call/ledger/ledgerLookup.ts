@@ -1,9 +1,11 @@
-/** Calls that only the ledger may answer: they are not executed. */
+/** Calls that only the ledger may answer, and its refusals: they are not executed. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Cause from "effect/Cause"
 import { signal, signalIn } from "../../foundation/effect/signal.ts"
 import { type Call, ToolCall } from "../call.ts"
 import { forgetAttempts } from "../record/attempts.ts"
+import type { AttemptError } from "../attemptError.ts"
 
 const missing = { _tag: "NotOnRecord" } as const
 
@@ -30,3 +32,17 @@ export const askLedgerOnly = <A, E, R>(
       return undefined
     }
   )
+
+/** The error of the execution of such a call. */
+export const notStarted = { _tag: "NotBegun" } as const
+
+export const isOnlyLookedFor = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isFailure(exit) && exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error === notStarted)
+
+/** The signal of the ledger's refusal under `Recovery.idempotent`: recovery within that operator does not see it. */
+export class LedgerVerdict {
+  readonly error: AttemptError
+  constructor(error: AttemptError) {
+    this.error = error
+  }
+}

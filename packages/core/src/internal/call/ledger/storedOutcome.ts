@@ -10,10 +10,9 @@ import { PartialSuccess, Pending } from "../../../ToolError.ts"
 import { toJson } from "../../foundation/json/jsonValue.ts"
 import type { Marks, Outcome } from "../../idempotency/ledgerStore.ts"
 import { type Degraded, markOf } from "../../projection/degradedMark.ts"
-import type { ErrorFields } from "../callSubject.ts"
+import type { CallRecord, ErrorFields } from "../record/record.ts"
 import { noteRead } from "../children/untrustedContent.ts"
 import { forgetDegraded, noteDegraded } from "../record/marks.ts"
-import type { CallRecord } from "../record/record.ts"
 
 const json = Schema.encodeUnknownEffect(Schema.toCodecJson(Schema.Unknown))
 

@@ -74,17 +74,19 @@ export const keepSettle = (record: Has, settle: Effect.Effect<void>): void => {
   own(record).settle = settle
 }
 
-/** Returns that effect, once. */
-export const takeSettle = (record: Has): Effect.Effect<void> | undefined => {
-  const { settle } = record.claiming
-  if (settle !== undefined) own(record).settle = undefined
-  return settle
-}
-
 /** Notes that the call is made. */
 export const startMaking = (record: Has): void => {
   own(record).made++
 }
 
-/** Notes that it is made once less; returns how often it still is. */
-export const endMaking = (record: Has): number => --own(record).made
+/** Ends the making of a call by a tool or a program. Its claim is kept until the call is not made any more. */
+export const leave = (call: { readonly record: Has }): Effect.Effect<void> =>
+  --own(call.record).made > 0 ? Effect.void : settle(call)
+
+/** Continues those who wait for a call. Done at the end of each call, whatever its outcome is. */
+export const settle = ({ record }: { readonly record: Has }): Effect.Effect<void> => {
+  const { settle } = record.claiming
+  if (settle === undefined) return Effect.void
+  own(record).settle = undefined
+  return settle
+}

@@ -1,4 +1,4 @@
-/** Record of a call: its identity, and its states. One record is shared by all attempts, and by every `ToolCall` of the call. */
+/** Record of a call: its identity, its outer calls and its states. One record is shared by all attempts, and by every `ToolCall` of the call. */
 import type { DecisionRefused, SnapshotRefused } from "../../approval/outcome.ts"
 import type { CallBeforePause, PendingCall } from "../../approval/snapshot.ts"
 import type { WaitsInAgent } from "../../run/callResult.ts"
@@ -12,6 +12,7 @@ import { type Marks, noMarks } from "./marks.ts"
 import { type Outcome, OutcomeFields } from "./outcome.ts"
 import { noRecovery, type Recovering } from "./recovering.ts"
 import { noReplay, type Replay } from "./replay.ts"
+import type { FailedAttempt } from "../../../ToolError.ts"
 
 /** Why a call does not reach the executor, whatever recovery does. */
 export type Stop =
@@ -110,3 +111,54 @@ export const newRecord = (callId: string, made: Made = {}): CallRecord => {
   if (identity !== undefined) record.identity = identity
   return record
 }
+
+/** The call of an agent, or by hand, that a call is made in, at whatever depth; itself, if there is none. */
+export const rootOf = (record: CallRecord): CallRecord => record.parent === undefined ? record : rootOf(record.parent)
+
+/** The call that a call is made in: by a tool, or by an agent that runs for it. */
+export const outerOf = ({ around, parent }: CallRecord): CallRecord | undefined => parent ?? around
+
+/** Does something to each call that a call is made in by a tool, or also by an agent, and that a write is met in again. */
+export const forEachAround = (
+  record: CallRecord,
+  change: (around: CallRecord) => void,
+  next: (record: CallRecord) => CallRecord | undefined = ({ parent }) => parent
+): void => {
+  for (let call: CallRecord | undefined = record; call !== undefined; call = next(call)) {
+    if (call !== record) change(call)
+    if (call.children.metIn === undefined) continue
+    for (const other of call.children.metIn) {
+      change(other)
+      forEachAround(other, change, next)
+    }
+  }
+}
+
+/** Identifies a call among all others within the call of an agent. */
+export const identityOf = ({ callId, identity }: CallRecord): string => identity ?? callId
+
+/** The name of a call's tool; no name before any attempt. */
+export const toolName = ({ attempts: { tool } }: CallRecord): string => tool?.name ?? ""
+
+/** Fields of a call in events. */
+export const subjectOf = (record: CallRecord) => ({
+  callId: record.callId,
+  tool: toolName(record),
+  ...(record.parent === undefined ? undefined : { parentCallId: record.parent.callId })
+})
+
+/** Fields of a call in its errors. */
+export interface ErrorFields {
+  readonly tool: string
+  readonly callId: string
+  readonly attempt: number
+  readonly causes: ReadonlyArray<FailedAttempt>
+}
+
+/** Returns the fields of a call in its errors, in its present state. */
+export const errorFields = (record: CallRecord): ErrorFields => ({
+  tool: toolName(record),
+  callId: record.callId,
+  attempt: record.attempts.countBefore + record.attempts.count,
+  causes: record.recovering.causes
+})

@@ -3,8 +3,9 @@
  * has none.
  */
 import type * as Exit from "effect/Exit"
+import type * as Effect from "effect/Effect"
+import type * as Schedule from "effect/Schedule"
 import type { FailedAttempt } from "../../../ToolError.ts"
-import type { RetryProgress } from "../retryProgress.ts"
 
 /** A failure that was followed by another attempt, which has the number. `isFix`: with the arguments of a fixer. */
 export interface Repetition {
@@ -128,4 +129,12 @@ export const noteFixed = (record: Has, by: string, args: string): void => {
   const state = own(record)
   state.fixedBy = by
   state.fixedArguments = args
+}
+
+/** Progress of a retry in a call, over all passes of the call. */
+export interface RetryProgress {
+  times: number
+  /** Attempts of the call before the one that follows its last repetition. */
+  from: number
+  step: Effect.Success<ReturnType<typeof Schedule.toStep<unknown, unknown, never, never>>> | undefined
 }

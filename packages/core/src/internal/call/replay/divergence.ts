@@ -6,10 +6,8 @@
 import type { Run } from "../../run/run.ts"
 import { numberOf } from "../attemptLog.ts"
 import { callsOfAttempt } from "../children/childCall.ts"
-import { identityOf } from "../callSubject.ts"
-import { rootOf } from "../children/outerCalls.ts"
+import { type CallRecord, identityOf, rootOf } from "../record/record.ts"
 import { hasChildren } from "../record/children.ts"
-import type { CallRecord } from "../record/record.ts"
 import { type AttemptedCall, startsOf } from "./attemptedCall.ts"
 
 /** A write of before the pause is not matched. */

@@ -1,5 +1,4 @@
-/** Length of a value's JSON text, computed without writing it. */
-
+/** Length of texts: cuts a text to a limit, and compares a JSON text with one without writing it. */
 const isLeaf = (value: unknown): boolean => typeof value !== "object" || value === null
 
 const leafLength = (value: unknown): number =>
@@ -35,4 +34,11 @@ export const isLongerThan = (value: unknown, limit: number): boolean => {
     next = pending?.pop()
   } while (next !== undefined && left >= 0)
   return left < 0
+}
+
+/** Returns the beginning of a text, with `…` at the cut; no character is cut in half. */
+export const cutText = (text: string, length: number): string => {
+  if (text.length <= length) return text
+  const last = text.charCodeAt(length - 1)
+  return `${text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length)}…`
 }

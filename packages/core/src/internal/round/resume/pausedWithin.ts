@@ -4,7 +4,7 @@
 import type * as Schema from "effect/Schema"
 import type { Decision } from "../../approval/decision.ts"
 import type { CallBeforePause, PendingCall, WaitingWithin } from "../../approval/snapshot.ts"
-import * as Arguments from "../../call/arguments/rawArguments.ts"
+import * as Arguments from "../../call/arguments/toolArguments.ts"
 import type { Approval } from "../../call/record/admission.ts"
 import type { CallRecord, Stop } from "../../call/record/record.ts"
 import { canonicalJson } from "../../foundation/json/canonicalJson.ts"

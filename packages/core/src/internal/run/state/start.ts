@@ -1,5 +1,5 @@
 /** Start of a run: how its caller has started it. It does not change. */
-import type { Tracing } from "../observe/tracing.ts"
+import type { Tracing } from "../observe/span.ts"
 
 export interface RunStart {
   /** The call of the agent around it within which the agent runs. */

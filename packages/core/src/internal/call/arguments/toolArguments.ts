@@ -1,11 +1,18 @@
-/** Decodes a call's raw arguments: one complete JSON object, or a list of issues. No value is repaired or defaulted. */
+/** Arguments of a call: read as one complete JSON object, decoded by the schema of the tool, and encoded as JSON. No value is repaired or defaulted. */
 import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as AiTool from "effect/ai/Tool"
-import type { Issue } from "../../../ToolError.ts"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Option from "effect/Option"
+import type { InvalidArgs, Issue } from "../../../ToolError.ts"
 import { maxDepth, shapeOf, textShapeOf } from "../../foundation/json/jsonShape.ts"
 import { objectMistake } from "../../foundation/json/jsonSyntax.ts"
 import { lossyNumbers, roundedNumbers } from "../../foundation/json/lossyNumbers.ts"
+import { decoderOfJson } from "../../foundation/json/jsonForm.ts"
+import { valueOf } from "../../foundation/effect/sequence.ts"
+import { toJson } from "../../foundation/json/jsonValue.ts"
+import { fromIssue } from "../../foundation/schema/schemaIssues.ts"
 
 /** Values above which only the first issue is looked for. */
 const large = 10_000
@@ -87,3 +94,50 @@ export const toText = (raw: unknown): string =>
   typeof raw === "string"
     ? raw
     : textOf(raw) ?? textOf(raw, (_, value) => typeof value === "bigint" ? String(value) : value) ?? String(raw)
+
+/** Returns the decoder of a tool's arguments. It looks for all issues only if there is one: decoding up to the first issue takes half as long. */
+export const argumentsDecoder = <Params, R>(
+  parameters: Schema.Decoder<Params, R>,
+  onExcessProperty: "error" | "ignore"
+): (args: RawArguments) => Effect.Effect<Params, Schema.SchemaError, R> => {
+  const decode = Schema.decodeUnknownEffect(parameters)
+  const decodeJson = decoderOfJson(parameters)
+  return ({ isLarge, object }) => {
+    // Options of any kind take the slower of effect's two ways through a struct.
+    const decoded = onExcessProperty === "ignore" ? decode(object) : decode(object, { onExcessProperty })
+    return valueOf(decoded) !== undefined
+      ? decoded
+      : decodeJson(object, { errors: isLarge ? "first" : "all", onExcessProperty, reportInput: true })
+  }
+}
+
+type JsonObject = Record<string, Schema.Json>
+
+const objectOf = (value: unknown): Option.Option<JsonObject> =>
+  Option.filter(
+    toJson(value),
+    (json): json is JsonObject => typeof json === "object" && json !== null && !Array.isArray(json)
+  ) as Option.Option<JsonObject>
+
+const notJson: InvalidArgs["issues"] = [
+  { path: [], expected: "expected arguments that JSON can hold", problem: "invalid" }
+]
+
+/** Returns the JSON of arguments: unchanged, or, if they are no JSON, encoded by the tool's schema. */
+export const asJson = <R>(
+  parameters: Schema.Decoder<unknown, R>,
+  raw: Readonly<Record<string, unknown>>,
+  params: unknown
+): Effect.Effect<JsonObject, InvalidArgs["issues"], R> => {
+  const json = objectOf(raw)
+  if (Option.isSome(json)) return Effect.succeed(json.value)
+  const encoded = Schema.encodeUnknownEffect(Schema.toCodecJson(parameters as Schema.Top))(params) as Effect.Effect<
+    unknown,
+    Schema.SchemaError,
+    R
+  >
+  return Effect.flatMap(
+    Effect.mapError(encoded, (error) => fromIssue(error.issue)),
+    (value) => Option.match(objectOf(value), { onNone: () => Effect.fail(notJson), onSome: Effect.succeed })
+  )
+}

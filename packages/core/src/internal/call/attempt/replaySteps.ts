@@ -1,0 +1,65 @@
+/** Steps of an attempt that answer it by an earlier execution of the run, from its journal or its snapshot. */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { doneBefore } from "../replay/snapshotWrites.ts"
+import type { Step } from "./attemptState.ts"
+import { numberOf } from "../attemptLog.ts"
+import { failedBefore } from "../replay/replayedFailures.ts"
+import { matchAttempt, startsOf } from "../replay/attemptedCall.ts"
+import { waitForCancellation } from "../../run/cancelledReplay.ts"
+import { idempotencyOf } from "../execute/executeTool.ts"
+import { answerStarted, noteCancelledStart } from "../replay/answerStarted.ts"
+import { keyedStarts, resolveKeys } from "../replay/resolveKey.ts"
+import { isInterruption } from "../../foundation/effect/signal.ts"
+
+/** Answers a call that was completed before the run paused. */
+export const answerFromSnapshot: Step = (next) => (attempt) =>
+  doneBefore(attempt.tool.info, attempt.call, attempt.run) ?? next(attempt)
+
+/** Fails as the attempt failed in an earlier execution of the run. The failure is neither charged nor announced. */
+export const replayFailure: Step = (next) => (attempt) => {
+  const { call, run } = attempt
+  if (run?.journal === undefined) return next(attempt)
+  const replayed = failedBefore(run, attempt.attempted)
+  return replayed === undefined ? next(attempt) : Effect.matchEffect(replayed, {
+    onFailure: (error) => {
+      // The earlier execution may have started one more attempt, which the recovery of today may not make.
+      attempt.number = numberOf(call.record) + 1
+      if (startsOf(run, attempt.attempted).length === 0) matchAttempt(run, attempt.attempted)
+      return Effect.fail(error)
+    },
+    // The tool of today cannot decode the error: the attempt is made again.
+    onSuccess: () => next(attempt)
+  })
+}
+
+/** Answers a call that an earlier execution of the run has started. No verdict of today takes its start back. */
+export const answerFromLog: Step = (next) => (attempt) => {
+  const { call, run, tool } = attempt
+  if (run?.journal === undefined) return next(attempt)
+  const { attempted } = attempt
+  const answered = answerStarted(run, attempted)
+  if (answered !== undefined) return answered
+  // An agent that is a tool is executed, so that the calls of its own run are answered from the log.
+  const held = tool.info.isAgent === true ? undefined : waitForCancellation(run)
+  if (held !== undefined) {
+    noteCancelledStart(run, attempted)
+    return held
+  }
+  const keyed = idempotencyOf(tool, call) === undefined ? keyedStarts(run, attempted) : []
+  return keyed.length === 0 ? next(attempt) : resolveKeys(attempt.today, keyed, () => next(attempt))
+}
+
+/**
+ * Matches the recorded starts of the call, once it was executed, or its ledger has answered. Of an interrupted execution this execution of the run
+ * does not know the outcome.
+ */
+export const matchLog: Step = (next) => (attempt) => {
+  const { call: { record }, run } = attempt
+  if (run?.replay === undefined) return next(attempt)
+  return Effect.onExit(next(attempt), (exit) =>
+    Effect.sync(() => {
+      const isKnown = Exit.isSuccess(exit) || (record.outcome.executed && !exit.cause.reasons.some(isInterruption))
+      if (isKnown) matchAttempt(run, attempt.attempted)
+    }))
+}
