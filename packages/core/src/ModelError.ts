@@ -11,10 +11,16 @@ import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
 import { consult, type Decision, type Handler, type ModelFailure } from "./internal/model/modelDecision.ts"
-import { CurrentExchange, type Exchange, hasRetried, makeExchange } from "./internal/foundation/httpExchange.ts"
+import {
+  CurrentExchange,
+  type Exchange,
+  hasRetried,
+  makeExchange
+} from "./internal/foundation/effect/retriedFailures.ts"
 import { isContent } from "./internal/model/responseParts.ts"
 import * as ModelRequest from "./internal/model/sendRequest.ts"
 import { wrapModel } from "./internal/model/wrapModel.ts"
+
 export { isContextLength } from "./internal/model/contextLength.ts"
 export {
   type Consultation,

@@ -39,7 +39,7 @@ interface Account {
   readonly fits: (kind: string, tool?: string) => boolean
   readonly charge: (kind: string, tool?: string) => Effect.Effect<void>
   readonly require: (kind: string) => Effect.Effect<void>
-  readonly chargeRow: (tool: string) => Effect.Effect<void>
+  readonly chargeRequest: (tool: string, params: unknown) => Effect.Effect<void>
   readonly refund: (kind: string) => void
   readonly requireArguments: (tool: string, params: unknown) => Effect.Effect<void>
   readonly addTokens: (amount: number) => Effect.Effect<void>
@@ -280,13 +280,13 @@ describe("an account", () => {
     assert.deepStrictEqual(again.state(), inner.state())
     assert.notProperty(again.state(), "lastTool")
     const rows = accounts({ sameToolInARow: 2 }).inner
-    Effect.runSync(rows.chargeRow("look"))
+    Effect.runSync(rows.chargeRequest("look", {}))
     const after = accounts({ sameToolInARow: 2 }).inner
     after.restore(rows.state())
     assert.strictEqual(after.state().lastTool, "look")
-    Effect.runSync(after.chargeRow("look"))
-    assert.isTrue(isStopped(after.chargeRow("look")))
-    assert.isTrue(isStopped(after.chargeRow("other")))
+    Effect.runSync(after.chargeRequest("look", {}))
+    assert.isTrue(isStopped(after.chargeRequest("look", {})))
+    assert.isTrue(isStopped(after.chargeRequest("other", {})))
   })
 
   it("has time for a wait that ends before each deadline", () => {

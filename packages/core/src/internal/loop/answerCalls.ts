@@ -61,10 +61,7 @@ export const runRound = (
       return Effect.flatMap(runAll(round, restore), () =>
         round.waiting.length > 0
           ? Effect.succeed(round)
-          : before(
-            run.account.round(round.allFailed),
-            () => before(run.account.require("allFailureRounds"), () => Effect.succeed(round))
-          ))
+          : before(run.account.round(round.allFailed), () => Effect.succeed(round)))
     })
   )
 

@@ -20,7 +20,7 @@ import { currentTools } from "./tools/liveTools.ts"
 import { withFinder, withinLimit } from "./tools/toolSearch.ts"
 import { offer, type ToolSet } from "./tools/toolSet.ts"
 import { turn } from "./turn.ts"
-import { RequestContexts } from "./requestContext.ts"
+import { withRequestContexts } from "./requestContext.ts"
 import { asPlanned, checked, promptOf, toolsOf, type TurnPlan } from "./turnPlan.ts"
 import { taintRun } from "../run/state/reading.ts"
 
@@ -50,8 +50,7 @@ const askNext = (
   state: Conversation,
   calls: RoundContext,
   tools: ToolSet,
-  plan: TurnPlan | undefined,
-  contexts: RequestContexts
+  plan: TurnPlan | undefined
 ): Effect.Effect<Reply | RespondWith<unknown>, unknown, unknown> => {
   const { program, run, session, transcript } = state
   // Also if the answer is in the journal, and there is no request.
@@ -76,7 +75,7 @@ const askNext = (
           () => transcript.snapshot().content
         )
         taintRun(run, foreign)
-        const sent = contexts.within(session.sent(), transcript)
+        const sent = transcript.hasRequestContext ? withRequestContexts(session.sent()) : session.sent()
         if (plan === undefined) return ask(events, { prompt: sent, toolkit, format })
         const prompt = promptOf(sent, plan)
         taintRun(run, taintedBy(prompt))
@@ -116,7 +115,6 @@ const turns = Effect.fnUntraced(function*(
   const { compaction, guardOutput, prepareTurn } = program
   let guard = inputGuard
   let isCompacted = false
-  const contexts = new RequestContexts()
   let tools = first
   while (true) {
     if (tools.lists.length > 0 && program.compile !== undefined) {
@@ -127,7 +125,7 @@ const turns = Effect.fnUntraced(function*(
     if (state.inbox !== undefined && !isCompacted) yield* joinMessages(state, state.inbox)
     if (compaction !== undefined && !isCompacted) yield* compactIfFull(state, compaction)
     const plan = prepareTurn === undefined ? undefined : yield* planned(state, tools, first, prepareTurn)
-    const asked = askNext(state, calls, tools, plan, contexts)
+    const asked = askNext(state, calls, tools, plan)
     const attempted: Effect.Effect<Reply | RespondWith<unknown> | typeof again, unknown, unknown> =
       compaction === undefined || isCompacted ? asked : orCompact(state, compaction, asked)
     const answer: Reply | RespondWith<unknown> | typeof again | Change<unknown> = yield* (

@@ -4,15 +4,13 @@
  */
 import * as Prompt from "effect/ai/Prompt"
 import { marked, notice } from "../../Quarantine.ts"
-import type { Transcript } from "../run/transcript.ts"
+import { requestContextKey as key } from "../run/transcript.ts"
 
 /** An entry of a page's context. */
 export interface RequestContext {
   readonly description: string
   readonly value: string
 }
-
-const key = "requestContext"
 
 /** The source by which a run is tainted that reads it. */
 export const requestContextSource = "context of the page"
@@ -55,17 +53,6 @@ const read = (message: Prompt.Message): Prompt.Message => {
   })
 }
 
-const hasContext = (message: Prompt.Message): boolean => message.role === "user" && markIn(message, key) !== undefined
-
-/** Request contexts of a conversation that grows: each of its messages is looked at once, and not for each request. */
-export class RequestContexts {
-  private seen = 0
-  private found = false
-
-  /** Returns the model's prompt, with pages' context behind the messages of the transcript. */
-  within(prompt: Prompt.Prompt, transcript: Transcript): Prompt.Prompt {
-    for (const message of transcript.since(this.seen)) this.found ||= hasContext(message)
-    this.seen = transcript.length
-    return this.found ? Prompt.fromMessages(prompt.content.map(read)) : prompt
-  }
-}
+/** Returns the model's prompt of a conversation with pages' context: it is behind the messages of the user. */
+export const withRequestContexts = (prompt: Prompt.Prompt): Prompt.Prompt =>
+  Prompt.fromMessages(prompt.content.map(read))

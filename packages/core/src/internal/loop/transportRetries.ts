@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { CurrentExchange, makeExchange } from "../foundation/httpExchange.ts"
+import { CurrentExchange, makeExchange } from "../foundation/effect/retriedFailures.ts"
 import { Observer } from "../model/transportObserver.ts"
 import { emit, type Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"

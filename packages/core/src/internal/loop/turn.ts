@@ -11,7 +11,7 @@ import { consult, type ModelFailure, type RespondWith, rethrow, type RetryNotice
 import { type EarlierFailure, failuresBefore, recordFailure } from "./replayedModelFailures.ts"
 import { requireCost } from "../model/usage.ts"
 import type { Conversation } from "./program.ts"
-import { hasRetried, startCall } from "../foundation/httpExchange.ts"
+import { hasRetried, startCall } from "../foundation/effect/retriedFailures.ts"
 import { after, before } from "../foundation/effect/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
 import { errorName } from "../run/observe/errorName.ts"
@@ -107,15 +107,12 @@ class Turn<A extends object> {
   /** One call of the model, within the budget. */
   private charged(): Answered<A> {
     const { state: { isHeld, run, run: { account } } } = this
-    const dropped = isHeld === undefined ? Effect.void : this.state.events?.discard ?? Effect.void
-    return before(
-      before(
-        dropped,
-        () =>
-          before(account.require("tokens"), () => account.hasCap("cost") ? requireCost(run, this.context) : Effect.void)
-      ),
-      () => before(account.chargeNow("turns"), () => this.asked())
-    )
+    const cost = account.hasCap("cost") ? () => requireCost(run, this.context) : undefined
+    const dropped = isHeld === undefined ? undefined : this.state.events?.discard
+    const charged = dropped === undefined
+      ? account.chargeTurn(cost)
+      : Effect.andThen(dropped, Effect.suspend(() => account.chargeTurn(cost)))
+    return before(charged, () => this.asked())
   }
 
   private asked(): Answered<A> {

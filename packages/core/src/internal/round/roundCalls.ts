@@ -72,10 +72,7 @@ export class Round implements RoundOutcome {
     const begin = () => journal === undefined ? this.begin(this.calls, raw, index) : this.recorded(journal, raw, index)
     // It was charged when it began.
     if (this.resumed?.waiting.has(raw.id) === true) return begin()
-    return before(
-      account.requireArguments(raw.name, raw.params),
-      () => before(account.chargeRow(raw.name), begin)
-    )
+    return before(account.chargeRequest(raw.name, raw.params), begin)
   }
 
   private begin(

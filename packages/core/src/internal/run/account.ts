@@ -4,6 +4,7 @@ import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import { BudgetExceeded, type Caps, type Extension, type Kind } from "../../Budget.ts"
+import { before } from "../foundation/effect/sequence.ts"
 import { signal, signalIn } from "../foundation/effect/signal.ts"
 import { isLongerThan } from "../foundation/json/textLength.ts"
 
@@ -216,9 +217,22 @@ export class Account {
     return Effect.void
   }
 
+  /** Ends the run if its tokens, or its cost, are used up; else charges a turn of the model. */
+  chargeTurn(requireCost: (() => Effect.Effect<void>) | undefined): Effect.Effect<void> {
+    const required = requireCost === undefined
+      ? this.require("tokens")
+      : Effect.andThen(this.require("tokens"), Effect.suspend(requireCost))
+    return before(required, () => this.chargeNow("turns"))
+  }
+
+  /** Ends the run if a call of the model has too large arguments, or is one too many of its tool in a row. */
+  chargeRequest(tool: string, params: unknown): Effect.Effect<void> {
+    const required = this.requireArguments(tool, params)
+    return this.limits.sameToolInARow === undefined ? required : before(required, () => this.chargeRow(tool))
+  }
+
   /** Counts the calls of one tool that the model makes in a row; ends the run at one too many. */
-  chargeRow(tool: string): Effect.Effect<void> {
-    if (this.limits.sameToolInARow === undefined) return Effect.void
+  private chargeRow(tool: string): Effect.Effect<void> {
     return Effect.suspend((): Effect.Effect<void> => {
       if (this.stopped !== undefined) return signal(this.stopped)
       if (this.lastTool !== tool) this.used.sameToolInARow = 0
@@ -245,9 +259,15 @@ export class Account {
     return ended
   }
 
-  /** Counts a round of calls: all failed, or not. */
+  /** Counts a round of calls: all failed, or not. Ends the run if too many rounds in a row have failed. */
   round(allFailed: boolean): Effect.Effect<void> {
-    if (allFailed) return this.add("allFailureRounds", 1, undefined)
+    return before(
+      allFailed ? this.add("allFailureRounds", 1, undefined) : this.endFailures(),
+      () => this.require("allFailureRounds")
+    )
+  }
+
+  private endFailures(): Effect.Effect<void> {
     for (let account: Account | undefined = this; account !== undefined; account = account.parent) {
       account.used.allFailureRounds = 0
     }

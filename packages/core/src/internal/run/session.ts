@@ -14,7 +14,7 @@ import { storedLedgerAnswers } from "./writes/ledgerAnswers.ts"
 import type { Run } from "./run.ts"
 import { decodePrompt, encodePrompt } from "../foundation/json/promptJson.ts"
 import type { DescribedTool } from "../approval/compareParts.ts"
-import type { Exchange } from "../foundation/httpExchange.ts"
+import type { Exchange } from "../foundation/effect/retriedFailures.ts"
 import { resultsMessage, Transcript } from "./transcript.ts"
 
 /** An answer whose calls are not all done. */

@@ -87,11 +87,16 @@ export const withCompensatedMarks = (
     )
   )
 
+/** The option of a user's message that holds the context that its page has added. */
+export const requestContextKey = "requestContext"
+
 export class Transcript {
   private readonly messages: Array<Prompt.Message> = []
   /** The answer that was cut off last. */
   private cut: Prompt.Message | undefined
   private pending: Set<string> | undefined
+  /** True if a page has added context to a message of the user. */
+  hasRequestContext = false
   /** Untrusted tools whose text the model has read so far: its later text has their mark. */
   taintedBy: ReadonlyArray<string> = []
 
@@ -129,11 +134,6 @@ export class Transcript {
     return Prompt.fromMessages(this.messages.slice(0, length))
   }
 
-  /** The messages from a position on. */
-  since(position: number): ReadonlyArray<Prompt.Message> {
-    return this.messages.slice(position)
-  }
-
   system(text: string): void {
     this.messages.push(message<Prompt.SystemMessage>("system", text))
   }
@@ -141,6 +141,9 @@ export class Transcript {
   prompt(prompt: Prompt.Prompt): void {
     for (const message of prompt.content) {
       this.messages.push(message)
+      if (message.role === "user" && Object.hasOwn(Object(message.options.recourse), requestContextKey)) {
+        this.hasRequestContext = true
+      }
       for (const part of message.role === "tool" ? message.content : []) {
         const options = part.options.recourse as { readonly pendingOf?: string } | null | undefined
         if (typeof options?.pendingOf === "string") this.addPending(options.pendingOf)
@@ -201,6 +204,7 @@ export class Transcript {
   clear(): void {
     this.messages.length = 0
     this.pending?.clear()
+    this.hasRequestContext = false
   }
 
   /** The results of a round of calls, in the order of the calls. */

@@ -1,9 +1,11 @@
-/** Result check: decodes the result of a call, behind all recovery. */
+/** Result check: decodes the result of a call, behind all recovery, and encodes it as JSON for transcripts, events and snapshots. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { pipeArguments } from "effect/Pipeable"
-import { InvalidResult, NotApproved } from "../../ToolError.ts"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { InvalidResult, type Issue, NotApproved } from "../../ToolError.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { callOf, EnclosingCall, isByHandWithin } from "../call/children/childCall.ts"
 import { noteForeignDefects } from "../call/execute/executorDefect.ts"
@@ -15,8 +17,9 @@ import { provide } from "../foundation/effect/provideService.ts"
 import { after, valueOf } from "../foundation/effect/sequence.ts"
 import { childSpan } from "./childSpan.ts"
 import { modelOutputOf, noParts } from "./modelOutput.ts"
-import { resultEncoder } from "./resultJson.ts"
 import { type Any, type Check, TypeId } from "./tool.ts"
+import { toJson } from "../foundation/json/jsonValue.ts"
+import { fromIssue } from "../foundation/schema/schemaIssues.ts"
 
 const Proto = {
   [TypeId]: TypeId,
@@ -124,3 +127,48 @@ export const insideRecovery = (tool: Any, call: Any["recovered"] = tool.recovere
     const enclosing = Context.get(context as Context.Context<never>, EnclosingCall)
     return isByHandWithin(Context.get(context, ToolCall), enclosing) ? tool.call : call
   })
+
+/**
+ * Encodes a result as JSON; fails with the issues of a value that does not fit the schema, or that JSON cannot
+ * represent.
+ */
+export type ResultEncoder = (value: unknown) => Effect.Effect<Schema.Json, ReadonlyArray<Issue>, unknown>
+
+const beyondJson: ReadonlyArray<Issue> = [{
+  path: [],
+  expected: "expected a value that JSON can hold",
+  problem: "invalid"
+}]
+
+const orBeyondJson = (encoded: unknown): Effect.Effect<Schema.Json, ReadonlyArray<Issue>> =>
+  Option.match(encoded === undefined ? Option.some(null) : toJson(encoded), {
+    onNone: () => Effect.fail(beyondJson),
+    onSome: Effect.succeed
+  })
+
+const primitives: ReadonlySet<string> = new Set(["String", "Number", "Boolean"])
+
+/** True if a schema's encoded form is a primitive, which is JSON itself, unless it is a number without a JSON form. */
+const isPrimitive = (schema: Schema.Top): boolean => primitives.has(Schema.toEncoded(schema).ast._tag)
+
+const isJsonPrimitive = (value: unknown): value is string | number | boolean =>
+  typeof value !== "number" || Number.isFinite(value)
+
+/**
+ * Encodes by the schema's JSON form, which represents a `Date`, an `Option`, a bigint, bytes, `NaN` and `undefined`.
+ * Without such a form (`Schema.Unknown`, classes of others), the encoded value is reduced to its JSON text.
+ */
+export const resultEncoder = (success: Schema.Top): ResultEncoder => {
+  const encodeAsJson = Schema.encodeUnknownEffect(Schema.toCodecJson(success))
+  const encode = Schema.encodeUnknownEffect(success)
+  const encodePlainly = (value: unknown) =>
+    Effect.catchEager(encode(value), ({ issue }) => Effect.fail(fromIssue(issue)))
+  const viaJson: ResultEncoder = (value) =>
+    Effect.flatMapEager(Effect.catchEager(encodeAsJson(value), () => encodePlainly(value)), orBeyondJson)
+  if (!isPrimitive(success)) return viaJson
+  return (value) => {
+    const encoded = encode(value)
+    const known = valueOf(encoded)
+    return known !== undefined && isJsonPrimitive(known.value) ? Effect.succeed(known.value) : viaJson(value)
+  }
+}

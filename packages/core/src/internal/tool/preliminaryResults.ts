@@ -14,7 +14,7 @@ import type { ToolInfo } from "../call/tool/toolInfo.ts"
 import { deliver, presentationOf } from "../result/delivery.ts"
 import type { CallResult } from "../run/callResult.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
-import { type ResultEncoder, resultEncoder } from "./resultJson.ts"
+import { type ResultEncoder, resultEncoder } from "./checkResult.ts"
 import { subjectOf } from "../call/record/record.ts"
 
 /** Executor of a tool: an Effect of the result, or a Stream whose last element is the result. */

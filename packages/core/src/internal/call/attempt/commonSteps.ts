@@ -5,6 +5,7 @@ import * as Result from "effect/Result"
 import * as Option from "effect/Option"
 import { noteChange, use } from "../../run/state/counts.ts"
 import { forgetMadeCalls } from "../children/childCall.ts"
+import { hasChildren } from "../record/children.ts"
 import type { Attempting, Next, Step } from "./attemptState.ts"
 import { refuseDetached } from "../children/detachedCall.ts"
 import { mayRunAgain } from "../call.ts"
@@ -33,7 +34,7 @@ import { isStopped, repeatStop } from "../stop.ts"
 export const restartChildren: Step = (next) => (attempt) => {
   // A write may wait until this call is made.
   noteChange(attempt.run)
-  forgetMadeCalls(attempt.call)
+  if (hasChildren(attempt.call.record)) forgetMadeCalls(attempt.call)
   return next(attempt)
 }
 

@@ -20,7 +20,6 @@ import {
   adoptedIn,
   CallNumbers,
   type Children,
-  hasChildren,
   type MadeCalls,
   madeInAttempt,
   noteMetIn,
@@ -160,7 +159,7 @@ const ownNumber = (
  */
 export const forgetMadeCalls = (call: Call): void => {
   const { record } = call
-  if (hasChildren(record) && record.outcome.running === 0) madeBy(call).clear()
+  if (record.outcome.running === 0) madeBy(call).clear()
 }
 
 /** The id below a call's under which it was made, or a call in it, when a person was asked. */

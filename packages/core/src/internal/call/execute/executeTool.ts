@@ -18,6 +18,7 @@ import { type Attempt, attemptOutcome, entriesOf, openEntry } from "../attemptLo
 import { type Call, mayRunAgain, ToolCall } from "../call.ts"
 import { type Committing, committing } from "./committedCall.ts"
 import { refuseDetached } from "../children/detachedCall.ts"
+import { outerOf } from "../record/record.ts"
 import { encodedResult, isReported, noteCompensable } from "../compensableWrite.ts"
 import { executionFailed, ofUnknownOutcome, timedOut } from "./executionErrors.ts"
 import { namingDefects } from "./executorDefect.ts"
@@ -121,7 +122,7 @@ class Execution<Params, A, D, R> {
     const { call, context, run } = this.attempt
     const { record } = call
     if (isStopped(record)) return repeatStop
-    const detached = refuseDetached(record)
+    const detached = outerOf(record) === undefined ? undefined : refuseDetached(record)
     if (detached !== undefined) return detached
     if (!mayRunAgain(call)) return refuse(call, run)
     forgetEnd(record)

@@ -24,10 +24,8 @@ export class AttemptFields {
   readonly count = 0
   readonly requested: Attempts["requested"] = undefined
   readonly moment = 0
-
-  get attempts(): Attempts {
-    return this as unknown as Attempts
-  }
+  /** The fields of this object. */
+  readonly attempts = this as unknown as Attempts
 
   static {
     Object.assign(this.prototype, { countBefore: 0 } satisfies Partial<Attempts>)

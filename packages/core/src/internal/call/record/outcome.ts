@@ -53,10 +53,8 @@ export class OutcomeFields extends AttemptFields {
   readonly answered: Outcome["answered"] = undefined
   readonly lastError: unknown = undefined
   readonly ended: Outcome["ended"] = undefined
-
-  get outcome(): Outcome {
-    return this as unknown as Outcome
-  }
+  /** The fields of this object. */
+  readonly outcome = this as unknown as Outcome
 
   static {
     Object.assign(this.prototype, unwritten)
