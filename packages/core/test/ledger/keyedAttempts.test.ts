@@ -42,6 +42,7 @@ const { CompletedWrites }: {
     readonly newestFirst: (run: object) => ReadonlyArray<{ readonly write: Fields & { readonly id: string } }>
   }
 } = await load("run/writes/completedWrites.ts")
+const { RunLog }: { readonly RunLog: new(journal: object) => object } = await load("run/runLog.ts")
 
 const runOf = (kept: Readonly<Record<string, unknown>> = {}, more: object = {}) => {
   const recorded: Array<readonly [key: string, value: unknown]> = []
@@ -61,7 +62,7 @@ const runOf = (kept: Readonly<Record<string, unknown>> = {}, more: object = {}) 
     executed: [] as Array<Fields>,
     completed: new CompletedWrites(),
     recorded,
-    journal: {
+    log: new RunLog({
       isResumed: true,
       find: (kind: string, key: string) => kept[`${kind} ${key}`],
       entries: (kind: string) =>
@@ -71,7 +72,7 @@ const runOf = (kept: Readonly<Record<string, unknown>> = {}, more: object = {}) 
         ]),
       record: (_: string, key: string, value: unknown) => Effect.sync(() => void recorded.push([key, value])),
       claim: (entry: string) => `r ${entry}`
-    },
+    }),
     ...more
   })
   return run
@@ -216,7 +217,7 @@ describe("the answer of a ledger to a compensable call", () => {
     Effect.gen(function*() {
       const noted = (idempotency: object, claim: string, journal = true) =>
         Effect.gen(function*() {
-          const run = runOf({}, journal ? {} : { journal: undefined })
+          const run = runOf({}, journal ? {} : { log: undefined })
           assert.strictEqual(
             yield* ends(under(callOf({ tool: undoable }), run, idempotency), ledgerOf(finished(claim))),
             "earlier"

@@ -12,7 +12,7 @@ interface Start {
   readonly failed: Schema.Json | undefined
 }
 
-interface Replay {
+interface RunLog {
   readonly add: (path: string, start?: Start) => void
   readonly has: (path: string) => boolean
   readonly hasAppended: (entry: string) => boolean
@@ -24,12 +24,12 @@ interface Replay {
   readonly hasUnmatchedWithin: (scope: string, callId: string) => boolean
 }
 
-const { Replay }: { readonly Replay: new(journal: object) => Replay } = await import(
-  new URL("../../src/internal/run/replay.ts", import.meta.url).href
+const { RunLog }: { readonly RunLog: new(journal: object) => RunLog } = await import(
+  new URL("../../src/internal/run/runLog.ts", import.meta.url).href
 ) as never
 
 const replayOf = (records: Readonly<Record<string, Schema.Json>>) =>
-  new Replay({ entries: entriesIn(new Map(Object.entries(records))) })
+  new RunLog({ isResumed: true, entries: entriesIn(new Map(Object.entries(records))) })
 
 const start = (path: string, more: object = {}) => ({ tool: "pay", at: 1, path, attempt: 1, ...more }) as Schema.Json
 
@@ -176,7 +176,7 @@ describe("an agent whose runs older versions have counted", () => {
   it("finds a counted agent without reading the journal again", () => {
     let reads = 0
     const entries = entriesIn(new Map(Object.entries(records)))
-    const replay = new Replay({ entries: (kind: "model") => (reads++, entries(kind)) })
+    const replay = new RunLog({ isResumed: true, entries: (kind: "model") => (reads++, entries(kind)) })
     replay.hasCounted("r/2:c1/5:clerk")
     const once = reads
     for (let n = 0; n < 100; n++) replay.hasCounted(`r/2:c${n}/5:other`)

@@ -98,15 +98,18 @@ const { outerCallsOf, idWithin }: {
 const { startedUnsettled, hasStartedUnder, recallDone }: {
   readonly startedUnsettled: (journal: Journal) => Iterable<Write>
   readonly hasStartedUnder: (journal: Journal, id: string, claim: string) => boolean
-  readonly recallDone: (run: { readonly completed: Done | undefined; readonly journal: Journal | undefined }) => void
+  readonly recallDone: (run: { readonly completed: Done | undefined; readonly log: Log | undefined }) => void
 } = await load("writes/recordedWrites.ts")
-const { isCancelledReplay, abandonedJournal }: {
-  readonly isCancelledReplay: (journal: Journal | undefined) => boolean
-  readonly abandonedJournal: (
-    runId: string,
-    journal: Journal | undefined
-  ) => Journal & { readonly claim: (entry: string) => string }
-} = await load("cancelledReplay.ts")
+interface Log extends Journal {
+  readonly isCancelledReplay: boolean
+  readonly claim: (entry: string) => string
+}
+const { RunLog }: {
+  readonly RunLog: {
+    new(journal: Journal): Log
+    readonly abandoned: (runId: string, log: Log | undefined) => Log
+  }
+} = await load("runLog.ts")
 const { errorName, errorTag }: {
   readonly errorName: (cause: Cause.Cause<unknown>, redactor: object) => string
   readonly errorTag: (error: unknown, redactor: object) => string | undefined
@@ -378,7 +381,7 @@ describe("a write that an earlier execution has started", () => {
       "write r/4:book/v": begun("v"),
       "write r/4:book/u": begun("u")
     })
-    const run = runOf(undefined, { journal })
+    const run = runOf(undefined, { log: new RunLog(journal) })
     run.completed!.add(run, write("w", { known: "done" }), undefined)
     run.completed!.remove("v")
     assert.isTrue(run.completed!.knows("v"))
@@ -387,10 +390,10 @@ describe("a write that an earlier execution has started", () => {
       "u",
       "unknown"
     ]])
-    const first = openRun({ completed: new CompletedWrites(), journal: { ...journal, isResumed: false } })
+    const first = openRun({ completed: new CompletedWrites(), log: new RunLog({ ...journal, isResumed: false }) })
     recallDone(first)
-    recallDone(openRun({ completed: first.completed, journal: undefined }))
-    recallDone(openRun({ completed: undefined, journal }))
+    recallDone(openRun({ completed: first.completed, log: undefined }))
+    recallDone(openRun({ completed: undefined, log: new RunLog(journal) }))
     assert.deepStrictEqual(first.completed.state(first), [])
   })
 })
@@ -398,10 +401,11 @@ describe("a write that an earlier execution has started", () => {
 describe("an abandoned run", () => {
   it("starts no call, journaled or not, and reads its entries", () => {
     const journal = { ...journalOf({ "write w": "here" }), isResumed: false, claim: (entry: string) => `of ${entry}` }
-    for (const [given, found, claim] of [[undefined, undefined, "e"], [journal, "here", "of e"]] as const) {
-      assert.isFalse(isCancelledReplay(given))
-      const over = abandonedJournal("r", given)
-      assert.isTrue(isCancelledReplay(over))
+    const log = new RunLog(journal)
+    assert.isFalse(log.isCancelledReplay)
+    for (const [given, found, claim] of [[undefined, undefined, "e"], [log, "here", "of e"]] as const) {
+      const over = RunLog.abandoned("r", given)
+      assert.isTrue(over.isCancelledReplay)
       assert.deepStrictEqual([over.find("write", "w"), over.claim("e")], [found, claim])
     }
   })

@@ -64,10 +64,10 @@ export class Boundary<Out, E, R, R2> {
     const parent = Context.get(ambient, CurrentRun)
     const clock = Context.get(ambient, Clock.Clock)
     const id = mode.resumed?.runId ?? parent?.id ?? identifier(declaration.name, mode, ambient)
-    const { account, journal } = this.run = newRun(declaration, parent, id, mode, context, clock, input)
+    const { account, log } = this.run = newRun(declaration, parent, id, mode, context, clock, input)
     if (mode.resumed !== undefined) account.restore(mode.resumed.budget)
-    if (parent === undefined && journal !== undefined) {
-      account.elapsed(account.elapsedBefore + journal.elapsedBefore)
+    if (parent === undefined && log !== undefined) {
+      account.elapsed(account.elapsedBefore + log.elapsedBefore)
     }
     this.start = clock.currentTimeMillisUnsafe() - account.elapsedBefore
     account.begin(this.start)
@@ -105,7 +105,7 @@ export class Boundary<Out, E, R, R2> {
     return before(
       emit(run, () => {
         this.isReported = true
-        const resumed = this.mode.resumed !== undefined || run.journal?.isResumed === true
+        const resumed = this.mode.resumed !== undefined || run.log?.isReplay === true
         const limits = run.audience?.details === true ? account.caps : undefined
         const start = { resumed, ...optionally("limits", limits), ...optionally("input", this.input) }
         return run.parent === undefined ? { _tag: "RunStarted", version, ...start } : { _tag: "AgentStarted", ...start }
@@ -127,7 +127,7 @@ export class Boundary<Out, E, R, R2> {
     const { declaration: { compensates }, run, run: { writes: { completed } } } = this
     if (this.mode.ended !== undefined) return this.end(ended)
     const isOutermost = run.parent === undefined || this.mode.over !== undefined
-    const exit = run.journal === undefined
+    const exit = run.log === undefined
       ? ended
       : isOutermost && waitsForNobody(run, ended)
       ? Exit.interrupt()

@@ -34,8 +34,8 @@ const contentOf = ({ call, input }: Nested, isCounted: boolean): string =>
 
 /** Returns the path of a run of an agent, numbered among equal ones. They are counted by the name `counted`. */
 const numbered = (nested: Nested, agent: string, counted: (path: string) => string): string => {
-  const { nested: runs, replay } = nested.parent
-  const own = `${agent}${contentOf(nested, replay?.hasCounted(agent) === true)}`
+  const { nested: runs, log } = nested.parent
+  const own = `${agent}${contentOf(nested, log?.hasCounted(agent) === true)}`
   return Path.ofEqual(own, runs.count(counted(own)))
 }
 

@@ -4,7 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { type Caps, Defaults } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { CurrentJournal, type Journal } from "../../Journal.ts"
+import { CurrentJournal } from "../../Journal.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { rootOf } from "../call/record/record.ts"
@@ -16,8 +16,7 @@ import { NestedRuns } from "../run/nestedRuns.ts"
 import { emit, type Run } from "../run/run.ts"
 import { restoreLedgerAnswers } from "../run/writes/ledgerAnswers.ts"
 import * as Path from "../path/path.ts"
-import { Replay } from "../run/replay.ts"
-import { abandonedJournal } from "../run/cancelledReplay.ts"
+import { RunLog } from "../run/runLog.ts"
 import { tracingOf } from "../run/observe/span.ts"
 import { CurrentWriteLog, type WriteLog } from "../run/writes/writeLog.ts"
 import type { Limits, Mode } from "./runMode.ts"
@@ -52,20 +51,20 @@ const capsUnder = (defaults: Caps | undefined, own: Caps): Caps => {
   return caps
 }
 
-/** The journal of a run: of the outermost one the context's, if it is that run's. */
-const journalOf = (parent: Run | undefined, id: string, context: Context.Context<never>): Journal | undefined => {
-  if (parent !== undefined) return parent.journal
+/** The log of a run: of the outermost one that of the context's journal, if it is that run's. */
+const logOf = (parent: Run | undefined, id: string, context: Context.Context<never>): RunLog | undefined => {
+  if (parent !== undefined) return parent.log
   const journal = Context.get(context, CurrentJournal)
-  return journal?.runId === id ? journal : undefined
+  return journal?.runId === id ? new RunLog(journal) : undefined
 }
 
-/** The write log of a run: a journal has all that it would store. */
+/** The write log of a run: the run log has all that it would store. */
 const writesOf = (
   parent: Run | undefined,
-  journal: Journal | undefined,
+  log: RunLog | undefined,
   context: Context.Context<never>
 ): WriteLog | undefined =>
-  journal !== undefined ? undefined : parent === undefined ? Context.get(context, CurrentWriteLog) : parent.writes.log
+  log !== undefined ? undefined : parent === undefined ? Context.get(context, CurrentWriteLog) : parent.writes.log
 
 /** Returns the taints of a new run. A list of its own: outer runs become tainted by its reads with its answer. */
 const taintOf = (parent: Run | undefined, call: Call | undefined, resumed: Checkpoint | undefined): Array<string> => {
@@ -110,8 +109,8 @@ export const newRun = <R>(
   const defaults = isLevel ? Context.get(ambient, Defaults) : undefined
   const call = Context.getOrUndefined(ambient, ToolCall)
   const outerCall = over?.outerCall ?? callAround(call, parent)
-  const journalHere = journalOf(parent, id, ambient)
-  const journal = over === undefined ? journalHere : abandonedJournal(id, journalHere)
+  const known = logOf(parent, id, ambient)
+  const log = over === undefined ? known : RunLog.abandoned(id, known)
   const isOver = over !== undefined || parent?.start.isOver === true
   const run: Run = {
     id,
@@ -128,7 +127,7 @@ export const newRun = <R>(
       (parent === undefined ? Path.ofRun(id) : scopeWithin({ parent, call, name, position: step?.position, input })),
     start: {
       outerCall,
-      place: parent === undefined || journal === undefined
+      place: parent === undefined || log === undefined
         ? ""
         : placeWithin({ parent, call, name, position: step?.position, input }),
       hasDrawnId: parent?.start.hasDrawnId ?? runId === undefined,
@@ -137,8 +136,7 @@ export const newRun = <R>(
       streaming: streaming || parent?.start.streaming === true,
       tracing: tracingOf(ambient)
     },
-    journal,
-    replay: parent !== undefined ? parent.replay : journal?.isResumed === true ? new Replay(journal) : undefined,
+    log,
     clock,
     account: over !== undefined ? accountOver(name) : new Account(
       name,
@@ -160,7 +158,7 @@ export const newRun = <R>(
     counts: newCounts(parent, resumed),
     writes: newWrites(
       parent,
-      writesOf(parent, journal, ambient),
+      writesOf(parent, log, ambient),
       compensates && { whenRejected: compensates.after.has("rejection") }
     ),
     reading: newReading(taintOf(parent, outerCall === undefined ? undefined : call, resumed), resumed)

@@ -193,7 +193,7 @@ export const failAttempt = (
   noteFailure(record, { attempt: number, ...cause }, at)
   const error = stackless(() => errorOf(attempt, cause, make, ofUnknown))
   noteError(record, error)
-  if (run?.journal !== undefined) noteFailed(record, at, attempt.nth, cause.error, error)
+  if (run?.log !== undefined) noteFailed(record, at, attempt.nth, cause.error, error)
   if (record.recovering.repetitions !== undefined) noteExhausted(record, error)
   forgetAnswer(record)
   const reason = errorTag(cause.reason, Context.get(context, Redaction))

@@ -112,7 +112,7 @@ export const noteCompensable = (executed: Executed, exit: Exit.Exit<unknown, unk
 /** True if an earlier execution of the run has started it under a claim of its key. */
 export const hasStarted = (executed: Executed, claim: string): boolean => {
   const { run } = executed
-  return run?.journal !== undefined && hasStartedUnder(run.journal, idOf(executed, run), claim)
+  return run?.log !== undefined && hasStartedUnder(run.log, idOf(executed, run), claim)
 }
 
 /** True if the log of writes has another call under an entry of the ledger: one entry is one write. */

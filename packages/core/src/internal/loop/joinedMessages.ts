@@ -6,7 +6,6 @@ import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import { CurrentRunInbox, Message, type RunInbox } from "../../RunInbox.ts"
 import { joinedKey, turnKey } from "../path/entryKeys.ts"
-import { isCancelledReplay } from "../run/cancelledReplay.ts"
 import { type JoinedMark, joinedMarkOf } from "../run/joinedMark.ts"
 import { emit, type Run } from "../run/run.ts"
 import type { Conversation, Program } from "./program.ts"
@@ -30,7 +29,7 @@ export const inboxOf = (
 
 /** Position of the last message that has joined the run; 0 if none has. */
 const lastPosition = ({ run, transcript }: Conversation): number => {
-  for (const message of transcript.since(0).toReversed()) {
+  for (const message of transcript.snapshot().content.toReversed()) {
     const mark = joinedMarkOf(message.options)
     if (mark?.runId === run.id) return mark.position
   }
@@ -52,7 +51,7 @@ const textOf = ({ content }: Prompt.UserMessage): string =>
  * same ones, and the inbox again only behind its log.
  */
 export const joinMessages = (state: Conversation, inbox: RunInbox): Effect.Effect<void> => {
-  const { run, run: { journal }, session, transcript } = state
+  const { run, run: { log }, session, transcript } = state
   const turn = session.turn + 1
   const key = turnKey(run.start.place, turn)
   const add = (messages: ReadonlyArray<Message>): ReadonlyArray<readonly [Message, Prompt.UserMessage]> =>
@@ -62,9 +61,9 @@ export const joinMessages = (state: Conversation, inbox: RunInbox): Effect.Effec
       transcript.add(added)
       return [[message, added]]
     })
-  const recorded = decodeEntry(journal?.find("wait", joinedKey(key)))
+  const recorded = decodeEntry(log?.find("wait", joinedKey(key)))
   if (Option.isSome(recorded)) return Effect.sync(() => void add(recorded.value))
-  if (journal?.find("model", key) !== undefined || isCancelledReplay(journal)) return Effect.void
+  if (log?.find("model", key) !== undefined || log?.isCancelledReplay === true) return Effect.void
   return Effect.flatMap(inbox.take(lastPosition(state)), (messages) => {
     if (messages.length === 0) return Effect.void
     const emitted = Effect.forEach(
@@ -72,7 +71,7 @@ export const joinMessages = (state: Conversation, inbox: RunInbox): Effect.Effec
       ([{ id }, message]) => emit(run, () => ({ _tag: "MessageJoined", turn, messageId: id, text: textOf(message) })),
       { discard: true }
     )
-    const record = journal?.record("wait", joinedKey(key), messages as Schema.Json) ?? Effect.void
+    const record = log?.record("wait", joinedKey(key), messages as Schema.Json) ?? Effect.void
     // The events come with the entry, or with neither.
     return Effect.andThen(emitted, record)
   })

@@ -6,7 +6,7 @@ import type { Conversation } from "./program.ts"
 
 /** Adds a start for each call of an older version that may have started without an entry. `keyed`: the called tools that had keys. */
 export const addOldStarts = (
-  { program: { skills, tools }, run: { replay, scope } }: Conversation,
+  { program: { skills, tools }, run: { log, scope } }: Conversation,
   calls: ReadonlyArray<Pick<Response.ToolCallPart<string, unknown>, "id" | "name">>,
   keyed: ReadonlyArray<string> = []
 ): void => {
@@ -15,8 +15,8 @@ export const addOldStarts = (
     const isIdempotent = [tools, ...skills.map(({ tools }) => tools)].some(({ byName }) =>
       byName.get(name)?.tool.info.effects === "idempotent"
     )
-    if (replay?.has(path) !== false || !(isIdempotent || keyed.includes(name))) continue
-    replay.add(path, {
+    if (log?.has(path) !== false || !(isIdempotent || keyed.includes(name))) continue
+    log.add(path, {
       entry: path,
       attempt: "first",
       key: keyOfCall,

@@ -5,14 +5,15 @@ import * as Effect from "effect/Effect"
 import * as Hash from "effect/Hash"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { type Journal, NonDeterminismError } from "../../Journal.ts"
+import { NonDeterminismError } from "../../Journal.ts"
+import type { RunLog } from "../run/runLog.ts"
 import type { AnswerCodec } from "../model/answerRecord.ts"
 import { isCall } from "../model/responseParts.ts"
 import { TurnEvents } from "../model/modelTurnEvents.ts"
 import { isSubstitute, type RespondWith, respondWith } from "../model/modelDecision.ts"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
 import { toJson } from "../foundation/json/jsonValue.ts"
-import { waitForCancellation } from "../run/cancelledReplay.ts"
+import { waitForCancellation } from "../run/runLog.ts"
 import { countReplayed, Used, usedSince } from "../run/tally.ts"
 import { addOldStarts } from "./oldStarts.ts"
 import { announcedKey, turnKey } from "../path/entryKeys.ts"
@@ -57,7 +58,7 @@ const calledIn = (answer: object): ReadonlyArray<Called> => contentOf(answer).fi
 /** Runs a turn, or replays it from the journal: with its usage, and without emitting it again. */
 export const recorded = <A extends object>(
   state: Conversation,
-  journal: Journal,
+  log: RunLog,
   turn: number,
   codec: AnswerCodec<A>,
   attempt: () => Effect.Effect<A | RespondWith<unknown>, unknown, unknown>
@@ -65,16 +66,16 @@ export const recorded = <A extends object>(
   const { program: { guardOutput, output, skills, tools }, run, session, transcript } = state
   const key = turnKey(run.start.place, turn)
   const emittedKey = announcedKey(key)
-  const noteEmitted = () => (journal.note ?? journal.record)("wait", emittedKey, null)
+  const noteEmitted = () => log.note("wait", emittedKey, null)
   /** Emits, behind the guard, the events that an earlier execution could not emit. */
   const announceReplayed = (content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> => {
-    if (journal.find("wait", emittedKey) !== undefined) return Effect.void
+    if (log.find("wait", emittedKey) !== undefined) return Effect.void
     const events = state.events = new TurnEvents(run, turn, (id) => session.keepsId(id), state.isHeld)
     events.onTold = noteEmitted
     return events.answeredBefore(content)
   }
   const told = messagesHash(transcript.snapshot().content)
-  const earlier = decode(journal.find("model", key))
+  const earlier = decode(log.find("model", key))
   const result = Schema.toCodecJson(output.schema)
   if (Option.isSome(earlier)) {
     const { answer, used } = earlier.value
@@ -111,9 +112,7 @@ export const recorded = <A extends object>(
       const held = isHeld ? { isHeld } : undefined
       const value = { told, answer: written, used: used(), hasStarts: true, ...held } as Schema.Json
       return Effect.as(
-        journal.note !== undefined && isUnchanged(called)
-          ? journal.note("model", key, value)
-          : journal.record("model", key, value),
+        isUnchanged(called) ? log.note("model", key, value) : log.record("model", key, value),
         answer
       )
     }))

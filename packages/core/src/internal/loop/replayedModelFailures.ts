@@ -3,7 +3,7 @@ import * as AiError from "effect/ai/AiError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Journal } from "../../Journal.ts"
+import type { RunLog } from "../run/runLog.ts"
 import { atFirstUse } from "../foundation/lazyValue.ts"
 import type { ModelFailure } from "../model/modelDecision.ts"
 import { countReplayed, Used } from "../run/tally.ts"
@@ -40,12 +40,12 @@ export interface FailuresBefore {
  * Returns the failures of a turn in earlier executions, with their counts. One of another version that cannot be
  * decoded occurs again, and keeps its position.
  */
-export const failuresBefore = (journal: Journal, run: Run, turn: number): FailuresBefore => {
+export const failuresBefore = (log: RunLog, run: Run, turn: number): FailuresBefore => {
   const failures: Array<EarlierFailure> = []
   let used: Used | undefined
   let places = 0
   for (;;) {
-    const stored = journal.find("wait", failureKey(run.start.place, turn, places + 1))
+    const stored = log.find("wait", failureKey(run.start.place, turn, places + 1))
     if (stored === undefined) break
     places++
     const read = codec().decode(stored)
@@ -59,7 +59,7 @@ export const failuresBefore = (journal: Journal, run: Run, turn: number): Failur
 
 /** Records a failure of a turn, and when the wait behind it ends. */
 export const recordFailure = (
-  journal: Journal,
+  log: RunLog,
   run: Run,
   turn: number,
   before: FailuresBefore,
@@ -70,6 +70,6 @@ export const recordFailure = (
     Option.match({
       // It occurs again, if the process crashes in the wait.
       onNone: () => Effect.void,
-      onSome: (json) => journal.record("wait", failureKey(run.start.place, turn, ++before.places), json as Schema.Json)
+      onSome: (json) => log.record("wait", failureKey(run.start.place, turn, ++before.places), json as Schema.Json)
     })
   )

@@ -89,11 +89,11 @@ class Turn<A extends object> {
   }
 
   run(): Answered<A> {
-    const { state: { run, run: { journal } } } = this
-    return journal === undefined ? this.attempt() : recorded(this.state, journal, this.number, this.codec, () => {
+    const { state: { run, run: { log } } } = this
+    return log === undefined ? this.attempt() : recorded(this.state, log, this.number, this.codec, () => {
       const used = usedSince(run)
-      const before = failuresBefore(journal, run, this.number)
-      this.record = (failure) => recordFailure(journal, run, this.number, before, { ...failure, used: used() })
+      const before = failuresBefore(log, run, this.number)
+      this.record = (failure) => recordFailure(log, run, this.number, before, { ...failure, used: used() })
       this.earlier = before.failures
       return this.attempt()
     })

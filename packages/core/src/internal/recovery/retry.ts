@@ -210,9 +210,9 @@ const waited = (
       return before(
         told,
         () =>
-          run?.journal === undefined || isShort
+          run?.log === undefined || isShort
             ? waiting
-            : Effect.andThen(recordWait(run, run.journal, current, now, now + Duration.toMillis(delay)), waiting)
+            : Effect.andThen(recordWait(run, run.log, current, now, now + Duration.toMillis(delay)), waiting)
       ) as Effect.Effect<boolean>
     })
   }

@@ -13,13 +13,13 @@ import { outcomeUndecided } from "../approval/waitsWithin.ts"
 
 /** Returns the failure of a call that an earlier execution has started, and that this one has not executed, or not as far as that one. */
 export const failureOfUnreached = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
-  const { run, run: { replay, scope }, shown } = calls
-  if (replay === undefined) return undefined
+  const { run, run: { log, scope }, shown } = calls
+  if (log === undefined) return undefined
   const record = calls.records.get(call.id)
   if (record?.outcome.executed !== true) {
-    return replay.hasUnmatchedCall(scope, call.id) ? unknownSince(calls, call) : undefined
+    return log.hasUnmatchedCall(scope, call.id) ? unknownSince(calls, call) : undefined
   }
-  return replay.hasUnmatchedWithin(scope, call.id) ? outcomeUnknown(record, run.id, shown.user) : undefined
+  return log.hasUnmatchedWithin(scope, call.id) ? outcomeUnknown(record, run.id, shown.user) : undefined
 }
 
 /** A call is not started, runs, has ended with its outcome, or has ended the run. */

@@ -23,7 +23,7 @@ export const ofEqualCalls = (calls: RoundContext, raw: RequestedCall): "first" |
 
 /** True if an earlier execution of the run started the call: it is replayed and never reported as not executed. */
 const hasStarted = ({ run }: RoundContext, { id, name }: RequestedCall): boolean =>
-  run.replay?.has(Path.ofCall(run.scope, name, id)) === true
+  run.log?.has(Path.ofCall(run.scope, name, id)) === true
 
 /** Returns the result of a call that is not executed because an equal call of its answer is. */
 export const duplicate = ({ run, shown }: RoundContext, call: RequestedCall, first: string): CallResult => ({

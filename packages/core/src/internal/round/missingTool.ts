@@ -17,8 +17,8 @@ import { addExecuted, use } from "../run/state/counts.ts"
  * True if an earlier execution has started a call, or an inner one, of a tool that this version of the agent does not
  * have.
  */
-export const isOfMissingTool = ({ run: { replay, scope } }: RoundContext, call: RequestedCall): boolean =>
-  replay?.hasUnmatchedCall(scope, call.id) === true
+export const isOfMissingTool = ({ run: { log, scope } }: RoundContext, call: RequestedCall): boolean =>
+  log?.hasUnmatchedCall(scope, call.id) === true
 
 /** Records that an earlier execution may have executed a call, and returns its failure result. */
 export const unknownSince = (

@@ -5,7 +5,8 @@ import * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { type Journal, NonDeterminismError } from "../../Journal.ts"
+import { NonDeterminismError } from "../../Journal.ts"
+import type { RunLog } from "../run/runLog.ts"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
 import { setTool } from "../call/record/attempts.ts"
 import type { Happened } from "../call/record/outcome.ts"
@@ -81,18 +82,18 @@ export const noteWritesBeforePause = (calls: RoundContext, { executed }: Checkpo
 /** Returns the outcome of a call that an earlier execution of the run recorded, with its counts. */
 export const recordedOutcome = (
   calls: RoundContext,
-  journal: Journal,
+  log: RunLog,
   call: RequestedCall
 ): Effect.Effect<CallOutcome> | undefined => {
   const key = keyOf(calls, call)
-  const found = Option.getOrUndefined(decode(journal.find("call", key)))
+  const found = Option.getOrUndefined(decode(log.find("call", key)))
   if (found === undefined) return undefined
   const result = readResults([call], found.result).get(call.id)
   if (found.tool !== call.name || found.arguments !== argumentsOf(call) || result === undefined) {
     return Effect.die(new NonDeterminismError({ runId: calls.run.id, step: `call ${key}` }))
   }
   // The outer call may make this call's inner calls, and does not: it has not diverged by that.
-  calls.run.replay?.matchCall(calls.run.scope, call.id)
+  calls.run.log?.matchCall(calls.run.scope, call.id)
   noteChange(calls.run)
   countReplayed(calls.run, found.used)
   for (const entry of found.ledgerAnswers ?? []) noteLedgerAnswer(calls.run, entry, call.id)
@@ -114,10 +115,10 @@ export const tallying = (
 }
 
 /** Records the outcome of a call that was run by {@link tallying}. */
-export const recordCall = (calls: RoundContext, journal: Journal, result: CallResult): Effect.Effect<void> => {
+export const recordCall = (calls: RoundContext, log: RunLog, result: CallResult): Effect.Effect<void> => {
   const { call } = result
   const ledgerAnswers = entriesAnswering(calls.run, call.id)
-  return journal.record("call", keyOf(calls, call), {
+  return log.record("call", keyOf(calls, call), {
     tool: call.name,
     arguments: argumentsOf(call),
     result: encodePrompt(Prompt.fromMessages([resultsMessage([result])])),

@@ -11,7 +11,7 @@ import { callKey, noteResult } from "./repeatedFailures.ts"
 import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
 import { type Resumption, withdrawQuestionsAtEnd } from "./resume/withdrawQuestions.ts"
 import { resumeCall } from "./resume/resumeCall.ts"
-import type { Journal } from "../../Journal.ts"
+import type { RunLog } from "../run/runLog.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
 import { after, before, behind } from "../foundation/effect/sequence.ts"
 import { runCleanups } from "../run/writes/cleanups.ts"
@@ -68,8 +68,8 @@ export class Round implements RoundOutcome {
   run(raw: RequestedCall, index: number): Effect.Effect<unknown, unknown, unknown> {
     if (this.states[index] !== undefined) return Effect.void
     this.states[index] = { _tag: "Running" }
-    const { account, journal } = this.calls.run
-    const begin = () => journal === undefined ? this.begin(this.calls, raw, index) : this.recorded(journal, raw, index)
+    const { account, log } = this.calls.run
+    const begin = () => log === undefined ? this.begin(this.calls, raw, index) : this.recorded(log, raw, index)
     // It was charged when it began.
     if (this.resumed?.waiting.has(raw.id) === true) return begin()
     return before(account.chargeRequest(raw.name, raw.params), begin)
@@ -103,13 +103,13 @@ export class Round implements RoundOutcome {
 
   /** Takes the outcome of a call from the run's journal, or runs the call and writes its outcome there. */
   private recorded(
-    journal: Journal,
+    log: RunLog,
     raw: RequestedCall,
     index: number
   ): Effect.Effect<CallOutcome, unknown, unknown> {
-    const earlier = recordedOutcome(this.calls, journal, raw)
+    const earlier = recordedOutcome(this.calls, log, raw)
     return earlier === undefined
-      ? tallying(this.calls, (calls) => this.begin(calls, raw, index, (result) => recordCall(calls, journal, result)))
+      ? tallying(this.calls, (calls) => this.begin(calls, raw, index, (result) => recordCall(calls, log, result)))
       : Effect.map(earlier, (outcome) => {
         this.end(index, outcome)
         return outcome

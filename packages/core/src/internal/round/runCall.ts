@@ -77,7 +77,7 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
 /** A denied call, or one with an unknown outcome if a write has started before it, or if an inner call was denied. */
 const deniedAs = (calls: RoundContext, raw: RequestedCall, record: CallRecord) => {
   const { run, shown } = calls
-  return mayHaveWritten(record) || run.replay?.hasUnmatchedCall(run.scope, raw.id) === true
+  return mayHaveWritten(record) || run.log?.hasUnmatchedCall(run.scope, raw.id) === true
     ? outcomeUnknown(record, run.id, shown.user)
     : Failures.denied(run.id, shown.user)
 }
@@ -181,8 +181,8 @@ const unmatchedResult = (
   raw: RequestedCall,
   record: CallRecord
 ): Effect.Effect<CallOutcome> | undefined => {
-  const { run: { replay, scope } } = calls
-  if (replay?.hasUnmatchedCall(scope, raw.id) !== true) return undefined
+  const { run: { log, scope } } = calls
+  if (log?.hasUnmatchedCall(scope, raw.id) !== true) return undefined
   noteUnknown(record)
   return delivered(
     calls,

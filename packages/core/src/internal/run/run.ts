@@ -3,11 +3,10 @@ import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
-import type { Journal } from "../../Journal.ts"
 import type { Account } from "./account.ts"
 import { type Audience, emitTo } from "./observe/listeners.ts"
 import type { NestedRuns } from "./nestedRuns.ts"
-import type { Replay } from "./replay.ts"
+import type { RunLog } from "./runLog.ts"
 import { type Counts, sectionOf } from "./state/counts.ts"
 import type { Reading } from "./state/reading.ts"
 import type { RunStart } from "./state/start.ts"
@@ -23,10 +22,8 @@ export interface Run {
   /** Separates calls with the same id: the run, and the outer calls of nested agents. */
   readonly scope: string
   readonly start: RunStart
-  /** Journal of the run's steps, if there is one. */
-  readonly journal: Journal | undefined
-  /** Starts of earlier executions, if the journal has any; one for the run and everything nested in it. */
-  readonly replay: Replay | undefined
+  /** The log of the run, if it has a journal; one for the run and everything nested in it. */
+  readonly log: RunLog | undefined
   readonly clock: Clock.Clock
   readonly account: Account
   readonly audience: Audience | undefined

@@ -140,10 +140,7 @@ export class Transcript {
 
   prompt(prompt: Prompt.Prompt): void {
     for (const message of prompt.content) {
-      this.messages.push(message)
-      if (message.role === "user" && Object.hasOwn(Object(message.options.recourse), requestContextKey)) {
-        this.hasRequestContext = true
-      }
+      this.add(message)
       for (const part of message.role === "tool" ? message.content : []) {
         const options = part.options.recourse as { readonly pendingOf?: string } | null | undefined
         if (typeof options?.pendingOf === "string") this.addPending(options.pendingOf)
@@ -160,9 +157,12 @@ export class Transcript {
     return this.pending?.has(tool) === true
   }
 
-  /** A message of a user. */
-  add(message: Prompt.UserMessage): void {
+  /** A message of any role, with its options. */
+  add(message: Prompt.Message): void {
     this.messages.push(message)
+    if (message.role === "user" && Object.hasOwn(Object(message.options.recourse), requestContextKey)) {
+      this.hasRequestContext = true
+    }
   }
 
   user(text: string): void {

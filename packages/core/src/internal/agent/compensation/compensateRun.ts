@@ -48,12 +48,12 @@ class Unwinding {
     const { run } = this
     const { write } = done
     if (handOver(run, done)) return Effect.void
-    const { journal } = run
-    const found = journal?.find("compensation", write.id)
+    const { log } = run
+    const found = log?.find("compensation", write.id)
     const fate: Effect.Effect<Fate> = found === undefined
-      ? journal === undefined ? this.inSpan(done) : Effect.tap(
+      ? log === undefined ? this.inSpan(done) : Effect.tap(
         this.recorded(done),
-        (fate) => journal.record("compensation", write.id, reportOf(fate))
+        (fate) => log.record("compensation", write.id, reportOf(fate))
       )
       : Effect.succeed(Option.getOrElse(readFate(found), () => notUndone("unreadable")) as Fate)
     return Effect.flatMap(fate, (fate) => {
@@ -79,11 +79,11 @@ class Unwinding {
       }
       // An entry that an earlier execution has reported is not reported again. The process may have crashed in between.
       const key = auditedKey(write.id)
-      return journal?.find("compensation", key) !== undefined
+      return log?.find("compensation", key) !== undefined
         ? Effect.void
         : Effect.andThen(
           this.emit(write, fate),
-          (journal?.note ?? journal?.record)?.("compensation", key, true) ?? Effect.void
+          log?.note("compensation", key, true) ?? Effect.void
         )
     })
   }
@@ -91,14 +91,14 @@ class Unwinding {
   /** Compensates a write of a run with a journal: at most once, unless the compensation is repeatable. */
   private recorded(done: CompletedWrite): Effect.Effect<Fate> {
     const { id } = done.write
-    const journal = this.run.journal!
+    const log = this.run.log!
     const begun = compensationKey(id)
-    if (journal.find("compensation", begun) !== undefined) {
+    if (log.find("compensation", begun) !== undefined) {
       const info = this.writes.infoOf(done)
       const isRepeatable = info?.passesKey === true || info?.effects === "idempotent"
       return isRepeatable ? this.inSpan(done) : Effect.succeed(notUndone("timeout"))
     }
-    return before(journal.record("compensation", begun, { tool: done.write.tool }), () => this.inSpan(done))
+    return before(log.record("compensation", begun, { tool: done.write.tool }), () => this.inSpan(done))
   }
 
   private emit({ arguments: args, callId, tool }: CompensableWrite, fate: Fate): Effect.Effect<void> {
@@ -150,10 +150,10 @@ class Unwinding {
 
   /** A process that is killed before this reports again. */
   private recordReported(): Effect.Effect<void> {
-    const { leftIds, run: { journal } } = this
-    return journal === undefined
+    const { leftIds, run: { log } } = this
+    return log === undefined
       ? Effect.void
-      : Effect.forEach(leftIds, (id) => journal.record("compensation", reportedKey(id), true), { discard: true })
+      : Effect.forEach(leftIds, (id) => log.record("compensation", reportedKey(id), true), { discard: true })
   }
 
   private reportToPeople(): Effect.Effect<void> {

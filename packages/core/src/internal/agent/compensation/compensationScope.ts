@@ -29,8 +29,8 @@ export const wasInterrupted = ({ reasons }: Cause.Cause<unknown>): boolean =>
   reasons.every((reason) => isInterruption(reason) || isStop(reason)) && !(reasons.length > 0 && reasons.every(isStop))
 
 /** True if a waiting run is cancelled: it will not be resumed. */
-export const waitsForNobody = ({ journal }: Run, exit: Exit.Exit<unknown, unknown>): boolean =>
-  Exit.isSuccess(exit) && exit.value instanceof Pause && journal?.isCancelled?.() === true
+export const waitsForNobody = ({ log }: Run, exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isSuccess(exit) && exit.value instanceof Pause && log?.isCancelled === true
 
 /**
  * True if an interruption gives a resumed run back: it has executed no call since, and another resumption continues
@@ -44,14 +44,14 @@ export const isGivenBack = (
 
 /** True if an interrupted run continues in another execution or resumption: its pending calls are not abandoned. */
 export const isResumedLater = (run: Run, resumed: Checkpoint | undefined): boolean =>
-  isGivenBack(run, resumed) || (run.journal !== undefined && run.journal.isCancelled?.() !== true)
+  isGivenBack(run, resumed) || (run.log !== undefined && !run.log.isCancelled)
 
 /**
  * True if a run with a continuing journal was interrupted: by the run around it, which continues or ends without it, or
  * at the end of an execution. Only the outer run knows which. A cancelled or ended run is compensated already.
  */
 export const isCutOff = (run: Run, resumed: Checkpoint | undefined, exit: Exit.Exit<unknown, unknown>): boolean =>
-  run.journal !== undefined && Exit.isFailure(exit) && wasInterrupted(exit.cause) && !isGivenBack(run, resumed)
+  run.log !== undefined && Exit.isFailure(exit) && wasInterrupted(exit.cause) && !isGivenBack(run, resumed)
 
 const isSpentIn = (run: Run | undefined, cause: Cause.Cause<unknown>): boolean =>
   run !== undefined && (stopOf(cause, run.account) !== undefined || isSpentIn(run.parent, cause))
@@ -71,10 +71,10 @@ export const writesToCompensate = (
   const isInterrupted = wasInterrupted(exit.cause)
   const isStopped = run.parent !== undefined && !isInterrupted && reasons.some(isStop)
   if (isStopped && !isSpent) return undefined
-  const isCancelled = run.journal?.isCancelled?.() === true
-  if (isInterrupted && run.journal !== undefined && !isCancelled) return undefined
+  const isCancelled = run.log?.isCancelled === true
+  if (isInterrupted && run.log !== undefined && !isCancelled) return undefined
   // Its snapshot is given back: another resumption continues with it.
-  if (isInterrupted && run.journal === undefined && isGivenBack(run, resumed)) return undefined
+  if (isInterrupted && run.log === undefined && isGivenBack(run, resumed)) return undefined
   const error = errorIn(exit.cause)
   const hasFailed = isForGood(error)
   // Pending calls within a cancelled run will not be resumed.

@@ -30,7 +30,6 @@ import { idWithin, separator } from "../../foundation/idsWithin.ts"
 import { ToolCall } from "../../call/call.ts"
 import { storedWrites } from "../../run/writes/completedWrites.ts"
 import { hasStartedWithin } from "../../run/writes/recordedWrites.ts"
-import { isCancelledReplay } from "../../run/cancelledReplay.ts"
 import { emptyTranscript, noRunMessages, type RunRecord, type Said } from "../../run/runEntries.ts"
 import { runCleanups } from "../../run/writes/cleanups.ts"
 import { CurrentRun, type Run } from "../../run/run.ts"
@@ -215,7 +214,7 @@ export class Steps {
         case "Waiting": {
           if (this.run.start.isOver) return Effect.andThen(this.endOf(step.id, entry.nested), Effect.fail(waits))
           const decisions = decisionsWithin(step.id, this.decisions)
-          return decisions.length === 0 && !isCancelledReplay(this.run.journal)
+          return decisions.length === 0 && this.run.log?.isCancelledReplay !== true
             ? Effect.fail(waits)
             : this.proceed(agent, { snapshot: entry.nested.snapshot, decisions }, step, onRecord)
         }
@@ -351,15 +350,15 @@ export class Steps {
   /** Compensates started steps of an earlier execution that this one resumes or ends without reaching them. */
   get unmet(): Effect.Effect<void> {
     const { run } = this
-    const { journal } = run
-    if (journal?.isResumed !== true || run.start.isOver) return Effect.void
+    const { log } = run
+    if (log?.isReplay !== true || run.start.isOver) return Effect.void
     return Effect.contextWith((context: Context.Context<never>) => {
       const call = Context.getOrUndefined(context, ToolCall)
       for (const [id, { agent, input, step }] of this.agents) {
         if (this.begun.has(id) || this.entries.has(id)) continue
         if (
           !hasStartedWithin(
-            journal,
+            log,
             scopeWithin({ parent: run, call, name: agent.name, position: step.position, input: undefined })
           )
         ) continue

@@ -11,7 +11,7 @@ import { match, open, wasClaimedHere, whileClaimed } from "../../approval/seal.t
 import type { Snapshot } from "../../approval/snapshot.ts"
 import type { SnapshotKey } from "../../approval/snapshotKey.ts"
 import { after } from "../../foundation/effect/sequence.ts"
-import { isCancelledReplay } from "../../run/cancelledReplay.ts"
+import { isCancelledReplay } from "../../run/runLog.ts"
 import type { RunRecord } from "../../run/runEntries.ts"
 import { CurrentRun, type Over, type Run } from "../../run/run.ts"
 import type { Compensates } from "../compensation/compensationOptions.ts"
@@ -29,7 +29,7 @@ const check = Effect.fnUntraced(function*(
 ) {
   // A cancelled run calls tools only to compensate, and each decides about that.
   const isOver = over !== undefined || isCancelledReplay(yield* CurrentJournal) ||
-    isCancelledReplay((yield* CurrentRun)?.journal)
+    (yield* CurrentRun)?.log?.isCancelledReplay === true
   const snapshot = yield* open(kind.name, value)
   if (!isOver) yield* checkParts(kind, snapshot)
   const byCall = yield* Effect.fromResult(match(snapshot, decisions))

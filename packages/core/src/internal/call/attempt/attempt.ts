@@ -78,7 +78,7 @@ const needsOf = ({ call, call: { record }, run, tool }: AttemptState): number =>
   const isInner = record.parent !== undefined || record.around !== undefined ||
     record.replay.callsBeforePause !== undefined
   const mayWrite = tool.info.effects !== "read" || idempotencyOf(tool, call) !== undefined
-  return (isInner ? 1 : 0) | (run?.journal === undefined ? 0 : 2) | (mayWrite ? 4 : 0)
+  return (isInner ? 1 : 0) | (run?.log === undefined ? 0 : 2) | (mayWrite ? 4 : 0)
 }
 
 const attemptOnce: Next = (attempt) => {

@@ -6,7 +6,7 @@ import type { Step } from "./attemptState.ts"
 import { numberOf } from "../attemptLog.ts"
 import { failedBefore } from "../replay/replayedFailures.ts"
 import { matchAttempt, startsOf } from "../replay/attemptedCall.ts"
-import { waitForCancellation } from "../../run/cancelledReplay.ts"
+import { waitForCancellation } from "../../run/runLog.ts"
 import { idempotencyOf } from "../execute/executeTool.ts"
 import { answerStarted, noteCancelledStart } from "../replay/answerStarted.ts"
 import { keyedStarts, resolveKeys } from "../replay/resolveKey.ts"
@@ -19,7 +19,7 @@ export const answerFromSnapshot: Step = (next) => (attempt) =>
 /** Fails as the attempt failed in an earlier execution of the run. The failure is neither charged nor announced. */
 export const replayFailure: Step = (next) => (attempt) => {
   const { call, run } = attempt
-  if (run?.journal === undefined) return next(attempt)
+  if (run?.log === undefined) return next(attempt)
   const replayed = failedBefore(run, attempt.attempted)
   return replayed === undefined ? next(attempt) : Effect.matchEffect(replayed, {
     onFailure: (error) => {
@@ -36,7 +36,7 @@ export const replayFailure: Step = (next) => (attempt) => {
 /** Answers a call that an earlier execution of the run has started. No verdict of today takes its start back. */
 export const answerFromLog: Step = (next) => (attempt) => {
   const { call, run, tool } = attempt
-  if (run?.journal === undefined) return next(attempt)
+  if (run?.log === undefined) return next(attempt)
   const { attempted } = attempt
   const answered = answerStarted(run, attempted)
   if (answered !== undefined) return answered
@@ -56,7 +56,7 @@ export const answerFromLog: Step = (next) => (attempt) => {
  */
 export const matchLog: Step = (next) => (attempt) => {
   const { call: { record }, run } = attempt
-  if (run?.replay === undefined) return next(attempt)
+  if (run?.log?.isReplay !== true) return next(attempt)
   return Effect.onExit(next(attempt), (exit) =>
     Effect.sync(() => {
       const isKnown = Exit.isSuccess(exit) || (record.outcome.executed && !exit.cause.reasons.some(isInterruption))

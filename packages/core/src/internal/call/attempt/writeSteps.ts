@@ -42,7 +42,7 @@ export const awaitReplay: Step = (next) => (attempt) => {
   const wait = matched(attempt, changesOf(run))
   return Effect.flatMap(
     Effect.timeoutOption(wait, longestWait),
-    (isMatched) => isMatched._tag === "Some" ? next(attempt) : stopped(call, divergent)
+    (inTime) => inTime._tag === "Some" ? next(attempt) : stopped(call, divergent)
   )
 }
 
@@ -99,7 +99,7 @@ export const claimPlace: Step = (next) => (attempt) => {
 /** Appends the start to the journal or the write log of the run. The attempt of a resumed agent has its start there. */
 export const appendStart: Step = (next) => (attempt) => {
   const { key, run } = attempt
-  return run !== undefined && attempt.isNew && (run.journal !== undefined || run.writes.log !== undefined)
+  return run !== undefined && attempt.isNew && (run.log !== undefined || run.writes.log !== undefined)
     ? recorded(run, attempt.attempted, key, () => next(attempt))
     : next(attempt)
 }

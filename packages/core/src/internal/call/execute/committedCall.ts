@@ -49,6 +49,6 @@ export class Committing<A> {
 /** Returns the transaction of a call of a tool with `transaction`; `undefined` if the journal is in no database. */
 export const committing = <A>(attempted: AttemptedCall): Committing<A> | undefined => {
   const { run } = attempted.attempt
-  const transaction = run?.journal?.transaction
+  const transaction = run?.log?.transaction
   return transaction && new Committing<A>(transaction, run!, attempted)
 }

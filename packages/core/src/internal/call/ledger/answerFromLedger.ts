@@ -15,7 +15,7 @@ import { hasStarted, isNotedByAnother, noteCompensable } from "../compensableWri
 import { replay } from "./storedOutcome.ts"
 import type { Asking, KeyedAttempt, UnderKey } from "./keyedAttempt.ts"
 
-const isOfRun = ({ run }: Asking, { claim, id }: Entry): boolean => claim === run?.journal?.claim(id)
+const isOfRun = ({ run }: Asking, { claim, id }: Entry): boolean => claim === run?.log?.claim(id)
 
 /** Counts a call that an earlier execution of the run has executed, and has not recorded in its journal. */
 const counted = ({ asking, asking: { call, run } }: KeyedAttempt, entry: Entry, answer: UnderKey): UnderKey =>

@@ -24,8 +24,8 @@ const holderOf = (
   const before = record.claiming.claim
   return before !== undefined
     ? Effect.succeed(before.intent.claim)
-    : idempotency.reconcile === undefined && run?.journal !== undefined
-    ? Effect.succeed(run.journal.claim(identity.id))
+    : idempotency.reconcile === undefined && run?.log !== undefined
+    ? Effect.succeed(run.log.claim(identity.id))
     : randomId
 }
 

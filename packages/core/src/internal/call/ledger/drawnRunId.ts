@@ -18,7 +18,7 @@ export const warnOfDrawnId = (
   tool: string
 ): Effect.Effect<void> => {
   const survives = key !== undefined || id !== undefined || run?.start.hasDrawnId !== true ||
-    run.journal !== undefined ||
+    run.log !== undefined ||
     run.writes.log !== undefined
   if (survives || ledger.isPersistent !== true || warned.has(ledger)) return Effect.void
   warned.add(ledger)

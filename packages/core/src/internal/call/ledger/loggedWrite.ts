@@ -87,7 +87,7 @@ export const recorded = <A, R>(
   key: string | undefined,
   execute: () => Effect.Effect<A, AttemptError | PassThrough, R>
 ): Effect.Effect<A, AttemptError | PassThrough, R> =>
-  run.journal === undefined ? logged(run, attempted, execute) : withStart(run.journal, run, attempted, key, execute)
+  run.log === undefined ? logged(run, attempted, execute) : withStart(run.log, run, attempted, key, execute)
 
 const logged = <A, E, R>(
   run: Run,

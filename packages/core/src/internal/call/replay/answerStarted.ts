@@ -23,7 +23,7 @@ const noteWrite = (
   exit: Exit.Exit<unknown, unknown>,
   encoded: Schema.Json | undefined
 ): void => {
-  const intent = start === undefined ? undefined : writeIn(run.journal!, start.entry)?.intent
+  const intent = start === undefined ? undefined : writeIn(run.log!, start.entry)?.intent
   noteCompensable({ call, encoded, info, intent, isKeyed: start?.key !== undefined, live: undefined, run }, exit)
 }
 
@@ -78,13 +78,13 @@ export const answerStarted = <A>(
   run: Run,
   attempted: AttemptedCall
 ): Effect.Effect<A, AttemptError | PassThrough, unknown> | undefined => {
-  const { journal, replay } = run
-  if (journal === undefined || replay === undefined) return undefined
+  const { log } = run
+  if (log === undefined) return undefined
   const path = pathOfCall(run, attempted)
-  if (!replay.has(path)) return undefined
+  if (!log.has(path)) return undefined
   const starts = startsOf(run, attempted)
-  const ended = starts.find(({ entry }) => journal.find("child", entry) !== undefined)
-  const outcome = ended === undefined ? journal.find("child", path) : journal.find("child", ended.entry)
+  const ended = starts.find(({ entry }) => log.find("child", entry) !== undefined)
+  const outcome = ended === undefined ? log.find("child", path) : log.find("child", ended.entry)
   if (outcome !== undefined) return answer(attempted, run, ended, outcome)
   const { info } = attempted
   // An agent that is a tool has no starts of its own: the tool was another one.

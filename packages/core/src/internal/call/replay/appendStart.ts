@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Journal } from "../../../Journal.ts"
+import type { RunLog } from "../../run/runLog.ts"
 import { notHappenedKey, startKey } from "../../path/entryKeys.ts"
 import { startedWriteFields } from "../../run/writes/recordedWrites.ts"
 import type { StartEntry } from "../../run/recordedStart.ts"
@@ -15,18 +15,18 @@ import type { AttemptError } from "../attemptError.ts"
 import { type AttemptedCall, isPlainWrite, pathOfCall } from "./attemptedCall.ts"
 
 /** True if the outcome of an attempt is committed with its entry. */
-const isCommitted = (journal: Journal, { info }: AttemptedCall): boolean =>
-  info.isTransaction === true && journal.transaction !== undefined && isPlainWrite(info)
+const isCommitted = (log: RunLog, { info }: AttemptedCall): boolean =>
+  info.isTransaction === true && log.transaction !== undefined && isPlainWrite(info)
 
 /** The outcome of a call that a tool makes is appended at once: the rest of that tool may take long. */
-const appendOutcome = (journal: Journal, { success }: AttemptedCall, key: string, value: unknown) =>
+const appendOutcome = (log: RunLog, { success }: AttemptedCall, key: string, value: unknown) =>
   Effect.flatMap(
     Effect.option(Schema.encodeUnknownEffect(Schema.toCodecJson(success))(value)) as Effect.Effect<
       Option.Option<Schema.Json>
     >,
     Option.match({
       onNone: () => Effect.void,
-      onSome: (value) => journal.record("child", key, value ?? null)
+      onSome: (value) => log.record("child", key, value ?? null)
     })
   )
 
@@ -35,7 +35,7 @@ const appendOutcome = (journal: Journal, { success }: AttemptedCall, key: string
  * idempotency key that the attempt runs under.
  */
 export const withStart = <A, R>(
-  journal: Journal,
+  log: RunLog,
   run: Run,
   attempted: AttemptedCall,
   key: string | undefined,
@@ -44,7 +44,7 @@ export const withStart = <A, R>(
   const { attempt: { call, number }, info } = attempted
   if (info.effects === "read" || info.isAgent === true) return execute()
   const isKeyed = key !== undefined
-  const isAtomic = !isKeyed && isCommitted(journal, attempted)
+  const isAtomic = !isKeyed && isCommitted(log, attempted)
   const write = writeOfStart({ call, encoded: undefined, info, isKeyed, live: undefined, run })
   if (isAtomic && write === undefined) return execute()
   const path = pathOfCall(run, attempted)
@@ -62,11 +62,11 @@ export const withStart = <A, R>(
     ...(write && startedWriteFields(run, write, { child, isAtomic, later }))
   })
   // An earlier execution has appended it: the attempt may be repeated, or has its key.
-  const appended = run.replay?.hasAppended(entry) === true
+  const appended = log.hasAppended(entry)
     ? Effect.void
     : Effect.flatMap(
       storedFailures(call.record),
-      (failed) => journal.record("write", entry, start(failed) as unknown as Schema.Json)
+      (failed) => log.record("write", entry, start(failed) as unknown as Schema.Json)
     )
   const executed = Effect.flatMap(appended, execute)
   if (call.record.parent === undefined || isAtomic) return executed as Effect.Effect<A, AttemptError | PassThrough, R>
@@ -75,10 +75,10 @@ export const withStart = <A, R>(
   }
   return Effect.onExit(executed, (exit) =>
     Exit.isSuccess(exit)
-      ? appendOutcome(journal, attempted, entry, exit.value)
+      ? appendOutcome(log, attempted, entry, exit.value)
       : write === undefined || call.record.outcome.happened !== "no"
       ? Effect.void
-      : journal.record("compensation", notHappenedKey(write.id + later), true)) as Effect.Effect<
+      : log.record("compensation", notHappenedKey(write.id + later), true)) as Effect.Effect<
       A,
       AttemptError | PassThrough,
       R

@@ -25,16 +25,16 @@ export const isPlainWrite = (info: ToolInfo): boolean =>
 
 /** Returns the starts of this attempt and of later ones that earlier executions have appended. Those of earlier attempts have ended. */
 export const startsOf = (run: Run | undefined, attempted: AttemptedCall): ReadonlyArray<RecordedStart> => {
-  const replay = run?.replay
-  if (replay === undefined) return []
+  const starts = run?.log?.startsOf(pathOfCall(run, attempted)) ?? []
+  if (starts.length === 0) return starts
   const { call: { record }, number } = attempted.attempt
-  return replay.startsOf(pathOfCall(run!, attempted)).filter(({ attempt, isAtomic }) =>
+  return starts.filter(({ attempt, isAtomic }) =>
     !isAtomic && (attempt === "first" ? !record.outcome.executed : attempt >= number)
   )
 }
 
 /** Notes that this execution has matched the call of an attempt: it knows the outcome of the starts that are recorded of it. */
 export const matchAttempt = (run: Run, attempted: AttemptedCall): void => {
-  run.replay?.match(pathOfCall(run, attempted))
+  run.log?.match(pathOfCall(run, attempted))
   noteChange(run)
 }

@@ -36,12 +36,12 @@ const divergesFromAttempts = ({ attempts: { count: attempts }, parent }: CallRec
  * answered by their ids, in any order: they do not count.
  */
 const divergesFromLog = (run: Run, record: CallRecord): boolean => {
-  const { replay } = run
-  if (replay === undefined) return false
-  if (record.parent !== undefined && replay.hasUnmatchedWithin(run.scope, rootOf(record).callId)) return true
+  const { log } = run
+  if (log === undefined) return false
+  if (record.parent !== undefined && log.hasUnmatchedWithin(run.scope, rootOf(record).callId)) return true
   for (let inner = run, outer = run.parent; outer !== undefined; inner = outer, outer = outer.parent) {
     const within = inner.start.outerCall?.record as CallRecord | undefined
-    if (within !== undefined && replay.hasUnmatchedWithin(outer.scope, rootOf(within).callId, inner.scope)) return true
+    if (within !== undefined && log.hasUnmatchedWithin(outer.scope, rootOf(within).callId, inner.scope)) return true
   }
   return false
 }
@@ -50,5 +50,5 @@ const divergesFromLog = (run: Run, record: CallRecord): boolean => {
 export const isDivergent = (attempted: AttemptedCall): boolean => {
   const { call: { record }, run } = attempted.attempt
   return divergesFromSnapshot(record) || divergesFromAttempts(record) ||
-    (run?.replay !== undefined && startsOf(run, attempted).length === 0 && divergesFromLog(run, record))
+    (run?.log?.isReplay === true && startsOf(run, attempted).length === 0 && divergesFromLog(run, record))
 }

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Journal } from "../../../Journal.ts"
+import type { RunLog } from "../../run/runLog.ts"
 import { ExecutionError, OutcomeUnknown, Timeout } from "../../../ToolError.ts"
 import { toJson } from "../../foundation/json/jsonValue.ts"
 import { stackless } from "../../foundation/stacklessError.ts"
@@ -43,21 +43,21 @@ const keyOf = (run: Run, record: CallRecord, ordinal: number): string =>
 
 const decodeFailed = Schema.decodeUnknownOption(Schema.Array(Failed))
 
-const earlierOf = (journal: Journal, run: Run, call: Call): Earlier => {
+const earlierOf = (log: RunLog, run: Run, call: Call): Earlier => {
   const { record } = call
   if (record.replay.earlier !== undefined) return record.replay.earlier
   const failed = new Map<number, Failed>()
   const waits = new Map<number, EarlierWait>()
   const { tool } = record.attempts
   const path = tool && Path.ofCall(run.scope, tool.name, call.identity ?? call.id)
-  for (const start of path === undefined ? [] : run.replay?.startsOf(path) ?? []) {
+  for (const start of path === undefined ? [] : log.startsOf(path)) {
     for (const one of Option.getOrElse(decodeFailed(start.failed), () => [])) failed.set(one.attempt, one)
   }
   let used: Used | undefined
   let talliedUpTo = 0
   let count = 0
   for (;;) {
-    const stored = journal.find("wait", keyOf(run, record, count + 1))
+    const stored = log.find("wait", keyOf(run, record, count + 1))
     if (stored === undefined) break
     count++
     const read = decodeWait(stored)
@@ -77,16 +77,16 @@ const earlierOf = (journal: Journal, run: Run, call: Call): Earlier => {
 
 /** True if the next attempt of a call has failed in an earlier execution, and is not repeated. */
 export const hasFailedBefore = (run: Run | undefined, call: Call): boolean =>
-  run?.journal !== undefined && earlierOf(run.journal, run, call).failed.has(call.record.attempts.count + 1)
+  run?.log !== undefined && earlierOf(run.log, run, call).failed.has(call.record.attempts.count + 1)
 
 /**
  * Returns the wait behind the last attempt that an earlier execution started, if there is one. A short wait, which was
  * not recorded, has ended.
  */
 export const waitBefore = (run: Run | undefined, call: Call): EarlierWait | undefined => {
-  if (run?.journal === undefined) return undefined
+  if (run?.log === undefined) return undefined
   const { attempts: { count }, recovering: { lastFailureAt } } = call.record
-  const { failed, waits } = earlierOf(run.journal, run, call)
+  const { failed, waits } = earlierOf(run.log, run, call)
   return waits.get(count) ?? (failed.has(count + 1) ? { at: lastFailureAt, until: 0 } : undefined)
 }
 
@@ -142,17 +142,17 @@ export const storedFailures = (record: CallRecord): Effect.Effect<ReadonlyArray<
  */
 export const recordWait = (
   run: Run,
-  journal: Journal,
+  log: RunLog,
   call: Call,
   at: number,
   until: number
 ): Effect.Effect<void, never, unknown> => {
   const { record } = call
-  const ordinal = earlierOf(journal, run, call).count + startWait(record)
+  const ordinal = earlierOf(log, run, call).count + startWait(record)
   return Effect.flatMap(
     storedFailures(record),
     (failed) =>
-      journal.record("wait", keyOf(run, record, ordinal), {
+      log.record("wait", keyOf(run, record, ordinal), {
         tool: toolName(record),
         behind: record.attempts.count,
         at,
@@ -194,8 +194,8 @@ export const failedBefore = (
   { attempt: { call }, info }: AttemptedCall
 ): Effect.Effect<void, AttemptError, unknown> | undefined => {
   const { record } = call
-  if (run?.journal === undefined || record.admission.continuation !== undefined) return undefined
-  const earlier = earlierOf(run.journal, run, call)
+  if (run?.log === undefined || record.admission.continuation !== undefined) return undefined
+  const earlier = earlierOf(run.log, run, call)
   const failed = earlier.failed.get(record.attempts.count + 1)
   if (failed === undefined) return undefined
   const read = "reason" in failed ? decodeReason(info, failed.reason!) : Effect.undefined

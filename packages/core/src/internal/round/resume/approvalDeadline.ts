@@ -2,7 +2,6 @@
 import { inTimeKey } from "../../path/entryKeys.ts"
 import * as Effect from "effect/Effect"
 import type { PendingCall } from "../../approval/snapshot.ts"
-import { isCancelledReplay } from "../../run/cancelledReplay.ts"
 import type { Run } from "../../run/run.ts"
 
 /** One for each question, and for each time that it is asked. */
@@ -14,13 +13,13 @@ const keyOf = ({ start: { place } }: Run, { callId, requestedAt }: PendingCall):
  * resumed it.
  */
 export const isInTime = (run: Run, pending: PendingCall, now: number): boolean =>
-  now <= pending.expiresAt || run.journal?.find("wait", keyOf(run, pending)) !== undefined
+  now <= pending.expiresAt || run.log?.find("wait", keyOf(run, pending)) !== undefined
 
 /** Records that it was in time, before the call continues: its later work needs no further approval. */
 export const recordInTime = (run: Run, pending: PendingCall): Effect.Effect<void> => {
-  const { journal } = run
+  const { log } = run
   const key = keyOf(run, pending)
-  return journal === undefined || isCancelledReplay(journal) || journal.find("wait", key) !== undefined
+  return log === undefined || log.isCancelledReplay || log.find("wait", key) !== undefined
     ? Effect.void
-    : journal.record("wait", key, true)
+    : log.record("wait", key, true)
 }

@@ -11,7 +11,6 @@ import { announceDecided } from "../../result/announce.ts"
 import { audit } from "../../result/writeAudit.ts"
 import { delivered, type RoundContext } from "../roundContext.ts"
 import { counted } from "../repeatedFailures.ts"
-import { isCancelledReplay } from "../../run/cancelledReplay.ts"
 import type { CallOutcome, CallResult, RequestedCall } from "../../run/callResult.ts"
 import { endOf, type Resumption } from "./withdrawQuestions.ts"
 import type { Continuation } from "../../call/record/admission.ts"
@@ -209,7 +208,7 @@ export const resumeCall = (
       if (calls.run.start.isOver) return Effect.as(endOf(calls.run, tool.tool.ends, waiting.nested), waiting)
       const within = decisionsWithin(raw.id, decisions.values())
       // In a cancelled run, it resumes only to compensate its own writes.
-      if (within.length === 0 && !isCancelledReplay(calls.run.journal)) return Effect.succeed<CallOutcome>(waiting)
+      if (within.length === 0 && calls.run.log?.isCancelledReplay !== true) return Effect.succeed<CallOutcome>(waiting)
       resumption.continuation = { snapshot: waiting.nested.snapshot, decisions: within, begun: false }
       return resumeNested(calls, raw, tool, waiting.nested, resumption.continuation)
     }

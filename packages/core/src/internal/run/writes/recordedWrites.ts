@@ -4,7 +4,7 @@
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Journal } from "../../../Journal.ts"
+import type { Entries } from "../runLog.ts"
 import { separator } from "../../foundation/idsWithin.ts"
 import { auditedKey, callKey, compensationKey, notHappenedKey, reportedKey } from "../../path/entryKeys.ts"
 import { isBelow } from "../../path/path.ts"
@@ -31,21 +31,21 @@ const decodeStarted = Schema.decodeUnknownOption(Schema.Struct({ begun: Begun })
 const decodeCall = Schema.decodeUnknownOption(Schema.Struct({ used: Used }))
 
 /** True if an earlier execution knew the outcome of a write's compensation. */
-export const hasFate = (journal: Journal, id: string): boolean => journal.find("compensation", id) !== undefined
+export const hasFate = (log: Entries, id: string): boolean => log.find("compensation", id) !== undefined
 
 /** True if an earlier execution has compensated a write, or started to. */
-const isCompensated = (journal: Journal, id: string): boolean =>
-  hasFate(journal, id) || journal.find("compensation", compensationKey(id)) !== undefined
+const isCompensated = (log: Entries, id: string): boolean =>
+  hasFate(log, id) || log.find("compensation", compensationKey(id)) !== undefined
 
 /**
  * Returns a write that an earlier execution has compensated, although the run continues with its result: the reason of
  * the compensation did not recur.
  */
 export const compensatedButContinued = (run: Run): CompensableWrite | undefined => {
-  const { journal, writes: { completed } } = run
-  return completed === undefined || journal?.isResumed !== true
+  const { log, writes: { completed } } = run
+  return completed === undefined || log?.isReplay !== true
     ? undefined
-    : completed.newestFirst(run).find(({ write: { id, revoked } }) => revoked !== true && isCompensated(journal, id))
+    : completed.newestFirst(run).find(({ write: { id, revoked } }) => revoked !== true && isCompensated(log, id))
       ?.write
 }
 
@@ -72,13 +72,13 @@ export const startedWriteFields = (
 }
 
 /** Returns the write whose start is in an entry, if it can be compensated. */
-export const writeIn = (journal: Journal, entry: string): CompensableWrite | undefined =>
-  Option.getOrUndefined(decodeStarted(journal.find("write", entry)))?.begun.write
+export const writeIn = (log: Entries, entry: string): CompensableWrite | undefined =>
+  Option.getOrUndefined(decodeStarted(log.find("write", entry)))?.begun.write
 
 /** Returns all writes that can be compensated, by their recorded starts. */
-function* recordedWrites(journal: Journal): Generator<typeof Begun.Type> {
+function* recordedWrites(log: Entries): Generator<typeof Begun.Type> {
   for (const kind of ["write", "compensation"] as const) {
-    for (const [, value] of journal.entries(kind)) {
+    for (const [, value] of log.entries(kind)) {
       const begun = Option.getOrUndefined(decodeStarted(value))?.begun
       if (begun !== undefined) yield begun
     }
@@ -86,8 +86,8 @@ function* recordedWrites(journal: Journal): Generator<typeof Begun.Type> {
 }
 
 /** True if an earlier execution of a run has started a write under a claim of its key. */
-export const hasStartedUnder = (journal: Journal, id: string, claim: string): boolean => {
-  for (const { write } of recordedWrites(journal)) if (write.id === id && write.intent?.claim === claim) return true
+export const hasStartedUnder = (log: Entries, id: string, claim: string): boolean => {
+  for (const { write } of recordedWrites(log)) if (write.id === id && write.intent?.claim === claim) return true
   return false
 }
 
@@ -97,10 +97,10 @@ const wasNotCompensated = Schema.is(Schema.Struct({ outcome: Schema.Literal("not
  * True if the outcome of a compensation was reported completely: to the audit, and to people if the write was not
  * compensated.
  */
-const isSettled = (journal: Journal, id: string): boolean => {
-  const fate = journal.find("compensation", id)
-  if (fate === undefined || journal.find("compensation", auditedKey(id)) === undefined) return false
-  return !wasNotCompensated(fate) || journal.find("compensation", reportedKey(id)) !== undefined
+const isSettled = (log: Entries, id: string): boolean => {
+  const fate = log.find("compensation", id)
+  if (fate === undefined || log.find("compensation", auditedKey(id)) === undefined) return false
+  return !wasNotCompensated(fate) || log.find("compensation", reportedKey(id)) !== undefined
 }
 
 /**
@@ -108,13 +108,13 @@ const isSettled = (journal: Journal, id: string): boolean => {
  * happened.
  */
 const knownOf = (
-  journal: Journal,
+  log: Entries,
   { call, child, isAtomic, later = "", write }: typeof Begun.Type
 ): CompensableWrite | undefined => {
-  if (journal.find("compensation", notHappenedKey(write.id + later)) !== undefined) return undefined
-  const result = journal.find("child", child)
+  if (log.find("compensation", notHappenedKey(write.id + later)) !== undefined) return undefined
+  const result = log.find("child", child)
   if (result !== undefined) return { ...write, known: "done", result }
-  const recorded = journal.find("call", call)
+  const recorded = log.find("call", call)
   if (recorded === undefined) return isAtomic === true ? undefined : write
   const { used: { done = [] } } = Option.getOrElse(decodeCall(recorded), () => ({ used: { done: [write] } }))
   const listed = done.find((one) => one.id === write.id)
@@ -134,31 +134,31 @@ const knownAt = (level: number, { around = [] }: typeof Begun.Type, write: Compe
  * Returns the writes that earlier executions have started, unless they are known not to have happened: as the agents know them that have made
  * them, or as an agent at a level around these does.
  */
-function* startedIn(journal: Journal, level = Infinity): Generator<CompensableWrite> {
-  for (const begun of recordedWrites(journal)) {
-    const write = knownOf(journal, begun)
+function* startedIn(log: Entries, level = Infinity): Generator<CompensableWrite> {
+  for (const begun of recordedWrites(log)) {
+    const write = knownOf(log, begun)
     if (write !== undefined) yield knownAt(level, begun, write)
   }
 }
 
 /** Returns those writes of {@link startedIn} whose compensation is not settled. */
-export function* startedUnsettled(journal: Journal, level = Infinity): Generator<CompensableWrite> {
-  for (const write of startedIn(journal, level)) if (!isSettled(journal, write.id)) yield write
+export function* startedUnsettled(log: Entries, level = Infinity): Generator<CompensableWrite> {
+  for (const write of startedIn(log, level)) if (!isSettled(log, write.id)) yield write
 }
 
 const isIn = (scope: string, write: CompensableWrite): boolean => write.scope === scope || isBelow(write.scope, scope)
 
 /** True if an earlier execution has started a write within a scope that is not known to be compensated. */
-export const hasStartedWithin = (journal: Journal, scope: string): boolean => {
-  for (const write of startedUnsettled(journal)) if (isIn(scope, write)) return true
+export const hasStartedWithin = (log: Entries, scope: string): boolean => {
+  for (const write of startedUnsettled(log)) if (isIn(scope, write)) return true
   return false
 }
 
 /** Adds to the log of a run the writes that earlier executions have started by a call of its model, or within it. */
 export const recallCall = (run: Run, callId: string): void => {
-  const { journal, path, scope, writes: { completed } } = run
-  if (completed === undefined || journal?.isResumed !== true) return
-  for (const write of startedIn(journal, path.length)) {
+  const { log, path, scope, writes: { completed } } = run
+  if (completed === undefined || log?.isReplay !== true) return
+  for (const write of startedIn(log, path.length)) {
     if (write.root === callId && isIn(scope, write) && !completed.knows(write.id)) completed.add(run, write, undefined)
   }
 }
@@ -168,9 +168,9 @@ export const recallCall = (run: Run, callId: string): void => {
  * settled ones are among them, because the record of the run names each compensation.
  */
 export const recallDone = (run: Run): void => {
-  const { journal, parent, path, scope, writes: { completed } } = run
-  if (completed === undefined || journal?.isResumed !== true) return
-  for (const write of startedIn(journal, parent === undefined ? 1 : path.length)) {
+  const { log, parent, path, scope, writes: { completed } } = run
+  if (completed === undefined || log?.isReplay !== true) return
+  for (const write of startedIn(log, parent === undefined ? 1 : path.length)) {
     const isKnown = completed.knows(write.id) ||
       (write.intent !== undefined && completed.ofEntry(write.intent.id) !== undefined)
     if (!isKnown && (parent === undefined || isIn(scope, write))) completed.add(run, write, undefined)
