@@ -37,7 +37,7 @@ const rooms: Readonly<Record<string, Room>> = {
   approval: {
     holds: "a paused run as data; the conditions of its resumption",
     not: "running anything",
-    mayImport: ["foundation"]
+    mayImport: ["path", "foundation"]
   },
   console: {
     holds: "a run as lines of text for whoever watches it, and questions to the person at the terminal",
@@ -55,7 +55,7 @@ const rooms: Readonly<Record<string, Room>> = {
     mayImport: ["run", "path", "approval", "history", "foundation"]
   },
   path: {
-    holds: "addresses of runs, agents and calls, and the keys of their entries in a journal",
+    holds: "addresses and ids of runs, agents and calls, and the keys of their entries in a journal",
     not: "an entry, a run",
     mayImport: []
   },

@@ -94,7 +94,7 @@ const { emit, runSection }: {
 const { outerCallsOf, idWithin }: {
   readonly outerCallsOf: (id: string) => { readonly parentCallId: string } | undefined
   readonly idWithin: (call: string, id: string) => string
-} = await load("../foundation/idsWithin.ts")
+} = await load("../path/idsWithin.ts")
 const { startedUnsettled, hasStartedUnder, recallDone }: {
   readonly startedUnsettled: (journal: Journal) => Iterable<Write>
   readonly hasStartedUnder: (journal: Journal, id: string, claim: string) => boolean

@@ -29,7 +29,7 @@ import { endNested, partOf } from "./nestedRun.ts"
 import { identifier, newRun } from "./newRun.ts"
 import { refuseCompensated, registerRunCleanup, runCleanupsAtEnd } from "./compensation/pendingCleanup.ts"
 import { noteFailedRun } from "./compose/repeatedRun.ts"
-import { isCutOff, waitsForNobody, writesToCompensate } from "./compensation/compensationScope.ts"
+import { afterInterruption, waitsForNobody, writesToCompensate } from "./compensation/compensationScope.ts"
 import type { ToCompensate } from "./compensation/compensateWrite.ts"
 import { compensateWrites, toCompensate } from "./compensation/compensateRun.ts"
 
@@ -151,7 +151,9 @@ export class Boundary<Out, E, R, R2> {
     const onCompensated: ToCompensate["onCompensated"] = (write, mark) => body.onCompensated?.(write, mark)
     const unwinds = { run, compensates, ambient: context, isBehind: mode.over !== undefined, onCompensated }
     if (which === undefined) {
-      if (isCutOff(run, mode.resumed, exit)) registerRunCleanup(unwinds, mode)
+      const interrupted = run.log && afterInterruption(run, mode.resumed, exit)
+      // The run around it continues or ends without it, or the execution ends. Only that run knows which.
+      if (interrupted === "continues" || interrupted === "over") registerRunCleanup(unwinds, mode)
       return this.end(exit)
     }
     // No inner run is active any more.

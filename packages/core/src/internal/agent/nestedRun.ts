@@ -8,6 +8,7 @@ import { noteForeignDefects } from "../call/execute/executorDefect.ts"
 import { contentHash } from "../foundation/json/contentHash.ts"
 import { after } from "../foundation/effect/sequence.ts"
 import { afterAttempts, attemptOf } from "../path/entryKeys.ts"
+import { idWithin } from "../path/idsWithin.ts"
 import * as Path from "../path/path.ts"
 import { CurrentRun, type Run } from "../run/run.ts"
 import type { RunStart } from "../run/state/start.ts"
@@ -76,7 +77,7 @@ export const callAround = (call: Call | undefined, parent: Run | undefined): Run
 
 /** The id of another agent's run within a run, and within one of its calls if it is one. */
 export const nestedId = (parent: Run, name: string, call: RunStart["outerCall"]): string => {
-  const within = `${parent.agentRunId}/${call?.id ?? name}`
+  const within = idWithin(parent.agentRunId, call?.id ?? name)
   const times = parent.nested.count(`id/${within}`)
   // The ids of steps are the same however many other runs there were.
   if (parent.nested.hasSteps) return `${within}~${times}`

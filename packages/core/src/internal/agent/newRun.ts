@@ -15,6 +15,7 @@ import { audienceOf } from "../run/observe/listeners.ts"
 import { NestedRuns } from "../run/nestedRuns.ts"
 import { emit, type Run } from "../run/run.ts"
 import { restoreLedgerAnswers } from "../run/writes/ledgerAnswers.ts"
+import { idWithin } from "../path/idsWithin.ts"
 import * as Path from "../path/path.ts"
 import { RunLog } from "../run/runLog.ts"
 import { tracingOf } from "../run/observe/span.ts"
@@ -120,7 +121,7 @@ export const newRun = <R>(
       ? over.agentRunId
       : step === undefined
       ? nestedId(parent, name, outerCall)
-      : `${parent.agentRunId}/${step.id}`,
+      : idWithin(parent.agentRunId, step.id),
     parent,
     path: parent === undefined ? [name] : [...parent.path, name],
     scope: resumed?.scope ??

@@ -29,47 +29,41 @@ export interface EarlierFailure extends ModelFailure {
   readonly isHeard: boolean
 }
 
-/** Entries of the journal about the failures of a turn. */
-export interface FailuresBefore {
-  readonly failures: Array<EarlierFailure>
-  /** Number of used positions. */
-  places: number
+/** Failures of a turn: those that earlier executions have recorded, and the record of those of this one. */
+export interface TurnFailures {
+  readonly earlier: ReadonlyArray<EarlierFailure>
+  /** Records a failure, and when the wait behind it ends. */
+  readonly record: (failure: EarlierFailure & { readonly used: Used }) => Effect.Effect<void>
 }
 
 /**
  * Returns the failures of a turn in earlier executions, with their counts. One of another version that cannot be
  * decoded occurs again, and keeps its position.
  */
-export const failuresBefore = (log: RunLog, run: Run, turn: number): FailuresBefore => {
-  const failures: Array<EarlierFailure> = []
+export const turnFailures = (log: RunLog, run: Run, turn: number): TurnFailures => {
+  const earlier: Array<EarlierFailure> = []
   let used: Used | undefined
-  let places = 0
+  let positions = 0
   for (;;) {
-    const stored = log.find("wait", failureKey(run.start.place, turn, places + 1))
+    const stored = log.find("wait", failureKey(run.start.place, turn, positions + 1))
     if (stored === undefined) break
-    places++
+    positions++
     const read = codec().decode(stored)
     if (Option.isNone(read)) continue
-    failures.push(read.value)
+    earlier.push(read.value)
     used = read.value.used
   }
   if (used !== undefined) countReplayed(run, used)
-  return { failures, places }
+  return {
+    earlier,
+    record: (failure) =>
+      Effect.flatMap(
+        Effect.option(codec().encode(failure)),
+        Option.match({
+          // It occurs again, if the process crashes in the wait.
+          onNone: () => Effect.void,
+          onSome: (json) => log.record("wait", failureKey(run.start.place, turn, ++positions), json as Schema.Json)
+        })
+      )
+  }
 }
-
-/** Records a failure of a turn, and when the wait behind it ends. */
-export const recordFailure = (
-  log: RunLog,
-  run: Run,
-  turn: number,
-  before: FailuresBefore,
-  failure: EarlierFailure & { readonly used: Used }
-): Effect.Effect<void> =>
-  Effect.flatMap(
-    Effect.option(codec().encode(failure)),
-    Option.match({
-      // It occurs again, if the process crashes in the wait.
-      onNone: () => Effect.void,
-      onSome: (json) => log.record("wait", failureKey(run.start.place, turn, ++before.places), json as Schema.Json)
-    })
-  )

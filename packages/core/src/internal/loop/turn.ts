@@ -8,7 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { consult, type ModelFailure, type RespondWith, rethrow, type RetryNotice } from "../model/modelDecision.ts"
-import { type EarlierFailure, failuresBefore, recordFailure } from "./replayedModelFailures.ts"
+import { type EarlierFailure, turnFailures } from "./replayedModelFailures.ts"
 import { requireCost } from "../model/usage.ts"
 import type { Conversation } from "./program.ts"
 import { hasRetried, startCall } from "../foundation/effect/retriedFailures.ts"
@@ -92,9 +92,9 @@ class Turn<A extends object> {
     const { state: { run, run: { log } } } = this
     return log === undefined ? this.attempt() : recorded(this.state, log, this.number, this.codec, () => {
       const used = usedSince(run)
-      const before = failuresBefore(log, run, this.number)
-      this.record = (failure) => recordFailure(log, run, this.number, before, { ...failure, used: used() })
-      this.earlier = before.failures
+      const failures = turnFailures(log, run, this.number)
+      this.record = (failure) => failures.record({ ...failure, used: used() })
+      this.earlier = [...failures.earlier]
       return this.attempt()
     })
   }

@@ -25,7 +25,7 @@ const isForGood = (error: unknown): boolean =>
     : ![ApprovalRequired, SnapshotRefused, DecisionRefused].some((one) => error instanceof one)
 
 /** True if a run was interrupted, and no other reason ended it: a call of it may wait meanwhile. */
-export const wasInterrupted = ({ reasons }: Cause.Cause<unknown>): boolean =>
+const isInterruptionOnly = ({ reasons }: Cause.Cause<unknown>): boolean =>
   reasons.every((reason) => isInterruption(reason) || isStop(reason)) && !(reasons.length > 0 && reasons.every(isStop))
 
 /** True if a waiting run is cancelled: it will not be resumed. */
@@ -42,16 +42,19 @@ export const isGivenBack = (
 ): boolean =>
   resumed !== undefined && executed.length === resumed.executed.length && !hasWritten && compensations.length === 0
 
-/** True if an interrupted run continues in another execution or resumption: its pending calls are not abandoned. */
-export const isResumedLater = (run: Run, resumed: Checkpoint | undefined): boolean =>
-  isGivenBack(run, resumed) || (run.log !== undefined && !run.log.isCancelled)
-
 /**
- * True if a run with a continuing journal was interrupted: by the run around it, which continues or ends without it, or
- * at the end of an execution. Only the outer run knows which. A cancelled or ended run is compensated already.
+ * Returns the future of a run that was interrupted; `undefined` for another exit. `given_back`: see {@link isGivenBack}. `continues`: its log has
+ * it, so that another execution continues with it. `over`: neither.
  */
-export const isCutOff = (run: Run, resumed: Checkpoint | undefined, exit: Exit.Exit<unknown, unknown>): boolean =>
-  run.log !== undefined && Exit.isFailure(exit) && wasInterrupted(exit.cause) && !isGivenBack(run, resumed)
+export const afterInterruption = (
+  run: Run,
+  resumed: Checkpoint | undefined,
+  exit: Exit.Exit<unknown, unknown>
+): "given_back" | "continues" | "over" | undefined => {
+  if (Exit.isSuccess(exit) || !isInterruptionOnly(exit.cause)) return undefined
+  if (isGivenBack(run, resumed)) return "given_back"
+  return run.log === undefined || run.log.isCancelled ? "over" : "continues"
+}
 
 const isSpentIn = (run: Run | undefined, cause: Cause.Cause<unknown>): boolean =>
   run !== undefined && (stopOf(cause, run.account) !== undefined || isSpentIn(run.parent, cause))
@@ -68,13 +71,12 @@ export const writesToCompensate = (
   // A budget ends it, its own or that of an outer run, regardless of other interruptions.
   const isSpent = isSpentIn(run, exit.cause)
   // An outer call waits, or may not run: the run is repeated, or that call reports its outcome.
-  const isInterrupted = wasInterrupted(exit.cause)
+  const interrupted = afterInterruption(run, resumed, exit)
+  const isInterrupted = interrupted !== undefined
   const isStopped = run.parent !== undefined && !isInterrupted && reasons.some(isStop)
   if (isStopped && !isSpent) return undefined
   const isCancelled = run.log?.isCancelled === true
-  if (isInterrupted && run.log !== undefined && !isCancelled) return undefined
-  // Its snapshot is given back: another resumption continues with it.
-  if (isInterrupted && run.log === undefined && isGivenBack(run, resumed)) return undefined
+  if (interrupted === "continues" || (interrupted === "given_back" && !isCancelled)) return undefined
   const error = errorIn(exit.cause)
   const hasFailed = isForGood(error)
   // Pending calls within a cancelled run will not be resumed.

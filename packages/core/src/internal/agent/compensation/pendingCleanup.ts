@@ -10,7 +10,7 @@ import { compensatedButContinued } from "../../run/writes/recordedWrites.ts"
 import { runCleanups } from "../../run/writes/cleanups.ts"
 import { emit, type Run } from "../../run/run.ts"
 import type { Mode } from "../runMode.ts"
-import { isGivenBack, isResumedLater, waitsForNobody, wasInterrupted } from "./compensationScope.ts"
+import { afterInterruption, waitsForNobody } from "./compensationScope.ts"
 import type { ToCompensate } from "./compensateWrite.ts"
 import { compensateWrites, toCompensate } from "./compensateRun.ts"
 import { noteCompensated } from "../../call/record/outcome.ts"
@@ -50,13 +50,15 @@ export const registerRunCleanup = (unwinds: ToCompensate, { provided }: Mode): v
  * knows if it continues.
  */
 export const runCleanupsAtEnd = (run: Run, mode: Mode, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> => {
-  const isInterrupted = Exit.isFailure(exit) && wasInterrupted(exit.cause)
-  if (!isInterrupted || mode.over !== undefined) return runCleanups(run)
-  // It is resumed as a whole, or compensated as a whole.
-  const isBack = run.parent === undefined ? isResumedLater(run, mode.resumed) : isGivenBack(run, mode.resumed)
-  if (run.parent === undefined && !isBack) return runCleanups(run)
+  const interrupted = afterInterruption(run, mode.resumed, exit)
+  if (interrupted === undefined || mode.over !== undefined) return runCleanups(run)
+  const { parent } = run
+  if (parent === undefined && interrupted === "over") return runCleanups(run)
+  // It is resumed as a whole, or the run around it compensates all of it.
   for (const one of run.nested.takeOwed()) {
-    if (!isBack) run.parent?.nested.registerCleanup({ ...one, end: mode.provided?.(one.end) ?? one.end })
+    if (interrupted !== "given_back") {
+      parent?.nested.registerCleanup({ ...one, end: mode.provided?.(one.end) ?? one.end })
+    }
   }
   return Effect.void
 }

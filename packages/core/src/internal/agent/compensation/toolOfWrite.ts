@@ -1,6 +1,6 @@
 /** Finds the tool of a write that is only in a log: tools of several agents may have one name. */
 import type { ToolInfo } from "../../call/tool/toolInfo.ts"
-import { separator } from "../../foundation/idsWithin.ts"
+import { separator } from "../../path/idsWithin.ts"
 import type { CompensableWrite } from "../../run/writes/completedWrites.ts"
 import type * as Tool from "../../tool/tool.ts"
 

@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../../Journal.ts"
 import { hasFate, startedUnsettled } from "../../run/writes/recordedWrites.ts"
-import { idWithin } from "../../foundation/idsWithin.ts"
+import { idWithin } from "../../path/idsWithin.ts"
 
 /** A started write that is not known to be compensated, or not to have happened. */
 export interface UncompensatedWrite {

@@ -9,7 +9,7 @@ import type { NestedRun, Snapshot, Steps as Kept } from "../../approval/snapshot
 import type { SnapshotKey } from "../../approval/snapshotKey.ts"
 import { presentationOf } from "../../result/delivery.ts"
 import { decisionsWithin } from "../../round/resume/nestedPauses.ts"
-import { isStepOf } from "../../foundation/idsWithin.ts"
+import { isStepOf } from "../../path/idsWithin.ts"
 import type { CompensableWrite } from "../../run/writes/completedWrites.ts"
 import { noRunMessages, type Said } from "../../run/runEntries.ts"
 import type { Run } from "../../run/run.ts"

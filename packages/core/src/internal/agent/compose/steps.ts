@@ -1,7 +1,6 @@
 /**
  * Steps of an agent that is made of agents: the outcome of each, so that the whole can pause at one and resume there.
  */
-/* oxlint-disable max-lines -- one class records, replays and repeats the steps of a program */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -26,7 +25,7 @@ import { Pause } from "../../loop/pause.ts"
 import { type Presentation, presentationOf } from "../../result/delivery.ts"
 import { decisionsWithin } from "../../round/resume/nestedPauses.ts"
 import { withdrawQuestionsWithin } from "../../round/resume/withdrawQuestions.ts"
-import { idWithin, separator } from "../../foundation/idsWithin.ts"
+import { idPart, idWithin, isIdBelow } from "../../path/idsWithin.ts"
 import { ToolCall } from "../../call/call.ts"
 import { storedWrites } from "../../run/writes/completedWrites.ts"
 import { hasStartedWithin } from "../../run/writes/recordedWrites.ts"
@@ -41,6 +40,8 @@ import { scopeWithin } from "../nestedRun.ts"
 import { isResumable } from "../services/provideLayer.ts"
 import { stoppedWithin } from "../resume/pausedConversation.ts"
 import type { From, Resumable } from "../resume/resumableRun.ts"
+
+/* oxlint-disable max-lines -- one class records, replays and repeats the steps of a program */
 
 /** Outcome of a step. */
 type Entry =
@@ -95,7 +96,7 @@ const entriesOf = ({ round, steps }: Checkpoint): Map<string, Entry> =>
     ...round!.nested!.map((nested): readonly [string, Entry] => [nested.callId, {
       _tag: "Waiting",
       nested,
-      pending: round!.pending.filter(({ callId }) => callId.startsWith(idWithin(nested.callId, ""))),
+      pending: round!.pending.filter(({ callId }) => isIdBelow(nested.callId, callId)),
       withdraw: undefined
     }])
   ])
@@ -183,7 +184,7 @@ export class Steps {
   }
 
   private next(name: string): Step {
-    const base = name.replaceAll(separator, "_")
+    const base = idPart(name)
     const nth = (this.counts.get(base) ?? 0) + 1
     this.counts.set(base, nth)
     return { id: nth === 1 ? base : `${base}#${nth}`, position: this.positions++ }

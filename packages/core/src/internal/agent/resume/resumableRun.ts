@@ -1,10 +1,10 @@
 /** Resumable runs: they pause for a person or end with a failure, and resume there. */
-import { type RunOptions, withOptions } from "../agent.ts"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Stream from "effect/Stream"
+import { type RunOptions, withOptions } from "../agent.ts"
 import type { AgentEvent } from "../../../AgentEventSchema.ts"
 import {
   ApprovalRequired,
@@ -24,7 +24,7 @@ import { explain } from "./explainSnapshot.ts"
 import type { Driven, Kind } from "./agentKind.ts"
 import { withinLimitsIn } from "../withinLimits.ts"
 import type { Body } from "../runBody.ts"
-import { idWithin } from "../../foundation/idsWithin.ts"
+import { idWithin } from "../../path/idsWithin.ts"
 import { Pause } from "../../loop/pause.ts"
 import { after } from "../../foundation/effect/sequence.ts"
 import { seal } from "../../approval/seal.ts"

@@ -6,9 +6,9 @@ import * as Context from "effect/Context"
 import { canonicalJson } from "../../foundation/json/canonicalJson.ts"
 import * as Path from "../../path/path.ts"
 import type { Call } from "../call.ts"
-import { idWithin, separator } from "../../foundation/idsWithin.ts"
+import { idBelow, idPart, idWithin, separator } from "../../path/idsWithin.ts"
 import { approve } from "../approvedCall.ts"
-import { type CallRecord, forEachAround, newRecord, outerOf, rootOf } from "../record/record.ts"
+import { type CallRecord, forEachAround, identityOf, newRecord, outerOf, rootOf } from "../record/record.ts"
 import { noteRead } from "./untrustedContent.ts"
 import { type Approval, setStopWithin } from "../record/admission.ts"
 import { setTool } from "../record/attempts.ts"
@@ -71,7 +71,7 @@ const recordOf = (tool: ToolInfo, asked: Call, parent: Call): CallRecord => {
   const within = parent.record
   const place = Path.sibling(tool.name, argumentsKey(asked.arguments))
   const { isRepetition: repeats, nth } = callNumber(within.children, madeBy(parent), place, tool)
-  const identity = Path.identityWithin(within.identity ?? within.callId, place, nth)
+  const identity = Path.identityWithin(identityOf(within), place, nth)
   const root = rootOf(within)
   const isOne = staysOne(tool)
   const there = (isOne ? root.children.writes?.get(identity) : undefined) ??
@@ -163,10 +163,10 @@ export const forgetMadeCalls = (call: Call): void => {
 }
 
 /** The id below a call's under which it was made, or a call in it, when a person was asked. */
-const askedUnder = (callId: string, approval: Approval): string | undefined =>
-  approval.callId?.startsWith(`${callId}${separator}`) === true
-    ? idWithin(callId, approval.callId.slice(callId.length + separator.length).split(separator)[0]!)
-    : undefined
+const askedUnder = (callId: string, approval: Approval): string | undefined => {
+  const below = approval.callId === undefined ? undefined : idBelow(callId, approval.callId)
+  return below === undefined ? undefined : idWithin(callId, below.split(separator)[0]!)
+}
 
 /** An id below the parent's: under which a person was asked, or that the program gave the call, or the tool's name with a number. */
 const idOf = (
@@ -184,7 +184,7 @@ const idOf = (
     addChildId(record, before)
     return before
   }
-  const base = (named ?? tool).replaceAll(separator, "_")
+  const base = idPart(named ?? tool)
   const numbered = (n: number) => idWithin(callId, named !== undefined && n === 1 ? base : `${base}_${n}`)
   const isTaken = (n: number) => {
     const id = numbered(n)

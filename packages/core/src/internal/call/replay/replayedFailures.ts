@@ -19,7 +19,7 @@ import { attemptOutcome, numberOf, openEntry } from "../attemptLog.ts"
 import type { Call } from "../call.ts"
 import { type Earlier, type EarlierWait, Failed, Wait } from "./storedWait.ts"
 import type { AttemptError } from "../attemptError.ts"
-import { type CallRecord, errorFields, toolName } from "../record/record.ts"
+import { type CallRecord, errorFields, identityOf, toolName } from "../record/record.ts"
 import { noteRead } from "../children/untrustedContent.ts"
 import { noteRequested, startAttempt } from "../record/attempts.ts"
 import { noteFailure, useMarks } from "../record/recovering.ts"
@@ -36,7 +36,7 @@ const decodeWait = Schema.decodeUnknownOption(Wait)
 const placeOf = (record: CallRecord): string =>
   record.parent === undefined
     ? record.callId
-    : callWithin(placeOf(record.parent), record.parent.attempts.count, record.identity ?? record.callId)
+    : callWithin(placeOf(record.parent), record.parent.attempts.count, identityOf(record))
 
 const keyOf = (run: Run, record: CallRecord, ordinal: number): string =>
   waitKey(run.start.place, placeOf(record), ordinal)

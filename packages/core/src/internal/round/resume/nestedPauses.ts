@@ -1,5 +1,5 @@
 /** Nested waiting calls: calls of agent tools that wait. People decide about them at the outermost agent. */
-import { idWithin } from "../../foundation/idsWithin.ts"
+import { idBelow, idWithin, isIdBelow } from "../../path/idsWithin.ts"
 import type { Decision } from "../../approval/decision.ts"
 import type { CallBeforePause, NestedRun, PendingCall, WaitingWithin } from "../../approval/snapshot.ts"
 import type { RequestedCall, Waiting } from "../../run/callResult.ts"
@@ -30,10 +30,10 @@ export const waiting = (
 
 /** Returns the decisions about pending inner calls of a call, for its agent. */
 export const decisionsWithin = (callId: string, decisions: Iterable<Decision>): ReadonlyArray<Decision> => {
-  const prefix = idWithin(callId, "")
-  return Array.from(decisions).flatMap((decision) =>
-    decision.callId.startsWith(prefix) ? [{ ...decision, callId: decision.callId.slice(prefix.length) }] : []
-  )
+  return Array.from(decisions).flatMap((decision) => {
+    const below = idBelow(callId, decision.callId)
+    return below === undefined ? [] : [{ ...decision, callId: below }]
+  })
 }
 
 /** Returns the state of a resumed round's waiting calls, by their ids. */
@@ -46,12 +46,12 @@ export const waitingCalls = (
     ...pending.map((call): readonly [string, Waiting] => [call.callId, { _tag: "Waiting", pending: [call] }]),
     ...nested.map((run): readonly [string, Waiting] => [run.callId, {
       _tag: "Waiting",
-      pending: pending.filter(({ callId }) => callId.startsWith(idWithin(run.callId, ""))),
+      pending: pending.filter(({ callId }) => isIdBelow(run.callId, callId)),
       nested: run
     }]),
     ...within.map((one): readonly [string, Waiting] => [one.callId, {
       _tag: "Waiting",
-      pending: pending.filter(({ callId }) => callId === one.callId || callId.startsWith(idWithin(one.callId, ""))),
+      pending: pending.filter(({ callId }) => callId === one.callId || isIdBelow(one.callId, callId)),
       within: one
     }])
   ])

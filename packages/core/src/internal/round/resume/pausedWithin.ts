@@ -6,7 +6,7 @@ import type { Decision } from "../../approval/decision.ts"
 import type { CallBeforePause, PendingCall, WaitingWithin } from "../../approval/snapshot.ts"
 import * as Arguments from "../../call/arguments/toolArguments.ts"
 import type { Approval } from "../../call/record/admission.ts"
-import type { CallRecord, Stop } from "../../call/record/record.ts"
+import { type CallRecord, identityOf, type Stop } from "../../call/record/record.ts"
 import { canonicalJson } from "../../foundation/json/canonicalJson.ts"
 
 /** Decisions about calls within a call. */
@@ -30,7 +30,7 @@ const waitingWithin = (
     arguments: args as Schema.Json,
     admitted: read._tag === "Success" && root.admission.admitted.includes(canonicalJson(read.success)),
     ...(root.recovering.fixedBy === undefined ? undefined : { fixedBy: root.recovering.fixedBy }),
-    identity: of.identity ?? of.callId,
+    identity: identityOf(of),
     approvals: decidedWithin(root),
     ...(begun.length === 0 ? undefined : { begun })
   }

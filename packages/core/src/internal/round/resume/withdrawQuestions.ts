@@ -11,7 +11,7 @@ import { announce, announceResult } from "../../result/announce.ts"
 import { before } from "../../foundation/effect/sequence.ts"
 import { failed, type RoundContext } from "../roundContext.ts"
 import type { Presentation } from "../../result/delivery.ts"
-import { idWithin } from "../../foundation/idsWithin.ts"
+import { isIdBelow } from "../../path/idsWithin.ts"
 import { type CallOutcome, type CallResult, codeOf, type RequestedCall, type Waiting } from "../../run/callResult.ts"
 import { CurrentRun, emit, type Run } from "../../run/run.ts"
 import type * as Tool from "../../tool/tool.ts"
@@ -69,7 +69,7 @@ const withdrawQuestionsOfTools = (
   pending: ReadonlyArray<PendingCall>
 ): Effect.Effect<void> =>
   within.length === 0 ? Effect.void : Effect.forEach(
-    pending.filter(({ callId }) => within.some((one) => callId.startsWith(idWithin(one.callId, "")))),
+    pending.filter(({ callId }) => within.some((one) => isIdBelow(one.callId, callId))),
     (one) => announce(run, withdrawnAlone(run, shown, one)),
     { discard: true }
   )

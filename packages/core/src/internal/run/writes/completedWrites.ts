@@ -4,6 +4,7 @@
  */
 import type * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
+import { idWithin } from "../../path/idsWithin.ts"
 
 /** Known state of a write. */
 const Known = Schema.Literals(["done", "unknown", "partial", "pending"])
@@ -83,7 +84,7 @@ const isWithin = (run: Level, isOuter: (run: Level) => boolean): boolean =>
 
 /** The id by which a call is known in the run around its agent. */
 export const idAround = ({ start: { outerCall } }: Level, id: string): string =>
-  outerCall === undefined ? id : `${outerCall.id}/${id}`
+  outerCall === undefined ? id : idWithin(outerCall.id, id)
 
 /** A write as a run around its own one knows it. */
 const knownIn = (isOuter: (run: Level) => boolean, { run, write }: Entry): CompensableWrite => {

@@ -5,7 +5,7 @@
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Entries } from "../runLog.ts"
-import { separator } from "../../foundation/idsWithin.ts"
+import { separator } from "../../path/idsWithin.ts"
 import { auditedKey, callKey, compensationKey, notHappenedKey, reportedKey } from "../../path/entryKeys.ts"
 import { isBelow } from "../../path/path.ts"
 import { CompensableWrite } from "./completedWrites.ts"

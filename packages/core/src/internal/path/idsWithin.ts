@@ -1,5 +1,4 @@
-/** Ids of calls within calls, such as `call_1/pay_1`. */
-
+/** Ids of calls and runs within others, in the form of events and people: `call_1/pay_1`. */
 /** Separates the ids of a call and of an inner one. No id of a model contains it: see {@link withoutUnkept}. */
 export const separator = "/"
 
@@ -12,8 +11,20 @@ const ordinary = /^[ -.0-~]*$/
 /** An id of a model, without excluded characters. */
 export const withoutUnkept = (id: string): string => ordinary.test(id) ? id : id.replaceAll(unkept, "_")
 
-/** The id of a call within another one. */
-export const idWithin = (callId: string, id: string): string => `${callId}${separator}${id}`
+/** The id of a call within another one, or of an agent's run within another one. */
+export const idWithin = (outer: string, id: string): string => `${outer}${separator}${id}`
+
+/** Returns the id that a call has within an outer one; `undefined` if it is not within that. */
+export const idBelow = (outer: string, id: string): string | undefined => {
+  const prefix = idWithin(outer, "")
+  return id.startsWith(prefix) ? id.slice(prefix.length) : undefined
+}
+
+/** True if a call is within an outer one. */
+export const isIdBelow = (outer: string, id: string): boolean => id.startsWith(idWithin(outer, ""))
+
+/** A name as one part of an id. */
+export const idPart = (name: string): string => name.replaceAll(separator, "_")
 
 /** Returns the outer call of a call, named as in events; an empty object for a call of the model. */
 export const outerCallsOf = (callId: string): { readonly parentCallId: string } | undefined => {
@@ -23,6 +34,6 @@ export const outerCallsOf = (callId: string): { readonly parentCallId: string } 
 
 /** True if a step with this id runs an agent with this name: see `Steps`. */
 export const isStepOf = (id: string, name: string): boolean => {
-  const base = name.replaceAll(separator, "_")
+  const base = idPart(name)
   return id === base || id.startsWith(`${base}#`)
 }
