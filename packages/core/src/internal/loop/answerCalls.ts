@@ -43,25 +43,27 @@ export const callsOf = (
 }
 
 /**
- * Begins the calls of an answer: the effect runs them, once, and returns their round. `note` writes the calls into the
- * transcript: from that step on each of them has a result, however the run ends.
+ * Begins the calls of an answer: the effect runs them, once, and returns `outcomeOf` their round. `note` writes the calls
+ * into the transcript: from that step on each of them has a result, however the run ends.
  */
-export const runRound = (
+export const runRound = <A>(
   { run }: Pick<Conversation, "run">,
   calls: RoundContext,
   raws: ReadonlyArray<RequestedCall>,
   note: () => void,
-  resumed?: Resumed
-): Effect.Effect<Round, unknown, unknown> =>
+  resumed: Resumed | undefined,
+  outcomeOf: (round: Round) => A
+): Effect.Effect<A, unknown, unknown> =>
   // An interruption during the first step takes effect before the second, which notes the calls.
   Effect.uninterruptibleMask((restore) =>
     Effect.suspend(() => {
       note()
       const round = new Round(calls, raws, resumed)
       return Effect.flatMap(runAll(round, restore), () =>
-        round.waiting.length > 0
-          ? Effect.succeed(round)
-          : before(run.account.round(round.allFailed), () => Effect.succeed(round)))
+        before(
+          round.waiting.length > 0 ? Effect.void : run.account.round(round.allFailed),
+          () => Effect.succeed(outcomeOf(round))
+        ))
     })
   )
 
@@ -79,8 +81,12 @@ export const runCalls = (
     note()
     asked = transcript.length
   }
-  return Effect.map(
-    runRound(state, calls, raws, noted, resumed),
+  return runRound(
+    state,
+    calls,
+    raws,
+    noted,
+    resumed,
     ({ results, waiting }): Pause | ReadonlyArray<CallResult> =>
       waiting.length === 0 ? results : new Pause(
         waiting.flatMap(({ pending }) => pending),

@@ -115,7 +115,8 @@ export class CallServer {
       { ...calls, gate: { ...calls.gate, messages, canKeep: false } },
       [raw],
       () => session.transcript.assistant(content),
-      resumed
+      resumed,
+      (round) => round
     )
     const entry: Entry = { raw, session, isCancelled: false, waits: undefined, fiber: undefined as never }
     this.entries.set(raw.id, entry)
