@@ -69,11 +69,9 @@ const aiError = (method: Method) => (reason: AiError.AiErrorReason): AiError.AiE
 /**
  * The model as a service. Fails with a `SetupError` if the options cannot work; the model is not asked before the first request.
  */
-// oxlint-disable-next-line max-lines-per-function -- what is configured once is shared by both ways to ask
 export const make = (
   options: Options
 ): Effect.Effect<LanguageModel.LanguageModel, SetupError.SetupError, HttpClient.HttpClient> =>
-  // oxlint-disable-next-line max-lines-per-function -- what is configured once is shared by both ways to ask
   Effect.gen(function*() {
     const client = yield* HttpClient.HttpClient
     const configured = yield* Effect.fromResult(Target.make(options))

@@ -77,7 +77,6 @@ export interface Outside {
 }
 
 /** The agents, and their model. */
-// oxlint-disable-next-line max-lines-per-function -- the tools of one office share its bank
 export const havocAgents = ({ bank, pause, version }: Outside) => {
   const order = (order: Order) =>
     Effect.flatMap(

@@ -6,7 +6,6 @@ import { MemoryQueues } from "./memoryQueues.ts"
 import { isAllowed } from "./states.ts"
 
 /** Makes the operation over rows. */
-// oxlint-disable-next-line max-lines-per-function -- the parts of one operation share its rows and its queues
 export const memoryTake = (rows: MemoryRows): (wanted: Take) => Effect.Effect<Taken> => {
   const queues = new MemoryQueues()
   const placed = (agent: string, isPlaced: (row: Row) => boolean): number =>

@@ -12,7 +12,6 @@ import type { sqlDecide } from "./sqlDecide.ts"
 type Left = "lost" | "left" | "queued"
 
 /** Makes the operation. */
-// oxlint-disable-next-line max-lines-per-function -- the parts of one operation share its tables and its clock
 export const sqlSettle = (
   { decisions, failing, fenced, inTransaction, isPg, now, rows, runs, sql, states, steps }: Parts,
   { added, addedWith }: Pick<ReturnType<typeof sqlSteps>, "added" | "addedWith">,

@@ -72,7 +72,6 @@ const payloads = (news: ReadonlyArray<WakeUp>): ReadonlyArray<ReadonlyArray<Wake
 }
 
 /** Makes wake-ups. */
-// oxlint-disable-next-line max-lines-per-function -- both directions share a channel and a sender
 export const make = Effect.fnUntraced(function*(
   sql: SqlClient.SqlClient,
   { runs }: Pick<Tables, "runs">
