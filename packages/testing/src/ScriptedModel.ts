@@ -227,14 +227,36 @@ const lastMessage = (prompt: Prompt.Prompt): string => {
   return message === undefined ? "nothing" : `${message.role}: ${JSON.stringify(message.content)}`
 }
 
-const cutOff = reasons.NetworkError
+/** Made when it is needed: an error holds the frames below it, and all that these can reach. */
+const broken = () => AiError.make({ module: "ScriptedModel", method: "call", reason: reasons.NetworkError() })
+
+const played = (turn: Turn): Effect.Effect<Answer | Cut, AiError.AiError> => {
+  switch (turn._tag) {
+    case "Failure":
+      return Effect.fail(turn.error)
+    case "Hang":
+      return Effect.never
+    case "Delay":
+      return Effect.andThen(Effect.sleep(turn.duration), played(turn.turn))
+    default:
+      return Effect.succeed(turn)
+  }
+}
+
+const streamed = (
+  answer: Answer,
+  nextId: () => string,
+  after?: number
+): Stream.Stream<Response.StreamPartEncoded> => {
+  const parts = Stream.fromIterable(streamPartsOf(partsOf(answer, nextId)).slice(0, after))
+  const { pace } = answer
+  return pace === undefined ? parts : Stream.tap(parts, () => Effect.sleep(pace))
+}
 
 /** Makes the model and its record. */
-// oxlint-disable-next-line max-lines-per-function -- one model: both ways to ask share the script
 export const make = (
   turns: Iterable<Turn> | Behaviour
 ): Effect.Effect<{ readonly model: LanguageModel.LanguageModel; readonly script: ScriptedModel["Service"] }> =>
-  // oxlint-disable-next-line max-lines-per-function -- one model: both ways to ask share the script
   Effect.gen(function*() {
     const script = typeof turns === "function" ? [] : [...turns]
     const requests: Array<Request> = []
@@ -262,28 +284,6 @@ export const make = (
           : Effect.succeed(turn)
       })
 
-    const played = (turn: Turn): Effect.Effect<Answer | Cut, AiError.AiError> => {
-      switch (turn._tag) {
-        case "Failure":
-          return Effect.fail(turn.error)
-        case "Hang":
-          return Effect.never
-        case "Delay":
-          return Effect.andThen(Effect.sleep(turn.duration), played(turn.turn))
-        default:
-          return Effect.succeed(turn)
-      }
-    }
-
-    const streamed = (answer: Answer, after?: number): Stream.Stream<Response.StreamPartEncoded> => {
-      const parts = Stream.fromIterable(streamPartsOf(partsOf(answer, nextId)).slice(0, after))
-      const { pace } = answer
-      return pace === undefined ? parts : Stream.tap(parts, () => Effect.sleep(pace))
-    }
-
-    // Made when it is needed: an error holds the frames below it, and all that these can reach.
-    const broken = () => AiError.make({ module: "ScriptedModel", method: "call", reason: cutOff() })
-
     const model = yield* ModelProvider.make({
       generateText: (options) =>
         next(options, false).pipe(
@@ -296,8 +296,8 @@ export const make = (
         next(options, true).pipe(
           Effect.flatMap(played),
           Effect.map((turn) => {
-            if (turn._tag === "Answer") return streamed(turn)
-            const parts = streamed(turn.answer, turn.after)
+            if (turn._tag === "Answer") return streamed(turn, nextId)
+            const parts = streamed(turn.answer, nextId, turn.after)
             return turn.clean ? parts : Stream.concat(parts, Stream.failSync(broken))
           }),
           Stream.unwrap
