@@ -77,6 +77,8 @@ mkdirSync(target, { recursive: true })
 for (const source of globSync("packages/*/src/**/*.ts", { cwd: root }).toSorted()) {
   write(source, examplesIn(readFileSync(join(root, source), "utf8"), false))
 }
-for (const source of globSync(["README.md", "docs/**/*.md", "packages/*/README.md"], { cwd: root }).toSorted()) {
+for (
+  const source of globSync(["README.md", "docs/**/*.md", "packages/*/{README,AGENTS}.md"], { cwd: root }).toSorted()
+) {
   write(source, examplesIn(readFileSync(join(root, source), "utf8"), true))
 }

@@ -1,0 +1,54 @@
+/** Texts for coding agents: `AGENTS.md` and guides in each package, and llms.txt. */
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { execFileSync } from "node:child_process"
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { guides, publishedFolders, root, shippedGuides, withWebLinks } from "../../scripts/guides.ts"
+
+const linksOf = (text: string): ReadonlyArray<string> =>
+  [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, target]) => target!)
+
+describe.each(publishedFolders())("the package %s", (folder) => {
+  const read = (file: string) => readFileSync(join(root, "packages", folder, file), "utf8")
+
+  it("ships its text for coding agents and its guides", () => {
+    const { files } = JSON.parse(read("package.json")) as { readonly files: ReadonlyArray<string> }
+    assert.includeMembers([...files], ["AGENTS.md", "docs"])
+    assert.isAtMost(read("AGENTS.md").split("\n").length, 80)
+  })
+
+  it("links to guides that it ships", () => {
+    const shipped = shippedGuides(folder).map((name) => `docs/${name}.md`)
+    for (const target of linksOf(read("AGENTS.md"))) {
+      if (!/^https?:/.test(target)) assert.include(shipped, target)
+    }
+    for (const page of shipped) assert.isTrue(existsSync(join(root, page)), page)
+  })
+})
+
+it("links of shipped guides lead to shipped guides or to the web", () => {
+  for (const folder of publishedFolders()) {
+    const shipped = new Set(shippedGuides(folder).map((name) => `docs/${name}.md`))
+    for (const page of shipped) {
+      const text = withWebLinks(page, readFileSync(join(root, page), "utf8"), (path) => shipped.has(path))
+      for (const target of linksOf(text.replaceAll(/```[^]*?```/g, ""))) {
+        if (!/^(?:https?|mailto):/.test(target)) assert.isTrue(shipped.has(`docs/${target}`), `${page}: ${target}`)
+      }
+    }
+  }
+})
+
+it("llms.txt lists each guide once with a link to its page", () => {
+  const folder = mkdtempSync(join(tmpdir(), "recourse-llms-"))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  execFileSync(process.execPath, [join(root, "scripts/llms.ts"), folder, "--base", "https://example.com/"], {
+    stdio: "ignore"
+  })
+  const links = linksOf(readFileSync(join(folder, "llms.txt"), "utf8"))
+  assert.sameMembers([...links], guides().map((name) => `https://example.com/${name}.md`))
+  const full = readFileSync(join(folder, "llms-full.txt"), "utf8")
+  for (const name of guides()) {
+    assert.include(full, readFileSync(join(root, `docs/${name}.md`), "utf8").split("\n")[0]!)
+  }
+})
