@@ -53,6 +53,11 @@ const arrowsOf = (
   return arrows
 }
 
+const light =
+  "text{font:13px system-ui,sans-serif;fill:#222}.small{font-size:11px;fill:#444}.back{fill:#fff}.head{fill:#555}.state{fill:#e8f1fa;stroke:#0072b2}.end{fill:#eee;stroke:#555}.owned{fill:none;stroke:#999;stroke-dasharray:4 3}.arrow{fill:none;stroke:#555}"
+const dark =
+  "text{fill:#e8e8e8}.small{fill:#b8b8b8}.back{fill:#17181c}.head{fill:#aaa}.state{fill:#12324a;stroke:#56b4e9}.end{fill:#2c2d33;stroke:#999}.arrow{stroke:#aaa}"
+
 const draw = ({ arrows, below, ends, places, routes, size: [width, height], title }: Drawing): string => {
   for (const arrow of arrows.keys()) {
     if (routes[arrow] === undefined) problems.push(`${arrow} has no line in the picture`)
@@ -73,9 +78,9 @@ const draw = ({ arrows, below, ends, places, routes, size: [width, height], titl
   }
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img">
 <title>${title}</title>
-<style>text{font:13px system-ui,sans-serif;fill:#222}.small{font-size:11px;fill:#444}.state{fill:#e8f1fa;stroke:#0072b2}.end{fill:#eee;stroke:#555}.owned{fill:none;stroke:#999;stroke-dasharray:4 3}.arrow{fill:none;stroke:#555}</style>
-<defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0L8 4L0 8z" fill="#555"/></marker></defs>
-<rect width="100%" height="100%" fill="#fff"/>
+<style>${light}@media(prefers-color-scheme:dark){${dark}}</style>
+<defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0L8 4L0 8z" class="head"/></marker></defs>
+<rect width="100%" height="100%" class="back"/>
 ${[below, ...Object.entries(places).map(stateBox), ...[...arrows].map(arrow)].join("\n")}
 </svg>
 `

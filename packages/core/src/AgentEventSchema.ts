@@ -248,7 +248,7 @@ export const ReasoningDelta = eventWith(part)("ReasoningDelta", { delta: Schema.
 export const ReasoningFinished = eventWith(part)("ReasoningFinished", {})
 
 /**
- * A piece of the arguments of a call, as the model writes them, in streamed runs. The call starts with
+ * A piece of the model's arguments of a call, in streamed runs. The call starts with
  * `ToolCallStarted`, which contains all arguments. It does not start if the answer is cut. A call whose id the run has
  * to change emits no pieces.
  */
@@ -280,7 +280,7 @@ export const ProviderToolCall = turnEvent("ProviderToolCall", {
   arguments: Schema.String
 })
 
-/** Result of a tool that the provider executed, as the provider gives it: untrusted text. */
+/** Result of a tool that the provider executed, in the provider's form: untrusted text. */
 export const ProviderToolResult = turnEvent("ProviderToolResult", {
   callId: Schema.String,
   tool: Schema.String,
@@ -544,7 +544,7 @@ export const ApprovalDecided = callEvent("ApprovalDecided", {
 })
 
 /**
- * The one result of a call, as the model receives it; `null` for a call made by a tool, whose result no model receives.
+ * The one result of a call in the model's form; `null` for a call made by a tool, whose result no model receives.
  * `code` and `userMessage` are present for failures, `degraded` if another source than the tool answered and declared
  * it.
  */

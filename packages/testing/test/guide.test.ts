@@ -8,16 +8,20 @@ import { join } from "node:path"
 
 const root = join(import.meta.dirname, "..", "..", "..")
 const guide = readFileSync(join(root, "docs", "testing.md"), "utf8")
+const faults = readFileSync(join(root, "docs", "faults.md"), "utf8")
 
 it("names every fault, expectation and law", () => {
   const names = [
     ...FaultPlan.toolFaults,
     ...FaultPlan.modelFaults,
     ...FaultPlan.approvalFaults,
+    ...FaultPlan.serviceFaults,
+    ...FaultPlan.storeFaults,
+    ...FaultPlan.callbackFaults,
     ...Object.keys(Expectation.all),
     ...Object.keys(Laws.all)
   ]
-  assert.deepStrictEqual(names.filter((name) => !guide.includes(`\`${name}`)), [])
+  assert.deepStrictEqual(names.filter((name) => !`${guide}${faults}`.includes(`\`${name}`)), [])
 })
 
 it("shows the suite of the example", () => {
@@ -28,7 +32,7 @@ it("shows the suite of the example", () => {
 
 /** Faults of the guide's first tables, and whether the tool is run. */
 const executed = new Map(
-  [...guide.matchAll(/^\| `(\w+)` +\|[^|]*\| (no|yes|if they fit|not yet) +\|$/gm)].map((
+  [...faults.matchAll(/^\| `(\w+)` +\|[^|]*\| (no|yes|if they fit|not yet) +\|$/gm)].map((
     [, type, run]
   ) => [type!, run!])
 )
