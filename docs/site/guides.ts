@@ -20,6 +20,10 @@ const withNames = (html: string): string => {
     .replaceAll("<table>", "<table tabindex=\"0\">")
 }
 
+/** The API is found below the guides, unless its title has the words. */
+const withWeight = (html: string, file: string): string =>
+  file.startsWith("docs/.api/") ? `<div data-pagefind-weight="0.2">${html}</div>` : html
+
 /** Readers who search have a question about the use of the library. */
 const isForContributors = (file: string): boolean => contributors.has(file) || file.startsWith("docs/decisions/")
 
@@ -38,7 +42,7 @@ const load = async (context: LoaderContext, file: string): Promise<void> => {
     body: text,
     filePath: relative(join(root, "docs"), join(root, file)),
     digest: context.generateDigest(contents),
-    rendered: { ...rendered, html: withNames(rendered.html) },
+    rendered: { ...rendered, html: withWeight(withNames(rendered.html), file) },
     assetImports: (rendered.metadata?.["imagePaths"] ?? []) as Array<string>
   })
 }

@@ -7,7 +7,7 @@ import { describeInBrowser } from "../../packages/studio/test/support/browser.ts
 import { builtPages, openSite } from "./support/site.ts"
 
 /** Pages of which the whole look is checked: each shelf has some, and each kind of page. */
-const looked = ["/", "/quickstart/", "/retries/", "/errors/", "/durable/", "/studio/"]
+const looked = ["/", "/quickstart/", "/retries/", "/durable/", "/studio/", "/api/core/recovery/"]
 
 /** Questions of readers, and the page that answers. */
 const questions: ReadonlyArray<readonly [question: string, page: string]> = [
@@ -20,7 +20,7 @@ const questions: ReadonlyArray<readonly [question: string, page: string]> = [
   ["zod schema", "/parameters/"],
   ["opentelemetry", "/observability/"],
   ["useChat", "/server/"],
-  ["inject a fault", "/testing/"]
+  ["inject a fault", "/faults/"]
 ]
 
 const dialog = "site-search dialog"
@@ -51,6 +51,9 @@ const waitForCode = (tab: Page): Promise<unknown> =>
 /** The theme's own search button is called "Search", and shows its keys as well. */
 const isOfTheme = (problem: string): boolean => problem.includes("button[data-open-modal")
 
+/** Time limit of tests that open many pages: on a machine with much else to do they take minutes. */
+const busy = 600_000
+
 describeInBrowser("site", ({ context, page, server }) => {
   const site = server(openSite)
 
@@ -72,7 +75,7 @@ describeInBrowser("site", ({ context, page, server }) => {
       assert.isAtMost(await tab.evaluate(() => document.documentElement.scrollWidth), 375, path)
     }
     assert.deepStrictEqual(outside, [])
-  })
+  }, busy)
 
   it.each(["light", "dark"] as const)("has no finding of axe in the %s theme", async (colorScheme) => {
     for (const path of looked) {
@@ -82,7 +85,7 @@ describeInBrowser("site", ({ context, page, server }) => {
       assert.deepStrictEqual((await problemsOf(tab)).filter((problem) => !isOfTheme(problem)), [], path)
       await tab.close()
     }
-  })
+  }, busy)
 
   it("finds the answers to readers' questions", async () => {
     const tab = await page(`${site().url}/quickstart/`)

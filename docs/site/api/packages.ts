@@ -9,5 +9,9 @@ export const folders: ReadonlyArray<string> = [
   "openai-compatible",
   "ai-sdk",
   "json-repair",
+  "create",
+  "langchain",
+  "mastra",
+  "openai-agents",
   "sql"
 ]

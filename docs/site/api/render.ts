@@ -165,7 +165,9 @@ export const renderModule = (
   return [
     `# ${module.name}`,
     "",
-    `\`import * as ${module.name} from "${path}"\``,
+    "```ts",
+    `import * as ${module.name} from "${path}"`,
+    "```",
     "",
     moduleText(module, locate),
     "",
