@@ -29,8 +29,11 @@ export type SdkOutput =
 
 /** Settings of `generateText` and `streamText`. */
 export interface Settings {
+  /** The tools with recovery, under their names. */
   readonly tools: Record<string, SdkTool>
+  /** Ends the loop when the run ends. */
   readonly abortSignal: AbortSignal
+  /** Passes arguments on that the AI SDK would refuse: recovery repairs them, or the model reads the failure. */
   readonly repairToolCall: <Call extends { readonly toolName: string; readonly input: string }>(
     options: { readonly toolCall: Call }
   ) => Promise<Call | null>
@@ -91,9 +94,13 @@ export const settings = (
 
 /** Options of the AI SDK's `execute`, with those of Recourse. */
 export interface ExecuteOptions {
+  /** Id of the call. */
   readonly toolCallId: string
+  /** Empty: a call has no access to the conversation. */
   readonly messages: []
+  /** Aborted if the attempt is interrupted, by its `timeout` for example. */
   readonly abortSignal: AbortSignal
+  /** Absent: use services of effect. */
   readonly context: undefined
   /** The key to pass on to the service; `undefined` if the tool declares no `idempotency`. */
   readonly idempotencyKey: string | undefined

@@ -51,4 +51,5 @@ export {
   TypeId
 } from "./internal/tool/tool.ts"
 export { codes } from "./internal/tool/toolCodes.ts"
+export type { Options } from "./internal/tool/toolOptions.ts"
 export type { Effects } from "./Policy.ts"
