@@ -43,8 +43,8 @@ const isLoaded = (dialog: string): boolean => {
 /** Waits until the theme's script has made wide code accessible by keyboard. */
 const waitForCode = (tab: Page): Promise<unknown> =>
   tab.waitForFunction(() =>
-    [...document.querySelectorAll("pre")].every(({ clientWidth, scrollWidth, tabIndex }) =>
-      scrollWidth <= clientWidth || tabIndex === 0
+    [...document.querySelectorAll("pre")].filter((pre) => pre.closest("details:not([open])") === null).every(
+      ({ clientWidth, scrollWidth, tabIndex }) => scrollWidth <= clientWidth || tabIndex === 0
     )
   )
 
