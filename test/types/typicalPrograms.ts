@@ -2,7 +2,7 @@
 
 /** Header of typical programs. */
 export const header = `
-import { Agent, AiToolkit, Approval, Catalogue, Compensation, Conversation, ErrorProjection, Guardrail, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Reconciliation, Recovery, RequestInput, RunRecord, Skill, Tool, ToolCall, TransportRetry } from "@recourse/core"
+import { Agent, AiToolkit, Approval, Catalogue, Compensation, Conversation, ErrorProjection, Guardrail, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Reconciliation, Recovery, RequestInput, RunRecord, Skill, Tool, ToolCall, ToolRun, TransportRetry } from "@recourse/core"
 import { Approver, Drive, Evaluation, Experiment, FaultSuite, Laws, Replay, Scorer, ScriptedModel, Simulation, Subject, VirtualTime, World } from "@recourse/testing"
 import { AiSdk } from "@recourse/ai-sdk"
 import { Durable, RunStore, Signal } from "@recourse/durable"
@@ -171,6 +171,21 @@ export const typical: Readonly<Record<string, string>> = {
     "VirtualTime.runAll(some<ReadonlyArray<VirtualTime.Process<number, Down, never>>>())",
   "@recourse/testing/World.check":
     "World.check(World.make({ initial: 0, operations: {}, invariants: {} }), some<World.Program<string, string, Down>>())",
+  "@recourse/core/ToolCall.tryPromise": "ToolCall.tryPromise(() => Promise.resolve(1), () => new Down())",
+  "@recourse/core/ToolRun.call": "ToolRun.call(find, { id: \"1\", arguments: {} })",
+  "@recourse/core/ToolRun.callPromise": "ToolRun.callPromise(find, { id: \"1\", arguments: {} })",
+  "@recourse/core/ToolRun.make": "ToolRun.make(\"loop\", { tools: [find] })",
+  "@recourse/core/ToolRun.open": "ToolRun.open(\"loop\", { tools: [find] })",
+  "@recourse/ai-sdk/AiSdkTools.execute":
+    "some<typeof import(\"@recourse/ai-sdk/AiSdkTools\")>().execute({ execute: (_: string) => Promise.resolve(1) }, () => new Down())(\"x\")",
+  "@recourse/mastra/Mastra.execute":
+    "some<typeof import(\"@recourse/mastra/Mastra\")>().execute({ execute: (_: string) => Promise.resolve(1) }, () => new Down())(\"x\")",
+  "@recourse/langchain/LangChain.execute":
+    "some<typeof import(\"@recourse/langchain/LangChain\")>().execute({ invoke: (_: string) => Promise.resolve(1) }, () => new Down())(\"x\")",
+  "@recourse/openai-agents/OpenAiAgents.execute":
+    "some<typeof import(\"@recourse/openai-agents/OpenAiAgents\")>().execute((_: string) => Promise.resolve(1), { catchError: () => new Down() })(\"x\")",
+  "@recourse/openai-agents/OpenAiAgents.tools":
+    "some<typeof import(\"@recourse/openai-agents/OpenAiAgents\")>().tools<Down>(some<ToolRun.Any>())",
   "@recourse/testing/World.make": "World.make({ initial: 0, operations: {}, invariants: { positive: (n) => n >= 0 } })"
 }
 
@@ -183,6 +198,11 @@ export const untyped: Readonly<Record<string, string>> = {
   "@recourse/core/Redaction.json": "the JSON that it is given, redacted",
   "@recourse/json-repair/JsonRepair.coercer": "a request about whatever an executor has failed with",
   "@recourse/json-repair/JsonRepair.fixer": "a request about whatever an executor has failed with",
+  "@recourse/core/ToolRun.make": "the call of a run decodes the arguments that another loop gives, of any type",
+  "@recourse/core/ToolRun.open": "the call of a run decodes the arguments that another loop gives, of any type",
+  "@recourse/langchain/LangChain.middleware": "a type of LangChain, with its own parameters",
+  "@recourse/langchain/LangChain.tools": "a type of LangChain, with its own parameters",
+  "@recourse/openai-agents/OpenAiAgents.tools": "a type of OpenAI Agents, with its own parameters",
   "@recourse/testing/Scorer.judge": "a judge that is a model scores answers of any type",
   "@recourse/testing/Scorer.schema": "answers of any type are held to a schema"
 }

@@ -186,7 +186,8 @@ describe("requests", () => {
         agents: [card],
         principal: { id, rights },
         maxBodyBytes: 5000,
-        takesFeedback: false
+        takesFeedback: false,
+        onBusy: "refuse"
       })
       assert.deepStrictEqual((yield* server.get("/agents")).json() as unknown, about("ada", ["chat", "decide"]))
       assert.deepStrictEqual((yield* server.get("/agents", "bob")).json() as unknown, about("bob", ["chat"]))
