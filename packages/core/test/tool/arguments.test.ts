@@ -445,7 +445,7 @@ describe("the model's text about its own arguments", () => {
     }))
 
   it.effect(
-    "checks ten megabytes of arguments in few seconds of processor time",
+    "checks ten megabytes of arguments in a second of processor time",
     () =>
       Effect.gen(function*() {
         const items = `{"items":[${"\"x\",".repeat(2_500_000)}"x"]}`
@@ -467,7 +467,7 @@ describe("the model's text about its own arguments", () => {
         for (const text of texts) {
           let best = Infinity
           const parsing = timeOf(() => Result.try(() => void JSON.parse(text)))
-          const limit = Math.max(3_000_000, 8 * parsing)
+          const limit = Math.max(1_000_000, 4 * parsing)
           // Other load of the machine only adds to it.
           for (let i = 0; i < 4 && best >= limit; i++) {
             const before = process.threadCpuUsage()
