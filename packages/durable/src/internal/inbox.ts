@@ -74,7 +74,7 @@ export const readerOf = (store: Store, { epoch, runId }: StoredRun, clock: Clock
 }
 
 /** Returns true if a message of an id has joined the run. */
-export const hasJoined = Effect.fnUntraced(function*(store: Store, runId: string, id: string) {
+const hasJoined = Effect.fnUntraced(function*(store: Store, runId: string, id: string) {
   for (let position = 1;; position++) {
     const message = yield* messageAt(store, runId, position)
     if (message === undefined) return false
@@ -93,15 +93,20 @@ const post = Effect.fnUntraced(function*(store: Store, runId: string, { content,
   }
 })
 
-/** Sends a message to a running run. Returns true if it has joined the run; an interruption withdraws it. */
+/** True if a message can still join the run. */
+const isActive = ({ status }: StoredRun): boolean => status === "running" || status === "queued"
+
+/** Sends a message to a run. Returns true if it has joined the run; an interruption withdraws it. */
 export const send = (
   store: Store,
   changes: Changes,
   poll: Duration.Duration,
-  runId: string,
+  run: StoredRun,
   message: UserMessage
-): Effect.Effect<boolean, RunStoreError> =>
-  Effect.uninterruptibleMask((restore) =>
+): Effect.Effect<boolean, RunStoreError> => {
+  const { runId } = run
+  if (!isActive(run)) return hasJoined(store, runId, message.id)
+  return Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(post(store, runId, message), (position) => {
       const withdraw = decide(store, runId, position, "withdrawn")
       const decided: Effect.Effect<Fate, RunStoreError> = Effect.gen(function*() {
@@ -109,7 +114,7 @@ export const send = (
           const fate = yield* fateAt(store, runId, position)
           if (fate !== undefined) return fate
           const run = yield* store.get(runId)
-          if (run === undefined || (run.status !== "running" && run.status !== "queued")) return yield* withdraw
+          if (run === undefined || !isActive(run)) return yield* withdraw
           yield* changes.next(runId, poll)
         }
       })
@@ -119,3 +124,4 @@ export const send = (
       )
     })
   )
+}

@@ -227,13 +227,7 @@ export const make = (
       }
     }),
     addMessage: (runId, message) =>
-      Effect.flatMap(
-        get(runId),
-        ({ status }) =>
-          status === "running" || status === "queued"
-            ? available(Inbox.send(store, changes, poll, runId, message))
-            : available(Inbox.hasJoined(store, runId, message.id))
-      ),
+      Effect.flatMap(get(runId), (run) => available(Inbox.send(store, changes, poll, run, message))),
     cancel: (runId) => Effect.andThen(get(runId), cancelled(runId)),
     list: (query = {}) =>
       Effect.andThen(

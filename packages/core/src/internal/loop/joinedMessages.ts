@@ -29,11 +29,8 @@ export const inboxOf = (
 
 /** Position of the last message that has joined the run; 0 if none has. */
 const lastPosition = ({ run, transcript }: Conversation): number => {
-  for (const message of transcript.snapshot().content.toReversed()) {
-    const mark = joinedMarkOf(message.options)
-    if (mark?.runId === run.id) return mark.position
-  }
-  return 0
+  const last = transcript.findLast(({ options }) => joinedMarkOf(options)?.runId === run.id)
+  return joinedMarkOf(last?.options)?.position ?? 0
 }
 
 const messageOf = (runId: string, { content, id, position }: Message): Prompt.UserMessage | undefined => {

@@ -134,6 +134,11 @@ export class Transcript {
     return Prompt.fromMessages(this.messages.slice(0, length))
   }
 
+  /** The last message that fulfils a condition. */
+  findLast(condition: (message: Prompt.Message) => boolean): Prompt.Message | undefined {
+    return this.messages.findLast(condition)
+  }
+
   system(text: string): void {
     this.messages.push(message<Prompt.SystemMessage>("system", text))
   }
