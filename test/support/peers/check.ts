@@ -14,9 +14,9 @@ export const check = async (peer: Peer, seeds: ReadonlyArray<number>): Promise<R
   const scores = Object.fromEntries(Object.keys(laws).map((law) => [law, { plans: 0, broken: [] as Array<number> }]))
   for (const seed of seeds) {
     const world = new World(planOf(seed))
-    const lives = await peer.play(world)
+    const executions = await peer.play(world)
     for (const [name, { holds }] of Object.entries(laws)) {
-      const held = holds(world, lives)
+      const held = holds(world, executions)
       if (held === undefined) continue
       const score = scores[name]!
       score.plans++

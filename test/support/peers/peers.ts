@@ -11,7 +11,7 @@ import { answersOf } from "./model.ts"
 import { ServiceClosed, type World } from "./world.ts"
 
 /** End of one process of a peer. */
-export interface Lived extends Conversed {
+export interface Execution extends Conversed {
   readonly hasDied: boolean
   /** The error of the program, if it is typed. */
   readonly typedError: unknown
@@ -22,7 +22,7 @@ export interface Peer {
   readonly library: string
   readonly tools: "plain" | "adapter"
   /** Runs the agent in the world, again after a death of its process. */
-  readonly play: (world: World) => Promise<ReadonlyArray<Lived>>
+  readonly play: (world: World) => Promise<ReadonlyArray<Execution>>
 }
 
 const timeout = 30
@@ -109,15 +109,22 @@ const declaredTools = (world: World) => {
 
 /** Runs processes until one does not die. */
 const untilAlive = async (world: World, live: () => Promise<Conversed & { readonly typedError: unknown }>) => {
-  const lives: Array<Lived> = []
+  const executions: Array<Execution> = []
   for (let processes = 0; processes < 3; processes++) {
     world.start()
     const death = world.death.then(() => undefined)
     const ended = await Promise.race([live(), death])
-    if (ended !== undefined) return [...lives, { ...ended, hasDied: false }]
-    lives.push({ text: undefined, error: undefined, results: {}, requests: 0, hasDied: true, typedError: undefined })
+    if (ended !== undefined) return [...executions, { ...ended, hasDied: false }]
+    executions.push({
+      text: undefined,
+      error: undefined,
+      results: {},
+      requests: 0,
+      hasDied: true,
+      typedError: undefined
+    })
   }
-  return lives
+  return executions
 }
 
 const plain = ({ converse, name }: PlainLoop): Peer => ({
