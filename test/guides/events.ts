@@ -14,7 +14,7 @@ const plain = (comment: string): string =>
 const comment = "(?:\\/\\*\\*((?:(?!\\*\\/)[^])*)\\*\\/\\n)?"
 
 /** Interfaces of common fields, and the events with the fields of one of them. */
-const interfaces = new RegExp(`${comment}export interface (\\w+)(?: extends (\\w+))? \\{([^]*?)\\n\\}`, "g")
+const interfaces = new RegExp(`${comment}interface (\\w+)Parts(?: extends (\\w+)Parts)? \\{([^]*?)\\n\\}`, "g")
 const events = new RegExp(
   `${comment}export const (\\w+) = (?:(\\w+)Event|eventWith\\((\\w+)\\))\\("\\w+", \\{([^]*?)\\}\\)\\n(?=\\n|$)`,
   "g"
@@ -34,7 +34,8 @@ const fieldsName = (base: string): string =>
 const blocksOf = (source: string): ReadonlyMap<string, Block> => {
   const blocks = new Map<string, Block>()
   for (const [, text = "", name = "", base, body = ""] of source.matchAll(interfaces)) {
-    blocks.set(name, { text: plain(text), fields: commentsOf(body), spreads: base === undefined ? [] : [base] })
+    const spreads = base === undefined ? [] : [`${base}Fields`]
+    blocks.set(`${name}Fields`, { text: plain(text), fields: commentsOf(body), spreads })
   }
   for (const [, text = "", name = "", short, long, body = ""] of source.matchAll(events)) {
     blocks.set(name, { text: plain(text), fields: commentsOf(body), spreads: [fieldsName((short ?? long)!)] })

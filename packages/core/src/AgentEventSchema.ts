@@ -16,8 +16,9 @@ export interface ParentSchema
 
 const Parent: ParentSchema = Schema.Struct({ agentRunId: Schema.String, callId: Schema.optionalKey(Schema.String) })
 
-/** Fields of every event. */
-export interface CommonFields {
+// The fields of a schema need an index signature: mapped types have one, interfaces do not.
+
+interface CommonParts {
   /** The run that the event belongs to; nested agents share their parent's. */
   readonly runId: Schema.String
   /** The agent's run that the event is of: `runId` for the outermost agent, an id of its own for each nested one. */
@@ -32,6 +33,9 @@ export interface CommonFields {
   readonly at: Schema.Finite
 }
 
+/** Fields of every event. */
+export type CommonFields = { readonly [Name in keyof CommonParts]: CommonParts[Name] }
+
 const common: CommonFields = {
   runId: Schema.String,
   agentRunId: Schema.String,
@@ -42,21 +46,24 @@ const common: CommonFields = {
 }
 
 /** Makes schemas of events with common fields, whose types name these fields together. */
-const eventWith = <Base extends object>(base: Base) =>
-<const Tag extends string, Fields extends Schema.Struct.Fields>(
-  tag: Tag,
-  fields: Fields
-): Schema.TaggedStruct<Tag, Base & Fields> => Schema.TaggedStruct(tag, { ...base, ...fields })
+const eventWith =
+  <Base extends Schema.Struct.Fields>(base: Base) =>
+  <const Tag extends string, Fields extends Schema.Struct.Fields>(
+    tag: Tag,
+    fields: Fields
+  ): Schema.TaggedStruct<Tag, Base & Fields> => Schema.TaggedStruct(tag, { ...base, ...fields })
 
 const runEvent = eventWith(common)
 
-/** Fields of events of a call. */
-export interface CallFields extends CommonFields {
+interface CallParts extends CommonParts {
   readonly callId: Schema.String
   readonly tool: Schema.String
   /** Of a call that a tool made: the call of the same agent that the tool was run for. */
   readonly parentCallId: Schema.optionalKey<Schema.String>
 }
+
+/** Fields of events of a call. */
+export type CallFields = { readonly [Name in keyof CallParts]: CallParts[Name] }
 
 const call: CallFields = {
   ...common,
@@ -129,14 +136,16 @@ export const Pending = Schema.Struct({
   expiresAt: Schema.Number
 })
 
-/** Fields of events that begin a run, or the run of a nested agent. */
-export interface StartFields extends CommonFields {
+interface StartParts extends CommonParts {
   /** True if the run continues after a pause or a failure. It has no input then. */
   readonly resumed: Schema.Boolean
   /** With `AgentEvent.Details`: the agent's caps by kind, named as in `Budget`. */
   readonly limits: Schema.optionalKey<Schema.$Record<Schema.String, Schema.Finite>>
   readonly input: Schema.optionalKey<Schema.Unknown>
 }
+
+/** Fields of events that begin a run, or the run of a nested agent. */
+export type StartFields = { readonly [Name in keyof StartParts]: StartParts[Name] }
 
 const start: StartFields = {
   ...common,
@@ -145,8 +154,7 @@ const start: StartFields = {
   input: Schema.optionalKey(Schema.Unknown)
 }
 
-/** Fields of events that end a run, or the run of a nested agent. */
-export interface EndFields extends CommonFields {
+interface EndParts extends CommonParts {
   readonly outcome: typeof Outcome
   /** The answer, if the run succeeded. */
   readonly output: Schema.optionalKey<Schema.Unknown>
@@ -164,6 +172,9 @@ export interface EndFields extends CommonFields {
   readonly pending: Schema.optionalKey<Schema.$Array<typeof Pending>>
   readonly usage: UsageSchema
 }
+
+/** Fields of events that end a run, or the run of a nested agent. */
+export type EndFields = { readonly [Name in keyof EndParts]: EndParts[Name] }
 
 const end: EndFields = {
   ...common,
@@ -205,11 +216,13 @@ export const SkillChosen = runEvent("SkillChosen", { skill: Schema.String })
 /** The model is called for the given turn of the agent; 1 is the first. */
 export const ModelTurnStarted = runEvent("ModelTurnStarted", { turn: Schema.Int })
 
-/** Fields of events of a turn. */
-export interface TurnFields extends CommonFields {
+interface TurnParts extends CommonParts {
   /** Number of the turn in its agent's run, from 1. */
   readonly turn: Schema.Int
 }
+
+/** Fields of events of a turn. */
+export type TurnFields = { readonly [Name in keyof TurnParts]: TurnParts[Name] }
 
 const turn: TurnFields = { ...common, turn: Schema.Int }
 
@@ -227,11 +240,13 @@ export const ModelRequested = turnEvent("ModelRequested", {
   toolChoice: Schema.optionalKey(Schema.String)
 })
 
-/** Fields of events of a text or a reasoning of an answer. `turn` names the message that it is of. */
-export interface PartFields extends TurnFields {
+interface PartParts extends TurnParts {
   /** Identifies it in the agent's run. */
   readonly partId: Schema.String
 }
+
+/** Fields of events of a text or a reasoning of an answer. `turn` names the message that it is of. */
+export type PartFields = { readonly [Name in keyof PartParts]: PartParts[Name] }
 
 const part: PartFields = { ...turn, partId: Schema.String }
 
