@@ -3,10 +3,10 @@ import { createInterface } from "node:readline/promises"
 import type { Readable, Writable } from "node:stream"
 import { type Model, models } from "./options.ts"
 
-/** The terminal of the person who is asked. */
+/** The terminal of the person who is asked: streams of Node. Their types are not named, so that programs need no types of Node. */
 export interface Terminal {
-  readonly input: Readable
-  readonly output: Writable
+  readonly input: AsyncIterable<unknown>
+  readonly output: { readonly write: (text: string) => unknown }
 }
 
 /** Answers of a person. Each question has a default, the answer to an empty line. */
@@ -27,7 +27,8 @@ export class NoAnswer extends Error {
 }
 
 /** Opens questions at a terminal. They fail with `NoAnswer` if it is closed. */
-export const openQuestions = ({ input, output }: Terminal): Questions => {
+export const openQuestions = (terminal: Terminal): Questions => {
+  const { input, output } = terminal as { readonly input: Readable; readonly output: Writable }
   const lines = createInterface({ input, output, terminal: false })
   const closed = new AbortController()
   lines.once("close", () => closed.abort())
