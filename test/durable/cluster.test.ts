@@ -7,7 +7,7 @@ import * as Certify from "@recourse/testing/Certify"
 import { Context, Cron, Effect, Layer } from "effect"
 import { TestRunner } from "effect/cluster"
 import { type SqlAddress, sqlLayer } from "../support/connections.ts"
-import { sqlDatabases } from "../support/servers.ts"
+import { clusterDatabases } from "../support/servers.ts"
 import { clusterPlace } from "./clusterPlace.ts"
 import { Limited, model, Payer, Receiver, Sleeper } from "./twoAgents.ts"
 
@@ -70,7 +70,7 @@ const processOf = Effect.fnUntraced(function*(
 })
 
 describe("a cluster of several processes", () => {
-  for (const { name, open } of sqlDatabases.filter(({ isShared, name }) => isShared && name.startsWith("PostgreSQL"))) {
+  for (const { name, open } of clusterDatabases) {
     it(`hears of starts, decisions, cancellations and signals by messages: ${name}`, async () => {
       const { address, close } = await open()
       await Effect.runPromise(Effect.scoped(

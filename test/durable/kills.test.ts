@@ -14,7 +14,7 @@ import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { bundled } from "../support/bundled.ts"
 import type { SqlAddress } from "../support/connections.ts"
-import { sqlDatabases } from "../support/servers.ts"
+import { clusterDatabases, sqlDatabases } from "../support/servers.ts"
 import { type Deed, notesOf, office, stores } from "./chief.ts"
 import { clusterPlace } from "./clusterPlace.ts"
 import { laws } from "./laws.ts"
@@ -128,7 +128,7 @@ describe("a durable run whose process is killed with SIGKILL", () => {
 describe("durable runs shared by three processes", () => {
   const hosts = [
     ...supported.map(({ name, open }) => ({ name, open, isCluster: false })),
-    ...supported.filter(({ name }) => name.startsWith("PostgreSQL")).map(({ name, open }) => ({
+    ...clusterDatabases.map(({ name, open }) => ({
       name: `${name}, placed by a cluster`,
       open,
       isCluster: true

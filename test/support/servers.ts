@@ -89,6 +89,23 @@ const postgres: Database<SqlAddress> = postgresVersion === undefined
     }
   }
 
+/** PostgreSQL servers with a database of each test's own: the locks of a cluster are those of a whole database. */
+export const clusterDatabases: ReadonlyArray<Database<SqlAddress>> = postgresVersion === undefined ? [] : [{
+  ...postgres,
+  open: async () => {
+    const database = unique()
+    const own = sqlLayer({ kind: "postgres", url: postgresUrl, schema: "public" })
+    const sql = (text: string) => run(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(text)), own)
+    await sql(`CREATE DATABASE ${database}`)
+    const url = new URL(postgresUrl)
+    url.pathname = database
+    return {
+      address: { kind: "postgres", url: url.href, schema: "public" },
+      close: async () => void await sql(`DROP DATABASE ${database} WITH (FORCE)`)
+    }
+  }
+}]
+
 const sqlite: Database<SqlAddress> = {
   name: "SQLite (a file)",
   isShared: true,
