@@ -9,7 +9,15 @@ import * as Schedule from "effect/Schedule"
 import { recordWait, waitBefore } from "../call/replay/replayedFailures.ts"
 import { refuse, withdraw } from "../call/refusal.ts"
 import { subjectOf, toolName } from "../call/record/record.ts"
-import { payRetry, progressOf, type RetryProgress } from "../call/record/recovering.ts"
+import {
+  countRetry,
+  payRetry,
+  progressOf,
+  type RetryProgress,
+  type RetryStep,
+  setRetriedFrom,
+  setSchedule
+} from "../call/record/recovering.ts"
 import { isDecided, isRethrown, isRetriedWithin } from "../call/repetition.ts"
 import { backOff, checkTimes } from "../foundation/backOff.ts"
 import { noteRetried } from "../foundation/effect/retriedFailures.ts"
@@ -158,11 +166,13 @@ const mayRetry = (rule: Rule, error: unknown, context: Context.Context<ToolCall>
   ) return Effect.succeed(false)
   return Effect.flatMapEager(
     progress.step === undefined ? Schedule.toStep(rule.schedule) : Effect.succeed(progress.step),
-    (step) =>
-      Effect.map(waited(progress, progress.step = step, call, run, error, context), (again) => {
-        if (again) progress.from = record.attempts.count
+    (step) => {
+      setSchedule(progress, step)
+      return Effect.map(waited(progress, step, call, run, error, context), (again) => {
+        if (again) setRetriedFrom(progress, record.attempts.count)
         return again
       })
+    }
   )
 }
 
@@ -175,7 +185,7 @@ const shortest = Duration.seconds(1)
  */
 const waited = (
   progress: RetryProgress,
-  step: Exclude<RetryProgress["step"], undefined>,
+  step: RetryStep,
   current: Call,
   run: Run | undefined,
   error: unknown,
@@ -191,14 +201,14 @@ const waited = (
     if (run?.account.hasTime(now, Duration.toMillis(delay)) === false) return Effect.succeed(false)
     const waiting = Duration.isZero(delay) ? Effect.succeed(true) : Effect.as(Effect.sleep(delay), true)
     if (earlier !== undefined) {
-      progress.times++
+      countRetry(progress)
       payRetry(current.record)
       return waiting
     }
     return Effect.flatMapEager(withdraw(context), (isPaid) => {
       if (!isPaid) return Effect.as(Effect.ignore(refuse(current, run, "retry_budget")), false)
       payRetry(current.record)
-      const retry = ++progress.times
+      const retry = countRetry(progress)
       const told = emit(run, () => ({
         _tag: "ToolRetry",
         ...subjectOf(current.record),

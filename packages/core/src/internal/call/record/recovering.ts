@@ -109,14 +109,33 @@ export const decide = (record: Has, error: unknown, decision: "rethrown" | "repe
   ;(own(record).decided ??= new Map()).set(error, decision)
 }
 
+class Progress implements RetryProgress {
+  times = 0
+  from = 0
+  step: RetryProgress["step"] = undefined
+}
+
 /** Returns how far a retry has come in the call. */
 export const progressOf = (record: Has, retry: object): RetryProgress => {
   const all = own(record).retries ??= new Map()
   const known = all.get(retry)
   if (known !== undefined) return known
-  const progress: RetryProgress = { times: 0, from: 0, step: undefined }
+  const progress = new Progress()
   all.set(retry, progress)
   return progress
+}
+
+/** Notes the schedule of a retry, as far as it has come. */
+export const setSchedule = (progress: RetryProgress, step: RetryStep): void => {
+  ;(progress as Progress).step = step
+}
+
+/** Notes another repetition by a retry. Returns their number. */
+export const countRetry = (progress: RetryProgress): number => ++(progress as Progress).times
+
+/** Notes the attempts before the one that follows the last repetition. */
+export const setRetriedFrom = (progress: RetryProgress, attempts: number): void => {
+  ;(progress as Progress).from = attempts
 }
 
 /** Closes the call: each further attempt ends with the error. */
@@ -133,8 +152,11 @@ export const noteFixed = (record: Has, by: string, args: string): void => {
 
 /** Progress of a retry in a call, over all passes of the call. */
 export interface RetryProgress {
-  times: number
+  readonly times: number
   /** Attempts of the call before the one that follows its last repetition. */
-  from: number
-  step: Effect.Success<ReturnType<typeof Schedule.toStep<unknown, unknown, never, never>>> | undefined
+  readonly from: number
+  readonly step: RetryStep | undefined
 }
+
+/** A schedule that has started. */
+export type RetryStep = Effect.Success<ReturnType<typeof Schedule.toStep<unknown, unknown, never, never>>>
