@@ -125,7 +125,7 @@ export const progressOf = (record: Has, retry: object): RetryProgress => {
   return progress
 }
 
-/** Notes the schedule of a retry, as far as it has come. */
+/** Notes the started schedule of a retry. */
 export const setSchedule = (progress: RetryProgress, step: RetryStep): void => {
   ;(progress as Progress).step = step
 }
