@@ -5,7 +5,7 @@ import { Durable, RunStore, Signal } from "@recourse/durable"
 import * as Cluster from "@recourse/durable/Cluster"
 import * as Certify from "@recourse/testing/Certify"
 import { Context, Cron, Effect, Layer } from "effect"
-import { TestRunner } from "effect/cluster"
+import { MessageStorage, RunnerHealth, Runners, RunnerStorage, Sharding, ShardingConfig } from "effect/cluster"
 import { type SqlAddress, sqlLayer } from "../support/connections.ts"
 import { clusterDatabases } from "../support/servers.ts"
 import { clusterPlace } from "./clusterPlace.ts"
@@ -13,10 +13,17 @@ import { Limited, model, Payer, Receiver, Sleeper } from "./twoAgents.ts"
 
 const poll = "200 millis"
 
+/** Effect's `TestRunner`, which looks for delayed messages every ten seconds, with another interval. */
+const oneProcess = Sharding.layer.pipe(
+  Layer.provide([Runners.layerNoop, RunnerStorage.layerMemory, RunnerHealth.layerNoop]),
+  Layer.provideMerge(MessageStorage.layerMemory),
+  Layer.provide(ShardingConfig.layer({ entityMessagePollInterval: "100 millis" }))
+)
+
 describe("a cluster of one process", () => {
   for (const [sweep, runs] of [[0, 30], ["200 millis", 0]] as const) {
     it(`is certified with a sweep of ${sweep}`, async () => {
-      const layer = Cluster.layer({ sweep }).pipe(Layer.provide([RunStore.layerMemory, TestRunner.layer]))
+      const layer = Cluster.layer({ sweep }).pipe(Layer.provide([RunStore.layerMemory, oneProcess]))
       const { tried } = await Effect.runPromise(Certify.host(layer, { runs }))
       assert.isAtLeast(tried["owner_may_change"]!, 10)
     }, 120_000)
@@ -26,7 +33,7 @@ describe("a cluster of one process", () => {
     const Echo = Durable.make(Agent.fromFunction("echo", (text: string) => Effect.succeed(text)))
     const cluster = Layer.provideMerge(
       Cluster.layer({ sweep: "1 minute" }).pipe(Layer.provide(RunStore.layerMemory)),
-      TestRunner.layer
+      oneProcess
     )
     const cron = Cluster.layerCron(Echo, {
       name: "tick",

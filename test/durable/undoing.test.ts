@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Agent, Audit, type Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
-import { Context, Effect, Layer, Logger, Schema } from "effect"
+import { Effect, Layer, Logger, Schema } from "effect"
 import { sqlLayer } from "../support/connections.ts"
 import { forLeases } from "../support/forLeases.ts"
 import { sqlDatabases } from "../support/servers.ts"
@@ -98,14 +98,12 @@ describe("a durable run with a compensation", () => {
   for (const { name, open } of supported) {
     it(`is compensated once, for any permanent loss of its store: ${name}`, async () => {
       const { address, close } = await open()
-      const play = (prefix: string, at: number, behind: boolean, lease: number) =>
-        Effect.scoped(Effect.gen(function*() {
+      // Each play has an agent of its own version, which no other play takes.
+      const play = (name: string, at: number, behind: boolean, lease: number) =>
+        Effect.gen(function*() {
           const all = worldOf("pay")
-          const store = yield* Effect.map(
-            Layer.build(RunStore.layerSql({ prefix })),
-            (context) => Context.get(context, RunStore.RunStore)
-          )
-          const agent = travel(all.world)
+          const store = yield* RunStore.RunStore
+          const agent = travel(all.world, {}, { version: name })
           const process = <A, E>(seen: RunStore.Store, effect: Effect.Effect<A, E, Runs.Runs>) => {
             const options = { lease, poll: "10 millis", grace: 1 } as const
             return Effect.provide(
@@ -116,23 +114,23 @@ describe("a durable run with a compensation", () => {
               )
             )
           }
-          yield* process(store, untilWaiting(agent))
+          yield* process(store, untilWaiting(agent, name))
           yield* Effect.provide(
-            agent.cancel("r1"),
+            agent.cancel(name),
             Durable.layerClient([agent]).pipe(Layer.provide(Layer.succeed(RunStore.RunStore, store)))
           )
           const { count, lost } = lostAt(store, at, behind)
           const gone = Effect.gen(function*() {
-            while (count.operations < at && (yield* store.get("r1"))?.status !== "cancelled") yield* Effect.sleep(5)
+            while (count.operations < at && (yield* store.get(name))?.status !== "cancelled") yield* Effect.sleep(5)
             yield* Effect.sleep(20)
           })
           yield* process(lost, gone)
-          const info = yield* process(store, untilEnded(agent))
+          const info = yield* process(store, untilEnded(agent, name))
           const about = `${behind ? "behind" : "before"} operation ${at}`
           assert.strictEqual(info.status, "cancelled", about)
           laws(all.world, about)
           return count.operations
-        }))
+        })
       try {
         const times = await Effect.runPromise(
           Effect.gen(function*() {
@@ -146,7 +144,10 @@ describe("a durable run with a compensation", () => {
               { concurrency: 6 }
             )
             return whole
-          }).pipe(Effect.provide(sqlLayer(address)), Effect.provide(Logger.layer([])))
+          }).pipe(
+            Effect.provide(RunStore.layerSql().pipe(Layer.provide(sqlLayer(address)))),
+            Effect.provide(Logger.layer([]))
+          )
         )
         assert.isAbove(times, 5)
       } finally {

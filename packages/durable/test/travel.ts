@@ -173,16 +173,16 @@ export const runner = <A, E>(
     )
   ).pipe(Effect.provide(Logger.layer([])))
 
-export const untilWaiting = (agent: Travel) =>
+export const untilWaiting = (agent: Travel, runId = "r1") =>
   Effect.gen(function*() {
-    yield* agent.start("r1", "Rome")
-    while ((yield* agent.poll("r1")).status !== "waiting") yield* Effect.sleep("20 millis")
+    yield* agent.start(runId, "Rome")
+    while ((yield* agent.poll(runId)).status !== "waiting") yield* Effect.sleep("20 millis")
   })
 
-export const untilEnded = (agent: Travel) =>
+export const untilEnded = (agent: Travel, runId = "r1") =>
   Effect.gen(function*() {
     for (;;) {
-      const info = yield* agent.poll("r1")
+      const info = yield* agent.poll(runId)
       if (info.status !== "queued" && info.status !== "running" && info.status !== "waiting") return info
       yield* Effect.sleep("20 millis")
     }

@@ -55,22 +55,35 @@ const tryLaw = <A>(
       })
   )
 
-/** Tries a law at one operation after another, until an owner has no more of them. */
+/** Number of disturbed runs at a time: each waits for a lease to expire more than it computes. */
+const concurrency = 8
+
+/** Tries a law at each operation of an owner, until it has no more of them. */
 const atEach = (
   trying: Trying,
   law: string,
   most: number,
   one: typeof Executions.ownerChanges
 ): Effect.Effect<void, NotCertified> =>
-  Effect.gen(function*() {
-    for (let at = 1; at <= most; at++) {
-      for (const isBehind of [false, true]) {
-        const name = trying.name()
+  Effect.suspend(() => {
+    let hasMore = true
+    const tryAt = (at: number, isBehind: boolean) =>
+      Effect.suspend(() => {
+        if (!hasMore) return Effect.void
         const operations = () => [`disturbed ${isBehind ? "behind" : "before"} operation ${at}`]
-        const isReached = yield* tryLaw(trying, law, one(trying.store, name, at, isBehind), operations)
-        if (!isReached) return
-      }
-    }
+        return Effect.map(
+          tryLaw(trying, law, one(trying.store, trying.name(), at, isBehind), operations),
+          (isReached) => {
+            hasMore &&= isReached
+          }
+        )
+      })
+    const operations = Array.from({ length: most }, (_, index) => index + 1)
+    return Effect.forEach(
+      operations.flatMap((at) => [[at, false], [at, true]] as const),
+      ([at, isBehind]) => tryAt(at, isBehind),
+      { concurrency, discard: true }
+    )
   })
 
 const certify = <E, R>(
@@ -93,7 +106,7 @@ const certify = <E, R>(
  * Checks a host: the ownership of runs. Random operations are compared with a reference model. Runs are also executed
  * in these situations: their owner changes at each of its operations while both processes live; the host fails; without
  * wake-ups; among processes of other versions; with cancellations. The store may contain other runs, which do not
- * change. It takes some 20 seconds over SQLite.
+ * change. It takes some 5 seconds over SQLite.
  *
  * **Example** (The host in memory)
  *
