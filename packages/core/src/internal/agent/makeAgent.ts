@@ -12,7 +12,7 @@ import { outputReader } from "../loop/outputText.ts"
 import { type AgentTool, agentTools, type RecoverOne } from "../tool/agentTool.ts"
 import type * as Policy from "../../Policy.ts"
 import type { OnTainted } from "../../Quarantine.ts"
-import type { Keys, OnlyKnown } from "../foundation/options/misspeltName.ts"
+import type { Inferred, OnlyKnown } from "../foundation/options/misspeltName.ts"
 import type { otherAgentNames } from "../foundation/options/foreignOptionNames.ts"
 import { refusePrototype } from "../foundation/options/plainTable.ts"
 import type { AnyPolicy, Defaults } from "../recovery/policy.ts"
@@ -22,6 +22,7 @@ import { checkAgentOptions } from "./agentOptionKinds.ts"
 import { described, type ModelAgent } from "./modelAgent.ts"
 import { compensatesOf, type Compensating } from "./compensation/compensationOptions.ts"
 import { type Erased, gateOf, namesOf, ofProgram, ownOf, uniqueNames } from "./programAgent.ts"
+import type { AllHookServices, HookErrors, HookServices, OptionOf, ToolServices } from "./hookTypes.ts"
 import type {
   OneTable,
   OnlyOwnTools,
@@ -81,54 +82,28 @@ export const make = <
   H = {},
   TE = unknown,
   D extends Defaults | undefined = Defaults | undefined,
-  CE = never,
-  CR = never,
-  ME = never,
-  MR = never,
-  BR = never,
   const PS extends ReadonlyArray<Policy.Any> = readonly [],
   O = {},
-  const Q extends OnTainted | undefined = OnTainted | undefined,
-  IE = never,
-  IR = never,
-  PE = never,
-  PR = never,
-  KE = never,
-  KR = never,
-  GE = never,
-  GR = never,
-  OE = never,
-  OR = never,
-  UR = never,
-  VR = never
+  const Q extends OnTainted | undefined = OnTainted | undefined
 >(
   name: string,
   options:
-    & Options<Input, Output, Tools, Skills, H, D, CE, CR, ME, MR, BR, PS, GE, GR, OE, OR>
-    & TurnOptions<
-      Input["Type"],
-      Types.NoInfer<(Tools[number] | SkillTools<Skills[number]>)["name"]>,
-      IE,
-      IR,
-      PE,
-      PR,
-      KE,
-      KR
-    >
-    & Compensating<UR, VR>
+    & Options<Input, Output, Tools, Skills, H, D, PS, O>
+    & TurnOptions<Input["Type"], Types.NoInfer<(Tools[number] | SkillTools<Skills[number]>)["name"]>, O>
+    & Compensating<HookServices<OptionOf<O, "compensation">, "report">, ToolServices<OptionOf<O, "compensation">, "tools">>
     & { readonly onToolError?: TE; readonly onTainted?: Q }
     & OneTable<Types.NoInfer<TE>, Types.NoInfer<H>>
     & OnlyOwnTools<Types.NoInfer<PS>, Types.NoInfer<Q>, ToolNames<Tools[number] | SkillTools<Skills[number]>>>
-    & Keys<O>
+    & Inferred<O>
     & OnlyKnown<O, OptionName, typeof otherAgentNames>
 ): ModelAgent<
   Types.NoInfer<Input>,
   Types.NoInfer<Output>,
   | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["error"]
-  | Types.NoInfer<CE | ME | IE | PE | KE | GE | OE>,
+  | HookErrors<O>,
   | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["services"]
   | SchemaServices<Input, Output>
-  | Types.NoInfer<CR | MR | BR | IR | PR | KR | GR | OR | UR | VR>,
+  | AllHookServices<O>,
   RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["pause"]
 > => {
   checkAgentOptions(name, options)

@@ -17,6 +17,7 @@ import type { AllowedBy, OnTainted } from "../../Quarantine.ts"
 import type { AfterDefaults, DefaultOf, PolicyServices } from "../recovery/policy.ts"
 import type { Misspelt, OnlyKnown } from "../foundation/options/misspeltName.ts"
 import type { Compensating } from "./compensation/compensationOptions.ts"
+import type { HookError, HookServices } from "./hookTypes.ts"
 import type { TurnOptionName } from "./turnOptions.ts"
 import type { Among } from "../foundation/errorTags.ts"
 import type { ResultServices } from "../tool/callTypes.ts"
@@ -159,16 +160,8 @@ export interface Options<
   Skills extends ReadonlyArray<Skill.Any>,
   H,
   D,
-  CE,
-  CR,
-  ME,
-  MR,
-  BR,
   PS,
-  GE = never,
-  GR = never,
-  OE = never,
-  OR = never
+  O = {}
 > {
   /** The agent's input. Default: a string, which is the user's message; any other value becomes JSON. */
   readonly input?: Input | undefined
@@ -183,7 +176,7 @@ export interface Options<
   /** The skill's name, or a function that returns it. */
   readonly skill?:
     | Skills[number]["name"]
-    | ((input: Input["Type"]) => Skills[number]["name"] | Effect.Effect<string, CE, CR>)
+    | ((input: Input["Type"]) => Skills[number]["name"] | Effect.Effect<string, HookError<O, "skill">, HookServices<O, "skill">>)
     | undefined
   /** Recovery of single tools, around their own: a function of the call and, as in `Tool.onError`, of its arguments. */
   readonly onToolError?:
@@ -199,14 +192,14 @@ export interface Options<
    * Checks the input in parallel to the first model request: passes it, changes it by `Guardrail.change`, or ends the
    * run with an error of its own. Until it has passed, no part of the model's answer is emitted, and no call runs.
    */
-  readonly guardInput?: Guard<Input["Type"], GE, GR> | undefined
+  readonly guardInput?: Guard<Input["Type"], HookError<O, "guardInput">, HookServices<O, "guardInput">> | undefined
   /**
    * Checks the final answer before it is emitted: passes it, changes it by `Guardrail.change`, or ends the run. It also
    * receives the transcript; `History.claims` reports the completed calls of it.
    */
-  readonly guardOutput?: AnswerGuard<NoInfer<Output>["Type"], OE, OR> | undefined
+  readonly guardOutput?: AnswerGuard<NoInfer<Output>["Type"], HookError<O, "guardOutput">, HookServices<O, "guardOutput">> | undefined
   /** Handler of failed model calls. Default: `ModelError.rethrow`. */
-  readonly onModelError?: ModelError.Handler<NoInfer<Output>["Type"], ME, MR> | undefined
+  readonly onModelError?: ModelError.Handler<NoInfer<Output>["Type"], HookError<O, "onModelError">, HookServices<O, "onModelError">> | undefined
   /** Caps of the run. Default: 50 turns, 8 levels, 262,144 characters of arguments; see `Budget.unlimited`. */
   readonly budget?: Budget | undefined
   /** Policies about each call before it runs. Each gives a verdict; the strictest wins. */
@@ -216,7 +209,7 @@ export interface Options<
   /** Time limit of a waiting call: a later approval asks again. Default: 24 hours. */
   readonly approval?: { readonly timeToLive: Duration.Input } | undefined
   /** Called when a cap is reached: with `Budget.extend` the run continues, with `undefined` it ends. */
-  readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, BR>) | undefined
+  readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, HookServices<O, "onBudgetExceeded">>) | undefined
   /** Number of calls of one answer that run at the same time. Default: 8. */
   readonly concurrency?: number | "unbounded" | undefined
   /**
@@ -245,6 +238,6 @@ export interface Options<
 
 /** The names of options. */
 export type OptionName =
-  | keyof Options<never, never, [], [], {}, undefined, 0, 0, 0, 0, 0, 0>
+  | keyof Options<never, never, [], [], {}, undefined, 0>
   | TurnOptionName
   | keyof Compensating<never>
