@@ -23,6 +23,7 @@ export type {
   CompensationOptions
 } from "./internal/agent/compensation/compensationOptions.ts"
 export type { AllTaking, InputOfAll, Judging, TakesConversation, Taking } from "./internal/agent/compose/agentFit.ts"
+export type { CallRunServices } from "./internal/agent/compose/callRunTypes.ts"
 export { forCalls, type ForCallsOptions } from "./internal/agent/compose/callAgent.ts"
 export {
   all,
@@ -46,6 +47,7 @@ export { type PartialOutput, partialOutput } from "./internal/agent/partialOutpu
 export type { From, Resumable } from "./internal/agent/resume/resumableRun.ts"
 export { isResumable, provide, type Provided } from "./internal/agent/services/provideLayer.ts"
 export type { TurnOptions } from "./internal/agent/turnOptions.ts"
+export type { HookError, HookServices } from "./internal/foundation/options/inferredOptions.ts"
 export type { CallAnswer, GivenCall } from "./internal/loop/singleCall.ts"
 export type { TurnPlan, TurnState } from "./internal/loop/turnPlan.ts"
 export type { Defaults } from "./internal/recovery/policy.ts"

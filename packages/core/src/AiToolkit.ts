@@ -15,7 +15,8 @@ import type * as Toolkit from "effect/ai/Toolkit"
 import { ConfigurationError } from "./ConfigurationError.ts"
 import * as Arguments from "./internal/call/arguments/toolArguments.ts"
 import { ToolCall } from "./internal/call/call.ts"
-import type { Keys, OnlyKnown } from "./internal/foundation/options/misspeltName.ts"
+import type { Inferred } from "./internal/foundation/options/inferredOptions.ts"
+import type { OnlyKnown } from "./internal/foundation/options/misspeltName.ts"
 import type { AfterDefaults, DefaultOf, Defaults, PolicyServices } from "./internal/recovery/policy.ts"
 import { answerCalls } from "./internal/round/toolkitCalls.ts"
 import { inJsonForm } from "./internal/foundation/json/jsonForm.ts"
@@ -242,24 +243,23 @@ export type To<T extends Tool.Any, E, R> = AiTool.Tool<
  */
 export const toToolkit = <
   const Tools extends Tool.List,
-  D extends Defaults | undefined = Defaults | undefined,
   O = {}
 >(
   tools: Tools,
   options?:
     & {
-      readonly defaults?: D
+      readonly defaults?: Defaults | undefined
       /** Rule for calls once the conversation contains the answer of an untrusted tool. Default: `"approve"`. */
       readonly onTainted?: OnTainted | undefined
     }
-    & Keys<O>
+    & Inferred<O>
     & OnlyKnown<O, "defaults" | "onTainted">
 ): Toolkit.WithHandler<
   {
     readonly [T in Tools[number] as T["name"]]: To<
       T,
-      AfterDefaults<Tool.Error<T>, D, O>,
-      Tool.Services<T> | PolicyServices<DefaultOf<D, O>>
+      AfterDefaults<Tool.Error<T>, O>,
+      Tool.Services<T> | PolicyServices<DefaultOf<O>>
     >
   }
 > => {

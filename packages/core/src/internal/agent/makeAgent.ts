@@ -10,19 +10,19 @@ import { defaultMaxTools } from "../loop/tools/toolSearch.ts"
 import { toolSet } from "../loop/tools/toolSet.ts"
 import { outputReader } from "../loop/outputText.ts"
 import { type AgentTool, agentTools, type RecoverOne } from "../tool/agentTool.ts"
-import type * as Policy from "../../Policy.ts"
 import type { OnTainted } from "../../Quarantine.ts"
-import type { Inferred, OnlyKnown } from "../foundation/options/misspeltName.ts"
+import type { Inferred } from "../foundation/options/inferredOptions.ts"
+import type { OnlyKnown } from "../foundation/options/misspeltName.ts"
 import type { otherAgentNames } from "../foundation/options/foreignOptionNames.ts"
 import { refusePrototype } from "../foundation/options/plainTable.ts"
-import type { AnyPolicy, Defaults } from "../recovery/policy.ts"
+import type { AnyPolicy } from "../recovery/policy.ts"
 import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
 import { checkAgentOptions } from "./agentOptionKinds.ts"
 import { described, type ModelAgent } from "./modelAgent.ts"
 import { compensatesOf, type Compensating } from "./compensation/compensationOptions.ts"
 import { type Erased, gateOf, namesOf, ofProgram, ownOf, uniqueNames } from "./programAgent.ts"
-import type { AllHookServices, HookErrors, HookServices, OptionOf, ToolServices } from "./hookTypes.ts"
+import type { AllHookErrors, AllHookServices, CompensationServices } from "./hookTypes.ts"
 import type {
   OneTable,
   OnlyOwnTools,
@@ -80,31 +80,28 @@ export const make = <
   const Tools extends Tool.List = readonly [],
   const Skills extends ReadonlyArray<Skill.Any> = readonly [],
   H = {},
-  TE = unknown,
-  D extends Defaults | undefined = Defaults | undefined,
-  const PS extends ReadonlyArray<Policy.Any> = readonly [],
-  O = {},
-  const Q extends OnTainted | undefined = OnTainted | undefined
+  const Q extends OnTainted | undefined = OnTainted | undefined,
+  O = {}
 >(
   name: string,
   options:
-    & Options<Input, Output, Tools, Skills, H, D, PS, O>
+    & Options<Input, Output, Tools, Skills, H, O>
     & TurnOptions<Input["Type"], Types.NoInfer<(Tools[number] | SkillTools<Skills[number]>)["name"]>, O>
-    & Compensating<HookServices<OptionOf<O, "compensation">, "report">, ToolServices<OptionOf<O, "compensation">, "tools">>
-    & { readonly onToolError?: TE; readonly onTainted?: Q }
-    & OneTable<Types.NoInfer<TE>, Types.NoInfer<H>>
-    & OnlyOwnTools<Types.NoInfer<PS>, Types.NoInfer<Q>, ToolNames<Tools[number] | SkillTools<Skills[number]>>>
+    & Compensating<CompensationServices<O>>
+    & { readonly onTainted?: Q }
+    & OneTable<Types.NoInfer<O>, Types.NoInfer<H>>
+    & OnlyOwnTools<Types.NoInfer<O>, Types.NoInfer<Q>, ToolNames<Tools[number] | SkillTools<Skills[number]>>>
     & Inferred<O>
     & OnlyKnown<O, OptionName, typeof otherAgentNames>
 ): ModelAgent<
   Types.NoInfer<Input>,
   Types.NoInfer<Output>,
-  | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["error"]
-  | HookErrors<O>,
-  | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["services"]
+  | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, O>["error"]
+  | AllHookErrors<O>,
+  | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, O>["services"]
   | SchemaServices<Input, Output>
   | AllHookServices<O>,
-  RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["pause"]
+  RunTypes<Tools[number] | SkillTools<Skills[number]>, H, O>["pause"]
 > => {
   checkAgentOptions(name, options)
   const tools: ReadonlyArray<Tool.Any> = (options.tools ?? []) as never

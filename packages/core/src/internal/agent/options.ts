@@ -14,10 +14,10 @@ import type * as ModelError from "../model/modelDecision.ts"
 import type * as Policy from "../../Policy.ts"
 import type { AnswerGuard, Guard } from "../../Guardrail.ts"
 import type { AllowedBy, OnTainted } from "../../Quarantine.ts"
-import type { AfterDefaults, DefaultOf, PolicyServices } from "../recovery/policy.ts"
+import type { AfterDefaults, DefaultOf, Defaults, PolicyServices } from "../recovery/policy.ts"
+import type { HookError, HookServices, OptionOf } from "../foundation/options/inferredOptions.ts"
 import type { Misspelt, OnlyKnown } from "../foundation/options/misspeltName.ts"
 import type { Compensating } from "./compensation/compensationOptions.ts"
-import type { HookError, HookServices } from "./hookTypes.ts"
 import type { TurnOptionName } from "./turnOptions.ts"
 import type { Among } from "../foundation/errorTags.ts"
 import type { ResultServices } from "../tool/callTypes.ts"
@@ -35,63 +35,68 @@ type ErrorOf<F> = F extends Effect.Effect<infer _A, infer E, infer _R> ? E : nev
 type ServicesOf<F> = F extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
 
 /** The names in `onToolError` that are there whatever a condition says. */
-type Always<O, TE, Name extends string> = O extends { readonly onToolError: unknown }
+type Always<O, Name extends string> = O extends { readonly onToolError: infer TE }
   ? [TE] extends [{ readonly [_ in Name]: {} }] ? true : false
   : false
 
 /** Errors that a tool leaves to the agent. A tool of unknown name may be any named one, or none. */
-type AfterAgent<T extends Tool.Any, H, TE, O> = T extends Tool.Any ?
+type AfterAgent<T extends Tool.Any, H, O> = T extends Tool.Any ?
   T["name"] extends infer Name extends string ? Name extends keyof H ?
         | ErrorOf<H[Name]>
-        | (Always<O, TE, Name> extends true ? Among<Tool.Error<T>, Tool.BehindRecovery> : Tool.Error<T>)
+        | (Always<O, Name> extends true ? Among<Tool.Error<T>, Tool.BehindRecovery> : Tool.Error<T>)
     : Tool.Error<T> | (string extends Name ? ErrorOf<H[keyof H]> : never)
   : never
   : never
 
 /** Services of a tool within the agent. Recovery may provide them, except for those of its results. */
-type NeededBy<T extends Tool.Any, H, TE, O> = T extends Tool.Any
-  ? T["name"] extends keyof H ? Always<O, TE, T["name"]> extends true ? ResultServices<T["success"]> : Tool.Services<T>
+type NeededBy<T extends Tool.Any, H, O> = T extends Tool.Any
+  ? T["name"] extends keyof H ? Always<O, T["name"]> extends true ? ResultServices<T["success"]> : Tool.Services<T>
   : Tool.Services<T>
   : never
 
 /** True if tainted runs only deny, regardless of a condition. */
-type Denies<Q, O> = O extends { readonly onTainted: unknown } ? [Q] extends ["deny"] ? true : false : false
+type Denies<O> = O extends { readonly onTainted: infer Q } ? [Q] extends ["deny"] ? true : false : false
 
 /** True if the agent itself declares that tainted runs ask. */
-type SaysAsk<Q, O> = "onTainted" extends keyof O ? Exclude<Q, "deny" | undefined> : never
+type SaysAsk<O> = Exclude<OptionOf<O, "onTainted">, "deny" | undefined>
 
-type Asks<T extends Tool.Any, PS extends ReadonlyArray<Policy.Any>, Q, O> =
-  | Exclude<Among<Tool.Error<T>, NotApproved>, Denies<Q, O> extends true ? NotApprovedOnceTainted : never>
-  | SaysAsk<Q, O>
-  | Extract<Policy.VerdictOf<PS[number]>, Policy.RequireApproval>
+/** The policies of the options. */
+type PolicyOf<O> = OptionOf<O, "policies"> extends infer Policies
+  ? Policies extends ReadonlyArray<infer P> ? P : never
+  : never
+
+type Asks<T extends Tool.Any, O> =
+  | Exclude<Among<Tool.Error<T>, NotApproved>, Denies<O> extends true ? NotApprovedOnceTainted : never>
+  | SaysAsk<O>
+  | Extract<Policy.VerdictOf<PolicyOf<O>>, Policy.RequireApproval>
 
 /** A policy's substitute answer is checked like the tool's own result. */
-type Substituted<PS extends ReadonlyArray<Policy.Any>> = [
-  Extract<Policy.VerdictOf<PS[number]>, Policy.Substitute>
+type Substituted<O> = [
+  Extract<Policy.VerdictOf<PolicyOf<O>>, Policy.Substitute>
 ] extends [never] ? never : InvalidResult
 
 /** Errors and services of tool calls within an agent, without its model. */
-export interface CallTypes<T extends Tool.Any, H, TE, D, PS extends ReadonlyArray<Policy.Any>, Q, O> {
+export interface CallTypes<T extends Tool.Any, H, O> {
   /** Errors that its tools' recoveries leave, and its budget. Escalations and pending tasks are results. */
   readonly error:
     | BudgetExceeded
-    | Exclude<AfterDefaults<AfterAgent<T, H, TE, O> | Substituted<PS>, D, O>, Escalation | Pending | NotApproved>
+    | Exclude<AfterDefaults<AfterAgent<T, H, O> | Substituted<O>, O>, Escalation | Pending | NotApproved>
   /** Error of `run` when the run waits: none, unless a tool or a policy may request an approval. */
-  readonly pause: [Asks<T, PS, Q, O>] extends [never] ? never : ApprovalRequired
+  readonly pause: [Asks<T, O>] extends [never] ? never : ApprovalRequired
   /** Services of its tools, their recoveries and its policies. */
   readonly services:
-    | NeededBy<T, H, TE, O>
+    | NeededBy<T, H, O>
     | Exclude<ServicesOf<H[keyof H]>, ToolCall>
-    | PolicyServices<DefaultOf<D, O>>
-    | Policy.Services<PS[number]>
-    | ([Asks<T, PS, Q, O>] extends [never] ? never : SnapshotKey)
+    | PolicyServices<DefaultOf<O>>
+    | Policy.Services<PolicyOf<O>>
+    | ([Asks<T, O>] extends [never] ? never : SnapshotKey)
 }
 
 /**
  * Errors and services of an agent, derived from its tools, their recoveries and its policies. An interface, because its
  * members are displayed expanded, and not by the name of a computing type.
  */
-export interface RunTypes<T extends Tool.Any, H, TE, D, PS extends ReadonlyArray<Policy.Any>, Q, O> {
+export interface RunTypes<T extends Tool.Any, H, O> {
   /**
    * Errors of the model, of budgets and of the options that are set, and those that its tools' recoveries leave.
    * Escalations and pending tasks are for its model.
@@ -101,11 +106,11 @@ export interface RunTypes<T extends Tool.Any, H, TE, D, PS extends ReadonlyArray
     | ("input" extends keyof O ? InvalidInput : never)
     | ("output" extends keyof O ? InvalidOutput : never)
     | (Extract<keyof O, "skill" | "skills"> extends never ? never : SkillNotChosen)
-    | CallTypes<T, H, TE, D, PS, Q, O>["error"]
+    | CallTypes<T, H, O>["error"]
   /** Error of `run` when the run waits: none, unless a tool or a policy may request an approval. */
-  readonly pause: CallTypes<T, H, TE, D, PS, Q, O>["pause"]
+  readonly pause: CallTypes<T, H, O>["pause"]
   /** Its model, and the services of its tools, their recoveries and its policies. */
-  readonly services: LanguageModel.LanguageModel | CallTypes<T, H, TE, D, PS, Q, O>["services"]
+  readonly services: LanguageModel.LanguageModel | CallTypes<T, H, O>["services"]
 }
 
 /** Services of the schemas of an agent's input and output. */
@@ -130,9 +135,9 @@ export type ToolNames<T extends Tool.Any> = T["name"] | `${T["name"]}_status`
 type UnknownNames<Names, Known> = Names extends string ? string extends Names ? never : Exclude<Names, Known> : never
 
 /** Requires that policies and the rule for tainted runs name tools of the agent: a misspelt name would disable them. */
-export type OnlyOwnTools<PS extends ReadonlyArray<Policy.Any>, Q, Known> =
-  & ([UnknownNames<Policy.NamesOf<PS[number]>, Known>] extends [never] ? unknown
-    : { readonly policies: Misspelt<UnknownNames<Policy.NamesOf<PS[number]>, Known>, Known> })
+export type OnlyOwnTools<O, Q, Known> =
+  & ([UnknownNames<Policy.NamesOf<PolicyOf<O>>, Known>] extends [never] ? unknown
+    : { readonly policies: Misspelt<UnknownNames<Policy.NamesOf<PolicyOf<O>>, Known>, Known> })
   & ([UnknownNames<AllowedBy<Q>, Known>] extends [never] ? unknown
     : { readonly onTainted: Misspelt<UnknownNames<AllowedBy<Q>, Known>, Known> })
 
@@ -147,7 +152,7 @@ type Untold<Tools extends ReadonlyArray<Tool.Any>> = [Tools[number]] extends [ne
 type KeysOfAny<T> = T extends unknown ? keyof T : never
 
 /** Requires that recoveries by tool name are one table. Of several, TypeScript would infer the result of the first. */
-export type OneTable<TE, H> = [Exclude<KeysOfAny<TE>, keyof H>] extends [never] ? unknown
+export type OneTable<O, H> = [Exclude<KeysOfAny<OptionOf<O, "onToolError">>, keyof H>] extends [never] ? unknown
   : {
     readonly onToolError: "onToolError cannot be one of several tables: write `name: condition ? recovery : undefined`"
   }
@@ -159,8 +164,6 @@ export interface Options<
   Tools extends ReadonlyArray<Tool.Any>,
   Skills extends ReadonlyArray<Skill.Any>,
   H,
-  D,
-  PS,
   O = {}
 > {
   /** The agent's input. Default: a string, which is the user's message; any other value becomes JSON. */
@@ -187,7 +190,7 @@ export interface Options<
     )
     | undefined
   /** Recovery of all tools, around everything else. */
-  readonly defaults?: D
+  readonly defaults?: Defaults | undefined
   /**
    * Checks the input in parallel to the first model request: passes it, changes it by `Guardrail.change`, or ends the
    * run with an error of its own. Until it has passed, no part of the model's answer is emitted, and no call runs.
@@ -203,7 +206,7 @@ export interface Options<
   /** Caps of the run. Default: 50 turns, 8 levels, 262,144 characters of arguments; see `Budget.unlimited`. */
   readonly budget?: Budget | undefined
   /** Policies about each call before it runs. Each gives a verdict; the strictest wins. */
-  readonly policies?: PS | undefined
+  readonly policies?: ReadonlyArray<Policy.Any> | undefined
   /** Rights of a run once it has read the answer of an untrusted tool. Default: `"approve"`. */
   readonly onTainted?: OnTainted | undefined
   /** Time limit of a waiting call: a later approval asks again. Default: 24 hours. */
@@ -238,6 +241,6 @@ export interface Options<
 
 /** The names of options. */
 export type OptionName =
-  | keyof Options<never, never, [], [], {}, undefined, 0>
+  | keyof Options<never, never, [], [], {}>
   | TurnOptionName
   | keyof Compensating<never>

@@ -1,7 +1,7 @@
 /** Options of `Agent.make` that shape the requests to the model. Their errors and services are in the agent's types. */
 import type * as Effect from "effect/Effect"
 import type * as Prompt from "effect/ai/Prompt"
-import type { HookError, HookServices, OptionOf } from "./hookTypes.ts"
+import type { HookError, HookServices, OptionOf } from "../foundation/options/inferredOptions.ts"
 import type { TurnPlan, TurnState } from "../loop/turnPlan.ts"
 
 /** Options of an agent's requests. */

@@ -11,6 +11,7 @@ import { escalate } from "./escalate.ts"
 import type { Fixer, FixInput, FixOptions, TextFixer } from "./fix.ts"
 import type { FixTag } from "./fixRequest.ts"
 import { isTransient, mayRepeat, retryBy, type RetryOptions, type Rule, ruleOf } from "./retry.ts"
+import type { OptionOf } from "../foundation/options/inferredOptions.ts"
 import { catchTags, isTagged, type Tagged } from "../foundation/errorTags.ts"
 
 /** The errors that a policy can decide about. */
@@ -125,17 +126,17 @@ export interface Defaults {
 }
 
 /** The policy that is declared for all tools, of several any of them. */
-export type DefaultOf<D, O> = "defaults" extends keyof O
+export type DefaultOf<O> = OptionOf<O, "defaults"> extends infer D
   ? D extends { readonly onError?: infer P } ? Exclude<P, undefined> : never
   : never
 
 /** True if a policy is declared for all tools, in each branch of a condition. */
-type HasDefault<D, O> = O extends { readonly defaults: unknown } ? [D] extends [{ readonly onError: {} }] ? true : false
+type HasDefault<O> = O extends { readonly defaults: infer D } ? [D] extends [{ readonly onError: {} }] ? true : false
   : false
 
 /** An error type after the policy that is declared for all tools, which may be there only sometimes. */
-export type AfterDefaults<E, D, O> = [DefaultOf<D, O>] extends [never] ? E
-  : AfterPolicy<E, DefaultOf<D, O>> | (HasDefault<D, O> extends true ? never : E)
+export type AfterDefaults<E, O> = [DefaultOf<O>] extends [never] ? E
+  : AfterPolicy<E, DefaultOf<O>> | (HasDefault<O> extends true ? never : E)
 
 /** Services of one of several policies. */
 export type PolicyServices<P> = P extends RecoveryPolicy<infer _Handles, infer _Adds, infer R> ? R : never

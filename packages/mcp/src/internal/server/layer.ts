@@ -1,7 +1,6 @@
 /** `Mcp.layerServer`: tools of Recourse for the clients of an MCP server. */
 import * as Agent from "@recourse/core/Agent"
 import { SnapshotKey } from "@recourse/core/Approval"
-import type * as Policy from "@recourse/core/Policy"
 import type * as Tool from "@recourse/core/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -20,8 +19,8 @@ import { type ClientRequest, fingerprint, identify } from "./request.ts"
 import { writtenArguments } from "./writtenArguments.ts"
 
 /** Options of served tools: those of `Agent.forCalls`, which apply to each call, and these. */
-export interface ServerOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, PS>
-  extends Agent.ForCallsOptions<Tools, D, BR, PS>
+export interface ServerOptions<Tools extends ReadonlyArray<Tool.Any>, O = {}>
+  extends Agent.ForCallsOptions<Tools, O>
 {
   /** The name of the runs in spans, events and audit. Default: `"mcp"`. */
   readonly name?: string | undefined
@@ -36,15 +35,15 @@ export interface ServerOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, PS>
  * Services of served tools: of them, their recoveries and the policies. A key for waiting calls is made if there is
  * none.
  */
-export type ServerServices<T extends Tool.Any, D, PS extends ReadonlyArray<Policy.Any>, O> = Exclude<
-  Agent.CallTypes<T, {}, unknown, D, PS, undefined, O>["services"],
+export type ServerServices<Tools extends ReadonlyArray<Tool.Any>, O> = Exclude<
+  Agent.CallRunServices<Tools, O>,
   SnapshotKey
 >
 
-/** Keys of the given options. */
-type Given<O> = { readonly [K in keyof O]: unknown }
+/** Infers the type of the options, and requires nothing of it. */
+type Given<O> = { readonly [K in keyof O]: K extends never ? O[K] : unknown }
 
-type Unknown<O> = Exclude<keyof O, keyof ServerOptions<[], undefined, 0, 0>>
+type Unknown<O> = Exclude<keyof O, keyof ServerOptions<[]>>
 
 /** A key that exists as long as the process. */
 const randomKey = Effect.map(
@@ -98,13 +97,10 @@ const statusOf = (tool: Tool.Any): ReadonlyArray<Tool.Any> => tool.status === un
  */
 export const layerServer = <
   const Tools extends ReadonlyArray<Tool.Any>,
-  D extends Agent.Defaults | undefined = Agent.Defaults | undefined,
-  BR = never,
-  const PS extends ReadonlyArray<Policy.Any> = readonly [],
   O = {}
 >(
-  options: ServerOptions<Tools, D, BR, PS> & Given<O> & { readonly [K in Unknown<O>]: never }
-): Layer.Layer<never, never, McpServer.McpServer | ServerServices<Tools[number], D, PS, O> | BR> =>
+  options: ServerOptions<Tools, O> & Given<O> & { readonly [K in Unknown<O>]: never }
+): Layer.Layer<never, never, McpServer.McpServer | ServerServices<Tools, O>> =>
   Layer.effectDiscard(Effect.gen(function*() {
     const { clientOf, name = "mcp" } = options
     const runner = Agent.forCalls(name, options as never) as unknown as Runner

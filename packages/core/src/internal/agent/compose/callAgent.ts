@@ -2,11 +2,10 @@
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type * as Types from "effect/Types"
 import type { Budget, BudgetExceeded, Extension } from "../../../Budget.ts"
 import type * as Policy from "../../../Policy.ts"
 import type { OnTainted } from "../../../Quarantine.ts"
-import type { Keys, OnlyKnown } from "../../foundation/options/misspeltName.ts"
+import type { HookServices } from "../../foundation/options/inferredOptions.ts"
 import { answerCall, answerOf, type CallAnswer, type GivenCall } from "../../loop/singleCall.ts"
 import { inputWriter } from "../../loop/inputText.ts"
 import { outputReader } from "../../loop/outputText.ts"
@@ -18,32 +17,32 @@ import type * as Tool from "../../tool/tool.ts"
 import type { Agent } from "../agent.ts"
 import { compensatesOf, type Compensating } from "../compensation/compensationOptions.ts"
 import { type Erased, gateOf, namesOf, ofProgram, ownOf, uniqueNames } from "../programAgent.ts"
-import type { CallTypes, OnlyOwnTools, ToolNames } from "../options.ts"
-import type { ToolCall } from "../../call/call.ts"
+import type { CallTypes } from "../options.ts"
 import { ownToolsOnly } from "../ownTools.ts"
 import type { Resumable } from "../resume/resumableRun.ts"
+import type { CallRunOptions, CallRunServices } from "./callRunTypes.ts"
 
 /** Options of an agent without a model: as the options of `Agent.make` with these names. */
-export interface ForCallsOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, PS> {
+export interface ForCallsOptions<Tools extends ReadonlyArray<Tool.Any>, O = {}> {
   /** The tools that can be called. */
   readonly tools: Tools
   /** Recovery of all tools, around their own. */
-  readonly defaults?: D
+  readonly defaults?: Defaults | undefined
   /** For each call. */
   readonly budget?: Budget | undefined
   /** Policies about each call before it runs. Each gives a verdict; the strictest wins. */
-  readonly policies?: PS | undefined
+  readonly policies?: ReadonlyArray<Policy.Any> | undefined
   /** Rule for a call once it has read, within itself, the answer of an untrusted tool. Default: `"approve"`. */
   readonly onTainted?: OnTainted | undefined
   /** Time limit of a waiting call: a later approval asks again. Default: 24 hours. */
   readonly approval?: { readonly timeToLive: Duration.Input } | undefined
   /** Called when a cap is reached: with `Budget.extend` the call continues, with `undefined` it ends. */
-  readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, BR>) | undefined
+  readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, HookServices<O, "onBudgetExceeded">>) | undefined
   /** Number of characters of a result that are shown; the whole is in `structured`. Default: 32,768. */
   readonly resultLimit?: number | undefined
 }
 
-type OptionName = keyof ForCallsOptions<[], undefined, 0, 0> | keyof Compensating<0>
+type OptionName = keyof ForCallsOptions<[]> | keyof Compensating<0>
 
 /**
  * Makes an agent without a model: each run receives one call of a tool and answers with its result, as a model would
@@ -76,35 +75,10 @@ type OptionName = keyof ForCallsOptions<[], undefined, 0, 0> | keyof Compensatin
  */
 export const forCalls = <
   const Tools extends Tool.List,
-  D extends Defaults | undefined = Defaults | undefined,
-  BR = never,
-  const PS extends ReadonlyArray<Policy.Any> = readonly [],
-  O = {},
-  const Q extends OnTainted | undefined = OnTainted | undefined,
-  UR = never,
-  VR = never
->(
-  name: string,
-  options:
-    & ForCallsOptions<Tools, D, BR, PS>
-    & Compensating<UR, VR>
-    & { readonly onTainted?: Q }
-    & OnlyOwnTools<Types.NoInfer<PS>, undefined, ToolNames<Tools[number]>>
-    & Keys<O>
-    & OnlyKnown<O, OptionName>
-):
-  & Agent<
-    GivenCall,
-    CallAnswer,
-    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["error" | "pause"],
-    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["services"] | BR | Types.NoInfer<UR | Exclude<VR, ToolCall>>
-  >
-  & Resumable<
-    GivenCall,
-    CallAnswer,
-    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["error"],
-    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["services"] | BR | Types.NoInfer<UR | Exclude<VR, ToolCall>>
-  > =>
+  O = {}
+>(name: string, options: CallRunOptions<ForCallsOptions<Tools, O>, OptionName, Tools, O>):
+  & Agent<GivenCall, CallAnswer, CallTypes<Tools[number], {}, O>["error" | "pause"], CallRunServices<Tools, O>>
+  & Resumable<GivenCall, CallAnswer, CallTypes<Tools[number], {}, O>["error"], CallRunServices<Tools, O>> =>
 {
   const { tools } = options
   uniqueNames(name, namesOf(tools))

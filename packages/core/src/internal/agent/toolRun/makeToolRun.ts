@@ -8,34 +8,32 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import type * as Types from "effect/Types"
 import { CurrentSyncListener, type SyncListener } from "../../../AgentEventListener.ts"
-import type * as Policy from "../../../Policy.ts"
 import type { OnTainted } from "../../../Quarantine.ts"
 import type { SnapshotKey } from "../../approval/snapshotKey.ts"
-import type { ToolCall } from "../../call/call.ts"
-import type { Keys, OnlyKnown } from "../../foundation/options/misspeltName.ts"
 import { type CallPort, type CallServer, serveCalls } from "../../loop/callServer.ts"
 import { inputWriter } from "../../loop/inputText.ts"
 import { outputReader } from "../../loop/outputText.ts"
 import type { Program } from "../../loop/program.ts"
 import { toolSet } from "../../loop/tools/toolSet.ts"
-import type { AnyPolicy, Defaults } from "../../recovery/policy.ts"
+import type { AnyPolicy } from "../../recovery/policy.ts"
 import { agentTools } from "../../tool/agentTool.ts"
 import type * as Tool from "../../tool/tool.ts"
 import type { Agent } from "../agent.ts"
 import { compensatesOf, type Compensating } from "../compensation/compensationOptions.ts"
 import type { ForCallsOptions } from "../compose/callAgent.ts"
-import type { CallTypes, OnlyOwnTools, ToolNames } from "../options.ts"
+import type { CallRunOptions, CallRunServices } from "../compose/callRunTypes.ts"
+import type { CallTypes } from "../options.ts"
 import { ownToolsOnly } from "../ownTools.ts"
 import { type Erased, gateOf, namesOf, ofProgram, ownOf, uniqueNames } from "../programAgent.ts"
 import { runningCalls } from "./runningCalls.ts"
 import type { ToolRun } from "./toolRun.ts"
 
 /** Options of a run for another loop: as the options of `Agent.make` with these names. */
-export interface ToolRunOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, PS>
-  extends Omit<ForCallsOptions<Tools, D, BR, PS>, "budget" | "onTainted">
+export interface ToolRunOptions<Tools extends ReadonlyArray<Tool.Any>, O = {}>
+  extends Omit<ForCallsOptions<Tools, O>, "budget" | "onTainted">
 {
   /** Caps of the whole run. The loop counts its own turns. Default: none but those of `Budget.layerDefaults`. */
-  readonly budget?: ForCallsOptions<Tools, D, BR, PS>["budget"]
+  readonly budget?: ForCallsOptions<Tools>["budget"]
   /** Rights of the run once it has read the answer of an untrusted tool. Default: `"approve"`. */
   readonly onTainted?: OnTainted | undefined
   /** Number of equal failures of the same call after which the model is instructed to stop. Default: 3. */
@@ -51,9 +49,9 @@ export interface ToolRunOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, PS
   readonly onEvent?: SyncListener | undefined
 }
 
-type OptionName = keyof ToolRunOptions<[], undefined, 0, 0> | keyof Compensating<0>
+type OptionName = keyof ToolRunOptions<[]> | keyof Compensating<0>
 
-type Given = ToolRunOptions<Tool.List, Defaults | undefined, unknown, ReadonlyArray<Policy.Any>> & Compensating<unknown>
+type Given = ToolRunOptions<Tool.List, unknown> & Compensating<unknown>
 
 /** The agent whose one run serves the calls of the loop. */
 const servingAgent = (name: string, options: Given, port: CallPort): Agent<undefined, void, unknown, unknown> => {
@@ -122,28 +120,10 @@ const start = (name: string, options: Given) =>
   })
 
 /** Errors of the calls of a run. */
-type ErrorOf<Tools extends Tool.List, D, PS extends ReadonlyArray<Policy.Any>, Q, O> = CallTypes<
-  Tools[number],
-  {},
-  unknown,
-  D,
-  PS,
-  Q,
-  O
->["error"]
+type ErrorOf<Tools extends Tool.List, O> = CallTypes<Tools[number], {}, O>["error"]
 
-/** Services of a run. */
-type ServicesOf<Tools extends Tool.List, D, PS extends ReadonlyArray<Policy.Any>, Q, O, BR, UR, VR> =
-  | Exclude<CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["services"], SnapshotKey>
-  | BR
-  | Types.NoInfer<UR | Exclude<VR, ToolCall>>
-
-type Options<Tools extends Tool.List, D, BR, PS extends ReadonlyArray<Policy.Any>, O, Q, UR, VR> =
-  & ToolRunOptions<Tools, D, BR, PS>
-  & Compensating<UR, VR>
-  & { readonly onTainted?: Q }
-  & OnlyOwnTools<Types.NoInfer<PS>, undefined, ToolNames<Tools[number]>>
-  & Keys<O>
+/** Services of a run. It has no snapshot. */
+type ServicesOf<Tools extends Tool.List, O> = Exclude<CallRunServices<Tools, O>, SnapshotKey>
 
 /**
  * Starts a run for the loop of another program: of the AI SDK, LangChain or your own. Its calls have all features of an
@@ -178,20 +158,14 @@ type Options<Tools extends Tool.List, D, BR, PS extends ReadonlyArray<Policy.Any
  */
 export const make: <
   const Tools extends Tool.List,
-  D extends Defaults | undefined = Defaults | undefined,
-  BR = never,
-  const PS extends ReadonlyArray<Policy.Any> = readonly [],
-  O = {},
-  const Q extends OnTainted | undefined = OnTainted | undefined,
-  UR = never,
-  VR = never
+  O = {}
 >(
   name: string,
-  options: Options<Tools, D, BR, PS, O, Q, UR, VR> & OnlyKnown<O, OptionName>
+  options: CallRunOptions<ToolRunOptions<Tools, O>, OptionName, Tools, O>
 ) => Effect.Effect<
-  ToolRun<Tools[number], ErrorOf<Tools, D, PS, Q, O>>,
-  ErrorOf<Tools, D, PS, Q, O>,
-  ServicesOf<Tools, D, PS, Q, O, BR, UR, VR> | Scope.Scope
+  ToolRun<Tools[number], ErrorOf<Tools, O>>,
+  ErrorOf<Tools, O>,
+  ServicesOf<Tools, O> | Scope.Scope
 > = (name, options) => start(name, options as never) as never
 
 /** @internal Asks for a layer if the run needs services. */
@@ -223,20 +197,13 @@ export type WithLayer<R> = [R] extends [never] ? { readonly layer?: Layer.Layer<
  */
 export const open: <
   const Tools extends Tool.List,
-  D extends Defaults | undefined = Defaults | undefined,
-  BR = never,
-  const PS extends ReadonlyArray<Policy.Any> = readonly [],
-  O = {},
-  const Q extends OnTainted | undefined = OnTainted | undefined,
-  UR = never,
-  VR = never
+  O = {}
 >(
   name: string,
   options:
-    & Options<Tools, D, BR, PS, O, Q, UR, VR>
-    & WithLayer<ServicesOf<Tools, D, PS, Q, Types.NoInfer<O>, BR, UR, VR>>
-    & OnlyKnown<O, OptionName | "layer">
-) => Promise<ToolRun<Tools[number], ErrorOf<Tools, D, PS, Q, O>>> = (name, options) => {
+    & CallRunOptions<ToolRunOptions<Tools, O>, OptionName | "layer", Tools, O>
+    & WithLayer<ServicesOf<Tools, Types.NoInfer<O>>>
+) => Promise<ToolRun<Tools[number], ErrorOf<Tools, O>>> = (name, options) => {
   const { layer = Layer.empty, ...others } = options as unknown as Given & {
     readonly layer?: Layer.Layer<unknown, unknown>
   }

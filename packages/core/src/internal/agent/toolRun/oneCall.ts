@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as Types from "effect/Types"
 import type { BudgetExceeded } from "../../../Budget.ts"
 import type { SnapshotKey } from "../../approval/snapshotKey.ts"
-import type { AfterDefaults, DefaultOf, Defaults, PolicyServices } from "../../recovery/policy.ts"
+import type { AfterDefaults, DefaultOf, PolicyServices } from "../../recovery/policy.ts"
 import type * as Tool from "../../tool/tool.ts"
 import type { Escalation, NotApproved, Pending } from "../../../ToolError.ts"
 import type { Outcome } from "../../round/callOutcome.ts"
@@ -11,19 +11,19 @@ import { make, open, type ToolRunOptions, type WithLayer } from "./makeToolRun.t
 import type { Unhandled } from "./toolRun.ts"
 
 /** A call of one tool. */
-export interface OneCall<D> extends Omit<ToolRunOptions<[], D, never, readonly []>, "tools" | "policies"> {
+export interface OneCall<O = {}> extends Omit<ToolRunOptions<[], O>, "tools" | "policies"> {
   readonly id: string
   /** The text of a JSON object, or the object. Not checked yet. */
   readonly arguments: unknown
 }
 
 /** Errors that a call of a tool leaves. */
-type ErrorOf<T extends Tool.Any, D, O> =
-  | Exclude<AfterDefaults<Tool.Error<T>, D, O>, Escalation | Pending | NotApproved>
+type ErrorOf<T extends Tool.Any, O> =
+  | Exclude<AfterDefaults<Tool.Error<T>, O>, Escalation | Pending | NotApproved>
   | BudgetExceeded
 
-type ServicesOf<T extends Tool.Any, D, O> = Exclude<
-  Tool.Services<T> | PolicyServices<DefaultOf<D, O>>,
+type ServicesOf<T extends Tool.Any, O> = Exclude<
+  Tool.Services<T> | PolicyServices<DefaultOf<O>>,
   SnapshotKey
 >
 
@@ -48,15 +48,15 @@ type ServicesOf<T extends Tool.Any, D, O> = Exclude<
  * await Effect.runPromise(Effect.map(doubled, (outcome) => outcome._tag === "Success" && outcome.value)) // => 42
  * ```
  */
-export const call = <T extends Tool.Any, D extends Defaults | undefined = undefined, O = {}>(
+export const call = <T extends Tool.Any, O = {}>(
   tool: T,
-  options: OneCall<D> & O
+  options: OneCall & O
 ): Effect.Effect<
   Outcome<Tool.Success<T>>,
-  ErrorOf<T, D, O>,
-  ServicesOf<T, D, O>
+  ErrorOf<T, O>,
+  ServicesOf<T, O>
 > => {
-  const { arguments: given, id, ...others } = options as OneCall<D>
+  const { arguments: given, id, ...others } = options as OneCall
   return Effect.scoped(Effect.flatMap(
     make(tool.name, { ...others, tools: [tool] } as never),
     (run) => Effect.ensuring(run.call({ id, name: tool.name, arguments: given }), run.end)
@@ -86,15 +86,15 @@ export const call = <T extends Tool.Any, D extends Defaults | undefined = undefi
  * error?._tag === "ExecutionError" && error.reason._tag // => "NoStock"
  * ```
  */
-export const callPromise = async <T extends Tool.Any, D extends Defaults | undefined = undefined, O = {}>(
+export const callPromise = async <T extends Tool.Any, O = {}>(
   tool: T,
   options:
-    & OneCall<D>
+    & OneCall
     & O
     & { readonly signal?: AbortSignal | undefined }
-    & WithLayer<ServicesOf<T, D, Types.NoInfer<O>>>
-): Promise<Outcome<Tool.Success<T>> | Unhandled<ErrorOf<T, D, O>>> => {
-  const { arguments: given, id, signal, ...others } = options as OneCall<D> & { readonly signal?: AbortSignal }
+    & WithLayer<ServicesOf<T, Types.NoInfer<O>>>
+): Promise<Outcome<Tool.Success<T>> | Unhandled<ErrorOf<T, O>>> => {
+  const { arguments: given, id, signal, ...others } = options as OneCall & { readonly signal?: AbortSignal }
   const run = await open(tool.name, { ...others, tools: [tool] } as never)
   const outcome = await run.callPromise({ id, name: tool.name, arguments: given }, { signal })
   await run.endPromise()

@@ -40,9 +40,3 @@ export type Keys<O> = { readonly [K in keyof O]: unknown }
 /** Asks that all keys of a table are known. */
 export type OnlyKnown<T, Known, Others = {}> = [Exclude<keyof T, Known>] extends [never] ? unknown
   : { readonly [K in Exclude<keyof T, Known>]: Misspelt<K, Known, Others> }
-
-/**
- * Infers the type of an object and requires nothing of it: other members of an intersection check it. The condition is
- * never true; it is a place for the inference.
- */
-export type Inferred<O> = { readonly [K in keyof O]: K extends never ? O[K] : unknown }
