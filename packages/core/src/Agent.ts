@@ -23,8 +23,8 @@ export type {
   CompensationOptions
 } from "./internal/agent/compensation/compensationOptions.ts"
 export type { AllTaking, InputOfAll, Judging, TakesConversation, Taking } from "./internal/agent/compose/agentFit.ts"
-export type { CallRunServices } from "./internal/agent/compose/callRunTypes.ts"
 export { forCalls, type ForCallsOptions } from "./internal/agent/compose/callAgent.ts"
+export type { CallRunServices } from "./internal/agent/compose/callRunTypes.ts"
 export {
   all,
   andThen,

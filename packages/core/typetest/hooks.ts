@@ -93,7 +93,9 @@ const generated = Agent.make("a", {
 holds<Equals<Agent.Error<typeof generated>, Own | Down>>()
 holds<Equals<Agent.Services<typeof generated>, Model | Limits>>()
 
-declare const settled: <E = never, R = never>(..._: ReadonlyArray<Effect.Effect<unknown, E, R>>) => Effect.Effect<void, E, R>
+declare const settled: <E = never, R = never>(
+  ..._: ReadonlyArray<Effect.Effect<unknown, E, R>>
+) => Effect.Effect<void, E, R>
 const settles = Agent.make("a", { guardInput: () => settled() })
 holds<Equals<Agent.Error<typeof settles>, Own>>()
 holds<Equals<Agent.Services<typeof settles>, Model>>()
@@ -122,18 +124,24 @@ holds<Equals<Agent.Error<typeof piped>, Own | Down | Lost>>()
 holds<Equals<Agent.Services<typeof piped>, Model | Limits>>()
 const caught = Agent.make("a", {
   guardInput: (text) => checks(text).pipe(Effect.catchTag("Down", () => Effect.void)),
-  guardOutput: (text) => checks(text).pipe(Effect.catchTags({ Down: () => Effect.void }), Effect.provide(Layer.mock(Limits, {})))
+  guardOutput: (text) =>
+    checks(text).pipe(Effect.catchTags({ Down: () => Effect.void }), Effect.provide(Layer.mock(Limits, {})))
 })
 holds<Equals<Agent.Error<typeof caught>, Own>>()
 holds<Equals<Agent.Services<typeof caught>, Model | Limits>>()
 
 // --- an option that is there only sometimes
 
-const optional = Agent.make("a", { ...(sometimes ? { guardInput: (text: string) => checks(text) } : {}) })
+const optional = Agent.make("a", {
+  instructions: "",
+  ...(sometimes ? { guardInput: (text: string) => checks(text) } : {})
+})
 holds<Equals<Agent.Error<typeof optional>, Own | Down>>()
 const conditional = Agent.make("a", { guardInput: sometimes ? (text) => checks(text) : undefined })
 holds<Equals<Agent.Error<typeof conditional>, Own | Down>>()
-const oneOfTwo = Agent.make("a", { guardInput: sometimes ? (text: string) => checks(text) : () => Effect.fail(new Lost()) })
+const oneOfTwo = Agent.make("a", {
+  guardInput: sometimes ? (text: string) => checks(text) : () => Effect.fail(new Lost())
+})
 holds<Equals<Agent.Error<typeof oneOfTwo>, Own | Down | Lost>>()
 
 // --- options that are declared before

@@ -61,8 +61,7 @@ type Denies<O> = O extends { readonly onTainted: infer Q } ? [Q] extends ["deny"
 type SaysAsk<O> = Exclude<OptionOf<O, "onTainted">, "deny" | undefined>
 
 /** The policies of the options. */
-type PolicyOf<O> = OptionOf<O, "policies"> extends infer Policies
-  ? Policies extends ReadonlyArray<infer P> ? P : never
+type PolicyOf<O> = OptionOf<O, "policies"> extends infer Policies ? Policies extends ReadonlyArray<infer P> ? P : never
   : never
 
 type Asks<T extends Tool.Any, O> =
@@ -179,7 +178,9 @@ export interface Options<
   /** The skill's name, or a function that returns it. */
   readonly skill?:
     | Skills[number]["name"]
-    | ((input: Input["Type"]) => Skills[number]["name"] | Effect.Effect<string, HookError<O, "skill">, HookServices<O, "skill">>)
+    | ((
+      input: Input["Type"]
+    ) => Skills[number]["name"] | Effect.Effect<string, HookError<O, "skill">, HookServices<O, "skill">>)
     | undefined
   /** Recovery of single tools, around their own: a function of the call and, as in `Tool.onError`, of its arguments. */
   readonly onToolError?:
@@ -200,9 +201,13 @@ export interface Options<
    * Checks the final answer before it is emitted: passes it, changes it by `Guardrail.change`, or ends the run. It also
    * receives the transcript; `History.claims` reports the completed calls of it.
    */
-  readonly guardOutput?: AnswerGuard<NoInfer<Output>["Type"], HookError<O, "guardOutput">, HookServices<O, "guardOutput">> | undefined
+  readonly guardOutput?:
+    | AnswerGuard<NoInfer<Output>["Type"], HookError<O, "guardOutput">, HookServices<O, "guardOutput">>
+    | undefined
   /** Handler of failed model calls. Default: `ModelError.rethrow`. */
-  readonly onModelError?: ModelError.Handler<NoInfer<Output>["Type"], HookError<O, "onModelError">, HookServices<O, "onModelError">> | undefined
+  readonly onModelError?:
+    | ModelError.Handler<NoInfer<Output>["Type"], HookError<O, "onModelError">, HookServices<O, "onModelError">>
+    | undefined
   /** Caps of the run. Default: 50 turns, 8 levels, 262,144 characters of arguments; see `Budget.unlimited`. */
   readonly budget?: Budget | undefined
   /** Policies about each call before it runs. Each gives a verdict; the strictest wins. */
@@ -212,7 +217,9 @@ export interface Options<
   /** Time limit of a waiting call: a later approval asks again. Default: 24 hours. */
   readonly approval?: { readonly timeToLive: Duration.Input } | undefined
   /** Called when a cap is reached: with `Budget.extend` the run continues, with `undefined` it ends. */
-  readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, HookServices<O, "onBudgetExceeded">>) | undefined
+  readonly onBudgetExceeded?:
+    | ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, HookServices<O, "onBudgetExceeded">>)
+    | undefined
   /** Number of calls of one answer that run at the same time. Default: 8. */
   readonly concurrency?: number | "unbounded" | undefined
   /**

@@ -7,14 +7,22 @@ import type { TurnPlan, TurnState } from "../loop/turnPlan.ts"
 /** Options of an agent's requests. */
 export interface TurnOptions<In, Name extends string, O = {}> {
   /** Instructions for the model in a system message; or a function of the input that returns them, once for a run. */
-  readonly instructions?: string | ((input: In) => string | Effect.Effect<string, HookError<O, "instructions">, HookServices<O, "instructions">>) | undefined
+  readonly instructions?:
+    | string
+    | ((input: In) => string | Effect.Effect<string, HookError<O, "instructions">, HookServices<O, "instructions">>)
+    | undefined
   /**
    * Called before each request to the model: sets its messages, its offered tools and its model, for this turn alone.
    * `undefined` leaves the turn unchanged. A retried request is not prepared again. A plan with an unknown tool is a
    * defect, `ConfigurationError`.
    */
   readonly prepareTurn?:
-    | ((state: TurnState) => TurnPlan<Name> | undefined | Effect.Effect<TurnPlan | undefined, HookError<O, "prepareTurn">, HookServices<O, "prepareTurn">>)
+    | ((
+      state: TurnState
+    ) =>
+      | TurnPlan<Name>
+      | undefined
+      | Effect.Effect<TurnPlan | undefined, HookError<O, "prepareTurn">, HookServices<O, "prepareTurn">>)
     | undefined
   /** Handling of a conversation that is too long for the model. Default: none, the provider's error ends the run. */
   readonly compact?: {
@@ -24,7 +32,15 @@ export interface TurnOptions<In, Name extends string, O = {}> {
      */
     readonly maxTokens?: number | undefined
     /** Makes it shorter: a function of `History`. It is used again when the provider refuses a request as too long, once for each turn. */
-    readonly by: (prompt: Prompt.Prompt) => Prompt.Prompt | Effect.Effect<Prompt.Prompt, HookError<OptionOf<O, "compact">, "by">, HookServices<OptionOf<O, "compact">, "by">>
+    readonly by: (
+      prompt: Prompt.Prompt
+    ) =>
+      | Prompt.Prompt
+      | Effect.Effect<
+        Prompt.Prompt,
+        HookError<OptionOf<O, "compact">, "by">,
+        HookServices<OptionOf<O, "compact">, "by">
+      >
   } | undefined
 }
 

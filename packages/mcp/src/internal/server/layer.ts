@@ -19,9 +19,7 @@ import { type ClientRequest, fingerprint, identify } from "./request.ts"
 import { writtenArguments } from "./writtenArguments.ts"
 
 /** Options of served tools: those of `Agent.forCalls`, which apply to each call, and these. */
-export interface ServerOptions<Tools extends ReadonlyArray<Tool.Any>, O = {}>
-  extends Agent.ForCallsOptions<Tools, O>
-{
+export interface ServerOptions<Tools extends ReadonlyArray<Tool.Any>, O = {}> extends Agent.ForCallsOptions<Tools, O> {
   /** The name of the runs in spans, events and audit. Default: `"mcp"`. */
   readonly name?: string | undefined
   /**
@@ -40,7 +38,7 @@ export type ServerServices<Tools extends ReadonlyArray<Tool.Any>, O> = Exclude<
   SnapshotKey
 >
 
-/** Infers the type of the options, and requires nothing of it. */
+/** Infers the type of the options and accepts any value. */
 type Given<O> = { readonly [K in keyof O]: K extends never ? O[K] : unknown }
 
 type Unknown<O> = Exclude<keyof O, keyof ServerOptions<[]>>

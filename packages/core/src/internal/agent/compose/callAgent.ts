@@ -37,7 +37,9 @@ export interface ForCallsOptions<Tools extends ReadonlyArray<Tool.Any>, O = {}> 
   /** Time limit of a waiting call: a later approval asks again. Default: 24 hours. */
   readonly approval?: { readonly timeToLive: Duration.Input } | undefined
   /** Called when a cap is reached: with `Budget.extend` the call continues, with `undefined` it ends. */
-  readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, HookServices<O, "onBudgetExceeded">>) | undefined
+  readonly onBudgetExceeded?:
+    | ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, HookServices<O, "onBudgetExceeded">>)
+    | undefined
   /** Number of characters of a result that are shown; the whole is in `structured`. Default: 32,768. */
   readonly resultLimit?: number | undefined
 }

@@ -2,7 +2,7 @@
 import type * as Effect from "effect/Effect"
 
 /**
- * Infers the type of an options object, and requires nothing of it: the other members of an intersection check it. The
+ * Infers the type of an options object and accepts any value: the other members of an intersection check it. The
  * condition is never true. It is a place for the inference.
  */
 export type Inferred<O> = { readonly [K in keyof O]: K extends never ? O[K] : unknown }
