@@ -94,11 +94,11 @@ const isStore = (path: string): boolean =>
   /\/(?:(?:sql|keyValue)[A-Za-z]*|conversation\/(?:errors|json|ownerIndex|storeParts|view))\.ts$/.test(path)
 /** Replay of an interrupted run from its journal is tested at a durable engine's interruptions. */
 const ofJournals = [
+  "abandonedAgents",
   "approvals",
   "durable",
-  "left",
   "lists",
-  "lives",
+  "executionState",
   "owner",
   "streaming",
   "undoing",

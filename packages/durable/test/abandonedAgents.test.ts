@@ -5,7 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { VirtualTime } from "@recourse/testing"
-import { type Composition, compositions, lost, made, reportOf, stores } from "./parts.ts"
+import { type Composition, compositions, lost, made, reportOf, stores } from "./composedAgents.ts"
 import { runner, untilEnded } from "./travel.ts"
 
 const names = Object.keys(compositions) as ReadonlyArray<Composition>
