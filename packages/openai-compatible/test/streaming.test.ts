@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect, Layer } from "effect"
-import { answering, bytesClient, ids, joined, model, observe, stream } from "./Harness.ts"
-import * as Server from "./Server.ts"
+import { answering, bytesClient, ids, joined, model, observe, stream } from "./harness.ts"
+import * as Server from "./server.ts"
 
 const call = (fields: Record<string, unknown>, name?: string, args?: unknown) => ({
   ...fields,

@@ -6,8 +6,8 @@ import { Duration, Effect, Exit, Layer } from "effect"
 import { AiError } from "effect/ai"
 import { Headers, HttpClient, HttpClientResponse } from "effect/http"
 import { inheritedNames as names } from "../../../test/support/inheritedNames.ts"
-import { generate, ids, observe, stream } from "./Harness.ts"
-import * as Server from "./Server.ts"
+import { generate, ids, observe, stream } from "./harness.ts"
+import * as Server from "./server.ts"
 
 /** A word that no server uses, which each name is held against. */
 const unheardOf = "unheard_of"

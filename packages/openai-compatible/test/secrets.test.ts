@@ -6,7 +6,7 @@ import { Effect, Layer, Redacted } from "effect"
 import type { AiError } from "effect/ai"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { printsOf } from "../../../test/support/prints.ts"
-import { generate, ids, observe, stream } from "./Harness.ts"
+import { generate, ids, observe, stream } from "./harness.ts"
 
 /** A key that no rule of a redaction knows. */
 const key = "our-own-gateway"

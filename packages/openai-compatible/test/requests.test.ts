@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect, Schema, Stream } from "effect"
 import { LanguageModel, Prompt, Tool, Toolkit } from "effect/ai"
-import { generate, key, model, Parse, stream } from "./Harness.ts"
-import * as Server from "./Server.ts"
+import { generate, key, model, Parse, stream } from "./harness.ts"
+import * as Server from "./server.ts"
 
 const ok = Server.completion({ content: "ok" })
 

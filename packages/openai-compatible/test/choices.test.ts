@@ -5,7 +5,7 @@ import { Effect, Layer, Redacted, Stream } from "effect"
 import { LanguageModel } from "effect/ai"
 import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
 import { printsOf } from "../../../test/support/prints.ts"
-import { generate, ids } from "./Harness.ts"
+import { generate, ids } from "./harness.ts"
 
 const layerOf = (client: HttpClient.HttpClient, baseUrl = "http://host/v1") =>
   OpenAiCompatible.layer({ baseUrl, model: "m", apiKey: Redacted.make("our-own-gateway"), retry: false }).pipe(
