@@ -6,11 +6,12 @@ import * as Effect from "effect/Effect"
 import type * as McpClient from "effect/ai/McpClient"
 import { McpClientError, ProtocolError, UnsupportedError } from "effect/ai/McpClientError"
 import type * as McpSchema from "effect/ai/McpSchema"
+import { version } from "../version.ts"
 import { own } from "./messages.ts"
 import { isKnown, type ProtocolVersion, stateful, stateless } from "./protocols.ts"
 
 /** Identity of the program. */
-export const identity = { name: "recourse", version: "0.1.0" }
+export const identity = { name: "recourse", version }
 
 /** A way to send requests in a version: the transport of that version. */
 export type TransportOf = (version: ProtocolVersion) => Effect.Effect<McpClient.Transport, McpClientError>
