@@ -39,6 +39,9 @@ const notInstalled = (manifest: Manifest, specifiers: Iterable<string>): Readonl
 const matches = (pattern: RegExp, text: string): ReadonlyArray<string> =>
   [...text.matchAll(pattern)].map(([, specifier]) => specifier!)
 
+/** Packages that a source file imports as values when it loads. */
+export const importedPackages = (source: string): ReadonlyArray<string> => matches(statement, source).map(packageOf)
+
 /** Specifiers that a source file imports as values when it loads, without those that npm installs. */
 export const valueImports = (manifest: Manifest, source: string): ReadonlyArray<string> =>
   notInstalled(manifest, matches(statement, source))
