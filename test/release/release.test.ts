@@ -69,7 +69,7 @@ const problems = (changes: Readonly<Record<string, string | undefined>> = {}) =>
 const manifestWith = (changes: object) => ({ "package.json": JSON.stringify({ ...manifest, ...changes }) })
 
 describe("a release", () => {
-  it("accepts a package that has what it needs", () => {
+  it("accepts a complete package", () => {
     assert.deepStrictEqual(problems(), [])
   })
 
