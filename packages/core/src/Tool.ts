@@ -19,7 +19,6 @@ export type {
   SchemaServices,
   StatusError,
   StatusOf,
-  StatusServices,
   TimeoutError,
   WriteError
 } from "./internal/tool/callTypes.ts"

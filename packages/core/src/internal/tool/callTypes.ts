@@ -12,6 +12,7 @@ import {
 } from "../../ToolError.ts"
 import type { PassThrough } from "../call/execute/passThrough.ts"
 import type { Among, TagOf } from "../foundation/errorTags.ts"
+import type { HookError, HookServices, OptionOf } from "../foundation/options/inferredOptions.ts"
 import type { IdempotencyOptions } from "../idempotency/idempotencyOptions.ts"
 import type { TransactionFailed } from "../../Journal.ts"
 
@@ -71,7 +72,7 @@ export type ExecuteError<D> = {
 }["error"]
 
 /** Error of the call for a timeout of one attempt. For a write without an answer the outcome is unknown. */
-export type TimeoutError<Eff, T, Id = undefined> = [T] extends [undefined] ? never
+export type TimeoutError<Eff, O, Id = undefined> = [OptionOf<O, "timeout">] extends [undefined] ? never
   : Eff extends "write" ? OutcomeUnknown
   : Eff extends undefined ? Id extends undefined ? Timeout : OutcomeUnknown
   : Timeout
@@ -80,8 +81,8 @@ export type TimeoutError<Eff, T, Id = undefined> = [T] extends [undefined] ? nev
 export type WriteError<Eff> = Eff extends "write" ? OutcomeUnknown : never
 
 /** Errors of the call by `transaction`: it may be rolled back, and then it is not done. */
-export type TransactionError<O, T> = O extends { readonly transaction: unknown }
-  ? ExecutionError<TransactionFailed> | ([T] extends [undefined] ? never : Timeout)
+export type TransactionError<O> = O extends { readonly transaction: unknown }
+  ? ExecutionError<TransactionFailed> | ([OptionOf<O, "timeout">] extends [undefined] ? never : Timeout)
   : never
 
 /** Possible `idempotency`. If absent, it is the whole of this type: see {@link Given}. */
@@ -101,16 +102,13 @@ export type IdempotencyServices<Id> = [Id] extends [undefined] ? never
     | (Id extends { readonly reconcile: (...args: never) => Effect.Effect<infer _A, infer _E, infer R> } ? R : never)
 
 /** The question for the state of a task. */
-export type StatusOf<A> = (taskId: string) => Effect.Effect<A, unknown, unknown>
+export type StatusOf<A, O = {}> = (
+  taskId: string
+) => Effect.Effect<A, HookError<O, "status">, HookServices<O, "status">>
 
 /** Errors of the call by `status`: both have one recovery. */
-export type StatusError<St, T> = St extends (...args: never) => Effect.Effect<infer _A, infer D, infer _R> ?
-  ExecuteError<D> | TimeoutError<"read", T>
-  : never
-
-/** Services of `status`. */
-export type StatusServices<St> = St extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R
-  : never
+export type StatusError<O> = [OptionOf<O, "status">] extends [undefined] ? never
+  : ExecuteError<HookError<O, "status">> | TimeoutError<"read", O>
 
 /** Services of results: they are encoded for the model, and decoded from a ledger or a person. */
 export type ResultServices<S extends Schema.Top> = S["EncodingServices"] | S["DecodingServices"]

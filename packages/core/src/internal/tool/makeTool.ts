@@ -1,12 +1,12 @@
 /** `Tool.make`: makes a tool of its options. */
-import type * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
 import type * as Types from "effect/Types"
 import * as AiTool from "effect/ai/Tool"
 import type { Effects } from "../../Policy.ts"
 import type { InvalidArgs, InvalidResult } from "../../ToolError.ts"
 import type { ToolCall } from "../call/call.ts"
-import type { Keys, OnlyKnown } from "../foundation/options/misspeltName.ts"
+import type { HookServices, Inferred } from "../foundation/options/inferredOptions.ts"
+import type { OnlyKnown } from "../foundation/options/misspeltName.ts"
 import type { Kind } from "../foundation/options/optionCheck.ts"
 import type { otherToolNames } from "../foundation/options/foreignOptionNames.ts"
 import { fromOptions, type IdempotencyOptions } from "../idempotency/idempotencyOptions.ts"
@@ -26,7 +26,6 @@ import type {
   SchemaServices,
   StatusError,
   StatusOf,
-  StatusServices,
   TimeoutError,
   TransactionError,
   UndoesWrites,
@@ -39,7 +38,7 @@ import { define } from "./defineTool.ts"
 import type { Options } from "./toolOptions.ts"
 
 /** The names of options. */
-type OptionName = keyof Options<never, never, 0, 0, 0, 0, 0, 0, 0, 0>
+type OptionName = keyof Options<never, never, 0, 0, 0, 0, 0, 0>
 
 const kinds: Readonly<Record<OptionName, Kind>> = makeKinds
 
@@ -89,19 +88,16 @@ export const make = <
   D = never,
   R = never,
   const Eff extends Effects | undefined = undefined,
-  const T extends Duration.Input | undefined = undefined,
   const A extends Approves | undefined = undefined,
   const Tr extends Trust = "trusted",
   const Id extends AnyIdempotency<Parameters, SuccessSchema, D> = AnyIdempotency<Parameters, SuccessSchema, D>,
-  St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined,
-  CR = never,
   O = { readonly [_ in OptionName]?: unknown }
 >(
   name: Name,
   options:
     & HasExecute<O>
-    & Options<Parameters, SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>
-    & Keys<O>
+    & Options<Parameters, SuccessSchema, D, R, Eff, A, Tr, Id, O>
+    & Inferred<O>
     & OnlyKnown<O, OptionName, typeof otherToolNames>
     & DeclaresApprovalRequests<Types.NoInfer<D>, O>
     & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
@@ -113,14 +109,14 @@ export const make = <
   | InvalidArgs
   | InvalidResult
   | ExecuteError<D>
-  | TimeoutError<Given<O, "effects", Eff>, T, Given<O, "idempotency", Id>>
+  | TimeoutError<Given<O, "effects", Eff>, O, Given<O, "idempotency", Id>>
   | WriteError<Given<O, "effects", Eff>>
   | IdempotencyError<Given<O, "idempotency", Id>>
-  | TransactionError<O, T>
-  | StatusError<Given<O, "status", St>, T>
+  | TransactionError<O>
+  | StatusError<O>
   | ApprovalError<A, Tr>
   | ApprovalRequestError<O>,
-  | Exclude<R | Types.NoInfer<CR> | StatusServices<Given<O, "status", St>> | ApprovalServices<A>, ToolCall>
+  | Exclude<R | HookServices<O, "compensate" | "status"> | ApprovalServices<A>, ToolCall>
   | SchemaServices<Parameters, SuccessSchema>
   | IdempotencyServices<Given<O, "idempotency", Id>>
 > => {
@@ -150,7 +146,7 @@ export const make = <
     execute: options.execute as Execute,
     idempotency: options.idempotency &&
       fromOptions(options.idempotency as true | IdempotencyOptions<never, unknown, string>),
-    status: options.status,
+    status: options.status as StatusOf<unknown> | undefined,
     compensate: options.compensate
   }) as never
 }

@@ -1,11 +1,13 @@
 /** Options of `Tool.make`. */
+import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type * as Types from "effect/Types"
 import type * as Prompt from "effect/ai/Prompt"
 import type { OnUnknownKeys } from "../call/tool/toolInfo.ts"
-import type { NeedsApproval } from "./callTypes.ts"
+import type { HookError, HookServices } from "../foundation/options/inferredOptions.ts"
+import type { NeedsApproval, StatusOf } from "./callTypes.ts"
 
 /** Option of a tool whose schema is of effect or imported to it: other schemas decide about unknown keys by themselves. */
 export interface UnknownKeysOption {
@@ -18,7 +20,7 @@ export interface UnknownKeysOption {
 }
 
 /** Options of a tool without its parameters. */
-export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff, T, A, Tr, Id, St, CR> {
+export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff, A, Tr, Id, O = {}> {
   /** Purpose of the tool, which the model reads. Default: none. */
   readonly description?: string | undefined
   /** Schema of the result, which is checked behind all recovery. Default: `Schema.Void`, no result. */
@@ -29,7 +31,7 @@ export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff
    */
   readonly effects?: Eff
   /** Time limit of one attempt. A read fails with `Timeout`, a write with `OutcomeUnknown`. Default: none. */
-  readonly timeout?: T
+  readonly timeout?: Duration.Input | undefined
   /**
    * Number of characters of a result that the model reads: of a longer one it receives the beginning, in an
    * `ErrorProjection.TruncatedResult`. Code and events have the whole. `Infinity` is no limit. Default: the agent's,
@@ -97,14 +99,17 @@ export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff
    * the agent's. For tools with effects, and not for `effects: "read"`. Its failure is reported in `NotCompensated`.
    */
   readonly compensate?:
-    | ((params: Params, result: Types.NoInfer<SuccessSchema>["Type"]) => Effect.Effect<unknown, unknown, CR>)
+    | ((
+      params: Params,
+      result: Types.NoInfer<SuccessSchema>["Type"]
+    ) => Effect.Effect<unknown, HookError<O, "compensate">, HookServices<O, "compensate">>)
     | undefined
   /**
    * Returns the state of a task that `execute` has started with `ToolCall.pending`: its result, or `ToolCall.pending`
    * again. The model is offered it as the tool `{name}_status` once a task is pending. It is a read, under the same
    * recovery as the tool.
    */
-  readonly status?: St
+  readonly status?: StatusOf<SuccessSchema["Type"], O> | undefined
 }
 
 /** Options of a tool. */
@@ -114,13 +119,11 @@ export interface Options<
   D,
   R,
   Eff,
-  T,
   A,
   Tr,
   Id,
-  St,
-  CR = never
-> extends BaseOptions<Parameters["Type"], SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>, UnknownKeysOption {
+  O = {}
+> extends BaseOptions<Parameters["Type"], SuccessSchema, D, R, Eff, A, Tr, Id, O>, UnknownKeysOption {
   /**
    * The arguments. The last type is a sentence: no value has it, and the compiler reports it for a zod schema or a plain object. For a
    * JSON Schema there is {@link fromJsonSchema}.

@@ -84,7 +84,7 @@ type Asks<N> = N extends (...args: never) => infer Answer ? Answer : N
 
 /** Errors by `timeout`. A tool is a write if the options declare it, and not by its definition's annotations. */
 type TimeoutOf<O> = [OptionOf<O, "timeout">] extends [undefined] ? never
-  : TimeoutError<OptionOf<O, "effects">, OptionOf<O, "timeout">, OptionOf<O, "idempotency">>
+  : TimeoutError<OptionOf<O, "effects">, O, OptionOf<O, "idempotency">>
 
 /** Values of an option; includes `undefined` if it is optional. */
 type OptionOf<O, Name extends keyof Options> = O extends { readonly [_ in Name]: infer Value } ? Value

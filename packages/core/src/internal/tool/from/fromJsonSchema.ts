@@ -1,11 +1,11 @@
 /** Tools from a JSON Schema of their parameters. */
-import type * as Duration from "effect/Duration"
 import type * as JsonSchema from "effect/JsonSchema"
 import type * as Schema from "effect/Schema"
 import type * as Types from "effect/Types"
 import type { Effects } from "../../../Policy.ts"
 import type { JsonSchemaOptions } from "../../foundation/schema/jsonSchemaImport.ts"
-import type { Keys, OnlyKnown } from "../../foundation/options/misspeltName.ts"
+import type { HookServices, Inferred } from "../../foundation/options/inferredOptions.ts"
+import type { OnlyKnown } from "../../foundation/options/misspeltName.ts"
 import type { Kind } from "../../foundation/options/optionCheck.ts"
 import type { otherToolNames } from "../../foundation/options/foreignOptionNames.ts"
 import type { ToolCall } from "../../call/call.ts"
@@ -24,8 +24,6 @@ import type {
   IdempotencyServices,
   SchemaServices,
   StatusError,
-  StatusOf,
-  StatusServices,
   TimeoutError,
   TransactionError,
   UndoesWrites,
@@ -38,14 +36,14 @@ import { checkToolOptions, jsonSchemaKinds } from "../toolOptionKinds.ts"
 import type { Tool, Trust } from "../tool.ts"
 
 /** Options of a tool whose parameters are a JSON Schema. */
-export interface JsonSchemaToolOptions<SuccessSchema extends Schema.Top, D, R, Eff, T, A, Tr, Id, St, CR = never>
-  extends BaseOptions<JsonObject, SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>, UnknownKeysOption, JsonSchemaOptions
+export interface JsonSchemaToolOptions<SuccessSchema extends Schema.Top, D, R, Eff, A, Tr, Id, O = {}>
+  extends BaseOptions<JsonObject, SuccessSchema, D, R, Eff, A, Tr, Id, O>, UnknownKeysOption, JsonSchemaOptions
 {
   /** The JSON Schema of an object, of draft 7 or 2020-12. The model is sent it as it is. */
   readonly parameters: JsonSchema.JsonSchema
 }
 
-type JsonSchemaOptionName = keyof JsonSchemaToolOptions<never, 0, 0, 0, 0, 0, 0, 0, 0>
+type JsonSchemaOptionName = keyof JsonSchemaToolOptions<never, 0, 0, 0, 0, 0, 0>
 
 const kinds: Readonly<Record<JsonSchemaOptionName, Kind>> = jsonSchemaKinds
 
@@ -87,19 +85,16 @@ export const fromJsonSchema = <
   D = never,
   R = never,
   const Eff extends Effects | undefined = undefined,
-  const T extends Duration.Input | undefined = undefined,
   const A extends Approves | undefined = undefined,
   const Tr extends Trust = "trusted",
   const Id extends AnyIdempotency<JsonParameters, SuccessSchema, D> = AnyIdempotency<JsonParameters, SuccessSchema, D>,
-  St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined,
-  CR = never,
   O = { readonly [_ in JsonSchemaOptionName]?: unknown }
 >(
   name: Name,
   options:
     & HasExecute<O>
-    & JsonSchemaToolOptions<SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>
-    & Keys<O>
+    & JsonSchemaToolOptions<SuccessSchema, D, R, Eff, A, Tr, Id, O>
+    & Inferred<O>
     & OnlyKnown<O, JsonSchemaOptionName, typeof otherToolNames>
     & DeclaresApprovalRequests<Types.NoInfer<D>, O>
     & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
@@ -110,19 +105,19 @@ export const fromJsonSchema = <
   | InvalidArgs
   | InvalidResult
   | ExecuteError<D>
-  | TimeoutError<Given<O, "effects", Eff>, T, Given<O, "idempotency", Id>>
+  | TimeoutError<Given<O, "effects", Eff>, O, Given<O, "idempotency", Id>>
   | WriteError<Given<O, "effects", Eff>>
   | IdempotencyError<Given<O, "idempotency", Id>>
-  | TransactionError<O, T>
-  | StatusError<Given<O, "status", St>, T>
+  | TransactionError<O>
+  | StatusError<O>
   | ApprovalError<A, Tr>
   | ApprovalRequestError<O>,
-  | Exclude<R | Types.NoInfer<CR> | StatusServices<Given<O, "status", St>> | ApprovalServices<A>, ToolCall>
+  | Exclude<R | HookServices<O, "compensate" | "status"> | ApprovalServices<A>, ToolCall>
   | SchemaServices<JsonParameters, SuccessSchema>
   | IdempotencyServices<Given<O, "idempotency", Id>>
 > => {
   checkToolOptions("fromJsonSchema", name, options, kinds)
-  const given: JsonSchemaToolOptions<SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR> = options
+  const given: JsonSchemaToolOptions<SuccessSchema, D, R, Eff, A, Tr, Id, O> = options
   const { schema, unchecked } = schemaFromJsonSchema(`Tool "${name}"`, given.parameters, given)
   return jsonSchemaTool(name, given as never, { jsonSchema: given.parameters, schema, unchecked }) as never
 }

@@ -1,12 +1,12 @@
 /** Tools from a Standard Schema of their parameters: of zod, valibot, arktype and other libraries. */
-import type * as Duration from "effect/Duration"
 import type * as JsonSchema from "effect/JsonSchema"
 import type * as Schema from "effect/Schema"
 import type { StandardSchemaV1 } from "effect/StandardSchema"
 import type * as Types from "effect/Types"
 import { ConfigurationError } from "../../../ConfigurationError.ts"
 import type { Effects } from "../../../Policy.ts"
-import type { Keys, OnlyKnown } from "../../foundation/options/misspeltName.ts"
+import type { HookServices, Inferred } from "../../foundation/options/inferredOptions.ts"
+import type { OnlyKnown } from "../../foundation/options/misspeltName.ts"
 import { anObject, type Kind } from "../../foundation/options/optionCheck.ts"
 import type { otherToolNames } from "../../foundation/options/foreignOptionNames.ts"
 import type { ToolCall } from "../../call/call.ts"
@@ -25,8 +25,6 @@ import type {
   IdempotencyServices,
   SchemaServices,
   StatusError,
-  StatusOf,
-  StatusServices,
   TimeoutError,
   TransactionError,
   UndoesWrites,
@@ -46,13 +44,11 @@ export interface StandardSchemaToolOptions<
   D,
   R,
   Eff,
-  T,
   A,
   Tr,
   Id,
-  St,
-  CR = never
-> extends BaseOptions<StandardSchemaV1.InferOutput<S>, SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR> {
+  O = {}
+> extends BaseOptions<StandardSchemaV1.InferOutput<S>, SuccessSchema, D, R, Eff, A, Tr, Id, O> {
   /**
    * The schema of an object, of zod 4, valibot 1, arktype 2 or another library with the Standard Schema interface. The
    * last type is a sentence: no value has it, and the compiler reports it for other values.
@@ -67,7 +63,7 @@ export interface StandardSchemaToolOptions<
   readonly jsonSchema?: JsonSchema.JsonSchema | undefined
 }
 
-type OptionName = keyof StandardSchemaToolOptions<never, never, 0, 0, 0, 0, 0, 0, 0, 0>
+type OptionName = keyof StandardSchemaToolOptions<never, never, 0, 0, 0, 0, 0, 0>
 
 /** Other names, and the option that the schema replaces. */
 type OtherNames = typeof otherToolNames & { readonly onUnknownKeys: "a strict schema, such as z.strictObject" }
@@ -142,7 +138,6 @@ export const fromStandardSchema = <
   D = never,
   R = never,
   const Eff extends Effects | undefined = undefined,
-  const T extends Duration.Input | undefined = undefined,
   const A extends Approves | undefined = undefined,
   const Tr extends Trust = "trusted",
   const Id extends AnyIdempotency<StandardParameters<S>, SuccessSchema, D> = AnyIdempotency<
@@ -150,15 +145,13 @@ export const fromStandardSchema = <
     SuccessSchema,
     D
   >,
-  St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined,
-  CR = never,
   O = { readonly [_ in OptionName]?: unknown }
 >(
   name: Name,
   options:
     & HasExecute<O>
-    & StandardSchemaToolOptions<S, SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>
-    & Keys<O>
+    & StandardSchemaToolOptions<S, SuccessSchema, D, R, Eff, A, Tr, Id, O>
+    & Inferred<O>
     & HasJsonSchema<Types.NoInfer<S>, O>
     & OnlyKnown<O, OptionName, OtherNames>
     & DeclaresApprovalRequests<Types.NoInfer<D>, O>
@@ -170,19 +163,19 @@ export const fromStandardSchema = <
   | InvalidArgs
   | InvalidResult
   | ExecuteError<D>
-  | TimeoutError<Given<O, "effects", Eff>, T, Given<O, "idempotency", Id>>
+  | TimeoutError<Given<O, "effects", Eff>, O, Given<O, "idempotency", Id>>
   | WriteError<Given<O, "effects", Eff>>
   | IdempotencyError<Given<O, "idempotency", Id>>
-  | TransactionError<O, T>
-  | StatusError<Given<O, "status", St>, T>
+  | TransactionError<O>
+  | StatusError<O>
   | ApprovalError<A, Tr>
   | ApprovalRequestError<O>,
-  | Exclude<R | Types.NoInfer<CR> | StatusServices<Given<O, "status", St>> | ApprovalServices<A>, ToolCall>
+  | Exclude<R | HookServices<O, "compensate" | "status"> | ApprovalServices<A>, ToolCall>
   | SchemaServices<StandardParameters<S>, SuccessSchema>
   | IdempotencyServices<Given<O, "idempotency", Id>>
 > => {
   checkToolOptions("fromStandardSchema", name, options, kinds)
-  const given: StandardSchemaToolOptions<S, SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR> = options
+  const given: StandardSchemaToolOptions<S, SuccessSchema, D, R, Eff, A, Tr, Id, O> = options
   const subject = `Tool "${name}"`
   const parameters = given.parameters as StandardSchemaV1 | undefined
   if (parameters === undefined) {

@@ -26,8 +26,6 @@ type AnyOptions = BaseOptions<
   unknown,
   unknown,
   unknown,
-  unknown,
-  unknown,
   unknown
 >
 
