@@ -95,11 +95,16 @@ const { outerCallsOf, idWithin }: {
   readonly outerCallsOf: (id: string) => { readonly parentCallId: string } | undefined
   readonly idWithin: (call: string, id: string) => string
 } = await load("../path/idsWithin.ts")
-const { startedUnsettled, hasStartedUnder, recallDone }: {
-  readonly startedUnsettled: (journal: Journal) => Iterable<Write>
-  readonly hasStartedUnder: (journal: Journal, id: string, claim: string) => boolean
+const { recallDone }: {
   readonly recallDone: (run: { readonly completed: Done | undefined; readonly log: Log | undefined }) => void
 } = await load("writes/recordedWrites.ts")
+const { CompensationLog }: {
+  readonly CompensationLog: new(journal: Journal) => {
+    readonly unsettled: () => ReadonlyArray<Write>
+    readonly hasClaim: (id: string, claim: string) => boolean
+    readonly stateOf: (id: string) => string
+  }
+} = await load("writes/compensationLog.ts")
 interface Log extends Journal {
   readonly isCancelledReplay: boolean
   readonly claim: (entry: string) => string
@@ -317,7 +322,9 @@ describe("a write that an earlier execution has started", () => {
   })
   const known = (rest: Readonly<Record<string, Json>>, more?: object) =>
     ["write r/4:book/w", `compensation may w`].map((place) =>
-      [...startedUnsettled(journalOf({ [place]: begun("w", more), ...rest }))].map(({ id, known, result }) => [
+      new CompensationLog(journalOf({ [place]: begun("w", more), ...rest })).unsettled().map((
+        { id, known, result }
+      ) => [
         id,
         known,
         ...(result === undefined ? [] : [result])
@@ -347,14 +354,15 @@ describe("a write that an earlier execution has started", () => {
     assert.deepStrictEqual(known({ "call p/w": "another version's" }), both([["w", "unknown"]]))
     // No record of a beginning, and one that cannot be read.
     assert.deepStrictEqual(
-      [...startedUnsettled(
+      new CompensationLog(
         journalOf({ "write r/x": { tool: "book", at: 1 }, "write r/y": { begun: { write: {} } }, "call z": begun("z") })
-      )],
+      ).unsettled(),
       []
     )
     // Only an entry with all fields of a write is one.
     const intent = { id: "e", tool: "book", callId: "w", arguments: "h", claim: "mine" }
-    const read = (of: object) => [...startedUnsettled(journalOf({ "write r/4:book/w": begun("w", {}, of) }))].length
+    const read = (of: object) =>
+      new CompensationLog(journalOf({ "write r/4:book/w": begun("w", {}, of) })).unsettled().length
     assert.deepStrictEqual(
       [{ intent }, { revoked: true }, { intent: { ...intent, claim: 7 } }, { revoked: false }, { path: "a" }].map(read),
       [1, 1, 0, 0, 0]
@@ -367,12 +375,25 @@ describe("a write that an earlier execution has started", () => {
       "compensation may w": begun("w", {}, { intent }),
       "compensation may v": begun("v")
     })
+    const log = new CompensationLog(journal)
     assert.deepStrictEqual(
-      [["w", "mine"], ["w", "yours"], ["v", "mine"], ["u", "mine"]].map(([id, claim]) =>
-        hasStartedUnder(journal, id!, claim!)
-      ),
+      [["w", "mine"], ["w", "yours"], ["v", "mine"], ["u", "mine"]].map(([id, claim]) => log.hasClaim(id!, claim!)),
       [true, false, false, false]
     )
+  })
+
+  it("a compensation has the last state that entries of its write have", () => {
+    const entries: Array<readonly [key: string, value: Json]> = []
+    const state = () =>
+      new CompensationLog(journalOf(Object.fromEntries(entries.map(([key, value]) => [`compensation ${key}`, value]))))
+        .stateOf("w")
+    const states = (outcome: string) => {
+      entries.length = 0
+      const all = [["v", {}], ["begun w", {}], ["w", { outcome }], ["told w", true], ["reported w", true]] as const
+      return all.map((entry) => (entries.push(entry), state()))
+    }
+    assert.deepStrictEqual(states("not_undone"), ["none", "started", "ended", "audited", "settled"])
+    assert.deepStrictEqual(states("undone"), ["none", "started", "ended", "settled", "settled"])
   })
 
   it("recalls a started write whose outcome this execution has not recorded", () => {

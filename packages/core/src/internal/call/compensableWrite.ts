@@ -8,7 +8,6 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { PartialSuccess, Pending } from "../../ToolError.ts"
 import type { Intent } from "../idempotency/ledgerStore.ts"
-import { hasStartedUnder } from "../run/writes/recordedWrites.ts"
 import type { CompensableWrite } from "../run/writes/completedWrites.ts"
 import type { Run } from "../run/run.ts"
 import { noteReported } from "../run/state/writes.ts"
@@ -112,7 +111,7 @@ export const noteCompensable = (executed: Executed, exit: Exit.Exit<unknown, unk
 /** True if an earlier execution of the run has started it under a claim of its key. */
 export const hasStarted = (executed: Executed, claim: string): boolean => {
   const { run } = executed
-  return run?.log !== undefined && hasStartedUnder(run.log, idOf(executed, run), claim)
+  return run?.log?.compensations.hasClaim(idOf(executed, run), claim) === true
 }
 
 /** True if the log of writes has another call under an entry of the ledger: one entry is one write. */

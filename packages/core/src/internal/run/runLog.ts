@@ -6,9 +6,7 @@ import * as Effect from "effect/Effect"
 import type { Journal, Kind } from "../../Journal.ts"
 import { agentsOf, isBelow, isOfCall, isWithinCall } from "../path/path.ts"
 import { type RecordedStart, startsIn } from "./recordedStart.ts"
-
-/** The entries of earlier executions. */
-export type Entries = Pick<Journal, "entries" | "find">
+import { CompensationLog } from "./writes/compensationLog.ts"
 
 /** True if a run is cancelled in an execution that replays earlier ones from its journal. */
 export const isCancelledReplay = (journal: Pick<Journal, "isCancelled" | "isResumed"> | undefined): boolean =>
@@ -28,8 +26,10 @@ const emptyJournal = (runId: string): Journal => ({
   claim: (entry) => entry
 })
 
-export class RunLog implements Entries {
+export class RunLog {
   private readonly journal: Journal
+  /** Its entries about writes with a compensation. */
+  readonly compensations: CompensationLog
   /** True if an earlier execution of the run has started. */
   readonly isReplay: boolean
   /** The starts of each call that earlier executions have started. */
@@ -46,6 +46,7 @@ export class RunLog implements Entries {
 
   constructor(journal: Journal) {
     this.journal = journal
+    this.compensations = new CompensationLog(journal)
     this.isReplay = journal.isResumed
     if (!journal.isResumed) return
     for (const { path, start } of startsIn(journal)) {
@@ -170,7 +171,7 @@ export class RunLog implements Entries {
 }
 
 /** Returns the paths of agents whose runs have entries under their numbers. */
-const countedIn = (journal: Entries): ReadonlySet<string> => {
+const countedIn = (journal: Pick<Journal, "entries">): ReadonlySet<string> => {
   const counted = new Set<string>()
   for (const kind of ["model", "write", "child"] as const) {
     for (const [key] of journal.entries(kind)) for (const agent of agentsOf(key)) counted.add(agent)

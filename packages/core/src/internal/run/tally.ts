@@ -1,28 +1,12 @@
 /**
  * Tally: the usage and executions of a part of a journaled run, so that a run that replays its outcome counts the same.
  */
-import * as Schema from "effect/Schema"
 import type { LedgerState } from "./account.ts"
-import { CompensableWrite } from "./writes/completedWrites.ts"
+import type { Used } from "./used.ts"
 import type { ExecutedCall, RunUsage } from "./runEntries.ts"
 import type { Run } from "./run.ts"
 import { addExecuted, use } from "./state/counts.ts"
 import { hideTool } from "./state/reading.ts"
-
-const Counts = Schema.Record(Schema.String, Schema.Number)
-
-/** Usage of a part of a run, in its stored form. */
-export const Used = Schema.Struct({
-  usage: Counts,
-  budget: Schema.Struct({ used: Counts, retries: Counts, extended: Counts }),
-  executed: Schema.Array(Schema.Json),
-  done: Schema.optionalKey(Schema.Array(CompensableWrite)),
-  revoked: Schema.optionalKey(Schema.Array(Schema.String)),
-  hidden: Counts
-})
-
-/** Usage of a part of a run, in its stored form. */
-export type Used = typeof Used.Type
 
 /** Usage of a section of a run. */
 export const usedBy = (section: Run): Used => {

@@ -9,8 +9,8 @@ import { noteCompensated } from "../../call/record/outcome.ts"
 import { answerWithin } from "../../foundation/effect/answerWithin.ts"
 import { before } from "../../foundation/effect/sequence.ts"
 import { audit } from "../../result/writeAudit.ts"
-import { auditedKey, compensationKey, reportedKey } from "../../path/entryKeys.ts"
 import { type CompensableWrite, type CompletedWrite, idAround } from "../../run/writes/completedWrites.ts"
+import type { CompensationLog } from "../../run/writes/compensationLog.ts"
 import { answeredCalls, handOver } from "../../run/writes/ledgerAnswers.ts"
 import { emit, type Run } from "../../run/run.ts"
 import { inSpan } from "../../run/observe/span.ts"
@@ -48,12 +48,12 @@ class Unwinding {
     const { run } = this
     const { write } = done
     if (handOver(run, done)) return Effect.void
-    const { log } = run
-    const found = log?.find("compensation", write.id)
+    const log = run.log?.compensations
+    const found = log?.outcomeOf(write.id)
     const fate: Effect.Effect<Fate> = found === undefined
       ? log === undefined ? this.inSpan(done) : Effect.tap(
-        this.recorded(done),
-        (fate) => log.record("compensation", write.id, reportOf(fate))
+        this.recorded(log, done),
+        (fate) => log.end(write.id, reportOf(fate))
       )
       : Effect.succeed(Option.getOrElse(readFate(found), () => notUndone("unreadable")) as Fate)
     return Effect.flatMap(fate, (fate) => {
@@ -78,27 +78,22 @@ class Unwinding {
         this.leftIds.push(write.id)
       }
       // An entry that an earlier execution has reported is not reported again. The process may have crashed in between.
-      const key = auditedKey(write.id)
-      return log?.find("compensation", key) !== undefined
+      const state = log?.stateOf(write.id)
+      return state === "audited" || state === "settled"
         ? Effect.void
-        : Effect.andThen(
-          this.emit(write, fate),
-          log?.note("compensation", key, true) ?? Effect.void
-        )
+        : Effect.andThen(this.emit(write, fate), log?.audited(write.id) ?? Effect.void)
     })
   }
 
   /** Compensates a write of a run with a journal: at most once, unless the compensation is repeatable. */
-  private recorded(done: CompletedWrite): Effect.Effect<Fate> {
-    const { id } = done.write
-    const log = this.run.log!
-    const begun = compensationKey(id)
-    if (log.find("compensation", begun) !== undefined) {
+  private recorded(log: CompensationLog, done: CompletedWrite): Effect.Effect<Fate> {
+    const { id, tool } = done.write
+    if (log.stateOf(id) === "started") {
       const info = this.writes.infoOf(done)
       const isRepeatable = info?.passesKey === true || info?.effects === "idempotent"
       return isRepeatable ? this.inSpan(done) : Effect.succeed(notUndone("timeout"))
     }
-    return before(log.record("compensation", begun, { tool: done.write.tool }), () => this.inSpan(done))
+    return before(log.start(id, tool), () => this.inSpan(done))
   }
 
   private emit({ arguments: args, callId, tool }: CompensableWrite, fate: Fate): Effect.Effect<void> {
@@ -145,15 +140,11 @@ class Unwinding {
 
   /** Reports the remaining writes to a person. */
   report(): Effect.Effect<void> {
-    return Effect.andThen(this.reportToPeople(), Effect.suspend(() => this.recordReported()))
-  }
-
-  /** A process that is killed before this reports again. */
-  private recordReported(): Effect.Effect<void> {
     const { leftIds, run: { log } } = this
-    return log === undefined
-      ? Effect.void
-      : Effect.forEach(leftIds, (id) => log.record("compensation", reportedKey(id), true), { discard: true })
+    const reported = this.reportToPeople()
+    if (log === undefined) return reported
+    // A process that is killed before this reports again.
+    return Effect.andThen(reported, Effect.forEach(leftIds, (id) => log.compensations.reported(id), { discard: true }))
   }
 
   private reportToPeople(): Effect.Effect<void> {

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../../Journal.ts"
-import { hasFate, startedUnsettled } from "../../run/writes/recordedWrites.ts"
+import { CompensationLog } from "../../run/writes/compensationLog.ts"
 import { idWithin } from "../../path/idsWithin.ts"
 
 /** A started write that is not known to be compensated, or not to have happened. */
@@ -56,7 +56,8 @@ export const uncompensatedWrites = (
   { journal, snapshot }: { readonly snapshot?: unknown; readonly journal?: Journal | undefined }
 ): ReadonlyArray<UncompensatedWrite> => {
   const writes = new Map<string, typeof Done.Type>(doneIn(snapshot).map((write) => [write.id, write]))
-  for (const write of journal === undefined ? [] : startedUnsettled(journal, 1)) writes.set(write.id, write)
-  const left = [...writes.values()].filter(({ id }) => journal === undefined || !hasFate(journal, id))
+  const log = journal && new CompensationLog(journal)
+  for (const write of log?.unsettled(1) ?? []) writes.set(write.id, write)
+  const left = [...writes.values()].filter(({ id }) => log?.outcomeOf(id) === undefined)
   return left.map(({ arguments: args, callId, tool }) => ({ tool, callId, arguments: args }))
 }

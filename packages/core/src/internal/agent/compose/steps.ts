@@ -28,7 +28,7 @@ import { withdrawQuestionsWithin } from "../../round/resume/withdrawQuestions.ts
 import { idPart, idWithin, isIdBelow } from "../../path/idsWithin.ts"
 import { ToolCall } from "../../call/call.ts"
 import { storedWrites } from "../../run/writes/completedWrites.ts"
-import { hasStartedWithin } from "../../run/writes/recordedWrites.ts"
+import { isWithin } from "../../run/writes/compensationLog.ts"
 import { emptyTranscript, noRunMessages, type RunRecord, type Said } from "../../run/runEntries.ts"
 import { runCleanups } from "../../run/writes/cleanups.ts"
 import { CurrentRun, type Run } from "../../run/run.ts"
@@ -355,14 +355,11 @@ export class Steps {
     if (log?.isReplay !== true || run.start.isOver) return Effect.void
     return Effect.contextWith((context: Context.Context<never>) => {
       const call = Context.getOrUndefined(context, ToolCall)
+      const unsettled = log.compensations.unsettled()
       for (const [id, { agent, input, step }] of this.agents) {
         if (this.begun.has(id) || this.entries.has(id)) continue
-        if (
-          !hasStartedWithin(
-            log,
-            scopeWithin({ parent: run, call, name: agent.name, position: step.position, input: undefined })
-          )
-        ) continue
+        const scope = scopeWithin({ parent: run, call, name: agent.name, position: step.position, input: undefined })
+        if (!unsettled.some((write) => isWithin(scope, write))) continue
         this.begun.add(id)
         const mode: Mode = { ...plainMode, step, mayPause: true, over: {} }
         const ended: Effect.Effect<unknown, unknown, unknown> = isResumable(agent)

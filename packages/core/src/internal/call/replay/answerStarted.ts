@@ -3,7 +3,6 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import type { RecordedStart } from "../../run/recordedStart.ts"
-import { writeIn } from "../../run/writes/recordedWrites.ts"
 import type { Run } from "../../run/run.ts"
 import { openEntry } from "../attemptLog.ts"
 import { isWrite, type PassThrough } from "../execute/passThrough.ts"
@@ -23,7 +22,7 @@ const noteWrite = (
   exit: Exit.Exit<unknown, unknown>,
   encoded: Schema.Json | undefined
 ): void => {
-  const intent = start === undefined ? undefined : writeIn(run.log!, start.entry)?.intent
+  const intent = start === undefined ? undefined : run.log!.compensations.writeIn(start.entry)?.intent
   noteCompensable({ call, encoded, info, intent, isKeyed: start?.key !== undefined, live: undefined, run }, exit)
 }
 

@@ -4,7 +4,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { RunLog } from "../../run/runLog.ts"
-import { notHappenedKey, startKey } from "../../path/entryKeys.ts"
+import { startKey } from "../../path/entryKeys.ts"
 import { startedWriteFields } from "../../run/writes/recordedWrites.ts"
 import type { StartEntry } from "../../run/recordedStart.ts"
 import type { Run } from "../../run/run.ts"
@@ -78,7 +78,7 @@ export const withStart = <A, R>(
       ? appendOutcome(log, attempted, entry, exit.value)
       : write === undefined || call.record.outcome.happened !== "no"
       ? Effect.void
-      : log.record("compensation", notHappenedKey(write.id + later), true)) as Effect.Effect<
+      : log.compensations.notHappened(write.id, later)) as Effect.Effect<
       A,
       AttemptError | PassThrough,
       R

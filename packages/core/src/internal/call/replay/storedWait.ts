@@ -1,7 +1,7 @@
 /** Waits of a call in the journal of a run, with the failed attempts before them. */
 import * as Schema from "effect/Schema"
 import { Declared } from "../../../ToolError.ts"
-import { Used } from "../../run/tally.ts"
+import { Used } from "../../run/used.ts"
 
 /** A failed attempt as it is stored. */
 export const Failed = Schema.Struct({
