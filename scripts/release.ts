@@ -1,5 +1,6 @@
 /**
- * Releases the packages: `pnpm release`. `pnpm release --dry-run` does the same and publishes nothing; it needs no key.
+ * Releases the packages: `pnpm release --publish`. `pnpm release --dry-run` does the same and publishes nothing; it needs no key.
+ * Other arguments, and none, are refused with exit code 2.
  *
  * Builds and packs all packages in a clean copy of the workspace, checks the archives, and writes them with their bills of
  * materials and the list of them (`release.json`) into `.release`. A dry run applies the changesets in that copy; a release
@@ -8,7 +9,6 @@
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { parseArgs } from "node:util"
 import { problemsOf as importProblems } from "./packageImports.ts"
 import { writeBills } from "./release/billOfMaterials.ts"
 import { changelogProblems } from "./release/changelogs.ts"
@@ -17,6 +17,7 @@ import { contentProblems } from "./release/contents.ts"
 import { type BillOfMaterials, licenceProblems, missingComponents, nameOf } from "./release/licences.ts"
 import { manifestProblems } from "./release/manifests.ts"
 import { manifestIn, type PackedPackage, unpack } from "./release/packedPackage.ts"
+import { modeOf, usage } from "./release/mode.ts"
 import { planOf, tableOf } from "./release/plan.ts"
 import { publish } from "./release/publish.ts"
 import { recordedLimits, recordLimits, sizeProblems } from "./release/sizes.ts"
@@ -26,8 +27,11 @@ import { tagOf, tagProblems } from "./release/tags.ts"
 
 const root = join(import.meta.dirname, "..")
 const target = join(root, ".release")
-const { values } = parseArgs({ options: { "dry-run": { type: "boolean" }, record: { type: "boolean" } } })
-const isDry = values["dry-run"] === true
+const mode = modeOf(process.argv.slice(2))
+if (mode === undefined) {
+  process.stderr.write(usage)
+  process.exit(2)
+}
 
 const place = mkdtempSync(join(realpathSync(tmpdir()), "recourse-release-"))
 process.once("exit", () => rmSync(place, { recursive: true, force: true, maxRetries: 5 }))
@@ -76,7 +80,7 @@ const packageProblems = (packages: ReadonlyArray<PackedPackage>, version: string
       contentProblems,
       sourceMapProblems,
       changelogProblems(version),
-      ...(values.record === true ? [] : [sizeProblems(recordedLimits())])
+      ...(mode === "record" ? [] : [sizeProblems(recordedLimits())])
     ].flatMap((check) => check(packed))
   )
 
@@ -91,7 +95,7 @@ const billProblems = (
   })
 ]
 
-if (!isDry) fail(await repositoryProblems())
+if (mode === "publish") fail(await repositoryProblems())
 rmSync(target, { recursive: true, force: true })
 mkdirSync(target)
 await step("copy and installation", () => stage(root, staged))
@@ -107,7 +111,7 @@ const found = await step("checks of the archives", async () => [
   ...(await Promise.all(packages.map(toolProblems))).flat()
 ])
 const bills = await step("bills of materials and licences", () => writeBills(staged, target))
-if (values.record === true) recordLimits(packages)
+if (mode === "record") recordLimits(packages)
 fail([...found, ...billProblems(bills, packages)])
 
 const plan = planOf(packages)
@@ -116,5 +120,6 @@ writeFileSync(
   `${JSON.stringify({ tag: tagOf(version), packages: plan }, undefined, 2)}\n`
 )
 print(`\n${tableOf(plan)}\n`)
-if (isDry) print(`${plan.length} packages would be published as ${tagOf(version)}. They are in ${target}.`)
-else print(`Published as ${tagOf(version)}: ${(await publish(packages, root)).join(", ") || "all were there"}`)
+if (mode === "publish") {
+  print(`Published as ${tagOf(version)}: ${(await publish(packages, root)).join(", ") || "all were there"}`)
+} else print(`${plan.length} packages would be published as ${tagOf(version)}. They are in ${target}.`)

@@ -1,5 +1,6 @@
 /** Checks of a release, each with a package that it refuses. */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { spawnSync } from "node:child_process"
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -10,6 +11,7 @@ import { contentProblems } from "../../scripts/release/contents.ts"
 import { type BillOfMaterials, isAllowed, licenceProblems, missingComponents } from "../../scripts/release/licences.ts"
 import { manifestProblems } from "../../scripts/release/manifests.ts"
 import { manifestIn, packedPackage } from "../../scripts/release/packedPackage.ts"
+import { modeOf } from "../../scripts/release/mode.ts"
 import { inOrder } from "../../scripts/release/publish.ts"
 import { sizeProblems } from "../../scripts/release/sizes.ts"
 import { sourceMapProblems } from "../../scripts/release/sourceMaps.ts"
@@ -166,6 +168,40 @@ describe("a release", () => {
       changelogLines.getDependencyReleaseLine([], [{ name: "a", newVersion: "1.0.0" }]),
       "- Needs `a` 1.0.0."
     )
+  })
+})
+
+describe("arguments of a release", () => {
+  it("name one of three modes", () => {
+    assert.deepStrictEqual(
+      [["--dry-run"], ["--dry-run", "--record"], ["--record", "--dry-run"], ["--publish"]].map(modeOf),
+      ["dry-run", "record", "record", "publish"]
+    )
+  })
+
+  it.each([
+    [],
+    ["--help"],
+    ["--dryrun"],
+    ["--dry-run=false"],
+    ["--no-dry-run"],
+    ["--record"],
+    ["--publish", "--dry-run"],
+    ["--publish", "core"],
+    ["publish"]
+  ].map((args) => [args] as const))("refuses %j with the usage, and runs no command", (args) => {
+    const folder = mkdtempSync(join(tmpdir(), "recourse-release-"))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    // Without a PATH every command, such as git, pnpm or npm, would end the release with exit code 1.
+    const { status, stderr, stdout } = spawnSync(process.execPath, [join(root, "scripts/release.ts"), ...args], {
+      cwd: folder,
+      encoding: "utf8",
+      env: { PATH: folder, TMPDIR: folder }
+    })
+    assert.strictEqual(status, 2, stderr)
+    assert.match(stderr, /^Usage: pnpm release --dry-run/)
+    assert.strictEqual(stdout, "")
+    assert.deepStrictEqual(globSync("*", { cwd: folder }), [])
   })
 })
 
