@@ -1,31 +1,22 @@
 /** Turns of a chat: the model's next prompt, the people's view, and claims of a thread. */
+
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, Laws, ScriptedModel } from "@recourse/testing"
-import { Agent, Approval, Conversation, Quarantine, Recovery, Tool } from "@recourse/core"
+import { Agent, Approval, Conversation, Quarantine, Tool } from "@recourse/core"
 import { Duration, Effect, Exit, Fiber, Layer, Redacted, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import { TestClock } from "effect/testing"
 import { KeyValueStore } from "effect/persistence"
+import { chat, given, options, requests, roles } from "../support/orderChat.ts"
 
-const chat = { owner: "ada", thread: "t1" }
 const FindOrder = Tool.make("find_order", {
   parameters: Schema.Struct({ id: Schema.String }),
   success: Schema.String,
   effects: "read",
   execute: ({ id }) => Effect.succeed(`Order ${id} is on its way.`)
 })
-const options = {
-  input: Prompt.Prompt,
-  prompt: (conversation: Prompt.Prompt) => conversation,
-  instructions: "You help.",
-  defaults: { onError: Recovery.standard }
-} as const
-const support = Agent.make("support", { ...options, tools: [FindOrder] })
 
-const roles = (prompt: Prompt.Prompt) => prompt.content.map(({ role }) => role)
-const requests = Effect.flatMap(ScriptedModel.ScriptedModel, ({ requests }) => requests)
-const given = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
-  Effect.provide(Layer.mergeAll(Conversation.layerMemory, ScriptedModel.layer(turns)))
+const support = Agent.make("support", { ...options, tools: [FindOrder] })
 
 describe("send", () => {
   it.effect("continues the conversation without failed calls, which people still see", () =>
@@ -240,246 +231,6 @@ describe("resume", () => {
       given(
         ScriptedModel.call("find_order", { order: 7 }),
         ScriptedModel.call("pay", {}),
-        ScriptedModel.text("Paid.")
-      ),
-      Effect.provide(Approval.layerKey(Redacted.make("k".repeat(32))))
-    ))
-})
-
-describe("several agents", () => {
-  const ToPayer = Agent.handoffTo("payer", { description: "Pays" })
-  const Pay = Tool.make("pay", { effects: "write", needsApproval: true, execute: () => Effect.void })
-  const triage = Agent.make("triage", { ...options, instructions: "triage", tools: [ToPayer] })
-  const payer = Agent.make("payer", { ...options, instructions: "payer", tools: [Pay] })
-  const desk = Agent.handoff("desk", { start: "triage", agents: { triage, payer } })
-  const given = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
-    Effect.provide(Layer.mergeAll(
-      Conversation.layerMemory,
-      ScriptedModel.layer(turns),
-      Approval.layerKey(Redacted.make("k".repeat(32)))
-    ))
-
-  it.effect("their messages are in the thread once, also over a pause", () =>
-    Effect.gen(function*() {
-      const { exit, turn } = yield* Conversation.send(desk, { ...chat, message: "Pay me" })
-      assert.isTrue(Exit.isFailure(exit))
-      assert.isUndefined(turn.snapshot)
-      const store = yield* Conversation.Conversations
-      const { snapshot } = yield* store.read(chat)
-      const pending = (snapshot as unknown as Approval.Snapshot).round!.pending
-      assert.deepStrictEqual(pending.map(({ callId }) => callId), ["payer/p"])
-      const resumed = yield* Conversation.resume(desk, {
-        ...chat,
-        decisions: pending.map((call) => Approval.approve(call))
-      })
-      assert.deepInclude(Exit.getSuccess(resumed.exit), { value: new Approval.Completed<string>({ output: "Paid." }) })
-      const { entries, thread } = yield* store.read(chat)
-      assert.isFalse(thread.isRunning)
-      assert.deepStrictEqual(
-        Conversation.visibleMessages(entries).map(({ message: { role } }) => role),
-        ["user", "assistant", "tool", "assistant"]
-      )
-      yield* Conversation.send(desk, { ...chat, message: "Thanks" })
-      const last = (yield* requests).at(-1)!
-      assert.deepStrictEqual(roles(last.prompt), ["system", "user", "assistant", "tool", "assistant", "user"])
-      assert.deepStrictEqual(Laws.problemsOfHistory(last.prompt), [])
-    }).pipe(given(
-      ScriptedModel.call("transfer_to_payer", {}),
-      ScriptedModel.call("pay", {}, { id: "p" }),
-      ScriptedModel.text("Paid."),
-      ScriptedModel.text("You are welcome.")
-    )))
-})
-
-describe("a message in place of a decision", () => {
-  const Write = (log: Array<string>) =>
-    Tool.make("write", {
-      effects: "write",
-      success: Schema.String,
-      execute: () => Effect.sync(() => `written ${log.push("write")}`)
-    })
-  const Pay = (log: Array<string>) =>
-    Tool.make("pay", { effects: "write", needsApproval: true, execute: () => Effect.sync(() => void log.push("pay")) })
-  const Desk = (log: Array<string>) =>
-    Agent.make("desk", {
-      instructions: "desk",
-      tools: [Write(log), Pay(log)],
-      defaults: { onError: Recovery.standard }
-    }).pipe(Agent.asTool("ask", { description: "Asks the desk", effects: "write" }))
-  const clerk = (log: Array<string>) => Agent.make("clerk", { ...options, tools: [Write(log), Pay(log), Desk(log)] })
-  const both = ScriptedModel.calls([
-    { name: "write", params: {}, id: "w" },
-    { name: "pay", params: {}, id: "p" },
-    { name: "ask", params: { input: "Both" }, id: "a" }
-  ])
-  const turns = [
-    both,
-    ScriptedModel.calls([{ name: "write", params: {}, id: "w" }, { name: "pay", params: {}, id: "p" }]),
-    ScriptedModel.text("I see."),
-    ScriptedModel.text("Still.")
-  ]
-  const agents: Readonly<Record<string, (log: Array<string>) => unknown>> = {
-    "an agent": clerk,
-    "a handoff": (log) => Agent.handoff("line", { start: "clerk", agents: { clerk: clerk(log) } }),
-    "a route": (log) => Agent.route("to", (_: Prompt.Prompt) => "clerk" as const, { clerk: clerk(log) }),
-    "compensated": (log) => clerk(log).pipe(Agent.compensated({}))
-  }
-  type Chatting =
-    & Agent.Agent<Prompt.Prompt, string, unknown, never>
-    & Agent.Resumable<Prompt.Prompt, string, unknown, never, never>
-
-  it.effect.each(Object.keys(agents))("%s: what was done before the pause is told, and what waits is off", (name) => {
-    const log: Array<string> = []
-    const agent = agents[name]!(log) as Chatting
-    return Effect.gen(function*() {
-      const store = yield* Conversation.Conversations
-      const paused = yield* Conversation.send(agent, { ...chat, message: "Both" })
-      assert.deepStrictEqual(log, ["write", "write"])
-      const before = yield* store.read(chat)
-      assert.isTrue(before.thread.isWaiting)
-      // Only who has seen the thread as it is calls the question off.
-      const late = { ...chat, message: "Wait", version: before.thread.version - 1 }
-      assert.strictEqual((yield* Effect.flip(Conversation.send(agent, late)))._tag, "VersionConflict")
-      assert.isTrue((yield* store.read(chat)).thread.isWaiting)
-      const { exit, turn } = yield* Conversation.send(agent, {
-        ...chat,
-        message: "Wait",
-        version: before.thread.version
-      })
-      assert.deepStrictEqual(exit, Exit.succeed("I see."))
-      assert.notProperty(turn, "snapshot")
-      const { prompt } = (yield* requests).at(-1)!
-      assert.deepStrictEqual(roles(prompt), ["system", "user", "assistant", "tool", "user"])
-      assert.deepStrictEqual(Laws.problemsOfHistory(prompt), [])
-      const told = (prompt.content[3] as Prompt.ToolMessage).content.map((part) => {
-        const { id, result } = part as Prompt.ToolResultPart
-        return [id, typeof result === "string" ? result : (result as { readonly code?: string }).code]
-      })
-      assert.deepStrictEqual(told, [["w", "written 1"], ["p", "approval_required"], ["a", "outcome_unknown"]])
-      const { entries, snapshot, thread } = yield* store.read(chat)
-      assert.isUndefined(snapshot)
-      assert.isFalse(thread.isWaiting)
-      assert.deepStrictEqual(
-        Conversation.visibleMessages(entries).map((
-          { message: { role }, runId }
-        ) => [role, runId === paused.record?.runId]),
-        [["user", false], ["assistant", true], ["tool", true], ["user", false], ["assistant", false]]
-      )
-      const resumed = yield* Conversation.resume(agent, { ...chat, decisions: [] })
-      assert.isTrue(Exit.isFailure(resumed.exit))
-      assert.deepStrictEqual(log, ["write", "write"])
-      // Of the calls that were off, the model need not read for ever.
-      yield* Conversation.send(agent, { ...chat, message: "Now?" })
-      const results = (yield* requests).at(-1)!.prompt.content.flatMap(({ content }) =>
-        typeof content === "string" ? [] : content.flatMap((part) => part.type === "tool-result" ? [part.id] : [])
-      )
-      assert.deepStrictEqual(results, ["w", "a"])
-    }).pipe(given(...turns), Effect.provide(Approval.layerKey(Redacted.make("k".repeat(32)))))
-  })
-
-  it.effect("a run that is being resumed keeps the thread", () =>
-    Effect.gen(function*() {
-      const log: Array<string> = []
-      const agent = clerk(log)
-      const paused = yield* Conversation.send(agent, { ...chat, message: "Both" })
-      const store = yield* Conversation.Conversations
-      const claim = { id: "another", lease: Duration.seconds(30) }
-      yield* store.append({ ...chat, events: [], claim })
-      const busy = yield* Effect.flip(Conversation.send(agent, { ...chat, message: "Wait" }))
-      assert.strictEqual(busy._tag, "ThreadBusy")
-      assert.isTrue((yield* store.read(chat)).thread.isWaiting)
-      assert.isTrue(Exit.isFailure(paused.exit))
-    }).pipe(given(...turns), Effect.provide(Approval.layerKey(Redacted.make("k".repeat(32))))))
-})
-
-describe("an agent made of agents remembers messages and calls", () => {
-  const Write = Tool.make("write", { effects: "write", success: Schema.String, execute: () => Effect.succeed("done") })
-  const Fetch = Tool.make("fetch", {
-    trust: "untrusted",
-    success: Schema.String,
-    execute: () => Effect.succeed("page")
-  })
-  const clerk = Agent.make("clerk", { ...options, tools: [Write, Fetch] })
-  type Chatting = Agent.Agent<Prompt.Prompt, unknown, unknown, never>
-  const loud = Agent.fromFunction("loud", (text: string) => Effect.succeed(`${text}!`))
-  const silent = Agent.fromFunction("silent", (_: Prompt.Prompt) => Effect.never as Effect.Effect<string>)
-  const worked = ["user One", "assistant w", "tool w", "assistant f", "tool f", "assistant Done."]
-  const cases: Readonly<Record<string, readonly [agent: unknown, said: ReadonlyArray<string>]>> = {
-    branch: [Agent.branch("side", (_: Prompt.Prompt) => true, { onTrue: clerk, onFalse: silent }), worked],
-    route: [Agent.route("to", (_: Prompt.Prompt) => "clerk" as const, { clerk, silent }), worked],
-    firstOf: [Agent.firstOf("first", [silent, clerk]), worked],
-    speculative: [clerk.pipe(Agent.speculative(1)), worked],
-    compensated: [clerk.pipe(Agent.compensated({})), worked],
-    "a route within a handoff": [
-      Agent.handoff("line", {
-        start: "to",
-        agents: { to: Agent.route("to", (_: Prompt.Prompt) => "clerk" as const, { clerk }) }
-      }).pipe(
-        Agent.compensated({})
-      ),
-      worked
-    ],
-    "andThen: with what was answered": [clerk.pipe(Agent.andThen(loud)), [...worked, "assistant Done.!"]],
-    "andThen, where the second step fails": [
-      clerk.pipe(Agent.andThen(Agent.fromFunction("broken", (_: string) => Effect.fail("broken" as const)))),
-      worked
-    ],
-    "a function": [
-      Agent.fromFunction("echo", (_: Prompt.Prompt) => Effect.succeed("Hello.")),
-      ["user One", "assistant Hello."]
-    ]
-  }
-  it.effect.each(Object.keys(cases))("%s", (name) =>
-    Effect.gen(function*() {
-      const [agent, said] = cases[name]!
-      yield* Conversation.send(agent as Chatting, { ...chat, message: "One" })
-      const store = yield* Conversation.Conversations
-      const { entries } = yield* store.read(chat)
-      const sent = Conversation.toPrompt(entries)
-      assert.deepStrictEqual(
-        sent.content.map(({ content, role }) =>
-          `${role} ${
-            typeof content === "string"
-              ? content
-              : content.map((part) => part.type === "text" ? part.text : (part as { readonly id: string }).id).join()
-          }`
-        ),
-        said
-      )
-      assert.deepStrictEqual(Quarantine.taintedBy(sent), said.length > 2 ? ["fetch"] : [])
-      const last = sent.content.at(-1)!
-      if (said.length > 2) assert.deepStrictEqual(Quarantine.taintedBy(Prompt.fromMessages([last])), ["fetch"])
-    }).pipe(
-      given(
-        ScriptedModel.call("write", {}, { id: "w" }),
-        ScriptedModel.call("fetch", {}, { id: "f" }),
-        ScriptedModel.text("Done.")
-      ),
-      Effect.provide(Approval.layerKey(Redacted.make("k".repeat(32))))
-    ))
-
-  it.effect("over a pause, once", () =>
-    Effect.gen(function*() {
-      const Pay = Tool.make("pay", { effects: "write", needsApproval: true, execute: () => Effect.void })
-      const payer = Agent.make("payer", { ...options, tools: [Write, Pay] })
-      const agent = Agent.route("to", (_: Prompt.Prompt) => "payer" as const, { payer }).pipe(Agent.andThen(loud))
-      yield* Conversation.send(agent, { ...chat, message: "One" })
-      const store = yield* Conversation.Conversations
-      const { snapshot } = yield* store.read(chat)
-      const { pending } = (snapshot as unknown as Approval.Snapshot).round!
-      const { exit } = yield* Conversation.resume(agent, {
-        ...chat,
-        decisions: pending.map((call) => Approval.approve(call))
-      })
-      assert.isTrue(Exit.isSuccess(exit))
-      assert.deepStrictEqual(
-        Conversation.visibleMessages((yield* store.read(chat)).entries).map(({ message: { role } }) => role),
-        ["user", "assistant", "tool", "assistant", "tool", "assistant", "assistant"]
-      )
-    }).pipe(
-      given(
-        ScriptedModel.call("write", {}, { id: "w" }),
-        ScriptedModel.call("pay", {}, { id: "p" }),
         ScriptedModel.text("Paid.")
       ),
       Effect.provide(Approval.layerKey(Redacted.make("k".repeat(32))))

@@ -1,16 +1,10 @@
 import { Drive, ScriptedModel, TestTracer } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Metric, Redacted, Schedule, Schema, Stream } from "effect"
-import { type LanguageModel, LanguageModel as Ai, Prompt } from "effect/ai"
-import { Agent, AgentEvent, Approval, ConfigurationError, ModelError, Recovery, Telemetry, Tool } from "@recourse/core"
-import { collect, Down, flaky, lastResults } from "../support/kit.ts"
-
-const Echo = Tool.make("echo", {
-  parameters: Schema.Struct({ text: Schema.String }),
-  success: Schema.String,
-  effects: "read",
-  execute: ({ text }) => Effect.succeed(text)
-})
+import { Effect, Exit, Schema } from "effect"
+import { type LanguageModel, Prompt } from "effect/ai"
+import { Agent, ConfigurationError, ModelError, Recovery, Tool } from "@recourse/core"
+import { collect, flaky, lastResults } from "../support/kit.ts"
+import { call, Echo } from "../support/echoes.ts"
 
 const Wait = Tool.make("wait", {
   parameters: Schema.Struct({ millis: Schema.Number }),
@@ -18,8 +12,6 @@ const Wait = Tool.make("wait", {
   effects: "read",
   execute: ({ millis }) => Effect.as(Effect.sleep(millis), millis)
 })
-
-const call = (name: string, params: unknown, id?: string): ScriptedModel.ScriptedCall => ({ name, params, id })
 
 const transcriptOf = <E>(
   agent: Agent.Agent<string, unknown, E, LanguageModel.LanguageModel>,
@@ -193,103 +185,6 @@ describe("calls", () => {
     }))
 })
 
-describe("streaming", () => {
-  const shape = (prompt: Prompt.Prompt) => JSON.stringify(prompt.content).replaceAll(/run_[\w-]+/g, "run")
-  const scripts: Record<string, ReadonlyArray<ScriptedModel.Turn>> = {
-    "an answer": [ScriptedModel.text("one two three")],
-    "tools": [
-      ScriptedModel.calls([call("echo", { text: "a" }), call("nope", {}), call("echo", "bad{")], {
-        text: "let me see"
-      }),
-      ScriptedModel.text("ok")
-    ],
-    "a failing tool": [ScriptedModel.calls([call("echo", { text: "a" }), call("boom", {})])],
-    "a failing model": [ScriptedModel.call("echo", { text: "a" }), ScriptedModel.failure("NetworkError")],
-    "reasoning": [{ ...ScriptedModel.text("ok"), reasoning: "hmm" }],
-    "a correction": [ScriptedModel.text("far too long an answer"), ScriptedModel.text("ok")]
-  }
-  type Model = Layer.Layer<LanguageModel.LanguageModel | ScriptedModel.ScriptedModel>
-  const direct = (model: Model): Model => model
-  /** The same model without its hooks, like any other `LanguageModel`. */
-  const standard = (model: Model): Model =>
-    Layer.effect(
-      Ai.LanguageModel,
-      Effect.map(
-        Ai.LanguageModel,
-        (service) => Object.fromEntries(Object.entries(service)) as never as Ai.LanguageModel
-      )
-    ).pipe(Layer.provideMerge(model))
-
-  for (const [name, script] of Object.entries(scripts)) {
-    it.effect(`gives the same transcript and outcome: ${name}`, () =>
-      Effect.gen(function*() {
-        const boom = Tool.make("boom", { execute: () => Effect.fail("x" as const) })
-        const agent = Agent.make("a", {
-          tools: [Echo, boom],
-          output: Schema.String.check(Schema.isMaxLength(15)),
-          defaults: { onError: Recovery.standard }
-        })
-        const records: Array<unknown> = []
-        for (
-          const [streaming, path] of [[false, direct], [true, direct], [false, standard], [true, standard]] as const
-        ) {
-          const requests = yield* Effect.gen(function*() {
-            const exit: Exit.Exit<unknown, unknown> = streaming
-              ? yield* Effect.exit(Stream.runLast(agent.stream("x")))
-              : yield* Effect.exit(agent.run("x"))
-            const script = yield* ScriptedModel.ScriptedModel
-            return {
-              ok: Exit.isSuccess(exit),
-              prompts: (yield* script.requests).map((request) => shape(request.prompt))
-            }
-          }).pipe(Effect.provide(path(ScriptedModel.layer(script))))
-          records.push(requests)
-        }
-        for (const record of records) assert.deepStrictEqual(record, records[0])
-      }))
-  }
-
-  it.effect("sends deltas and exactly one terminal event, which is the last", () =>
-    Effect.gen(function*() {
-      const events = yield* Stream.runCollect(Agent.make("a", { tools: [Echo] }).stream("x")).pipe(
-        Effect.provide(ScriptedModel.layer([ScriptedModel.call("echo", { text: "a" }), ScriptedModel.text("one two")]))
-      )
-      const text = events.flatMap((event) => event._tag === "TextDelta" ? [event.delta] : [])
-      assert.deepStrictEqual(text, ["one ", "two"])
-      assert.strictEqual(events.filter((event) => event._tag === "RunFinished").length, 1)
-      const last = events.at(-1)
-      assert.isTrue(last?._tag === "RunFinished" && last.output === "one two")
-      const isEvent = Schema.is(AgentEvent.AgentEvent)
-      assert.isTrue(events.every((event) => isEvent(event)))
-    }))
-
-  it.effect("delivers the terminal event before it fails", () =>
-    Effect.gen(function*() {
-      const seen: Array<string> = []
-      const exit = yield* Agent.make("a", {}).stream("x").pipe(
-        Stream.runForEach((event) => Effect.sync(() => void seen.push(event._tag))),
-        Effect.exit,
-        Effect.provide(ScriptedModel.layer([ScriptedModel.failure("NetworkError")]))
-      )
-      assert.isTrue(Exit.isFailure(exit))
-      assert.strictEqual(seen.at(-1), "RunFinished")
-    }))
-
-  it.effect("stops the run when the consumer stops", () =>
-    Effect.gen(function*() {
-      let stopped = 0
-      const hang = Tool.make("hang", {
-        execute: () => Effect.onInterrupt(Effect.never, () => Effect.sync(() => void stopped++))
-      })
-      yield* Agent.make("a", { tools: [hang] }).stream("x").pipe(
-        Stream.takeUntil((event) => event._tag === "ToolAttempt"),
-        Stream.runDrain,
-        Effect.provide(ScriptedModel.layer([ScriptedModel.call("hang", {})]))
-      )
-      assert.strictEqual(stopped, 1)
-    }))
-})
-
 describe("output", () => {
   const agent = Agent.make("a", { output: Schema.Struct({ n: Schema.Int }) })
 
@@ -425,87 +320,6 @@ describe("combinators", () => {
         ["invoke_agent two", "invoke_agent both"],
         ["invoke_agent join", "invoke_agent both > join"]
       ])
-    }))
-})
-
-describe("telemetry", () => {
-  // Each test has a tool that fails once, and an argument that no random id holds.
-  const agentOf = () =>
-    Agent.make("a", {
-      tools: [flaky(1, "read").tool.pipe(Tool.onError(Recovery.retry({ times: 1, schedule: Schedule.forever })))]
-    })
-  const n = 9_007_199_254_740_881
-  const script = () => ScriptedModel.layer([ScriptedModel.call("flaky", { n }), ScriptedModel.text("ok")])
-  const spansOf = (context: Layer.Layer<never>) =>
-    Effect.gen(function*() {
-      yield* agentOf().run("x")
-      return yield* (yield* TestTracer.TestTracer).spans
-    }).pipe(Effect.provide(context), Effect.provide(TestTracer.layer), Effect.provide(script()))
-
-  it.effect("spans follow the conventions; attempts are span events; arguments are left out", () =>
-    Effect.gen(function*() {
-      const before = (yield* Metric.value(Metric.withAttributes(Telemetry.toolRetries, { tool: "flaky" }))).count
-      const spans = yield* spansOf(Layer.empty)
-      const names = spans.filter((span) => !span.name.startsWith("LanguageModel")).map((
-        span
-      ) => [span.name, TestTracer.parentName(span)])
-      assert.deepStrictEqual(names, [
-        ["invoke_agent a", undefined],
-        ["chat unknown", "invoke_agent a"],
-        ["execute_tool flaky", "invoke_agent a"],
-        ["chat unknown", "invoke_agent a"]
-      ])
-      const execute = spans.find((span) => span.name === "execute_tool flaky")
-      assert.strictEqual(execute?.attributes.get("gen_ai.tool.call.id"), "call_1")
-      assert.deepStrictEqual(execute?.events.map(([name]) => name), ["recourse.attempt_failed", "recourse.attempt"])
-      assert.notInclude(JSON.stringify(spans.map((span) => [...span.attributes])), String(n))
-      const after = (yield* Metric.value(Metric.withAttributes(Telemetry.toolRetries, { tool: "flaky" }))).count
-      assert.strictEqual(after - before, 1)
-    }))
-
-  it.effect("spans of calls that have no success say why", () =>
-    Effect.gen(function*() {
-      const Broken = Tool.make("broken", {
-        effects: "read",
-        execute: () => Effect.fail(new Down())
-      }).pipe(Tool.onError(Recovery.escalate("InvalidArgs", "ExecutionError")))
-      const Pay = Tool.make("pay", { needsApproval: true, execute: () => Effect.void })
-      const asking = Agent.make("a", { tools: [Echo, Broken, Pay], defaults: { onError: Recovery.standard } })
-      const types = yield* Effect.gen(function*() {
-        yield* asking.start("x")
-        const spans = yield* (yield* TestTracer.TestTracer).spans
-        return spans.filter(({ name }) => name.startsWith("execute_tool")).map(({ attributes, name }) => [
-          name.slice("execute_tool ".length),
-          attributes.get("error.type")
-        ])
-      }).pipe(
-        Effect.provide(TestTracer.layer),
-        Effect.provideService(Approval.SnapshotKey, Redacted.make("0123456789abcdef0123456789abcdef")),
-        Effect.provide(ScriptedModel.layer([
-          ScriptedModel.calls([
-            call("echo", { text: "a" }),
-            call("echo", {}),
-            call("broken", {}),
-            call("nobody", {}),
-            call("pay", {})
-          ])
-        ]))
-      )
-      assert.deepStrictEqual(types, [
-        ["echo", undefined],
-        ["echo", "missing_required_field"],
-        ["broken", "execution_error"],
-        ["nobody", "tool_not_found"],
-        ["pay", "approval_required"]
-      ])
-    }))
-
-  it.effect("arguments and results are in spans on request", () =>
-    Effect.gen(function*() {
-      const spans = yield* spansOf(Layer.succeed(Telemetry.CaptureContent, true))
-      const execute = spans.find((span) => span.name === "execute_tool flaky")
-      assert.strictEqual(execute?.attributes.get("gen_ai.tool.call.arguments"), `{"n":${n}}`)
-      assert.strictEqual(execute?.attributes.get("gen_ai.tool.call.result"), String(n))
     }))
 })
 

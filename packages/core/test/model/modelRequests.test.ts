@@ -1,98 +1,30 @@
 /** One request to a model, in tables: ways to request an answer of a form, and the decoding of its parts. */
+
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Schedule, Schema, Stream, type Tracer } from "effect"
-import {
-  AiError,
-  IdGenerator,
-  LanguageModel,
-  Prompt,
-  type Response,
-  ResponseIdTracker,
-  Telemetry,
-  Tool,
-  Toolkit
-} from "effect/ai"
+import { AiError, LanguageModel, type Response, ResponseIdTracker, Telemetry, Tool, Toolkit } from "effect/ai"
 import { Agent, ModelError, ModelProvider } from "@recourse/core"
 import { finish } from "../support/parts.ts"
+import {
+  answerOf,
+  asked,
+  Echo,
+  form,
+  type Parts,
+  prompt,
+  type Request,
+  room,
+  said,
+  type Sent,
+  Title
+} from "../support/requestForms.ts"
 
-const room = new URL("../../src/internal/model/", import.meta.url)
 const { isContextLength } = await import(new URL("contextLength.ts", room).href) as {
   readonly isContextLength: (error: AiError.AiError) => boolean
 }
 
-interface Request {
-  readonly prompt: Prompt.Prompt
-  readonly toolkit: Toolkit.Any
-  readonly toolChoice?: LanguageModel.ToolChoice<string>
-  readonly format?: { readonly objectName: string; readonly schema: Schema.Top; readonly prefer: "tools" | "format" }
-}
-type Answered = ReadonlyArray<Response.AnyPart>
-const ModelRequest = await import(new URL("sendRequest.ts", room).href) as {
-  readonly generate: (
-    model: LanguageModel.LanguageModel,
-    request: Request,
-    context: Context.Context<never>
-  ) => Effect.Effect<Answered, AiError.AiError, IdGenerator.IdGenerator>
-  readonly listen: (
-    model: LanguageModel.LanguageModel,
-    request: Request,
-    context: Context.Context<never>,
-    onParts: (parts: Answered) => Effect.Effect<void>
-  ) => Effect.Effect<void, AiError.AiError, IdGenerator.IdGenerator>
-}
-
-const Title = Schema.Struct({ title: Schema.String })
-const Echo = Tool.make("echo", { parameters: Schema.Struct({ text: Schema.String }), success: Schema.String })
 const Ping = Tool.make("ping", { success: Schema.String })
-const prompt = Prompt.make("Hi")
-const form = (prefer: "tools" | "format", objectName = "answer") => ({ objectName, schema: Title, prefer })
 
-type Sent = LanguageModel.ProviderOptions
-type Parts = ReadonlyArray<Response.PartEncoded>
-
-/** A model that answers with a function's values, and its requests. `direct`: true if its hooks are called. */
-const asked = Effect.fnUntraced(function*(
-  answer: (sent: Sent, index: number) => Effect.Effect<Parts, AiError.AiError>,
-  more: Partial<ModelProvider.Hooks> = {}
-) {
-  const sent: Array<Sent> = []
-  const reply = (options: Sent) =>
-    Effect.suspend(() => {
-      sent.push(options)
-      return answer(options, sent.length - 1)
-    })
-  const model = yield* ModelProvider.make({
-    generateText: (options) => Effect.map(reply(options), (parts) => [...parts]),
-    streamText: (options) =>
-      Stream.unwrap(Effect.map(reply(options), (parts) => Stream.fromIterable(parts as ReadonlyArray<never>))),
-    ...more
-  })
-  return { model, sent }
-})
-
-/** The answer of a model to a request, whole or streamed, past `LanguageModel` or through it. */
-const answerOf = (
-  model: LanguageModel.LanguageModel,
-  request: Request,
-  { direct = true, streamed = false }: { readonly direct?: boolean; readonly streamed?: boolean } = {}
-): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError> => {
-  const run = Effect.contextWith((context: Context.Context<never>) =>
-    streamed
-      ? Effect.suspend(() => {
-        const heard: Array<Response.AnyPart> = []
-        return Effect.as(
-          ModelRequest.listen(model, request, context, (parts) => Effect.sync(() => heard.push(...parts))),
-          heard as ReadonlyArray<Response.AnyPart>
-        )
-      })
-      : ModelRequest.generate(model, request, context)
-  )
-  return (direct ? Effect.withSpan(run, "turn") : run).pipe(
-    Effect.provideService(IdGenerator.IdGenerator, IdGenerator.defaultIdGenerator)
-  )
-}
-
-const said = (text: string): Parts => [{ type: "text", text }, finish("stop")]
 const shown = ({ responseFormat, toolChoice, tools }: Sent) => [
   responseFormat.type,
   tools.map(({ name }) => name),
@@ -201,9 +133,13 @@ describe("the request of a form to a provider", () => {
 })
 
 const refusal = (reason: AiError.AiErrorReason) => AiError.make({ module: "Test", method: "call", reason })
+
 const invalid = refusal(new AiError.InvalidRequestError({}))
+
 const tooLong = refusal(new AiError.InvalidRequestError({ metadata: { p: { kind: "context-length" } } }))
+
 const unsupported = refusal(new AiError.UnsupportedSchemaError({ description: "no such schema" }))
+
 const busy = refusal(new AiError.InternalProviderError({ description: "busy" }))
 
 describe("a form that a provider refuses", () => {
@@ -284,187 +220,6 @@ describe("a request that is too long", () => {
       assert.strictEqual(isContextLength(error), expected, JSON.stringify(reason))
     }
   })
-})
-
-describe("a call of the answer tool", () => {
-  const toolkit = Toolkit.make(Echo)
-  const request: Request = { prompt, toolkit, format: form("tools") }
-  const call = (id: string, name: string, params: unknown, providerExecuted?: boolean): Response.PartEncoded => ({
-    type: "tool-call",
-    id,
-    name,
-    params,
-    ...(providerExecuted === undefined ? undefined : { providerExecuted })
-  })
-  const grows = (
-    id: string,
-    name: string,
-    ...deltas: ReadonlyArray<string>
-  ): ReadonlyArray<Response.StreamPartEncoded> => [
-    { type: "tool-params-start", id, name },
-    ...deltas.map((delta) => ({ type: "tool-params-delta" as const, id, delta })),
-    { type: "tool-params-end", id }
-  ]
-  const brief = (parts: ReadonlyArray<Response.AnyPart>): ReadonlyArray<unknown> =>
-    parts.map((part) => {
-      switch (part.type) {
-        case "text":
-          return `text ${part.text}`
-        case "text-delta":
-        case "tool-params-delta":
-          return `${part.type} ${part.id} ${part.delta}`
-        case "tool-call":
-          return `${part.name} ${part.id}`
-        case "finish":
-          return part.reason
-        default:
-          return `${part.type} ${"id" in part ? part.id : ""}`
-      }
-    })
-  const answer = call("a", "answer", { title: "t" })
-  const json = `{"title":"t"}`
-  const cases: ReadonlyArray<
-    readonly [name: string, streamed: boolean, parts: ReadonlyArray<unknown>, read: ReadonlyArray<string>]
-  > = [
-    ["alone", false, [answer, finish("tool-calls")], [`text ${json}`, "stop"]],
-    ["as text", false, [call("a", "answer", json), finish("tool-calls")], [`text ${json}`, "stop"]],
-    ["that ended for another reason", false, [answer, finish("length")], [`text ${json}`, "length"]],
-    [
-      "beside another call",
-      false,
-      [call("e", "echo", { text: "x" }), answer, finish("tool-calls")],
-      ["echo e", `text ${json}`, "tool-calls"]
-    ],
-    ["of a provider", false, [call("a", "answer", {}, true), finish("tool-calls")], ["answer a", "tool-calls"]],
-    ["that is none", false, [call("e", "echo", { text: "x" }), finish("tool-calls")], ["echo e", "tool-calls"]],
-    ["that did not come", false, [{ type: "text", text: "no" }, finish("tool-calls")], ["text no", "tool-calls"]],
-    [
-      "in one piece of a stream",
-      true,
-      [answer, finish("tool-calls")],
-      ["text-start a", `text-delta a ${json}`, "text-end a", "stop"]
-    ],
-    [
-      "that grows",
-      true,
-      [...grows("a", "answer", `{"title"`, `:"t"}`), answer, finish("tool-calls")],
-      ["text-start a", `text-delta a {"title"`, `text-delta a :"t"}`, "text-end a", "stop"]
-    ],
-    [
-      "that grows beside another",
-      true,
-      [...grows("e", "echo", "{}"), ...grows("a", "answer", "{}"), call("e", "echo", {}), answer, finish("tool-calls")],
-      [
-        "tool-params-start e",
-        "tool-params-delta e {}",
-        "tool-params-end e",
-        "text-start a",
-        "text-delta a {}",
-        "text-end a",
-        "echo e",
-        "tool-calls"
-      ]
-    ]
-  ]
-  for (const [name, streamed, parts, read] of cases) {
-    it.effect(`${name} is read as the text of the answer`, () =>
-      Effect.gen(function*() {
-        const { model } = yield* asked(() => Effect.succeed(parts as Parts))
-        assert.deepStrictEqual(brief(yield* answerOf(model, request, { streamed })), read)
-        // Without a form a tool of that name is any tool.
-        const { format: _, ...plain } = request
-        const unread = brief(yield* answerOf(model, plain, { streamed }))
-        assert.lengthOf(unread, parts.length)
-      }))
-  }
-})
-
-describe("parts", () => {
-  it.effect("are equal through and past LanguageModel, as far as agents read", () =>
-    Effect.gen(function*() {
-      const metadata = { p: { k: 1 } }
-      const shared: ReadonlyArray<Response.PartEncoded> = [
-        { type: "response-metadata", id: "r", modelId: "m", timestamp: undefined },
-        { type: "tool-call", id: "c1", name: "echo", params: { text: "x" } },
-        { type: "tool-call", id: "c2", name: "echo", params: { text: "x" }, providerExecuted: true, metadata },
-        { type: "tool-result", id: "c2", name: "echo", result: "x", isFailure: false, providerExecuted: true },
-        { type: "tool-result", id: "c2", name: "echo", result: "x", isFailure: false, preliminary: true, metadata },
-        { type: "file", mediaType: "image/png", data: "AQID" },
-        { type: "file", mediaType: "image/png", data: "", metadata },
-        { type: "source", sourceType: "document", id: "s", mediaType: "text/plain", title: "T" },
-        finish("stop")
-      ]
-      const keys = [
-        "type",
-        "id",
-        "name",
-        "params",
-        "providerExecuted",
-        "preliminary",
-        "isFailure",
-        "result",
-        "encodedResult",
-        "data",
-        "mediaType",
-        "metadata",
-        "reason",
-        "text",
-        "delta"
-      ]
-      const looked = (parts: ReadonlyArray<Response.AnyPart>) =>
-        parts.map((part) =>
-          Object.fromEntries(
-            keys.flatMap((key) => {
-              const value = (part as unknown as Readonly<Record<string, unknown>>)[key]
-              return value === undefined ? [] : [[key, value]]
-            })
-          )
-        )
-      const own: Readonly<Record<string, ReadonlyArray<unknown>>> = {
-        whole: [{ type: "text", text: "t", metadata }, { type: "reasoning", text: "r" }],
-        streamed: [
-          { type: "text-start", id: "t" },
-          { type: "text-delta", id: "t", delta: "x" },
-          { type: "text-end", id: "t", metadata }
-        ]
-      }
-      const Searched = Tool.make("echo", {
-        parameters: Schema.Struct({ text: Schema.String }),
-        success: Schema.String,
-        failure: Schema.String
-      })
-      for (const streamed of [false, true]) {
-        const parts = [...own[streamed ? "streamed" : "whole"]!, ...shared] as Parts
-        const { model } = yield* asked(() => Effect.succeed(parts))
-        const request = { prompt, toolkit: Toolkit.make(Searched) }
-        const [past, through] = [
-          yield* answerOf(model, request, { streamed }),
-          yield* answerOf(model, request, { streamed, direct: false })
-        ]
-        assert.deepStrictEqual(looked(past), looked(through))
-      }
-      const { model } = yield* asked(() =>
-        Effect.succeed([{ type: "file", mediaType: "image/png", data: "no base64!" }, finish("stop")])
-      )
-      const [file] = yield* answerOf(model, { prompt, toolkit: Toolkit.empty })
-      assert.deepStrictEqual(file?.type === "file" && file.data, new Uint8Array())
-    }))
-
-  it.effect("an unfit object through LanguageModel is the original text, ended", () =>
-    Effect.gen(function*() {
-      for (const text of [`{"title":"t"}`, "no object"]) {
-        const { model } = yield* asked(() => Effect.succeed(said(text)))
-        const parts = yield* answerOf(
-          model,
-          { prompt, toolkit: Toolkit.empty, format: form("format") },
-          { direct: false }
-        )
-        assert.deepStrictEqual(
-          parts.map((part) => part.type === "text" ? part.text : part.type === "finish" ? part.reason : part.type),
-          [text, "stop"]
-        )
-      }
-    }))
 })
 
 describe("a model with something around its requests", () => {

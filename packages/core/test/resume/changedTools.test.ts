@@ -5,28 +5,17 @@ import { Effect, Exit, Layer, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import * as Shops from "../fixtures/pausedShops.ts"
 import { seeded } from "../support/seeded.ts"
-
-/** A tool of an agent as data, so that a change of it can be drawn. */
-interface Spec {
-  readonly name: string
-  readonly description: string
-  readonly schema: "amount" | "amount and note"
-  readonly effects: "read" | "write"
-  readonly trust: "trusted" | "untrusted"
-}
-
-const spec = (name: string, effects: Spec["effects"] = "read"): Spec => ({
-  name,
-  description: `Does ${name}`,
-  schema: "amount",
-  effects,
-  trust: "trusted"
-})
-
-const schemas = {
-  amount: Schema.Struct({ amount: Schema.Int }),
-  "amount and note": Schema.Struct({ amount: Schema.Int, note: Schema.optionalKey(Schema.String) })
-}
+import {
+  type Log,
+  pausedOf,
+  plainTool,
+  schemas,
+  shops,
+  type Spec,
+  spec,
+  stored,
+  systemOf
+} from "../support/toolVersions.ts"
 
 /**
  * The tools of a desk, by their role in a paused run. `outer` calls `done`, which has ended, and `inner`, which waits.
@@ -100,25 +89,6 @@ const changed = (version: Version, key: Key, change: typeof changes[number]): Ve
   return { ...version, own: version.own.flatMap((tool) => tool.name === name ? one(tool) : [tool]) }
 }
 
-const needing = new Set(["pay", "book", "inner", "refund"])
-
-type Log = Array<string>
-
-const plainTool = (log: Log, { description, effects, name, schema, trust }: Spec): Tool.Any =>
-  Tool.make(name, {
-    description,
-    parameters: schemas[schema],
-    success: Schema.String,
-    effects,
-    trust,
-    ...(needing.has(name) ? { needsApproval: true } : undefined),
-    execute: () =>
-      Effect.sync(() => {
-        if (effects === "write" || needing.has(name)) log.push(name)
-        return name
-      })
-  } as never)
-
 const toolsOf = (log: Log, specs: ReadonlyArray<Spec>): ReadonlyArray<Tool.Any> => {
   // The calls of `outer` do not depend on the list of the agent.
   const done = plainTool(log, specs.find(({ name }) => name === "done") ?? base.done)
@@ -162,9 +132,6 @@ const shapes = {
 
 const { call, calls, text } = ScriptedModel
 
-const systemOf = (request: { readonly prompt: { readonly content: ReadonlyArray<{ readonly content: unknown }> } }) =>
-  String(request.prompt.content[0]?.content)
-
 /** Each agent makes its calls once, and then answers. */
 const model = ScriptedModel.layer((request) => {
   const agent = systemOf(request)
@@ -181,14 +148,6 @@ const model = ScriptedModel.layer((request) => {
 })
 
 const services = Layer.merge(Shops.key, model)
-
-const pausedOf = (outcome: Approval.Outcome<unknown>): Approval.Paused => {
-  assert(outcome._tag === "Paused")
-  return outcome
-}
-
-/** A round trip through JSON, like in a database. */
-const stored = (snapshot: unknown): unknown => JSON.parse(JSON.stringify(snapshot))
 
 const approveAll = ({ pending }: { readonly pending: ReadonlyArray<Approval.PendingCall> }) =>
   pending.map((one) => Approval.approve(one))
@@ -302,12 +261,6 @@ const old = JSON.parse(
   readFileSync(new URL("../fixtures/snapshotsOfVersion1To3.json", import.meta.url), "utf8")
 ) as Record<"clerk" | "desk" | "office", Approval.Snapshot>
 
-const shops = {
-  clerk: (...tools: Parameters<typeof Shops.clerk>) => Shops.clerk(...tools) as unknown as Shops.Waits,
-  desk: (...tools: Parameters<typeof Shops.desk>) => Shops.desk(...tools) as unknown as Shops.Waits,
-  office: (...tools: Parameters<typeof Shops.office>) => Shops.office(...tools) as unknown as Shops.Waits
-}
-
 describe("a snapshot of an earlier version", () => {
   const done = Layer.merge(Shops.key, ScriptedModel.layer(() => text("done")))
   for (const name of ["clerk", "desk", "office"] as const) {
@@ -352,52 +305,4 @@ describe("a snapshot of an earlier version", () => {
       assert.include((refused as Error).message, "another version of the library wrote it. Resume with that version")
       assert.deepInclude((yield* agent.explain({ ...snapshot, version: 5 })).refused, { reason: "version" })
     }).pipe(Effect.provide(done)))
-})
-
-describe("agent.explain", () => {
-  it.effect("names each tool, its role and its differences", () =>
-    Effect.gen(function*() {
-      const log: Log = []
-      const pausing = shops.desk(
-        [Shops.pay(log), Shops.look()],
-        [Shops.look(), spec("kept"), spec("gone")].map((one) => "schema" in one ? plainTool(log, one) : one)
-      )
-      const { snapshot } = pausedOf(
-        yield* pausing.start("x").pipe(Effect.provide(ScriptedModel.layer((request) =>
-          systemOf(request) === "desk"
-            ? call("ask_clerk", { input: "pay" }, { id: "a" })
-            : call("pay", { amount: 5 }, { id: "p" })
-        )))
-      )
-      const now = shops.desk([Shops.pay(log, "Pays at once"), Shops.look()], [
-        Shops.look("Looks twice"),
-        plainTool(log, spec("kept")),
-        plainTool(log, spec("more"))
-      ])
-      const { parts, refused, ...explained } = yield* now.explain(stored(snapshot))
-      assert.deepStrictEqual(explained, { agent: "desk", canResume: false })
-      assert.strictEqual(
-        refused?.message,
-        "The snapshot cannot be resumed by agent \"clerk\": tool \"pay\" (waiting) differs in: description. " +
-          "Resume with the program that paused, or start the run again"
-      )
-      assert.deepStrictEqual(
-        parts.map(({ agent, differs, name, role, state, within }) => [within, agent, name, role, state, ...differs]),
-        [
-          [undefined, "desk", "ask_clerk", "nested", "equal"],
-          [undefined, "desk", "look", "irrelevant", "changed"],
-          [undefined, "desk", "kept", "irrelevant", "equal"],
-          [undefined, "desk", "gone", "irrelevant", "missing"],
-          [undefined, "desk", "more", "irrelevant", "added"],
-          ["a", "clerk", "pay", "waiting", "changed", "description"],
-          ["a", "clerk", "look", "irrelevant", "equal"]
-        ]
-      )
-      assert.deepStrictEqual(Schema.decodeUnknownSync(Approval.Explanation)(stored({ ...explained, refused, parts })), {
-        ...explained,
-        refused: refused!,
-        parts
-      })
-      assert.deepStrictEqual(log, [])
-    }).pipe(Effect.provide(Shops.key)))
 })

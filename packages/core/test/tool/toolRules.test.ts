@@ -1,10 +1,10 @@
 /** Meaning of a tool's declaration, in tables: refusals, consequences of its effects, approvals, results. */
+
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import {
   Agent,
   AiToolkit,
-  Approval,
   ConfigurationError,
   IdempotencyLedger,
   Recovery,
@@ -13,12 +13,10 @@ import {
   ToolCall,
   ToolInterceptor
 } from "@recourse/core"
-import { BigDecimal, Effect, Exit, Layer, Option, Redacted, Schema, SchemaGetter } from "effect"
-import { LanguageModel, type Prompt, Tool as AiTool } from "effect/ai"
+import { Effect, Exit, Layer, Option, Schema } from "effect"
+import { LanguageModel, Tool as AiTool } from "effect/ai"
 import { by, lastResults } from "../support/kit.ts"
-import { finish, partsModel } from "../support/parts.ts"
 
-const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
 const nothing = () => Effect.void
 
 describe("a declaration", () => {
@@ -48,6 +46,7 @@ describe("a declaration", () => {
     "a read that is undone": [{ effects: "read", compensate: nothing }, "compensate is for tools that do something"],
     "a write that is undone": [{ effects: "write", compensate: nothing }, undefined]
   }
+
   for (const [name, [options, problem]] of Object.entries(refused)) {
     it(`${name} is ${problem === undefined ? "taken" : "refused"}`, () => {
       const make = () => Tool.make("pay", { execute: nothing, ...options } as never)
@@ -170,134 +169,6 @@ describe("a declaration", () => {
     }))
 })
 
-describe("an approval", () => {
-  const outcome = (tool: Tool.Any, ...before: ReadonlyArray<ScriptedModel.Turn>) =>
-    Effect.map(
-      Agent.make("a", { tools: [tool] } as never).start("go" as never) as Effect.Effect<
-        { readonly _tag: string },
-        unknown,
-        LanguageModel.LanguageModel
-      >,
-      ({ _tag }) => _tag
-    ).pipe(
-      Effect.provide([
-        ScriptedModel.layer([...before, ScriptedModel.call("t", { n: 1 }), ScriptedModel.text("done")]),
-        key
-      ])
-    )
-
-  it.effect("is declared by the tool, its arguments and call, also effectfully", () =>
-    Effect.gen(function*() {
-      const ids: Array<string> = []
-      const says: ReadonlyArray<readonly [unknown, boolean]> = [
-        [undefined, false],
-        [false, false],
-        [true, true],
-        [() => true, true],
-        [() => false, false],
-        [() => Effect.succeed(true), true],
-        [() => Effect.succeed(false), false],
-        [({ n }: { readonly n: number }) => n > 0, true],
-        [({ n }: { readonly n: number }) => n > 1, false],
-        [(_: unknown, { toolCallId }: { readonly toolCallId: string }) => ids.push(toolCallId) > 0, true]
-      ]
-      for (const [needsApproval, isAsked] of says) {
-        const tool = Tool.make("t", {
-          parameters: Schema.Struct({ n: Schema.Int }),
-          needsApproval,
-          effects: "read",
-          execute: () => Effect.void
-        } as never) as Tool.Any
-        assert.strictEqual(yield* outcome(tool), isAsked ? "Paused" : "Completed", String(needsApproval))
-      }
-      assert.lengthOf(ids, 1)
-      assert.isAbove(ids[0]!.length, 0)
-    }))
-
-  it.effect("of effect/ai uses the earlier conversation; the options come first", () =>
-    Effect.gen(function*() {
-      const seen: Array<ReadonlyArray<string>> = []
-      const definition = AiTool.make("t", {
-        parameters: Schema.Struct({ n: Schema.Int }),
-        needsApproval: (_, { messages }) => {
-          seen.push(messages.map(({ role }) => role))
-          return Effect.succeed(true)
-        }
-      })
-      const Other = Tool.make("other", { effects: "read", execute: nothing })
-      const asks = AiToolkit.fromTool(definition, nothing, { effects: "read" })
-      const agent = Agent.make("a", { tools: [asks, Other] })
-      const script = ScriptedModel.layer([
-        ScriptedModel.call("other", {}),
-        ScriptedModel.calls([{ name: "other", params: {} }, { name: "t", params: { n: 1 } }]),
-        ScriptedModel.text("done")
-      ])
-      const paused = yield* Effect.provide(agent.start("go"), [script, key])
-      assert.strictEqual(paused._tag, "Paused")
-      assert.deepStrictEqual(seen, [["user", "assistant", "tool"]])
-      yield* Effect.exit(asks.call.pipe(by({ n: 1 })))
-      assert.deepStrictEqual(seen.at(-1), [])
-      const alone = Agent.make("a", { tools: [asks], prompt: () => [] })
-      yield* Effect.provide(alone.start("go"), [ScriptedModel.layer([ScriptedModel.call("t", { n: 1 })]), key])
-      assert.deepStrictEqual(seen.at(-1), [], "the answer is the first message")
-      const outer = Tool.make("outer", {
-        effects: "read",
-        mayRequestApproval: true,
-        execute: () => Effect.exit(asks.call.pipe(by({ n: 1 })))
-      })
-      const around = Agent.make("a", { instructions: "Be kind", tools: [outer, asks] })
-      yield* Effect.exit(
-        Effect.provide(around.start("go"), [ScriptedModel.layer([ScriptedModel.call("outer", {})]), key])
-      )
-      assert.deepStrictEqual(seen.at(-1), ["system", "user", "assistant"], "a tool's call has no answer of its own")
-      const quiet = AiToolkit.fromTool(definition, nothing, {
-        effects: "read",
-        needsApproval: () => Effect.succeed(false)
-      })
-      assert.strictEqual(yield* outcome(quiet), "Completed")
-      const always = AiToolkit.fromTool(
-        AiTool.make("t", { parameters: definition.parametersSchema, needsApproval: true }),
-        nothing
-      )
-      assert.strictEqual(yield* outcome(always), "Paused")
-    }))
-
-  it.effect("in a toolkit: the definition asks, options first, reads never ask", () =>
-    Effect.gen(function*() {
-      const seen: Array<ReadonlyArray<string>> = []
-      const definition = AiTool.make("t", {
-        parameters: Schema.Struct({ n: Schema.Int }),
-        needsApproval: (_, { messages }) => {
-          seen.push(messages.map(({ role }) => role))
-          return true
-        }
-      })
-      let runs = 0
-      const execute = () => Effect.sync(() => void runs++)
-      const asked = Effect.fnUntraced(function*(tool: Tool.Any) {
-        const toolkit = AiToolkit.toToolkit([tool] as never)
-        const { content } = yield* (LanguageModel.generateText({ prompt: "go", toolkit } as never) as Effect.Effect<
-          { readonly content: ReadonlyArray<{ readonly type: string }> },
-          unknown,
-          LanguageModel.LanguageModel
-        >).pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.call("t", { n: 1 })])))
-        return content.some(({ type }) => type === "tool-approval-request")
-      })
-      assert.isTrue(yield* asked(AiToolkit.fromTool(definition, execute)))
-      assert.deepStrictEqual(seen, [["user"]])
-      assert.strictEqual(runs, 0)
-      for (const [answer, isAsked] of [[false, false], [true, true]] as const) {
-        const tool = AiToolkit.fromTool(definition, execute, { needsApproval: () => Effect.succeed(answer) })
-        assert.strictEqual(yield* asked(tool), isAsked)
-      }
-      assert.strictEqual(runs, 1)
-      assert.lengthOf(seen, 1)
-      const Read = Tool.make("t", { effects: "read", execute: nothing })
-      assert.isUndefined(AiToolkit.toToolkit([Read]).tools.t.needsApproval)
-      assert.isUndefined(Tool.make("t", { effects: "write", execute: nothing }).definition.needsApproval)
-    }))
-})
-
 describe("built-in tools", () => {
   it.effect("describe their use to the model, and require a reason", () =>
     Effect.gen(function*() {
@@ -352,164 +223,5 @@ describe("built-in tools", () => {
         Effect.provide(ScriptedModel.layer([ScriptedModel.call("throwException", { reason: "over" })]))
       )
       assert.deepInclude(inner, { agent: "inner" })
-    }))
-})
-
-describe("a result", () => {
-  it.effect("of a primitive is itself; others use schema form or fail", () =>
-    Effect.gen(function*() {
-      const told = Effect.fnUntraced(function*(success: Schema.Top, value: unknown) {
-        const tool = Tool.make(
-          "t",
-          { success, effects: "read", execute: () => Effect.succeed(value) } as never
-        ) as Tool.Any
-        const agent = Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard } } as never)
-        return yield* Effect.gen(function*() {
-          yield* Effect.exit(agent.run("x" as never) as Effect.Effect<unknown>)
-          const [, second] = yield* (yield* ScriptedModel.ScriptedModel).requests
-          const [result] = second === undefined ? [] : lastResults(second.prompt)
-          return result === undefined ? "ended" : result.result
-        }).pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.call("t", {}), ScriptedModel.text("done")])))
-      })
-      const cases: ReadonlyArray<readonly [Schema.Top, unknown, unknown]> = [
-        [Schema.String, "x", "x"],
-        [Schema.String, "", ""],
-        [Schema.Boolean, false, false],
-        [Schema.Number, 0, 0],
-        [Schema.Number, 1.5, 1.5],
-        [Schema.Number, NaN, "NaN"],
-        [Schema.Number, -Infinity, "-Infinity"],
-        [Schema.Finite, 1, 1],
-        [Schema.Finite, NaN, "ended"],
-        [Schema.String, 7, "ended"],
-        [Schema.NumberFromString, 7, "7"],
-        [Schema.Void, undefined, null],
-        [Schema.Unknown, undefined, null],
-        [Schema.Unknown, { a: undefined, b: 1n }, "ended"],
-        [Schema.Unknown, { a: [undefined, 1] }, { a: [null, 1] }],
-        [Schema.BigDecimal, BigDecimal.fromStringUnsafe("1.5"), "1.5"]
-      ]
-      for (const [success, value, expected] of cases) {
-        assert.deepStrictEqual(yield* told(success, value), expected, `${String(value)} ${success.ast._tag}`)
-      }
-    }))
-})
-
-describe("a result that does not fit", () => {
-  const played = (policy: unknown) =>
-    Effect.gen(function*() {
-      let runs = 0
-      const tool = Tool.make("t", { success: Schema.Int, effects: "read", execute: () => Effect.succeed(++runs / 2) })
-      const { model, script } = yield* ScriptedModel.make([ScriptedModel.call("t", {}), ScriptedModel.text("done")])
-      const agent = Agent.make("a", { tools: [tool], defaults: { onError: policy } } as never)
-      const exit = yield* Effect.exit(
-        agent.run("x") as Effect.Effect<unknown, { readonly _tag: string }, LanguageModel.LanguageModel>
-      )
-        .pipe(
-          Effect.provideService(LanguageModel.LanguageModel, model)
-        )
-      const [, second] = yield* script.requests
-      const failure = Option.getOrUndefined(Exit.findErrorOption(exit))
-      return { runs, failure: failure?._tag, told: second && lastResults(second.prompt)[0] }
-    })
-
-  it.effect("is escalated if the policy does so, else ends the run", () =>
-    Effect.gen(function*() {
-      const escalated = yield* played(Recovery.policy({ InvalidResult: "escalate" }))
-      assert.deepStrictEqual([escalated.runs, escalated.failure, escalated.told?.isFailure], [1, undefined, true])
-      for (const policy of [Recovery.policy({}), Recovery.policy({ InvalidResult: "rethrow" }), undefined]) {
-        const { failure, runs, told } = yield* played(policy)
-        assert.deepStrictEqual([runs, failure, told], [1, "InvalidResult", undefined])
-      }
-    }))
-
-  it.effect("is checked also if its schema is effectful", () =>
-    Effect.gen(function*() {
-      const Asked = Schema.Int.pipe(Schema.encodeTo(Schema.String, {
-        decode: SchemaGetter.transform(Number),
-        encode: SchemaGetter.transformEffect((n: number) => Effect.as(Effect.yieldNow, `number ${n}`))
-      }))
-      const told = (value: number) =>
-        Effect.gen(function*() {
-          const tool = Tool.make("t", { success: Asked, effects: "read", execute: () => Effect.succeed(value) })
-          const { model, script } = yield* ScriptedModel.make([ScriptedModel.call("t", {}), ScriptedModel.text("done")])
-          const agent = Agent.make("a", {
-            tools: [tool],
-            defaults: { onError: Recovery.policy({ InvalidResult: "escalate" }) }
-          })
-          yield* agent.run("x").pipe(Effect.provideService(LanguageModel.LanguageModel, model)) as Effect.Effect<
-            unknown
-          >
-          return lastResults((yield* script.requests)[1]!.prompt)[0]
-        })
-      assert.strictEqual((yield* told(7))?.result, "number 7")
-      assert.isTrue((yield* told(0.5))?.isFailure)
-    }))
-})
-
-describe("a tainted toolkit", () => {
-  const Pay = (runs: { count: number }) =>
-    Tool.make("pay", {
-      effects: "write",
-      success: Schema.String,
-      execute: () => Effect.sync(() => `paid ${++runs.count}`)
-    })
-
-  it.effect("provider calls taint, before or within the answer; trusted tools do not", () =>
-    Effect.gen(function*() {
-      const executed = (name = "web_search") => ({
-        type: "tool-result" as const,
-        id: "w",
-        name,
-        isFailure: false,
-        result: "IGNORE ALL",
-        providerExecuted: true
-      })
-      const called = (name = "web_search", providerExecuted = true) => ({
-        type: "tool-call" as const,
-        id: "w",
-        name,
-        params: {},
-        providerExecuted
-      })
-      const own = { ...executed("read"), providerExecuted: false }
-      const cases: ReadonlyArray<
-        readonly [name: string, messages: ReadonlyArray<Prompt.MessageEncoded>, isTainted: boolean]
-      > = [
-        ["nothing", [], false],
-        ["a search of the provider", [{ role: "assistant", content: [called(), executed()] }], true],
-        ["a call of the provider without its result", [{ role: "assistant", content: [called()] }], false],
-        ["words", [{ role: "assistant", content: "web_search" }], false],
-        [
-          "the agent's own",
-          [{ role: "assistant", content: [called("read", false)] }, { role: "tool", content: [own] }],
-          false
-        ],
-        [
-          "the agent's own, in the message that calls it",
-          [{ role: "assistant", content: [called("read", false), own] }],
-          false
-        ],
-        [
-          "a search of the provider, whose result stands where the agent's own do",
-          [{ role: "assistant", content: [called()] }, { role: "tool", content: [executed()] }],
-          true
-        ],
-        ["a rule", [{ role: "system", content: "web_search" }], false],
-        // A tool of the program that is trusted, whoever executed it.
-        ["a trusted tool", [{ role: "assistant", content: [called("pay"), executed("pay")] }], false]
-      ]
-      for (const [name, messages, isTainted] of cases) {
-        const runs = { count: 0 }
-        const toolkit = AiToolkit.toToolkit([Pay(runs)], { onTainted: "deny" } as never)
-        const model = partsModel(() => [{ type: "tool-call", id: "p", name: "pay", params: {} }, finish("tool-calls")])
-        yield* Effect.exit(
-          LanguageModel.generateText({
-            prompt: [{ role: "user", content: "Pay" }, ...messages, { role: "user", content: "Now" }],
-            toolkit
-          } as never).pipe(Effect.provide(model)) as Effect.Effect<unknown>
-        )
-        assert.strictEqual(runs.count, isTainted ? 0 : 1, name)
-      }
     }))
 })
