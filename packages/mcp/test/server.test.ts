@@ -1,28 +1,13 @@
-import { NodeHttpServer } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
 import { ElicitRequestSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js"
-import { Effect, Layer, type Scope } from "effect"
-import { LanguageModel, McpServer } from "effect/ai"
-import { HttpRouter, HttpServer } from "effect/http"
-import { createServer } from "node:http"
+import { Effect, type Scope } from "effect"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { Recovery } from "@recourse/core"
-import { Mcp } from "@recourse/mcp"
-import { shopTools } from "./servers/shopTools.ts"
-
-interface Shop {
-  readonly transport: () => Transport
-  readonly done: () => ReadonlyArray<string>
-  readonly forget: () => void
-  readonly url?: URL
-}
+import { type Answer, failure, http, type Shop, until } from "./support/shopServer.ts"
 
 const stdio = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "recourse-shop-"))),
@@ -39,37 +24,6 @@ const stdio = Effect.acquireRelease(
     forget: () => rmSync(log, { force: true })
   }
 }))
-
-const http = Effect.gen(function*() {
-  const done: Array<string> = []
-  let requests = 0
-  const { model, tools } = shopTools((what) => done.push(what))
-  const server = McpServer.layerHttp({
-    name: "shop",
-    version: "1.0.0",
-    path: "/mcp",
-    protocols: Mcp.protocols,
-    allowSessionTermination: true,
-    registrations: Mcp.layerServer({ tools, defaults: { onError: Recovery.standard } })
-  }).pipe(Layer.provide(Layer.effect(LanguageModel.LanguageModel, model)))
-  const context = yield* Layer.build(
-    HttpRouter.serve(server, { disableLogger: true, disableListenLog: true }).pipe(
-      Layer.provideMerge(NodeHttpServer.layer(() => createServer().on("request", () => requests++), {
-        port: 0,
-        host: "127.0.0.1"
-      }))
-    )
-  )
-  const { address } = yield* Effect.provide(HttpServer.HttpServer, context)
-  const url = new URL(`http://127.0.0.1:${"port" in address ? address.port : 0}/mcp`)
-  return {
-    url,
-    transport: () => new StreamableHTTPClientTransport(url) as Transport,
-    done: () => done,
-    requests: () => requests,
-    forget: () => void done.splice(0)
-  } satisfies Shop & { readonly requests: () => number }
-})
 
 /** A client of the SDK; `answer` is its user's reply to questions. */
 const connect = (shop: Shop, answer?: (message: string) => ElicitResult) =>
@@ -88,22 +42,10 @@ const connect = (shop: Shop, answer?: (message: string) => ElicitResult) =>
     (client) => Effect.promise(() => client.close())
   )
 
-interface Answer {
-  readonly isError?: boolean
-  readonly content: ReadonlyArray<{ readonly type: string; readonly text: string }>
-  readonly structuredContent?: unknown
-  readonly _meta?: Readonly<Record<string, unknown>>
-}
-
 const call = (client: Client, name: string, args: Record<string, unknown> = {}, meta?: Record<string, unknown>) =>
   Effect.promise(() =>
     client.callTool({ name, arguments: args, ...(meta === undefined ? undefined : { _meta: meta }) }) as Promise<Answer>
   )
-
-const failure = ({ content, isError }: Answer) => {
-  assert.isTrue(isError)
-  return JSON.parse(content[0]!.text) as { readonly code: string; readonly message_for_model: string }
-}
 
 /** A shop, a client of it, and the person at the client. */
 interface Connected {
@@ -265,189 +207,4 @@ describe("the SDK's client, over stdio", () => {
         one.questions.length = 0
       }
     }).pipe(Effect.scoped), 120_000)
-})
-
-/** Waits for a real server, which has no virtual time. */
-const until = (holds: () => boolean): Effect.Effect<void> =>
-  Effect.suspend(() => holds() ? Effect.void : Effect.andThen(Effect.sleep(10), until(holds))).pipe(
-    Effect.timeoutOrElse({ duration: "10 seconds", orElse: () => Effect.die("it does not come true") })
-  )
-
-/** A request in raw bytes, for behaviour outside of the SDK's clients. */
-const post = (url: URL, body: unknown, headers: Record<string, string> = {}, signal?: AbortSignal) =>
-  Effect.promise(async () => {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers },
-      body: JSON.stringify(body),
-      ...(signal === undefined ? undefined : { signal })
-    })
-    const text = await response.text()
-    const json = text.startsWith("data:") ? text.trim().split("\n\n").at(-1)!.slice("data:".length) : text
-    return { session: response.headers.get("mcp-session-id") ?? "", body: json === "" ? undefined : JSON.parse(json) }
-  })
-
-const version = { "mcp-protocol-version": "2025-11-25" }
-
-/** Begins a session; answers the headers of its requests. */
-const session = (url: URL) =>
-  Effect.gen(function*() {
-    const { session } = yield* post(url, {
-      jsonrpc: "2.0",
-      id: 0,
-      method: "initialize",
-      params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } }
-    })
-    const headers = { ...version, "mcp-session-id": session }
-    yield* post(url, { jsonrpc: "2.0", method: "notifications/initialized" }, headers)
-    return headers
-  })
-
-const charge = (id: number, order: string, meta?: Record<string, unknown>) => ({
-  jsonrpc: "2.0",
-  id,
-  method: "tools/call",
-  params: { name: "charge", arguments: { order }, ...(meta === undefined ? undefined : { _meta: meta }) }
-})
-
-const codeOf = ({ body }: { readonly body: { readonly result: Answer } }) => failure(body.result).code
-
-describe("requests that are sent again, over HTTP", () => {
-  it.live(
-    "equal requests of a session are one call; others are separate",
-    () =>
-      Effect.gen(function*() {
-        const { done, url } = yield* http
-        const one = yield* session(url)
-        const two = yield* session(url)
-        yield* Effect.all([post(url, charge(1, "A-1"), one), post(url, charge(1, "A-1"), one)], { concurrency: 2 })
-        const again = yield* post(url, charge(1, "A-1"), one)
-        assert.strictEqual(again.body.result.content[0].text, "charged")
-        assert.deepStrictEqual(done(), ["charge A-1"])
-        yield* post(url, charge(1, "A-1"), two)
-        yield* post(url, charge(1, "A-2"), one)
-        yield* post(url, charge(2, "A-1"), one)
-        assert.deepStrictEqual(done(), ["charge A-1", "charge A-1", "charge A-2", "charge A-1"])
-      }).pipe(Effect.scoped),
-    30_000
-  )
-
-  it.live("a write with a broken connection is unknown and not rerun", () =>
-    Effect.gen(function*() {
-      const { done, url } = yield* http
-      const headers = yield* session(url)
-      const abort = new AbortController()
-      yield* Effect.forkChild(Effect.exit(post(url, charge(1, "slow"), headers, abort.signal)))
-      yield* until(() => done().includes("charge slow"))
-      abort.abort()
-      yield* until(() => done().includes("interrupted slow"))
-      assert.strictEqual(codeOf(yield* post(url, charge(1, "slow"), headers)), "outcome_unknown")
-      assert.deepStrictEqual(done(), ["charge slow", "interrupted slow"])
-    }).pipe(Effect.scoped), 30_000)
-
-  it.live("a call runs as long as one of its requests waits", () =>
-    Effect.gen(function*() {
-      const { done, requests, url } = yield* http
-      const headers = yield* session(url)
-      const abort = new AbortController()
-      yield* Effect.forkChild(Effect.exit(post(url, charge(1, "slow"), headers, abort.signal)))
-      yield* until(() => done().includes("charge slow"))
-      const before = requests()
-      const second = new AbortController()
-      const waits = yield* Effect.forkChild(Effect.exit(post(url, charge(1, "slow"), headers, second.signal)))
-      yield* until(() => requests() > before)
-      yield* Effect.sleep(50)
-      abort.abort()
-      yield* Effect.sleep(50)
-      assert.deepStrictEqual(done(), ["charge slow"])
-      assert.isUndefined(waits.pollUnsafe())
-      second.abort()
-      yield* until(() => done().includes("interrupted slow"))
-    }).pipe(Effect.scoped), 30_000)
-
-  it.live("an idempotency key belongs to one client", () =>
-    Effect.gen(function*() {
-      const { done, url } = yield* http
-      const key = { "recourse/idempotency-key": "k" }
-      const anna = { ...yield* session(url), authorization: "Bearer anna" }
-      const anna2 = { ...yield* session(url), authorization: "Bearer anna" }
-      const bert = { ...yield* session(url), authorization: "Bearer bert" }
-      yield* post(url, charge(1, "A-1", key), anna)
-      yield* post(url, charge(7, "A-1", key), anna2)
-      assert.deepStrictEqual(done(), ["charge A-1"])
-      yield* post(url, charge(1, "A-1", key), bert)
-      assert.deepStrictEqual(done(), ["charge A-1", "charge A-1"])
-      const wrong = yield* post(url, charge(2, "A-1", { "recourse/idempotency-key": 5 }), anna)
-      assert.isTrue(wrong.body.result.isError)
-    }).pipe(Effect.scoped), 30_000)
-})
-
-/** A `tools/call` of the revision without sessions. */
-const modern = (url: URL, order: string, more: object = {}, headers: Record<string, string> = {}, meta: object = {}) =>
-  post(url, {
-    jsonrpc: "2.0",
-    id: 1,
-    method: "tools/call",
-    params: {
-      name: "refund",
-      arguments: { order },
-      _meta: {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
-        "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {} } },
-        ...meta
-      },
-      ...more
-    }
-  }, { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "refund", ...headers })
-
-const allowed = { "call_1": { action: "accept", content: { allow: true } } }
-
-describe("approvals without a session (2026-07-28)", () => {
-  it.live("the client answers with its next request, once, for this call", () =>
-    Effect.gen(function*() {
-      const { done, url } = yield* http
-      const asked = yield* modern(url, "A-1")
-      const { inputRequests, requestState } = asked.body.result
-      assert.include(inputRequests.call_1.params.message, "A-1")
-      // The state contains a conversation, which the client must not read.
-      assert.notInclude(Buffer.from(requestState, "base64url").toString("latin1"), "A-1")
-      const answered = { requestState, inputResponses: allowed }
-      for (
-        const refused of [
-          yield* modern(url, "A-2", answered),
-          yield* modern(url, "A-1", answered, { authorization: "Bearer bert" }),
-          yield* modern(url, "A-1", { ...answered, requestState: `${requestState.slice(0, -4)}AAAA` }),
-          yield* modern(url, "A-1", { ...answered, requestState: "x" })
-        ]
-      ) assert.isDefined(refused.body.error, JSON.stringify(refused.body))
-      assert.deepStrictEqual(done(), [])
-      const { body } = yield* modern(url, "A-1", answered)
-      assert.deepStrictEqual(body.result.structuredContent, { refunded: "A-1" })
-      assert.isDefined((yield* modern(url, "A-1", answered)).body.error)
-      assert.deepStrictEqual(done(), ["refund A-1"])
-    }).pipe(Effect.scoped), 30_000)
-
-  it.live("with an idempotency key, a repeated answer is answered again", () =>
-    Effect.gen(function*() {
-      const { done, url } = yield* http
-      const key = { "recourse/idempotency-key": "k" }
-      const { requestState } = (yield* modern(url, "A-1", {}, {}, key)).body.result
-      assert.strictEqual((yield* modern(url, "A-1", {}, {}, key)).body.result.requestState, requestState)
-      const answered = { requestState, inputResponses: allowed }
-      const first = yield* modern(url, "A-1", answered, {}, key)
-      const second = yield* modern(url, "A-1", answered, {}, key)
-      assert.deepStrictEqual(second.body.result, first.body.result)
-      assert.deepStrictEqual(done(), ["refund A-1"])
-    }).pipe(Effect.scoped), 30_000)
-
-  it.live("who declines, or does not answer, has not approved", () =>
-    Effect.gen(function*() {
-      const { done, url } = yield* http
-      const ask = () => Effect.map(modern(url, "A-1"), ({ body }) => body.result.requestState as string)
-      const declined = { requestState: yield* ask(), inputResponses: { "call_1": { action: "decline" } } }
-      assert.strictEqual(codeOf(yield* modern(url, "A-1", declined)), "permission_denied")
-      assert.strictEqual(codeOf(yield* modern(url, "A-1", { requestState: yield* ask() })), "approval_required")
-      assert.deepStrictEqual(done(), [])
-    }).pipe(Effect.scoped), 30_000)
 })
