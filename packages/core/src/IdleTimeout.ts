@@ -65,13 +65,13 @@ const millisOf = (limit: Duration.Input | undefined, otherwise: number): number 
 export const make = (options: Options = {}): IdleTimeout => {
   const idle = millisOf(options.idleTimeout, 60_000)
   const content = millisOf(options.contentTimeout, 600_000)
-  let begun = false
+  let hasStarted = false
   let waited = 0
   return {
     wait: (self) =>
       Effect.withFiber((fiber) => {
         const left = content - waited
-        const byBytes = begun && idle < left
+        const byBytes = hasStarted && idle < left
         const limit = byBytes ? idle : Math.max(0, left)
         if (limit === Number.POSITIVE_INFINITY) return self
         const clock = fiber.getRef(Clock.Clock)
@@ -95,7 +95,7 @@ export const make = (options: Options = {}): IdleTimeout => {
         )
       }),
     heard: (what) => {
-      begun = what !== "pause"
+      hasStarted = what !== "pause"
       if (what === "content") waited = 0
     }
   }

@@ -131,10 +131,10 @@ export const follow = (): Follower => {
 
 /** True if a text is empty, or starts a JSON array or object and breaks off before its end. */
 export const isCutOff = (text: string): boolean => {
-  const begun = text.trimStart()
-  if (begun === "") return true
-  if (!/^(?:\[|\{\s*(?:"|$))/.test(begun)) return false
+  const started = text.trimStart()
+  if (started === "") return true
+  if (!/^(?:\[|\{\s*(?:"|$))/.test(started)) return false
   const follower = follow()
-  follower.push(begun)
+  follower.push(started)
   return follower.progress() === "open"
 }

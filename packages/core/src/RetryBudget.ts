@@ -42,8 +42,8 @@ interface Slot {
   retries: number
 }
 
-const check = (holds: boolean, problem: string): void => {
-  if (!holds) throw new ConfigurationError({ subject: "RetryBudget", problem })
+const check = (isValid: boolean, problem: string): void => {
+  if (!isValid) throw new ConfigurationError({ subject: "RetryBudget", problem })
 }
 
 /** Makes a budget. Throws `ConfigurationError` for options out of range. */

@@ -40,14 +40,14 @@ const block = (one: CaseReport, width: number): ReadonlyArray<string> => [
  */
 export const table = (report: SuiteReport, options?: { readonly width?: number | undefined }): string => {
   const width = options?.width ?? Infinity
-  const beside = textTable(columns, report.cases.map(row))
-  const fits = beside.split("\n").every((line) => line.length <= width)
+  const sideBySide = textTable(columns, report.cases.map(row))
+  const fits = sideBySide.split("\n").every((line) => line.length <= width)
   const missed = report.cases.filter(({ passed }) => !passed)
   return within(
     [
       `${report.suite} on ${report.subject}`,
       "",
-      fits ? beside : report.cases.flatMap((one) => block(one, width)).join("\n"),
+      fits ? sideBySide : report.cases.flatMap((one) => block(one, width)).join("\n"),
       "",
       ...missed.flatMap(({ id, misses, observation }) => [
         ...misses.map((why) => wrapped(`${id}: ${why}`, width, "  ")),

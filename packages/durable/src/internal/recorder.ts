@@ -290,14 +290,14 @@ export class Recorder {
 
   /** Hands steps over, at once: no interruption comes between their numbers and the writer, which would miss them. */
   private add(steps: ReadonlyArray<Step>): Effect.Effect<void> {
-    const begun = this.clock.currentTimeNanosUnsafe()
+    const startedAt = this.clock.currentTimeNanosUnsafe()
     const added = this.around.writer.add([...this.takeNoted(), ...steps])
     this.written = added
     return Effect.flatMap(added, (result) => {
       if (result === "denied") return this.ending("cancelled")
       if (result === "added") {
         this.around.tell(eventsOf(this.run.runId))
-        return Metric.update(stepDuration, Number(this.clock.currentTimeNanosUnsafe() - begun) / 1e6)
+        return Metric.update(stepDuration, Number(this.clock.currentTimeNanosUnsafe() - startedAt) / 1e6)
       }
       return this.ending("lost")
     })

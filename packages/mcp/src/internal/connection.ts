@@ -60,12 +60,12 @@ export const make = Effect.fnUntraced(function*<R>(connect: Connect<R>, timeout:
   /** Clients that are lost and still used. */
   const lostInUse = new Map<Live, Scope.Closeable>()
 
-  const close = (held: Scope.Closeable) => Effect.forkIn(Scope.close(held, Exit.void), scope)
+  const close = (child: Scope.Closeable) => Effect.forkIn(Scope.close(child, Exit.void), scope)
 
   const connected: Effect.Effect<Live, McpClientError> = Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(Scope.fork(scope), (held) =>
+    Effect.flatMap(Scope.fork(scope), (child) =>
       restore(connect.pipe(
-        Scope.provide(held),
+        Scope.provide(child),
         Effect.provideContext(context),
         // Time limit for a server that starts and stays silent.
         Effect.timeoutOrElse({
@@ -74,8 +74,8 @@ export const make = Effect.fnUntraced(function*<R>(connect: Connect<R>, timeout:
         })
       )).pipe(
         Effect.onExit((exit) => {
-          if (Exit.isFailure(exit)) return close(held)
-          current = { live: exit.value, scope: held }
+          if (Exit.isFailure(exit)) return close(child)
+          current = { live: exit.value, scope: child }
           return Effect.void
         })
       ))
@@ -99,11 +99,11 @@ export const make = Effect.fnUntraced(function*<R>(connect: Connect<R>, timeout:
 
   const lost = (live: Live) =>
     Effect.suspend(() => {
-      const held = current
-      if (held === undefined || held.live !== live) return Effect.void
+      const child = current
+      if (child === undefined || child.live !== live) return Effect.void
       current = undefined
-      if (users.has(live)) lostInUse.set(live, held.scope)
-      return users.has(live) ? Effect.void : Effect.asVoid(close(held.scope))
+      if (users.has(live)) lostInUse.set(live, child.scope)
+      return users.has(live) ? Effect.void : Effect.asVoid(close(child.scope))
     })
 
   const released = (live: Live) =>

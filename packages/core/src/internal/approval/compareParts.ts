@@ -49,9 +49,9 @@ const rolesOf = ({ round }: Pick<Checkpoint, "round">): ReadonlyMap<string, Role
     if (name !== undefined) roles.set(name, role)
   }
   // The last one counts: pending calls, before those of inner agents, before started ones.
-  for (const { begun = [], callId } of [...within, ...nested]) {
+  for (const { begun: startedCalls = [], callId } of [...within, ...nested]) {
     note(own.get(callId), "started")
-    for (const { tool } of begun) note(tool, "started")
+    for (const { tool } of startedCalls) note(tool, "started")
   }
   for (const { callId } of nested) note(own.get(callId), "nested")
   for (const { callId, tool } of pending) {

@@ -133,14 +133,14 @@ export const whileClaimed = <A, E, R>(
         inTime(context, claim(snapshot.id)),
         (cause) => restore(Effect.failCause(cause))
       )
-      return Effect.flatMap(claiming, (held): Effect.Effect<A, E | SnapshotRefused, R> => {
-        if (held === false) return restore(refuse("used"))
-        if (held !== true && "freeAt" in held) return restore(refuse("claimed", held))
+      return Effect.flatMap(claiming, (claimResult): Effect.Effect<A, E | SnapshotRefused, R> => {
+        if (claimResult === false) return restore(refuse("used"))
+        if (claimResult !== true && "freeAt" in claimResult) return restore(refuse("claimed", claimResult))
         claimedHere.set(snapshot.id, true)
-        const isTakenOver = held !== true && held.isTakenOver
+        const isTakenOver = claimResult !== true && claimResult.isTakenOver
         const end = (fate: ResumptionFate): Effect.Effect<void> =>
-          held !== true
-            ? told(context, held.end(fate))
+          claimResult !== true
+            ? told(context, claimResult.end(fate))
             : fate === "free"
             ? told(context, release(snapshot.id))
             : Effect.void

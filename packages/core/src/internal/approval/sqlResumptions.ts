@@ -52,14 +52,14 @@ const statementsOf = (sql: SqlClient.SqlClient, name: string, duration: Duration
       Effect.map(holder(snapshotId), (holds) => holds === claim)
     )
   const record = (snapshotId: string, claim: string, fate: ResumptionFate) => {
-    const held = sql`snapshot_id = ${snapshotId} AND claim = ${claim}`
+    const renewal = sql`snapshot_id = ${snapshotId} AND claim = ${claim}`
     switch (fate) {
       case "used":
-        return sql`UPDATE ${table} SET ended_at = ${now} WHERE ${held}`
+        return sql`UPDATE ${table} SET ended_at = ${now} WHERE ${renewal}`
       case "abandoned":
-        return sql`UPDATE ${table} SET ended_at = NULL, leased_until = ${now} WHERE ${held}`
+        return sql`UPDATE ${table} SET ended_at = NULL, leased_until = ${now} WHERE ${renewal}`
       case "free":
-        return sql`DELETE FROM ${table} WHERE ${held}`
+        return sql`DELETE FROM ${table} WHERE ${renewal}`
     }
   }
 
@@ -114,11 +114,11 @@ export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration:
         return Effect.forkDetach(Effect.interruptible(given))
       })
       if (ended === undefined) return (yield* claimedUntil(snapshotId)) ?? false
-      const held = Lease.make(duration, renew(snapshotId, claim))
-      yield* held.start(asked)
+      const renewal = Lease.make(duration, renew(snapshotId, claim))
+      yield* renewal.start(asked)
       return {
         isTakenOver: ended.isTakenOver,
-        end: (fate: ResumptionFate) => Effect.orDie(Effect.andThen(held.stop, record(snapshotId, claim, fate)))
+        end: (fate: ResumptionFate) => Effect.orDie(Effect.andThen(renewal.stop, record(snapshotId, claim, fate)))
       }
     },
     (claimed) => durable(sql, claimed),

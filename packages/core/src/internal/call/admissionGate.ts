@@ -56,10 +56,10 @@ const waitWithin = (
         (more) => waitWithin(call, stop, new Map([...read, ...more]))
       )
     }
-    const begun = writes.flatMap((write) =>
+    const startedCalls = writes.flatMap((write) =>
       write.outcome.happened === "yes" ? read.get(write) ?? [] : [triedCall(write)]
     )
-    return stopNow(call, begun.length === writes.length ? { ...stop, begun } : cannotWait)
+    return stopNow(call, startedCalls.length === writes.length ? { ...stop, begun: startedCalls } : cannotWait)
   })
 
 const asked = (info: ToolInfo, call: Call, params: unknown): Effect.Effect<boolean, never, unknown> =>

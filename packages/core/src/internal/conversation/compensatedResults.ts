@@ -13,13 +13,15 @@ export const resultsCompensatedSince = (
   thread: ReadonlyArray<Prompt.Message>,
   transcript: Prompt.Prompt
 ): ReadonlyArray<Prompt.Message> | undefined => {
-  const undone = new Map(resultsIn(transcript.content).filter(isMarkedCompensated).map((part) => [part.id, part]))
-  const isLeft = (part: Prompt.ToolResultPart) => undone.has(part.id) && !isMarkedCompensated(part)
+  const markedResults = new Map(
+    resultsIn(transcript.content).filter(isMarkedCompensated).map((part) => [part.id, part])
+  )
+  const isLeft = (part: Prompt.ToolResultPart) => markedResults.has(part.id) && !isMarkedCompensated(part)
   if (!resultsIn(thread).some(isLeft)) return undefined
   return thread.map((message) =>
     message.role !== "tool" ? message : {
       ...message,
-      content: message.content.map((part) => part.type === "tool-result" ? undone.get(part.id) ?? part : part)
+      content: message.content.map((part) => part.type === "tool-result" ? markedResults.get(part.id) ?? part : part)
     }
   )
 }

@@ -45,14 +45,14 @@ const own = (value: unknown, key: string): unknown =>
     : undefined
 
 /** True if a result is one with marks of the program, and no other fields. */
-const isBeside = (result: unknown, ...marks: ReadonlyArray<string>): boolean =>
+const hasMark = (result: unknown, ...marks: ReadonlyArray<string>): boolean =>
   marks.some((mark) => own(result, mark) !== undefined) && Object.hasOwn(result as object, "result") &&
   Object.keys(result as object).every((key) => key === "result" || marks.includes(key))
 
 /** True if a result is marked as one that was to be compensated. */
 const isMarked = (result: unknown, mark: CompensatedMark): boolean =>
   Array.isArray(own(result, mark)) &&
-  (own(result, "notice") === notice || isBeside(result, ...compensatedMarks))
+  (own(result, "notice") === notice || hasMark(result, ...compensatedMarks))
 
 /** State of a call by its failure; one without a code leaves it unknown. */
 const ofFailure = (result: unknown): Partial<Pick<Claim, "state" | "code">> => {
@@ -65,7 +65,7 @@ const ofSuccess = ({ options, result }: Prompt.ToolResultPart): State => {
   if (own(own(options, "recourse"), "pendingOf") !== undefined) return "waits"
   if (isMarked(result, "may_be_undone")) return "unknown"
   if (isMarked(result, "undone")) return "undone"
-  return isBeside(result, "degraded") ? "substituted" : "done"
+  return hasMark(result, "degraded") ? "substituted" : "done"
 }
 
 /** Returns the repaired arguments in the mark of a result. */

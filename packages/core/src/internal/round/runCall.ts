@@ -112,10 +112,10 @@ const stopped = (
         })
       )
     case "Nested":
-      return Effect.flatMap(startedInParallel(record), (begun) =>
-        begun === undefined
+      return Effect.flatMap(startedInParallel(record), (startedCalls) =>
+        startedCalls === undefined
           ? stopped(calls, raw, call, cannotWait)
-          : Effect.succeed(waiting(raw, record, stop, begun)))
+          : Effect.succeed(waiting(raw, record, stop, startedCalls)))
     case "Refused":
       return Effect.fail(stop.error)
     case "CutOff":

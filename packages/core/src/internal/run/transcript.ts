@@ -50,11 +50,11 @@ const compensatedPart = (part: Prompt.ToolResultPart, tool: string, name: Compen
   if (known.length > 0) return { ...part, result: { ...result as object, [name]: [...known, tool] } }
   const mark = { [name]: [tool] }
   // An envelope stays one, and a failure.
-  const isBeside = isCompensated(result) || mayBeCompensated(result) ||
+  const isWrapped = isCompensated(result) || mayBeCompensated(result) ||
     (typeof result === "object" && result !== null && Object.hasOwn(result, "untrusted"))
   return {
     ...part,
-    result: isFailure || isBeside ? { ...result as object, ...mark } : { ...mark, result },
+    result: isFailure || isWrapped ? { ...result as object, ...mark } : { ...mark, result },
     ...(modelOutput === undefined
       ? undefined
       : { modelOutput: [Prompt.textPart({ text: JSON.stringify(mark) }), ...modelOutput] })
@@ -78,10 +78,10 @@ const compensatedIn = (
 /** A conversation after the compensation of some of its calls. */
 export const withCompensatedMarks = (
   prompt: Prompt.Prompt,
-  undone: ReadonlyArray<{ readonly root: string; readonly tool: string; readonly mark: CompensatedMark }>
+  compensations: ReadonlyArray<{ readonly root: string; readonly tool: string; readonly mark: CompensatedMark }>
 ): Prompt.Prompt =>
-  undone.length === 0 ? prompt : Prompt.fromMessages(
-    undone.reduce<ReadonlyArray<Prompt.Message>>(
+  compensations.length === 0 ? prompt : Prompt.fromMessages(
+    compensations.reduce<ReadonlyArray<Prompt.Message>>(
       (messages, { mark, root, tool }) => messages.map((message) => compensatedIn(message, root, tool, mark)),
       prompt.content
     )

@@ -179,12 +179,14 @@ export class Chats {
         : undefined
       if (joined !== undefined) return joined
       const turn = { owner, thread, message, runId, regenerate: message === undefined }
-      const held = yield* this.take(turn, restore)
-      const begun = Effect.andThen(
-        held.turn.recorded(this.runs.start({ agent, owner, runId, input: Conversation.encode(held.turn.prompt) })),
-        this.watch(runId, 0, held, { owner, thread })
+      const threadClaim = yield* this.take(turn, restore)
+      const startedRun = Effect.andThen(
+        threadClaim.turn.recorded(
+          this.runs.start({ agent, owner, runId, input: Conversation.encode(threadClaim.turn.prompt) })
+        ),
+        this.watch(runId, 0, threadClaim, { owner, thread })
       )
-      yield* Effect.onError(begun, () => held.release)
+      yield* Effect.onError(startedRun, () => threadClaim.release)
       return { runId, segment: 0 }
     }
   )
@@ -335,8 +337,8 @@ export class Chats {
       yield* this.runs.cancel(runId)
       if (status !== "waiting" || key === undefined) return yield* this.settled(runId)
       // Messages before the pause stay, with their compensations. The present claimant of the thread stores them.
-      const held = yield* Effect.catchTag(this.hold({ ...key, runId }), "ThreadBusy", () => Effect.undefined)
-      if (held !== undefined) yield* this.watch(runId, undefined, held, key)
+      const threadClaim = yield* Effect.catchTag(this.hold({ ...key, runId }), "ThreadBusy", () => Effect.undefined)
+      if (threadClaim !== undefined) yield* this.watch(runId, undefined, threadClaim, key)
       // A longer compensation is not awaited.
       yield* Effect.timeoutOption(Effect.interruptible(this.settled(runId)), "5 seconds")
     },
@@ -405,13 +407,16 @@ export class Chats {
     segment: number
   ) {
     const { runId } = run
-    const begun: Begun = { runId, segment }
+    const startedRun: Begun = { runId, segment }
     const go = this.runs.decide(runId, decisions)
-    if (key === undefined) return Effect.as(go, begun)
-    return Effect.uninterruptible(Effect.flatMap(this.hold({ ...key, runId }), (held) =>
+    if (key === undefined) return Effect.as(go, startedRun)
+    return Effect.uninterruptible(Effect.flatMap(this.hold({ ...key, runId }), (threadClaim) =>
       Effect.onError(
-        held.turn.recorded(go).pipe(Effect.andThen(this.watch(runId, segment, held, key)), Effect.as(begun)),
-        () => held.release
+        threadClaim.turn.recorded(go).pipe(
+          Effect.andThen(this.watch(runId, segment, threadClaim, key)),
+          Effect.as(startedRun)
+        ),
+        () => threadClaim.release
       )))
   }
 
@@ -428,16 +433,16 @@ export class Chats {
           yield* this.stop(waiting.runId, owner, thread)
         }
         yield* this.adopt({ owner, thread })
-        const held = yield* Effect.catchTag(this.hold(turn), "ThreadBusy", (busy) => Effect.succeed(busy))
-        if ("turn" in held) return held
+        const threadClaim = yield* Effect.catchTag(this.hold(turn), "ThreadBusy", (busy) => Effect.succeed(busy))
+        if ("turn" in threadClaim) return threadClaim
         const run = this.onBusy === "refuse" ? undefined : yield* this.goingOn(owner, thread)
         if (run !== undefined) {
-          yield* this.untilOver(run, held, restore)
+          yield* this.untilOver(run, threadClaim, restore)
           left = handedOver.times
         } else if (left-- > 0) {
           yield* Effect.sleep(handedOver.each)
         } else {
-          return yield* held
+          return yield* threadClaim
         }
       }
     }
@@ -473,10 +478,10 @@ export class Chats {
       const run = yield* Effect.option(this.run(runId, key.owner))
       if (Option.isNone(run) || run.value.status === "waiting") return
       const takeOver = run.value.status !== "running" && run.value.status !== "queued"
-      const held = yield* Effect.option(this.hold({ ...key, runId, takeOver }))
+      const threadClaim = yield* Effect.option(this.hold({ ...key, runId, takeOver }))
       // Otherwise its starter observes it.
-      if (Option.isNone(held)) return
-      yield* this.watch(runId, undefined, held.value, key)
+      if (Option.isNone(threadClaim)) return
+      yield* this.watch(runId, undefined, threadClaim.value, key)
       if (takeOver) yield* this.settled(runId)
     },
     Effect.catchTag("ThreadNotFound", () => Effect.void),

@@ -85,9 +85,11 @@ const messageOf = Effect.fnUntraced(function*(given: unknown, param: string) {
 })
 
 /** The events of a segment. */
-const response = ({ frames, shows }: Config, begun: Begun, input: typeof RunAgentInput.Type) => {
+const response = ({ frames, shows }: Config, startedRun: Begun, input: typeof RunAgentInput.Type) => {
   const { protocolVersion, runId, threadId } = input
-  return eventStream(frames.of(agUi({ runId, threadId, speaksV1: typeof protocolVersion === "string" }, shows), begun))
+  return eventStream(
+    frames.of(agUi({ runId, threadId, speaksV1: typeof protocolVersion === "string" }, shows), startedRun)
+  )
 }
 
 /** The messages of a page's results, behind the last message that is none, with their paths. */
@@ -220,14 +222,14 @@ const post = Effect.fnUntraced(function*(config: Config) {
   const { id, said } = yield* messageOf(input.messages.at(-1), `messages[${input.messages.length - 1}]`)
   const context = yield* contextOf(config, { agent, owner }, input)
   const message = yield* withTools(config, RequestInput.addContext(said, context), input.tools ?? [])
-  const begun = yield* config.chats.send({
+  const startedRun = yield* config.chats.send({
     agent,
     owner,
     thread,
     messageId: id,
     message: Prompt.fromMessages([message])
   })
-  return response(config, begun, input)
+  return response(config, startedRun, input)
 })
 
 /** The route of AG-UI. */

@@ -26,17 +26,17 @@ const start = Effect.fnUntraced(function*(config: Config) {
   const messageId = key ?? (yield* WebCrypto.WebCrypto).randomUUID()
   if (threadId !== undefined) {
     const { runId } = yield* config.chats.send({ agent, owner, thread: threadId, messageId, message })
-    return yield* begun(config, runId, owner)
+    return yield* startedRun(config, runId, owner)
   }
   const runId = yield* runIdOf([owner, agent, messageId])
   yield* config.chats.runs.start({ agent, owner, runId, input: Conversation.encode(Prompt.make(message)) })
-  return yield* begun(config, runId, owner)
+  return yield* startedRun(config, runId, owner)
 })
 
 /** The run as its owner may see it. */
 const view = ({ owner: _, ...run }: RunInfo) => run
 
-const begun = (config: Config, runId: string, owner: string) =>
+const startedRun = (config: Config, runId: string, owner: string) =>
   Effect.map(
     config.chats.run(runId, owner),
     (run) => Response.jsonUnsafe(view(run), { status: 202, headers: { location: `/runs/${runId}` } })
@@ -68,7 +68,7 @@ const decide = Effect.fnUntraced(function*(config: Config) {
   // A chatting principal sends the results of its own page; all else is a decision.
   if (!isOfPage(run, request.decisions)) yield* need(checked.principal, "decide")
   yield* decideAs(config, run, request, by)
-  return yield* begun(config, run.runId, by)
+  return yield* startedRun(config, run.runId, by)
 })
 
 const isOfPage = ({ pending }: RunInfo, decisions: ReadonlyArray<unknown>): boolean => {
@@ -81,7 +81,7 @@ const stop = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "chat")
   const runId = yield* runParam
   yield* config.chats.stop(runId, principal.id)
-  return yield* begun(config, runId, principal.id)
+  return yield* startedRun(config, runId, principal.id)
 })
 
 /** A failing store of feedback is the program's own: the user reads that it failed. */

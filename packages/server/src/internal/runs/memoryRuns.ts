@@ -309,7 +309,7 @@ export class MemoryRuns implements RunsService {
     effect: (around: Around) => Effect.Effect<Ended, unknown>
   ): Effect.Effect<void, Approval.DecisionRefused> {
     return Effect.suspend(() => {
-      const begun = Deferred.makeUnsafe<void, Approval.DecisionRefused>()
+      const startSignal = Deferred.makeUnsafe<void, Approval.DecisionRefused>()
       let last: Finished | undefined
       const tell = (event: AgentEvent) => run.log.append({ number: run.log.items.length, event })
       const hear = (event: AgentEvent): void => {
@@ -317,13 +317,13 @@ export class MemoryRuns implements RunsService {
           last = event
         } else {
           tell(event)
-          Deferred.doneUnsafe(begun, Exit.void)
+          Deferred.doneUnsafe(startSignal, Exit.void)
         }
       }
       const ended = (exit: Exit.Exit<Ended, unknown>): Effect.Effect<void> => {
         run.fiber = undefined
         const refused = last === undefined ? refusedBy(exit) : undefined
-        if (refused !== undefined) return Effect.asVoid(Deferred.fail(begun, refused))
+        if (refused !== undefined) return Effect.asVoid(Deferred.fail(startSignal, refused))
         const told = Effect.map(Clock.currentTimeMillis, (updatedAt) => {
           run.snapshot = Exit.isSuccess(exit) ? exit.value : undefined
           this.place(run, { ...run.info, ...endOf(run.info, last, exit), updatedAt })
@@ -331,7 +331,7 @@ export class MemoryRuns implements RunsService {
           // Readers that hear of the end find the run as it is then.
           if (last !== undefined) tell(last)
           if (isEnded(run.info.status)) run.log.close()
-          Deferred.doneUnsafe(begun, Exit.void)
+          Deferred.doneUnsafe(startSignal, Exit.void)
         })
         return Exit.isFailure(exit) && endOf(run.info, last, exit).status === "failed"
           ? Effect.andThen(Effect.provideContext(logFailure(run.info, exit.cause), run.served.services), told)
@@ -348,7 +348,7 @@ export class MemoryRuns implements RunsService {
       const forked = Effect.map(fork, (fiber) => {
         run.fiber = fiber
       })
-      return Effect.andThen(forked, Deferred.await(begun))
+      return Effect.andThen(forked, Deferred.await(startSignal))
     })
   }
 }

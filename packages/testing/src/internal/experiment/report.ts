@@ -76,7 +76,7 @@ const block = (results: Compared, one: Measured): ReadonlyArray<string> => [
  */
 export const table = (results: Compared, options?: { readonly width?: number | undefined }): string => {
   const width = options?.width ?? Infinity
-  const beside = textTable(
+  const sideBySide = textTable(
     ["", ...results.candidates.map(({ name }) => name)],
     rowsOf(results).flatMap(({ interval, label, text }) => [
       [label, ...results.candidates.map(text)],
@@ -85,8 +85,8 @@ export const table = (results: Compared, options?: { readonly width?: number | u
         : [["  with 95% confidence", ...results.candidates.map((one) => confidence(interval(one)))]])
     ])
   )
-  const fits = beside.split("\n").every((line) => line.length <= width)
-  const shown = fits ? beside : [
+  const fits = sideBySide.split("\n").every((line) => line.length <= width)
+  const shown = fits ? sideBySide : [
     "In brackets: with 95% confidence.",
     ...results.candidates.flatMap((one) => ["", ...block(results, one)])
   ].join("\n")

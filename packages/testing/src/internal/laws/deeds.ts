@@ -40,10 +40,10 @@ export const agentRunOf = (
 ): { readonly agent: string; readonly id: string } | undefined => {
   const execution = executionOf(run, effect)
   if (execution === undefined) return undefined
-  const begun = run.events.slice(0, execution.after).findLast((event) =>
+  const started = run.events.slice(0, execution.after).findLast((event) =>
     event._tag === "ToolAttempt" && event.tool === execution.tool && event.callId === execution.callId
   )
-  return begun === undefined ? undefined : { agent: begun.path.join(" > "), id: begun.agentRunId }
+  return started === undefined ? undefined : { agent: started.path.join(" > "), id: started.agentRunId }
 }
 
 /** The calls of a run as the places of their executions: one for each attempt. */

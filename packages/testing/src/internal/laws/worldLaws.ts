@@ -190,15 +190,15 @@ export const worldLaws = {
     run.events.flatMap((event) => {
       if (event._tag !== "ToolCompensated" || event.outcome !== "undone") return []
       const { callId, tool } = event
-      const undone = run.sideEffects.filter(({ read, undoes }) =>
+      const compensations = run.sideEffects.filter(({ read, undoes }) =>
         read !== true && undoes?.tool === tool && undoes.callId === callId
       )
       const twice = moreThan(
-        undone.flatMap(({ details, duplicate }) => duplicate || details === undefined ? [] : [textOf(details)]),
+        compensations.flatMap(({ details, duplicate }) => duplicate || details === undefined ? [] : [textOf(details)]),
         1
       )
       return [
-        ...(doneBy(run, event).length > 0 && undone.length === 0
+        ...(doneBy(run, event).length > 0 && compensations.length === 0
           ? [`${tool} ${callId} is reported as compensated, and its compensate had no effect`]
           : []),
         ...twice.map(([thing, times]) => `to undo ${tool} ${callId}, ${thing} was done ${times} times`)

@@ -92,8 +92,8 @@ export const check = (options?: Options): Effect.Effect<Report, ProgramBroken> =
       deeds += trial.plain.deeds.length
       pauses += trial.plain.pauses.length
       operations += trial.plain.parts.reduce((sum, part) => sum + part.operations, 0)
-      for (const [law, holds] of laws) {
-        const violation = holds(trial)[0]
+      for (const [law, evaluate] of laws) {
+        const violation = evaluate(trial)[0]
         if (violation !== undefined) {
           return yield* new ProgramBroken({
             law,

@@ -63,8 +63,8 @@ const deskOf = (program: Program, agent: Composed, prompt: (input: unknown) => u
   } as never)
 
 /** The other agent of a form with two. */
-const otherOf = ({ beside }: Program, agent: Composed, works: () => Composed): Composed => {
-  switch (beside) {
+const otherOf = ({ beside: neighbour }: Program, agent: Composed, works: () => Composed): Composed => {
+  switch (neighbour) {
     case "same":
       return agent
     case "works":

@@ -46,8 +46,8 @@ export const distinguishesCalls = (program: Program): boolean =>
   program.observers === "fine" && !runsTwiceAtOnce(program)
 
 /** True if the same agent runs twice at the same time, so that its calls have the same ids. */
-const runsTwiceAtOnce = ({ beside, concurrency, form }: Program): boolean =>
-  form === "tool" ? concurrency === 3 : (form === "all" || form === "race") && beside === "same"
+const runsTwiceAtOnce = ({ beside: neighbour, concurrency, form }: Program): boolean =>
+  form === "tool" ? concurrency === 3 : (form === "all" || form === "race") && neighbour === "same"
 
 /** True if there is one conversation: of one agent, which continues it in each run. */
 export const hasOneConversation = ({ chat, form, undoesAround }: Program): boolean =>

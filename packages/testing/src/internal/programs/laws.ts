@@ -101,13 +101,13 @@ export const programLaws = {
       if (Exit.isSuccess(exit)) return []
       const { reasons } = exit.cause
       // Effect makes defects of the errors in parallel to one.
-      const isBeside = reasons.some((reason) => Cause.isDieReason(reason) && isDefectOf(run, reason.defect))
+      const hasDefect = reasons.some((reason) => Cause.isDieReason(reason) && isDefectOf(run, reason.defect))
       return reasons.flatMap((reason) => {
         if (Cause.isFailReason(reason)) return isError(reason.error) ? [] : [`it fails with ${String(reason.error)}`]
         if (!Cause.isDieReason(reason) || isDefectOf(run, reason.defect)) return []
-        return isBeside && isError(reason.defect)
+        return hasDefect && isError(reason.defect)
           ? []
-          : [`it dies of ${String(reason.defect)}, ${isBeside ? "which is no error" : "and no tool died"}`]
+          : [`it dies of ${String(reason.defect)}, ${hasDefect ? "which is no error" : "and no tool died"}`]
       })
     }),
     ...eventsOf(run, "ToolResult").flatMap(({ callId, code, isFailure, tool }) =>

@@ -63,7 +63,7 @@ export class World {
   } {
     const nth = this.executions.get(deed.tool) ?? 0
     this.executions.set(deed.tool, nth + 1)
-    const begun: Deed = {
+    const started: Deed = {
       ...deed,
       seq: this.deeds.length,
       within: undefined,
@@ -74,8 +74,8 @@ export class World {
       state: "running",
       endedAfter: undefined
     }
-    this.deeds.push(begun)
-    return { deed: begun, nth }
+    this.deeds.push(started)
+    return { deed: started, nth }
   }
 
   /** An execution ends. */

@@ -51,7 +51,7 @@ const ofPart: ReadonlySet<string> = new Set(["type", "id", "name", "role", "tool
 const silent: ReadonlySet<string> = new Set(["finish", "response-metadata"])
 
 /** The library's own fields next to a tool's, in a result in the model's form. */
-const beside = {
+const extraFields = {
   failure: new Set(["status", "code", "trace_id"]),
   envelope: new Set(["source", "call_id", "trace_id", "notice"])
 } as const
@@ -64,8 +64,8 @@ const resultOf = (result: unknown, isFailure: boolean, visitor: Visitor): unknow
       (key, field) =>
         names.has(key) ? field : key === "content" ? resultOf(field, false, visitor) : visitor.value(field)
     )
-  if (isFailure) return without(beside.failure)
-  if ("untrusted" in result && "notice" in result) return without(beside.envelope)
+  if (isFailure) return without(extraFields.failure)
+  if ("untrusted" in result && "notice" in result) return without(extraFields.envelope)
   return visitor.value(result)
 }
 

@@ -22,13 +22,13 @@ const reasonIn = (result: unknown): string => {
 const decisionOf = (asked: Asked, behind: ReadonlyArray<Event>): ReadonlyArray<Approval.Decision> => {
   const about = { callId: asked.pendingCallId, argumentsHash: asked.argumentsHash }
   const own = behind.filter((event) => "callId" in event && event.callId === asked.callId && event.tool === asked.tool)
-  const begun = own.find((event) => event._tag === "ToolCallStarted")
+  const started = own.find((event) => event._tag === "ToolCallStarted")
   const result = own.find((event) => event._tag === "ToolResult")
   const again = own.find((event) => event._tag === "ApprovalRequested")
   if (own.some(({ _tag }) => _tag === "ToolAttempt" || _tag === "ToolReplayed")) {
-    const changed = begun === undefined || begun.arguments === asked.arguments
+    const changed = started === undefined || started.arguments === asked.arguments
       ? undefined
-      : decodeObject(begun.arguments).pipe((found) => found._tag === "Some" ? found.value : undefined)
+      : decodeObject(started.arguments).pipe((found) => found._tag === "Some" ? found.value : undefined)
     return changed !== undefined && isObject(changed)
       ? [{ _tag: "Edit", ...about, arguments: changed }]
       : [{ _tag: "Approve", ...about }]

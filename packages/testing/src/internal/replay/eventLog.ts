@@ -10,7 +10,7 @@ type Event = AgentEvent.AgentEvent
 type Of<Tag extends Event["_tag"]> = Extract<Event, { readonly _tag: Tag }>
 
 /** True if two events are of one run of one agent. */
-const isBeside = (a: Event, b: Event): boolean => a.agentRunId === b.agentRunId
+const isOfSameAgent = (a: Event, b: Event): boolean => a.agentRunId === b.agentRunId
 
 const readArguments = (text: string): unknown => {
   try {
@@ -84,9 +84,11 @@ const modelCallsOf = (events: ReadonlyArray<Event>): Recording["modelCalls"] =>
       case "ModelTurnFinished":
       case "ModelTurnFailed": {
         const start = events.slice(0, index).findLast((earlier) =>
-          earlier._tag === "ModelTurnStarted" && isBeside(earlier, event)
+          earlier._tag === "ModelTurnStarted" && isOfSameAgent(earlier, event)
         )?.at ?? event.at
-        const behind = events.slice(index + 1).filter((later) => isBeside(later, event))
+        const behind = events.slice(index + 1).filter((later) =>
+          isOfSameAgent(later, event)
+        )
         if (event._tag !== "ModelTurnFinished") {
           const [end] = behind
           return [failedCall(event, start, end !== undefined && "retryAfter" in end ? end.retryAfter : undefined)]
@@ -108,7 +110,7 @@ const executionsOf = (events: ReadonlyArray<Event>): Recording["executions"] =>
     const { attempt, callId, tool } = event
     const later = events.slice(index + 1)
     const ending = later.findIndex((other) =>
-      "callId" in other && other.callId === callId && isBeside(other, event) &&
+      "callId" in other && other.callId === callId && isOfSameAgent(other, event) &&
       ((other._tag === "ToolAttemptFailed" && other.attempt === attempt) || other._tag === "ToolResult" ||
         other._tag === "ApprovalRequested")
     )
@@ -175,12 +177,12 @@ export const fromEvents = (
 ): Recording => {
   const runId = options?.runId ?? log[0]?.runId
   const events = log.filter((event) => event.runId === runId)
-  const begun = events.find((event) => event._tag === "RunStarted")
+  const started = events.find((event) => event._tag === "RunStarted")
   const pauses = pausesOf(events)
   return {
     version,
-    agent: begun?.path[0] ?? "",
-    input: begun?.input,
+    agent: started?.path[0] ?? "",
+    input: started?.input,
     streaming: false,
     events: events.filter(({ _tag }) => !left.has(_tag)).map(withoutDetails),
     modelCalls: modelCallsOf(events),

@@ -29,7 +29,7 @@ import type { Compensates } from "./compensationOptions.ts"
 import { type Because, type Fate, notUndone } from "./compensationOutcome.ts"
 
 /** Services and state of a compensation. */
-interface Undoing {
+interface Compensating {
   readonly compensation: Compensation
   readonly params: unknown
 }
@@ -96,10 +96,10 @@ export class WriteCompensation {
       Context.add(EnclosingCall, undefined),
       Option.isSome(span) ? Context.add(Tracer.ParentSpan, span.value) : (context) => context
     ) as Context.Context<never>
-    const undoing = (params: unknown): Undoing => ({ compensation, params })
+    const compensating = (params: unknown): Compensating => ({ compensation, params })
     const began = live === undefined
-      ? Effect.map(Effect.option(decodeArguments(compensation, write.arguments)), Option.map(undoing))
-      : Effect.succeed(Option.some(undoing(live.params)))
+      ? Effect.map(Effect.option(decodeArguments(compensation, write.arguments)), Option.map(compensating))
+      : Effect.succeed(Option.some(compensating(live.params)))
     const fate = Effect.flatMap(began, (found): Effect.Effect<Fate> => {
       if (Option.isNone(found)) return Effect.succeed(notUndone("unreadable"))
       if (write.known === "unknown") return this.reconciled(write, found.value)
@@ -122,8 +122,8 @@ export class WriteCompensation {
   }
 
   /** Determines if a write without an answer happened. Does not execute it. */
-  private reconciled(write: CompensableWrite, undoing: Undoing): Effect.Effect<Fate> {
-    const { compensation } = undoing
+  private reconciled(write: CompensableWrite, compensating: Compensating): Effect.Effect<Fate> {
+    const { compensation } = compensating
     const { identity, scope } = write
     const call = {
       id: write.callId,
@@ -147,14 +147,14 @@ export class WriteCompensation {
     return Effect.flatMap(asked, (exit): Effect.Effect<Fate> => {
       if (exit === undefined) return Effect.succeed({ outcome: "not_happened" })
       return Exit.isSuccess(exit)
-        ? this.compensated(write, undoing, exit.value)
+        ? this.compensated(write, compensating, exit.value)
         : Effect.succeed(this.failed("unknown", exit.cause))
     })
   }
 
   private compensated(
     write: CompensableWrite,
-    { compensation, params }: Undoing,
+    { compensation, params }: Compensating,
     result: unknown
   ): Effect.Effect<Fate> {
     return Effect.flatMap(sha256(canonicalJson(["compensate", write.id])), (idempotencyKey) => {

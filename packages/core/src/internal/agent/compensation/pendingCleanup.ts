@@ -30,7 +30,7 @@ export const registerRunCleanup = (unwinds: ToCompensate, { provided }: Mode): v
   }
   const end = Effect.contextWith((ambient: Context.Context<never>) => {
     if (toCompensate(run, !isAll).length === 0) return Effect.void
-    const undone = Effect.flatMap(
+    const cleanup = Effect.flatMap(
       compensateWrites({ ...unwinds, ambient, isBehind: true }, !isAll),
       (broken) => broken === undefined ? Effect.void : Effect.logError("An audit could not be written", broken)
     )
@@ -39,7 +39,7 @@ export const registerRunCleanup = (unwinds: ToCompensate, { provided }: Mode): v
     )
     return Effect.andThen(
       emit(run, () => ({ _tag: "AgentStarted", resumed: true })),
-      Effect.andThen(undone, ended)
+      Effect.andThen(cleanup, ended)
     )
   })
   parent?.nested.registerCleanup({ end: provided?.(end) ?? end, context: unwinds.ambient, scope })

@@ -54,12 +54,12 @@ const told = (steps: Steps, answering: Effect.Effect<unknown, unknown, unknown>)
 
 /** End of a body: it waits if a step does. If it fails, it compensates abandoned steps of earlier executions. */
 const ended = (
-  begun: Effect.Effect<unknown, unknown, unknown>,
+  freshSteps: Effect.Effect<unknown, unknown, unknown>,
   steps: () => Steps | undefined,
   agents: ReadonlyArray<string>
 ) =>
   Effect.tapCause(
-    Effect.catchIf(begun, (error) => error instanceof Waits, () => steps()!.pause(agents)),
+    Effect.catchIf(freshSteps, (error) => error instanceof Waits, () => steps()!.pause(agents)),
     () => steps()?.unmet ?? Effect.void
   )
 
@@ -149,18 +149,18 @@ export const compose = (
     Effect.suspend(() => {
       let steps: Steps | undefined
       let stopped: (() => Said) | undefined
-      const undone: Array<CompensableWrite & { readonly mark: CompensatedMark }> = []
+      const compensated: Array<CompensableWrite & { readonly mark: CompensatedMark }> = []
       const begin = (run: Run): Effect.Effect<unknown, unknown, unknown> => {
         if ("input" in from) {
-          const begun = steps = new Steps(run, { input: from.input, form: forms.input })
-          return told(begun, body(begun, from.input as never))
+          const freshSteps = steps = new Steps(run, { input: from.input, form: forms.input })
+          return told(freshSteps, body(freshSteps, from.input as never))
         }
         const { checkpoint, decisions } = from
         return Effect.flatMap(forms.input.read((checkpoint.steps as Kept).input), (input) =>
           Effect.contextWith((context: Context.Context<never>) => {
             const resumed = { checkpoint, decisions: [...decisions.values()], shown: presentationOf(context) }
-            const begun = steps = new Steps(run, { input, form: forms.input }, resumed)
-            return told(begun, body(begun, input as never))
+            const freshSteps = steps = new Steps(run, { input, form: forms.input }, resumed)
+            return told(freshSteps, body(freshSteps, input as never))
           }))
       }
       return driven(
@@ -173,9 +173,9 @@ export const compose = (
               ended(begin(run), () => steps, agents),
             said: () => {
               const said = (steps?.said ?? stopped)?.() ?? noRunMessages
-              return { ...said, transcript: withCompensatedMarks(said.transcript, undone) }
+              return { ...said, transcript: withCompensatedMarks(said.transcript, compensated) }
             },
-            onCompensated: (write, mark) => void undone.push({ ...write, mark }),
+            onCompensated: (write, mark) => void compensated.push({ ...write, mark }),
             services: (context, run) => {
               if ("checkpoint" in from) stopped = () => stoppedWithin(from.checkpoint, run, presentationOf(context))
               return context

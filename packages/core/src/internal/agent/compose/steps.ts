@@ -113,7 +113,7 @@ export class Steps {
   /** The agents that the body has replayed or started, with their paths. */
   private readonly agents = new Map<string, { readonly agent: Any; readonly step: Step; readonly input: unknown }>()
   /** Started or resumed steps. */
-  private readonly begun = new Set<string>()
+  private readonly startedIds = new Set<string>()
   /**
    * Steps that waited in an earlier execution, and failed before they resumed: their snapshots could not be claimed.
    */
@@ -172,8 +172,8 @@ export class Steps {
         : []
     })
     // A step that was interrupted before its start has no messages.
-    const begun = all.filter(({ said }) => said.transcript.content.length > 0)
-    const heard = begun.length > 0 ? begun : all
+    const startedIds = all.filter(({ said }) => said.transcript.content.length > 0)
+    const heard = startedIds.length > 0 ? startedIds : all
     const answers = heard.filter((one) => one.answer !== undefined)
     const one = answer === undefined
       ? heard.findLast((one) => one.answer === undefined) ?? heard.at(-1)
@@ -297,7 +297,7 @@ export class Steps {
     onRecord: ((record: () => RunRecord) => void) | undefined
   ): Effect.Effect<unknown, unknown, unknown> {
     const { id } = step
-    this.begun.add(id)
+    this.startedIds.add(id)
     let withdraw: Effect.Effect<void> = Effect.void
     if ("input" in from && this.taking.has(id)) this.asGiven.add(id)
     const mode: Mode = {
@@ -357,10 +357,10 @@ export class Steps {
       const call = Context.getOrUndefined(context, ToolCall)
       const unsettled = log.compensations.unsettled()
       for (const [id, { agent, input, step }] of this.agents) {
-        if (this.begun.has(id) || this.entries.has(id)) continue
+        if (this.startedIds.has(id) || this.entries.has(id)) continue
         const scope = scopeWithin({ parent: run, call, name: agent.name, position: step.position, input: undefined })
         if (!unsettled.some((write) => isWithin(scope, write))) continue
-        this.begun.add(id)
+        this.startedIds.add(id)
         const mode: Mode = { ...plainMode, step, mayPause: true, over: {} }
         const ended: Effect.Effect<unknown, unknown, unknown> = isResumable(agent)
           ? agent.proceed({ input }, mode)

@@ -61,11 +61,11 @@ const exitOf = <Out, E>(exit: Exit.Exit<Out, E>): Exit.Exit<Out, E | WriteError>
 
 /** Runs a turn, and stores its messages at any end, also at an interruption, because calls may have completed. */
 const inTurn = Effect.fnUntraced(function*<Out, E, R>(
-  begun: BeginOptions,
+  beginOptions: BeginOptions,
   { compaction, failedCalls }: Pick<SendOptions, "compaction" | "failedCalls">,
   run: (turn: Turn, mode: Mode) => Effect.Effect<Out, E, R>
 ): Effect.fn.Return<Sent<Out, E>, BeginError, R | Conversations | Scope.Scope> {
-  const turn = yield* begin(begun)
+  const turn = yield* begin(beginOptions)
   let ended: (() => RunRecord) | undefined
   let stored: Sent<Out, E>["stored"] = Exit.succeed(turn.thread)
   const store = (exit: Exit.Exit<Out, E>) =>
@@ -264,9 +264,9 @@ const streamed = <E, R>(
         return Effect.void
       }
     }
-    const begun = "decisions" in options ? { owner, thread, lease } : { ...options, owner, thread, lease }
+    const beginOptions = "decisions" in options ? { owner, thread, lease } : { ...options, owner, thread, lease }
     const turn = inTurn<unknown, E | Refusals, R>(
-      begun,
+      beginOptions,
       how,
       (turn, own) => run(turn, { ...own, streaming: true, sink })
     )

@@ -105,9 +105,9 @@ export const driven = (
   Effect.contextWith((context: Context.Context<SnapshotKey>) => {
     const { body, kind, withdraw } = start()
     let record: (() => RunRecord) | undefined
-    let begun: Run | undefined
+    let currentRun: Run | undefined
     let pause: Pause | undefined
-    const isNested = () => begun?.parent !== undefined
+    const isNested = () => currentRun?.parent !== undefined
     let snapshot: Snapshot | undefined
     // One snapshot for all requesters: whoever resumes has claimed it.
     const sealed = (answer: Pause) =>
@@ -120,7 +120,9 @@ export const driven = (
       const waited = pause
       pause = undefined
       if (waited === undefined) return withdraw()
-      const owed = Effect.sync(() => registerCleanup(kind, begun!, mode, Effect.suspend(() => sealed(waited)), context))
+      const owed = Effect.sync(() =>
+        registerCleanup(kind, currentRun!, mode, Effect.suspend(() => sealed(waited)), context)
+      )
       return Effect.andThen(withdraw(), owed)
     }))
     const answered = Effect.flatMap(
@@ -139,7 +141,7 @@ export const driven = (
           onPaused: (waited) => pause = waited,
           run: (run) => {
             mode.onStarted?.(run)
-            begun = run
+            currentRun = run
             if (mode.onQuestions !== undefined && isNested()) mode.onQuestions(withdrawn)
             else run.parent?.nested.addQuestion(withdrawn)
             return body.run(run)

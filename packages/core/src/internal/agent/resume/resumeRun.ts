@@ -50,13 +50,13 @@ export const resumed = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Driven, unknown, unknown> {
   const { byCall, snapshot } = yield* checked(kind, value, decisions, mode.over)
   let record: (() => RunRecord) | undefined
-  let begun: Run | undefined
+  let currentRun: Run | undefined
   const onRecord = (ended: () => RunRecord) => {
     record = ended
     mode.onRecord?.(ended)
   }
   const onStarted = (run: Run) => {
-    begun = run
+    currentRun = run
     mode.onStarted?.(run)
   }
   const going = whileClaimed(
@@ -64,7 +64,7 @@ export const resumed = Effect.fnUntraced(function*(
     {
       hasRun: () => record !== undefined && record().executed.length > snapshot.executed.length,
       isRepeatable: () => kind.isRepeatable(snapshot, byCall),
-      isOver: () => begun?.writes.hasWritten === true || record?.().compensations !== undefined
+      isOver: () => currentRun?.writes.hasWritten === true || record?.().compensations !== undefined
     },
     kind.drive(
       { checkpoint: snapshot, decisions: byCall },
@@ -75,10 +75,10 @@ export const resumed = Effect.fnUntraced(function*(
   const context = yield* Effect.context<SnapshotKey>()
   return yield* after(going, (exit) => {
     if (Exit.isSuccess(exit) || mode.over !== undefined || !Cause.hasInterruptsOnly(exit.cause)) return Effect.void
-    if (begun !== undefined && !isGivenBack(begun, snapshot)) return Effect.void
+    if (currentRun !== undefined && !isGivenBack(currentRun, snapshot)) return Effect.void
     // Its snapshot is given back; whether the run around it comes back to that is known there.
     mode.onStands?.(Effect.succeed(snapshot))
-    if (begun !== undefined) registerCleanup(kind, begun, mode, Effect.succeed(snapshot), context)
+    if (currentRun !== undefined) registerCleanup(kind, currentRun, mode, Effect.succeed(snapshot), context)
     return Effect.void
   })
 })

@@ -239,12 +239,12 @@ export const execute = <Params, A, D, R>(
   const { maxTimeout, timeout } = executable
   const { call, number } = attempt
   const execution = new Execution(executable, attempt, params, isCharged)
-  const begun = Effect.suspend(() => execution.begin())
+  const attempted = Effect.suspend(() => execution.begin())
   const timed = timeout === undefined
-    ? begun
+    ? attempted
     : maxTimeout === undefined
-    ? Effect.timeoutOrElse(begun, { duration: timeout, orElse: () => execution.late(timeout) })
-    : withIdleTimeout(begun, { idle: timeout, max: maxTimeout }, (after) => execution.late(after))
+    ? Effect.timeoutOrElse(attempted, { duration: timeout, orElse: () => execution.late(timeout) })
+    : withIdleTimeout(attempted, { idle: timeout, max: maxTimeout }, (after) => execution.late(after))
   const kept = executable.info.compensation === undefined
     ? timed
     : Effect.flatMap(timed, (answer) => execution.keep(answer))

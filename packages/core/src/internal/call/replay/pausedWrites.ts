@@ -42,7 +42,7 @@ const doneWith = (write: CallRecord, root: CallRecord): CallRecord | undefined =
  */
 export const startedWithin = (record: CallRecord): ReadonlyMap<string, CallRecord> | undefined => {
   const root = rootOf(record)
-  const begun = new Map<string, CallRecord>()
+  const startedCalls = new Map<string, CallRecord>()
   for (const write of writesWithin(root)) {
     // Fixers are not called again about a call that resumes with their answer.
     if (root === record && root.children.byFixers?.has(write) === true) continue
@@ -51,9 +51,9 @@ export const startedWithin = (record: CallRecord): ReadonlyMap<string, CallRecor
     if (write === record && (root === record || happened === "no")) continue
     const call = happened === "no" ? write : happened === "yes" ? doneWith(write, root) : undefined
     if (call === undefined) return undefined
-    if (rootOf(call) === root) begun.set(identityOf(call), call)
+    if (rootOf(call) === root) startedCalls.set(identityOf(call), call)
   }
-  return begun
+  return startedCalls
 }
 
 /**
@@ -63,7 +63,7 @@ export const startedWithin = (record: CallRecord): ReadonlyMap<string, CallRecor
 export const startedInParallel = (
   root: CallRecord
 ): Effect.Effect<ReadonlyArray<CallBeforePause> | undefined, never, unknown> => {
-  const isBeside = (write: CallRecord): boolean =>
+  const isParallel = (write: CallRecord): boolean =>
     write !== root && rootOf(write) === root && (write.attempts.tool !== undefined || wasDone(write, root))
   const stored = (write: CallRecord) => {
     if (happenedItself(write) === "no") return Effect.succeed(triedCall(write))
@@ -71,8 +71,8 @@ export const startedInParallel = (
     return call === undefined ? Effect.undefined : doneCall(call)
   }
   return Effect.map(
-    Effect.forEach(writesWithin(root).filter(isBeside), stored),
-    (begun) => begun.includes(undefined) ? undefined : begun as ReadonlyArray<CallBeforePause>
+    Effect.forEach(writesWithin(root).filter(isParallel), stored),
+    (startedCalls) => startedCalls.includes(undefined) ? undefined : startedCalls as ReadonlyArray<CallBeforePause>
   )
 }
 

@@ -26,7 +26,7 @@ const isNoJson = (ast: SchemaAST.AST): boolean =>
   (SchemaAST.isLiteral(ast) && typeof ast.literal === "bigint")
 
 /** True if the encoded side of a schema contains values with another form in JSON. */
-const holdsOthers = (schema: Schema.Top): boolean => {
+const hasOthers = (schema: Schema.Top): boolean => {
   if (Schema.toCodecJson(schema).ast === schema.ast) return false
   const seen = new Set<SchemaAST.AST>()
   const left = [SchemaAST.toEncoded(schema.ast)]
@@ -41,7 +41,7 @@ const holdsOthers = (schema: Schema.Top): boolean => {
 
 /** The schema of the JSON form of a schema's values, which is the schema itself if that is their own form. */
 export const inJsonForm = <S extends Schema.Top>(schema: S): S =>
-  holdsOthers(schema) ? Schema.toCodecJson(schema) as unknown as S : schema
+  hasOthers(schema) ? Schema.toCodecJson(schema) as unknown as S : schema
 
 /** True if all numbers of a value have a JSON form: effect writes `NaN` as text, and no model may answer with that. */
 const isFinite = (value: unknown, depth = 100): boolean => {
@@ -60,7 +60,7 @@ export const decoderOfJson = <A, R>(schema: Schema.Decoder<A, R>): Decode<A, R> 
   let form: Decode<A, R> | false | undefined
   return (value, options) =>
     Effect.catch(decode(value, options), (error) => {
-      form ??= holdsOthers(schema) && (Schema.decodeUnknownEffect(Schema.toCodecJson(schema)) as Decode<A, R>)
+      form ??= hasOthers(schema) && (Schema.decodeUnknownEffect(Schema.toCodecJson(schema)) as Decode<A, R>)
       if (form === false) return Effect.fail(error)
       const read = form(value, options)
       return Effect.flatMap(read, (read) => isFinite(read) ? Effect.succeed(read) : Effect.fail(error))

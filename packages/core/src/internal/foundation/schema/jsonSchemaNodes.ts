@@ -5,7 +5,7 @@ import * as Predicate from "effect/Predicate"
 export type Place = ReadonlyArray<string>
 
 /** Keywords (draft 2020-12) whose value is a schema, holds schemas by name, or holds a list of them. */
-const holds: Readonly<Record<string, "schema" | "map" | "list">> = {
+const shapes: Readonly<Record<string, "schema" | "map" | "list">> = {
   $defs: "map",
   properties: "map",
   patternProperties: "map",
@@ -27,7 +27,7 @@ const holds: Readonly<Record<string, "schema" | "map" | "list">> = {
   else: "schema"
 }
 
-const kindOf = (keyword: string) => Object.hasOwn(holds, keyword) ? holds[keyword] : undefined
+const kindOf = (keyword: string) => Object.hasOwn(shapes, keyword) ? shapes[keyword] : undefined
 
 type Change = (schema: Record<string, unknown>, place: Place) => Record<string, unknown>
 

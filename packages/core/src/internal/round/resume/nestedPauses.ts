@@ -12,7 +12,7 @@ export const waiting = (
   { id }: RequestedCall,
   record: CallRecord,
   { arguments: args, paused: { pending, snapshot }, withdraw }: Stop & { readonly _tag: "Nested" },
-  begun: ReadonlyArray<CallBeforePause>
+  startedCalls: ReadonlyArray<CallBeforePause>
 ): Waiting => ({
   _tag: "Waiting",
   pending: pending.map((call) => ({ ...call, callId: idWithin(id, call.callId) })),
@@ -24,7 +24,7 @@ export const waiting = (
     snapshot,
     ...(isDoneWithin(record) ? { doneInPart: true } : undefined),
     ...(record.admission.approvals === undefined ? undefined : { approvals: decidedWithin(record) }),
-    ...(begun.length === 0 ? undefined : { begun })
+    ...(startedCalls.length === 0 ? undefined : { begun: startedCalls })
   }
 })
 

@@ -20,7 +20,7 @@ export const decidedWithin = ({ admission: { approvals = [] } }: CallRecord): Wa
 const waitingWithin = (
   root: CallRecord,
   of: CallRecord,
-  begun: ReadonlyArray<CallBeforePause>,
+  startedCalls: ReadonlyArray<CallBeforePause>,
   given: unknown
 ): WaitingWithin => {
   const args = root.attempts.requested === undefined ? given : root.attempts.requested.arguments
@@ -32,7 +32,7 @@ const waitingWithin = (
     ...(root.recovering.fixedBy === undefined ? undefined : { fixedBy: root.recovering.fixedBy }),
     identity: identityOf(of),
     approvals: decidedWithin(root),
-    ...(begun.length === 0 ? undefined : { begun })
+    ...(startedCalls.length === 0 ? undefined : { begun: startedCalls })
   }
 }
 
@@ -42,12 +42,12 @@ const waitingWithin = (
  */
 export const waitsWithin = (
   root: CallRecord,
-  { begun, of = root }: Stop & { readonly _tag: "Waiting" },
+  { begun: startedCalls, of = root }: Stop & { readonly _tag: "Waiting" },
   given: unknown
 ): { readonly within?: WaitingWithin } =>
-  of === root && begun.length === 0 && root.admission.approvals === undefined
+  of === root && startedCalls.length === 0 && root.admission.approvals === undefined
     ? {}
-    : { within: waitingWithin(root, of, begun, given) }
+    : { within: waitingWithin(root, of, startedCalls, given) }
 
 /** True if the call itself waits. */
 export const isItself = ({ callId, identity }: WaitingWithin): boolean => identity === callId

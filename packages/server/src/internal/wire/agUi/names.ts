@@ -13,25 +13,25 @@ export class Names {
   /**
    * Number of starts of inner agents in this run: one that waited for a person while the run continued starts again.
    */
-  private readonly begun = new Map<string, number>()
+  private readonly startedAgents = new Map<string, number>()
 
   /** A run begins: of an agent of its own, with no agent within. */
   begin(root: string): void {
     this.root = root
-    this.begun.clear()
+    this.startedAgents.clear()
   }
 
   /** An inner agent starts, or resumes. */
   beginWithin(agentRunId: string): void {
-    this.begun.set(agentRunId, this.timesOf(agentRunId) + 1)
+    this.startedAgents.set(agentRunId, this.timesOf(agentRunId) + 1)
   }
 
   hasStarted(agentRunId: string): boolean {
-    return this.begun.has(agentRunId)
+    return this.startedAgents.has(agentRunId)
   }
 
   private timesOf(agentRunId: string): number {
-    return this.begun.get(agentRunId) ?? 0
+    return this.startedAgents.get(agentRunId) ?? 0
   }
 
   /** Suffix of the ids of an inner agent that has started before: each id starts once in a run. */
