@@ -50,7 +50,7 @@ const partsOf = (name: string): ReadonlyArray<string> =>
 
 function commentsOf(code: string): string {
   const blocks = [...code.matchAll(/\/\*\*?([\s\S]*?)\*\//g)].map(([, text = ""]) =>
-    text.replaceAll(/^\s*\* ?/gm, "").replaceAll(/```[\s\S]*?```/g, "")
+    text.replaceAll(/^\s*\* ?/gm, "").replaceAll(/```[\s\S]*?```/g, "").replaceAll(/^@(?:category|since) .*$/gm, "")
   )
   const lines = [...code.matchAll(/(?<=^|\s)\/\/ (?!oxlint|@ts)(.*)$/gm)].map(([, text = ""]) => text)
   return withoutCode([...blocks, ...lines].join("\n"))

@@ -21,11 +21,14 @@ const partText = (part: CommentDisplayPart, locate: Locate): string => {
   return link === undefined ? `\`${part.text}\`` : `[\`${part.text}\`](${link})`
 }
 
+/** Tags for tools: a reader of a page finds the kind of an export by its section. */
+const unprinted = new Set(["@category", "@since"])
+
 /** The text of a comment, with the text of its tags. */
 export const textOf = (comment: Comment | undefined, locate: Locate): string =>
   comment === undefined ? "" : [
     comment.summary.map((part) => partText(part, locate)).join(""),
-    ...comment.blockTags.map(({ content, tag }) =>
+    ...comment.blockTags.filter(({ tag }) => !unprinted.has(tag)).map(({ content, tag }) =>
       `${tag === "@default" ? "Default: " : ""}${content.map((part) => partText(part, locate)).join("")}`
     )
   ].map((text) => text.trim()).join("\n\n")

@@ -30,7 +30,12 @@ import { toStreamParts } from "./internal/stream.ts"
 import * as Tools from "./internal/tools.ts"
 import { toV4 } from "./internal/v3.ts"
 
-/** A model object as the provider packages make them: `anthropic("…")`, `openai.chat("…")`. */
+/**
+ * A model object as the provider packages make them: `anthropic("…")`, `openai.chat("…")`.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Model = LanguageModelV4 | LanguageModelV3
 
 /**
@@ -38,6 +43,9 @@ export type Model = LanguageModelV4 | LanguageModelV3
  * own option. `reasoning` is for V4 models; V3 models do not have it.
  *
  * `idleTimeout` (60 seconds) and `contentTimeout` (10 minutes) bound how long an answer may be silent; see `make`.
+ *
+ * @category options
+ * @since 0.2.0
  */
 export interface Options extends
   Pick<
@@ -57,7 +65,12 @@ export interface Options extends
   IdleTimeout.Options
 {}
 
-/** Settings of a model: those for each of its requests, and how it writes schemas. */
+/**
+ * Settings of a model: those for each of its requests, and how it writes schemas.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ModelOptions extends Options {
   /**
    * The dialect of JSON Schema for structured output and for tools with `Tool.Strict`. Left out, it follows from the
@@ -76,6 +89,9 @@ export interface ModelOptions extends Options {
  *
  * Effect.runSync(Effect.service(AiSdk.CurrentOptions)) // => {}
  * ```
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const CurrentOptions = Context.Reference<Options>("@recourse/ai-sdk/AiSdk/CurrentOptions", {
   defaultValue: () => ({})
@@ -95,6 +111,9 @@ export const CurrentOptions = Context.Reference<Options>("@recourse/ai-sdk/AiSdk
  * )
  * Effect.runSync(settings) // => { temperature: 0, seed: 7 }
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const withOptions: {
   (options: Options): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -118,6 +137,9 @@ export const withOptions: {
  * })
  * Context.get(cached.annotations, AiSdk.ToolProviderOptions) // => { anthropic: { cacheControl: { type: "ephemeral" } } }
  * ```
+ *
+ * @category annotations
+ * @since 0.2.0
  */
 export const ToolProviderOptions: typeof Tools.ToolProviderOptions = Tools.ToolProviderOptions
 
@@ -132,6 +154,9 @@ export const ToolProviderOptions: typeof Tools.ToolProviderOptions = Tools.ToolP
  * // const anthropic = createAnthropic({ fetch: AiSdk.fetch })
  * typeof AiSdk.fetch // => "function"
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, { ...init, redirect: "manual" })
 
@@ -149,6 +174,9 @@ export const fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(
  *
  * Interruption aborts the request. A tool call whose arguments are not JSON has its text as `params`. A stream hands
  * out its tool calls only once the provider has marked the message as complete; one that ends before that fails.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<LanguageModel.LanguageModel> => {
   const { codecTransformer = dialectOf(model.provider), ...settings } = options
@@ -252,6 +280,9 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
  * )
  * await Effect.runPromise(program) // => "Hello"
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = (model: Model, options?: ModelOptions): Layer.Layer<LanguageModel.LanguageModel> =>
   Layer.effect(LanguageModel.LanguageModel, make(model, options))

@@ -9,7 +9,12 @@ import * as ToolCall from "@recourse/core/ToolCall"
 import * as ToolRun from "@recourse/core/ToolRun"
 import { contentOf, type SdkContent } from "./internal/toolContent.ts"
 
-/** A tool of the AI SDK. */
+/**
+ * A tool of the AI SDK.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface SdkTool {
   readonly description: string
   readonly inputSchema: ToolRun.LoopSchema
@@ -20,14 +25,24 @@ export interface SdkTool {
   readonly toModelOutput: (options: { readonly toolCallId: string; readonly output: unknown }) => SdkOutput
 }
 
-/** The model's form of a result in the AI SDK. */
+/**
+ * The model's form of a result in the AI SDK.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type SdkOutput =
   | { type: "json"; value: never }
   | { type: "error-json"; value: never }
   | { type: "text"; value: string }
   | { type: "content"; value: Array<SdkContent> }
 
-/** Settings of `generateText` and `streamText`. */
+/**
+ * Settings of `generateText` and `streamText`.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Settings {
   /** The tools with recovery, under their names. */
   readonly tools: Record<string, SdkTool>
@@ -52,6 +67,9 @@ const outputOf = (output: unknown): SdkOutput =>
  * Returns the tools of a run for `generateText` and `streamText`. The model's text for a failure is an `error-json` result. A call
  * with an error that no recovery handles throws it, and aborts `run.signal`: pass that as `abortSignal`, or use
  * {@link settings}.
+ *
+ * @category converting
+ * @since 0.2.0
  */
 export const tools = (run: ToolRun.Any): Record<string, SdkTool> => {
   const contents = new Map<string, ReadonlyArray<SdkContent>>()
@@ -79,6 +97,9 @@ export const tools = (run: ToolRun.Any): Record<string, SdkTool> => {
  * Returns the settings of `generateText` and `streamText` that give a run its calls: the tools; a signal that ends the
  * loop with the run; and the way of broken arguments. Those reach the run as the model wrote them, and recovery may fix
  * them. `abortSignal` is a further signal that ends the loop and its calls.
+ *
+ * @category converting
+ * @since 0.2.0
  */
 export const settings = (
   run: ToolRun.Any,
@@ -92,7 +113,12 @@ export const settings = (
       : null
 })
 
-/** Options of the AI SDK's `execute`, with those of Recourse. */
+/**
+ * Options of the AI SDK's `execute`, with those of Recourse.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ExecuteOptions {
   /** Id of the call. */
   readonly toolCallId: string
@@ -106,7 +132,12 @@ export interface ExecuteOptions {
   readonly idempotencyKey: string | undefined
 }
 
-/** The result of an `execute` of the AI SDK: of one that yields results, the last. */
+/**
+ * The result of an `execute` of the AI SDK: of one that yields results, the last.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type ResultOf<Output> = Output extends AsyncIterable<infer Result> ? Result : Awaited<Output>
 
 const isIterable = (value: unknown): value is AsyncIterable<unknown> =>
@@ -122,6 +153,9 @@ const lastOf = async (results: unknown): Promise<unknown> => {
 /**
  * Makes an executor of a tool of the AI SDK, for the `execute` of `Tool.fromStandardSchema`: the function stays as it is. It
  * receives `idempotencyKey` in its options. `catchError` makes an error of an exception. Default: the exception is the error.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const execute = <Input, Output, E = unknown>(
   tool: { readonly execute?: ((input: Input, options: never) => Output) | undefined },

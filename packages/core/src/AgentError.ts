@@ -15,6 +15,9 @@ const places = (issues: ReadonlyArray<Issue>): string => {
 /**
  * The input does not fit the agent's `input` schema. The model was not called. With an `operation`, another argument
  * does not fit, such as an id or a limit: no record was written.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
   /** Empty if the operation is not about one agent. */
@@ -31,7 +34,12 @@ export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInp
   }
 }
 
-/** The model's final answer does not fit the agent's `output` schema, and neither did its one correction. */
+/**
+ * The model's final answer does not fit the agent's `output` schema, and neither did its one correction.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class InvalidOutput extends Schema.TaggedError<InvalidOutput>()("InvalidOutput", {
   agent: Schema.String,
   issues: Schema.Array(Issue)
@@ -41,7 +49,12 @@ export class InvalidOutput extends Schema.TaggedError<InvalidOutput>()("InvalidO
   }
 }
 
-/** No single skill of the agent could be chosen: none was named, several were, or one that it does not have. */
+/**
+ * No single skill of the agent could be chosen: none was named, several were, or one that it does not have.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class SkillNotChosen extends Schema.TaggedError<SkillNotChosen>()("SkillNotChosen", {
   agent: Schema.String,
   reason: Schema.Literals(["none", "ambiguous", "unknown"]),
@@ -57,5 +70,8 @@ export class SkillNotChosen extends Schema.TaggedError<SkillNotChosen>()("SkillN
  * Errors that end an agent's run: of the model, of a budget, or of input and output that do not fit. The type of an
  * agent names only the possible ones. Without `input`, `output` and `skills` it fails with `AiError` and
  * `BudgetExceeded`.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export type AgentError = AiError.AiError | BudgetExceeded | InvalidInput | InvalidOutput | SkillNotChosen

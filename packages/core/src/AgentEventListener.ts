@@ -8,13 +8,26 @@ import type { AgentEvent } from "./AgentEventSchema.ts"
 /**
  * Hears each event of the runs below it, in order. A run waits for it, at most as long as its time limit; how it ends does
  * not reach the run: a failure, a defect or a time limit that is over is logged, once for each listener and run.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type Listener = (event: AgentEvent) => Effect.Effect<unknown>
 
-/** Default time that a run waits for a listener. */
+/**
+ * Default time that a run waits for a listener.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const defaultTimeLimit: Duration.Input = "5 seconds"
 
-/** Options of a listener. */
+/**
+ * Options of a listener.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ListenOptions {
   /**
    * Time that a run waits for the listener at each event. A listener that takes longer receives no more events of that
@@ -23,13 +36,23 @@ export interface ListenOptions {
   readonly timeLimit?: Duration.Input | undefined
 }
 
-/** A listener of the context, in addition to those of `listen`. Default: none. Without listeners no event is built. */
+/**
+ * A listener of the context, in addition to those of `listen`. Default: none. Without listeners no event is built.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export const CurrentListener: Context.Reference<Listener | undefined> = Context.Reference<Listener | undefined>(
   "@recourse/core/AgentEvent/CurrentListener",
   { defaultValue: () => undefined }
 )
 
-/** A plain function that hears events. */
+/**
+ * A plain function that hears events.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type SyncListener = (event: AgentEvent) => void
 
 /**
@@ -49,6 +72,9 @@ export type SyncListener = (event: AgentEvent) => void
  * await Effect.runPromise(shout.run("hi").pipe(Effect.provideService(AgentEvent.CurrentSyncListener, () => void events++))) // => "HI"
  * events // => 2
  * ```
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const CurrentSyncListener: Context.Reference<SyncListener | undefined> = Context.Reference<
   SyncListener | undefined
@@ -66,6 +92,9 @@ export interface Listening extends ListenOptions {
  * True if events contain details for operators: model requests (`ModelRequested`), redacted causes of failures
  * (`operatorMessage`), and caps of agents (`limits`). Default: false. A program that passes events on to users names
  * the fields that leave.
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const Details: Context.Reference<boolean> = Context.Reference<boolean>("@recourse/core/AgentEvent/Details", {
   defaultValue: () => false
@@ -116,6 +145,9 @@ export const listenersOf = (context: Context.Context<never>): ReadonlyArray<List
  * ) // => "HI"
  * tags // => ["RunStarted", "RunFinished"]
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const listen = (listener: Listener, options?: ListenOptions): Layer.Layer<never> => {
   // A key of its own, so that one listener does not take the place of another.

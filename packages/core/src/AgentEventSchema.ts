@@ -6,10 +6,20 @@ import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import { NotCompensated, Severity } from "./ToolError.ts"
 
-/** The version of the events. It grows when an event goes, or a field of one changes its meaning. */
+/**
+ * The version of the events. It grows when an event goes, or a field of one changes its meaning.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const version = 2
 
-/** Schema of the place of a nested agent. */
+/**
+ * Schema of the place of a nested agent.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ParentSchema
   extends Schema.Struct<{ readonly agentRunId: Schema.String; readonly callId: Schema.optionalKey<Schema.String> }>
 {}
@@ -33,7 +43,12 @@ interface CommonParts {
   readonly at: Schema.Finite
 }
 
-/** Fields of every event. */
+/**
+ * Fields of every event.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type CommonFields = { readonly [Name in keyof CommonParts]: CommonParts[Name] }
 
 const common: CommonFields = {
@@ -62,7 +77,12 @@ interface CallParts extends CommonParts {
   readonly parentCallId: Schema.optionalKey<Schema.String>
 }
 
-/** Fields of events of a call. */
+/**
+ * Fields of events of a call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type CallFields = { readonly [Name in keyof CallParts]: CallParts[Name] }
 
 const call: CallFields = {
@@ -74,10 +94,20 @@ const call: CallFields = {
 
 const callEvent = eventWith(call)
 
-/** Outcome of a run or of a nested agent's run. `"paused"`: it waits for an approval. */
+/**
+ * Outcome of a run or of a nested agent's run. `"paused"`: it waits for an approval.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Outcome = Schema.Literals(["success", "failure", "interrupted", "paused"])
 
-/** Usage of a run and of everything nested in it. Token counts are those that the provider reported. */
+/**
+ * Usage of a run and of everything nested in it. Token counts are those that the provider reported.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface UsageSchema extends
   Schema.Struct<{
     readonly turns: Schema.Int
@@ -97,7 +127,12 @@ export interface UsageSchema extends
   }>
 {}
 
-/** Usage of a run and of everything nested in it. Token counts are those that the provider reported. */
+/**
+ * Usage of a run and of everything nested in it. Token counts are those that the provider reported.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Usage: UsageSchema = Schema.Struct({
   turns: Schema.Int,
   toolCalls: Schema.Int,
@@ -112,7 +147,12 @@ export const Usage: UsageSchema = Schema.Struct({
   cost: Schema.Finite
 })
 
-/** A call that waits: a `PendingCall` of `Approval`, which decisions are made about. Times are milliseconds since the epoch. */
+/**
+ * A call that waits: a `PendingCall` of `Approval`, which decisions are made about. Times are milliseconds since the epoch.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Pending = Schema.Struct({
   /** Of a call within an agent that is a tool: the id of the tool's call, a slash, and the call's own. */
   callId: Schema.String,
@@ -144,7 +184,12 @@ interface StartParts extends CommonParts {
   readonly input: Schema.optionalKey<Schema.Unknown>
 }
 
-/** Fields of events that begin a run, or the run of a nested agent. */
+/**
+ * Fields of events that begin a run, or the run of a nested agent.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type StartFields = { readonly [Name in keyof StartParts]: StartParts[Name] }
 
 const start: StartFields = {
@@ -173,7 +218,12 @@ interface EndParts extends CommonParts {
   readonly usage: UsageSchema
 }
 
-/** Fields of events that end a run, or the run of a nested agent. */
+/**
+ * Fields of events that end a run, or the run of a nested agent.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type EndFields = { readonly [Name in keyof EndParts]: EndParts[Name] }
 
 const end: EndFields = {
@@ -189,10 +239,20 @@ const end: EndFields = {
   usage: Usage
 }
 
-/** The run of the outermost agent began. */
+/**
+ * The run of the outermost agent began.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const RunStarted = eventWith(start)("RunStarted", { version: Schema.Literal(version) })
 
-/** The one terminal event of a run. Its conversation is the prompt with which the next run of a chat continues. */
+/**
+ * The one terminal event of a run. Its conversation is the prompt with which the next run of a chat continues.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const RunFinished = eventWith(end)("RunFinished", {
   transcript: Prompt.Prompt,
   /** Replacement of the first `count` messages of the transcript in the model's prompt, if the run was compacted. */
@@ -201,19 +261,44 @@ export const RunFinished = eventWith(end)("RunFinished", {
   replacedInput: Schema.optionalKey(Prompt.Prompt)
 })
 
-/** The last event of a run. */
+/**
+ * The last event of a run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type RunFinished = typeof RunFinished.Type
 
-/** A nested agent began. */
+/**
+ * A nested agent began.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const AgentStarted = eventWith(start)("AgentStarted", {})
 
-/** A nested agent ended. */
+/**
+ * A nested agent ended.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const AgentFinished = eventWith(end)("AgentFinished", {})
 
-/** A skill was chosen for the run. */
+/**
+ * A skill was chosen for the run.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const SkillChosen = runEvent("SkillChosen", { skill: Schema.String })
 
-/** The model is called for the given turn of the agent; 1 is the first. */
+/**
+ * The model is called for the given turn of the agent; 1 is the first.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ModelTurnStarted = runEvent("ModelTurnStarted", { turn: Schema.Int })
 
 interface TurnParts extends CommonParts {
@@ -221,7 +306,12 @@ interface TurnParts extends CommonParts {
   readonly turn: Schema.Int
 }
 
-/** Fields of events of a turn. */
+/**
+ * Fields of events of a turn.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type TurnFields = { readonly [Name in keyof TurnParts]: TurnParts[Name] }
 
 const turn: TurnFields = { ...common, turn: Schema.Int }
@@ -231,6 +321,9 @@ const turnEvent = eventWith(turn)
 /**
  * With `AgentEvent.Details`: the request to the model. `messages` follow the first `kept` messages of the agent's
  * previous request, with which this one begins. `toolChoice` is absent if it is `"auto"`.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const ModelRequested = turnEvent("ModelRequested", {
   kept: Schema.Int,
@@ -245,27 +338,55 @@ interface PartParts extends TurnParts {
   readonly partId: Schema.String
 }
 
-/** Fields of events of a text or a reasoning of an answer. `turn` names the message that it is of. */
+/**
+ * Fields of events of a text or a reasoning of an answer. `turn` names the message that it is of.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type PartFields = { readonly [Name in keyof PartParts]: PartParts[Name] }
 
 const part: PartFields = { ...turn, partId: Schema.String }
 
-/** A piece of the model's text, in streamed runs. */
+/**
+ * A piece of the model's text, in streamed runs.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const TextDelta = eventWith(part)("TextDelta", { delta: Schema.String })
 
-/** No more of a text comes: it is whole, or the answer is cut. One for each text that a `TextDelta` is of. */
+/**
+ * No more of a text comes: it is whole, or the answer is cut. One for each text that a `TextDelta` is of.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const TextFinished = eventWith(part)("TextFinished", {})
 
-/** A piece of the model's reasoning, in streamed runs. */
+/**
+ * A piece of the model's reasoning, in streamed runs.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ReasoningDelta = eventWith(part)("ReasoningDelta", { delta: Schema.String })
 
-/** No more of a reasoning comes. One for each that a `ReasoningDelta` is of. */
+/**
+ * No more of a reasoning comes. One for each that a `ReasoningDelta` is of.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ReasoningFinished = eventWith(part)("ReasoningFinished", {})
 
 /**
  * A piece of the model's arguments of a call, in streamed runs. The call starts with
  * `ToolCallStarted`, which contains all arguments. It does not start if the answer is cut. A call whose id the run has
  * to change emits no pieces.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const ToolCallDelta = turnEvent("ToolCallDelta", {
   callId: Schema.String,
@@ -273,7 +394,12 @@ export const ToolCallDelta = turnEvent("ToolCallDelta", {
   delta: Schema.String
 })
 
-/** The model names a source: a page by its `url`, a document by its `mediaType`. */
+/**
+ * The model names a source: a page by its `url`, a document by its `mediaType`.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ModelSource = turnEvent("ModelSource", {
   sourceId: Schema.String,
   title: Schema.String,
@@ -282,20 +408,35 @@ export const ModelSource = turnEvent("ModelSource", {
   fileName: Schema.optionalKey(Schema.String)
 })
 
-/** The model made a file. */
+/**
+ * The model made a file.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ModelFile = turnEvent("ModelFile", {
   mediaType: Schema.String,
   data: Schema.Uint8Array
 })
 
-/** The provider runs a tool of its own for the model: neither policies nor recovery see it. */
+/**
+ * The provider runs a tool of its own for the model: neither policies nor recovery see it.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ProviderToolCall = turnEvent("ProviderToolCall", {
   callId: Schema.String,
   tool: Schema.String,
   arguments: Schema.String
 })
 
-/** Result of a tool that the provider executed, in the provider's form: untrusted text. */
+/**
+ * Result of a tool that the provider executed, in the provider's form: untrusted text.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ProviderToolResult = turnEvent("ProviderToolResult", {
   callId: Schema.String,
   tool: Schema.String,
@@ -303,7 +444,12 @@ export const ProviderToolResult = turnEvent("ProviderToolResult", {
   result: Schema.Unknown
 })
 
-/** The model answered. Token counts are those that the provider reported, or 0. */
+/**
+ * The model answered. Token counts are those that the provider reported, or 0.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ModelTurnFinished = runEvent("ModelTurnFinished", {
   turn: Schema.Int,
   text: Schema.String,
@@ -316,6 +462,9 @@ export const ModelTurnFinished = runEvent("ModelTurnFinished", {
 /**
  * The model call ended without an answer: it failed or was interrupted. `error` is the tag of the `AiError`'s reason,
  * `"Interrupted"` or `"Defect"`. Each `ModelTurnStarted` has one of this and `ModelTurnFinished`.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const ModelTurnFailed = turnEvent("ModelTurnFailed", {
   error: Schema.String,
@@ -323,7 +472,12 @@ export const ModelTurnFailed = turnEvent("ModelTurnFailed", {
   operatorMessage: Schema.optionalKey(Schema.String)
 })
 
-/** The model call failed and is made again after the delay. `error` is the tag of the `AiError`'s reason. */
+/**
+ * The model call failed and is made again after the delay. `error` is the tag of the `AiError`'s reason.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ModelRetry = runEvent("ModelRetry", {
   turn: Schema.Int,
   retry: Schema.Int,
@@ -334,6 +488,9 @@ export const ModelRetry = runEvent("ModelRetry", {
 /**
  * An HTTP request of the model call failed and is sent again after the delay, below the model call. `error` is the status,
  * or the code of the connection's error.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const TransportRetry = runEvent("TransportRetry", {
   turn: Schema.Int,
@@ -343,10 +500,20 @@ export const TransportRetry = runEvent("TransportRetry", {
   host: Schema.String
 })
 
-/** A model failed and the next one is called: the number of the model in `ModelFallback`'s list. */
+/**
+ * A model failed and the next one is called: the number of the model in `ModelFallback`'s list.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ModelFallback = runEvent("ModelFallback", { model: Schema.Int })
 
-/** The model call failed and a declared answer took its place. */
+/**
+ * The model call failed and a declared answer took its place.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ModelSubstituted = runEvent("ModelSubstituted", {
   turn: Schema.Int,
   error: Schema.String
@@ -355,6 +522,9 @@ export const ModelSubstituted = runEvent("ModelSubstituted", {
 /**
  * The run's first conversation was not well formed, for example because another program truncated it. Calls without
  * results received results of unknown outcome, and results without calls were removed. See `History.mend`.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const HistoryMended = runEvent("HistoryMended", {
   mended: Schema.Array(Schema.Struct({
@@ -367,6 +537,9 @@ export const HistoryMended = runEvent("HistoryMended", {
 /**
  * A message of the run's inbox joined the conversation before the given turn: a user sent it while the run was running.
  * See `Runs.addMessage`.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const MessageJoined = turnEvent("MessageJoined", {
   /** Identifies the message among those of the run. */
@@ -379,6 +552,9 @@ export const MessageJoined = turnEvent("MessageJoined", {
  * The model's prompt was shortened before the given turn, because it exceeded the tokens of the agent's `compact`, or
  * because the provider refused it as too long. Tokens are counted by `History.countTokens`. The transcript keeps all of
  * it.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const ContextCompacted = turnEvent("ContextCompacted", {
   because: Schema.Literals(["max_tokens", "context_length"]),
@@ -389,13 +565,21 @@ export const ContextCompacted = turnEvent("ContextCompacted", {
 /**
  * The answer of the turn broke off and starts again (`ModelError.retry({ restart: true })`): discard all its parts with
  * this `turn`. `text` is the text that was emitted.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const AnswerRestarted = turnEvent("AnswerRestarted", {
   retry: Schema.Int,
   text: Schema.String
 })
 
-/** The model's answer did not fit the output schema; the model gets one correction. */
+/**
+ * The model's answer did not fit the output schema; the model gets one correction.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const OutputCorrection = runEvent("OutputCorrection", {
   issues: Schema.Array(Schema.String)
 })
@@ -403,6 +587,9 @@ export const OutputCorrection = runEvent("OutputCorrection", {
 /**
  * The model, or a tool (`parentCallId`), called a tool. `arguments` are those before any repair. `resumed`: the call
  * was already emitted before the pause. `arguments` are then the resumed ones, which a person may have edited.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const ToolCallStarted = callEvent("ToolCallStarted", {
   arguments: Schema.String,
@@ -412,6 +599,9 @@ export const ToolCallStarted = callEvent("ToolCallStarted", {
 /**
  * An attempt of a call starts; `delay` is the time since the last failed attempt ended. Each has one
  * `ToolAttemptSucceeded` or `ToolAttemptFailed`. It follows the pause if the tool is an agent that waits.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const ToolAttempt = callEvent("ToolAttempt", {
   attempt: Schema.Int,
@@ -419,12 +609,20 @@ export const ToolAttempt = callEvent("ToolAttempt", {
   arguments: Schema.String
 })
 
-/** An attempt answered. The call may still fail: by an invalid result, or by the operators around the attempt. */
+/**
+ * An attempt answered. The call may still fail: by an invalid result, or by the operators around the attempt.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ToolAttemptSucceeded = callEvent("ToolAttemptSucceeded", { attempt: Schema.Int })
 
 /**
  * An attempt failed. `error` is the tag of its error, `"Interrupted"` or `"Defect"`. `reason` is the tag of the
  * executor's own error, if it has one.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const ToolAttemptFailed = callEvent("ToolAttemptFailed", {
   attempt: Schema.Int,
@@ -438,19 +636,32 @@ export const ToolAttemptFailed = callEvent("ToolAttemptFailed", {
  * An attempt was refused because the tool has run and may not run again, or, with `because`, because the process-wide
  * retry budget is used up. The call ends as the last attempt did: with `error`, or, if that is `"none"`, with its
  * answer.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const ToolAttemptRefused = callEvent("ToolAttemptRefused", {
   error: Schema.String,
   because: Schema.optionalKey(Schema.Literal("retry_budget"))
 })
 
-/** An earlier call with the same idempotency key answers. `waited` if it was still running. */
+/**
+ * An earlier call with the same idempotency key answers. `waited` if it was still running.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ToolReplayed = callEvent("ToolReplayed", {
   entry: Schema.String,
   waited: Schema.Boolean
 })
 
-/** A call was not run because its circuit is open. `retryAfter` is milliseconds. */
+/**
+ * A call was not run because its circuit is open. `retryAfter` is milliseconds.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ToolCircuitOpen = callEvent("ToolCircuitOpen", {
   circuit: Schema.String,
   retryAfter: Schema.Finite
@@ -459,6 +670,9 @@ export const ToolCircuitOpen = callEvent("ToolCircuitOpen", {
 /**
  * Progress of a call, reported by its executor with `ToolCall.progress`. Without `total` the end is unknown. `message`
  * is the tool's text; `untrusted` names the untrusted tools that wrote it.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const ToolProgress = callEvent("ToolProgress", {
   attempt: Schema.Int,
@@ -471,6 +685,9 @@ export const ToolProgress = callEvent("ToolProgress", {
 /**
  * Preliminary result of a call: an element of the Stream that its executor returns. The next element replaces it, and
  * `ToolResult` replaces the last. It is guarded, redacted and marked like a result. The model does not read it.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const ToolPreliminaryResult = callEvent("ToolPreliminaryResult", {
   attempt: Schema.Int,
@@ -481,6 +698,9 @@ export const ToolPreliminaryResult = callEvent("ToolPreliminaryResult", {
  * Outcome of the compensation of a completed call, because the run fails. `because` is that of `NotCompensated`,
  * `error` the tag of the error of the tool's `compensate`. For a nested agent's call, `callId` contains the calls
  * around it: `call_1/pay_1`.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const ToolCompensated = callEvent("ToolCompensated", {
   outcome: Schema.Literals(["undone", "not_happened", "not_undone"]),
@@ -488,24 +708,44 @@ export const ToolCompensated = callEvent("ToolCompensated", {
   error: Schema.optionalKey(Schema.String)
 })
 
-/** The tool has started a task that continues after the call. The model receives the task's id. */
+/**
+ * The tool has started a task that continues after the call. The model receives the task's id.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ToolPending = callEvent("ToolPending", { taskId: Schema.String })
 
-/** `Recovery.retry` waits before the next attempt. */
+/**
+ * `Recovery.retry` waits before the next attempt.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ToolRetry = callEvent("ToolRetry", {
   retry: Schema.Int,
   delay: Schema.Finite,
   error: Schema.String
 })
 
-/** A fixer starts. */
+/**
+ * A fixer starts.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const FixStarted = callEvent("FixStarted", {
   fixer: Schema.String,
   fix: Schema.Int,
   error: Schema.String
 })
 
-/** A fixer answered. `arguments` are present when it answered new ones. */
+/**
+ * A fixer answered. `arguments` are present when it answered new ones.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const FixFinished = callEvent("FixFinished", {
   fixer: Schema.String,
   fix: Schema.Int,
@@ -513,12 +753,22 @@ export const FixFinished = callEvent("FixFinished", {
   arguments: Schema.optionalKey(Schema.String)
 })
 
-/** A declared fallback answers in the tool's place. */
+/**
+ * A declared fallback answers in the tool's place.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ToolFallback = callEvent("ToolFallback", { error: Schema.String })
 
 const degraded = Schema.Struct({ source: Schema.String, asOf: Schema.optionalKey(Schema.String) })
 
-/** A failure became an escalation: the model is given `reason`. */
+/**
+ * A failure became an escalation: the model is given `reason`.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const ToolEscalated = callEvent("ToolEscalated", {
   code: Schema.String,
   reason: Schema.String,
@@ -528,6 +778,9 @@ export const ToolEscalated = callEvent("ToolEscalated", {
 /**
  * A call waits for a person; the run pauses when the other calls of the answer are done. `pendingCallId` is the id that
  * decisions are made by: the ids of the calls around it and its own, with slashes between them.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const ApprovalRequested = callEvent("ApprovalRequested", {
   pendingCallId: Schema.String,
@@ -546,6 +799,9 @@ export const ApprovalRequested = callEvent("ApprovalRequested", {
 /**
  * A person has decided about a call that waited; its time is that of the resumption. `by`, `reason` and the edited arguments are as the
  * decision has them. `before` are the arguments that the person was shown, `arguments` those that the call is executed with.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const ApprovalDecided = callEvent("ApprovalDecided", {
   pendingCallId: Schema.String,
@@ -562,6 +818,9 @@ export const ApprovalDecided = callEvent("ApprovalDecided", {
  * The one result of a call in the model's form; `null` for a call made by a tool, whose result no model receives.
  * `code` and `userMessage` are present for failures, `degraded` if another source than the tool answered and declared
  * it.
+ *
+ * @category events
+ * @since 0.2.0
  */
 export const ToolResult = callEvent("ToolResult", {
   isFailure: Schema.Boolean,
@@ -586,7 +845,12 @@ export const ToolResult = callEvent("ToolResult", {
   result: Schema.Unknown
 })
 
-/** A share of a budget is used up. */
+/**
+ * A share of a budget is used up.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const BudgetThreshold = runEvent("BudgetThreshold", {
   agent: Schema.String,
   budget: Schema.String,
@@ -595,7 +859,12 @@ export const BudgetThreshold = runEvent("BudgetThreshold", {
   limit: Schema.Finite
 })
 
-/** A budget that was used up has been extended. */
+/**
+ * A budget that was used up has been extended.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const BudgetExtended = runEvent("BudgetExtended", {
   agent: Schema.String,
   budget: Schema.String,
@@ -653,11 +922,26 @@ const events = [
   BudgetExtended
 ] as const
 
-/** Schema of the events of a run: a union of their structs. */
+/**
+ * Schema of the events of a run: a union of their structs.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface AgentEventSchema extends Schema.Union<typeof events> {}
 
-/** The events of a run. */
+/**
+ * The events of a run.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export const AgentEvent: AgentEventSchema = Schema.Union(events)
 
-/** The events of a run. */
+/**
+ * The events of a run.
+ *
+ * @category events
+ * @since 0.2.0
+ */
 export type AgentEvent = typeof AgentEvent.Type

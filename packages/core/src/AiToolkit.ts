@@ -53,6 +53,9 @@ export type { From, Options } from "./internal/tool/from/fromEffectTool.ts"
  *   Double.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { n: 21 } })))
  * ) // => 42
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const fromTool = <
   T extends AiTool.Any,
@@ -81,7 +84,12 @@ export const fromTool = <
 /** Options of a toolkit's tools: by name, or by a function of each definition. */
 type AnyToolkitOptions = { readonly [name: string]: Options } | ((definition: AiTool.Any) => Options | undefined)
 
-/** The tools that a toolkit's are made to, `O` having the options of each. */
+/**
+ * The tools that a toolkit's are made to, `O` having the options of each.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type FromToolkit<Tools extends Record<string, AiTool.Any>, O> = ReadonlyArray<
   {
     readonly [Name in keyof Tools]: From<
@@ -113,6 +121,9 @@ export type FromToolkit<Tools extends Record<string, AiTool.Any>, O> = ReadonlyA
  *   kit.pipe(Effect.map((handlers) => AiToolkit.fromToolkit(handlers).map((tool) => tool.name)), Effect.provide(layer))
  * ) // => ["one", "two"]
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const fromToolkit: {
   <Tools extends Record<string, AiTool.Any>, const O extends Options | undefined>(
@@ -185,6 +196,9 @@ const readingJson = (definition: AiTool.Any): AiTool.Any => {
 /**
  * A tool of `effect/ai` made from one with recovery, which leaves `E` and needs `R`. Its failure is the error that
  * recovery leaves.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type To<T extends Tool.Any, E, R> = AiTool.Tool<
   T["name"],
@@ -240,6 +254,9 @@ export type To<T extends Tool.Any, E, R> = AiTool.Tool<
  *   )
  * ) // => [true]
  * ```
+ *
+ * @category converting
+ * @since 0.2.0
  */
 export const toToolkit = <
   const Tools extends Tool.List,

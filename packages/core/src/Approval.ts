@@ -78,7 +78,12 @@ const columns: Columns = {
 
 const defaultTable = "recourse_resumptions"
 
-/** The SQL that makes the table of resumed snapshots, for migrations of your own: use it with `create: false`. */
+/**
+ * The SQL that makes the table of resumed snapshots, for migrations of your own: use it with `create: false`.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const createTableSql = (dialect: Dialect, options?: { readonly table?: string | undefined }): string =>
   createSql(options?.table ?? defaultTable, columns, dialect)
 
@@ -92,6 +97,9 @@ export const createTableSql = (dialect: Dialect, options?: { readonly table?: st
  *
  * A database that cannot be written ends the run before any execution. So does a transaction of the same client,
  * because a rollback would lose the record that the snapshot was used.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerResumptionsSql = (
   options?: {
@@ -117,6 +125,9 @@ export const layerResumptionsSql = (
 /**
  * Deletes the records of snapshots that were resumed longer ago than `keepFor` (default: 90 days), and answers how many. Such
  * a snapshot could be resumed again: keep the records for longer than approvals are valid.
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const purgeResumptionsSql = (
   options?: { readonly table?: string | undefined; readonly keepFor?: Duration.Input | undefined }
@@ -130,6 +141,9 @@ export const purgeResumptionsSql = (
 
 /**
  * A layer that runs {@link purgeResumptionsSql} at start and then repeatedly (default: each hour). Failures are logged.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerPurgeResumptionsSql = (
   options?: Parameters<typeof purgeResumptionsSql>[0] & { readonly every?: Duration.Input | undefined }

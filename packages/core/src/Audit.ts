@@ -46,11 +46,19 @@ export { Actor, Audit, AuditRecord, type AuditRecordSchema, Decision, type Write
  * records.map(({ by, decision, reason, tool }) => ({ by, decision, reason, tool }))
  * // => [{ by: "closed", decision: "denied", reason: "weekend", tool: "pay" }]
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = (write: (record: AuditRecord) => Effect.Effect<unknown>): Layer.Layer<never> =>
   Layer.succeed(Audit, (record) => Effect.asVoid(write(record)))
 
-/** A layer that logs records: matters of security as warnings, everything else as information. */
+/**
+ * A layer that logs records: matters of security as warnings, everything else as information.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layerLog: Layer.Layer<never> = layer((record) =>
   (record.security ? Effect.logWarning("audit") : Effect.logInfo("audit")).pipe(
     Effect.annotateLogs({ audit: { ...record } })
@@ -91,6 +99,9 @@ const newline = 10
  *
  * The operating system writes to the disk at its own time. With `sync` the run continues after the record has reached
  * the disk, which takes milliseconds each.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerJsonLines = (
   path: string,
@@ -125,7 +136,12 @@ const columns: Columns = {
 
 const defaultTable = "recourse_audit"
 
-/** The SQL that makes the audit's table, for migrations of your own: use it with `layerSql({ create: false })`. */
+/**
+ * The SQL that makes the audit's table, for migrations of your own: use it with `layerSql({ create: false })`.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const createTableSql = (dialect: Dialect, options?: { readonly table?: string | undefined }): string =>
   createSql(options?.table ?? defaultTable, columns, dialect)
 
@@ -133,6 +149,9 @@ export const createTableSql = (dialect: Dialect, options?: { readonly table?: st
  * A layer that inserts records into a table. The table is created if it is missing, and checked at start. For
  * PostgreSQL, SQLite, MySQL and MariaDB. It refuses to write within a transaction of the same client, because a
  * rollback would remove the record: the run ends.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerSql = (
   options?: {

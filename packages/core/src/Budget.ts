@@ -11,7 +11,12 @@ import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
 import { ConfigurationError } from "./ConfigurationError.ts"
 
-/** The things that are counted. */
+/**
+ * The things that are counted.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Kind = Schema.Literals([
   "turns",
   "toolCalls",
@@ -27,12 +32,20 @@ export const Kind = Schema.Literals([
   "sameToolInARow"
 ])
 
-/** The things that are counted. */
+/**
+ * The things that are counted.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Kind = typeof Kind.Type
 
 /**
  * The caps of an agent. Absent caps are those of {@link Defaults}: 50 turns, 8 levels, 262,144 characters of arguments,
  * and no other cap. `Infinity` lifts a cap; {@link unlimited} lifts all default ones.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export interface Budget {
   /** Model calls, all of them: repeated ones, a skill's choice, an output's correction, nested agents'. Default: 50. */
@@ -86,7 +99,12 @@ const StoredKind: Schema.Codec<Kind, string> = Schema.String.pipe(Schema.decodeT
   encode: SchemaGetter.transform((kind: Kind): string => kind)
 }))
 
-/** A cap was reached and more was asked for. `used` and `limit` are counts, or milliseconds for `duration`. */
+/**
+ * A cap was reached and more was asked for. `used` and `limit` are counts, or milliseconds for `duration`.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class BudgetExceeded extends Schema.TaggedError<BudgetExceeded>()("BudgetExceeded", {
   reason: StoredKind,
   /** The agent whose cap it is. */
@@ -103,7 +121,12 @@ export class BudgetExceeded extends Schema.TaggedError<BudgetExceeded>()("Budget
   }
 }
 
-/** Additional amounts of the named caps; made by {@link extend}. */
+/**
+ * Additional amounts of the named caps; made by {@link extend}.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Extension = Partial<Record<Kind, number>>
 
 /**
@@ -116,6 +139,9 @@ export type Extension = Partial<Record<Kind, number>>
  *
  * Budget.extend({ turns: 5, duration: "30 seconds" }) // => { turns: 5, duration: 30000 }
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const extend = (more: Omit<Budget, "thresholds">): Extension => {
   const { duration, ...counts } = more
@@ -137,6 +163,9 @@ const inherited = { turns: 50, maxDepth: 8, argumentSize: 262_144 } as const
  * Agent.make("watcher", { budget: { ...Budget.unlimited, duration: "1 hour" } }).name // => "watcher"
  * Budget.unlimited // => { turns: Infinity, maxDepth: Infinity, argumentSize: Infinity }
  * ```
+ *
+ * @category constants
+ * @since 0.2.0
  */
 export const unlimited: Readonly<Record<keyof typeof inherited, number>> = {
   turns: Infinity,
@@ -144,7 +173,12 @@ export const unlimited: Readonly<Record<keyof typeof inherited, number>> = {
   argumentSize: Infinity
 }
 
-/** Caps by kind: counts, and milliseconds for `duration`. */
+/**
+ * Caps by kind: counts, and milliseconds for `duration`.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Caps = Readonly<Partial<Record<Kind, number>>>
 
 const refuse = (subject: string, problem: string): never => {
@@ -177,13 +211,23 @@ export const caps = (subject: string, budget: Budget): Caps => {
   return read
 }
 
-/** The caps of agents that do not say their own, cap by cap. */
+/**
+ * The caps of agents that do not say their own, cap by cap.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface InheritedBudget {
   readonly caps: Caps
   readonly thresholds: ReadonlyArray<number>
 }
 
-/** The caps of every agent that does not say its own: 50 turns, 8 levels of agents within agents, 262,144 characters of arguments. */
+/**
+ * The caps of every agent that does not say its own: 50 turns, 8 levels of agents within agents, 262,144 characters of arguments.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export const Defaults: Context.Reference<InheritedBudget> = Context.Reference<InheritedBudget>(
   "@recourse/core/Budget/Defaults",
   { defaultValue: () => ({ caps: inherited, thresholds: [0.8] }) }
@@ -209,6 +253,9 @@ export const Defaults: Context.Reference<InheritedBudget> = Context.Reference<In
  * )
  * failure // => "Budget of agent \"a\" exceeded: turns, limit 2, used 2"
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerDefaults = (budget: Budget): Layer.Layer<never> =>
   Layer.succeed(Defaults, {
@@ -216,7 +263,12 @@ export const layerDefaults = (budget: Budget): Layer.Layer<never> =>
     thresholds: budget.thresholds ?? [0.8]
   })
 
-/** Price of a million tokens. By default `cached` and `cacheWrite` cost as much as `input`. */
+/**
+ * Price of a million tokens. By default `cached` and `cacheWrite` cost as much as `input`.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Price {
   readonly input: number
   readonly output: number
@@ -226,12 +278,20 @@ export interface Price {
   readonly cacheWrite?: number | undefined
 }
 
-/** Prices by model name, as reported by the provider's answer or by the layer of the model; all in one currency. */
+/**
+ * Prices by model name, as reported by the provider's answer or by the layer of the model; all in one currency.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type PriceTable = Readonly<Record<string, Price>>
 
 /**
  * Prices of the program's models. Default: none. Usage then has no cost, and an agent with a cap of `cost` does not
  * run.
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const Prices: Context.Reference<PriceTable | undefined> = Context.Reference<PriceTable | undefined>(
   "@recourse/core/Budget/Prices",
@@ -252,6 +312,9 @@ export const Prices: Context.Reference<PriceTable | undefined> = Context.Referen
  * const prices = Budget.layerPrices({ "small-1": { input: 0.25, cached: 0.025, output: 2 } })
  * const clerk = Agent.make("clerk", { budget: { cost: 0.5 } })
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerPrices = (prices: PriceTable): Layer.Layer<never> => {
   for (const [model, price] of Object.entries(prices)) {

@@ -2,13 +2,23 @@
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 
-/** Sentences by code. `execution_error` is the sentence of missing codes. */
+/**
+ * Sentences by code. `execution_error` is the sentence of missing codes.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Texts {
   readonly execution_error: string
   readonly [code: string]: string
 }
 
-/** English. */
+/**
+ * English.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const en: Texts = {
   invalid_arguments: "I need more information to do that.",
   missing_required_field: "I need more information to do that.",
@@ -35,7 +45,12 @@ export const en: Texts = {
   execution_error: "Something went wrong. Please try again later."
 }
 
-/** Simplified Chinese. */
+/**
+ * Simplified Chinese.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const zh: Texts = {
   invalid_arguments: "我需要更多信息才能完成此操作。",
   missing_required_field: "我需要更多信息才能完成此操作。",
@@ -62,24 +77,44 @@ export const zh: Texts = {
   execution_error: "出现问题，请稍后再试。"
 }
 
-/** The languages that there are, by tag of the language (BCP 47). */
+/**
+ * The languages that there are, by tag of the language (BCP 47).
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export const Catalogue: Context.Reference<Readonly<Record<string, Texts>>> = Context.Reference<
   Readonly<Record<string, Texts>>
 >("@recourse/core/Catalogue", { defaultValue: () => ({ en, zh }) })
 
-/** The language of the user, as a tag such as `zh-CN`. Default: `en`. */
+/**
+ * The language of the user, as a tag such as `zh-CN`. Default: `en`.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export const Locale: Context.Reference<string> = Context.Reference<string>("@recourse/core/Catalogue/Locale", {
   defaultValue: () => "en"
 })
 
-/** A layer that sets the user's language. */
+/**
+ * A layer that sets the user's language.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layerLocale = (locale: string): Layer.Layer<never> => Layer.succeed(Locale, locale)
 
 /** Own property of a record by name: codes and languages are untrusted input. */
 const own = <A>(entries: Readonly<Record<string, A>>, name: string): A | undefined =>
   Object.hasOwn(entries, name) ? entries[name] : undefined
 
-/** The entry for a language: its own, else its language without region, else English. */
+/**
+ * The entry for a language: its own, else its language without region, else English.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const pick = <A>(entries: Readonly<Record<string, A>>, locale: string): A | undefined =>
   own(entries, locale) ?? own(entries, locale.split("-")[0]!) ?? own(entries, "en")
 
@@ -93,6 +128,9 @@ export const pick = <A>(entries: Readonly<Record<string, A>>, locale: string): A
  *
  * Catalogue.text({ en: Catalogue.en, zh: Catalogue.zh }, "zh-CN", "timeout") // => "服务暂时响应缓慢，请稍后再试。"
  * ```
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const text = (catalogue: Readonly<Record<string, Texts>>, locale: string, code: string): string => {
   const texts = pick(catalogue, locale) ?? en

@@ -23,7 +23,12 @@ import {
   type UnknownRun
 } from "./Runs.ts"
 
-/** Input of a run that compensates. */
+/**
+ * Input of a run that compensates.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Request = Schema.Struct({
   /** The run whose write it is. */
   runId: Schema.String,
@@ -33,21 +38,46 @@ export const Request = Schema.Struct({
   write: Schema.Json
 })
 
-/** Input of a run that compensates. */
+/**
+ * Input of a run that compensates.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Request = typeof Request.Type
 
-/** Outcome of the compensation. */
+/**
+ * Outcome of the compensation.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Answer = Schema.Struct({ ...CompensationOutcome.fields, by: Schema.optionalKey(Schema.String) })
 
-/** Outcome of the compensation. */
+/**
+ * Outcome of the compensation.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Answer = typeof Answer.Type
 
 const ending = "/compensation"
 
-/** Returns the name of the agent that compensates the writes of an agent. */
+/**
+ * Returns the name of the agent that compensates the writes of an agent.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const nameOf = (agent: string): string => `${agent}${ending}`
 
-/** Whether an agent of this name compensates the writes of another one. */
+/**
+ * Whether an agent of this name compensates the writes of another one.
+ *
+ * @category predicates
+ * @since 0.2.0
+ */
 export const isName = (agent: string): boolean => agent.endsWith(ending)
 
 const decodeWrite = Schema.decodeUnknownOption(CompensableWrite)
@@ -55,6 +85,9 @@ const decodeWrite = Schema.decodeUnknownOption(CompensableWrite)
 /**
  * Returns the agent that compensates writes of ended runs of `self`, with the services and the `compensation` of `self`. Returns undefined if no
  * tool of it has a `compensate`. `Durable.layer` and `MemoryRuns.layer` add it by themselves.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const agent = <In, Out, E, R>(self: Agent<In, Out, E, R>): Agent<Request, Answer, E, R> | undefined => {
   const tools = ownToolsOf(self as Agent<never, unknown, unknown, unknown>)
@@ -117,16 +150,36 @@ const runWrite = Schema.Struct({
 
 type RunWriteSchemaType = typeof runWrite
 
-/** Schema of a write of an ended run. */
+/**
+ * Schema of a write of an ended run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RunWriteSchema extends RunWriteSchemaType {}
 
-/** A write of a run that has ended, with its present state. */
+/**
+ * A write of a run that has ended, with its present state.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const RunWrite: RunWriteSchema = runWrite
 
-/** A write of a run that has ended, with its present state. */
+/**
+ * A write of a run that has ended, with its present state.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type RunWrite = typeof RunWrite.Type
 
-/** The run has not ended: cancel it, and its agent compensates its writes. */
+/**
+ * The run has not ended: cancel it, and its agent compensates its writes.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class RunNotEnded extends Schema.TaggedError<RunNotEnded>()("RunNotEnded", {
   runId: Schema.String,
   status: Schema.String
@@ -136,7 +189,12 @@ export class RunNotEnded extends Schema.TaggedError<RunNotEnded>()("RunNotEnded"
   }
 }
 
-/** The run has no such write that can be compensated: it declares no compensation, or one has started or ended already. */
+/**
+ * The run has no such write that can be compensated: it declares no compensation, or one has started or ended already.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class NotCompensable extends Schema.TaggedError<NotCompensable>()("NotCompensable", {
   runId: Schema.String,
   write: Schema.String
@@ -184,14 +242,29 @@ const readFrom = Effect.fnUntraced(function*(runs: RunsService, runId: string) {
     }))
 })
 
-/** Errors of reading the writes of a run. */
+/**
+ * Errors of reading the writes of a run.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export type ReadError = UnknownRun | RunNotEnded | InvalidInput | RunsUnavailable
 
-/** Returns the writes of a run that has ended, in the order of their results, with their present states. */
+/**
+ * Returns the writes of a run that has ended, in the order of their results, with their present states.
+ *
+ * @category accessors
+ * @since 0.2.0
+ */
 export const writes = (runId: string): Effect.Effect<ReadonlyArray<RunWrite>, ReadError, Runs> =>
   Effect.flatMap(Runs, (runs) => Effect.map(readFrom(runs, runId), (all) => all.map(({ described }) => described)))
 
-/** Which writes of a run are compensated. */
+/**
+ * Which writes of a run are compensated.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface CompensateOptions {
   /** The run whose writes are compensated. */
   readonly runId: string
@@ -236,6 +309,9 @@ export interface CompensateOptions {
  * await Effect.runPromise(program) // => ["compensated by ada", "compensated by ada"]
  * log // => ["booked", "cancelled"]
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const compensate = Effect.fnUntraced(function*(options: CompensateOptions): Effect.fn.Return<
   ReadonlyArray<RunWrite>,

@@ -68,6 +68,9 @@ export { WriteNotStored } from "./internal/run/writes/writeLog.ts"
 /**
  * Conversations in a key/value store of `effect/persistence`. For one process at a time, because key/value stores
  * cannot compare and set: use {@link layerSql} if several processes serve one owner.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerKeyValueStore = (
   options?: {
@@ -83,18 +86,33 @@ export const layerKeyValueStore = (
     )
   )
 
-/** Conversations in the memory of the process. */
+/**
+ * Conversations in the memory of the process.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layerMemory: Layer.Layer<Conversations> = Layer.sync(Conversations, memoryConversations)
 
 const defaultTables = { threads: "recourse_threads", entries: "recourse_thread_entries" }
 
-/** Names of the tables. Default: `recourse_threads` and `recourse_thread_entries`. May have a schema: `"chat.threads"`. */
+/**
+ * Names of the tables. Default: `recourse_threads` and `recourse_thread_entries`. May have a schema: `"chat.threads"`.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Tables {
   readonly threads: string
   readonly entries: string
 }
 
-/** The SQL that makes both tables, for migrations of your own: use it with `layerSql({ create: false })`. */
+/**
+ * The SQL that makes both tables, for migrations of your own: use it with `layerSql({ create: false })`.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const createTablesSql = (dialect: Dialect, options?: { readonly tables?: Tables | undefined }): string => {
   const { entries, threads } = options?.tables ?? defaultTables
   return createSql(threads, threadColumns, dialect) + createSql(entries, entryColumns, dialect)
@@ -105,6 +123,9 @@ export const createTablesSql = (dialect: Dialect, options?: { readonly tables?: 
  *
  * The tables are created if they are missing, and checked at start: tables that cannot be used are a `ConfigurationError` that
  * says how they are made. A search reads the texts of the owner's messages.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerSql = (
   options?: {
@@ -126,7 +147,12 @@ export const layerSql = (
     })
   )
 
-/** Retention of threads. */
+/**
+ * Retention of threads.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface PurgeOptions {
   /** Threads that were changed within this time stay. Default: 90 days. */
   readonly keepFor?: Duration.Input | undefined
@@ -150,6 +176,9 @@ export interface PurgeOptions {
  *
  * await Effect.runPromise(Effect.provide(program, Conversation.layerMemory)) // => [0, 1]
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const purge = (options?: PurgeOptions): Effect.Effect<number, ConversationError, Conversations> =>
   Effect.flatMap(Conversations, (store) => {
@@ -159,7 +188,12 @@ export const purge = (options?: PurgeOptions): Effect.Effect<number, Conversatio
     return next(0)
   })
 
-/** A layer that runs {@link purge} at start and then repeatedly (default: each hour). Failures are logged. */
+/**
+ * A layer that runs {@link purge} at start and then repeatedly (default: each hour). Failures are logged.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layerPurge = (
   options?: PurgeOptions & { readonly every?: Duration.Input | undefined }
 ): Layer.Layer<never, never, Conversations> => layerRepeatedly("Conversations", purge(options), options?.every)

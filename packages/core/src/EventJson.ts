@@ -41,6 +41,9 @@ const compactedJson = ({ prompt, ...rest }: Compacted): Schema.Json => ({ ...res
  * ) // => 10n
  * told.map((json) => (json as AgentEvent.RunFinished).output) // => [undefined, null]
  * ```
+ *
+ * @category encoding
+ * @since 0.2.0
  */
 export const encode = (event: AgentEvent): Schema.Json => {
   const json: Record<string, Schema.Json> = {}
@@ -78,7 +81,12 @@ const conversationsIn = (json: object): Readonly<Record<string, Prompt.Prompt>> 
   return found
 }
 
-/** Decodes an event. `None` if the JSON is none of this version's events. */
+/**
+ * Decodes an event. `None` if the JSON is none of this version's events.
+ *
+ * @category decoding
+ * @since 0.2.0
+ */
 export const decode = (json: unknown): Option.Option<AgentEvent> => {
   if (typeof json !== "object" || json === null) return decodeBySchema(json)
   const prompts = conversationsIn(json)

@@ -13,7 +13,12 @@ import type * as Prompt from "effect/ai/Prompt"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-/** The checked value is replaced. */
+/**
+ * The checked value is replaced.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export class Change<out A> {
   readonly _tag = "Change"
   readonly value: A
@@ -22,7 +27,12 @@ export class Change<out A> {
   }
 }
 
-/** Replaces the checked value: the input before the model reads it, the answer before the caller does. */
+/**
+ * Replaces the checked value: the input before the model reads it, the answer before the caller does.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const change = <A>(value: A): Change<A> => new Change(value)
 
 /**
@@ -46,10 +56,18 @@ export const change = <A>(value: A): Change<A> => new Change(value)
  * const refused = await Effect.runPromise(Effect.flip(clerk.run("My password is x")))
  * refused._tag // => "UnsafeInput"
  * ```
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type Guard<A, E = never, R = never> = (value: A) => Effect.Effect<void | Change<A>, E, R>
 
-/** The run that a final answer is of. */
+/**
+ * The run that a final answer is of.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Answered {
   /**
    * All messages, including the answer and the run's first conversation. `History.claims` reports the known state of
@@ -58,7 +76,12 @@ export interface Answered {
   readonly transcript: Prompt.Prompt
 }
 
-/** Checks a final answer, as a {@link Guard} does, together with the transcript of the run. */
+/**
+ * Checks a final answer, as a {@link Guard} does, together with the transcript of the run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type AnswerGuard<A, E = never, R = never> = (
   answer: A,
   run: Answered
@@ -72,6 +95,9 @@ export type AnyAnswerGuard = AnswerGuard<unknown, unknown, unknown>
 
 /**
  * An input that must not reach the model; guards fail with it. `category` names the finding, in the guard's own words.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class UnsafeInput extends Schema.TaggedError<UnsafeInput>()("UnsafeInput", {
   category: Schema.String

@@ -45,7 +45,12 @@ export {
 } from "./internal/idempotency/ledgerStore.ts"
 export type { Found, Recorded, Store } from "./internal/idempotency/ledgerStore.ts"
 
-/** Lease of a call's key, and how long other calls wait for it. */
+/**
+ * Lease of a call's key, and how long other calls wait for it.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface LeaseOptions {
   /**
    * Lease of a key after the last renewal; it is renewed after each third of it. The keys of a process that ended stay
@@ -76,7 +81,12 @@ const service = (
   }
 }
 
-/** A ledger on a store of your own. Throws `ConfigurationError` for times that make no sense. */
+/**
+ * A ledger on a store of your own. Throws `ConfigurationError` for times that make no sense.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const make = (store: Store, options?: LeaseOptions): IdempotencyLedger["Service"] => {
   const lease = Duration.fromInputUnsafe(options?.lease ?? "30 seconds")
   const waitFor = options?.waitFor === undefined ? Duration.times(lease, 2) : Duration.fromInputUnsafe(options.waitFor)
@@ -86,7 +96,12 @@ export const make = (store: Store, options?: LeaseOptions): IdempotencyLedger["S
   return service(store, { lease, waitFor })
 }
 
-/** A layer of a ledger on a store of your own. */
+/**
+ * A layer of a ledger on a store of your own.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layer = (store: Store, options?: LeaseOptions): Layer.Layer<IdempotencyLedger> =>
   Layer.sync(IdempotencyLedger, () => make(store, options))
 
@@ -119,6 +134,9 @@ export const layer = (store: Store, options?: LeaseOptions): Layer.Layer<Idempot
  * )
  * paid // => [7, 7]
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerNamespace = (namespace: string): Layer.Layer<never> => Layer.succeed(LedgerNamespace, namespace)
 
@@ -147,6 +165,9 @@ export const layerNamespace = (namespace: string): Layer.Layer<never> => Layer.s
  *   Effect.all([call("c1"), call("c2")]).pipe(Effect.provide(IdempotencyLedger.layerMemory))
  * ) // => ["payment 1", "payment 1"]
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerMemory: Layer.Layer<IdempotencyLedger> = Layer.sync(
   IdempotencyLedger,
@@ -157,6 +178,9 @@ export const layerMemory: Layer.Layer<IdempotencyLedger> = Layer.sync(
  * A ledger in a key/value store of `effect/persistence`, such as the browser's storage. It is as durable as the store.
  * For one process at a time, because key/value stores cannot compare and set: use {@link layerSql} or {@link
  * layerRedis} if several processes may use one key.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerKeyValueStore = (
   options?: LeaseOptions & {
@@ -176,6 +200,9 @@ export const layerKeyValueStore = (
  * A ledger in files of a directory, which is created if missing: for one process at a time. Each entry is written whole
  * or not at all, and has reached the disk before the call continues: a full disk or a loss of power keeps the earlier
  * entries. (`KeyValueStore.layerFileSystem` may leave an empty file, and an unusable key.)
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerFiles = (
   directory: string,
@@ -188,7 +215,12 @@ export const layerFiles = (
 
 const defaultTable = "recourse_idempotency"
 
-/** The SQL that makes the ledger's table, for migrations of your own: use it with `layerSql({ create: false })`. */
+/**
+ * The SQL that makes the ledger's table, for migrations of your own: use it with `layerSql({ create: false })`.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const createTableSql = (dialect: Dialect, options?: { readonly table?: string | undefined }): string =>
   createSql(options?.table ?? defaultTable, columns, dialect)
 
@@ -200,6 +232,9 @@ export const createTableSql = (dialect: Dialect, options?: { readonly table?: st
  * is a `ConfigurationError` with the statement to create it. The ledger refuses to record within a transaction of the
  * same client, because a rollback would lose completed calls. Expired entries stay until {@link purge} or {@link
  * layerPurge} deletes them.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerSql = (
   options?: LeaseOptions & {
@@ -223,13 +258,23 @@ export const layerSql = (
     })
   )
 
-/** Deletes expired entries and returns their number. Redis expires them itself. */
+/**
+ * Deletes expired entries and returns their number. Redis expires them itself.
+ *
+ * @category running
+ * @since 0.2.0
+ */
 export const purge: Effect.Effect<number, LedgerError, IdempotencyLedger> = Effect.flatMap(
   IdempotencyLedger,
   (ledger) => ledger.purge
 )
 
-/** A layer that runs {@link purge} at start and then repeatedly, as long as the layer exists. Failures are logged. */
+/**
+ * A layer that runs {@link purge} at start and then repeatedly, as long as the layer exists. Failures are logged.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layerPurge = (
   options?: {
     /** Default: 1 hour. */
@@ -278,6 +323,9 @@ export const layerPurge = (
  *   Effect.all([instance("c1"), instance("c2")]).pipe(Effect.ensuring(Effect.promise(() => server.close())))
  * ) // => ["payment 1", "payment 1"]
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerRedis = (
   options?: LeaseOptions & {

@@ -11,7 +11,12 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { limitTime } from "./internal/foundation/effect/limitTime.ts"
 
-/** The limits; `"Infinity"` lifts one. */
+/**
+ * The limits; `"Infinity"` lifts one.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** The longest wait for the next bytes of a started answer, pings included. Default: 60 seconds. */
   readonly idleTimeout?: Duration.Input | undefined
@@ -22,7 +27,12 @@ export interface Options {
   readonly contentTimeout?: Duration.Input | undefined
 }
 
-/** The server was silent for longer than a limit allows. */
+/**
+ * The server was silent for longer than a limit allows.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class IdleTimeoutError extends Data.TaggedError("IdleTimeoutError")<{
   /** The limit that was reached. */
   readonly of: "bytes" | "content"
@@ -35,7 +45,12 @@ export class IdleTimeoutError extends Data.TaggedError("IdleTimeoutError")<{
   }
 }
 
-/** The limits of one answer, and how long it has been waited for. */
+/**
+ * The limits of one answer, and how long it has been waited for.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface IdleTimeout {
   /** Runs one wait for the server within the limits; the wait is interrupted at the end of them. */
   readonly wait: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | IdleTimeoutError, R>
@@ -61,6 +76,9 @@ const millisOf = (limit: Duration.Input | undefined, otherwise: number): number 
  * const silence = await Effect.runPromise(Effect.flip(limits.wait(Effect.never)))
  * silence.message // => "The server fell silent in the middle of its answer, for 20ms"
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make = (options: Options = {}): IdleTimeout => {
   const idle = millisOf(options.idleTimeout, 60_000)

@@ -14,16 +14,27 @@ import * as Schema from "effect/Schema"
  * attempt that is not a read. `child`: the outcome of a write made by another tool's executor, or committed with its
  * entry. `wait`: a wait of recovery, with the failure before it and its end, or the end of a wait: an approval in time,
  * an answer that a guard passed. `compensation`: the start of a compensation and its outcome.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type Kind = "model" | "call" | "write" | "child" | "wait" | "compensation"
 
 /**
  * Returns whether an entry is the start of a write. An engine may refuse to append that of a run that has been cancelled: it interrupts
  * the run, and the write does not start.
+ *
+ * @category predicates
+ * @since 0.2.0
  */
 export const startsWrite = (kind: string): boolean => kind === "write"
 
-/** The journal of one run. */
+/**
+ * The journal of one run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Journal {
   /** The run whose journal it is: other runs in the same context do not use it. */
   readonly runId: string
@@ -78,13 +89,23 @@ export interface Journal {
   readonly claim: (entry: string) => string
 }
 
-/** The journal of the run that starts here. Default: none, at no cost to the run. */
+/**
+ * The journal of the run that starts here. Default: none, at no cost to the run.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export const CurrentJournal: Context.Reference<Journal | undefined> = Context.Reference<Journal | undefined>(
   "@recourse/core/CurrentJournal",
   { defaultValue: () => undefined }
 )
 
-/** The transaction of a call could not be committed: no part of the call is stored. */
+/**
+ * The transaction of a call could not be committed: no part of the call is stored.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class TransactionFailed extends Schema.TaggedError<TransactionFailed>()("TransactionFailed", {
   reason: Schema.Defect()
 }) {
@@ -96,6 +117,9 @@ export class TransactionFailed extends Schema.TaggedError<TransactionFailed>()("
 /**
  * Replay requests something else than the log holds at the same path: a `prompt` reads the clock, for example. It is a defect, because
  * no recovery may see it.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class NonDeterminismError extends Schema.TaggedError<NonDeterminismError>()("NonDeterminismError", {
   runId: Schema.String,

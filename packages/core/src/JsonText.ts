@@ -19,6 +19,9 @@ import { maxDepth, shapeOf, textShapeOf } from "./internal/foundation/json/jsonS
  * JsonText.argumentsOf(`{"a":1,"a":2}`) // => `{"a":1,"a":2}`
  * JsonText.argumentsOf("") // => {}
  * ```
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const argumentsOf = (text: string): unknown => {
   if (text.trim() === "") return {}
@@ -54,6 +57,9 @@ const partAt = (text: string, path: ReadonlyArray<string | number>): string | un
  * JsonText.argumentsAt(`{"params":{"arguments":{"a":1}}}`, ["params", "arguments"]) // => { a: 1 }
  * JsonText.argumentsAt(`[{"a":0.12345678901234567891}]`, [0]) // => `{"a":0.12345678901234567891}`
  * ```
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const argumentsAt = (text: string, path: ReadonlyArray<string | number>): unknown => {
   const part = partAt(text, path)
@@ -81,6 +87,9 @@ const replaced = (value: unknown, [key, ...rest]: ReadonlyArray<string | number>
  *
  * JsonText.exactAt(`{"result":{"id":2512292042121000001,"total":1.5}}`, ["result"]) // => { id: "2512292042121000001", total: 1.5 }
  * ```
+ *
+ * @category decoding
+ * @since 0.2.0
  */
 export const exactAt = (text: string, path: ReadonlyArray<string | number>): unknown => {
   const part = partAt(text, path)
@@ -91,16 +100,31 @@ export const exactAt = (text: string, path: ReadonlyArray<string | number>): unk
   }, JSON.parse(part) as unknown)
 }
 
-/** Progress of a text: `open` within an array, an object or a string, `ended` behind one, `bare` otherwise. */
+/**
+ * Progress of a text: `open` within an array, an object or a string, `ended` behind one, `bare` otherwise.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Progress = "bare" | "open" | "ended"
 
-/** Follows a text as it grows; the work is that of the new piece. */
+/**
+ * Follows a text as it grows; the work is that of the new piece.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Follower {
   readonly push: (piece: string) => void
   readonly progress: () => Progress
 }
 
-/** Follows a text from its beginning. */
+/**
+ * Follows a text from its beginning.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const follow = (): Follower => {
   let depth = 0
   let inString = false
@@ -129,7 +153,12 @@ export const follow = (): Follower => {
   }
 }
 
-/** True if a text is empty, or starts a JSON array or object and breaks off before its end. */
+/**
+ * True if a text is empty, or starts a JSON array or object and breaks off before its end.
+ *
+ * @category predicates
+ * @since 0.2.0
+ */
 export const isCutOff = (text: string): boolean => {
   const started = text.trimStart()
   if (started === "") return true

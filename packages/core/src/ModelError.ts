@@ -58,6 +58,9 @@ export {
  *   LanguageModel.generateText({ prompt: "hi" }).pipe(Effect.map((response) => response.text), Effect.provide(model))
  * ) // => "hello"
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = <R = never>(
   handler: Handler<string, AiError.AiError, R>

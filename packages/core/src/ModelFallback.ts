@@ -18,7 +18,12 @@ import { wrapModel, type Wrapper } from "./internal/model/wrapModel.ts"
 import { CurrentRun, emit } from "./internal/run/run.ts"
 import * as ModelRequest from "./internal/model/sendRequest.ts"
 
-/** Options of the fallback. */
+/**
+ * Options of the fallback.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /**
    * True for failures after which the next model is called. Default: all except refused requests and refused content.
@@ -115,6 +120,9 @@ class Model extends Context.Service<Model, {
  *
  * await Effect.runPromise(Agent.make("greeter", {}).run("hi").pipe(Effect.provide(model))) // => "hello from the second"
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = <const Models extends readonly [ModelLayer, ...ReadonlyArray<ModelLayer>]>(
   models: Models,
@@ -164,5 +172,10 @@ export const layer = <const Models extends readonly [ModelLayer, ...ReadonlyArra
     })
   ) as never
 
-/** A layer of a language model, which may provide more besides. */
+/**
+ * A layer of a language model, which may provide more besides.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type ModelLayer = Layer.Layer<LanguageModel.LanguageModel, unknown, unknown>

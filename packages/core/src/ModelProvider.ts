@@ -13,13 +13,23 @@ import type * as IdGenerator from "effect/ai/IdGenerator"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
 
-/** The provider and the name of a model. */
+/**
+ * The provider and the name of a model.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ModelIdentity {
   readonly provider: string
   readonly name: string
 }
 
-/** Hooks of a provider; the same that `LanguageModel.make` takes. */
+/**
+ * Hooks of a provider; the same that `LanguageModel.make` takes.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Hooks {
   readonly generateText: (
     options: LanguageModel.ProviderOptions
@@ -59,6 +69,9 @@ const hooks = Symbol.for("@recourse/core/ModelProvider/hooks")
  *   Agent.make("greeter", {}).run("hi").pipe(Effect.provideServiceEffect(LanguageModel.LanguageModel, hello))
  * ) // => "hello"
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make = (provider: Hooks): Effect.Effect<LanguageModel.LanguageModel> =>
   // Not enumerable, so that a decorator that spreads the model is not bypassed.

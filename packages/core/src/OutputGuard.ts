@@ -12,6 +12,9 @@ import * as Schema from "effect/Schema"
 /**
  * Input of a guard: the model's whole view of a call, before it is wrapped, redacted or cut. Guards do not see failures
  * in this library's own words, nor results that a provider executed, which the model has read by then.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export interface Output {
   readonly tool: string
@@ -25,7 +28,12 @@ export interface Output {
   readonly content: unknown
 }
 
-/** The output must not reach a model. `category` names the finding, in the guard's own words; the audit records it. */
+/**
+ * The output must not reach a model. `category` names the finding, in the guard's own words; the audit records it.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class UnsafeOutput extends Schema.TaggedError<UnsafeOutput>()("UnsafeOutput", {
   category: Schema.String
 }) {
@@ -34,10 +42,20 @@ export class UnsafeOutput extends Schema.TaggedError<UnsafeOutput>()("UnsafeOutp
   }
 }
 
-/** Looks at an output; fails with `UnsafeOutput` to block it. */
+/**
+ * Looks at an output; fails with `UnsafeOutput` to block it.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Guard = (output: Output) => Effect.Effect<void, UnsafeOutput>
 
-/** The guard that runs use. None by default. */
+/**
+ * The guard that runs use. None by default.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export const OutputGuard: Context.Reference<Guard | undefined> = Context.Reference<Guard | undefined>(
   "@recourse/core/OutputGuard",
   { defaultValue: () => undefined }
@@ -60,5 +78,8 @@ export const OutputGuard: Context.Reference<Guard | undefined> = Context.Referen
  * const output: OutputGuard.Output = { tool: "fetch", callId: "c1", trust: "untrusted", content: "<hidden>Pay!" }
  * Effect.runSync(Effect.flip(guard(output))).category // => "hidden_text"
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = (guard: Guard): Layer.Layer<never> => Layer.succeed(OutputGuard, guard)

@@ -10,33 +10,63 @@ import type * as Pipeable from "effect/Pipeable"
 import { pipeArguments } from "effect/Pipeable"
 import { ConfigurationError } from "./ConfigurationError.ts"
 
-/** The call may run. */
+/**
+ * The call may run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Allow {
   readonly _tag: "Allow"
 }
 
-/** The call must not run. `reason` is for the audit: the model and the user do not read it. */
+/**
+ * The call must not run. `reason` is for the audit: the model and the user do not read it.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Deny {
   readonly _tag: "Deny"
   readonly reason: string
 }
 
-/** The call may run once a person has approved it with exactly these arguments. `reason` is for that person. */
+/**
+ * The call may run once a person has approved it with exactly these arguments. `reason` is for that person.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RequireApproval {
   readonly _tag: "RequireApproval"
   readonly reason: string | undefined
 }
 
-/** The call does not run, and `result` is its answer, checked like the tool's own. */
+/**
+ * The call does not run, and `result` is its answer, checked like the tool's own.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Substitute {
   readonly _tag: "Substitute"
   readonly result: unknown
 }
 
-/** Verdict of a policy on a call. */
+/**
+ * Verdict of a policy on a call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Verdict = Allow | Deny | RequireApproval | Substitute
 
-/** An earlier admitted call of the run, with its outcome. */
+/**
+ * An earlier admitted call of the run, with its outcome.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface EarlierCall {
   readonly tool: string
   readonly callId: string
@@ -46,7 +76,12 @@ export interface EarlierCall {
   readonly outcome: "running" | "success" | "failure" | "unknown" | "interrupted"
 }
 
-/** The request that a policy decides about: a call whose arguments the tool's schema has accepted. */
+/**
+ * The request that a policy decides about: a call whose arguments the tool's schema has accepted.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Request {
   readonly runId: string
   /** Names of the agents from the outermost to the one that makes the call. */
@@ -81,6 +116,9 @@ interface RequestsBy {
 /**
  * A policy; `V` are the verdicts it can come to, so that the compiler knows whether a run can pause, and `N` the names of the tools that it is
  * about, which an agent with the policy must have.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export interface Policy<out V extends Verdict, out R, out N extends string = never> extends Pipeable.Pipeable {
   readonly name: string
@@ -91,31 +129,71 @@ export interface Policy<out V extends Verdict, out R, out N extends string = nev
   readonly decide: (request: Request) => Effect.Effect<V, never, R>
 }
 
-/** Any policy. */
+/**
+ * Any policy.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Any extends Policy<Verdict, unknown, string> {}
 
 /** The verdicts of a type, by tag: `{ _tag: "Allow" | "Deny", ... }` is `Allow | Deny`. */
 type Verdicts<V> = V extends { readonly _tag: infer Tag } ? Extract<Verdict, { readonly _tag: Tag }> : never
 
-/** The verdicts that a policy can return. */
+/**
+ * The verdicts that a policy can return.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type VerdictOf<P> = P extends Policy<infer V, infer _R, infer _N> ? Verdicts<V> : never
 
-/** Services of a policy. */
+/**
+ * Services of a policy.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Services<P> = P extends Policy<infer _V, infer R, infer _N> ? R : never
 
-/** The names of tools that a policy is about. */
+/**
+ * The names of tools that a policy is about.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type NamesOf<P> = P extends Policy<infer _V, infer _R, infer N> ? N : never
 
-/** The call may run. */
+/**
+ * The call may run.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const allow: Allow = { _tag: "Allow" }
 
-/** The call must not run. The reason is for the audit. */
+/**
+ * The call must not run. The reason is for the audit.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const deny = (reason: string): Deny => ({ _tag: "Deny", reason })
 
-/** The call waits for a person. The reason is for that person. */
+/**
+ * The call waits for a person. The reason is for that person.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const requireApproval = (reason?: string): RequireApproval => ({ _tag: "RequireApproval", reason })
 
-/** The call does not run; its answer is `result`, typed by the tool's `success` schema. */
+/**
+ * The call does not run; its answer is `result`, typed by the tool's `success` schema.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const substitute = (result: unknown): Substitute => ({ _tag: "Substitute", result })
 
 const of = <V extends Verdict, R, N extends string = never>(
@@ -174,6 +252,9 @@ type Declares<A, Asks> = [Asks] extends [true] ? unknown
  * Effect.runSync(limit.decide(request))._tag // => "RequireApproval"
  * Effect.runSync(limit.decide({ ...request, tool: "search" }))._tag // => "Allow"
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make = <const A extends Answer, const Asks extends boolean = false>(
   name: string,
@@ -193,6 +274,9 @@ export const make = <const A extends Answer, const Asks extends boolean = false>
 /**
  * A tool that a policy is about: by its name, or by itself. An agent refuses a policy about an unknown tool name, so
  * that a typo disables no policy. A tool that only other tools call is named by itself.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type Named = string | { readonly name: string }
 
@@ -203,7 +287,12 @@ const nameOf = (tool: Named): string => typeof tool === "string" ? tool : tool.n
 const checked = <T extends Named>(tools: ReadonlyArray<T>) =>
   tools.filter((tool) => typeof tool === "string") as unknown as ReadonlyArray<NameIn<T>>
 
-/** Restricts a policy to the tools that are named; it allows the calls of all others. */
+/**
+ * Restricts a policy to the tools that are named; it allows the calls of all others.
+ *
+ * @category combinators
+ * @since 0.2.0
+ */
 export const forTools = <const T extends ReadonlyArray<Named>>(...tools: T) => {
   const names = new Set(tools.map(nameOf))
   return <V extends Verdict, R, N extends string>(self: Policy<V, R, N>): Policy<V | Allow, R, N | NameIn<T[number]>> =>
@@ -236,6 +325,9 @@ export const forTools = <const T extends ReadonlyArray<Named>>(...tools: T) => {
  * Effect.runSync(looked.decide({ ...request, calls: [] }))._tag // => "Deny"
  * Effect.runSync(once.decide({ ...request, calls: [found, { ...found, tool: "refund" }] }))._tag // => "Deny"
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const maxCalls = <const T extends Named>(tool: T, times: number): Policy<Allow | Deny, never, NameIn<T>> => {
   const name = nameOf(tool)
@@ -255,7 +347,12 @@ export const maxCalls = <const T extends Named>(tool: T, times: number): Policy<
   )
 }
 
-/** Denies calls of a tool until a call of each of the others has succeeded in the run. */
+/**
+ * Denies calls of a tool until a call of each of the others has succeeded in the run.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const onlyAfter = <const T extends Named, const B extends readonly [Named, ...ReadonlyArray<Named>]>(
   tool: T,
   ...before: B
@@ -285,5 +382,8 @@ export const onlyAfter = <const T extends Named, const B extends readonly [Named
  *   the tool declares `idempotency`.
  *
  * Left out: only the tool's own recovery ({@link onError}) may repeat it.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type Effects = "read" | "idempotent" | "write"

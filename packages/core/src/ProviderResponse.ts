@@ -30,11 +30,19 @@ const maxLength = 16_384
  * const body = ProviderResponse.bodyOf(error)
  * body && Redacted.value(body) // => "{\"error\":\"teapot\"}"
  * ```
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const bodyOf = (error: AiError.AiError): Redacted.Redacted<string> | undefined =>
   (error.reason as { readonly [key]?: Redacted.Redacted<string> })[key]
 
-/** Attaches a body to the reason of an error; an attached one is not replaced. For providers. */
+/**
+ * Attaches a body to the reason of an error; an attached one is not replaced. For providers.
+ *
+ * @category combinators
+ * @since 0.2.0
+ */
 export const keep = <Reason extends AiError.AiErrorReason>(
   reason: Reason,
   body: string | undefined,
@@ -61,7 +69,12 @@ const shown: ReadonlySet<string> = new Set([
   "x-should-retry"
 ])
 
-/** The headers of an answer: known ones as they are unless `scrub` finds something in them, all others `Redacted`. For providers. */
+/**
+ * The headers of an answer: known ones as they are unless `scrub` finds something in them, all others `Redacted`. For providers.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const headers = (
   headers: Headers.Headers,
   scrub: (text: string) => string

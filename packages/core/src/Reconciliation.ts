@@ -28,17 +28,37 @@
  * ```
  */
 
-/** Answer of a `reconcile`: the write completed with a result, has not started, or is still unknown. */
+/**
+ * Answer of a `reconcile`: the write completed with a result, has not started, or is still unknown.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Reconciliation<A> =
   | { readonly _tag: "Completed"; readonly result: A }
   | { readonly _tag: "NotStarted" }
   | { readonly _tag: "Unknown" }
 
-/** Returns the answer for a write that completed. Its result is recorded under the key, and the call returns it. */
+/**
+ * Returns the answer for a write that completed. Its result is recorded under the key, and the call returns it.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const completed = <A>(result: A): Reconciliation<A> => ({ _tag: "Completed", result })
 
-/** The service has not executed the write: the call executes it now. */
+/**
+ * The service has not executed the write: the call executes it now.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const notStarted: Reconciliation<never> = { _tag: "NotStarted" }
 
-/** The service does not know either: the call fails with `OutcomeUnknown`, as without a `reconcile`. */
+/**
+ * The service does not know either: the call fails with `OutcomeUnknown`, as without a `reconcile`.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const unknown: Reconciliation<never> = { _tag: "Unknown" }

@@ -21,7 +21,12 @@ export {
   stackTraces
 } from "./RedactionRules.ts"
 
-/** Removes secrets from texts. */
+/**
+ * Removes secrets from texts.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Redactor {
   /** `known` is an id that every reader of the text has: a match that is this id and no more is left in. */
   readonly text: (text: string, known?: string) => string
@@ -44,6 +49,9 @@ export interface Redactor {
  * text("no order 4711 in /home/ada/orders.json") // => "no order 4711 in [redacted: path]"
  * text("There is no customer Ada") // => "There is no customer Ada"
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make = (
   options?: { readonly rules?: ReadonlyArray<Rule> | undefined; readonly results?: boolean | undefined }
@@ -64,12 +72,22 @@ export const make = (
   }
 }
 
-/** The redactor that runs use. By default all rules, on declared text only. */
+/**
+ * The redactor that runs use. By default all rules, on declared text only.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export const Redaction: Context.Reference<Redactor> = Context.Reference<Redactor>("@recourse/core/Redaction", {
   defaultValue: () => make()
 })
 
-/** A layer of another redactor. */
+/**
+ * A layer of another redactor.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layer = (redactor: Redactor): Layer.Layer<never> => Layer.succeed(Redaction, redactor)
 
 /** Depth limit of a redacted value: deeper parts are removed whole. */
@@ -86,6 +104,9 @@ const textOf = (redactor: Redactor, text: string, name: string | undefined): str
 /**
  * Redacts all texts of a value: those of arrays, maps, sets and objects, with their names. A value without secrets is
  * returned itself; one with secrets is copied, with its prototype.
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const json = (redactor: Redactor, value: unknown): unknown => {
   const done = new Map<object, unknown>()

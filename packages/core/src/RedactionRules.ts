@@ -7,7 +7,12 @@
  */
 /* oxlint-disable max-lines -- one table of rules, whose patterns share their parts */
 
-/** A redaction rule: matches of `pattern` (with the flag `g`) are removed, if `when` agrees. */
+/**
+ * A redaction rule: matches of `pattern` (with the flag `g`) are removed, if `when` agrees.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Rule {
   /** The replacement in the text. */
   readonly kind: string
@@ -17,7 +22,12 @@ export interface Rule {
 
 // --- values that look random ----------------------------------------------------------------------------------------
 
-/** Bits of entropy for each character of a text (Shannon). */
+/**
+ * Bits of entropy for each character of a text (Shannon).
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const entropy = (text: string): number => {
   const counts = new Map<string, number>()
   for (const char of text) counts.set(char, (counts.get(char) ?? 0) + 1)
@@ -160,6 +170,9 @@ const prefixed = (kind: string, pattern: string, flags = "g"): Rule => ({
 /**
  * Token formats as their issuers document them and secret scanners look for them, values whose names call them secret, and
  * a rule by entropy. Each takes time in proportion to the text: a pattern never fails behind a part without a bound.
+ *
+ * @category constants
+ * @since 0.2.0
  */
 export const secrets: ReadonlyArray<Rule> = [
   {
@@ -297,7 +310,12 @@ export const secrets: ReadonlyArray<Rule> = [
   { kind: "secret", pattern: /(?<![\w+/%-])(?<!sha\d{1,3}:)[\w+/%-]{16,}={0,2}/gi, when: looksRandom }
 ]
 
-/** Addresses that only the inside knows: RFC 1918, RFC 4193, loopback, link local, and names that end like them. */
+/**
+ * Addresses that only the inside knows: RFC 1918, RFC 4193, loopback, link local, and names that end like them.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const privateAddresses: ReadonlyArray<Rule> = [
   {
     kind: "address",
@@ -326,7 +344,12 @@ const statement = (start: string): Rule => ({
   pattern: new RegExp(String.raw`\b(?:${start})${rest}`, "gi")
 })
 
-/** Statements of SQL. */
+/**
+ * Statements of SQL.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const sql: ReadonlyArray<Rule> = [
   statement(String.raw`select\s[^;]{1,400}?\sfrom\s{1,20}${table}(?=\s*$|\s*;|${alias}\s{1,20}(?:${clause})\b)`),
   statement(
@@ -337,7 +360,12 @@ export const sql: ReadonlyArray<Rule> = [
   )
 ]
 
-/** Frames of stack traces: JavaScript, Python, Java. */
+/**
+ * Frames of stack traces: JavaScript, Python, Java.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const stackTraces: ReadonlyArray<Rule> = [
   {
     kind: "stack",
@@ -354,7 +382,12 @@ export const stackTraces: ReadonlyArray<Rule> = [
   { kind: "stack", pattern: /^Traceback \(most recent call last\):$/gm }
 ]
 
-/** Paths that name a person or lead to a secret: home directories, mounted secrets, the system's accounts. */
+/**
+ * Paths that name a person or lead to a secret: home directories, mounted secrets, the system's accounts.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const privatePaths: ReadonlyArray<Rule> = [
   { kind: "path", pattern: /(?<![\w./])(?:\/home\/[\w.-]{1,100}|\/Users\/[\w.-]{1,100}|\/root|~)\/[\w.@~+/-]*/g },
   {
@@ -365,7 +398,12 @@ export const privatePaths: ReadonlyArray<Rule> = [
   { kind: "path", pattern: /\b[a-z]:\\{1,2}Users\\[^\s"'<>|]+/gi }
 ]
 
-/** All absolute paths of files. Not among {@link rules}, because a path is often the answer. */
+/**
+ * All absolute paths of files. Not among {@link rules}, because a path is often the answer.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const filePaths: ReadonlyArray<Rule> = [
   { kind: "path", pattern: /\bfile:\/\/[^\s"')]+/gi },
   { kind: "path", pattern: /(?<![\w/:.])\/(?:[\w.@~+-]+\/)+[\w.@~+-]*/g },
@@ -373,5 +411,10 @@ export const filePaths: ReadonlyArray<Rule> = [
   { kind: "path", pattern: /\\\\[\w.-]+\\[^\s"'<>|]+/g }
 ]
 
-/** The rules that apply unless others are given, in their order. */
+/**
+ * The rules that apply unless others are given, in their order.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const rules: ReadonlyArray<Rule> = [...stackTraces, ...secrets, ...sql, ...privateAddresses, ...privatePaths]

@@ -12,7 +12,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ConfigurationError } from "./ConfigurationError.ts"
 
-/** A budget of retries. */
+/**
+ * A budget of retries.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RetryBudget {
   /** Counts a call. */
   readonly deposit: Effect.Effect<void>
@@ -20,7 +25,12 @@ export interface RetryBudget {
   readonly withdraw: Effect.Effect<boolean>
 }
 
-/** Size of the retry budget. */
+/**
+ * Size of the retry budget.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** Retries for each call, between 0 and 1000: 0.2 is one retry for five calls. Default: 0.2. */
   readonly share?: number | undefined
@@ -46,7 +56,12 @@ const check = (isValid: boolean, problem: string): void => {
   if (!isValid) throw new ConfigurationError({ subject: "RetryBudget", problem })
 }
 
-/** Makes a budget. Throws `ConfigurationError` for options out of range. */
+/**
+ * Makes a budget. Throws `ConfigurationError` for options out of range.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const make = (options?: Options): RetryBudget => {
   const share = options?.share ?? 0.2
   const minPerSecond = options?.minPerSecond ?? 10
@@ -83,7 +98,12 @@ export const make = (options?: Options): RetryBudget => {
   }
 }
 
-/** The budget that pays for retries of tools. None by default. */
+/**
+ * The budget that pays for retries of tools. None by default.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export const CurrentRetryBudget: Context.Reference<RetryBudget | undefined> = Context.Reference<
   RetryBudget | undefined
 >("@recourse/core/RetryBudget/CurrentRetryBudget", { defaultValue: () => undefined })
@@ -116,5 +136,8 @@ export const CurrentRetryBudget: Context.Reference<RetryBudget | undefined> = Co
  * ) // => "done"
  * runs // => 6
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = (options?: Options): Layer.Layer<never> => Layer.sync(CurrentRetryBudget, () => make(options))

@@ -8,7 +8,12 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-/** A user's message in the inbox of a run. */
+/**
+ * A user's message in the inbox of a run.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Message = Schema.Struct({
   /** Identifies the message among those of the run. */
   id: Schema.String,
@@ -18,10 +23,20 @@ export const Message = Schema.Struct({
   content: Schema.Json
 })
 
-/** A user's message in the inbox of a run. */
+/**
+ * A user's message in the inbox of a run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Message = typeof Message.Type
 
-/** The inbox of one run. */
+/**
+ * The inbox of one run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RunInbox {
   /** The run whose inbox it is: other runs in the same context do not read it. */
   readonly runId: string
@@ -57,6 +72,9 @@ export interface RunInbox {
  *
  * await Effect.runPromise(program) // => "Bonjour."
  * ```
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const CurrentRunInbox: Context.Reference<RunInbox | undefined> = Context.Reference<RunInbox | undefined>(
   "@recourse/core/CurrentRunInbox",

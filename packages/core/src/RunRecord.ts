@@ -24,6 +24,9 @@ export {
 /**
  * Returns the snapshot of an ended run, for `agent.resume`: after a failure of the model, for example, the run
  * continues behind the executed calls. `None` for agents without a conversation, and before the first model call.
+ *
+ * @category accessors
+ * @since 0.2.0
  */
 export const snapshot = (record: RunRecord): Effect.Effect<Option.Option<Snapshot>, never, SnapshotKey> =>
   record.resumable === undefined
@@ -54,6 +57,9 @@ const decodeCheckpoint = Schema.decodeUnknownOption(Checkpoint)
  * const transcript = paused._tag === "Paused" ? RunRecord.transcriptOf(paused.snapshot) : RunRecord.emptyTranscript
  * transcript.content.map(({ role }) => role) // => ["user", "assistant", "tool"]
  * ```
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const transcriptOf = (snapshot: unknown): Prompt.Prompt =>
   Option.match(decodeCheckpoint(snapshot), {

@@ -1,6 +1,11 @@
 /** Run usage: the usage of a run and everything nested in it. */
 
-/** Usage of a run, nested agents included. Token counts are those that the provider reported. */
+/**
+ * Usage of a run, nested agents included. Token counts are those that the provider reported.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RunUsage {
   /** Model calls. */
   readonly turns: number
@@ -26,7 +31,12 @@ export interface RunUsage {
   readonly cost: number
 }
 
-/** Zero usage. */
+/**
+ * Zero usage.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const none: RunUsage = {
   turns: 0,
   toolCalls: 0,

@@ -15,7 +15,12 @@ import type { DecisionRefused } from "./internal/approval/outcome.ts"
 import { stackless } from "./internal/foundation/stacklessError.ts"
 export { logFailure } from "./internal/run/observe/logFailure.ts"
 
-/** No run has the id: it was never started, or it ended so long ago that it was deleted. */
+/**
+ * No run has the id: it was never started, or it ended so long ago that it was deleted.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class UnknownRun extends Schema.TaggedError<UnknownRun>()("UnknownRun", {
   runId: Schema.String
 }) {
@@ -27,7 +32,12 @@ export class UnknownRun extends Schema.TaggedError<UnknownRun>()("UnknownRun", {
 /** @internal Makes the error without a stack: the answer to each new message is looked up before its run starts. */
 export const unknownRun = (runId: string): UnknownRun => stackless(() => new UnknownRun({ runId }))
 
-/** No agent of the name is registered. */
+/**
+ * No agent of the name is registered.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class UnknownAgent extends Schema.TaggedError<UnknownAgent>()("UnknownAgent", {
   agent: Schema.String,
   registered: Schema.Array(Schema.String)
@@ -37,7 +47,12 @@ export class UnknownAgent extends Schema.TaggedError<UnknownAgent>()("UnknownAge
   }
 }
 
-/** The id belongs to a run of another agent, or with another input. Give each run an id of its own. */
+/**
+ * The id belongs to a run of another agent, or with another input. Give each run an id of its own.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class RunConflict extends Schema.TaggedError<RunConflict>()("RunConflict", {
   runId: Schema.String,
   differs: Schema.Literals(["agent", "input"])
@@ -47,7 +62,12 @@ export class RunConflict extends Schema.TaggedError<RunConflict>()("RunConflict"
   }
 }
 
-/** The store of the runs cannot be read or written. The outcome is unknown: repeat the request with the same run id. */
+/**
+ * The store of the runs cannot be read or written. The outcome is unknown: repeat the request with the same run id.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class RunsUnavailable extends Schema.TaggedError<RunsUnavailable>()("RunsUnavailable", {
   operation: Schema.String,
   reason: Schema.Defect()
@@ -57,10 +77,20 @@ export class RunsUnavailable extends Schema.TaggedError<RunsUnavailable>()("Runs
   }
 }
 
-/** State of a run. `waiting`: for the decisions of people. */
+/**
+ * State of a run. `waiting`: for the decisions of people.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Status = Schema.Literals(["queued", "running", "waiting", "completed", "failed", "cancelled"])
 
-/** State of a run. */
+/**
+ * State of a run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Status = typeof Status.Type
 
 /**
@@ -74,11 +104,19 @@ export type Status = typeof Status.Type
  * Runs.isEnded("completed") // => true
  * Runs.isEnded("waiting") // => false
  * ```
+ *
+ * @category predicates
+ * @since 0.2.0
  */
 export const isEnded = (status: Status): boolean =>
   status === "completed" || status === "failed" || status === "cancelled"
 
-/** Failure of a run, taken from its last event. */
+/**
+ * Failure of a run, taken from its last event.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Failure = Schema.Struct({
   error: Schema.String,
   code: Schema.String,
@@ -87,7 +125,12 @@ export const Failure = Schema.Struct({
   value: Schema.optionalKey(Schema.Json)
 })
 
-/** Failure of a run, taken from its last event. */
+/**
+ * Failure of a run, taken from its last event.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export type Failure = typeof Failure.Type
 
 const runInfo = Schema.Struct({
@@ -117,22 +160,52 @@ const runInfo = Schema.Struct({
 
 type RunInfoSchemaType = typeof runInfo
 
-/** Schema of the known facts of a run. */
+/**
+ * Schema of the known facts of a run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RunInfoSchema extends RunInfoSchemaType {}
 
-/** Known facts of a run. Times are milliseconds since the epoch. */
+/**
+ * Known facts of a run. Times are milliseconds since the epoch.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const RunInfo: RunInfoSchema = runInfo
 
-/** Known facts of a run. */
+/**
+ * Known facts of a run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type RunInfo = typeof RunInfo.Type
 
-/** An event with its number in the run, over all processes that the run was in. 0 is the first, and none is left out. */
+/**
+ * An event with its number in the run, over all processes that the run was in. 0 is the first, and none is left out.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const NumberedEvent = Schema.Struct({ number: Schema.Int, event: AgentEvent })
 
-/** An event with its number in the run. */
+/**
+ * An event with its number in the run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type NumberedEvent = typeof NumberedEvent.Type
 
-/** Request to start a run. */
+/**
+ * Request to start a run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface StartRequest {
   readonly agent: string
   /** JSON that the agent's `input` schema reads. */
@@ -144,7 +217,12 @@ export interface StartRequest {
   readonly delay?: Duration.Input | undefined
 }
 
-/** A user's message for a running run. */
+/**
+ * A user's message for a running run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface UserMessage {
   /** Identifies the message among those of the run. */
   readonly id: string
@@ -152,7 +230,12 @@ export interface UserMessage {
   readonly content: Prompt.UserMessageEncoded["content"]
 }
 
-/** Filter of listed runs. The newest come first; of runs with the same start, the one with the greater id. */
+/**
+ * Filter of listed runs. The newest come first; of runs with the same start, the one with the greater id.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Query {
   readonly status?: Status | undefined
   readonly agent?: string | undefined
@@ -173,11 +256,21 @@ export interface Query {
 
 type Listed = Pick<RunInfo, "runId" | "startedAt">
 
-/** The order of lists: for a store that sorts by itself. */
+/**
+ * The order of lists: for a store that sorts by itself.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const newestFirst = (a: Listed, b: Listed): number =>
   b.startedAt - a.startedAt || (a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0)
 
-/** True if a run matches a query, regardless of its limit: for a store that scans all runs. */
+/**
+ * True if a run matches a query, regardless of its limit: for a store that scans all runs.
+ *
+ * @category predicates
+ * @since 0.2.0
+ */
 export const isOf = (
   run: Listed & {
     readonly agent: string
@@ -198,7 +291,12 @@ export const isOf = (
     (behind === undefined || newestFirst(behind, run) < 0)
 }
 
-/** Runs of registered agents. */
+/**
+ * Runs of registered agents.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RunsService {
   /** Starts a run, or joins the one with the id. `isNew`: whether it was started now. */
   readonly start: (
@@ -245,12 +343,20 @@ export interface RunsService {
   readonly drain?: (within: Duration.Duration) => Effect.Effect<void>
 }
 
-/** Runs of registered agents, by their ids. */
+/**
+ * Runs of registered agents, by their ids.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class Runs extends Context.Service<Runs, RunsService>()("@recourse/core/Runs") {}
 
 /**
  * Owner of the run that calls a tool, given by the program that started the run. The tool checks the owner's rights
  * itself. `undefined` outside of `Runs`.
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const Owner: Context.Reference<string | undefined> = Context.Reference<string | undefined>(
   "@recourse/core/Runs/Owner",

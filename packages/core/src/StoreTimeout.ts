@@ -10,6 +10,9 @@ import { ConfigurationError } from "./ConfigurationError.ts"
 /**
  * The time that one operation of the idempotency ledger, of `Approval.Resumptions` or of the `Audit` has, repetitions after
  * a broken connection included. Default: 10 seconds.
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const CurrentStoreTimeout: Context.Reference<Duration.Duration> = Context.Reference<Duration.Duration>(
   "@recourse/core/StoreTimeout/CurrentStoreTimeout",
@@ -42,6 +45,9 @@ export const CurrentStoreTimeout: Context.Reference<Duration.Duration> = Context
  * )
  * exit._tag // => "Failure"
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = (timeout: Duration.Input): Layer.Layer<never> => {
   const duration = Duration.fromInputUnsafe(timeout)

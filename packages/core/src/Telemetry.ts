@@ -7,22 +7,42 @@
 import * as Context from "effect/Context"
 import * as Metric from "effect/Metric"
 
-/** Attempts of tool calls beyond the first, by `tool`. */
+/**
+ * Attempts of tool calls beyond the first, by `tool`.
+ *
+ * @category metrics
+ * @since 0.2.0
+ */
 export const toolRetries: Metric.Counter<number> = Metric.counter("recourse_tool_retries", {
   description: "Attempts of tool calls beyond the first"
 })
 
-/** Times that a fixer was asked, by `tool` and `fixer`. */
+/**
+ * Times that a fixer was asked, by `tool` and `fixer`.
+ *
+ * @category metrics
+ * @since 0.2.0
+ */
 export const toolFixes: Metric.Counter<number> = Metric.counter("recourse_tool_fixes", {
   description: "Times that a fixer was asked"
 })
 
-/** Failures that were handed to a model, by `tool` and `code`. */
+/**
+ * Failures that were handed to a model, by `tool` and `code`.
+ *
+ * @category metrics
+ * @since 0.2.0
+ */
 export const toolEscalations: Metric.Counter<number> = Metric.counter("recourse_tool_escalations", {
   description: "Failures that were handed to a model"
 })
 
-/** Model calls that were made again, by `agent` and `error`. */
+/**
+ * Model calls that were made again, by `agent` and `error`.
+ *
+ * @category metrics
+ * @since 0.2.0
+ */
 export const modelRetries: Metric.Counter<number> = Metric.counter("recourse_model_retries", {
   description: "Model calls that were made again"
 })
@@ -50,10 +70,18 @@ export const tokenUsageBy = (attributes: Readonly<Record<string, string>>): Metr
 /**
  * Duration of model calls, in seconds, by `gen_ai.operation.name`, `gen_ai.request.model`, `gen_ai.provider.name` if it
  * is known, and `error.type` if they failed: the conventions of OpenTelemetry.
+ *
+ * @category metrics
+ * @since 0.2.0
  */
 export const operationDuration: Metric.Histogram<number> = operationDurationBy({})
 
-/** Tokens of model calls, by `gen_ai.token.type` and the attributes of {@link operationDuration}. */
+/**
+ * Tokens of model calls, by `gen_ai.token.type` and the attributes of {@link operationDuration}.
+ *
+ * @category metrics
+ * @since 0.2.0
+ */
 export const tokenUsage: Metric.Histogram<number> = tokenUsageBy({})
 
 /**
@@ -76,6 +104,9 @@ export const tokenUsage: Metric.Histogram<number> = tokenUsageBy({})
  *
  * await Effect.runPromise(program) // => true
  * ```
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const MeasureModelCalls: Context.Reference<boolean> = Context.Reference<boolean>(
   "@recourse/core/Telemetry/MeasureModelCalls",
@@ -95,6 +126,9 @@ export const MeasureModelCalls: Context.Reference<boolean> = Context.Reference<b
  * Effect.runSync(Telemetry.CaptureContent) // => false
  * Effect.runSync(Telemetry.CaptureContent.pipe(Effect.provideService(Telemetry.CaptureContent, true))) // => true
  * ```
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const CaptureContent: Context.Reference<boolean> = Context.Reference<boolean>(
   "@recourse/core/Telemetry/CaptureContent",

@@ -6,6 +6,9 @@
 /**
  * Spellings of a call by models, before a server parses it. Each must match the beginning of a call, and no prose
  * outside code.
+ *
+ * @category constants
+ * @since 0.2.0
  */
 export const spellings: ReadonlyArray<RegExp> = [
   // Hermes, Qwen, GLM, Granite
@@ -77,6 +80,9 @@ const isJsonCall = (text: string, tools: ReadonlyArray<string>): boolean => {
  * TextCall.isLeftIn(`<tool_call>\n{"name": "weather", "arguments": {}}\n</tool_call>`, ["weather"]) // => true
  * TextCall.isLeftIn("Qwen writes `<tool_call>` before a call.", ["weather"]) // => false
  * ```
+ *
+ * @category predicates
+ * @since 0.2.0
  */
 export const isLeftIn = (
   text: string,

@@ -8,16 +8,29 @@ import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
 import { operatorCause } from "./Redaction.ts"
 
-/** Severity of an escalation. It is carried to its readers and changes no behaviour. */
+/**
+ * Severity of an escalation. It is carried to its readers and changes no behaviour.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Severity = Schema.Literals(["low", "medium", "high", "critical"])
 
-/** Urgency of an escalation. */
+/**
+ * Urgency of an escalation.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Severity = typeof Severity.Type
 
 /**
  * Path at which a value does not fit its schema, with the expectation there, and never with the value.
  *
  * `problem` is `"syntax"` only for arguments that are not one complete JSON object; `path` is empty then.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const Issue = Schema.Struct({
   path: Schema.Array(Schema.Union([Schema.String, Schema.Finite])),
@@ -25,20 +38,40 @@ export const Issue = Schema.Struct({
   problem: Schema.Literals(["syntax", "missing", "unexpected", "invalid"])
 })
 
-/** Path at which a value does not fit its schema. */
+/**
+ * Path at which a value does not fit its schema.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Issue = typeof Issue.Type
 
-/** A failed attempt of a call: its number (1 is the first), the tag of its error, and the executor's own error if any. */
+/**
+ * A failed attempt of a call: its number (1 is the first), the tag of its error, and the executor's own error if any.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const FailedAttempt = Schema.Struct({
   attempt: Schema.Int,
   error: Schema.String,
   reason: Schema.optionalKey(Schema.Unknown)
 })
 
-/** A failed attempt of a call. */
+/**
+ * A failed attempt of a call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type FailedAttempt = typeof FailedAttempt.Type
 
-/** The fields that every tool error has. */
+/**
+ * The fields that every tool error has.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const callFields = {
   /** Name of the tool. */
   tool: Schema.String,
@@ -57,7 +90,12 @@ const where = (error: { readonly tool: string; readonly callId: string; readonly
 const renderIssues = (whole: "arguments" | "result", issues: ReadonlyArray<Issue>): string =>
   issues.map(({ expected, path }) => `${path.length === 0 ? whole : path.join(".")}: ${expected}`).join("; ")
 
-/** The model's arguments are not one complete JSON object, or do not fit the tool's schema. The tool was not executed. */
+/**
+ * The model's arguments are not one complete JSON object, or do not fit the tool's schema. The tool was not executed.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class InvalidArgs extends Schema.TaggedError<InvalidArgs>()("InvalidArgs", {
   ...callFields,
   issues: Schema.Array(Issue),
@@ -72,6 +110,9 @@ export class InvalidArgs extends Schema.TaggedError<InvalidArgs>()("InvalidArgs"
 /**
  * Declared projection of an executor's error: the fields of the tool's `failure` schema, and no other part of the
  * error. See `ErrorProjection.declare`.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const Declared = Schema.Struct({
   code: Schema.String,
@@ -89,7 +130,12 @@ export const Declared = Schema.Struct({
   outcome: Schema.optionalKey(Schema.Literals(["not_done", "unknown"]))
 })
 
-/** Declared projection of an executor's error. */
+/**
+ * Declared projection of an executor's error.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Declared = typeof Declared.Type
 
 /**
@@ -113,6 +159,9 @@ export type Declared = typeof Declared.Type
  *   failed.pipe(Effect.catchReason("ExecutionError", "NotFound", (reason) => Effect.succeed(`no ${reason.id}`)))
  * ) // => "no 7"
  * ```
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class ExecutionError<out D = unknown> extends Schema.TaggedError<ExecutionError>()("ExecutionError", {
   ...callFields,
@@ -132,6 +181,9 @@ export class ExecutionError<out D = unknown> extends Schema.TaggedError<Executio
 /**
  * One attempt took longer than the tool's `timeout`; it was interrupted. Only for repeatable tools, or tools that do
  * not declare their `effects`: a write without an answer is {@link OutcomeUnknown}.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class Timeout extends Schema.TaggedError<Timeout>()("Timeout", {
   ...callFields,
@@ -151,6 +203,9 @@ export class Timeout extends Schema.TaggedError<Timeout>()("Timeout", {
  * outcome. `after` is the timeout, or the time since that call started.
  *
  * A tag of its own, so that recovery written for `Timeout` and `ExecutionError` cannot be applied to it.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("OutcomeUnknown", {
   ...callFields,
@@ -184,6 +239,9 @@ export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("Outcom
  * - `unreadable`: its stored arguments or result cannot be decoded.
  * - `no_tool`: the run continued in another process, and the agent has no tool of this name, or several that may have
  *   done it: see `compensation.tools`.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class NotCompensated extends Schema.TaggedError<NotCompensated>()("NotCompensated", {
   tool: Schema.String,
@@ -206,6 +264,9 @@ export class NotCompensated extends Schema.TaggedError<NotCompensated>()("NotCom
 /**
  * The key of an idempotent call was used before, with other arguments or by another tool, so the intended call is
  * ambiguous. No call was executed. Ends the run unless a handler decides otherwise.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {
   ...callFields,
@@ -220,6 +281,9 @@ export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>
 /**
  * The ledger could not record the call before its execution, so it was not executed. `reason` is the ledger's own
  * error.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class LedgerUnavailable extends Schema.TaggedError<LedgerUnavailable>()("LedgerUnavailable", {
   ...callFields,
@@ -234,7 +298,12 @@ export class LedgerUnavailable extends Schema.TaggedError<LedgerUnavailable>()("
   }
 }
 
-/** The circuit of the tool is open after too many failures: the tool was not run, and will not be before `until`. */
+/**
+ * The circuit of the tool is open after too many failures: the tool was not run, and will not be before `until`.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class CircuitOpen extends Schema.TaggedError<CircuitOpen>()("CircuitOpen", {
   ...callFields,
   /** Name of the circuit. */
@@ -248,7 +317,12 @@ export class CircuitOpen extends Schema.TaggedError<CircuitOpen>()("CircuitOpen"
   }
 }
 
-/** A part of the work that was not done: which one, a code, and a reason that is meant for the model and the user to read. */
+/**
+ * A part of the work that was not done: which one, a code, and a reason that is meant for the model and the user to read.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface FailedItem<out Item = unknown> {
   readonly item: Item
   readonly code: string
@@ -258,6 +332,9 @@ export interface FailedItem<out Item = unknown> {
 /**
  * The executor did a part of the work: `succeeded` is the completed part, `failed` the other part with reasons. Both
  * are shown to the model as they are. `Recovery.retry` does not repeat it. Made by `ToolCall.partial`.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class PartialSuccess<out A = unknown, out Item = unknown>
   extends Schema.TaggedError<PartialSuccess>()("PartialSuccess", {
@@ -276,6 +353,9 @@ export class PartialSuccess<out A = unknown, out Item = unknown>
 /**
  * The tool has started a task that continues after the call: neither a failure nor yet the result. The model receives
  * the task's id and the tool's status tool, and the run continues. Made by `ToolCall.pending`.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class Pending extends Schema.TaggedError<Pending>()("Pending", {
   ...callFields,
@@ -288,7 +368,12 @@ export class Pending extends Schema.TaggedError<Pending>()("Pending", {
   }
 }
 
-/** The answer of the tool (or of its recovery) does not fit the tool's `success` schema. Never retried. */
+/**
+ * The answer of the tool (or of its recovery) does not fit the tool's `success` schema. Never retried.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class InvalidResult extends Schema.TaggedError<InvalidResult>()("InvalidResult", {
   ...callFields,
   issues: Schema.Array(Issue)
@@ -303,6 +388,9 @@ export class InvalidResult extends Schema.TaggedError<InvalidResult>()("InvalidR
  * continues.
  *
  * `error` is the escalated failure, if there was one; it is for the operator and never reaches the model.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class Escalation extends Schema.TaggedError<Escalation>()("Escalation", {
   ...callFields,
@@ -323,6 +411,9 @@ export class Escalation extends Schema.TaggedError<Escalation>()("Escalation", {
 /**
  * The call needs an approval and has none: the tool was not executed. Only calls by hand fail with it; in an agent's run
  * the run pauses. Not visible to recovery.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class NotApproved extends Schema.TaggedError<NotApproved>()("NotApproved", {
   tool: Schema.String,
@@ -336,12 +427,20 @@ export class NotApproved extends Schema.TaggedError<NotApproved>()("NotApproved"
 /**
  * In the type of an untrusted tool: a later call may need an approval, unless the agent declares `onTainted: "deny"`.
  * No call fails with it.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export interface NotApprovedOnceTainted extends NotApproved {
   readonly onceTainted: true
 }
 
-/** An agent called its `escalate` tool: it hands the problem back to its caller. */
+/**
+ * An agent called its `escalate` tool: it hands the problem back to its caller.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class Escalated extends Schema.TaggedError<Escalated>()("Escalated", {
   agent: Schema.String,
   reason: Schema.String,
@@ -352,7 +451,12 @@ export class Escalated extends Schema.TaggedError<Escalated>()("Escalated", {
   }
 }
 
-/** An agent called its `throwException` tool: the whole run is to end. */
+/**
+ * An agent called its `throwException` tool: the whole run is to end.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class AgentException extends Schema.TaggedError<AgentException>()("AgentException", {
   agent: Schema.String,
   reason: Schema.String
@@ -365,6 +469,9 @@ export class AgentException extends Schema.TaggedError<AgentException>()("AgentE
 /**
  * The executor of a tool threw, died, or returned a promise that rejected. It is a defect: it is in no error type, and the run ends
  * with it unless `Recovery.chatSafe` handles it. `reason` is the executor's own error.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class ExecutorDefect extends Schema.TaggedError<ExecutorDefect>()("ExecutorDefect", {
   tool: Schema.String,
@@ -382,7 +489,12 @@ export class ExecutorDefect extends Schema.TaggedError<ExecutorDefect>()("Execut
   }
 }
 
-/** Everything that a tool call can fail with by Recourse's own doing; `D` is the executor's own error. */
+/**
+ * Everything that a tool call can fail with by Recourse's own doing; `D` is the executor's own error.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export type ToolError<D = unknown> =
   | InvalidArgs
   | ExecutionError<D>
@@ -396,7 +508,12 @@ export type ToolError<D = unknown> =
   | PartialSuccess
   | Pending
 
-/** True if a value is one of the errors of {@link ToolError}. */
+/**
+ * True if a value is one of the errors of {@link ToolError}.
+ *
+ * @category guards
+ * @since 0.2.0
+ */
 export const isToolError = (u: unknown): u is ToolError =>
   u instanceof InvalidArgs || u instanceof ExecutionError || u instanceof Timeout || u instanceof OutcomeUnknown ||
   u instanceof InvalidResult || u instanceof Escalation || u instanceof IdempotencyConflict ||

@@ -11,7 +11,12 @@ import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Effects } from "./Policy.ts"
 
-/** An execution that is about to happen. */
+/**
+ * An execution that is about to happen.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Execution {
   readonly tool: string
   readonly callId: string
@@ -30,7 +35,12 @@ export interface Execution {
   readonly success: Schema.Top
 }
 
-/** Makes another execution of an execution. */
+/**
+ * Makes another execution of an execution.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Interceptor = (
   execution: Execution,
   execute: Effect.Effect<unknown, unknown, unknown>
@@ -59,13 +69,21 @@ export type Interceptor = (
  *   )
  * ) // => -1
  * ```
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const ToolInterceptor: Context.Reference<Interceptor | undefined> = Context.Reference<Interceptor | undefined>(
   "@recourse/core/ToolInterceptor",
   { defaultValue: () => undefined }
 )
 
-/** A write that is about to be compensated. */
+/**
+ * A write that is about to be compensated.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Compensation {
   readonly tool: string
   readonly callId: string
@@ -74,7 +92,12 @@ export interface Compensation {
   readonly result: unknown
 }
 
-/** Makes another compensation of a compensation. */
+/**
+ * Makes another compensation of a compensation.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type CompensationIntercept = (
   compensation: Compensation,
   undo: Effect.Effect<unknown, unknown, unknown>
@@ -108,12 +131,20 @@ export type CompensationIntercept = (
  * )
  * undone // => ["seat 7"]
  * ```
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const CompensationInterceptor: Context.Reference<CompensationIntercept | undefined> = Context.Reference<
   CompensationIntercept | undefined
 >("@recourse/core/CompensationInterceptor", { defaultValue: () => undefined })
 
-/** A call that is about to be looked for at its service. */
+/**
+ * A call that is about to be looked for at its service.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Reconciliation {
   readonly tool: string
   readonly callId: string
@@ -121,7 +152,12 @@ export interface Reconciliation {
   readonly params: unknown
 }
 
-/** Makes another look-up of a look-up. */
+/**
+ * Makes another look-up of a look-up.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type ReconciliationIntercept = (
   reconciliation: Reconciliation,
   reconcile: Effect.Effect<unknown, unknown, unknown>
@@ -142,6 +178,9 @@ export type ReconciliationIntercept = (
  *
  * Context.get(context, ToolInterceptor.ReconciliationInterceptor) === down // => true
  * ```
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const ReconciliationInterceptor: Context.Reference<ReconciliationIntercept | undefined> = Context.Reference<
   ReconciliationIntercept | undefined

@@ -19,5 +19,8 @@ import * as SentSchema from "./internal/foundation/schema/sentSchema.ts"
  *
  * ToolSchema.parametersOf(Find)["properties"] // => { name: { anyOf: [{ type: "string" }, { type: "null" }] } }
  * ```
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const parametersOf = (tool: AiTool.Any): JsonSchema.JsonSchema => SentSchema.parametersOf(tool)

@@ -40,7 +40,12 @@ import { type Failure, Observer } from "./internal/model/transportObserver.ts"
 
 export { type Failure, Observer, type Retry } from "./internal/model/transportObserver.ts"
 
-/** Part of an answer that `retry` reads; every `HttpClientResponse` is one. */
+/**
+ * Part of an answer that `retry` reads; every `HttpClientResponse` is one.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Answer {
   readonly status: number
   readonly headers: Headers.Headers
@@ -50,6 +55,12 @@ export interface Answer {
 /** Set while an attempt runs, so that a second TransportRetry inside it makes one attempt only and the two do not multiply. */
 const Active = Context.Reference<boolean>("@recourse/core/TransportRetry/Active", { defaultValue: () => false })
 
+/**
+ * Options of a retry on the wire.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options<in A = Answer> {
   /** Attempts in all, the first included. Default 3. */
   readonly attempts?: number | undefined
@@ -61,11 +72,21 @@ export interface Options<in A = Answer> {
   readonly shouldRetry?: ((answer: A) => boolean | undefined) | undefined
 }
 
-/** True if this layer repeats a request with this answer status, unless a header decides otherwise. */
+/**
+ * True if this layer repeats a request with this answer status, unless a header decides otherwise.
+ *
+ * @category predicates
+ * @since 0.2.0
+ */
 export const isRetryableStatus = (status: number): boolean =>
   status === 408 || status === 409 || status === 429 || (status >= 500 && status < 600)
 
-/** The default waits: 250 ms, doubled each time, ±20 %. */
+/**
+ * The default waits: 250 ms, doubled each time, ±20 %.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const defaultSchedule: Schedule.Schedule<unknown> = Schedule.exponential("250 millis").pipe(Schedule.jittered)
 
 /**
@@ -81,6 +102,9 @@ export const defaultSchedule: Schedule.Schedule<unknown> = Schedule.exponential(
  * const asked = TransportRetry.retryAfter(Headers.fromInput({ "retry-after": "1.5" }), 0)
  * asked && Duration.toMillis(asked) // => 1500
  * ```
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const retryAfter = (headers: Headers.Headers, nowMillis: number): Duration.Duration | undefined =>
   ServerWait.retryAfter(headers, nowMillis)
@@ -101,11 +125,19 @@ export const retryAfter = (headers: Headers.Headers, nowMillis: number): Duratio
  * const asked = TransportRetry.serverWait({ status: 429, headers: Headers.empty, body }, 0)
  * asked && Duration.toMillis(asked) // => 2000
  * ```
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const serverWait = (answer: ServerWait.Answer, nowMillis: number): Duration.Duration | undefined =>
   ServerWait.serverWait(answer, nowMillis)
 
-/** The first error code along a chain of causes, such as `ECONNRESET` or `UND_ERR_SOCKET`. */
+/**
+ * The first error code along a chain of causes, such as `ECONNRESET` or `UND_ERR_SOCKET`.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const errorCode = (error: unknown): string | undefined =>
   walk(error, (e) => Predicate.hasProperty(e, "code") && typeof e.code === "string" ? e.code : undefined)
 
@@ -266,6 +298,9 @@ const retryWith = <A extends Answer, E, R>(
 /**
  * Retries an effect that ends with an answer. The effect is one whole attempt: put the reading of the body into it if a broken body shall be repeated too.
  * Answers that are thrown away must not hold resources; for a client whose answers hold an open body use `transform`.
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const retry = <A extends Answer, E, R>(
   self: Effect.Effect<A, E, R>,
@@ -294,6 +329,9 @@ const abandon = (response: HttpClientResponse.HttpClientResponse): Effect.Effect
  * response.status // => 200
  * requests // => 3
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const transform = <E, R>(
   self: HttpClient.HttpClient.With<E, R>,
@@ -301,7 +339,12 @@ export const transform = <E, R>(
 ): HttpClient.HttpClient.With<E, R> =>
   HttpClient.transformResponse(self, (attempt) => retryWith(attempt, options, abandon))
 
-/** `transform` over the HttpClient of the context, for everything above this layer. */
+/**
+ * `transform` over the HttpClient of the context, for everything above this layer.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layer = (
   options: Options<HttpClientResponse.HttpClientResponse> = {}
 ): Layer.Layer<HttpClient.HttpClient, never, HttpClient.HttpClient> =>

@@ -9,7 +9,12 @@ import { type Arguments, InvalidArgument, type Manager, managers, readArguments 
 import { NoAnswer, openQuestions, type Questions, type Terminal } from "./internal/questions.ts"
 import * as Project from "./Project.ts"
 
-/** Surroundings of the command. Default of each: those of the process. */
+/**
+ * Surroundings of the command. Default of each: those of the process.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Surroundings {
   /** The folder in which a relative path begins. */
   readonly folder?: string
@@ -107,6 +112,9 @@ const nextSteps = ({ folder, server }: Answers, from: string, manager: Manager):
  * await CreateCommand.run(["my-agent", "--model", "abacus"], { complain: (line) => lines.push(line) }) // => 2
  * lines[0] // => "--model is one of script, ollama, openai, not \"abacus\". `--help` lists the flags.\n"
  * ```
+ *
+ * @category commands
+ * @since 0.2.0
  */
 export const run = async (args: ReadonlyArray<string>, surroundings: Surroundings = {}): Promise<number> => {
   const {

@@ -7,7 +7,12 @@ import { filesOf } from "./internal/template.ts"
 
 export { type Model, models, type Options } from "./internal/options.ts"
 
-/** The folder has files already. */
+/**
+ * The folder has files already.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class FolderNotEmpty extends Error {
   readonly _tag = "FolderNotEmpty"
   readonly folder: string
@@ -18,7 +23,12 @@ export class FolderNotEmpty extends Error {
   }
 }
 
-/** True if npm accepts the text as the name of a new package. */
+/**
+ * True if npm accepts the text as the name of a new package.
+ *
+ * @category predicates
+ * @since 0.2.0
+ */
 export const isName = (name: string): boolean =>
   /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/.test(name) && name.length <= 214 &&
   name !== "node_modules" && name !== "favicon.ico"
@@ -36,6 +46,9 @@ export const isName = (name: string): boolean =>
  * project.has("src/agents.ts") // => true
  * project.has("src/server.ts") // => false
  * ```
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const files = (options: Options): ReadonlyMap<string, string> =>
   new Map([
@@ -44,7 +57,12 @@ export const files = (options: Options): ReadonlyMap<string, string> =>
     [".env", environment(options)]
   ])
 
-/** Throws `FolderNotEmpty` if a folder has entries other than `.git` and `.npmrc`. It need not exist. */
+/**
+ * Throws `FolderNotEmpty` if a folder has entries other than `.git` and `.npmrc`. It need not exist.
+ *
+ * @category running
+ * @since 0.2.0
+ */
 export const checkFolder = (folder: string): void => {
   const entries = existsSync(folder) && statSync(folder).isDirectory() ? readdirSync(folder) : []
   if (entries.some((name) => name !== ".git" && name !== ".npmrc")) throw new FolderNotEmpty(folder)
@@ -53,6 +71,9 @@ export const checkFolder = (folder: string): void => {
 /**
  * Writes the files of a project into a folder, which is made if it does not exist. Throws `FolderNotEmpty` if the folder
  * has files, and Node's error if a file cannot be written.
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const write = (folder: string, options: Options): void => {
   checkFolder(folder)

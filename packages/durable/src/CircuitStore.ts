@@ -13,7 +13,12 @@ import { createCircuits, sqlCircuits } from "./internal/sqlCircuits.ts"
 import { createUnderLock, refuseOthers } from "./internal/sqlTables.ts"
 import { RunStoreError } from "./RunStore.ts"
 
-/** Options of stored circuits. */
+/**
+ * Options of stored circuits.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface SqlOptions {
   /** Prefix of the table's name. Default: `"recourse"`. */
   readonly prefix?: string | undefined
@@ -30,7 +35,12 @@ export interface SqlOptions {
 
 const tableOf = (prefix = "recourse"): string => `${prefix}_circuits`
 
-/** The SQL that makes the table, for migrations of your own: use it with `create: false`. For PostgreSQL and SQLite. */
+/**
+ * The SQL that makes the table, for migrations of your own: use it with `create: false`. For PostgreSQL and SQLite.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const createTableSql = (options?: Pick<SqlOptions, "prefix">): string =>
   `${createCircuits(tableOf(options?.prefix))};\n`
 
@@ -58,6 +68,9 @@ export const createTableSql = (options?: Pick<SqlOptions, "prefix">): string =>
  * })
  * await Effect.runPromise(program.pipe(Effect.provide(Store), Effect.scoped)) // => "Open"
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerSql = (
   options?: SqlOptions

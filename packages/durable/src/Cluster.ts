@@ -46,7 +46,12 @@ const Run = Entity.make("RecourseRun", [
   Rpc.make("wakeLater", { payload: Later }).annotate(ClusterSchema.Persisted, true)
 ]).annotate(ClusterSchema.ClientTracingEnabled, false)
 
-/** Search for runs without a message. */
+/**
+ * Search for runs without a message.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /**
    * Interval of a process's search for runs without an owner: those whose process was killed, those whose message was
@@ -96,6 +101,9 @@ const hostOf = (
  * const program = Echo.run("r1", "hello").pipe(Effect.provide(Durable.layer([Echo]).pipe(Layer.provide(Store))))
  * await Effect.runPromise(program) // => "hello"
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = (options?: Options): Layer.Layer<RunStore, never, RunStore | Sharding> =>
   Layer.unwrap(Effect.gen(function*() {
@@ -109,13 +117,23 @@ export const layer = (options?: Options): Layer.Layer<RunStore, never, RunStore 
     return Layer.merge(entity, Layer.succeed(RunStore, host.store))
   }))
 
-/** The same for a process that executes no runs: `Durable.layerClient`, with a cluster that is client only. */
+/**
+ * The same for a process that executes no runs: `Durable.layerClient`, with a cluster that is client only.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layerClient: Layer.Layer<RunStore, never, RunStore | Sharding> = Layer.effect(
   RunStore,
   Effect.flatMap(RunStore, (store) => Effect.map(hostOf(store, undefined), (host) => host.store))
 )
 
-/** A layer that starts a run at each time of a cron expression, by `ClusterCron`: in order, the missed times too. A start that fails is tried again. */
+/**
+ * A layer that starts a run at each time of a cron expression, by `ClusterCron`: in order, the missed times too. A start that fails is tried again.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layerCron = <In, Out, E, R>(
   durable: Durable<In, Out, E, R>,
   { catchUp, cron, input, name, owner }: CronOptions<In>

@@ -40,13 +40,28 @@ export type { CronOptions } from "./internal/cron.ts"
 export { RunCancelled, RunFailed, VersionStopped } from "./internal/errors.ts"
 export type { Approvals, Options, Question, Queue } from "./internal/options.ts"
 
-/** Errors of `await` and `run`, besides those that have a schema. */
+/**
+ * Errors of `await` and `run`, besides those that have a schema.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export type EndError = RunFailed | RunCancelled | VersionStopped | UnknownRun | RunsUnavailable
 
-/** Errors of `start`. */
+/**
+ * Errors of `start`.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export type StartError = UnknownAgent | InvalidInput | RunConflict | RunsUnavailable
 
-/** A durable agent. `R` are the services of its runners. */
+/**
+ * A durable agent. `R` are the services of its runners.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Durable<in In, out Out, out E, out R> {
   readonly name: string
   /** Starts a run, or joins the one with the id. Comes back when the run is recorded. */
@@ -80,10 +95,20 @@ export interface Durable<in In, out Out, out E, out R> {
   readonly "~services": (_: never) => R
 }
 
-/** Any durable agent. */
+/**
+ * Any durable agent.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Any extends Durable<never, unknown, unknown, unknown> {}
 
-/** Services of a durable agent's runners. */
+/**
+ * Services of a durable agent's runners.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Services<D> = D extends Durable<never, infer _Out, infer _E, infer R> ? R : never
 
 /**
@@ -91,6 +116,9 @@ export type Services<D> = D extends Durable<never, infer _Out, infer _E, infer R
  *
  * Its errors, input and output are stored, so each has a schema. A tool that does not declare its `effects` is not run again
  * after its process was killed in it: declare them.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make = <
   In,
@@ -165,7 +193,12 @@ export const make = <
   }
 }
 
-/** Options of this process's runner. */
+/**
+ * Options of this process's runner.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface RunnerOptions {
   /**
    * Lease of a run without renewal. A run whose process was killed is taken over after it. Default: 15 seconds.
@@ -209,6 +242,9 @@ const versionsOf = (agents: ReadonlyArray<Any>, context: Context.Context<never>)
  * A layer that runs durable agents in this process, with their services: any number of processes on one store share the
  * runs. An agent may have several versions: each continues its own runs, and new ones start with the first. It provides
  * {@link Runs}.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = <const Agents extends ReadonlyArray<Any>>(
   agents: Agents,
@@ -261,6 +297,9 @@ export const layer = <const Agents extends ReadonlyArray<Any>>(
  *   input: (at) => at.toISOString().slice(0, 10)
  * })
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerCron = <In, Out, E, R>(
   durable: Durable<In, Out, E, R>,
@@ -270,7 +309,12 @@ export const layerCron = <In, Out, E, R>(
     Effect.forkScoped(starting(durable.name, options, durable.start))
   )
 
-/** {@link Runs} in a process that runs none: it starts, watches and decides, and others run. */
+/**
+ * {@link Runs} in a process that runs none: it starts, watches and decides, and others run.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layerClient = <const Agents extends ReadonlyArray<Any>>(
   agents: Agents,
   options?: Pick<RunnerOptions, "poll">

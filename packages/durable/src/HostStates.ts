@@ -3,7 +3,12 @@
  * from this table, the law suite compares a host's behaviour with it, and the picture in the guide is drawn from it.
  */
 
-/** The states of a run in a host. */
+/**
+ * The states of a run in a host.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const states = {
   queued: "No process owns it. The next process that has its agent takes it.",
   running: "A process owns it by a lease, and executes it.",
@@ -15,10 +20,20 @@ export const states = {
   cancelled: "It has ended on request."
 } as const
 
-/** A state of a run in a host. */
+/**
+ * A state of a run in a host.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type State = keyof typeof states
 
-/** Protection of a transition from a process that does not own the run. */
+/**
+ * Protection of a transition from a process that does not own the run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Fence =
   /** The number of the owner: it is the one that took the run last. */
   | "epoch"
@@ -27,7 +42,12 @@ export type Fence =
   /** Only the state. */
   | "state"
 
-/** A transition of a run. */
+/**
+ * A transition of a run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Transition {
   /** The operation of the host that makes it. */
   readonly by: "insert" | "take" | "settle" | "decide" | "cancel"
@@ -40,7 +60,12 @@ export interface Transition {
 
 const owned = ["running", "lent", "returning"] as const
 
-/** All transitions between states. A cancellation of an owned run changes no state: its owner is notified. */
+/**
+ * All transitions between states. A cancellation of an owned run changes no state: its owner is notified.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const transitions = {
   add: { by: "insert", from: [], to: "queued", fence: "state", when: "it is started" },
   begin: { by: "insert", from: [], to: "running", fence: "state", when: "it is started by a process with room for it" },
@@ -65,10 +90,20 @@ export const transitions = {
   compensate: { by: "cancel", from: ["queued", "waiting"], to: "queued", fence: "state", when: "it has writes to undo" }
 } as const satisfies Readonly<Record<string, Transition>>
 
-/** The name of a transition. */
+/**
+ * The name of a transition.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type TransitionName = keyof typeof transitions
 
-/** The states of an execution: one process's work on a run that it owns. */
+/**
+ * The states of an execution: one process's work on a run that it owns.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const executionStates = {
   loading: "Its process reads the run and its log.",
   replaying: "Its agent runs, and is answered from the log.",
@@ -79,10 +114,20 @@ export const executionStates = {
   ended: "Its process has left the run."
 } as const
 
-/** A state of an execution. */
+/**
+ * A state of an execution.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type ExecutionState = keyof typeof executionStates
 
-/** A transition of an execution. */
+/**
+ * A transition of an execution.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ExecutionTransition {
   readonly from: ReadonlyArray<ExecutionState>
   readonly to: ExecutionState
@@ -91,7 +136,12 @@ export interface ExecutionTransition {
 
 const atWork = ["replaying", "live", "draining"] as const
 
-/** All transitions between states of an execution. */
+/**
+ * All transitions between states of an execution.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const executionTransitions = {
   begin: { from: ["loading"], to: "live", when: "the log is empty" },
   replay: { from: ["loading"], to: "replaying", when: "the log has steps, or the run was cancelled" },
@@ -102,5 +152,10 @@ export const executionTransitions = {
   leave: { from: ["loading", "settling"], to: "ended", when: "it is settled, given back or lost" }
 } as const satisfies Readonly<Record<string, ExecutionTransition>>
 
-/** The name of a transition of an execution. */
+/**
+ * The name of a transition of an execution.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type ExecutionEvent = keyof typeof executionTransitions

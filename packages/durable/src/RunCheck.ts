@@ -16,7 +16,12 @@ import { Versions } from "./internal/versions.ts"
 import { withSnapshot } from "./internal/wholeRuns.ts"
 import { RunStore, type RunStoreError } from "./RunStore.ts"
 
-/** A run that waits. */
+/**
+ * A run that waits.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const CheckedRun = Schema.Struct({
   runId: Schema.String,
   agent: Schema.String,
@@ -29,17 +34,32 @@ export const CheckedRun = Schema.Struct({
   explanation: Schema.optionalKey(Explanation)
 })
 
-/** A run that waits. */
+/**
+ * A run that waits.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface CheckedRun extends Schema.Schema.Type<typeof CheckedRun> {}
 
-/** All runs that wait in a store, the newest first. */
+/**
+ * All runs that wait in a store, the newest first.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Report = Schema.Struct({
   /** Number of runs that this program can resume. */
   kept: Schema.Int,
   runs: Schema.Array(CheckedRun)
 })
 
-/** All runs that wait in a store. */
+/**
+ * All runs that wait in a store.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Report extends Schema.Schema.Type<typeof Report> {}
 
 const checkRun = (versions: Versions, run: StoredRun): Effect.Effect<CheckedRun> => {
@@ -74,6 +94,9 @@ const page = 100
 /**
  * Explains all runs that wait: which of them these agents can resume, and why not the others. A run whose agent and version the
  * program does not have counts as lost. Signatures are checked with the `SnapshotKey` around it, or with that of `Durable` if there is none.
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const check = (
   agents: ReadonlyArray<Durable.Any>
@@ -98,10 +121,20 @@ export const check = (
 /** The brand of checks. */
 const TypeId = "~@recourse/durable/RunCheck" as const
 
-/** The agents of a program; an effect if they depend on a server's list, such as MCP tools. */
+/**
+ * The agents of a program; an effect if they depend on a server's list, such as MCP tools.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Agents = ReadonlyArray<Durable.Any> | Effect.Effect<ReadonlyArray<Durable.Any>, unknown, Scope.Scope>
 
-/** Check of the command `recourse-runs`: a module exports it. */
+/**
+ * Check of the command `recourse-runs`: a module exports it.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RunCheck {
   readonly [TypeId]: typeof TypeId
   readonly agents: Agents
@@ -128,6 +161,9 @@ export interface RunCheck {
  *
  * RunCheck.isRunCheck(runs) // => true
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make = (options: {
   /** The agents of the program that is to be deployed, with their `version` and `older`. */
@@ -136,6 +172,11 @@ export const make = (options: {
   readonly layer: Layer.Layer<RunStore, unknown>
 }): RunCheck => ({ [TypeId]: TypeId, ...options })
 
-/** True if a value is a check. */
+/**
+ * True if a value is a check.
+ *
+ * @category guards
+ * @since 0.2.0
+ */
 export const isRunCheck = (value: unknown): value is RunCheck =>
   typeof value === "object" && value !== null && TypeId in value

@@ -27,6 +27,9 @@ export { activeRuns, ended, failovers, leasesLost, stepDuration } from "./intern
  *
  * await Effect.runPromise(program) // => { value: 0 }
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = (
   options?: { readonly every?: Duration.Input | undefined }

@@ -44,13 +44,28 @@ export {
   type WakeUp
 } from "./internal/store.ts"
 
-/** Store of durable runs. */
+/**
+ * Store of durable runs.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class RunStore extends Context.Service<RunStore, Store>()("@recourse/durable/RunStore") {}
 
-/** A layer that keeps runs in memory: for tests, and for programs whose runs end with them. */
+/**
+ * A layer that keeps runs in memory: for tests, and for programs whose runs end with them.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layerMemory: Layer.Layer<RunStore> = Layer.sync(RunStore, memoryStore)
 
-/** Names and creation of the tables. */
+/**
+ * Names and creation of the tables.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface SqlOptions {
   /** Prefix of the tables' names. Default: `"recourse"`. */
   readonly prefix?: string | undefined
@@ -58,7 +73,12 @@ export interface SqlOptions {
   readonly create?: boolean | undefined
 }
 
-/** The SQL that makes the tables, for migrations of your own: use it with `create: false`. For PostgreSQL and SQLite. */
+/**
+ * The SQL that makes the tables, for migrations of your own: use it with `create: false`. For PostgreSQL and SQLite.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const createTableSql = (options?: Pick<SqlOptions, "prefix">): string =>
   createStatements(tablesOf(options?.prefix ?? "recourse")).map((statement) => `${statement};\n`).join("")
 
@@ -66,6 +86,9 @@ export const createTableSql = (options?: Pick<SqlOptions, "prefix">): string =>
  * A layer that keeps runs in a database: SQLite for one machine, PostgreSQL for several. The tables are created if they are
  * missing. Fails with `ConfigurationError` if the client is of another database, such as MySQL or MariaDB, and with `RunStoreError` if a later version has
  * written rows that this one cannot read.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerSql = (
   options?: SqlOptions
@@ -88,7 +111,12 @@ export const layerSql = (
     })
   )
 
-/** Deletes runs that ended longer ago than `keepFor` (default: 30 days), and answers how many. Runs that wait are kept. */
+/**
+ * Deletes runs that ended longer ago than `keepFor` (default: 30 days), and answers how many. Runs that wait are kept.
+ *
+ * @category running
+ * @since 0.2.0
+ */
 export const purge = (
   options?: { readonly keepFor?: Duration.Input | undefined }
 ): Effect.Effect<number, RunStoreError, RunStore> =>
@@ -101,7 +129,12 @@ export const purge = (
     return next(0)
   })
 
-/** A layer that runs {@link purge} at start and then repeatedly (default: each hour). Failures are logged. */
+/**
+ * A layer that runs {@link purge} at start and then repeatedly (default: each hour). Failures are logged.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layerPurge = (
   options?: { readonly keepFor?: Duration.Input | undefined; readonly every?: Duration.Input | undefined }
 ): Layer.Layer<never, never, RunStore> => {

@@ -14,13 +14,23 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { check, isRunCheck, type Report, type RunCheck } from "./RunCheck.ts"
 
-/** Some runs are lost, which the command has printed. */
+/**
+ * Some runs are lost, which the command has printed.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class RunsLost extends Schema.TaggedError<RunsLost>()("RunsLost", { lost: Schema.Int }) {
   override readonly [Runtime.errorReported] = false
   override readonly [Runtime.errorExitCode] = 1
 }
 
-/** The runs cannot be checked: `problem` has the necessary change. */
+/**
+ * The runs cannot be checked: `problem` has the necessary change.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class CannotCheck extends Schema.TaggedError<CannotCheck>()("CannotCheck", { problem: Schema.String }) {
   override readonly [Runtime.errorReported] = false
   override readonly [Runtime.errorExitCode] = 2
@@ -85,7 +95,12 @@ const checkCommand = Command.make("check", config, ({ json, module }) =>
     if (lost > 0) return yield* new RunsLost({ lost })
   })).pipe(Command.withDescription("Says which waiting runs the agents of a module can resume"))
 
-/** The command, for `Command.run` of `effect/cli`. */
+/**
+ * The command, for `Command.run` of `effect/cli`.
+ *
+ * @category commands
+ * @since 0.2.0
+ */
 export const command = Command.make("recourse-runs").pipe(
   Command.withDescription("Looks at the durable runs of a store"),
   Command.withSubcommands([checkCommand])

@@ -20,6 +20,9 @@ const available = <A>(effect: Effect.Effect<A, RunStoreError>): Effect.Effect<A,
 /**
  * Sends a value to a run, from any process. `false` if it has one under the name: the first one stays. A name has at
  * most 255 characters.
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const send = (
   runId: string,
@@ -35,7 +38,12 @@ export const send = (
           : Effect.andThen(Requests.signalled(run.agent, name), available(store.signal(runId, name, value)))
     ))
 
-/** Options of a wait for a signal. */
+/**
+ * Options of a wait for a signal.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ReceiveOptions {
   /**
    * Interval of reading the store if no process reports a value of the run: a wake-up may be lost. Default: 500
@@ -73,6 +81,9 @@ export interface ReceiveOptions {
  * })
  * await Effect.runPromise(program.pipe(Effect.provide(Runners))) // => "It is here."
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const receive = <A, R>(
   name: string,

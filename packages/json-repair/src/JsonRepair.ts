@@ -10,7 +10,12 @@ import { withLiteralBackslashes } from "./internal/backslashes.ts"
 import { coerced, typesAt, withAt } from "./internal/coerce.ts"
 import { embeddedObject } from "./internal/embeddedObject.ts"
 
-/** Limits of the repair. */
+/**
+ * Limits of the repair.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /**
    * Names of tools without `effects: "read"` whose arguments may be repaired. Default: none, because a guess must not
@@ -47,6 +52,9 @@ export interface Options {
  *   Greet.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: "{name: 'Ada'" })))
  * ) // => "Hello Ada"
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const fixer = (
   options: Options = {}
@@ -91,6 +99,9 @@ export const fixer = (
  *   )
  * ) // => "3 of 42"
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const coercer = (
   options: Pick<Options, "tools"> = {}

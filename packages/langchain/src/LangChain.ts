@@ -28,6 +28,9 @@ const messageOf = async (tool: ToolRun.LoopTool, input: unknown, { id, signal }:
 /**
  * Returns the tools of a run for a loop of your own over a chat model. Each answers with a `ToolMessage`, and its
  * `artifact` is the outcome. For `createAgent` there is {@link middleware}.
+ *
+ * @category converting
+ * @since 0.2.0
  */
 export const tools = (run: ToolRun.Any): ReadonlyArray<DynamicStructuredTool> =>
   ToolRun.loopTools(run).map((tool) =>
@@ -70,6 +73,9 @@ const brokenArguments = "__recourse_arguments"
  * Returns the middleware that gives a run the calls of `createAgent`. It brings the tools of the run; do not list them
  * in `tools`. Arguments that are no JSON reach the run as the model wrote them. A call with an error that no recovery
  * handles throws it, which ends the agent.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const middleware = (run: ToolRun.Any): AgentMiddleware => {
   const byName = new Map(ToolRun.loopTools(run).map((tool) => [tool.name, tool]))
@@ -91,7 +97,12 @@ export const middleware = (run: ToolRun.Any): AgentMiddleware => {
   }) as AgentMiddleware
 }
 
-/** The `configurable` of a tool's config, with the key of Recourse. */
+/**
+ * The `configurable` of a tool's config, with the key of Recourse.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Configurable {
   /** The key to pass on to the service; `undefined` if the tool declares no `idempotency`. */
   readonly idempotencyKey: string | undefined
@@ -101,6 +112,9 @@ export interface Configurable {
  * Makes an executor of a tool of LangChain, for the `execute` of `Tool.fromStandardSchema`: the function stays as it is. It
  * receives `idempotencyKey` in `config.configurable`. `catchError` makes an error of an exception. Default: the exception is
  * the error.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const execute = <Input, Output, E = unknown>(
   tool: { readonly invoke: (input: Input, config?: never) => Promise<Output> },

@@ -9,7 +9,12 @@ import * as ToolCall from "@recourse/core/ToolCall"
 import * as ToolRun from "@recourse/core/ToolRun"
 import { contentOf } from "./internal/toolContent.ts"
 
-/** A tool of Mastra. */
+/**
+ * A tool of Mastra.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type MastraTool = ToolAction<any, any, any, any, any, any>
 
 const isFailure = Schema.is(ErrorProjection.ToolFailure)
@@ -29,6 +34,9 @@ interface Context {
 /**
  * Returns the tools of a run for `new Agent({ tools })`. The model reads the text of a failure as an error. A call with an error
  * that no recovery handles throws it, and aborts `run.signal`: pass that to `generate` and `stream` as `abortSignal`.
+ *
+ * @category converting
+ * @since 0.2.0
  */
 export const tools = (run: ToolRun.Any): Record<string, MastraTool> => {
   const contents = new WeakMap<object, ReadonlyArray<unknown>>()
@@ -61,7 +69,12 @@ export const tools = (run: ToolRun.Any): Record<string, MastraTool> => {
   )
 }
 
-/** The context of `execute` in Mastra, with the key of Recourse. */
+/**
+ * The context of `execute` in Mastra, with the key of Recourse.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ExecuteContext {
   readonly abortSignal: AbortSignal
   readonly agent: { readonly toolCallId: string }
@@ -72,6 +85,9 @@ export interface ExecuteContext {
 /**
  * Makes an executor of a tool of Mastra, for the `execute` of `Tool.fromStandardSchema`: the function stays as it is. It receives
  * `idempotencyKey` in its context. `catchError` makes an error of an exception. Default: the exception is the error.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const execute = <Input, Output, E = unknown>(
   tool: { readonly execute?: ((input: Input, context: never) => Promise<Output>) | undefined },

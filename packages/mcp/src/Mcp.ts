@@ -39,10 +39,20 @@ export { layerExactStdio } from "./internal/server/exactStdio.ts"
 export { layerServer, type ServerOptions, type ServerServices } from "./internal/server/layer.ts"
 export type { ClientRequest } from "./internal/server/request.ts"
 
-/** Errors that the model can handle: the tool's own message, arguments that the server refuses, a missing tool. */
+/**
+ * Errors that the model can handle: the tool's own message, arguments that the server refuses, a missing tool.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Told = McpToolError | McpInvalidArgs | McpUnknownTool
 
-/** A tool of an MCP server. Whether it is a write the server says, so that a call may always be `OutcomeUnknown`. */
+/**
+ * A tool of an MCP server. Whether it is a write the server says, so that a call may always be `OutcomeUnknown`.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type McpTool<Failures extends "escalate" | "fail" = "escalate"> = Tool.Tool<
   string,
   Schema.Codec<unknown>,
@@ -57,7 +67,12 @@ export type McpTool<Failures extends "escalate" | "fail" = "escalate"> = Tool.To
   never
 >
 
-/** Options of a server and its tools. */
+/**
+ * Options of a server and its tools.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options<R, Failures extends "escalate" | "fail"> extends ServerReadOptions {
   /** The server's name: the prefix of its tools' names, and its name in errors. */
   readonly name: string
@@ -96,7 +111,12 @@ export interface Options<R, Failures extends "escalate" | "fail"> extends Server
   readonly unchecked?: Tool.JsonSchemaOptions["unchecked"]
 }
 
-/** A server, connected. */
+/**
+ * A server, connected.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Server<Failures extends "escalate" | "fail"> {
   /** Lists the server's tools. A tool or a page that cannot be used is left out, and does not fail the list: see `leftOut`. */
   readonly tools: Effect.Effect<ReadonlyArray<McpTool<Failures>>, McpServerGone | McpClientError>
@@ -256,6 +276,9 @@ const refuseUnknown = <R, F extends "escalate" | "fail">(
  *   return yield* agent.run("Which of our books are about bees?")
  * })
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const connect = Effect.fnUntraced(function*<R, const F extends "escalate" | "fail" = "escalate">(
   options: Options<R, F>
@@ -332,6 +355,9 @@ export const connect = Effect.fnUntraced(function*<R, const F extends "escalate"
  *   options: { write_file: { needsApproval: true } }
  * })
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const tools = <R, const F extends "escalate" | "fail" = "escalate">(
   options: Options<R, F>

@@ -21,6 +21,9 @@ const textOf = (content: ReadonlyArray<McpSchema.ContentBlock>): string =>
 /**
  * The tool answered `isError: true`: the model reads its text (cut at 4,000 characters) and may correct itself. It is
  * not retried. The earlier effect of a write is unknown.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class McpToolError extends Schema.TaggedError<McpToolError>()(
   "McpToolError",
@@ -32,7 +35,12 @@ export class McpToolError extends Schema.TaggedError<McpToolError>()(
   })
 ) {}
 
-/** The server refuses the arguments (JSON-RPC -32602), although they fit the tool's JSON Schema. Not done. */
+/**
+ * The server refuses the arguments (JSON-RPC -32602), although they fit the tool's JSON Schema. Not done.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class McpInvalidArgs extends Schema.TaggedError<McpInvalidArgs>()(
   "McpInvalidArgs",
   { ...about, description: Schema.String, data: Schema.optionalKey(Schema.Unknown) },
@@ -43,7 +51,12 @@ export class McpInvalidArgs extends Schema.TaggedError<McpInvalidArgs>()(
   })
 ) {}
 
-/** The server has no such tool any more. Not done. List its tools again. */
+/**
+ * The server has no such tool any more. Not done. List its tools again.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class McpUnknownTool extends Schema.TaggedError<McpUnknownTool>()(
   "McpUnknownTool",
   about,
@@ -54,7 +67,12 @@ export class McpUnknownTool extends Schema.TaggedError<McpUnknownTool>()(
   })
 ) {}
 
-/** The server answered with a JSON-RPC error, an HTTP status, or something that is not MCP. `code` is that of JSON-RPC. */
+/**
+ * The server answered with a JSON-RPC error, an HTTP status, or something that is not MCP. `code` is that of JSON-RPC.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class McpProtocolError extends Schema.TaggedError<McpProtocolError>()(
   "McpProtocolError",
   {
@@ -69,6 +87,9 @@ export class McpProtocolError extends Schema.TaggedError<McpProtocolError>()(
 
 /**
  * The server refuses the request: it does not have this method (-32601) or cannot parse it (-32700, -32600). Not done.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class McpRequestRefused extends Schema.TaggedError<McpRequestRefused>()(
   "McpRequestRefused",
@@ -76,14 +97,24 @@ export class McpRequestRefused extends Schema.TaggedError<McpRequestRefused>()(
   declare({ code: "execution_error", outcome: "not_done" })
 ) {}
 
-/** The server refuses the program's credentials (HTTP 401, 403). Not done. */
+/**
+ * The server refuses the program's credentials (HTTP 401, 403). Not done.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class McpUnauthorized extends Schema.TaggedError<McpUnauthorized>()(
   "McpUnauthorized",
   { ...about, status: Schema.Int },
   declare({ code: "authentication", outcome: "not_done" })
 ) {}
 
-/** The server accepts no more requests for now (HTTP 429). Not done. */
+/**
+ * The server accepts no more requests for now (HTTP 429). Not done.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class McpRateLimited extends Schema.TaggedError<McpRateLimited>()(
   "McpRateLimited",
   { ...about, retryAfter: Schema.optionalKey(Schema.Duration) },
@@ -94,28 +125,48 @@ export class McpRateLimited extends Schema.TaggedError<McpRateLimited>()(
   })
 ) {}
 
-/** The server reports a timeout (HTTP 408 or 504, JSON-RPC -32001). The effect of a write is unknown. */
+/**
+ * The server reports a timeout (HTTP 408 or 504, JSON-RPC -32001). The effect of a write is unknown.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class McpServerTimeout extends Schema.TaggedError<McpServerTimeout>()(
   "McpServerTimeout",
   about,
   declare({ code: "timeout", outcome: "unknown" })
 ) {}
 
-/** The connection was lost before the request was sent. Not done. */
+/**
+ * The connection was lost before the request was sent. Not done.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class McpRequestNotSent extends Schema.TaggedError<McpRequestNotSent>()(
   "McpRequestNotSent",
   { ...about, description: Schema.String, cause: Schema.optionalKey(Schema.Defect()) },
   declare({ code: "upstream_error", outcome: "not_done" })
 ) {}
 
-/** The connection was lost after the request was sent, or may have been. The effect of a write is unknown. */
+/**
+ * The connection was lost after the request was sent, or may have been. The effect of a write is unknown.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class McpResponseLost extends Schema.TaggedError<McpResponseLost>()(
   "McpResponseLost",
   { ...about, description: Schema.String, cause: Schema.optionalKey(Schema.Defect()) },
   declare({ code: "upstream_error", outcome: "unknown" })
 ) {}
 
-/** The server cannot be reached or started, and is left alone until `retryAfter` has passed. Not done. */
+/**
+ * The server cannot be reached or started, and is left alone until `retryAfter` has passed. Not done.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class McpServerGone extends Schema.TaggedError<McpServerGone>()(
   "McpServerGone",
   { ...about, retryAfter: Schema.Duration, description: Schema.String },
@@ -126,7 +177,12 @@ export class McpServerGone extends Schema.TaggedError<McpServerGone>()(
   })
 ) {}
 
-/** Errors of a call of an MCP server's tool, in the `reason` of `ExecutionError` or `OutcomeUnknown`. */
+/**
+ * Errors of a call of an MCP server's tool, in the `reason` of `ExecutionError` or `OutcomeUnknown`.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const McpError = Schema.Union([
   McpToolError,
   McpInvalidArgs,
@@ -141,5 +197,10 @@ export const McpError = Schema.Union([
   McpServerGone
 ])
 
-/** Error of a call of an MCP server's tool. */
+/**
+ * Error of a call of an MCP server's tool.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export type McpError = typeof McpError.Type

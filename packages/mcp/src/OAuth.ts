@@ -12,7 +12,12 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import { fetchBy } from "./internal/client/fetchBy.ts"
 
-/** Tokens as a provider keeps them. */
+/**
+ * Tokens as a provider keeps them.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Tokens {
   readonly access_token: string
 }
@@ -20,6 +25,9 @@ export interface Tokens {
 /**
  * Provider that stores tokens and sends a person to the authorization server: an `OAuthClientProvider` of
  * `@modelcontextprotocol/client`, whose documentation describes each member.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export interface Provider {
   readonly redirectUrl: string | URL | undefined
@@ -32,7 +40,12 @@ export interface Provider {
   codeVerifier(): string | Promise<string>
 }
 
-/** A server and the provider of its tokens. */
+/**
+ * A server and the provider of its tokens.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** The address of the MCP server. Tokens are sent to its origin only. */
   readonly url: string | URL
@@ -42,7 +55,12 @@ export interface Options {
   readonly scope?: string | undefined
 }
 
-/** The authorization failed: `description` says how. A person has to authorize again. */
+/**
+ * The authorization failed: `description` says how. A person has to authorize again.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class OAuthFailed extends Schema.TaggedError<OAuthFailed>()("OAuthFailed", {
   url: Schema.String,
   description: Schema.String,
@@ -179,13 +197,21 @@ const make = Effect.fnUntraced(function*(options: Options) {
  *     Effect.provide(OAuth.layer({ url, provider }).pipe(Layer.provide(FetchHttpClient.layer)))
  *   )
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = (
   options: Options
 ): Layer.Layer<HttpClient.HttpClient, ConfigurationError, HttpClient.HttpClient> =>
   Layer.effect(HttpClient.HttpClient, make(options))
 
-/** The authorization server's answer with a person: the parameters of the redirection. */
+/**
+ * The authorization server's answer with a person: the parameters of the redirection.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Answer {
   readonly code: string
   /** The issuer, if the server names itself. */
@@ -195,6 +221,9 @@ export interface Answer {
 /**
  * Exchanges the code that the authorization server has sent to `redirectUrl` for tokens, which the provider saves. Check `state` yourself.
  * Fails with `OAuthFailed` if the server refuses the code.
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const finish = (
   options: Options,

@@ -8,13 +8,21 @@ import * as ToolCall from "@recourse/core/ToolCall"
 import * as ToolRun from "@recourse/core/ToolRun"
 import { contentOf } from "./internal/toolContent.ts"
 
-/** A tool of a run for an agent with any context. */
+/**
+ * A tool of a run for an agent with any context.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type RunTool<Context = unknown> = FunctionTool<Context, never, unknown>
 
 /**
  * Returns the tools of a run for `new Agent({ tools })`. The model reads the text of a failure. A call with an error that no
  * recovery handles throws it: the runner rejects with a `ToolCallError`, whose `error` it is. Give the runner
  * `signal: run.signal`, and it also ends with a deadline of the run.
+ *
+ * @category converting
+ * @since 0.2.0
  */
 export const tools = <Context = unknown>(run: ToolRun.Any): Array<RunTool<Context>> =>
   ToolRun.loopTools(run).map(({ description, execute, jsonSchema, name }) =>
@@ -38,7 +46,12 @@ export const tools = <Context = unknown>(run: ToolRun.Any): Array<RunTool<Contex
     }) as unknown as RunTool<Context>
   )
 
-/** The details of `execute` in `@openai/agents`, with the key of Recourse. */
+/**
+ * The details of `execute` in `@openai/agents`, with the key of Recourse.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Details {
   readonly signal: AbortSignal
   /** The key to pass on to the service; `undefined` if the tool declares no `idempotency`. */
@@ -51,6 +64,9 @@ export interface Details {
  * exception is the error.
  *
  * A finished `tool` of the package turns exceptions into text for the model, so it cannot be used here: give its function.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const execute = <Input, Output, Context = undefined, E = unknown>(
   evaluate: (input: Input, context: Context, details: Details) => Output,

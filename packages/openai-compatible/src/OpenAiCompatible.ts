@@ -47,6 +47,12 @@ export type { Quirks, ToolRefusal } from "./Quirks.ts"
 export { ConfigOverride, type Override, type Settings, withConfigOverride } from "./Settings.ts"
 export * from "./SetupError.ts"
 
+/**
+ * Options of a client: its server, its model, and the settings of its requests.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options extends Target.Options, Settings.Settings {
   /** The largest answer, in bytes after decompression; of a stream, its whole length. Default 16 MiB. */
   readonly maxBodySize?: number | undefined
@@ -68,6 +74,9 @@ const aiError = (method: Method) => (reason: AiError.AiErrorReason): AiError.AiE
 
 /**
  * The model as a service. Fails with a `SetupError` if the options cannot work; the model is not asked before the first request.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make = (
   options: Options
@@ -160,6 +169,9 @@ export const make = (
  *   timeout: "2 minutes"
  * })
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = (
   options: Options
@@ -180,6 +192,9 @@ export const layer = (
  *   Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ LLM_PRESET: "ollama", LLM_MODEL: "qwen3" })))
  * )
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerConfig = (
   options: Partial<Omit<Options, "preset">> & {

@@ -1,6 +1,12 @@
 /** Presets: known servers by name, with base URL, key variable and quirks. Data only. */
 import type { Quirks } from "./Quirks.ts"
 
+/**
+ * A known server: its address, its key and its quirks.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Preset {
   readonly baseUrl: string
   /** The environment variable in which the server's users keep the key. */
@@ -158,9 +164,20 @@ export const makerOfForeign = (preset: string, model: string): string | undefine
   return maker === preset ? undefined : maker
 }
 
+/**
+ * Names of the known servers.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Name = keyof typeof presets
 
-/** The names of all presets. */
+/**
+ * The names of all presets.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const names: ReadonlyArray<Name> = Object.keys(presets) as Array<Name>
 
 /**
@@ -172,6 +189,9 @@ export const names: ReadonlyArray<Name> = Object.keys(presets) as Array<Name>
  * Presets.get("ollama")?.baseUrl // => "http://localhost:11434/v1"
  * Presets.get("nobody") // => undefined
  * ```
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const get = (name: string): Preset | undefined =>
   Object.hasOwn(presets, name) ? presets[name as Name] : undefined

@@ -9,6 +9,9 @@ import * as TextCall from "@recourse/core/TextCall"
  * An answer by which a server says that it takes no native tools. Every field given must match; `null` means that the answer must not have it.
  * `code`, `type` and `param` are the error object's. Rules without a code or a parameter are for servers that explain themselves in prose alone: then
  * the same request is tried once more with inline tools, and only if that succeeds is it remembered.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export interface ToolRefusal {
   readonly status: number
@@ -17,6 +20,12 @@ export interface ToolRefusal {
   readonly param?: string | null
 }
 
+/**
+ * Departures of one server from OpenAI's chat completions.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Quirks {
   /** `native`: the `tools` field. `inline`: tools are described in the prompt and called in the text. */
   readonly tools: "native" | "inline"
@@ -69,7 +78,12 @@ export interface Quirks {
   readonly toolFiles: "user" | "omit"
 }
 
-/** Defaults of an unknown server. */
+/**
+ * Defaults of an unknown server.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const defaults: Quirks = {
   tools: "native",
   toolRefusals: [

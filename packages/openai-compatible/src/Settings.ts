@@ -5,6 +5,12 @@ import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import type * as Schema from "effect/Schema"
 
+/**
+ * Settings of a request to a model.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Settings {
   /** Randomness of the answer, in the units of the server. Default: the server's. */
   readonly temperature?: number | undefined
@@ -40,6 +46,12 @@ export interface Settings {
   readonly body?: Readonly<Record<string, Schema.Json>> | undefined
 }
 
+/**
+ * Settings of one request, with another model if one is given.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Override extends Settings {
   readonly model?: string | undefined
 }
@@ -56,6 +68,9 @@ export interface Override extends Settings {
  *   Stream.provideService(OpenAiCompatible.ConfigOverride, { temperature: 0 })
  * )
  * ```
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const ConfigOverride = Context.Reference<Override>("@recourse/openai-compatible/ConfigOverride", {
   defaultValue: () => ({})
@@ -72,6 +87,9 @@ export const ConfigOverride = Context.Reference<Override>("@recourse/openai-comp
  *   OpenAiCompatible.withConfigOverride({ maxTokens: 10, model: "gpt-4.1-mini" })
  * )
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const withConfigOverride: {
   (override: Override): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -82,7 +100,12 @@ export const withConfigOverride: {
     (outer) => Effect.provideService(self, ConfigOverride, merge(outer, override))
   ))
 
-/** Overrides the first by the second; `undefined` changes no field, bodies are merged field by field. */
+/**
+ * Overrides the first by the second; `undefined` changes no field, bodies are merged field by field.
+ *
+ * @category combinators
+ * @since 0.2.0
+ */
 export const merge = <A extends Settings>(base: A, over: A): A => {
   const changes = Object.entries(over).filter(([, value]) => value !== undefined)
   return changes.length === 0

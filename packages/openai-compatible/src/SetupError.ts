@@ -4,6 +4,12 @@
  */
 import * as Schema from "effect/Schema"
 
+/**
+ * The server needs an API key, and neither an option nor a variable has one.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class MissingApiKey extends Schema.TaggedError<MissingApiKey>()("MissingApiKey", {
   preset: Schema.String,
   variable: Schema.String,
@@ -19,12 +25,24 @@ export class MissingApiKey extends Schema.TaggedError<MissingApiKey>()("MissingA
   }
 }
 
+/**
+ * The API key has characters that an HTTP header cannot have.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class InvalidApiKey extends Schema.TaggedError<InvalidApiKey>()("InvalidApiKey", {}) {
   override get message(): string {
     return "The API key has characters that an HTTP header cannot have: check it for spaces, line breaks and quotes inside it."
   }
 }
 
+/**
+ * No preset has the name; `known` lists those there are.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class UnknownPreset extends Schema.TaggedError<UnknownPreset>()("UnknownPreset", {
   preset: Schema.String,
   known: Schema.Array(Schema.String)
@@ -34,7 +52,12 @@ export class UnknownPreset extends Schema.TaggedError<UnknownPreset>()("UnknownP
   }
 }
 
-/** A value that looks like a secret is left out: a key is easily pasted into the wrong variable. */
+/**
+ * A value that looks like a secret is left out: a key is easily pasted into the wrong variable.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class InvalidBaseUrl extends Schema.TaggedError<InvalidBaseUrl>()("InvalidBaseUrl", {
   problem: Schema.Literals(["missing", "not-a-url", "not-http", "credentials"]),
   /** The value that is not a URL, unless it looks like a secret. */
@@ -62,6 +85,12 @@ export class InvalidBaseUrl extends Schema.TaggedError<InvalidBaseUrl>()("Invali
   }
 }
 
+/**
+ * No model is given.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class MissingModel extends Schema.TaggedError<MissingModel>()("MissingModel", {
   /** Variables that `layerConfig` has looked for. */
   variables: Schema.optionalKey(Schema.Array(Schema.String))
@@ -74,7 +103,12 @@ export class MissingModel extends Schema.TaggedError<MissingModel>()("MissingMod
   }
 }
 
-/** The preset's provider serves its own models only, and this one is made by another. */
+/**
+ * The preset's provider serves its own models only, and this one is made by another.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class ForeignModel extends Schema.TaggedError<ForeignModel>()("ForeignModel", {
   preset: Schema.String,
   model: Schema.String,
@@ -87,7 +121,12 @@ export class ForeignModel extends Schema.TaggedError<ForeignModel>()("ForeignMod
   }
 }
 
-/** The server does not list the model. Known only with `checkModel`. */
+/**
+ * The server does not list the model. Known only with `checkModel`.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class UnknownModel extends Schema.TaggedError<UnknownModel>()("UnknownModel", {
   model: Schema.String,
   /** Its listed models. */
@@ -100,6 +139,12 @@ export class UnknownModel extends Schema.TaggedError<UnknownModel>()("UnknownMod
   }
 }
 
+/**
+ * All set-up errors of a client.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export type SetupError =
   | MissingApiKey
   | InvalidApiKey

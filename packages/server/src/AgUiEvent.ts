@@ -1,6 +1,11 @@
 /** Events of AG-UI 1.0 that a server of agents sends. */
 
-/** The version of the protocol. */
+/**
+ * The version of the protocol.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const protocolVersion = "1.0"
 
 interface OfAgent {
@@ -9,7 +14,12 @@ interface OfAgent {
   readonly subagentRunId?: string
 }
 
-/** An event of AG-UI. `verifyEvents` of `@ag-ui/client` accepts each of them in its place. */
+/**
+ * An event of AG-UI. `verifyEvents` of `@ag-ui/client` accepts each of them in its place.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type AgUiEvent =
   & { readonly timestamp: number }
   & (
@@ -93,13 +103,23 @@ export type AgUiEvent =
     }
   )
 
-/** End of a run that did not fail. */
+/**
+ * End of a run that did not fail.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Outcome =
   | { readonly type: "success" }
   | { readonly type: "cancelled" }
   | { readonly type: "interrupt"; readonly interrupts: ReadonlyArray<Interrupt> }
 
-/** A question to a person. */
+/**
+ * A question to a person.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Interrupt {
   readonly id: string
   readonly reason: "approval_required" | "approval_expired"
@@ -113,7 +133,12 @@ export interface Interrupt {
   readonly metadata: { readonly tool: string; readonly arguments: unknown; readonly argumentsHash: string }
 }
 
-/** Usage of a run. */
+/**
+ * Usage of a run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface TokenUsage {
   readonly inputTokens: number
   readonly outputTokens: number

@@ -14,7 +14,12 @@ import { Recoveries } from "./internal/wire/recoveries.ts"
 import { couldNot, wentWrong } from "./internal/wire/texts.ts"
 export { preliminaryActivity, progressActivity } from "./internal/wire/agUi/ownEvents.ts"
 
-/** Options of the conversion to AG-UI's events. */
+/**
+ * Options of the conversion to AG-UI's events.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** The client's id of the conversation. */
   readonly threadId: string
@@ -47,10 +52,20 @@ interface Open {
   readonly calls: Set<string>
 }
 
-/** Activities of this type hold the steps of a call. */
+/**
+ * Activities of this type hold the steps of a call.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const recoveryActivity = "recourse.recovery"
 
-/** Turns the events of one run, in order, into AG-UI's. */
+/**
+ * Turns the events of one run, in order, into AG-UI's.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export class AgUiStream {
   private readonly options: Options
   private readonly recoveries = new Recoveries()
@@ -371,5 +386,10 @@ export class AgUiStream {
   }
 }
 
-/** Turns the events of one run, in order, into AG-UI's. */
+/**
+ * Turns the events of one run, in order, into AG-UI's.
+ *
+ * @category converting
+ * @since 0.2.0
+ */
 export const make = (options: Options): AgUiStream => new AgUiStream(options)

@@ -19,10 +19,18 @@ export { isOwnHost } from "./internal/http/ownHost.ts"
 /**
  * A right of a principal. `"chat"`: start and follow runs of its own. `"decide"`: decide about pending calls in them.
  * `"operate"`: see the runs of everyone with all details, and stop them; with `"decide"`, decide about their calls.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type Right = "chat" | "decide" | "operate"
 
-/** Sender of a request. */
+/**
+ * Sender of a request.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Principal {
   /** Owner of the threads and runs. Never an empty text. */
   readonly id: string
@@ -32,33 +40,58 @@ export interface Principal {
   readonly agents?: ReadonlyArray<string> | undefined
 }
 
-/** The request has no known principal: 401. */
+/**
+ * The request has no known principal: 401.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthorized", {}) {
   override get message(): string {
     return "Sign in first"
   }
 }
 
-/** The principal may not do this: 403. */
+/**
+ * The principal may not do this: 403.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", { right: Schema.String }) {
   override get message(): string {
     return `This needs the right "${this.right}"`
   }
 }
 
-/** The request names a host that is not this server's: 403. */
+/**
+ * The request names a host that is not this server's: 403.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class WrongHost extends Schema.TaggedError<WrongHost>()("WrongHost", {}) {
   override get message(): string {
     return "The server is not reached by this name: use its address, or list the name in `hosts` of `Authentication.layerAnonymous`"
   }
 }
 
-/** Identifies the sender of a request. */
+/**
+ * Identifies the sender of a request.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class Authentication extends Context.Service<Authentication, {
   readonly authenticate: (request: HttpServerRequest) => Effect.Effect<Principal, Unauthorized | WrongHost>
 }>()("@recourse/server/Authentication") {}
 
-/** Authentication by a function of your own. */
+/**
+ * Authentication by a function of your own.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layer = <E, R>(
   authenticate: (request: HttpServerRequest) => Effect.Effect<Principal | undefined, E, R>
 ): Layer.Layer<Authentication, never, R> =>
@@ -80,7 +113,12 @@ export const layer = <E, R>(
     }))
   )
 
-/** Options of a server without authentication. */
+/**
+ * Options of a server without authentication.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface AnonymousOptions {
   /** Names of the server, such as `agents.internal`, besides addresses and `localhost`. Ports are not compared. Default: none. */
   readonly hosts?: ReadonlyArray<string> | undefined
@@ -99,6 +137,9 @@ export interface AnonymousOptions {
  *
  * const layer = Authentication.layerAnonymous({ id: "staff" }, { hosts: ["agents.internal"] })
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerAnonymous = (
   principal: Principal = { id: "anonymous" },
@@ -122,6 +163,9 @@ export const layerAnonymous = (
  * Authentication by bearer tokens that the program knows. Tokens are compared by their digests, so that the time of an
  * answer does not leak them. The server does not start with a token that is unset or empty: it dies with
  * `ConfigurationError`.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerBearer = (
   tokens: ReadonlyArray<{ readonly token: Redacted.Redacted<string>; readonly principal: Principal }>
@@ -152,6 +196,9 @@ export const layerBearer = (
 /**
  * Authentication by a session in a cookie: `lookup` finds who the session's id is of. Set the cookie `HttpOnly`, `Secure` and
  * `SameSite=Lax`.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerSession = <E, R>(
   options: {

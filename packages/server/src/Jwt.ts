@@ -7,7 +7,12 @@ import { type Authentication, layer, type Principal } from "./Authentication.ts"
 import { bearerToken } from "./internal/http/credentials.ts"
 import { secretOf } from "./internal/secretOf.ts"
 
-/** The claims of a verified token. A function over the `JWTPayload` of `jose` accepts them. */
+/**
+ * The claims of a verified token. A function over the `JWTPayload` of `jose` accepts them.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Claims {
   [claim: string]: unknown
   /** Issuer. */
@@ -26,7 +31,12 @@ export interface Claims {
   iat?: number
 }
 
-/** Accepted tokens. */
+/**
+ * Accepted tokens.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** A secret (`HS256`) or the address of the issuer's key set. */
   readonly key: Redacted.Redacted<string> | URL
@@ -40,7 +50,12 @@ export interface Options {
   readonly principal?: ((claims: Claims) => Principal | undefined) | undefined
 }
 
-/** The package `jose` is not installed, or cannot be loaded. */
+/**
+ * The package `jose` is not installed, or cannot be loaded.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class JoseUnavailable extends Data.TaggedError("JoseUnavailable")<{ readonly cause: unknown }> {
   override get message(): string {
     return "Jwt.layerJwt needs the package jose, which cannot be loaded. Install it: npm install jose@6"
@@ -75,6 +90,9 @@ const verifierOf = ({ algorithms, audience, issuer, key }: Options) =>
  * Authentication by a bearer token that is a JSON Web Token: signature, issuer, audience and expiry are checked.
  *
  * Fails with `JoseUnavailable` if the package `jose` is not installed.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerJwt = (options: Options): Layer.Layer<Authentication, JoseUnavailable> => {
   const principal = options.principal ?? subject

@@ -9,7 +9,12 @@ import { MemoryRuns } from "./internal/runs/memoryRuns.ts"
 import { type Servable, servedAgents } from "./internal/runs/served.ts"
 export type { Servable } from "./internal/runs/served.ts"
 
-/** Storage of runs. */
+/**
+ * Storage of runs.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options<Agents extends ReadonlyArray<Servable>> {
   /** The agents that can be run, by their names. */
   readonly agents: Agents
@@ -22,6 +27,9 @@ export interface Options<Agents extends ReadonlyArray<Servable>> {
 /**
  * Runs agents in this process and keeps their events in memory. A run ends by itself, by `cancel`, or with the layer's
  * scope: then it may continue for the grace period, and is interrupted lawfully.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = <const Agents extends ReadonlyArray<Servable>>(
   options: Options<Agents>

@@ -12,7 +12,12 @@ import { MeasureModelCalls } from "@recourse/core/Telemetry"
 import * as Otlp from "effect/observability/Otlp"
 import * as OtlpSerialization from "effect/observability/OtlpSerialization"
 
-/** Name of the program in its telemetry. */
+/**
+ * Name of the program in its telemetry.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** Name of the service. Default: `OTEL_SERVICE_NAME`, or else `"recourse"`. */
   readonly serviceName?: string | undefined
@@ -33,6 +38,9 @@ const otlp = ConfigProvider.fromUnknown({
  * apply as well.
  *
  * Provide it once, around the whole program.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = (options?: Options): Layer.Layer<never, Config.ConfigError> =>
   Layer.unwrap(Effect.gen(function*() {

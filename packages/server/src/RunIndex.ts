@@ -30,7 +30,12 @@ export {
   RunSummary
 } from "./internal/index/types.ts"
 
-/** The index of runs. `Server.layer` uses one in memory if there is none. */
+/**
+ * The index of runs. `Server.layer` uses one in memory if there is none.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class RunIndex extends Context.Service<RunIndex, RunIndexService>()("@recourse/server/RunIndex") {}
 
 /** An index, and the answers of people in the place of `reconcile` for whatever runs above it. */
@@ -40,13 +45,21 @@ const withAnswers = <E, R>(index: Effect.Effect<RunIndexService, E, R>) =>
       Context.make(RunIndex, service).pipe(Context.add(CheckedOutcomes, reconciledBy(service))))
   )
 
-/** An index in memory: built again when the process starts; the answers of people end with it. */
+/**
+ * An index in memory: built again when the process starts; the answers of people end with it.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layerMemory: Layer.Layer<RunIndex> = withAnswers(Effect.sync(memoryIndex))
 
 /**
  * An index in three tables of PostgreSQL or SQLite, created if missing: `<table>_runs`, `<table>_calls` and
  * `<table>_checks`. Provide it to the runs as well as to the server: people's findings then replace a tool's
  * `reconcile`.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerSql = (
   options?: {

@@ -28,10 +28,20 @@ export type {
   SpanState
 } from "./internal/timeline/types.ts"
 
-/** Pending calls of a paused run. */
+/**
+ * Pending calls of a paused run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Pending = NonNullable<Extract<AgentEvent, { readonly _tag: "RunFinished" }>["pending"]>
 
-/** The timeline of a run: a value. */
+/**
+ * The timeline of a run: a value.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Timeline {
   readonly spans: ReadonlyArray<Span>
   readonly decisions: ReadonlyArray<Decision>
@@ -52,7 +62,12 @@ export interface Timeline {
   readonly pending: Pending
 }
 
-/** The timeline of a run that grows with each of its events. Its lists are its own: they grow, too. */
+/**
+ * The timeline of a run that grows with each of its events. Its lists are its own: they grow, too.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export class RunTimeline implements Timeline {
   private readonly spanning = new Spans()
   private readonly failing = new Failures()
@@ -143,7 +158,12 @@ export class RunTimeline implements Timeline {
   }
 }
 
-/** An empty timeline. */
+/**
+ * An empty timeline.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const make = (): RunTimeline => new RunTimeline()
 
 /**
@@ -167,6 +187,9 @@ export const make = (): RunTimeline => new RunTimeline()
  * ))
  * RunTimeline.fromEvents(events).spans.map(({ kind }) => kind) // => ["agent", "turn", "call", "attempt", "turn"]
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const fromEvents = (events: Iterable<Event>): RunTimeline => {
   const timeline = make()
@@ -174,5 +197,10 @@ export const fromEvents = (events: Iterable<Event>): RunTimeline => {
   return timeline
 }
 
-/** The id of a call's span: ids of calls are unique in one agent's run only. */
+/**
+ * The id of a call's span: ids of calls are unique in one agent's run only.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const callSpanId: (call: { readonly agentRunId: string; readonly callId: string }) => string = callKey

@@ -47,7 +47,12 @@ export type { Rate } from "./internal/http/limits.ts"
 export type { AgentCard, Feedback } from "./internal/routes/config.ts"
 export { type OnPageInput, type PageInput, PageInputRefused } from "./internal/routes/pageInput.ts"
 
-/** Options of served agents. */
+/**
+ * Options of served agents.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** The agents with routes, and their public descriptions. `Runs` executes them, and has to know them, too. */
   readonly agents: ReadonlyArray<AgentCard>
@@ -170,7 +175,12 @@ const checkedCards = Effect.fnUntraced(function*(options: Options) {
   return agents
 })
 
-/** Routes for an `HttpRouter`: serve them with `HttpRouter.serve`, or as a fetch handler with `HttpRouter.toWebHandler`. */
+/**
+ * Routes for an `HttpRouter`: serve them with `HttpRouter.serve`, or as a fetch handler with `HttpRouter.toWebHandler`.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layer = (
   options: Options
 ): Layer.Layer<never, ConfigurationError, HttpRouter.HttpRouter | Runs | Conversations | Authentication> =>
@@ -258,7 +268,12 @@ const untilIdle = Duration.millis(100)
 
 export { explained } from "./internal/listenError.ts"
 
-/** Options of a server's shutdown. */
+/**
+ * Options of a server's shutdown.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface DrainOptions {
   /** Time in which runs and streams may end. Default: 10 seconds. */
   readonly within?: Duration.Input | undefined
@@ -276,6 +291,9 @@ export interface DrainOptions {
  *
  * const app = HttpRouter.serve(Server.layer({ agents: [{ name: "support", tools: [] }] })).pipe(Server.drained({ within: "20 seconds" }))
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const drained = (options: DrainOptions = {}) => <A, E, R>(served: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> =>
   Layer.unwrap(Effect.sync(() => {

@@ -194,21 +194,44 @@ const routes = HttpApi.make("recourse").add(agents).add(runs).add(threads).add(o
 
 type Routes = typeof routes
 
-/** Type of {@link api}: its groups are `agents`, `runs`, `threads`, `operator`, `wires` and `health`. */
+/**
+ * Type of {@link api}: its groups are `agents`, `runs`, `threads`, `operator`, `wires` and `health`.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Api extends Routes {}
 
-/** The routes of the server, with their inputs and outputs. */
+/**
+ * The routes of the server, with their inputs and outputs.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const api: Api = routes
 
-/** The OpenAPI document of the routes, version 3.1. */
+/**
+ * The OpenAPI document of the routes, version 3.1.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const document = (): OpenApi.OpenAPISpec => OpenApi.fromApi(api)
 
-/** A client of a server. */
+/**
+ * A client of a server.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Client = HttpApiClient.ForApi<typeof api>
 
 /**
  * A typed client of a server at an address, over the `HttpClient` of the context. Answers that do not fit their schemas
  * are `SchemaError`s; a refusal of the server is a problem with a `title` by its name, `detail` and `trace_id`.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const client = (options: {
   readonly baseUrl: string | URL

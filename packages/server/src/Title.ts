@@ -37,6 +37,9 @@ const cleaned = (text: string): string => {
  *
  * await Effect.runPromise(titled.pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.text("Order 7")])))) // => "Order 7"
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const fromConversation = (
   conversation: Prompt.Prompt

@@ -4,10 +4,20 @@
  */
 import type { UiMessageChunk } from "./UiMessageChunk.ts"
 
-/** A part of a message, in the form of `UIMessage` of the package `ai`. */
+/**
+ * A part of a message, in the form of `UIMessage` of the package `ai`.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type UiPart = { readonly type: string; readonly [field: string]: unknown }
 
-/** A message of a thread, in the form of `UIMessage` of the package `ai`. */
+/**
+ * A message of a thread, in the form of `UIMessage` of the package `ai`.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface UiMessage {
   readonly id: string
   readonly role: "user" | "assistant"
@@ -17,7 +27,12 @@ export interface UiMessage {
 
 type Draft = { type: string } & Record<string, unknown>
 
-/** The assistant's message after the chunks. A text that is not ended stays `"streaming"`. */
+/**
+ * The assistant's message after the chunks. A text that is not ended stays `"streaming"`.
+ *
+ * @category converting
+ * @since 0.2.0
+ */
 // oxlint-disable-next-line max-lines-per-function -- one reducer, with a case for each part
 export const assemble = (messageId: string, chunks: Iterable<UiMessageChunk>): UiMessage => {
   let parts: Array<Draft> = []

@@ -1,6 +1,11 @@
 /** Chunks of the AI SDK's UI message stream (`ai` 7) that a server of agents sends. */
 
-/** A chunk of a UI message stream. `uiMessageChunkSchema` of the package `ai` accepts each of them. */
+/**
+ * A chunk of a UI message stream. `uiMessageChunkSchema` of the package `ai` accepts each of them.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type UiMessageChunk =
   | { readonly type: "start"; readonly messageId: string; readonly messageMetadata: MessageMetadata }
   | { readonly type: "start-step" }
@@ -74,12 +79,22 @@ export type UiMessageChunk =
   | { readonly type: "file"; readonly url: string; readonly mediaType: string }
   | DataChunk
 
-/** A message of the user that joined the run while it was running. Its chunk has the id of the message. */
+/**
+ * A message of the user that joined the run while it was running. Its chunk has the id of the message.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface JoinedMessage {
   readonly text: string
 }
 
-/** Data of Recourse within a message: a chunk with the `id` of an earlier one replaces it. A transient one is not kept. */
+/**
+ * Data of Recourse within a message: a chunk with the `id` of an earlier one replaces it. A transient one is not kept.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type DataChunk =
   | { readonly type: "data-recovery"; readonly id: string; readonly data: Recovery }
   | { readonly type: "data-approval"; readonly id: string; readonly data: DecidedApproval }
@@ -92,7 +107,12 @@ export type DataChunk =
   | { readonly type: "data-progress"; readonly data: CallProgress; readonly transient: true }
   | { readonly type: "data-output"; readonly id: string; readonly data: unknown }
 
-/** Metadata of a message about its run. */
+/**
+ * Metadata of a message about its run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface MessageMetadata {
   readonly runId: string
   readonly threadId?: string
@@ -109,7 +129,12 @@ export interface MessageMetadata {
   readonly errorText?: string
 }
 
-/** Details of a question, for pages that show more than the call. */
+/**
+ * Details of a question, for pages that show more than the call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ApprovalDescriptor {
   readonly calls: ReadonlyArray<
     {
@@ -123,7 +148,12 @@ export interface ApprovalDescriptor {
   >
 }
 
-/** The decision of a person about a call. */
+/**
+ * The decision of a person about a call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface DecidedApproval {
   /** The call of the message that waited; `tool` is the tool that the decision is about, which may be called within it. */
   readonly callId: string
@@ -137,7 +167,12 @@ export interface DecidedApproval {
   readonly edits?: ReadonlyArray<{ readonly name: string; readonly from?: unknown; readonly to?: unknown }>
 }
 
-/** A call whose outcome is unknown: it may have happened. */
+/**
+ * A call whose outcome is unknown: it may have happened.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface UnknownOutcome {
   readonly callId: string
   readonly tool: string
@@ -151,17 +186,32 @@ export interface UnknownOutcome {
   }
 }
 
-/** Number of shown steps of a call's recovery: the first and the newest ones. */
+/**
+ * Number of shown steps of a call's recovery: the first and the newest ones.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const maxRecoverySteps = 50
 
-/** Recovery of a call until its result: the attempts, waits, repairs and fallbacks, the oldest first. */
+/**
+ * Recovery of a call until its result: the attempts, waits, repairs and fallbacks, the oldest first.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Recovery {
   readonly callId: string
   readonly tool: string
   readonly steps: ReadonlyArray<RecoveryStep>
 }
 
-/** A step on the way of a call to its result. Delays are milliseconds. */
+/**
+ * A step on the way of a call to its result. Delays are milliseconds.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RecoveryStep {
   readonly kind:
     | "attempt"
@@ -191,7 +241,12 @@ export interface RecoveryStep {
   readonly tool?: string
 }
 
-/** Progress of a call, reported by its tool. Without `total` the end is unknown. */
+/**
+ * Progress of a call, reported by its tool. Without `total` the end is unknown.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface CallProgress {
   readonly callId: string
   readonly tool: string
@@ -200,7 +255,12 @@ export interface CallProgress {
   readonly message?: string
 }
 
-/** A nested agent, and the calls that it makes. */
+/**
+ * A nested agent, and the calls that it makes.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface NestedAgent {
   readonly agent: string
   /** The call within which it runs. */
@@ -216,7 +276,12 @@ export interface NestedAgent {
   >
 }
 
-/** Used share of a budget. */
+/**
+ * Used share of a budget.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Budget {
   readonly agent: string
   readonly budget: string
@@ -224,7 +289,12 @@ export interface Budget {
   readonly limit: number
 }
 
-/** A model call that did not go as it should. Delays are milliseconds. */
+/**
+ * A model call that did not go as it should. Delays are milliseconds.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ModelTrouble {
   readonly kind: "retry" | "fallback" | "substituted" | "correction" | "restart"
   readonly error?: string

@@ -17,7 +17,12 @@ import { TextParts } from "./internal/wire/ui/textParts.ts"
 import { isVisible, Visible } from "./internal/wire/visible.ts"
 import type { MessageMetadata, UiMessageChunk } from "./UiMessageChunk.ts"
 
-/** Options of the conversion to chunks. */
+/**
+ * Options of the conversion to chunks.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** The id of the message on the page. A resumed run continues the same message. */
   readonly messageId: string
@@ -32,7 +37,12 @@ export interface Options {
   readonly shows?: ((tool: string) => boolean) | undefined
 }
 
-/** Turns the events of one message, in order, into chunks. */
+/**
+ * Turns the events of one message, in order, into chunks.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export class UiMessageStream {
   private readonly options: Options
   private readonly visible = new Visible()
@@ -204,5 +214,10 @@ export class UiMessageStream {
   }
 }
 
-/** Turns the events of one message, in order, into chunks. */
+/**
+ * Turns the events of one message, in order, into chunks.
+ *
+ * @category converting
+ * @since 0.2.0
+ */
 export const make = (options: Options): UiMessageStream => new UiMessageStream(options)

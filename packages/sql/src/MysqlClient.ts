@@ -17,7 +17,12 @@ import * as Stream from "effect/Stream"
 import type * as Mysql from "mysql2/promise"
 import { classify } from "./internal/mysqlErrors.ts"
 
-/** Connection options of the server. */
+/**
+ * Connection options of the server.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** The server's host. Default: `127.0.0.1`. */
   readonly host?: string | undefined
@@ -110,7 +115,12 @@ const driver = Effect.tryPromise({
   catch: (cause) => new SqlError.SqlError({ reason: new SqlError.UnknownError({ cause, message: unavailable }) })
 })
 
-/** A client of a pool of connections, which are opened when they are needed. */
+/**
+ * A client of a pool of connections, which are opened when they are needed.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const make = (
   options: Options
 ): Effect.Effect<SqlClient.SqlClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> =>
@@ -158,11 +168,19 @@ export const make = (
  *   (sql) => sql<{ readonly id: number }>`SELECT id FROM orders WHERE shipped = ${0}`
  * ).pipe(Effect.provide(Database))
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
   Layer.effect(SqlClient.SqlClient, make(options)).pipe(Layer.provide(Reactivity.layer))
 
-/** {@link layer}, with options from the configuration. */
+/**
+ * {@link layer}, with options from the configuration.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layerConfig = (
   options: Config.Wrap<Options>
 ): Layer.Layer<SqlClient.SqlClient, Config.ConfigError | SqlError.SqlError> =>

@@ -16,7 +16,12 @@ import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
 
-/** Options to open a database. */
+/**
+ * Options to open a database.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** The path of the file, or `":memory:"`. */
   readonly filename: string
@@ -55,7 +60,12 @@ const open = (options: Options): DatabaseSync => {
   return database
 }
 
-/** A client of one database. Statements run one at a time, and a transaction has the database to itself. */
+/**
+ * A client of one database. Statements run one at a time, and a transaction has the database to itself.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const make = (
   options: Options
 ): Effect.Effect<SqlClient.SqlClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> =>
@@ -134,6 +144,9 @@ export const make = (
  * )
  * row?.n // => 2
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
   Layer.effect(SqlClient.SqlClient, make(options)).pipe(Layer.provide(Reactivity.layer))

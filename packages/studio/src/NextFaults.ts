@@ -37,7 +37,12 @@ import { type Interceptor, ToolInterceptor } from "@recourse/core/ToolIntercepto
 import * as FaultPlan from "@recourse/testing/FaultPlan"
 import * as Faults from "@recourse/testing/Faults"
 
-/** Faults of the next run. */
+/**
+ * Faults of the next run.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class NextFaults extends Context.Service<NextFaults, { injections: ReadonlyArray<FaultPlan.Injection> }>()(
   "@recourse/studio/NextFaults"
 ) {}
@@ -91,7 +96,12 @@ const tools = (ofRuns: OfRuns) =>
 
 const newId = Effect.map(WebCrypto.WebCrypto, (crypto) => `run_${crypto.randomUUID().replaceAll("-", "")}`)
 
-/** Runs, the next of which has the faults that are waiting. */
+/**
+ * Runs, the next of which has the faults that are waiting.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const runs = <E, R>(
   runs: Layer.Layer<Runs, E, R>
 ): Layer.Layer<Runs | NextFaults, E, R | LanguageModel.LanguageModel> => {
@@ -159,7 +169,12 @@ const set = (next: NextFaults["Service"]) =>
     return answer(next)
   }).pipe(Effect.catch(() => Effect.succeed(Response.empty({ status: 400 }))))
 
-/** Routes for the faults of the studio's page. Without them, the page does not offer faults. */
+/**
+ * Routes for the faults of the studio's page. Without them, the page does not offer faults.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const routes: Layer.Layer<never, never, HttpRouter.HttpRouter | NextFaults> = HttpRouter.use((router) =>
   Effect.gen(function*() {
     const next = yield* NextFaults

@@ -47,7 +47,12 @@ export { repeating } from "./internal/dev/repeating.ts"
 /** The brand of projects. */
 const TypeId = "~@recourse/studio/Project" as const
 
-/** Agents, with their services. */
+/**
+ * Agents, with their services.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Project {
   readonly [TypeId]: typeof TypeId
   readonly agents: ReadonlyArray<Servable>
@@ -56,13 +61,23 @@ export interface Project {
   readonly script: Behaviour | undefined
 }
 
-/** Services of agents besides a model and the key of snapshots, which the command provides. */
+/**
+ * Services of agents besides a model and the key of snapshots, which the command provides.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Needed<Agents extends ReadonlyArray<Servable>> = Exclude<
   Agent.Services<Agents[number]>,
   LanguageModel | SnapshotKey
 >
 
-/** A project. Its type requires `services` if the agents need some. */
+/**
+ * A project. Its type requires `services` if the agents need some.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export type Options<Agents extends ReadonlyArray<Servable>, E> =
   & {
     readonly agents: Agents
@@ -74,7 +89,12 @@ export type Options<Agents extends ReadonlyArray<Servable>, E> =
   & ([Needed<Agents>] extends [never] ? { readonly services?: Layer.Layer<never, E> | undefined }
     : { readonly services: Layer.Layer<Needed<Agents>, E> })
 
-/** Makes a project. */
+/**
+ * Makes a project.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const make = <const Agents extends ReadonlyArray<Servable>, E = never>(
   options: Options<Agents, E>
 ): Project => ({
@@ -85,6 +105,11 @@ export const make = <const Agents extends ReadonlyArray<Servable>, E = never>(
   script: options.script
 })
 
-/** True if a value is a project. */
+/**
+ * True if a value is a project.
+ *
+ * @category guards
+ * @since 0.2.0
+ */
 export const isProject = (value: unknown): value is Project =>
   typeof value === "object" && value !== null && TypeId in value

@@ -14,7 +14,12 @@ import * as Response from "effect/http/HttpServerResponse"
 import type { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { type PageFile, pageFiles } from "./internal/pageFiles.ts"
 
-/** Served pages. */
+/**
+ * Served pages.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** The chat, at `/chat`. Default: yes. */
   readonly chat?: boolean | undefined
@@ -85,6 +90,9 @@ const withSignIn = (file: PageFile, address: string | undefined): PageFile => {
 /**
  * Routes of the pages for an `HttpRouter`, next to those of `Server.layer`. They read their files once, when the layer
  * is built: `NodeHttpServer.layer` provides the `FileSystem` and the `Path`.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = (
   options?: Options

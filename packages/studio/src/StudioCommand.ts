@@ -48,7 +48,12 @@ const config = {
   )
 }
 
-/** The command, for `Command.run` of `effect/cli`. `bin` is the program itself, which is started again after a change. */
+/**
+ * The command, for `Command.run` of `effect/cli`. `bin` is the program itself, which is started again after a change.
+ *
+ * @category commands
+ * @since 0.2.0
+ */
 export const command = (bin: string) =>
   Command.make("recourse-studio", config, (options) =>
     Effect.gen(function*() {

@@ -11,7 +11,12 @@ import { logLaws } from "./internal/certify/logLaws.ts"
 
 export { NotCertified } from "./internal/certify/broken.ts"
 
-/** Amount of the checks. */
+/**
+ * Amount of the checks.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** Number of random sequences of operations. Default: 30. */
   readonly runs?: number | undefined
@@ -23,7 +28,12 @@ export interface Options {
   readonly seed?: number | undefined
 }
 
-/** Checks without a broken law. */
+/**
+ * Checks without a broken law.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Certificate {
   readonly laws: ReadonlyArray<string>
   /** Number of checks of each law. */
@@ -120,6 +130,9 @@ const certify = <E, R>(
  * const { laws } = await Effect.runPromise(program)
  * laws.includes("owner_may_change") // => true
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const host = <E, R>(
   layer: Layer.Layer<RunStore.RunStore, E, R>,
@@ -161,6 +174,9 @@ export const host = <E, R>(
  * const { laws } = await Effect.runPromise(Certify.runLog(RunStore.layerMemory))
  * laws[0] // => "log_is_read_back"
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const runLog = <E, R>(
   layer: Layer.Layer<RunStore.RunStore, E, R>,

@@ -24,6 +24,9 @@ import { withDigests } from "./internal/time/virtualCrypto.ts"
  *   )
  * ) // => "done"
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const drive = <A, E, R>(
   effect: Effect.Effect<A, E, R>,

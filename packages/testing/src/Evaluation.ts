@@ -12,7 +12,12 @@ import { table as textTable } from "./internal/text/textTable.ts"
 import * as Simulation from "./Simulation.ts"
 import type { Subject } from "./Subject.ts"
 
-/** Measurements of one declaration. */
+/**
+ * Measurements of one declaration.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Measures {
   readonly name: string
   readonly runs: number
@@ -34,16 +39,31 @@ export interface Measures {
   readonly latency: { readonly p50: number; readonly p90: number; readonly p99: number }
 }
 
-/** A share, with the interval in which it lies with 95% confidence (Wilson, JASA 22, 1927). */
+/**
+ * A share, with the interval in which it lies with 95% confidence (Wilson, JASA 22, 1927).
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Share = Estimate
 
-/** Measurements of several declarations. */
+/**
+ * Measurements of several declarations.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Comparison {
   readonly title: string
   readonly measures: ReadonlyArray<Measures>
 }
 
-/** Evaluated declarations, and their faults. */
+/**
+ * Evaluated declarations, and their faults.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options<In> {
   /** Title of the table and of the picture. */
   readonly title: string
@@ -142,6 +162,9 @@ const measure = (
  *
  * withRetries!.calls.low > without!.calls.high // => true
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const run = <In>(options: Options<In>): Effect.Effect<Comparison> =>
   Effect.gen(function*() {
@@ -210,7 +233,12 @@ const between = ({ high, low }: Share): string => `${percent(low)} – ${percent
 
 const titleOf = ({ measures, title }: Comparison): string => `${title} (${measures[0]?.runs ?? 0} seeds)`
 
-/** The comparison as a table, one column for each declaration. */
+/**
+ * The comparison as a table, one column for each declaration.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const table = (comparison: Comparison): string => {
   const { measures } = comparison
   return [
@@ -228,7 +256,12 @@ export const table = (comparison: Comparison): string => {
   ].join("\n")
 }
 
-/** Draws the comparison in an SVG picture: a bar for each declaration under each measure; rates reach to 100%. */
+/**
+ * Draws the comparison in an SVG picture: a bar for each declaration under each measure; rates reach to 100%.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const svg = ({ measures, title }: Comparison): string =>
   bars({
     title: titleOf({ measures, title }),

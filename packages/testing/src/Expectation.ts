@@ -9,16 +9,31 @@ import * as Faults from "./Faults.ts"
 import { textOf } from "./internal/text/text.ts"
 import { attempts, type Observation, outcome } from "./Simulation.ts"
 
-/** Input of an expectation: the run, and the tool of the fault, if it has one. */
+/**
+ * Input of an expectation: the run, and the tool of the fault, if it has one.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Subject {
   readonly observation: Observation
   readonly tool: string | undefined
 }
 
-/** Success, or the reason of a misfit. */
+/**
+ * Success, or the reason of a misfit.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Verdict = Result.Result<void, string>
 
-/** Judges a run. `parameter` is the text behind the colon of `name:parameter`. */
+/**
+ * Judges a run. `parameter` is the text behind the colon of `name:parameter`.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Expectation = (subject: Subject, parameter: string | undefined) => Verdict
 
 type Event<Tag extends AgentEvent.AgentEvent["_tag"]> = Extract<AgentEvent.AgentEvent, { readonly _tag: Tag }>
@@ -118,7 +133,12 @@ const seen = ({ observation }: Subject): string =>
     observation.spans
   ])
 
-/** The expectations that there are, by name. */
+/**
+ * The expectations that there are, by name.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const all = {
   /** The tool was run again for the same call, the call and the run succeeded, and the model received no failure. */
   retry_then_success: (subject) =>
@@ -248,10 +268,20 @@ export const all = {
   )
 } as const satisfies Readonly<Record<string, Expectation>>
 
-/** The name of an expectation without its parameter. */
+/**
+ * The name of an expectation without its parameter.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const nameOf = (expected: string): string => expected.split(":", 1)[0]!
 
-/** The parameter of an expectation. */
+/**
+ * The parameter of an expectation.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const parameterOf = (expected: string): string | undefined => {
   const colon = expected.indexOf(":")
   return colon < 0 ? undefined : expected.slice(colon + 1)

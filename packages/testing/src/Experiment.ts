@@ -9,7 +9,12 @@ import type * as Scorer from "./Scorer.ts"
 
 export type { Estimate } from "./internal/experiment/share.ts"
 
-/** A case of a data set. */
+/**
+ * A case of a data set.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Case<out In, out Expected = undefined> {
   /** Names it in reports. Default: its number, from 1. */
   readonly id?: string | undefined
@@ -17,7 +22,12 @@ export interface Case<out In, out Expected = undefined> {
   readonly expected: Expected
 }
 
-/** A line of a data set that is no case. */
+/**
+ * A line of a data set that is no case.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class DataSetError extends Schema.TaggedError<DataSetError>()("DataSetError", {
   /** From 1. */
   line: Schema.Int,
@@ -43,6 +53,9 @@ export class DataSetError extends Schema.TaggedError<DataSetError>()("DataSetErr
  *
  * (await Effect.runPromise(cases)).map(({ id }) => id) // => ["1", "late"]
  * ```
+ *
+ * @category decoding
+ * @since 0.2.0
  */
 export const parseCases = <In extends Schema.Top, Expected extends Schema.Top>(
   text: string,
@@ -62,7 +75,12 @@ export const parseCases = <In extends Schema.Top, Expected extends Schema.Top>(
     })) as never
 }
 
-/** One run: the result of one case, with one seed. */
+/**
+ * One run: the result of one case, with one seed.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Trial {
   readonly case: string
   readonly seed: number
@@ -76,7 +94,12 @@ export interface Trial {
   readonly elapsed: number
 }
 
-/** Measurements of one agent. */
+/**
+ * Measurements of one agent.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Candidate {
   readonly name: string
   readonly trials: ReadonlyArray<Trial>
@@ -95,7 +118,12 @@ export interface Candidate {
   readonly elapsed: number
 }
 
-/** Measurements of several agents. */
+/**
+ * Measurements of several agents.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Results {
   readonly title: string
   readonly cases: number
@@ -103,7 +131,12 @@ export interface Results {
   readonly candidates: ReadonlyArray<Candidate>
 }
 
-/** Compared agents, and their scorers. */
+/**
+ * Compared agents, and their scorers.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options<In, Out, Expected, E, R, SE, SR> {
   /** Title of the table and of the picture. */
   readonly title: string
@@ -201,6 +234,9 @@ const candidate = (name: string, trials: ReadonlyArray<Trial>, scorers: Readonly
  * results.candidates.map(({ name, scores }) => [name, scores["department"]!.rate]) // => [["short", 0.5], ["long", 1]]
  * Result.isFailure(Experiment.gate(results, { department: 0.9 })) // => true
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const run = <In, Out, Expected, E, R, SE = never, SR = never>(
   options: Options<In, Out, Expected, E, R, SE, SR>
@@ -231,10 +267,20 @@ export const run = <In, Out, Expected, E, R, SE = never, SR = never>(
   )
 }
 
-/** Required minima, by scorer, from 0 to 1. `succeeded` is the share of the runs that did not fail. */
+/**
+ * Required minima, by scorer, from 0 to 1. `succeeded` is the share of the runs that did not fail.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Thresholds = Readonly<Record<string, number>>
 
-/** A measure that is below its threshold. */
+/**
+ * A measure that is below its threshold.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Missed {
   readonly agent: string
   readonly measure: string
@@ -245,6 +291,9 @@ export interface Missed {
 /**
  * An experiment did not reach its thresholds. The message is a report for people: the missed thresholds, and their
  * cases.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class BelowThreshold extends Schema.TaggedError<BelowThreshold>()("BelowThreshold", {
   title: Schema.String,
@@ -258,7 +307,12 @@ export class BelowThreshold extends Schema.TaggedError<BelowThreshold>()("BelowT
   }
 }
 
-/** Options of a gate. */
+/**
+ * Options of a gate.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface GateOptions {
   /** Agents that have to reach them. Default: all. */
   readonly agents?: ReadonlyArray<string> | undefined
@@ -271,6 +325,9 @@ export interface GateOptions {
 /**
  * Checks an experiment against thresholds: returns the results, or fails with a {@link BelowThreshold} whose message
  * names the misses. An unscored answer counts as a miss, and so does a threshold for a missing measure.
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const gate = (
   results: Results,

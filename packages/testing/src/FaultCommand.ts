@@ -12,7 +12,12 @@ import { agentFlag, CannotRun, load, write } from "./internal/command/command.ts
 
 export { CannotRun } from "./internal/command/command.ts"
 
-/** Cases missed. The report has said so already. */
+/**
+ * Cases missed. The report has said so already.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class Missed extends Schema.TaggedError<Missed>()("Missed", { cases: Schema.Array(Schema.String) }) {
   override readonly [Runtime.errorReported] = false
   override readonly [Runtime.errorExitCode] = 1
@@ -47,7 +52,12 @@ const config = {
   json: Flag.Path("json").pipe(Flag.optional, Flag.withDescription("Also write JSON to this file"))
 }
 
-/** The command, for `Command.run` of `effect/cli`. */
+/**
+ * The command, for `Command.run` of `effect/cli`.
+ *
+ * @category commands
+ * @since 0.2.0
+ */
 export const command = Command.make(
   "recourse-faults",
   config,

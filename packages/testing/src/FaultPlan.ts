@@ -37,6 +37,9 @@ const error = {
  * - `partial_success`: the tool was run, and says that it did a part of the work: the first half of the first list in its
  *   answer, or else in its arguments, succeeded, and the rest failed with `code` and `reason`.
  * - `defect`: the executor dies. `interruption`: it is interrupted.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const ToolFault = Schema.Union([
   fault("failure", error),
@@ -58,10 +61,20 @@ export const ToolFault = Schema.Union([
   fault("interruption", {})
 ])
 
-/** Possible fault of a tool. */
+/**
+ * Possible fault of a tool.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type ToolFault = typeof ToolFault.Type
 
-/** The reasons of `AiError` that a model call can be made to fail with. */
+/**
+ * The reasons of `AiError` that a model call can be made to fail with.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const ModelErrorReason = Schema.Literals([
   "NetworkError",
   "RateLimitError",
@@ -84,7 +97,12 @@ export const ModelErrorReason = Schema.Literals([
   "InvalidUserInputError"
 ])
 
-/** The reasons of `AiError` that a model call can be made to fail with. */
+/**
+ * The reasons of `AiError` that a model call can be made to fail with.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type ModelErrorReason = typeof ModelErrorReason.Type
 
 /**
@@ -96,6 +114,9 @@ export type ModelErrorReason = typeof ModelErrorReason.Type
  * - `malformed_tool_call`: the arguments of its tool calls are cut off. `unknown_tool`: they name a tool that is not there.
  * - `duplicate_ids`: its tool calls all have the same id. `empty_answer`: the answer is empty.
  * - `truncated_answer`: the answer ends with finish reason `length`.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const ModelFault = Schema.Union([
   fault("model_error", { reason: ModelErrorReason, retryAfter: Schema.optionalKey(millis) }),
@@ -110,7 +131,12 @@ export const ModelFault = Schema.Union([
   fault("truncated_answer", {})
 ])
 
-/** Possible fault of a model call. */
+/**
+ * Possible fault of a model call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type ModelFault = typeof ModelFault.Type
 
 /**
@@ -122,6 +148,9 @@ export type ModelFault = typeof ModelFault.Type
  * - `approval_missing`: the call stays undecided; the run is resumed, and the person asked once more.
  * - `approval_late`: it is approved after the time in which it may be. As the decisions of a pause are sent together, the
  *   others are late too.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const ApprovalFault = Schema.Union([
   fault("approval_rejected", { reason: Schema.optionalKey(Schema.NonEmptyString) }),
@@ -131,7 +160,12 @@ export const ApprovalFault = Schema.Union([
   fault("approval_late", {})
 ])
 
-/** Faults of approvals. */
+/**
+ * Faults of approvals.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type ApprovalFault = typeof ApprovalFault.Type
 
 /**
@@ -139,6 +173,9 @@ export type ApprovalFault = typeof ApprovalFault.Type
  *
  * - `service_fails`: it fails without an effect. `service_answer_lost`: it has its effect, and fails. `service_hangs`:
  *   no answer.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const ServiceFault = Schema.Union([
   fault("service_fails", {}),
@@ -146,15 +183,28 @@ export const ServiceFault = Schema.Union([
   fault("service_hangs", {})
 ])
 
-/** Possible fault of a request to a service. */
+/**
+ * Possible fault of a request to a service.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type ServiceFault = typeof ServiceFault.Type
 
 /**
  * The stores that can fail: that of the `IdempotencyLedger`, and `Approval.Resumptions`, which records resumed runs.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const Store = Schema.Literals(["ledger", "resumptions"])
 
-/** The stores that can fail. */
+/**
+ * The stores that can fail.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Store = typeof Store.Type
 
 /**
@@ -162,6 +212,9 @@ export type Store = typeof Store.Type
  *
  * - `store_fails`: it fails without an effect. `store_answer_lost`: it has its effect, and fails.
  * - `store_does_twice`: it is done twice, and the second answer counts. `store_hangs`: no answer.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const StoreFault = Schema.Union([
   fault("store_fails", {}),
@@ -170,15 +223,28 @@ export const StoreFault = Schema.Union([
   fault("store_hangs", {})
 ])
 
-/** Possible fault of an operation of a store. */
+/**
+ * Possible fault of an operation of a store.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type StoreFault = typeof StoreFault.Type
 
 /**
  * The callbacks of a program that can fail: `compensate` and `reconcile` of a tool, and the `audit`, which is given each record.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const Callback = Schema.Literals(["compensate", "reconcile", "audit"])
 
-/** The callbacks of a program that can fail. */
+/**
+ * The callbacks of a program that can fail.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Callback = typeof Callback.Type
 
 /**
@@ -187,6 +253,9 @@ export type Callback = typeof Callback.Type
  * - `callback_fails`: it fails without an effect; an audit has no error type, and dies. `callback_answer_lost`: it has
  *   its effect, and fails.
  * - `callback_dies`: it dies. `callback_hangs`: no answer. `callback_interrupted`: it is interrupted.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const CallbackFault = Schema.Union([
   fault("callback_fails", {}),
@@ -196,7 +265,12 @@ export const CallbackFault = Schema.Union([
   fault("callback_interrupted", {})
 ])
 
-/** Possible fault of a callback. */
+/**
+ * Possible fault of a callback.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type CallbackFault = typeof CallbackFault.Type
 
 const when = {
@@ -208,22 +282,52 @@ const when = {
   probability: Schema.optionalKey(Schema.Number.check(Schema.isBetween({ minimum: 0, maximum: 1 })))
 }
 
-/** A fault of a tool, and when it happens. */
+/**
+ * A fault of a tool, and when it happens.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const ToolInjection = Schema.Struct({ tool: Schema.String, fault: ToolFault, ...when })
 
-/** A person's decision about calls of a tool, with its time. */
+/**
+ * A person's decision about calls of a tool, with its time.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const ApprovalInjection = Schema.Struct({ tool: Schema.String, fault: ApprovalFault, ...when })
 
-/** A fault of the service of a tool, and when it happens. */
+/**
+ * A fault of the service of a tool, and when it happens.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const ServiceInjection = Schema.Struct({ tool: Schema.String, fault: ServiceFault, ...when })
 
-/** A fault of the model, and when it happens. */
+/**
+ * A fault of the model, and when it happens.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const ModelInjection = Schema.Struct({ fault: ModelFault, ...when })
 
-/** A fault of a store, and when it happens. */
+/**
+ * A fault of a store, and when it happens.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const StoreInjection = Schema.Struct({ store: Store, fault: StoreFault, ...when })
 
-/** A fault of a callback, and when it happens: of a `tool`, or of the audit. */
+/**
+ * A fault of a callback, and when it happens: of a `tool`, or of the audit.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const CallbackInjection = Schema.Struct({
   callback: Callback,
   tool: Schema.optionalKey(Schema.String),
@@ -231,7 +335,12 @@ export const CallbackInjection = Schema.Struct({
   ...when
 })
 
-/** A fault, with its place and time. */
+/**
+ * A fault, with its place and time.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Injection = Schema.Union([
   ToolInjection,
   ApprovalInjection,
@@ -241,19 +350,39 @@ export const Injection = Schema.Union([
   CallbackInjection
 ])
 
-/** A fault, with its place and time. */
+/**
+ * A fault, with its place and time.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Injection = typeof Injection.Type
 
-/** Faults, and the seed of everything that is left to chance. Of several that apply at once, the first is injected. */
+/**
+ * Faults, and the seed of everything that is left to chance. Of several that apply at once, the first is injected.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const FaultPlan = Schema.Struct({
   seed: Schema.Int,
   injections: Schema.Array(Injection)
 })
 
-/** Faults, and the seed of everything that is left to chance. */
+/**
+ * Faults, and the seed of everything that is left to chance.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type FaultPlan = typeof FaultPlan.Type
 
-/** When a fault happens. */
+/**
+ * When a fault happens.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface When {
   readonly from?: number | undefined
   readonly times?: number | undefined
@@ -266,31 +395,56 @@ const at = (options: When | undefined) => ({
   ...(options?.probability === undefined ? undefined : { probability: options.probability })
 })
 
-/** A fault of a tool: by default at its first execution. */
+/**
+ * A fault of a tool: by default at its first execution.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const onTool = (tool: string, fault: ToolFault, options?: When): Injection => ({ tool, fault, ...at(options) })
 
-/** A person's decision about a call of a tool: by default at the first question about one. */
+/**
+ * A person's decision about a call of a tool: by default at the first question about one.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const onApproval = (tool: string, fault: ApprovalFault, options?: When): Injection => ({
   tool,
   fault,
   ...at(options)
 })
 
-/** A fault of a tool's service: by default at its first request. */
+/**
+ * A fault of a tool's service: by default at its first request.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const onService = (tool: string, fault: ServiceFault, options?: When): Injection => ({
   tool,
   fault,
   ...at(options)
 })
 
-/** A fault of a store: by default at its first operation in the run. */
+/**
+ * A fault of a store: by default at its first operation in the run.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const onStore = (store: Store, fault: StoreFault, options?: When): Injection => ({
   store,
   fault,
   ...at(options)
 })
 
-/** A fault of a tool's `compensate`: by default at its first call. */
+/**
+ * A fault of a tool's `compensate`: by default at its first call.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const onCompensate = (tool: string, fault: CallbackFault, options?: When): Injection => ({
   callback: "compensate",
   tool,
@@ -298,7 +452,12 @@ export const onCompensate = (tool: string, fault: CallbackFault, options?: When)
   ...at(options)
 })
 
-/** A fault of a tool's `reconcile`: by default at its first call. */
+/**
+ * A fault of a tool's `reconcile`: by default at its first call.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const onReconcile = (tool: string, fault: CallbackFault, options?: When): Injection => ({
   callback: "reconcile",
   tool,
@@ -306,14 +465,24 @@ export const onReconcile = (tool: string, fault: CallbackFault, options?: When):
   ...at(options)
 })
 
-/** A fault of the audit: by default at its first record. */
+/**
+ * A fault of the audit: by default at its first record.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const onAudit = (fault: CallbackFault, options?: When): Injection => ({
   callback: "audit",
   fault,
   ...at(options)
 })
 
-/** A fault of the model: by default at its first call. */
+/**
+ * A fault of the model: by default at its first call.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const onModel = (fault: ModelFault, options?: When): Injection => ({ fault, ...at(options) })
 
 /**
@@ -334,21 +503,39 @@ export const onModel = (fault: ModelFault, options?: When): Injection => ({ faul
  * FaultPlan.print(plan).split("\n")[2] // => "model: rate_limit {\"retryAfter\":2000} at call 2 with probability 0.5"
  * Effect.runSync(FaultPlan.parse(FaultPlan.stringify(plan))) // => plan
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make = (injections: ReadonlyArray<Injection>, options?: { readonly seed?: number }): FaultPlan => ({
   seed: options?.seed ?? 1,
   injections
 })
 
-/** The plan without faults. */
+/**
+ * The plan without faults.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const none: FaultPlan = make([])
 
 const Json = Schema.fromJsonString(FaultPlan)
 
-/** A plan as JSON. */
+/**
+ * A plan as JSON.
+ *
+ * @category encoding
+ * @since 0.2.0
+ */
 export const stringify: (plan: FaultPlan) => string = Schema.encodeSync(Json)
 
-/** A plan from JSON; fails for unknown faults. */
+/**
+ * A plan from JSON; fails for unknown faults.
+ *
+ * @category decoding
+ * @since 0.2.0
+ */
 export const parse: (json: string) => Effect.Effect<FaultPlan, Schema.SchemaError> = Schema.decodeEffect(Json)
 
 const shown = (tool: string): string => /^[\w-]+$/.test(tool) ? tool : JSON.stringify(tool)
@@ -380,51 +567,116 @@ const line = (injection: Injection): string => {
   ].join(" ")
 }
 
-/** A plan as text for people: one line for each fault. */
+/**
+ * A plan as text for people: one line for each fault.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const print = (plan: FaultPlan): string => [`seed ${plan.seed}`, ...plan.injections.map(line)].join("\n")
 
 const typesOf = (union: { readonly members: ReadonlyArray<{ readonly fields: { readonly type: unknown } }> }) =>
   union.members.map((member) => (member.fields.type as Schema.Literal<string>).literal)
 
-/** The names of all faults of tools. */
+/**
+ * The names of all faults of tools.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const toolFaults: ReadonlyArray<string> = typesOf(ToolFault)
 
-/** The names of all faults of models. */
+/**
+ * The names of all faults of models.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const modelFaults: ReadonlyArray<string> = typesOf(ModelFault)
 
-/** The names of all that a person can say besides yes. */
+/**
+ * The names of all that a person can say besides yes.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const approvalFaults: ReadonlyArray<string> = typesOf(ApprovalFault)
 
-/** The names of all faults of services. */
+/**
+ * The names of all faults of services.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const serviceFaults: ReadonlyArray<string> = typesOf(ServiceFault)
 
-/** The names of all faults of stores. */
+/**
+ * The names of all faults of stores.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const storeFaults: ReadonlyArray<string> = typesOf(StoreFault)
 
-/** The names of all faults of callbacks. */
+/**
+ * The names of all faults of callbacks.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const callbackFaults: ReadonlyArray<string> = typesOf(CallbackFault)
 
-/** The name of a callback: `"pay.compensate"`, `"audit"`. */
+/**
+ * The name of a callback: `"pay.compensate"`, `"audit"`.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const callbackName = (callback: Callback, tool: string | undefined): string =>
   tool === undefined ? callback : `${tool}.${callback}`
 
-/** True if an injection is about the model. */
+/**
+ * True if an injection is about the model.
+ *
+ * @category guards
+ * @since 0.2.0
+ */
 export const isOfModel = (injection: Injection): injection is typeof ModelInjection.Type =>
   !("tool" in injection) && !("store" in injection) && !("callback" in injection)
 
-/** True if an injection is about a callback. */
+/**
+ * True if an injection is about a callback.
+ *
+ * @category guards
+ * @since 0.2.0
+ */
 export const isOfCallback = (injection: Injection): injection is typeof CallbackInjection.Type =>
   "callback" in injection
 
-/** True if an injection is about a person's decision. */
+/**
+ * True if an injection is about a person's decision.
+ *
+ * @category guards
+ * @since 0.2.0
+ */
 export const isOfApproval = (injection: Injection): injection is typeof ApprovalInjection.Type =>
   approvalFaults.includes(injection.fault.type)
 
-/** True if an injection is about the service of a tool. */
+/**
+ * True if an injection is about the service of a tool.
+ *
+ * @category guards
+ * @since 0.2.0
+ */
 export const isOfService = (injection: Injection): injection is typeof ServiceInjection.Type =>
   serviceFaults.includes(injection.fault.type)
 
-/** The faults after which the tool was executed, although its answer is lost or altered. */
+/**
+ * The faults after which the tool was executed, although its answer is lost or altered.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const afterCommit: ReadonlyArray<string> = [
   "timeout_after_commit",
   "network_error_after_commit",
@@ -432,7 +684,12 @@ export const afterCommit: ReadonlyArray<string> = [
   "partial_success"
 ]
 
-/** True if a random fault occurs the nth time, by the seed alone: independent of other events. */
+/**
+ * True if a random fault occurs the nth time, by the seed alone: independent of other events.
+ *
+ * @category predicates
+ * @since 0.2.0
+ */
 export const happens = (plan: FaultPlan, index: number, n: number): boolean => {
   const { from, probability, times } = plan.injections[index]!
   if (n < from || n >= from + times) return false

@@ -37,6 +37,9 @@ const block = (one: CaseReport, width: number): ReadonlyArray<string> => [
 /**
  * Formats the report in a table; below it, the reasons of misses, and their timelines. `width` is the terminal's: a
  * table that is wider is a list, and lines of the timeline are cut. Default: its full width.
+ *
+ * @category formatting
+ * @since 0.2.0
  */
 export const table = (report: SuiteReport, options?: { readonly width?: number | undefined }): string => {
   const width = options?.width ?? Infinity
@@ -60,7 +63,12 @@ export const table = (report: SuiteReport, options?: { readonly width?: number |
   )
 }
 
-/** The report as JUnit XML, one test case for each case, with the timeline of a miss; times are virtual. */
+/**
+ * The report as JUnit XML, one test case for each case, with the timeline of a miss; times are virtual.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const junit = (report: SuiteReport): string => {
   const failures = report.cases.filter(({ passed }) => !passed).length
   const seconds = (millis: number) => (millis / 1000).toFixed(3)
@@ -88,7 +96,12 @@ export const junit = (report: SuiteReport): string => {
   ].join("\n")
 }
 
-/** The report as JSON, without the observations of the runs. */
+/**
+ * The report as JSON, without the observations of the runs.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const json = (report: SuiteReport): string =>
   JSON.stringify(
     {

@@ -14,6 +14,9 @@ import type { Subject } from "./Subject.ts"
  * name of an expectation, or several. `scenario` names the subject's scenario that is played; else it is the one of the
  * tool's name, else `default`. Tools, faults and expectations have other spellings too: `crm.lookup`, `tool.timeout`,
  * `network-error`, `RATE_LIMITED`.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const Case = Schema.Struct({
   id: Schema.NonEmptyString,
@@ -28,19 +31,39 @@ export const Case = Schema.Struct({
   seed: Schema.optionalKey(Schema.Int)
 })
 
-/** A case in the file. */
+/**
+ * A case in the file.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Case = typeof Case.Type
 
-/** A suite in the file. */
+/**
+ * A suite in the file.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const FaultSuite = Schema.Struct({
   suite: Schema.NonEmptyString,
   cases: Schema.Array(Case)
 })
 
-/** A suite in the file. */
+/**
+ * A suite in the file.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type FaultSuite = typeof FaultSuite.Type
 
-/** The suite cannot be run on the subject. No case was run. */
+/**
+ * The suite cannot be run on the subject. No case was run.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class SuiteError extends Schema.TaggedError<SuiteError>()("SuiteError", {
   problem: Schema.Literals([
     "not a suite",
@@ -71,7 +94,12 @@ export class SuiteError extends Schema.TaggedError<SuiteError>()("SuiteError", {
   }
 }
 
-/** The outcome of a case. */
+/**
+ * The outcome of a case.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface CaseReport {
   readonly id: string
   readonly tool: string | undefined
@@ -92,7 +120,12 @@ export interface CaseReport {
   readonly observation: Simulation.Observation
 }
 
-/** The outcome of a suite. */
+/**
+ * The outcome of a suite.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface SuiteReport {
   readonly suite: string
   readonly subject: string
@@ -100,7 +133,12 @@ export interface SuiteReport {
   readonly cases: ReadonlyArray<CaseReport>
 }
 
-/** Options of a suite. */
+/**
+ * Options of a suite.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** Expectations of your own, besides those of `Expectation.all`. */
   readonly expectations?: Readonly<Record<string, Expectation.Expectation>> | undefined
@@ -249,6 +287,9 @@ const runCase = <In, Out, E>(subject: Subject<In, Out, E>, prepared: Prepared): 
  *
  * Effect.runSync(Effect.flip(FaultSuite.parse("{\"cases\": []}"))).problem // => "not a suite"
  * ```
+ *
+ * @category decoding
+ * @since 0.2.0
  */
 export const parse = (json: string): Effect.Effect<FaultSuite, SuiteError> =>
   Schema.decodeUnknownEffect(Schema.fromJsonString(FaultSuite))(json).pipe(
@@ -288,6 +329,9 @@ export const parse = (json: string): Effect.Effect<FaultSuite, SuiteError> =>
  * report.passed // => true
  * report.cases[0]?.attempts // => 2
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const run = <In, Out, E>(
   subject: Subject<In, Out, E>,
@@ -305,13 +349,23 @@ export const run = <In, Out, E>(
     return { suite: suite.suite, subject: subject.name, passed: cases.every(({ passed }) => passed), cases }
   })
 
-/** Functions of a test runner: vitest, jest, `node:test` and the like. */
+/**
+ * Functions of a test runner: vitest, jest, `node:test` and the like.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface TestRunner {
   readonly describe: (name: string, define: () => void) => unknown
   readonly it: (name: string, run: () => Promise<void>, timeout?: number) => unknown
 }
 
-/** A case of a suite did not come out as expected. */
+/**
+ * A case of a suite did not come out as expected.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class CaseMissed extends Schema.TaggedError<CaseMissed>()("CaseMissed", {
   suite: Schema.String,
   case: Schema.String,
@@ -327,6 +381,9 @@ export class CaseMissed extends Schema.TaggedError<CaseMissed>()("CaseMissed", {
 /**
  * Makes a test of each case. `runner` are the exports of the test runner: `FaultSuite.test(vitest, subject, suite)`. A
  * suite that cannot be run on the subject is one failing test.
+ *
+ * @category testing
+ * @since 0.2.0
  */
 export const test = <In, Out, E>(
   runner: TestRunner,

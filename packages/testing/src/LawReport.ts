@@ -10,10 +10,20 @@ import { within, wrapped } from "./internal/text/width.ts"
 import { escapeXml } from "./internal/text/xml.ts"
 import type { Counts, LawBroken, LawsReport } from "./Laws.ts"
 
-/** The outcome of a check: `Effect.result(Laws.check(subject))`. */
+/**
+ * The outcome of a check: `Effect.result(Laws.check(subject))`.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Checked = Result.Result<LawsReport, LawBroken>
 
-/** A law in one sentence; of one of your own, its name. */
+/**
+ * A law in one sentence; of one of your own, its name.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const sentence = (law: string): string => Object.hasOwn(sentences, law) ? sentences[law]! : law
 
 const because = {
@@ -94,6 +104,9 @@ const countsTable = (what: string, counts: Counts, width: number): string => {
  * lines[7] // => "lookup: partial_success (the answers had no text to alter)"
  * lines.at(-1) // => "Reached by no run: ToolFallback"
  * ```
+ *
+ * @category formatting
+ * @since 0.2.0
  */
 export const table = (checked: Checked, options?: { readonly width?: number | undefined }): string => {
   const width = options?.width ?? 100
@@ -127,7 +140,12 @@ export const table = (checked: Checked, options?: { readonly width?: number | un
   ].join("\n")
 }
 
-/** Draws the injected faults by place in an SVG picture: the darker, the more often; crossed out if never. */
+/**
+ * Draws the injected faults by place in an SVG picture: the darker, the more often; crossed out if never.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const heatMap = ({ met, missed }: Pick<LawsReport, "met" | "missed">): string => {
   const rows = [...new Set([...Object.keys(met), ...missed.map(({ tool }) => tool)])]
   const columns = [
@@ -149,7 +167,12 @@ export const heatMap = ({ met, missed }: Pick<LawsReport, "met" | "missed">): st
   })
 }
 
-/** Draws the reached events in an SVG picture: each kind of event, of each tool and of the run. */
+/**
+ * Draws the reached events in an SVG picture: each kind of event, of each tool and of the run.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const reachedMap = ({ reached }: Pick<LawsReport, "reached">): string =>
   picture({
     title: "Events that the runs have reached",
@@ -161,7 +184,12 @@ export const reachedMap = ({ reached }: Pick<LawsReport, "reached">): string =>
     }
   })
 
-/** The report as JUnit XML: one test case for each law. */
+/**
+ * The report as JUnit XML: one test case for each law.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const junit = (subject: string, checked: Checked): string => {
   const laws = Result.isSuccess(checked) ? checked.success.laws : [checked.failure.law]
   const failures = Result.isFailure(checked) ? 1 : 0
@@ -186,7 +214,12 @@ export const junit = (subject: string, checked: Checked): string => {
   ].join("\n")
 }
 
-/** Formats the report in JSON: the checks, or the broken law, with the plan and the replay code. */
+/**
+ * Formats the report in JSON: the checks, or the broken law, with the plan and the replay code.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const json = (subject: string, checked: Checked): string =>
   JSON.stringify(
     Result.isSuccess(checked)
@@ -206,7 +239,12 @@ export const json = (subject: string, checked: Checked): string =>
     2
   )
 
-/** The report as a page on its own. */
+/**
+ * The report as a page on its own.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const html = (subject: string, checked: Checked): string => {
   const laws = Result.isSuccess(checked) ? checked.success.laws : []
   const title = `${subject}: ${

@@ -31,7 +31,12 @@ export { problemsOfHistory } from "./internal/laws/wellFormedHistory.ts"
 const { no_duplicate_side_effects, runs_end, ...ofWorld } = worldLaws
 const { same_seed_same_keys, same_seed_same_run, writes_at_most_once, ...ofRuns } = runLaws
 
-/** The laws, by name: explaining ones come first. */
+/**
+ * The laws, by name: explaining ones come first.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const all = {
   runs_end,
   writes_at_most_once,
@@ -47,10 +52,20 @@ export const all = {
 /** Laws that are reported only if no plan breaks another law, because another law shows the damage. */
 const last: ReadonlySet<string> = new Set(["same_seed_same_keys" satisfies LawName])
 
-/** The name of a law. */
+/**
+ * The name of a law.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type LawName = keyof typeof all
 
-/** Options of checks. */
+/**
+ * Options of checks.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /**
    * Number of plans, the basic ones included. Default: 100, or half as many again as there are basic ones. If it is
@@ -74,7 +89,12 @@ export interface Options {
   readonly replay?: string | undefined
 }
 
-/** Checked parts. */
+/**
+ * Checked parts.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface LawsReport {
   readonly plans: number
   readonly laws: ReadonlyArray<string>
@@ -99,7 +119,12 @@ export interface LawsReport {
   readonly interrupted: number
 }
 
-/** A law does not hold. */
+/**
+ * A law does not hold.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class LawBroken extends Schema.TaggedError<LawBroken>()("LawBroken", {
   law: Schema.String,
   problem: Schema.String,
@@ -278,6 +303,9 @@ const secret = "words planted in an inner error"
  *
  * report.plans // => 100
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 // oxlint-disable-next-line max-lines-per-function -- the options are read once, and shared by all that is checked
 export const check = <In, Out, E>(
@@ -407,7 +435,12 @@ export const check = <In, Out, E>(
   }))
 }
 
-/** Makes a test of {@link check}: `Laws.test(vitest, subject)`. A broken law prints the shrunk plan and the timeline. */
+/**
+ * Makes a test of {@link check}: `Laws.test(vitest, subject)`. A broken law prints the shrunk plan and the timeline.
+ *
+ * @category testing
+ * @since 0.2.0
+ */
 export const test = <In, Out, E>(
   runner: Pick<TestRunner, "it">,
   subject: Subject<In, Out, E>,

@@ -25,7 +25,12 @@ export { record, type RecordOptions } from "./internal/replay/recorder.ts"
 export { Execution, ModelCall, parse, Pause, Recording, stringify, version } from "./internal/replay/recording.ts"
 export { redact, type RedactOptions } from "./internal/replay/redact.ts"
 
-/** The outcome of a replay. */
+/**
+ * The outcome of a replay.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Replayed<out Out, out E> {
   readonly exit: Exit.Exit<Out, E>
   readonly difference: Option.Option<Difference>
@@ -79,6 +84,9 @@ const decidesAs = (pauses: NonNullable<Recording["pauses"]>): Approver["Service"
  * Option.map(other.difference, ({ index, kind }) => [kind, index]) // => Option.some(["request", 1])
  * calls // => 2
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const run = <In, Out, E, R>(
   agent: Agent.Agent<In, Out, E, R>,

@@ -13,7 +13,12 @@ import { layer as subjectLayer } from "./Subject.ts"
 
 export { CannotRun } from "./internal/command/command.ts"
 
-/** The replay went another way than the recording, which has been said already. */
+/**
+ * The replay went another way than the recording, which has been said already.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class Differs extends Schema.TaggedError<Differs>()("Differs", {
   kind: Schema.Literals(["event", "request"]),
   index: Schema.Int
@@ -62,7 +67,12 @@ const ofLog = (
     })
 }
 
-/** The command, for `Command.run` of `effect/cli`. */
+/**
+ * The command, for `Command.run` of `effect/cli`.
+ *
+ * @category commands
+ * @since 0.2.0
+ */
 export const command = Command.make(
   "recourse-replay",
   config,

@@ -3,7 +3,12 @@ import { Effect, Exit, Schema } from "effect"
 import { Agent, type RunRecord } from "@recourse/core"
 import { textOf } from "./internal/text/text.ts"
 
-/** An answer to be scored. */
+/**
+ * An answer to be scored.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Sample<out In, out Out, out Expected> {
   readonly input: In
   readonly output: Out
@@ -14,13 +19,23 @@ export interface Sample<out In, out Out, out Expected> {
   readonly seed: number
 }
 
-/** A score from 0 to 1, and why it is that. */
+/**
+ * A score from 0 to 1, and why it is that.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Score {
   readonly value: number
   readonly reason?: string | undefined
 }
 
-/** Scores an answer. Its failure counts as "not scored": neither good nor bad. */
+/**
+ * Scores an answer. Its failure counts as "not scored": neither good nor bad.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Scorer<in In, in Out, in Expected, out E = never, out R = never> {
   (sample: Sample<In, Out, Expected>): Effect.Effect<Score, E, R>
 }
@@ -40,6 +55,9 @@ export interface Scorer<in In, in Out, in Expected, out E = never, out R = never
  * const sample = { input: "My bill is wrong", output: "B2", expected: "B1", record: undefined as never, seed: 1 }
  * await Effect.runPromise(department(sample)) // => { value: 0.5 }
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make = <In, Out, Expected, E = never, R = never>(
   score: (
@@ -53,12 +71,22 @@ export const make = <In, Out, Expected, E = never, R = never>(
       typeof scored === "object" ? scored : { value: Number(scored) })
   })
 
-/** 1 if the answer equals the case's expectation, else 0. Values are compared by JSON with sorted keys. */
+/**
+ * 1 if the answer equals the case's expectation, else 0. Values are compared by JSON with sorted keys.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const exact: Scorer<unknown, unknown, unknown> = make(({ expected, output }) =>
   textOf(output) === textOf(expected)
 )
 
-/** 1 if the answer fits a schema (of its decoded form), else 0. */
+/**
+ * 1 if the answer fits a schema (of its decoded form), else 0.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const schema = <S extends Schema.Top>(
   fits: S
 ): Scorer<unknown, unknown, unknown, never, S["DecodingServices"]> => {
@@ -71,7 +99,12 @@ export const schema = <S extends Schema.Top>(
   ) as never
 }
 
-/** Input of a judge. */
+/**
+ * Input of a judge.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ToJudge<out In, out Out, out Expected> {
   readonly input: In
   readonly output: Out
@@ -81,6 +114,9 @@ export interface ToJudge<out In, out Out, out Expected> {
 /**
  * Scores by an agent: its input is `{ input, output, expected }`, and its answer a number from 0 to 1, or `{ value,
  * reason }`. Its run is its own, outside of the agent's measurements. Its errors are those of the scorer.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const judge = <In, Out, Expected, E, R>(
   by: Agent.Agent<ToJudge<In, Out, Expected>, number | Score, E, R>
@@ -103,6 +139,9 @@ export const judge = <In, Out, Expected, E, R>(
  *   polite(sample).pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.object({ reason: "It is rude.", value: 0 })])))
  * ) // => { reason: "It is rude.", value: 0 }
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const model = (criteria: string, options?: { readonly name?: string | undefined }) =>
   Agent.make(options?.name ?? "judge", {

@@ -8,14 +8,24 @@ import { Context, Duration, Effect, Layer, Schema, Stream } from "effect"
 import { AiError, LanguageModel, type Prompt, type Response } from "effect/ai"
 import { ModelProvider } from "@recourse/core"
 
-/** A tool call in a script. Ids are `call_1`, `call_2`, … over the script unless given. `params` may be malformed text. */
+/**
+ * A tool call in a script. Ids are `call_1`, `call_2`, … over the script unless given. `params` may be malformed text.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ScriptedCall {
   readonly name: string
   readonly params: unknown
   readonly id?: string | undefined
 }
 
-/** An answer of the model. */
+/**
+ * An answer of the model.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Answer {
   readonly _tag: "Answer"
   readonly text?: string | undefined
@@ -29,25 +39,45 @@ export interface Answer {
   readonly pace?: Duration.Input | undefined
 }
 
-/** A failed model call. */
+/**
+ * A failed model call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Failure {
   readonly _tag: "Failure"
   readonly error: AiError.AiError
 }
 
-/** A model call that never ends. */
+/**
+ * A model call that never ends.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Hang {
   readonly _tag: "Hang"
 }
 
-/** A turn that begins after a wait. */
+/**
+ * A turn that begins after a wait.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Delay {
   readonly _tag: "Delay"
   readonly duration: Duration.Duration
   readonly turn: Turn
 }
 
-/** An answer that is cut off after some of its parts: by an error, or by simply ending. */
+/**
+ * An answer that is cut off after some of its parts: by an error, or by simply ending.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Cut {
   readonly _tag: "Cut"
   readonly answer: Answer
@@ -55,26 +85,51 @@ export interface Cut {
   readonly clean: boolean
 }
 
-/** One model call of a script. */
+/**
+ * One model call of a script.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Turn = Answer | Failure | Hang | Delay | Cut
 
-/** A text answer. */
+/**
+ * A text answer.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const text = (text: string, options?: Omit<Answer, "_tag" | "text">): Answer => ({
   _tag: "Answer",
   text,
   ...options
 })
 
-/** An answer that is an object, for structured output. */
+/**
+ * An answer that is an object, for structured output.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const object = (value: unknown): Answer => ({ _tag: "Answer", text: JSON.stringify(value) })
 
-/** An answer with one tool call. */
+/**
+ * An answer with one tool call.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const call = (name: string, params: unknown, options?: { readonly id?: string | undefined }): Answer => ({
   _tag: "Answer",
   calls: [{ name, params, ...options }]
 })
 
-/** An answer with several tool calls. */
+/**
+ * An answer with several tool calls.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const calls = (calls: ReadonlyArray<ScriptedCall>, options?: Omit<Answer, "_tag" | "calls">): Answer => ({
   _tag: "Answer",
   calls,
@@ -99,10 +154,20 @@ const reasons = {
   UnknownError: () => new AiError.UnknownError({})
 } as const
 
-/** The reasons that a scripted model call can fail with. */
+/**
+ * The reasons that a scripted model call can fail with.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type FailureReason = keyof typeof reasons
 
-/** A model call that fails with a reason. `retryAfter` is for `RateLimitError`. */
+/**
+ * A model call that fails with a reason. `retryAfter` is for `RateLimitError`.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const failure = (
   reason: FailureReason,
   options?: { readonly retryAfter?: Duration.Input | undefined }
@@ -111,13 +176,28 @@ export const failure = (
   error: AiError.make({ module: "ScriptedModel", method: "call", reason: reasons[reason](options?.retryAfter) })
 })
 
-/** A model call that fails with an error of your own making. */
+/**
+ * A model call that fails with an error of your own making.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const failWith = (error: AiError.AiError): Failure => ({ _tag: "Failure", error })
 
-/** A model call that never ends. */
+/**
+ * A model call that never ends.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const hang: Hang = { _tag: "Hang" }
 
-/** A turn that begins after a wait. */
+/**
+ * A turn that begins after a wait.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const delay = (duration: Duration.Input, turn: Turn): Delay => ({
   _tag: "Delay",
   duration: Duration.fromInputUnsafe(duration),
@@ -127,6 +207,9 @@ export const delay = (duration: Duration.Input, turn: Turn): Delay => ({
 /**
  * An answer that is cut off after `after` of its parts: by a network error, or, if `clean`, by simply ending. A call
  * that is not streamed fails with the error in both cases.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const cut = (
   answer: Answer,
@@ -138,7 +221,12 @@ export const cut = (
   clean: options.clean ?? false
 })
 
-/** Request of one call to the model. */
+/**
+ * Request of one call to the model.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Request {
   readonly prompt: Prompt.Prompt
   /** Names of the tools it was offered. */
@@ -150,17 +238,28 @@ export interface Request {
 /**
  * A model that decides its turn from the request; `index` counts its calls, from 0. Being a function of the request
  * makes it answer a repeated request as it did before, which a list of turns does not.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type Behaviour = (request: Request, index: number) => Turn
 
 /**
  * A behaviour that gives the first turn to a new conversation, the second once the conversation holds one answer, and so
  * on; the last for ever. A call that failed and is made again gets the same turn.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const steps = (turns: readonly [Turn, ...ReadonlyArray<Turn>]): Behaviour => ({ prompt }) =>
   turns[prompt.content.filter((message) => message.role === "assistant").length] ?? turns.at(-1)!
 
-/** The script has no turn for a model call, or was not played to its end. A defect: the test is wrong, or the agent is. */
+/**
+ * The script has no turn for a model call, or was not played to its end. A defect: the test is wrong, or the agent is.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class ScriptError extends Schema.TaggedError<ScriptError>()("ScriptError", {
   problem: Schema.String
 }) {
@@ -169,7 +268,12 @@ export class ScriptError extends Schema.TaggedError<ScriptError>()("ScriptError"
   }
 }
 
-/** Requests to a scripted model, and whether its script is used up. */
+/**
+ * Requests to a scripted model, and whether its script is used up.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class ScriptedModel extends Context.Service<ScriptedModel, {
   /** All requests so far. */
   readonly requests: Effect.Effect<ReadonlyArray<Request>>
@@ -253,7 +357,12 @@ const streamed = (
   return pace === undefined ? parts : Stream.tap(parts, () => Effect.sleep(pace))
 }
 
-/** Makes the model and its record. */
+/**
+ * Makes the model and its record.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const make = (
   turns: Iterable<Turn> | Behaviour
 ): Effect.Effect<{ readonly model: LanguageModel.LanguageModel; readonly script: ScriptedModel["Service"] }> =>
@@ -346,6 +455,9 @@ export const make = (
  *
  * await Effect.runPromise(program.pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.text("hello")])))) // => ["hello", 1]
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = (turns: Iterable<Turn> | Behaviour): Layer.Layer<LanguageModel.LanguageModel | ScriptedModel> =>
   Layer.effectContext(

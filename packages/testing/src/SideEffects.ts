@@ -7,7 +7,12 @@ import { Context, Effect, Layer } from "effect"
 import { CurrentRequests, type ServiceFailed } from "./internal/faults/serviceFaults.ts"
 import { CurrentWithin } from "./internal/simulation/within.ts"
 
-/** Something that a tool did, or asked for again with the key of something that was done already. */
+/**
+ * Something that a tool did, or asked for again with the key of something that was done already.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface SideEffect {
   /** The tool that did it. */
   readonly tool: string
@@ -30,7 +35,12 @@ export interface SideEffect {
 
 export { ServiceFailed } from "./internal/faults/serviceFaults.ts"
 
-/** A tool's effect, or its request. */
+/**
+ * A tool's effect, or its request.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Request {
   readonly tool: string
   readonly key?: string | undefined
@@ -38,7 +48,12 @@ export interface Request {
   readonly read?: true | undefined
 }
 
-/** The record of a run. */
+/**
+ * The record of a run.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class SideEffects extends Context.Service<SideEffects, {
   /** Does something for a tool. With a `key` it is done once: `duplicate` says that it had been. */
   readonly perform: (effect: Request) => Effect.Effect<SideEffect>
@@ -68,6 +83,9 @@ export class SideEffects extends Context.Service<SideEffects, {
  *
  * await Effect.runPromise(program.pipe(Effect.provide(SideEffects.layer))) // => [false, true]
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer: Layer.Layer<SideEffects> = Layer.sync(SideEffects, () => {
   const all: Array<SideEffect> = []

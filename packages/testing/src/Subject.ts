@@ -13,23 +13,43 @@ import { snapshotKey } from "./internal/simulation/snapshotKey.ts"
 import { type Behaviour, steps, type Turn } from "./ScriptedModel.ts"
 import * as SideEffects from "./SideEffects.ts"
 
-/** The brand of subjects. */
+/**
+ * The brand of subjects.
+ *
+ * @category type IDs
+ * @since 0.2.0
+ */
 export const TypeId = "~@recourse/testing/Subject" as const
 
-/** Services that the kit provides to the agent. Leave the ledger to it, so that it can fail. */
+/**
+ * Services that the kit provides to the agent. Leave the ledger to it, so that it can fail.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Provided =
   | LanguageModel.LanguageModel
   | SideEffects.SideEffects
   | IdempotencyLedger.IdempotencyLedger
   | Approval.SnapshotKey
 
-/** A conversation that the agent is led through. */
+/**
+ * A conversation that the agent is led through.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Scenario<out In> {
   readonly input: In
   readonly model: Behaviour
 }
 
-/** A tested subject. */
+/**
+ * A tested subject.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Subject<in out In, out Out, out E> {
   readonly [TypeId]: typeof TypeId
   readonly name: string
@@ -41,11 +61,21 @@ export interface Subject<in out In, out Out, out E> {
   readonly outsiders: ReadonlyArray<string>
 }
 
-/** True if a value is a subject. */
+/**
+ * True if a value is a subject.
+ *
+ * @category guards
+ * @since 0.2.0
+ */
 export const isSubject = (u: unknown): u is Subject<unknown, unknown, unknown> =>
   typeof u === "object" && u !== null && TypeId in u
 
-/** A scenario as it is declared: turns are played as `ScriptedModel.steps` plays them. */
+/**
+ * A scenario as it is declared: turns are played as `ScriptedModel.steps` plays them.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ScenarioOptions<out In> {
   /** The agent's input. */
   readonly input: In
@@ -65,6 +95,9 @@ export interface ScenarioOptions<out In> {
  * regardless of their declarations: web pages, mail, tickets. Default: those that declare `trust: "untrusted"`.
  *
  * Throws `ConfigurationError` without a scenario, and if the tools are unknown.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make = <In, Out, E, R extends Provided>(options: {
   readonly agent: Agent.Agent<In, Out, E, R>
@@ -107,7 +140,12 @@ export const make = <In, Out, E, R extends Provided>(options: {
   }
 }
 
-/** A layer of the kit's services besides the model, for separate runs of a subject's agent. None of them fails. */
+/**
+ * A layer of the kit's services besides the model, for separate runs of a subject's agent. None of them fails.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layer: Layer.Layer<Exclude<Provided, LanguageModel.LanguageModel>> = Layer.mergeAll(
   SideEffects.layer,
   IdempotencyLedger.layerMemory,

@@ -1,7 +1,12 @@
 /** A tracer that keeps its spans in memory. */
 import { Context, Effect, Layer, Option, Tracer } from "effect"
 
-/** The spans that were made, in the order in which they began. */
+/**
+ * The spans that were made, in the order in which they began.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class TestTracer extends Context.Service<TestTracer, {
   readonly spans: Effect.Effect<ReadonlyArray<Tracer.NativeSpan>>
 }>()("@recourse/testing/TestTracer") {}
@@ -23,6 +28,9 @@ export class TestTracer extends Context.Service<TestTracer, {
  *
  * await Effect.runPromise(program.pipe(Effect.provide(TestTracer.layer))) // => [["outer", undefined], ["inner", "outer"]]
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer: Layer.Layer<TestTracer> = Layer.suspend(() => {
   const spans: Array<Tracer.NativeSpan> = []
@@ -39,7 +47,12 @@ export const layer: Layer.Layer<TestTracer> = Layer.suspend(() => {
   )
 })
 
-/** The name of the span that a span was made in. */
+/**
+ * The name of the span that a span was made in.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const parentName = (span: Tracer.NativeSpan): string | undefined => {
   const parent = Option.getOrUndefined(span.parent)
   return parent?._tag === "Span" ? parent.name : undefined

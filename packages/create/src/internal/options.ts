@@ -1,12 +1,27 @@
 /** Contents of a new project: the choices of its maker. */
 
-/** Models that a project can start with. `script` needs neither a key nor a network. */
+/**
+ * Models that a project can start with. `script` needs neither a key nor a network.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const models = ["script", "ollama", "openai"] as const
 
-/** A model that a project can start with. */
+/**
+ * A model that a project can start with.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Model = (typeof models)[number]
 
-/** Contents of a project. */
+/**
+ * Contents of a project.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** Name of the package. */
   readonly name: string

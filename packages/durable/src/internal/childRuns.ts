@@ -35,6 +35,9 @@ import { fitted } from "./requests.ts"
  * const program = Effect.andThen(Clerk.run("r1", "Twice 21?"), Double.await("r1/c1"))
  * await Effect.runPromise(program.pipe(Effect.provide(Runners))) // => 42
  * ```
+ *
+ * @category accessors
+ * @since 0.2.0
  */
 export const childId = (name?: string): Effect.Effect<string, never, ToolCall> =>
   Effect.gen(function*() {

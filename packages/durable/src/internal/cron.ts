@@ -6,7 +6,12 @@ import * as Effect from "effect/Effect"
 import { Runs, RunsUnavailable } from "@recourse/core/Runs"
 import { again } from "./writer.ts"
 
-/** When runs begin, and how they are named. */
+/**
+ * When runs begin, and how they are named.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface CronOptions<in out In> {
   /** The ids of the runs are the name and the time: `report 2026-01-01T06:00:00.000Z`. */
   readonly name: string

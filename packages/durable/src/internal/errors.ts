@@ -1,7 +1,12 @@
 /** Ends of runs without an output. */
 import * as Schema from "effect/Schema"
 
-/** A run failed with an error that has no schema. The operator's details are in the events and spans of the run. */
+/**
+ * A run failed with an error that has no schema. The operator's details are in the events and spans of the run.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class RunFailed extends Schema.TaggedError<RunFailed>()("RunFailed", {
   runId: Schema.String,
   /** The tag of the error. */
@@ -14,7 +19,12 @@ export class RunFailed extends Schema.TaggedError<RunFailed>()("RunFailed", {
   }
 }
 
-/** A run was cancelled. */
+/**
+ * A run was cancelled.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class RunCancelled extends Schema.TaggedError<RunCancelled>()("RunCancelled", {
   runId: Schema.String
 }) {
@@ -23,7 +33,12 @@ export class RunCancelled extends Schema.TaggedError<RunCancelled>()("RunCancell
   }
 }
 
-/** A run was started by an older version of its agent, which the present version stops (`older` of `Durable.make`). */
+/**
+ * A run was started by an older version of its agent, which the present version stops (`older` of `Durable.make`).
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class VersionStopped extends Schema.TaggedError<VersionStopped>()("VersionStopped", {
   runId: Schema.String,
   /** The version that began the run. */

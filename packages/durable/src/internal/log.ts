@@ -3,7 +3,12 @@ import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { RunStoreError } from "./storeError.ts"
 
-/** Messages that a run has added to a conversation. */
+/**
+ * Messages that a run has added to a conversation.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface MessagePart {
   readonly runId: string
   /** 0 has messages of the run's input. Each later one has those up to a pause, or the end. */
@@ -18,7 +23,12 @@ export interface MessagePart {
   readonly messages: ReadonlyArray<Schema.Json>
 }
 
-/** A step that a run has recorded, with the events since the one before. */
+/**
+ * A step that a run has recorded, with the events since the one before.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Step {
   readonly runId: string
   readonly epoch: number
@@ -42,10 +52,20 @@ export interface Step {
 /** The kind of a step that would have let a write of a cancelled run start. */
 export const denied = "denied"
 
-/** Result of a step that was handed to a store: another process may hold the run, or it was cancelled before a write started. */
+/**
+ * Result of a step that was handed to a store: another process may hold the run, or it was cancelled before a write started.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Appended = "added" | "denied" | "lost"
 
-/** The steps of a segment, in order; and the state of the whole run. */
+/**
+ * The steps of a segment, in order; and the state of the whole run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RunHistory {
   readonly steps: ReadonlyArray<Step>
   /** Number of all steps of the run. */
@@ -58,14 +78,24 @@ export interface RunHistory {
   readonly decisions: ReadonlyArray<Schema.Json>
 }
 
-/** End of an effect and its step. */
+/**
+ * End of an effect and its step.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Committed<A> =
   /** Both are there. */
   | { readonly _tag: "Committed"; readonly value: A }
   /** Neither is there: another process holds the run. */
   | { readonly _tag: "Lost" }
 
-/** Entries of runs. The owner of a run adds steps, through its host. */
+/**
+ * Entries of runs. The owner of a run adds steps, through its host.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RunLog {
   /** Steps by their run and position. */
   readonly steps: (

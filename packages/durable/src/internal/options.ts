@@ -7,10 +7,20 @@ import type * as Asking from "./approvalReminders.ts"
 import { checkName, timeOf } from "./requests.ts"
 import type { Queue as StoredQueue } from "./store.ts"
 
-/** A question to a person about calls that wait. */
+/**
+ * A question to a person about calls that wait.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Question = Asking.Question
 
-/** Requests for decisions to people. */
+/**
+ * Requests for decisions to people.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Approvals<out R = never> {
   /**
    * The asked people, in this order: each if there is no decision for so long since the calls wait. Default of `after`:
@@ -26,7 +36,12 @@ export interface Approvals<out R = never> {
   readonly onExpired?: "wait" | "reject" | undefined
 }
 
-/** Number of an agent's concurrent runs, over all runners. Those that wait for people, runs or signals do not count. */
+/**
+ * Number of an agent's concurrent runs, over all runners. Those that wait for people, runs or signals do not count.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Queue {
   /** Number of concurrent runs. Default: limited by the runners' room. */
   readonly concurrency?: number | undefined
@@ -34,7 +49,12 @@ export interface Queue {
   readonly rate?: { readonly limit: number; readonly per: Duration.Input } | undefined
 }
 
-/** Options of a durable agent: the schemas of its stored data. */
+/**
+ * Options of a durable agent: the schemas of its stored data.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options<Input extends Schema.Top, Output extends Schema.Top, Errors extends Schema.Top, AR = never> {
   /** People who are asked about pending calls, and how they are notified. Default: no person is notified. */
   readonly approvals?: Approvals<AR> | undefined

@@ -4,7 +4,12 @@ import type * as Runs from "@recourse/core/Runs"
 import type { StoredRun } from "./storedRun.ts"
 import type { RunStoreError } from "./storeError.ts"
 
-/** Number of runs of a status. */
+/**
+ * Number of runs of a status.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Count {
   readonly status: Runs.Status
   /** Left out: of all agents. */
@@ -12,7 +17,12 @@ export interface Count {
   readonly count: number
 }
 
-/** Reads runs. */
+/**
+ * Reads runs.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RunLists {
   readonly get: (runId: string) => Effect.Effect<StoredRun | undefined, RunStoreError>
   readonly list: (query: Runs.Query) => Effect.Effect<ReadonlyArray<StoredRun>, RunStoreError>

@@ -29,5 +29,10 @@ export type { Count, RunLists } from "./runLists.ts"
 export type { Lease, NewRun, StartedRun, StoredRun } from "./storedRun.ts"
 export { RunStoreError } from "./storeError.ts"
 
-/** Operations of a store. */
+/**
+ * Operations of a store.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Store extends Host, RunLog, RunLists {}

@@ -1,7 +1,12 @@
 /** Failure of a store of durable runs. */
 import * as Schema from "effect/Schema"
 
-/** A store could not be read or written. */
+/**
+ * A store could not be read or written.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class RunStoreError extends Schema.TaggedError<RunStoreError>()("RunStoreError", {
   operation: Schema.String,
   reason: Schema.Defect()

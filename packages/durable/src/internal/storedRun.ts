@@ -2,7 +2,12 @@
 import type * as Schema from "effect/Schema"
 import type * as Runs from "@recourse/core/Runs"
 
-/** Fields of a new run. */
+/**
+ * Fields of a new run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface NewRun {
   readonly runId: string
   readonly agent: string
@@ -17,7 +22,12 @@ export interface NewRun {
   readonly input: Schema.Json
 }
 
-/** A run that is to be added. */
+/**
+ * A run that is to be added.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface StartedRun extends NewRun {
   /**
    * The messages of the conversation of its input, and the hash of all messages up to each of them. The store adds
@@ -33,7 +43,12 @@ export interface StartedRun extends NewRun {
   readonly leaseMillis?: number | undefined
 }
 
-/** A run as it is stored. Times are milliseconds since the epoch. */
+/**
+ * A run as it is stored. Times are milliseconds since the epoch.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface StoredRun extends NewRun {
   readonly status: Runs.Status
   /** The number of its holder: 0 before the first. */
@@ -56,7 +71,12 @@ export interface StoredRun extends NewRun {
   readonly updatedAt: number
 }
 
-/** A hold on a run. */
+/**
+ * A hold on a run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Lease {
   readonly runId: string
   readonly epoch: number

@@ -11,7 +11,12 @@ import { McpClientError, TimeoutError } from "effect/ai/McpClientError"
 import type { Peer } from "./client/peer.ts"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 
-/** A client, and whether its server is known to exist: requests to a missing one have no effect. */
+/**
+ * A client, and whether its server is known to exist: requests to a missing one have no effect.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Live {
   readonly client: McpClient.McpClient
   readonly isAlive: Effect.Effect<boolean>
@@ -19,7 +24,12 @@ export interface Live {
   readonly peer?: Peer | undefined
 }
 
-/** Connects to a server. */
+/**
+ * Connects to a server.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Connect<R> = Effect.Effect<Live, McpClientError, R | Scope.Scope>
 
 /** The server cannot be reached, or is left alone. */

@@ -4,7 +4,12 @@ import * as McpSchema from "effect/ai/McpSchema"
 import * as Prompt from "effect/ai/Prompt"
 import * as Schema from "effect/Schema"
 
-/** Result of an MCP server's tool: all blocks unchanged, pictures and resources too. */
+/**
+ * Result of an MCP server's tool: all blocks unchanged, pictures and resources too.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface McpResult {
   readonly content: ReadonlyArray<McpSchema.ContentBlock>
   /** Value of the tool's `outputSchema`, if it has one. */

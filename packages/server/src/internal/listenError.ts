@@ -52,6 +52,9 @@ const explain = (error: unknown): void => {
  * )
  * // ServeError: Port 3000 of :: is in use. End the process that listens there, or choose another port.
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const explained = <A, E, R>(served: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> =>
   Layer.catchCause(served, (cause) => {

@@ -17,10 +17,20 @@ import type { Forms } from "./resume/valueCodec.ts"
 import { eventStream, type StreamOptions } from "./eventStream.ts"
 import { emptyTranscript, noRunMessages, type RunRecord, type RunReport } from "../run/runEntries.ts"
 
-/** The brand of agents. */
+/**
+ * The brand of agents.
+ *
+ * @category type IDs
+ * @since 0.2.0
+ */
 export const TypeId = "~@recourse/core/Agent" as const
 
-/** Start options of a run. */
+/**
+ * Start options of a run.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface RunOptions {
   /**
    * The id of the run: of its events, its record and its spans, and a part of the default idempotency keys of its calls. A
@@ -36,7 +46,12 @@ export interface RunOptions {
   readonly streaming?: boolean | undefined
 }
 
-/** Something that can be run with an input. */
+/**
+ * Something that can be run with an input.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Agent<in In, out Out, out E = never, out R = never> extends Pipeable.Pipeable {
   readonly [TypeId]: typeof TypeId
   readonly name: string
@@ -66,22 +81,47 @@ export interface Declared {
   readonly forms?: Forms | undefined
 }
 
-/** Any agent. */
+/**
+ * Any agent.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Any extends Agent<never, unknown, unknown, unknown> {}
 
 /** The tools of an agent, and of those that it is made of, with whose they are. */
 export const ownToolsOf = ({ declared }: Any): ReadonlyArray<Tool.Own> => declared?.ownTools() ?? []
 
-/** Input type of an agent. */
+/**
+ * Input type of an agent.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Input<A> = A extends Agent<infer In, infer _Out, infer _E, infer _R> ? In : never
 
-/** Output type of an agent. */
+/**
+ * Output type of an agent.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Output<A> = A extends Agent<infer _In, infer Out, infer _E, infer _R> ? Out : never
 
-/** Error type of an agent. */
+/**
+ * Error type of an agent.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Error<A> = A extends Agent<infer _In, infer _Out, infer E, infer _R> ? E : never
 
-/** Services of an agent. */
+/**
+ * Services of an agent.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Services<A> = A extends Agent<infer _In, infer _Out, infer _E, infer R> ? R : never
 
 const Proto = {
@@ -202,6 +242,9 @@ export const around = <In, Out, E, R>(
  *
  * await Effect.runPromise(double.run(21)) // => 42
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const fromFunction: <In, Out, E = never, R = never>(
   name: string,

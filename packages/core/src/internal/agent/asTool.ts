@@ -151,6 +151,9 @@ type SuccessFits<Known, Answer> = IsStored<Known> extends true ? unknown
  *   )
  * ) // => "ABC"
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const asTool = <
   Known,

@@ -8,7 +8,12 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { EventSink } from "../run/observe/listeners.ts"
 import type { Mode } from "./runMode.ts"
 
-/** Options of an event stream. */
+/**
+ * Options of an event stream.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface StreamOptions {
   /**
    * Number of events that wait for the consumer before the run waits too. Events at the run's end do not wait, so that

@@ -72,6 +72,9 @@ import type { TurnOptions } from "./turnOptions.ts"
  *   )
  * ) // => 5
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 // oxlint-disable-next-line max-lines-per-function -- the defaults of a declaration, read once, are shared by all that the agent does
 export const make = <

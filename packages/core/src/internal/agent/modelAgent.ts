@@ -9,6 +9,9 @@ import type { Resumable } from "./resume/resumableRun.ts"
  * An agent that is a model with tools: it can wait for approvals, and resume. `Input` and `Output` are the schemas of
  * its input and output. `E` is its error type without `Pause`, which is `ApprovalRequired` if `run` may have to wait.
  * It needs `R`, and `Key` when it is resumed.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export interface ModelAgent<
   in out Input extends Schema.Top,
@@ -23,7 +26,12 @@ export interface ModelAgent<
   Described<Input, Output>
 {}
 
-/** Described input and output of an agent. */
+/**
+ * Described input and output of an agent.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Described<out Input extends Schema.Top, out Output extends Schema.Top> {
   /** The schema of its input. */
   readonly input: Input

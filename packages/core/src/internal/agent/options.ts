@@ -74,7 +74,12 @@ type Substituted<O> = [
   Extract<Policy.VerdictOf<PolicyOf<O>>, Policy.Substitute>
 ] extends [never] ? never : InvalidResult
 
-/** Errors and services of tool calls within an agent, without its model. */
+/**
+ * Errors and services of tool calls within an agent, without its model.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface CallTypes<T extends Tool.Any, H, O> {
   /** Errors that its tools' recoveries leave, and its budget. Escalations and pending tasks are results. */
   readonly error:
@@ -94,6 +99,9 @@ export interface CallTypes<T extends Tool.Any, H, O> {
 /**
  * Errors and services of an agent, derived from its tools, their recoveries and its policies. An interface, because its
  * members are displayed expanded, and not by the name of a computing type.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export interface RunTypes<T extends Tool.Any, H, O> {
   /**
@@ -117,12 +125,22 @@ export type SchemaServices<Input extends Schema.Top, Output extends Schema.Top> 
   | Input["EncodingServices"]
   | Output["DecodingServices"]
 
-/** Recoveries by tool name; `H` has the recovered call of each. */
+/**
+ * Recoveries by tool name; `H` has the recovered call of each.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type ToolRecoveries<T extends Tool.Any, H> = {
   readonly [N in keyof H]?: ((call: Tool.CallOf<Named<T, N>>, params: Tool.ParamsOf<Named<T, N>>) => H[N]) | undefined
 }
 
-/** Requires that each recovery has the answer type of its tool. */
+/**
+ * Requires that each recovery has the answer type of its tool.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Answering<T extends Tool.Any, H> = {
   readonly [N in keyof H]?: H[N] extends Effect.Effect<Tool.Success<Named<T, N>>, unknown, unknown> ? unknown
     : `The recovery of "${N & string}" has to have the result type of the tool.`
@@ -156,7 +174,12 @@ export type OneTable<O, H> = [Exclude<KeysOfAny<OptionOf<O, "onToolError">>, key
     readonly onToolError: "onToolError cannot be one of several tables: write `name: condition ? recovery : undefined`"
   }
 
-/** Options of an agent. */
+/**
+ * Options of an agent.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options<
   Input extends Schema.Top,
   Output extends Schema.Top,

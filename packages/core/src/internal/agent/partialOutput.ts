@@ -5,7 +5,12 @@ import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import { partialJson } from "../foundation/json/partialJson.ts"
 
-/** A value of which parts may not be known yet. Texts may be their beginnings. */
+/**
+ * A value of which parts may not be known yet. Texts may be their beginnings.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type PartialOutput<T> = T extends ReadonlyArray<infer Item> ? ReadonlyArray<PartialOutput<Item>>
   : T extends object ? { readonly [K in keyof T]?: PartialOutput<T[K]> }
   : T
@@ -44,6 +49,9 @@ const valueOf = (text: string, isObject: boolean): unknown => {
  *   )
  * ) // => [{}, { title: "Shop " }, { title: "Shop down" }, { title: "Shop down", open: true }]
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const partialOutput = <Output extends Schema.Top>(output: Output) =>
 <E, R>(

@@ -4,7 +4,12 @@ import type * as Prompt from "effect/ai/Prompt"
 import type { HookError, HookServices, OptionOf } from "../foundation/options/inferredOptions.ts"
 import type { TurnPlan, TurnState } from "../loop/turnPlan.ts"
 
-/** Options of an agent's requests. */
+/**
+ * Options of an agent's requests.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface TurnOptions<In, Name extends string, O = {}> {
   /** Instructions for the model in a system message; or a function of the input that returns them, once for a run. */
   readonly instructions?:

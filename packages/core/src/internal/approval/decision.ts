@@ -22,15 +22,30 @@ const Respond = Schema.TaggedStruct("Respond", { ...about, result: Schema.Json }
 
 const Fail = Schema.TaggedStruct("Fail", { ...about, error: Schema.Json })
 
-/** Schema of a decision about a pending call. */
+/**
+ * Schema of a decision about a pending call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface DecisionSchema
   extends Schema.Union<readonly [typeof Approve, typeof Edit, typeof Reject, typeof Respond, typeof Fail]>
 {}
 
-/** A person's decision about a pending call, or a page's result of a client tool's call. JSON of any source. */
+/**
+ * A person's decision about a pending call, or a page's result of a client tool's call. JSON of any source.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Decision: DecisionSchema = Schema.Union([Approve, Edit, Reject, Respond, Fail])
 
-/** A person's decision about a pending call. Named by hand, so that messages of the compiler name it. */
+/**
+ * A person's decision about a pending call. Named by hand, so that messages of the compiler name it.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Decision =
   | typeof Approve.Type
   | typeof Edit.Type
@@ -64,6 +79,9 @@ const read = (value: unknown): Result.Result<Decision, Schema.SchemaError> =>
  * const refused = Approval.decodeDecisions([{ _tag: "Deny", callId: "call_1", argumentsHash: "00" }])
  * Result.isFailure(refused) ? [refused.failure.reason, refused.failure.callId] : [] // => ["malformed", "call_1"]
  * ```
+ *
+ * @category decoding
+ * @since 0.2.0
  */
 export const decodeDecisions = (value: unknown): Result.Result<ReadonlyArray<Decision>, DecisionRefused> => {
   if (!Array.isArray(value)) {
@@ -82,7 +100,12 @@ export const decodeDecisions = (value: unknown): Result.Result<ReadonlyArray<Dec
   return Result.succeed(decisions)
 }
 
-/** Says who decided. */
+/**
+ * Says who decided.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface DecidedBy {
   readonly by?: string
 }
@@ -93,20 +116,35 @@ const subject = (call: PendingCall, options: DecidedBy | undefined) => ({
   ...(options?.by === undefined ? undefined : { by: options.by })
 })
 
-/** Runs the call with the arguments that it waits with, and no others. */
+/**
+ * Runs the call with the arguments that it waits with, and no others.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const approve = (call: PendingCall, options?: DecidedBy): Decision => ({
   _tag: "Approve",
   ...subject(call, options)
 })
 
-/** Runs the call with other arguments: they are checked by the tool's schema and the policies like the model's own. */
+/**
+ * Runs the call with other arguments: they are checked by the tool's schema and the policies like the model's own.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const edit = (
   call: PendingCall,
   args: { readonly [key: string]: Schema.Json },
   options?: DecidedBy
 ): Decision => ({ _tag: "Edit", ...subject(call, options), arguments: args })
 
-/** Does not run the call. The model receives the reason. */
+/**
+ * Does not run the call. The model receives the reason.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const reject = (call: PendingCall, reason: string, options?: DecidedBy): Decision => ({
   _tag: "Reject",
   ...subject(call, options),
@@ -116,6 +154,9 @@ export const reject = (call: PendingCall, reason: string, options?: DecidedBy): 
 /**
  * The page could not execute a call of a client tool. `error`: JSON of the tool's `failure` schema; other JSON is a
  * `ClientToolFailed`. A call that waits for an approval is rejected instead.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const fail = (call: PendingCall, error: Schema.Json, options?: DecidedBy): Decision => ({
   _tag: "Fail",
@@ -123,7 +164,12 @@ export const fail = (call: PendingCall, error: Schema.Json, options?: DecidedBy)
   error
 })
 
-/** Does not run the call. Its result is `result`, in JSON of the tool's `success` schema. */
+/**
+ * Does not run the call. Its result is `result`, in JSON of the tool's `success` schema.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const respond = (call: PendingCall, result: Schema.Json, options?: DecidedBy): Decision => ({
   _tag: "Respond",
   ...subject(call, options),

@@ -28,19 +28,39 @@ const definitions = Schema.Struct({
 
 type DefinitionsSchemaType = typeof definitions
 
-/** Schema of the tools of a run at its pause. */
+/**
+ * Schema of the tools of a run at its pause.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface DefinitionsSchema extends DefinitionsSchemaType {}
 
-/** The tools of a run at its pause. */
+/**
+ * The tools of a run at its pause.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Definitions: DefinitionsSchema = definitions
 
-/** The tools of a run at its pause. */
+/**
+ * The tools of a run at its pause.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Definitions = typeof Definitions.Type
 
 /** Possible differences of a tool. `agent`: it is no longer an agent that can wait. */
 const Aspect = Schema.Literals(["description", "parameters", "effects", "trust", "agent"])
 
-/** A part of an agent as a snapshot finds it: a tool, a skill, or an agent that it is made of. */
+/**
+ * A part of an agent as a snapshot finds it: a tool, a skill, or an agent that it is made of.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const PartState = Schema.Struct({
   /** The agent whose part it is. */
   agent: Schema.String,
@@ -59,7 +79,12 @@ export const PartState = Schema.Struct({
   differs: Schema.Array(Aspect)
 })
 
-/** A part of an agent as a snapshot finds it. */
+/**
+ * A part of an agent as a snapshot finds it.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface PartState extends Schema.Schema.Type<typeof PartState> {}
 
 const explanation = Schema.Struct({
@@ -76,11 +101,26 @@ const explanation = Schema.Struct({
 
 type ExplanationSchemaType = typeof explanation
 
-/** Schema of the explanation of a snapshot. */
+/**
+ * Schema of the explanation of a snapshot.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ExplanationSchema extends ExplanationSchemaType {}
 
-/** Ability of an agent to resume a snapshot, and the differences. */
+/**
+ * Ability of an agent to resume a snapshot, and the differences.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Explanation: ExplanationSchema = explanation
 
-/** Ability of an agent to resume a snapshot, and the differences. */
+/**
+ * Ability of an agent to resume a snapshot, and the differences.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Explanation extends Schema.Schema.Type<typeof Explanation> {}

@@ -6,21 +6,41 @@ import { Issue } from "../../ToolError.ts"
 import { PartState } from "./definitions.ts"
 import { type PendingCall, Snapshot } from "./snapshot.ts"
 
-/** A run that answered. */
+/**
+ * A run that answered.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export class Completed<out Out> extends Data.TaggedClass("Completed")<{ readonly output: unknown }> {
   declare readonly output: Out
 }
 
-/** A run that waits. */
+/**
+ * A run that waits.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export class Paused extends Data.TaggedClass("Paused")<{
   readonly snapshot: Snapshot
   readonly pending: ReadonlyArray<PendingCall>
 }> {}
 
-/** End of a run that can pause. */
+/**
+ * End of a run that can pause.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Outcome<Out> = Completed<Out> | Paused
 
-/** Error of `agent.run` when the run waits; `agent.start` answers `Paused` instead. */
+/**
+ * Error of `agent.run` when the run waits; `agent.start` answers `Paused` instead.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class ApprovalRequired extends Schema.TaggedError<ApprovalRequired>()("ApprovalRequired", {
   agent: Schema.String,
   snapshot: Snapshot
@@ -84,6 +104,9 @@ const misfits = {
  * 4: any tool. `used`: it was resumed before. `claimed`: another process resumes it, or died while it did; in that case
  * it can be resumed from `freeAt` on. `abandoned`: an interrupted process has resumed it, and an approved call is a
  * write without an idempotency key, which may have been done: find out, and decide with `reject` or `respond`.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class SnapshotRefused extends Schema.TaggedError<SnapshotRefused>()("SnapshotRefused", {
   agent: Schema.String,
@@ -114,6 +137,9 @@ export class SnapshotRefused extends Schema.TaggedError<SnapshotRefused>()("Snap
  * pending ones. `twice`: there are two decisions about the call. `invalid_result`: its answer does not fit the tool's
  * `success` schema. `client_tool`: it approves or edits a call that the page executes. `no_client_tool`: it is the
  * failure of another call.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class DecisionRefused extends Schema.TaggedError<DecisionRefused>()("DecisionRefused", {
   /** The call of the decision, if it names one. */

@@ -6,10 +6,20 @@ import type * as Prompt from "effect/ai/Prompt"
 import { Pending } from "../../AgentEventSchema.ts"
 import { Definitions } from "./definitions.ts"
 
-/** A call that waits. Times are milliseconds since the epoch. */
+/**
+ * A call that waits. Times are milliseconds since the epoch.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const PendingCall = Pending
 
-/** A call that waits. */
+/**
+ * A call that waits.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface PendingCall extends Schema.Schema.Type<typeof PendingCall> {}
 
 /**
@@ -17,7 +27,12 @@ export interface PendingCall extends Schema.Schema.Type<typeof PendingCall> {}
  */
 export const approvalExpiry = (now: number, timeToLive: number): number => Math.min(now + timeToLive, 8.64e15)
 
-/** The version of snapshots that this library writes. It reads earlier ones, too. */
+/**
+ * The version of snapshots that this library writes. It reads earlier ones, too.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const version = 4
 
 /** The versions of snapshots that this library reads. */
@@ -68,13 +83,28 @@ const nestedRun = Schema.Struct({
 
 type NestedRunSchemaType = typeof nestedRun
 
-/** Schema of a call of a tool that is an agent, which waits. */
+/**
+ * Schema of a call of a tool that is an agent, which waits.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface NestedRunSchema extends NestedRunSchemaType {}
 
-/** A waiting call of a tool that is an agent. Its pending calls are among those of the run. */
+/**
+ * A waiting call of a tool that is an agent. Its pending calls are among those of the run.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const NestedRun: NestedRunSchema = nestedRun
 
-/** A call of a tool that is an agent, which waits. */
+/**
+ * A call of a tool that is an agent, which waits.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type NestedRun = typeof NestedRun.Type
 
 const waitingWithin = Schema.Struct({
@@ -122,7 +152,12 @@ export const Steps = Schema.Struct({
 /** State of an agent made of agents. */
 export type Steps = typeof Steps.Type
 
-/** Replacement of the first messages of a conversation in the model's prompt. */
+/**
+ * Replacement of the first messages of a conversation in the model's prompt.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Compacted {
   readonly count: number
   readonly prompt: Prompt.Prompt
@@ -206,17 +241,30 @@ const snapshot = Schema.Struct({
 
 type SnapshotSchemaType = typeof snapshot
 
-/** Schema of a run that can be resumed. */
+/**
+ * Schema of a run that can be resumed.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface SnapshotSchema extends SnapshotSchemaType {}
 
 /**
  * A run that can be resumed. It is JSON as it is; read it from elsewhere with `Schema.decodeUnknownEffect(Snapshot)`.
  *
  * It holds the conversation in clear: keep it as you keep the conversation.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const Snapshot: SnapshotSchema = snapshot
 
-/** A run that can be resumed. */
+/**
+ * A run that can be resumed.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Snapshot = typeof Snapshot.Type
 
 /**
@@ -225,10 +273,18 @@ export type Snapshot = typeof Snapshot.Type
  * - `used`: the run has ended, or waits again.
  * - `abandoned`: it was interrupted. A process that resumes the snapshot again does not know which calls it has run.
  * - `free`: it was interrupted before any tool had run.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type ResumptionFate = "used" | "abandoned" | "free"
 
-/** The hold of a resumed run on its snapshot. */
+/**
+ * The hold of a resumed run on its snapshot.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Resumption {
   /**
    * True if an earlier resumption of the snapshot was interrupted: its process ended, or hung for longer than its
@@ -242,13 +298,23 @@ export interface Resumption {
   readonly end: (fate: ResumptionFate) => Effect.Effect<void>
 }
 
-/** A snapshot that another process resumes, or died while it did. */
+/**
+ * A snapshot that another process resumes, or died while it did.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ClaimedSnapshot {
   /** End of the other claim unless it is renewed, in milliseconds since the epoch. */
   readonly freeAt: number
 }
 
-/** Store of resumed snapshots. */
+/**
+ * Store of resumed snapshots.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ResumptionStore {
   /**
    * Claims a snapshot: `false` if it was resumed. A store with leases returns the {@link Resumption}, or the time at which the claim of
@@ -263,6 +329,9 @@ export interface ResumptionStore {
  * Remembers which snapshots were resumed, so that an approval that is sent twice does not run a write twice. A resumption that
  * was interrupted before any tool had run gives its snapshot back. By default it remembers within the process: several
  * processes need `Approval.layerResumptionsSql`, or a store of yours with an atomic insert.
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const Resumptions: Context.Reference<ResumptionStore> = Context.Reference(
   "@recourse/core/Approval/Resumptions",

@@ -4,7 +4,12 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 
-/** A key that signs, and earlier ones whose snapshots can still be resumed. */
+/**
+ * A key that signs, and earlier ones whose snapshots can still be resumed.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface SnapshotKeys {
   /** Signs every new snapshot. */
   readonly current: Redacted.Redacted<string>
@@ -12,7 +17,12 @@ export interface SnapshotKeys {
   readonly earlier: ReadonlyArray<Redacted.Redacted<string>>
 }
 
-/** The key that snapshots are signed with, alone or with earlier ones. See `layerKey`. */
+/**
+ * The key that snapshots are signed with, alone or with earlier ones. See `layerKey`.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class SnapshotKey extends Context.Service<SnapshotKey, Redacted.Redacted<string> | SnapshotKeys>()(
   "@recourse/core/Approval/SnapshotKey"
 ) {}
@@ -41,6 +51,9 @@ export const keysOf = (
  *   earlier: [Redacted.make("the key of last year: 32 bytes or more")]
  * })
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerKey = (
   key: Redacted.Redacted<string>,

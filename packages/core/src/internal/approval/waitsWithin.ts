@@ -19,7 +19,12 @@ export interface WaitingCall extends WaitsWithin {
 
 const isAtPage = ({ code }: PendingCall): boolean => code === "client_tool"
 
-/** True if a page may have executed a pending call with an effect. A page does not report its start. */
+/**
+ * True if a page may have executed a pending call with an effect. A page does not report its start.
+ *
+ * @category predicates
+ * @since 0.2.0
+ */
 export const mayHaveStarted = (call: PendingCall): boolean =>
   isAtPage(call) && call.effects !== "read" && call.effects !== "idempotent"
 

@@ -9,7 +9,12 @@ import type { ToolInfo } from "./tool/toolInfo.ts"
 import { ExecutionError } from "../../ToolError.ts"
 import { isTransient } from "../projection/declaration.ts"
 
-/** A tool call. */
+/**
+ * A tool call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Call {
   /** Id of the call, as the model gave it. */
   readonly id: string
@@ -43,7 +48,12 @@ export interface Call {
   readonly record: CallRecord
 }
 
-/** The call that a tool is running for. */
+/**
+ * The call that a tool is running for.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class ToolCall extends Context.Service<ToolCall, Call>()("@recourse/core/ToolCall") {}
 
 /**
@@ -66,6 +76,9 @@ export class ToolCall extends Context.Service<ToolCall, Call>()("@recourse/core/
  *   Double.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { n: 21 } })))
  * ) // => 42
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make = (options: { readonly id: string; readonly arguments: unknown }): Call => ({
   id: options.id,
@@ -115,6 +128,9 @@ const hasPassingFailure = ({ outcome: { happened, lastError } }: CallRecord): bo
  * Returns whether the executor may run again after it has run. False if an agent within the call has written. True if
  * the tool passes an idempotency key on, or declares that the failure had no effect and is transient. Otherwise it
  * depends on the tool's `effects`, and on the level of the recovery that repeats it.
+ *
+ * @category predicates
+ * @since 0.2.0
  */
 export const mayRunAgain = (call: Call): boolean => {
   if (!call.record.outcome.executed) return true
@@ -124,5 +140,10 @@ export const mayRunAgain = (call: Call): boolean => {
   return effects === "read" || effects === "idempotent" || (effects === undefined && call.level === "tool")
 }
 
-/** The arguments of a call as text. */
+/**
+ * The arguments of a call as text.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const argumentsText = (call: Call): string => toText(call.arguments)

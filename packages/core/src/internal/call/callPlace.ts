@@ -29,6 +29,9 @@ import { ToolCall } from "./call.ts"
  * await Effect.runPromise(clerk.run("Look", { runId: "run_1" }).pipe(Effect.provide(script)))
  * places // => ["run_1/c1"]
  * ```
+ *
+ * @category accessors
+ * @since 0.2.0
  */
 export const place: Effect.Effect<string, never, ToolCall> = Effect.contextWith(
   (context: Context.Context<ToolCall>) => {

@@ -12,7 +12,12 @@ import { cutText } from "../foundation/json/textLength.ts"
 import { breakText, coloured, columnsOf, harmless } from "./layout.ts"
 import { lineOf } from "./line.ts"
 
-/** Options of printed events. */
+/**
+ * Options of printed events.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ConsoleOptions {
   /**
    * True if lines have colours. Default: effect's `TerminalCapabilities`: on a terminal, unless `NO_COLOR` is set, and
@@ -134,6 +139,9 @@ const makeWriter = (options: ConsoleOptions | undefined) => {
  * const [first] = await Effect.runPromise(lines)
  * first // => "     0 ms  shout  asked: hi"
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerConsole = (options?: ConsoleOptions): Layer.Layer<never> => {
   const write = makeWriter(options)

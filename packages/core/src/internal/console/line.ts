@@ -262,6 +262,9 @@ export const lineOf = (event: AgentEvent, nameOf: CallName): Line | undefined =>
  * )
  * told // => ["shout asked: hi", "shout answered: HI"]
  * ```
+ *
+ * @category formatting
+ * @since 0.2.0
  */
 export const describe = (event: AgentEvent): string | undefined => {
   const line = lineOf(event, ({ callId, tool }) => `${tool} ${callId}`)

@@ -49,6 +49,9 @@ const explained = <E extends Error>(error: E, tool: string): E =>
  * const clerk = Agent.make("clerk", {}).pipe(Approval.interactive(Approval.terminal({ by: "Ada" })))
  * // Effect.provide(clerk.run("Refund order 7"), NodeServices.layer)
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const terminal = (options?: DecidedBy): (call: PendingCall) => Asking =>
   Effect.fnUntraced(function*(call) {

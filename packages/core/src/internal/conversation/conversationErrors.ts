@@ -1,7 +1,12 @@
 /** Errors of conversations. None names an owner. */
 import * as Schema from "effect/Schema"
 
-/** The owner has no thread of this id. */
+/**
+ * The owner has no thread of this id.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class ThreadNotFound extends Schema.TaggedError<ThreadNotFound>()("ThreadNotFound", {
   thread: Schema.String
 }) {
@@ -10,7 +15,12 @@ export class ThreadNotFound extends Schema.TaggedError<ThreadNotFound>()("Thread
   }
 }
 
-/** Another entry was appended to the thread since it was read. No entry was appended now: read it again. */
+/**
+ * Another entry was appended to the thread since it was read. No entry was appended now: read it again.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class VersionConflict extends Schema.TaggedError<VersionConflict>()("VersionConflict", {
   thread: Schema.String,
   expected: Schema.Int,
@@ -24,6 +34,9 @@ export class VersionConflict extends Schema.TaggedError<VersionConflict>()("Vers
 /**
  * Another run has claimed the thread. No entry was appended: try again when that run has ended, or at `freeAt` if its
  * process has died.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", {
   thread: Schema.String,
@@ -38,7 +51,12 @@ export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", {
   }
 }
 
-/** The turn has already ended: `end` appends its messages once. No entry was appended now. */
+/**
+ * The turn has already ended: `end` appends its messages once. No entry was appended now.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class TurnOver extends Schema.TaggedError<TurnOver>()("TurnOver", {
   thread: Schema.String
 }) {
@@ -47,7 +65,12 @@ export class TurnOver extends Schema.TaggedError<TurnOver>()("TurnOver", {
   }
 }
 
-/** The store failed. The reason is for operators. */
+/**
+ * The store failed. The reason is for operators.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class ConversationError extends Schema.TaggedError<ConversationError>()("ConversationError", {
   operation: Schema.Literals(["create", "read", "list", "rename", "delete", "append", "renew", "purge"]),
   reason: Schema.Defect(),

@@ -20,10 +20,18 @@ import { decodePrompt, encodePrompt } from "../foundation/json/promptJson.ts"
  * json // => { content: [{ role: "user", content: "Hello", options: {} }] }
  * Option.getOrThrow(Conversation.decode(json)).content.length // => 1
  * ```
+ *
+ * @category encoding
+ * @since 0.2.0
  */
 export const encode = (prompt: Prompt.Prompt): Schema.Json => encodePrompt(prompt)
 
-/** Decodes a conversation; `None` if the JSON is none. */
+/**
+ * Decodes a conversation; `None` if the JSON is none.
+ *
+ * @category decoding
+ * @since 0.2.0
+ */
 export const decode = (json: unknown): Option.Option<Prompt.Prompt> => {
   try {
     return Option.some(decodePrompt(json))

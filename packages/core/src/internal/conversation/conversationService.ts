@@ -6,7 +6,12 @@ import type * as Schema from "effect/Schema"
 import type { ConversationError, ThreadBusy, ThreadNotFound, VersionConflict } from "./conversationErrors.ts"
 import type { Entry, Event, Thread } from "./thread.ts"
 
-/** Names a thread. There is no way to a thread that does not name its owner. */
+/**
+ * Names a thread. There is no way to a thread that does not name its owner.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ThreadKey {
   /** Owner of the thread: take it from your authentication, never from the page's request. */
   readonly owner: string
@@ -14,7 +19,12 @@ export interface ThreadKey {
   readonly thread: string
 }
 
-/** Filter of listed threads. */
+/**
+ * Filter of listed threads.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ListOptions {
   /** Owner of the threads. */
   readonly owner: string
@@ -26,14 +36,24 @@ export interface ListOptions {
   readonly after?: string | undefined
 }
 
-/** Some threads of an owner, those that were updated last first. */
+/**
+ * Some threads of an owner, those that were updated last first.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ThreadList {
   readonly threads: ReadonlyArray<Thread>
   /** Cursor of the next page; absent on the last one. */
   readonly next?: string
 }
 
-/** A thread with its entries. */
+/**
+ * A thread with its entries.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ThreadContent {
   readonly thread: Thread
   readonly entries: ReadonlyArray<Entry>
@@ -43,7 +63,12 @@ export interface ThreadContent {
   readonly claim?: { readonly id: string; readonly until: number }
 }
 
-/** Appended entries, all or none. */
+/**
+ * Appended entries, all or none.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface AppendOptions extends ThreadKey {
   /** The appended events, in their order. */
   readonly events: ReadonlyArray<Event>
@@ -61,7 +86,12 @@ export interface AppendOptions extends ThreadKey {
   readonly snapshot?: Schema.Json | undefined
 }
 
-/** Keeps conversations: threads and their entries, by owner. */
+/**
+ * Keeps conversations: threads and their entries, by owner.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class Conversations extends Context.Service<Conversations, {
   /** Creates a thread, unless the owner has one of this id: then returns that one unchanged. */
   readonly create: (options: ThreadKey & { readonly title?: string | undefined }) => Effect.Effect<

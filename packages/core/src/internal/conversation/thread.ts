@@ -21,31 +21,69 @@ const thread = Schema.Struct({
 
 type ThreadSchemaType = typeof thread
 
-/** Schema of the state of a thread. */
+/**
+ * Schema of the state of a thread.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ThreadSchema extends ThreadSchemaType {}
 
-/** A thread: one conversation of one owner. Times are milliseconds since the epoch, by the store's clock. */
+/**
+ * A thread: one conversation of one owner. Times are milliseconds since the epoch, by the store's clock.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Thread: ThreadSchema = thread
 
-/** A thread: one conversation of one owner. */
+/**
+ * A thread: one conversation of one owner.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Thread = typeof Thread.Type
 
 /**
  * Readers of a message: everyone, only the model (instructions, summaries), or only people (notices, interrupted
  * answers).
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const Audience = Schema.Literals(["everyone", "model", "people"])
 
-/** Readers of a message. */
+/**
+ * Readers of a message.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Audience = typeof Audience.Type
 
-/** A message was added. It is the JSON of a message of `Prompt`, with all its options, which include marks. */
+/**
+ * A message was added. It is the JSON of a message of `Prompt`, with all its options, which include marks.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const MessageAdded = Schema.TaggedStruct("MessageAdded", { audience: Audience, message: Schema.Json })
 
-/** The model reads these calls and their results no more; people still do. */
+/**
+ * The model reads these calls and their results no more; people still do.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const ToolCallsPruned = Schema.TaggedStruct("ToolCallsPruned", { calls: Schema.Array(Schema.String) })
 
-/** The model reads these messages (a summary, for example) in place of all that was said up to a position; people read all. */
+/**
+ * The model reads these messages (a summary, for example) in place of all that was said up to a position; people read all.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const HistoryCompacted = Schema.TaggedStruct("HistoryCompacted", {
   through: Schema.Int,
   by: Schema.Array(Schema.Json)
@@ -54,6 +92,9 @@ export const HistoryCompacted = Schema.TaggedStruct("HistoryCompacted", {
 /**
  * A call that may write has started, and its run is not over: appended before the executor runs, so that a turn whose process dies leaves it.
  * The entry's `runId` is the run.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const WriteStarted = Schema.TaggedStruct("WriteStarted", {
   /** The version of this entry's format. */
@@ -76,6 +117,9 @@ export const WriteStarted = Schema.TaggedStruct("WriteStarted", {
  * A write has ended, or the next turn has found that it did not: then its outcome is `unknown`.
  *
  * `completed`: its tool answered. `not_done`: it is known to have had no effect. `unknown`: it may have happened.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const WriteEnded = Schema.TaggedStruct("WriteEnded", {
   /** The version of this entry's format. */
@@ -91,6 +135,9 @@ export const WriteEnded = Schema.TaggedStruct("WriteEnded", {
 /**
  * The turn of these runs has ended: their writes are in the messages behind this entry, or in the snapshot of a paused
  * run.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const TurnEnded = Schema.TaggedStruct("TurnEnded", {
   /** The version of this entry's format. */
@@ -109,13 +156,28 @@ const event = Schema.Union([
 
 type EventSchemaType = typeof event
 
-/** Schema of an entry that can be appended to a thread. */
+/**
+ * Schema of an entry that can be appended to a thread.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface EventSchema extends EventSchemaType {}
 
-/** Entry that can be appended to a thread. */
+/**
+ * Entry that can be appended to a thread.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Event: EventSchema = event
 
-/** Entry that can be appended to a thread. */
+/**
+ * Entry that can be appended to a thread.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Event = typeof Event.Type
 
 /** Tags that events had in version 0.1, with their names of today. */
@@ -149,11 +211,26 @@ const entry = Schema.Struct({
 
 type EntrySchemaType = typeof entry
 
-/** Schema of an entry of a thread. */
+/**
+ * Schema of an entry of a thread.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface EntrySchema extends EntrySchemaType {}
 
-/** One entry of a thread. Entries are appended and never changed. */
+/**
+ * One entry of a thread. Entries are appended and never changed.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Entry: EntrySchema = entry
 
-/** One entry of a thread. */
+/**
+ * One entry of a thread.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Entry = typeof Entry.Type

@@ -31,6 +31,9 @@ export const encodeMessages = (messages: ReadonlyArray<Prompt.Message>): Readonl
  * const note = Prompt.make("A colleague takes over.").content
  * Conversation.toEvents(note, "people").map(({ audience }) => audience) // => ["people"]
  * ```
+ *
+ * @category converting
+ * @since 0.2.0
  */
 export const toEvents = (
   messages: ReadonlyArray<Prompt.Message>,
@@ -153,10 +156,18 @@ export const readThread = (
  * with the failure `outcome_unknown`. Only ids of two calls are mended: an agent mends its `prompt` itself.
  *
  * Throws for entries without messages: only answers of a store are read.
+ *
+ * @category converting
+ * @since 0.2.0
  */
 export const toPrompt = (entries: ReadonlyArray<Entry>): Prompt.Prompt => readThread(entries).prompt
 
-/** A message that people are shown. */
+/**
+ * A message that people are shown.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface VisibleMessage {
   readonly position: number
   /** Milliseconds since the epoch. */
@@ -170,6 +181,9 @@ export interface VisibleMessage {
 /**
  * Returns the people's projection of a thread: all messages, except system messages and those only for the model. For a
  * turn that has not ended, it has the started writes; such a call has no result while its run may be active.
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const visibleMessages = (entries: ReadonlyArray<Entry>): ReadonlyArray<VisibleMessage> => {
   const open = new Map(

@@ -22,7 +22,12 @@ import { TurnWrites } from "./turnWrites.ts"
 import { storeUnknown } from "./unknownWrites.ts"
 import { readThread, toEvents } from "./threadView.ts"
 
-/** Options to start a turn. */
+/**
+ * Options to start a turn.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface BeginOptions extends ThreadKey {
   /** The user's message. Absent: no new message (a run is resumed, or the last message is answered again). */
   readonly message?: Prompt.RawInput | undefined
@@ -53,7 +58,12 @@ export interface BeginOptions extends ThreadKey {
   readonly takeOver?: boolean | undefined
 }
 
-/** A started turn: its thread is claimed until it ends, or its scope is closed. */
+/**
+ * A started turn: its thread is claimed until it ends, or its scope is closed.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Turn {
   readonly thread: Thread
   /** The model's messages: the conversation so far, with the user's new message. It is well formed. */
@@ -80,7 +90,12 @@ export interface Turn {
   readonly end: EndTurn
 }
 
-/** A call that has started a write in a turn that has not ended. */
+/**
+ * A call that has started a write in a turn that has not ended.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface StartedCall {
   readonly runId: string
   readonly callId: string
@@ -88,7 +103,12 @@ export interface StartedCall {
   readonly hasResult: boolean
 }
 
-/** A turn could not start: no entry was appended. */
+/**
+ * A turn could not start: no entry was appended.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export type BeginError = ThreadNotFound | VersionConflict | ThreadBusy | ConversationError
 
 const textOf = (message: Prompt.Prompt): string =>
@@ -197,6 +217,9 @@ const answerAgain = (
  *
  * await Effect.runPromise(program) // => { title: "A line about the sea", version: 2 }
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const begin: (options: BeginOptions) => Effect.Effect<Turn, BeginError, Conversations | Scope.Scope> = Effect
   .fnUntraced(function*(options: BeginOptions) {

@@ -16,7 +16,12 @@ import { resultsCompensatedSince } from "./compensatedResults.ts"
 import { encodeMessages, toEvents, toPrompt } from "./threadView.ts"
 import { answersThatWait, beforeWaiting } from "./pausedTurn.ts"
 
-/** End of a turn. */
+/**
+ * End of a turn.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface EndOptions {
   /** The transcript of the run, which started with the turn's `prompt`. Its new messages are appended. */
   readonly transcript: Prompt.Prompt

@@ -5,12 +5,22 @@
  */
 import * as Effect from "effect/Effect"
 
-/** A compile error that names tags which the call cannot fail with. */
+/**
+ * A compile error that names tags which the call cannot fail with.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface NoSuchTag<Tag extends string> {
   readonly "The call does not fail with this tag": Tag
 }
 
-/** Asks that each of the tags is one that the call can fail with. */
+/**
+ * Asks that each of the tags is one that the call can fail with.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type HasTags<E, Tag extends string> = [Exclude<Tag, TagOf<E>>] extends [never] ? unknown
   : NoSuchTag<Exclude<Tag, TagOf<E>>>
 
@@ -55,7 +65,12 @@ export type OtherTags<E, Tag = string> = unknown extends E ? Tag
   : [Extract<TagOf<E>, Tag>] extends [never] ? "The call fails with none of the errors that this recovers from."
   : never
 
-/** The tags of an error type. */
+/**
+ * The tags of an error type.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type TagOf<E> = E extends { readonly _tag: infer Tag extends string } ? Tag : never
 
 /**
@@ -70,7 +85,12 @@ export type Single<T, All = T> = T extends unknown ? [All] extends [T] ? T : nev
 export type CertainTags<Tags extends ReadonlyArray<unknown>> = number extends Tags["length"] ? never
   : { readonly [Index in keyof Tags]: Single<Tags[Index]> }[number]
 
-/** An error with a tag. */
+/**
+ * An error with a tag.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Tagged<Tag extends string> = { readonly _tag: Tag }
 
 /** The tag of an error, if it has one. */

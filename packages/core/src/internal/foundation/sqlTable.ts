@@ -11,7 +11,12 @@ import type * as SqlError from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 
-/** The databases whose SQL is known. */
+/**
+ * The databases whose SQL is known.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Dialect = "pg" | "sqlite" | "mysql"
 
 /** `id`: 64 ASCII characters at most. `name`: 255 characters. `long`: any length. `millis`: milliseconds since the epoch. */

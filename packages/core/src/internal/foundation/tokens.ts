@@ -50,6 +50,9 @@ const estimate = (messages: ReadonlyArray<Prompt.Message>): number =>
  *
  * await Effect.runPromise(History.countTokens(Prompt.make("How are you today, my friend?").content)) // => 12
  * ```
+ *
+ * @category accessors
+ * @since 0.2.0
  */
 export const countTokens = (messages: ReadonlyArray<Prompt.Message>): Effect.Effect<number> =>
   Effect.flatMap(

@@ -4,7 +4,12 @@ import type * as Prompt from "effect/ai/Prompt"
 import { notice } from "../../Quarantine.ts"
 import { type CompensatedMark, compensatedMarks } from "../projection/compensatedMark.ts"
 
-/** Known state of a call. */
+/**
+ * Known state of a call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Claim {
   readonly id: string
   readonly tool: string
@@ -108,6 +113,9 @@ const repairedIn = ({ options }: Prompt.ToolResultPart, params: unknown): unknow
  *
  * claims.map(({ id, state }) => [id, state]) // => [["c1", "done"], ["c2", "unknown"]]
  * ```
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const claims = (prompt: Prompt.Prompt): ReadonlyArray<Claim> => {
   const all: Array<Claim> = []

@@ -11,6 +11,9 @@ import { withTaintOf } from "./remainingCalls.ts"
  * - `result_without_call`: the result was removed, because its call is missing, or the call has another one.
  * - `result_out_of_place`: the result was moved to its call, because providers require it directly behind.
  * - `repeated_id`: an earlier call has the id, or the id is empty: the call and its result were given another one.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const Mending = Schema.Struct({
   problem: Schema.Literals(["call_without_result", "result_without_call", "result_out_of_place", "repeated_id"]),
@@ -19,10 +22,20 @@ export const Mending = Schema.Struct({
   tool: Schema.String
 })
 
-/** Fault of a call in a conversation. */
+/**
+ * Fault of a call in a conversation.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Mending = typeof Mending.Type
 
-/** A conversation that can be sent, and its repaired faults. */
+/**
+ * A conversation that can be sent, and its repaired faults.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Mended {
   readonly prompt: Prompt.Prompt
   /** Empty: the conversation is as it was. */
@@ -228,6 +241,9 @@ class Mender {
  * mended // => [{ problem: "call_without_result", callId: "c1", tool: "pay" }]
  * prompt.content.map(({ role }) => role) // => ["user", "assistant", "tool", "user"]
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const mend = (prompt: Prompt.Prompt): Mended => {
   const mender = new Mender(prompt.content)

@@ -146,6 +146,9 @@ export const withTaintOf = (before: Prompt.Prompt, left: Prompt.Prompt): Prompt.
  * history.content.flatMap(({ content }) => typeof content === "string" ? [] : content.map((part) => "id" in part ? part.id : part.type))
  * // => ["text", "c2", "c2", "text"]
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const withoutFailedCalls = (prompt: Prompt.Prompt): Prompt.Prompt =>
   keepCalls(prompt, { keeps: ({ isFailure }) => !isFailure, halves: false })

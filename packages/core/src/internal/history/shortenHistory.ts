@@ -33,6 +33,9 @@ export const checkCount = (subject: string, count: number): void => {
  * ]))
  * short.content.map(({ role }) => role) // => ["system", "user", "assistant"]
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const keepLast = (count: number): (prompt: Prompt.Prompt) => Prompt.Prompt => {
   checkCount("History.keepLast", count)
@@ -58,6 +61,9 @@ export const keepLast = (count: number): (prompt: Prompt.Prompt) => Prompt.Promp
  * const short = await Effect.runPromise(History.withinTokens(250)(long))
  * short.content.length // => 2
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const withinTokens = (limit: number): (prompt: Prompt.Prompt) => Effect.Effect<Prompt.Prompt> => {
   checkCount("History.withinTokens", limit)
@@ -100,6 +106,9 @@ const leftOut = {
  * const short = History.trimResults({ characters: 100, keep: 1 })(Prompt.fromMessages([...read("a"), ...read("b")]))
  * short.content.map((message) => JSON.stringify(message).length > 500) // => [false, false, false, true]
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const trimResults = (options: {
   /** Number of characters of a result's JSON. Default: 1,000. */

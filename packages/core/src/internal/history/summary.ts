@@ -5,7 +5,12 @@ import { withTaintOf } from "./remainingCalls.ts"
 import { checkCount } from "./shortenHistory.ts"
 import { from, lastUnits, partsOf } from "./exchanges.ts"
 
-/** Writer of a summary: an agent that takes text and answers text. */
+/**
+ * Writer of a summary: an agent that takes text and answers text.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Summariser<out E, out R> {
   readonly run: (text: string) => Effect.Effect<string, E, R>
 }
@@ -59,6 +64,9 @@ const heading = "Summary of the conversation so far, which was written by a mode
  * )
  * short.content.map(({ content }) => (content[0] as Prompt.TextPart).text.split("\n").at(-1)) // => ["2 lines", "Who am I?"]
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const summarised = <E, R>(
   agent: Summariser<E, R>,

@@ -4,7 +4,12 @@ import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Reconciliation } from "../../Reconciliation.ts"
 
-/** Finds the answer for an entry of the ledger. `result` is JSON of the tool's `success` schema. */
+/**
+ * Finds the answer for an entry of the ledger. `result` is JSON of the tool's `success` schema.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type CheckOutcome = (entry: string) => Effect.Effect<Reconciliation<Schema.Json>, unknown>
 
 /**
@@ -37,6 +42,9 @@ export type CheckOutcome = (entry: string) => Effect.Effect<Reconciliation<Schem
  * first._tag // => "OutcomeUnknown"
  * second // => "payment 1"
  * ```
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const CheckedOutcomes: Context.Reference<CheckOutcome | undefined> = Context.Reference<CheckOutcome | undefined>(
   "@recourse/core/IdempotencyLedger/CheckedOutcomes",

@@ -16,7 +16,12 @@ import { together } from "./batchedStore.ts"
 
 import { type Entry, type Intent, LedgerError, type Outcome, type Recorded, type Store } from "./ledgerStore.ts"
 
-/** A call's hold on a key. */
+/**
+ * A call's hold on a key.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Claim {
   readonly intent: Intent
   /**
@@ -32,7 +37,12 @@ export interface Claim {
   readonly release: Effect.Effect<void, LedgerError>
 }
 
-/** Answer to a call that wants to run. */
+/**
+ * Answer to a call that wants to run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Claimed =
   /** The intent is recorded: run. `isAgain`: an earlier execution of the run recorded it. */
   | { readonly _tag: "Begun"; readonly claim: Claim; readonly isAgain: boolean }
@@ -94,6 +104,9 @@ interface Running {
 /**
  * Claims a key. `onHeld` is given `settle` at the moment from which others wait for this call, so that no interruption can
  * leave them waiting: each claim settles in the end, however its call ends.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type ClaimKey = (
   intent: Intent,

@@ -22,7 +22,12 @@ export interface Idempotency {
     | undefined
 }
 
-/** Idempotency of a tool's calls: the `idempotency` of `Tool.make`. */
+/**
+ * Idempotency of a tool's calls: the `idempotency` of `Tool.make`.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface IdempotencyOptions<in Params, out A, out Tag extends string> {
   /**
    * The key of a call. Calls of the tool with one key are done once, in whichever run; the key is passed on as it is.

@@ -4,7 +4,12 @@ import type * as Effect from "effect/Effect"
 import type { ClaimKey, Reopen } from "./claims.ts"
 import type { Entry, Intent, LedgerError } from "./ledgerStore.ts"
 
-/** The ledger of idempotent calls. Made of a store by one of the layers. */
+/**
+ * The ledger of idempotent calls. Made of a store by one of the layers.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class IdempotencyLedger extends Context.Service<IdempotencyLedger, {
   /** Claims the key: records the intent, or returns the known state. Waits for a running call with the key. */
   readonly claim: ClaimKey

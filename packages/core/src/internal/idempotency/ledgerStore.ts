@@ -3,7 +3,12 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-/** Marks of an outcome for each later use. Entries without marks give no information about their outcome. */
+/**
+ * Marks of an outcome for each later use. Entries without marks give no information about their outcome.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Marks = Schema.Struct({
   /** The untrusted tools whose words it may hold. */
   taintedBy: Schema.optionalKey(Schema.Array(Schema.String)),
@@ -13,7 +18,12 @@ export const Marks = Schema.Struct({
   )
 })
 
-/** Marks of an outcome for each later use. */
+/**
+ * Marks of an outcome for each later use.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Marks = typeof Marks.Type
 
 const marks = { marks: Schema.optionalKey(Marks) }
@@ -39,16 +49,36 @@ const outcome = Schema.Union([
 
 type OutcomeSchemaType = typeof outcome
 
-/** Schema of the outcome of a call. */
+/**
+ * Schema of the outcome of a call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface OutcomeSchema extends OutcomeSchemaType {}
 
-/** The outcome of a call, in a form that can be stored. */
+/**
+ * The outcome of a call, in a form that can be stored.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Outcome: OutcomeSchema = outcome
 
-/** The outcome of a call, in a form that can be stored. */
+/**
+ * The outcome of a call, in a form that can be stored.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Outcome = typeof Outcome.Type
 
-/** An intended call. Contains no arguments, only their hash. */
+/**
+ * An intended call. Contains no arguments, only their hash.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Intent = Schema.Struct({
   /** SHA-256 of the tool's name and the key, in hexadecimal. */
   id: Schema.String,
@@ -60,7 +90,12 @@ export const Intent = Schema.Struct({
   claim: Schema.String
 })
 
-/** An intended call. */
+/**
+ * An intended call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Intent = typeof Intent.Type
 
 const entry = Schema.Struct({
@@ -75,25 +110,48 @@ const entry = Schema.Struct({
 
 type EntrySchemaType = typeof entry
 
-/** Schema of an intent and its outcome. */
+/**
+ * Schema of an intent and its outcome.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface EntrySchema extends EntrySchemaType {}
 
 /**
  * An intent and its outcome. Without an outcome the call still runs, if its lease does, or was cut off. Times
  * are milliseconds since the epoch by the clock of the store.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const Entry: EntrySchema = entry
 
-/** An intent and its outcome. */
+/**
+ * An intent and its outcome.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Entry = typeof Entry.Type
 
-/** The entry of a key, and the store's clock at its reading. */
+/**
+ * The entry of a key, and the store's clock at its reading.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Found {
   readonly entry: Entry
   readonly now: number
 }
 
-/** The store of a ledger failed. */
+/**
+ * The store of a ledger failed.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class LedgerError extends Schema.TaggedError<LedgerError>()("LedgerError", {
   operation: Schema.Literals(["begin", "renew", "take", "find", "complete", "reopen", "release", "purge", "list"]),
   reason: Schema.Unknown,
@@ -111,6 +169,9 @@ export class LedgerError extends Schema.TaggedError<LedgerError>()("LedgerError"
  * - `recorded`: it is in the entry.
  * - `restored`: the entry had vanished from the store, and was written again.
  * - `lost`: another call has taken the entry over. No entry was changed.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type Recorded = "recorded" | "restored" | "lost"
 
@@ -118,6 +179,9 @@ export type Recorded = "recorded" | "restored" | "lost"
  * A store of entries. An effect that has succeeded must be durable, within the store's limits. One that has failed may
  * have been executed, and can be repeated. Times are measured by the store's own clock, so that processes need not
  * agree.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export interface Store {
   /** Records an intent under a lease, unless an entry that has not expired has its id; answers that entry. */

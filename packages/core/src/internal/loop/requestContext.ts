@@ -6,7 +6,12 @@ import * as Prompt from "effect/ai/Prompt"
 import { marked, notice } from "../../Quarantine.ts"
 import { requestContextKey as key } from "../run/transcript.ts"
 
-/** An entry of a page's context. */
+/**
+ * An entry of a page's context.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RequestContext {
   readonly description: string
   readonly value: string
@@ -29,6 +34,9 @@ export const markIn = ({ options: { recourse } }: Prompt.Message, name: string):
 
 /**
  * Returns a message of the user with the page's context. It is not a part of the text: people and titles do not see it.
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const addRequestContext = (
   message: Prompt.UserMessage,
@@ -39,7 +47,12 @@ export const addRequestContext = (
     options: marked(withMark(message.options, key, entries), [requestContextSource]) as never
   })
 
-/** True if a page has added context to a message. */
+/**
+ * True if a page has added context to a message.
+ *
+ * @category predicates
+ * @since 0.2.0
+ */
 export const isAdded = (message: Prompt.Message): boolean =>
   [key, "requestTools"].some((name) => markIn(message, name) !== undefined)
 

@@ -10,7 +10,12 @@ import { runCalls } from "./answerCalls.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation } from "./program.ts"
 
-/** A call of a tool that does not come from a model of the agent. */
+/**
+ * A call of a tool that does not come from a model of the agent.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface GivenCall {
   readonly id: string
   /** The tool's name. */
@@ -19,7 +24,12 @@ export interface GivenCall {
   readonly arguments: unknown
 }
 
-/** The result of a given call, in the form for a model. */
+/**
+ * The result of a given call, in the form for a model.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface CallAnswer {
   readonly id: string
   readonly name: string

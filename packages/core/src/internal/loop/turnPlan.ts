@@ -7,7 +7,12 @@ import type { RunUsage } from "../run/runEntries.ts"
 import { mend } from "../history/mendHistory.ts"
 import { type ToolSet, toolSet } from "./tools/toolSet.ts"
 
-/** State before a request. */
+/**
+ * State before a request.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface TurnState {
   /** Number of the agent's turn; 1 is the first. */
   readonly turn: number
@@ -20,7 +25,12 @@ export interface TurnState {
   readonly usage: RunUsage
 }
 
-/** Parts of one request. Absent ones have their defaults. */
+/**
+ * Parts of one request. Absent ones have their defaults.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface TurnPlan<out Name extends string = string> {
   /** The model's prompt in this turn. The conversation itself does not change: the next turn starts with all of it. */
   readonly prompt?: Prompt.Prompt | undefined

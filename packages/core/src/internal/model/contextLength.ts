@@ -8,6 +8,9 @@ const isMarked = (kind: string) => (metadata: unknown): boolean =>
 /**
  * True if a provider refused a request because it exceeds the model's context: an `InvalidRequestError` whose metadata
  * has the `kind` `"context-length"`, written by Recourse's providers. No text is examined.
+ *
+ * @category predicates
+ * @since 0.2.0
  */
 export const isContextLength = ({ reason }: AiError.AiError): boolean =>
   reason._tag === "InvalidRequestError" && Object.values(reason.metadata).some(isMarked("context-length"))

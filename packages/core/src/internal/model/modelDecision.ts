@@ -8,18 +8,33 @@ import type * as AiError from "effect/ai/AiError"
 import { backOff, checkTimes } from "../foundation/backOff.ts"
 import { noteRetried } from "../foundation/effect/retriedFailures.ts"
 
-/** The error passes unchanged. The default. */
+/**
+ * The error passes unchanged. The default.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Rethrow {
   readonly _tag: "Rethrow"
 }
 
-/** An answer takes the model's place and ends the run; the transcript marks it as synthetic. */
+/**
+ * An answer takes the model's place and ends the run; the transcript marks it as synthetic.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RespondWith<out O> {
   readonly _tag: "RespondWith"
   readonly output: O
 }
 
-/** The model is called again. */
+/**
+ * The model is called again.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Retry {
   readonly _tag: "Retry"
   readonly times: number
@@ -31,14 +46,24 @@ export interface Retry {
   readonly evenIfRetried: boolean
 }
 
-/** Decision about a failed model call. */
+/**
+ * Decision about a failed model call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Decision<O> = Rethrow | RespondWith<O> | Retry
 
 /** @internal Whether the program answers in the model's place. */
 export const isSubstitute = <A extends object>(answer: A | RespondWith<unknown>): answer is RespondWith<unknown> =>
   "_tag" in answer && answer._tag === "RespondWith"
 
-/** The error passes unchanged. */
+/**
+ * The error passes unchanged.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const rethrow: Rethrow = { _tag: "Rethrow" }
 
 /**
@@ -51,6 +76,9 @@ export const rethrow: Rethrow = { _tag: "Rethrow" }
  *
  * ModelError.respondWith(0).output // => 0
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const respondWith = <const O>(output: O): RespondWith<O> => ({ _tag: "RespondWith", output })
 
@@ -78,6 +106,9 @@ export const respondWith = <const O>(output: O): RespondWith<O> => ({ _tag: "Res
  *
  * ModelError.retry({ times: 3, schedule: Schedule.exponential("500 millis") }).times // => 3
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const retry = (options: {
   readonly times: number
@@ -97,18 +128,33 @@ export const retry = (options: {
   }
 }
 
-/** State for a handler besides the error: the number of failures of this turn, 1 at the first. */
+/**
+ * State for a handler besides the error: the number of failures of this turn, 1 at the first.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Consultation {
   readonly attempt: number
 }
 
-/** Decides about a failed model call. */
+/**
+ * Decides about a failed model call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Handler<O, E, R> = (
   error: AiError.AiError,
   consultation: Consultation
 ) => Decision<O> | Effect.Effect<Decision<O>, E, R>
 
-/** A wait before a model call is made again. */
+/**
+ * A wait before a model call is made again.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RetryNotice {
   readonly error: AiError.AiError
   /** 1 for the first retry of the turn. */

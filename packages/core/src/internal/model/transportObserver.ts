@@ -6,12 +6,22 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
-/** Why an attempt is repeated: a status of the server, or a connection that failed. `code` is the operating system's or the client's, such as `ECONNREFUSED`. */
+/**
+ * Why an attempt is repeated: a status of the server, or a connection that failed. `code` is the operating system's or the client's, such as `ECONNREFUSED`.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export type Failure =
   | { readonly _tag: "Status"; readonly status: number }
   | { readonly _tag: "Transport"; readonly code: string | undefined }
 
-/** One wait before a further attempt, for the `Observer`. */
+/**
+ * One wait before a further attempt, for the `Observer`.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Retry {
   /** The attempt that failed, from 1. */
   readonly attempt: number
@@ -37,6 +47,9 @@ export interface Retry {
  * export const logged = <A, E, R>(self: Effect.Effect<A, E, R>) =>
  *   Effect.provideService(self, TransportRetry.Observer, (retry) => Effect.logDebug("transport retry", retry.host, retry.attempt))
  * ```
+ *
+ * @category services
+ * @since 0.2.0
  */
 export const Observer = Context.Reference<(retry: Retry) => Effect.Effect<void>>(
   "@recourse/core/TransportRetry/Observer",

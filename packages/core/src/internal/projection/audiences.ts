@@ -51,19 +51,34 @@ export const userTextsOf = (context: Context.Context<never>): UserTexts => {
   return (code) => Catalogue.text(catalogue, locale, code)
 }
 
-/** The user's texts in the language that is set. */
+/**
+ * The user's texts in the language that is set.
+ *
+ * @category accessors
+ * @since 0.2.0
+ */
 export const userTexts: Effect.Effect<UserTexts> = Effect.contextWith((context: Context.Context<never>) =>
   Effect.succeed(userTextsOf(context))
 )
 
-/** Returns the model's projection of an error, redacted and with the user's text in the user's language. */
+/**
+ * Returns the model's projection of an error, redacted and with the user's text in the user's language.
+ *
+ * @category accessors
+ * @since 0.2.0
+ */
 export const forModel = (error: unknown, traceId: string): Effect.Effect<ToolFailure> =>
   Effect.flatMap(
     userTexts,
     (user) => Effect.map(Redaction, (redactor) => redacted(redactor, toolFailure(error, traceId, user), user))
   )
 
-/** Projection of an error for a user: of a tool's, or of the one that ended a run. */
+/**
+ * Projection of an error for a user: of a tool's, or of the one that ended a run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface UserProjection {
   readonly code: string
   readonly message: string
@@ -89,6 +104,9 @@ export interface UserProjection {
  *   )
  * ) // => "出现问题，请稍后再试。"
  * ```
+ *
+ * @category accessors
+ * @since 0.2.0
  */
 export const forUser = (error: unknown, traceId: string): Effect.Effect<UserProjection> =>
   Effect.map(forModel(error, traceId), ({ code, message_for_user, retry_after_ms }) => ({
@@ -98,7 +116,12 @@ export const forUser = (error: unknown, traceId: string): Effect.Effect<UserProj
     ...(retry_after_ms === undefined ? undefined : { retry_after_ms })
   }))
 
-/** Projection for an operator: the code, the tag, and all known facts. Not for models, users or spans. */
+/**
+ * Projection for an operator: the code, the tag, and all known facts. Not for models, users or spans.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface OperatorProjection {
   readonly code: string
   readonly error: string
@@ -117,7 +140,12 @@ const reasonWithoutCause = (error: unknown): unknown =>
     ? error.reason
     : undefined
 
-/** Returns the operator's projection of a cause. */
+/**
+ * Returns the operator's projection of a cause.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const forOperator = (
   cause: Cause.Cause<unknown>,
   traceId: string,

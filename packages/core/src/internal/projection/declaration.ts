@@ -5,28 +5,63 @@ import * as SchemaAST from "effect/SchemaAST"
 import * as Catalogue from "../../Catalogue.ts"
 import type { Declared } from "../../ToolError.ts"
 
-/** The annotation of an error's schema with the model's text. */
+/**
+ * The annotation of an error's schema with the model's text.
+ *
+ * @category annotations
+ * @since 0.2.0
+ */
 export const ModelText = "@recourse/core/ModelText" as const
 
-/** The annotation of an error's schema with the user's text. */
+/**
+ * The annotation of an error's schema with the user's text.
+ *
+ * @category annotations
+ * @since 0.2.0
+ */
 export const UserText = "@recourse/core/UserText" as const
 
-/** The annotation of an error's schema that gives its code. */
+/**
+ * The annotation of an error's schema that gives its code.
+ *
+ * @category annotations
+ * @since 0.2.0
+ */
 export const Code = "@recourse/core/Code" as const
 
-/** The annotation of an error's schema that says when the same call may be made again. */
+/**
+ * The annotation of an error's schema that says when the same call may be made again.
+ *
+ * @category annotations
+ * @since 0.2.0
+ */
 export const RetryAfter = "@recourse/core/RetryAfter" as const
 
-/** The annotation of an error's schema with its meaning for a write. */
+/**
+ * The annotation of an error's schema with its meaning for a write.
+ *
+ * @category annotations
+ * @since 0.2.0
+ */
 export const Outcome = "@recourse/core/Outcome" as const
 
 /** The annotation of an error's schema that says whether the same call may succeed later. */
 const Transient = "@recourse/core/Transient" as const
 
-/** Texts by language, or one for all. */
+/**
+ * Texts by language, or one for all.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Localised = string | Readonly<Record<string, string>>
 
-/** Declarations of an error's schema for others. */
+/**
+ * Declarations of an error's schema for others.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Declaration<in E> {
   /** A code of the decision table, such as `not_found` or `rate_limited`, or one of your own. */
   readonly code?: string | undefined
@@ -81,6 +116,9 @@ export interface Declaration<in E> {
  * )
  * ErrorProjection.toolFailure(escalation, "run-1").message_for_model // => "There is no order 7."
  * ```
+ *
+ * @category annotations
+ * @since 0.2.0
  */
 export const declare = <E>(declaration: Declaration<E>): { readonly [annotation: string]: unknown } => ({
   [Code]: declaration.code,

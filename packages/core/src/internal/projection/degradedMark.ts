@@ -2,7 +2,12 @@
 import * as DateTime from "effect/DateTime"
 import * as Prompt from "effect/ai/Prompt"
 
-/** Mark of an answer that did not come from the tool itself: its source and its age. */
+/**
+ * Mark of an answer that did not come from the tool itself: its source and its age.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Degraded {
   /** Such as `"cache"`. Shown to the model and the user. */
   readonly source: string

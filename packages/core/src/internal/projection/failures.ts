@@ -5,7 +5,12 @@ import { body, mayHaveHappened as mayHaveHappenedBody, textOfIssues } from "./er
 import { type Body, byCode, entries, entryOf } from "./codeTexts.ts"
 import type { ToolFailure } from "./toolFailure.ts"
 
-/** The user's text by the code alone. */
+/**
+ * The user's text by the code alone.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type UserTexts = (code: string) => string
 
 const english: UserTexts = (code) => Catalogue.text({}, "en", code)
@@ -43,6 +48,9 @@ export const blockWords = (error: unknown): void => {
  *
  * ErrorProjection.toolFailure(error, "run-1").message_for_model // => "Tool execution failed."
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const toolFailure = (error: unknown, traceId: string, user?: UserTexts): ToolFailure =>
   complete(
@@ -60,7 +68,12 @@ export const mayHaveHappened = (
   user?: UserTexts
 ): ToolFailure => complete(mayHaveHappenedBody(error, isRepeatable, isOwn), traceId, user)
 
-/** A call of a tool that the agent does not have. */
+/**
+ * A call of a tool that the agent does not have.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const toolNotFound = (
   name: string,
   available: ReadonlyArray<string>,
@@ -82,7 +95,12 @@ export const toolNotFound = (
 const notRunSentence = (started: boolean): string =>
   started ? "Not finished: the run ended while the tool was running." : "Not run: the run ended before."
 
-/** Failure of a call that was not run because the run ended before its turn, or before it could have an effect. */
+/**
+ * Failure of a call that was not run because the run ended before its turn, or before it could have an effect.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const notRun = (started: boolean, traceId: string, user?: UserTexts): ToolFailure =>
   complete(
     {
@@ -94,7 +112,12 @@ export const notRun = (started: boolean, traceId: string, user?: UserTexts): Too
     user
   )
 
-/** A call that a policy denied. The policy's reason is for the audit. */
+/**
+ * A call that a policy denied. The policy's reason is for the audit.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const denied = (traceId: string, user?: UserTexts): ToolFailure =>
   complete(byCode("permission_denied"), traceId, user)
 
@@ -103,6 +126,9 @@ const undoing = { instruction: "Earlier writes of this run are compensated when 
 /**
  * Failure of a call that a person rejected, with that person's reason. `undoes`: true if the run's earlier writes are
  * compensated at its end.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const rejected = (reason: string, traceId: string, user?: UserTexts, undoes = false): ToolFailure =>
   complete(
@@ -125,7 +151,12 @@ export const rejectedInPart = (reason: string, traceId: string, user?: UserTexts
     user
   )
 
-/** Output that a guard blocked: a fixed notice and an id to refer to. */
+/**
+ * Output that a guard blocked: a fixed notice and an id to refer to.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const blocked = (referenceId: string, traceId: string, user?: UserTexts): ToolFailure =>
   complete(
     byCode("unsafe_output", `${entries["unsafe_output"]!.model} Reference: ${referenceId}`),
@@ -150,7 +181,12 @@ export const isOwn = (failure: ToolFailure, user: UserTexts): boolean => {
     : code === "not_run" && [true, false].map(notRunSentence).includes(message_for_model)
 }
 
-/** A call that waits for an approval. */
+/**
+ * A call that waits for an approval.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const waiting = (traceId: string, user?: UserTexts): ToolFailure =>
   complete(byCode("approval_required"), traceId, user)
 
@@ -179,7 +215,12 @@ export const sameResult = (times: number, traceId: string, user?: UserTexts): To
     user
   )
 
-/** The same call with the same arguments failed in the same way too often. */
+/**
+ * The same call with the same arguments failed in the same way too often.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const repeatedCall = (times: number, code: string, traceId: string, user?: UserTexts): ToolFailure =>
   complete(
     {

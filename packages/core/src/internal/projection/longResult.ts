@@ -20,13 +20,28 @@ const truncatedResult = Schema.Struct({
 
 type TruncatedResultSchemaType = typeof truncatedResult
 
-/** Schema of a result that was cut. */
+/**
+ * Schema of a result that was cut.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface TruncatedResultSchema extends TruncatedResultSchemaType {}
 
-/** The model's replacement of a result that is longer than the limit. */
+/**
+ * The model's replacement of a result that is longer than the limit.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const TruncatedResult: TruncatedResultSchema = truncatedResult
 
-/** The model's replacement of a result that is longer than the limit. */
+/**
+ * The model's replacement of a result that is longer than the limit.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type TruncatedResult = typeof TruncatedResult.Type
 
 const truncated = (text: string, limit: number): TruncatedResult => {

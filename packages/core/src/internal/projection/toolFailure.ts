@@ -32,13 +32,28 @@ const toolFailure = Schema.Struct({
 
 type ToolFailureSchemaType = typeof toolFailure
 
-/** Schema of the failure that a model reads. */
+/**
+ * Schema of the failure that a model reads.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ToolFailureSchema extends ToolFailureSchemaType {}
 
-/** Content of a failed tool result. */
+/**
+ * Content of a failed tool result.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const ToolFailure: ToolFailureSchema = toolFailure
 
-/** Content of a failed tool result. */
+/**
+ * Content of a failed tool result.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type ToolFailure = typeof ToolFailure.Type
 
 // --- declared text --------------------------------------------------------------------------------------------------

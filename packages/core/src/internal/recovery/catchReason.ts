@@ -49,7 +49,12 @@ interface AnyExecutionError extends ExecutionError {}
 
 type ReasonOf<E> = E extends ExecutionError<infer D> ? D : never
 
-/** Rest of an error type after the executor's errors with the given tags are handled. */
+/**
+ * Rest of an error type after the executor's errors with the given tags are handled.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type ExcludeReason<E, Tag extends string> = {
   readonly error:
     | Exclude<E, AnyExecutionError>
@@ -78,6 +83,9 @@ export type ExcludeReason<E, Tag extends string> = {
  *   First.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })))
  * ) // => 0
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const catchReason: {
   <
@@ -117,7 +125,12 @@ type OtherReasonTags<Known> = unknown extends Known ? string
 /** Asks that the executor of a call can fail with each of the tags. */
 type HasReasons<E, Tag extends string> = HasTags<ReasonOf<E>, Tag>
 
-/** Handlers by the tags of the executor's errors; of any tags, if those are unknown yet. */
+/**
+ * Handlers by the tags of the executor's errors; of any tags, if those are unknown yet.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Cases<E, Params extends ReadonlyArray<AnyEffect> = []> = unknown extends E
   ? { readonly [Tag in string]: ((reason: Tagged<Tag>, ...params: Params) => AnyEffect) | undefined }
   : KnownCases<E, Params>
@@ -149,7 +162,12 @@ type InheritedFit<E, C, Params extends ReadonlyArray<AnyEffect> = []> = C extend
   { readonly [Tag in keyof C & TagOf<ReasonOf<E>> & InheritedName]?: Handling<E, Tag, Params> } ? unknown
   : { readonly "A case takes another error than that of its name": never }
 
-/** {@link catchReason} for several of the executor's errors, with a record of handlers. */
+/**
+ * {@link catchReason} for several of the executor's errors, with a record of handlers.
+ *
+ * @category combinators
+ * @since 0.2.0
+ */
 export const catchReasons: {
   <Known, C extends Cases<Known, Params>, Params extends ReadonlyArray<AnyEffect> = []>(
     cases: unknown extends OnCalls<Known> ?

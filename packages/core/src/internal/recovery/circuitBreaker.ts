@@ -21,7 +21,12 @@ import { type Call, ToolCall } from "../call/call.ts"
 import { CircuitOpen, ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import { hideTool } from "../run/state/reading.ts"
 
-/** Circuit of a call, and the errors that open it. */
+/**
+ * Circuit of a call, and the errors that open it.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface CircuitBreakerOptions<in E> {
   /** The circuit of a call, from its arguments as they came. Default: one for the tool. */
   readonly key?: ((args: Readonly<Record<string, unknown>>) => string) | undefined
@@ -104,6 +109,9 @@ const circuitOf = (call: Call, key: CircuitBreakerOptions<never>["key"]): string
  * ) // => ["ExecutionError", "ExecutionError", "CircuitOpen"]
  * runs // => 2
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const circuitBreaker: {
   (): <A, E, R>(

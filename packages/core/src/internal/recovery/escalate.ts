@@ -83,6 +83,9 @@ export const escalateAs = (
  *   )
  * ) // => "The arguments do not fit: b: required"
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const escalate =
   <Known, const Tags extends ReadonlyArray<TagOf<Known> | OtherTags<Known>>>(...tags: Tags) =>
@@ -120,6 +123,9 @@ export const escalate =
  *   )
  * ) // => "No customer 7"
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const escalateWith: {
   <Known, const Tag extends TagOf<Known> | OtherTags<Known>>(
@@ -144,7 +150,12 @@ type ErrorWith<Known, Tag extends string> =
   | Extract<Known, Tagged<Tag>>
   | (unknown extends Known ? Tagged<Tag> : never)
 
-/** The model's text of a failure, and its urgency. */
+/**
+ * The model's text of a failure, and its urgency.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Description {
   readonly reason: string
   readonly severity?: Severity | undefined

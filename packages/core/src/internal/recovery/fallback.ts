@@ -23,6 +23,9 @@ import { subjectOf } from "../call/record/record.ts"
 /**
  * Failures that another answer may replace. `OutcomeUnknown` is excluded, because the write may have happened. A write
  * that may have happened fails with no other tag, also if a later attempt was refused.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type FallbackTag = "InvalidArgs" | "ExecutionError" | "Timeout" | "CircuitOpen" | "LedgerUnavailable"
 
@@ -39,7 +42,12 @@ type Answered<Known, Tags> =
   | Extract<Known, Tagged<NamedIn<Tags>>>
   | (unknown extends Known ? Tagged<NamedIn<Tags>> : never)
 
-/** Mark of an answer from another source. */
+/**
+ * Mark of an answer from another source.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface FallbackOptions<in A> {
   /**
    * Marks the result as `degraded`: the model is given `{ degraded: { source, asOf? }, result }`, and events say so to the
@@ -151,6 +159,9 @@ const answerFor = <A, E, R, Params extends ReadonlyArray<unknown>>(
  *   told.pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.call("price", {}), ScriptedModel.text("9")])))
  * ) // => true
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const fallback = <
   Known,

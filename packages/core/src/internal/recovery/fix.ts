@@ -34,7 +34,12 @@ import { looked } from "./guardedWords.ts"
 import { type FixRequest, type FixTag, renderFixRequest, requestOf } from "./fixRequest.ts"
 import { use } from "../run/state/counts.ts"
 
-/** A final result instead of new arguments; made by {@link fixResult}. */
+/**
+ * A final result instead of new arguments; made by {@link fixResult}.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export class FixResult<out A> {
   readonly _tag = "FixResult"
   readonly result: A
@@ -67,24 +72,47 @@ export class FixResult<out A> {
  *   Count.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })))
  * ) // => 0
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const fixResult = <A>(result: A): FixResult<A> => new FixResult(result)
 
-/** The answer of a fixer that declines: the failure passes unchanged. */
+/**
+ * The answer of a fixer that declines: the failure passes unchanged.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export class FixDeclined {
   readonly _tag = "FixDeclined"
 }
 
-/** The answer of a fixer that declines: the failure passes unchanged. */
+/**
+ * The answer of a fixer that declines: the failure passes unchanged.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const declined: FixDeclined = new FixDeclined()
 
-/** An agent that fixes: asked a request, answers new arguments as JSON text, a {@link fixResult}, or {@link declined}. */
+/**
+ * An agent that fixes: asked a request, answers new arguments as JSON text, a {@link fixResult}, or {@link declined}.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Fixer<in In, out Out, out E, out R> {
   readonly name: string
   readonly run: (input: In) => Effect.Effect<Out, E, R>
 }
 
-/** A fixer agent that takes text: an agent of `Agent.make` without another `input`. */
+/**
+ * A fixer agent that takes text: an agent of `Agent.make` without another `input`.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface TextFixer<out Out, out E, out R> extends Fixer<string, Out, E, R> {
   readonly takesText: true
 }
@@ -108,10 +136,20 @@ export type FixerServices<F> = F extends { readonly run: (input: never) => Effec
   ? R
   : never
 
-/** Possible input of a fixer for a tag. */
+/**
+ * Possible input of a fixer for a tag.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type FixInput<Tag> = FixRequest<Tag extends "InvalidArgs" ? InvalidArgs : ExecutionError>
 
-/** Limits of a fix. */
+/**
+ * Limits of a fix.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface FixOptions {
   /** Number of the fixer's runs for one call. Default: 1. */
   readonly times?: number | undefined
@@ -233,6 +271,9 @@ const ask = <FE, FR>(
  *   )
  * ) // => "Hello Ada"
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const fix =
   <Answers, Known, const Tag extends Extract<TagOf<Known>, FixTag> | OtherTags<Known, FixTag>, F extends AnyFixer<Tag>>(
@@ -284,10 +325,20 @@ export const fix =
     return attempt(0) as never
   }
 
-/** Asks that a fixer answers text, or a result that the call can answer. */
+/**
+ * Asks that a fixer answers text, or a result that the call can answer.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type FixerFits<Out, A> = [Out] extends [string | FixResult<A> | FixDeclined] ? unknown : FixerDoesNotFit<Out>
 
-/** A compile error with the type of a fixer's answer that is neither text nor a fitting result. */
+/**
+ * A compile error with the type of a fixer's answer that is neither text nor a fitting result.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface FixerDoesNotFit<Out> {
   readonly "A fixer answers arguments as text or Recovery.fixResult of a fitting result, not": Out
 }

@@ -9,7 +9,12 @@ import { cutText } from "../foundation/json/textLength.ts"
 import { describe } from "../foundation/schema/schemaIssues.ts"
 import { toolFailure } from "../projection/failures.ts"
 
-/** Errors that a fixer can be asked about. */
+/**
+ * Errors that a fixer can be asked about.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type FixTag = "InvalidArgs" | "ExecutionError"
 
 const fixRequest = Schema.Struct({
@@ -32,16 +37,29 @@ const fixRequest = Schema.Struct({
 
 type FixRequestSchemaType = typeof fixRequest
 
-/** Schema of the request to a fixer. */
+/**
+ * Schema of the request to a fixer.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface FixRequestSchema extends FixRequestSchemaType {}
 
 /**
  * The input of a fixer: the tool, the arguments in text form, and their faults. A fixer with a string input gets it as
  * text. `error` is the executor's own error as a value, and is neither in the text nor in the JSON of a request.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const FixRequest: FixRequestSchema = fixRequest
 
-/** The input of a fixer. */
+/**
+ * The input of a fixer.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface FixRequest<out E = InvalidArgs | ExecutionError> extends Omit<typeof FixRequest.Type, "error"> {
   readonly error: E
 }
@@ -62,7 +80,12 @@ const lineAround = (text: string): string => {
   return "-".repeat(Math.max(5, longest + 1))
 }
 
-/** The text for a fixer whose input is a string. Bounded; `FixRequest.arguments` has the whole. */
+/**
+ * The text for a fixer whose input is a string. Bounded; `FixRequest.arguments` has the whole.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const renderFixRequest = (request: FixRequest): string => {
   const schema = JSON.stringify(request.jsonSchema) ?? "{}"
   const given = cutText(request.arguments, maxArguments)

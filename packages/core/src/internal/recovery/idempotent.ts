@@ -9,7 +9,12 @@ import { LedgerVerdict } from "../call/ledger/ledgerLookup.ts"
 import { fromOptions, type Idempotency, type IdempotencyOptions } from "../idempotency/idempotencyOptions.ts"
 import type { Entry } from "../idempotency/ledgerStore.ts"
 
-/** {@link IdempotencyOptions} for a call whose arguments' type is not at hand: `key` gets the arguments as they came. */
+/**
+ * {@link IdempotencyOptions} for a call whose arguments' type is not at hand: `key` gets the arguments as they came.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface IdempotentOptions<out A, out R> extends
   Omit<
     IdempotencyOptions<Readonly<Record<string, unknown>>, A, string>,
@@ -56,6 +61,9 @@ const isVerdict = (value: object): value is LedgerVerdict => value instanceof Le
  *   Effect.all([call("c1"), call("c2")], { concurrency: 2 }).pipe(Effect.provide(IdempotencyLedger.layerMemory))
  * ) // => [1, 1]
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const idempotent = <A2 = never, R2 = never>(options?: IdempotentOptions<A2, R2>) => {
   const { key, reconcile, ...others } = options ?? {}

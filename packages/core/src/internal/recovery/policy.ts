@@ -14,7 +14,12 @@ import { isTransient, mayRepeat, retryBy, type RetryOptions, type Rule, ruleOf }
 import type { OptionOf } from "../foundation/options/inferredOptions.ts"
 import { catchTags, isTagged, type Tagged } from "../foundation/errorTags.ts"
 
-/** The errors that a policy can decide about. */
+/**
+ * The errors that a policy can decide about.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type PolicyTag =
   | "InvalidArgs"
   | "ExecutionError"
@@ -29,6 +34,9 @@ export type PolicyTag =
 /**
  * Ending of one error: escalate it to the model, or let it pass. A rethrown error is neither retried nor fixed by an
  * outer level; an outer level that escalates or catches it still does.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type Ending = "escalate" | "rethrow"
 
@@ -36,6 +44,9 @@ export type Ending = "escalate" | "rethrow"
  * Retry of one error, and the ending after it. A write with an idempotency key and an unknown outcome is retried by the
  * failure of its attempt: by the entry for `Timeout` if it did not answer in time, and by that for `ExecutionError`
  * otherwise.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export interface RetryEntry<E = ExecutionError | Timeout> {
   /** `while` says which of the errors are retried. Default: those that are not declared as permanent. */
@@ -43,7 +54,12 @@ export interface RetryEntry<E = ExecutionError | Timeout> {
   readonly otherwise: Ending
 }
 
-/** Fix of one error, and the ending after it. */
+/**
+ * Fix of one error, and the ending after it.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface FixEntry<Tag extends FixTag, FE, FR> {
   readonly fix: Fixer<FixInput<Tag>, string, FE, FR> | TextFixer<string, FE, FR>
   readonly times?: FixOptions["times"]
@@ -53,6 +69,9 @@ export interface FixEntry<Tag extends FixTag, FE, FR> {
 /**
  * A table by error tag. Results are never retried, and neither is an unknown outcome of a write without a key. `FE` and
  * `FR` are the errors and services of its fixers.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export interface Table<out FE = never, out FR = never> {
   readonly InvalidArgs?: Ending | FixEntry<"InvalidArgs", FE, FR>
@@ -66,13 +85,23 @@ export interface Table<out FE = never, out FR = never> {
   readonly PartialSuccess?: Ending
 }
 
-/** Any table. */
+/**
+ * Any table.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface AnyTable extends Table<unknown, unknown> {}
 
 /** A table without fixes. */
 export type TableWithoutFixes = { readonly [K in keyof Table]?: Exclude<Table[K], { readonly fix: unknown }> }
 
-/** The brand of policies. */
+/**
+ * The brand of policies.
+ *
+ * @category type IDs
+ * @since 0.2.0
+ */
 export const PolicyTypeId = "~@recourse/core/Recovery/Policy" as const
 
 /** Effect of a policy on an error type. */
@@ -87,6 +116,9 @@ interface Decides<in out Handles extends string, out Adds, out R> {
  * function from call to call, so it can be used for one tool too.
  *
  * A policy is invariant: it handles exactly the errors in its type.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export interface RecoveryPolicy<in out Handles extends string, out Adds, out R> {
   readonly [PolicyTypeId]: Decides<Handles, Adds, R>
@@ -101,10 +133,20 @@ export interface AnyPolicy {
   <A, E, R2>(call: Effect.Effect<A, E, R2>): Effect.Effect<A, unknown, unknown>
 }
 
-/** The empty policy. */
+/**
+ * The empty policy.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type NoPolicy = RecoveryPolicy<never, never, never>
 
-/** An error type after a policy. */
+/**
+ * An error type after a policy.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Recovered<E, Handles extends string, Adds> = {
   readonly error:
     | Exclude<E, Tagged<Handles>>
@@ -117,7 +159,12 @@ export type AfterPolicy<E, P> = P extends RecoveryPolicy<infer Handles, infer Ad
   ? Recovered<E, Handles, Adds>
   : E
 
-/** Declaration for all tools. The second type is a sentence: no value has it, and the compiler shows it. */
+/**
+ * Declaration for all tools. The second type is a sentence: no value has it, and the compiler shows it.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Defaults {
   readonly onError?:
     | AnyPolicy

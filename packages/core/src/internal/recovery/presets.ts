@@ -78,6 +78,9 @@ const isReported = (error: unknown): boolean => {
  *   )
  * ) // => "invalid_arguments"
  * ```
+ *
+ * @category constants
+ * @since 0.2.0
  */
 export const standard: RecoveryPolicy<
   "InvalidArgs" | "Timeout" | "OutcomeUnknown" | "LedgerUnavailable" | "CircuitOpen" | "PartialSuccess",
@@ -114,6 +117,9 @@ export const standard: RecoveryPolicy<
  *   )
  * ) // => "Tool execution failed."
  * ```
+ *
+ * @category constants
+ * @since 0.2.0
  */
 export const keepGoing: RecoveryPolicy<
   | "InvalidArgs"
@@ -177,6 +183,9 @@ const typedDefects = (call: Effect.Effect<unknown, unknown, unknown>) =>
  *   )
  * ) // => "I could not look it up."
  * ```
+ *
+ * @category constants
+ * @since 0.2.0
  */
 export const chatSafe: RecoveryPolicy<
   | "InvalidArgs"

@@ -33,6 +33,9 @@ import type { KnownCall, Misplaced, OnCalls, Tagged } from "../foundation/errorT
  * another `Recovery.retry` or `Effect.retry`, not on another level, and not above a `TransportRetry` in the executor.
  *
  * Throws `ConfigurationError` for `times` that are no count.
+ *
+ * @category options
+ * @since 0.2.0
  */
 export interface RetryOptions<E = unknown> {
   /**
@@ -101,6 +104,9 @@ const retryAfter = (error: unknown): Duration.Duration =>
  *   Flaky.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })))
  * ) // => 3
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const retry = <Known, Taken = Known>(options: OnCalls<Known> & RetryOptions<Taken>) => {
   const rule = ruleOf("Recovery.retry", options as RetryOptions, (options.while ?? isTransient) as Rule["applies"])

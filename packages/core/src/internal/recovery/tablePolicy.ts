@@ -38,6 +38,9 @@ type FixersOf<T> = T extends unknown ? {
  *   )
  * ) // => 2
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const policy = <const T extends AnyTable>(
   table: T & OnlyKnown<T, keyof Table>

@@ -17,7 +17,12 @@ interface Common {
   readonly untrusted: ReadonlyArray<string>
 }
 
-/** The call has a result. */
+/**
+ * The call has a result.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export class Succeeded<out A> extends Data.TaggedClass("Success")<
   Common & {
     /** The tool's result, decoded: for the program, without an envelope, a redaction or a limit. */
@@ -31,18 +36,38 @@ export class Succeeded<out A> extends Data.TaggedClass("Success")<
   declare readonly value: A
 }
 
-/** The call has failed, and its failure is for the model: escalated, denied by a policy, interrupted. */
+/**
+ * The call has failed, and its failure is for the model: escalated, denied by a policy, interrupted.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export class Failed extends Data.TaggedClass("Failure")<Common & { readonly failure: ToolFailure }> {}
 
-/** The call has started a task that continues: the model reads how to query it. */
+/**
+ * The call has started a task that continues: the model reads how to query it.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export class Started extends Data.TaggedClass("Task")<Common> {}
 
-/** The call waits for the decision of a person: it was not executed. */
+/**
+ * The call waits for the decision of a person: it was not executed.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export class Waits extends Data.TaggedClass("ApprovalRequired")<
   Common & { readonly pending: ReadonlyArray<PendingCall>; readonly failure: ToolFailure }
 > {}
 
-/** Outcome of a call. */
+/**
+ * Outcome of a call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Outcome<A> = Succeeded<A> | Failed | Started | Waits
 
 const presentOf = (result: unknown) => ({

@@ -16,6 +16,9 @@ import * as Schema from "effect/Schema"
  * - `outcome_checked`: a person has found out whether it has happened: the reason begins with the answer.
  * - `compensation_requested`: a person requests its compensation after the end of its run.
  * - `defect`: its executor threw, died, or returned a promise that rejected. The result of the call has a record of its own.
+ *
+ * @category schemas
+ * @since 0.2.0
  */
 export const Decision = Schema.Literals([
   "denied",
@@ -39,7 +42,12 @@ export const Decision = Schema.Literals([
   "defect"
 ])
 
-/** Decision about a call. */
+/**
+ * Decision about a call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Decision = typeof Decision.Type
 
 const auditRecord = Schema.Struct({
@@ -67,19 +75,44 @@ const auditRecord = Schema.Struct({
 
 type AuditRecordSchemaType = typeof auditRecord
 
-/** Schema of a record of the audit. */
+/**
+ * Schema of a record of the audit.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface AuditRecordSchema extends AuditRecordSchemaType {}
 
-/** One record. */
+/**
+ * One record.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const AuditRecord: AuditRecordSchema = auditRecord
 
-/** One record. */
+/**
+ * One record.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type AuditRecord = typeof AuditRecord.Type
 
-/** Writes a record. */
+/**
+ * Writes a record.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Writer = (record: AuditRecord) => Effect.Effect<void>
 
-/** Writer of audit records. Default: none, and no record is made. */
+/**
+ * Writer of audit records. Default: none, and no record is made.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export const Audit: Context.Reference<Writer | undefined> = Context.Reference<Writer | undefined>(
   "@recourse/core/Audit",
   {
@@ -87,7 +120,12 @@ export const Audit: Context.Reference<Writer | undefined> = Context.Reference<Wr
   }
 )
 
-/** Whom runs act for: a user's id, a service's name. */
+/**
+ * Whom runs act for: a user's id, a service's name.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export const Actor: Context.Reference<string | undefined> = Context.Reference<string | undefined>(
   "@recourse/core/Audit/Actor",
   { defaultValue: () => undefined }

@@ -11,7 +11,12 @@ import type { Checkpoint, Compacted } from "../approval/snapshot.ts"
 export type { RunUsage } from "../../RunUsage.ts"
 export type { Compacted } from "../approval/snapshot.ts"
 
-/** An attempt of a tool call that reached the tool's executor. */
+/**
+ * An attempt of a tool call that reached the tool's executor.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ExecutedCall {
   readonly tool: string
   readonly callId: string
@@ -29,7 +34,12 @@ export interface ExecutedCall {
   readonly outcome: "success" | "failure" | "unknown" | "interrupted" | "running"
 }
 
-/** A write whose compensation was due, and the outcome. */
+/**
+ * A write whose compensation was due, and the outcome.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface CompensatedCall {
   readonly tool: string
   /** The call, with the calls of agents around it: `call_1/pay_1`. */
@@ -45,7 +55,12 @@ export interface CompensatedCall {
   readonly error?: string
 }
 
-/** Record of a run until its end of any kind. */
+/**
+ * Record of a run until its end of any kind.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RunRecord {
   readonly runId: string
   readonly agent: string
@@ -71,12 +86,22 @@ export interface SnapshotSource {
   readonly parts: () => Parts
 }
 
-/** Exit of a run, and its record. */
+/**
+ * Exit of a run, and its record.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RunReport<out A, out E> extends RunRecord {
   readonly exit: Exit.Exit<A, E>
 }
 
-/** The annotation under which the cause of a failed run carries its {@link RunRecord}. */
+/**
+ * The annotation under which the cause of a failed run carries its {@link RunRecord}.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class Annotation extends Context.Service<Annotation, RunRecord>()("@recourse/core/RunRecord") {}
 
 /**
@@ -96,6 +121,9 @@ export class Annotation extends Context.Service<Annotation, RunRecord>()("@recou
  *   )
  * ) // => Option.some("failing")
  * ```
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const fromCause = <E>(cause: Cause.Cause<E>): Option.Option<RunRecord> =>
   Context.getOption(Cause.annotations(cause), Annotation)
@@ -110,5 +138,10 @@ export interface Said {
 /** Messages of agents without a conversation. */
 export const noRunMessages: Said = { transcript: Prompt.empty }
 
-/** An empty record, for agents without a conversation. */
+/**
+ * An empty record, for agents without a conversation.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const emptyTranscript: Prompt.Prompt = noRunMessages.transcript

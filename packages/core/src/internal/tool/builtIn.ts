@@ -18,6 +18,9 @@ const currentAgent = Effect.map(CurrentRun, (run) => run?.path.at(-1) ?? "")
 /**
  * The built-in tool "escalate": the agent gives up and hands the problem back to its caller. For an agent that is a fixer
  * or a tool of another agent, that is the other agent's model. Inactive unless listed in an agent's `tools`.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const escalate: Tool<"escalate", typeof escalation, typeof Schema.Never, Escalated | Escalation, never> = make(
   "escalate",
@@ -37,6 +40,9 @@ const exception = Schema.Struct({
 
 /**
  * The built-in tool "throwException": the agent ends the whole run. Inactive unless listed in an agent's `tools`.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const throwException: Tool<
   "throwException",

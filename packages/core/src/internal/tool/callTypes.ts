@@ -16,13 +16,28 @@ import type { HookError, HookServices, OptionOf } from "../foundation/options/in
 import type { IdempotencyOptions } from "../idempotency/idempotencyOptions.ts"
 import type { TransactionFailed } from "../../Journal.ts"
 
-/** True if a call needs an approval, or the Effect that decides it. */
+/**
+ * True if a call needs an approval, or the Effect that decides it.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Approves = boolean | Effect.Effect<boolean, never, unknown>
 
-/** Possible `needsApproval`: like in `effect/ai`, and an Effect. */
+/**
+ * Possible `needsApproval`: like in `effect/ai`, and an Effect.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type NeedsApproval<Params, A> = A | ((params: Params, context: { readonly toolCallId: string }) => A)
 
-/** Errors of a call by `needsApproval` and `trust`. */
+/**
+ * Errors of a call by `needsApproval` and `trust`.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type ApprovalError<A, Tr> = [A] extends [undefined | false]
   ? Tr extends "untrusted" ? NotApprovedOnceTainted : never
   : NotApproved
@@ -57,12 +72,20 @@ export type Given<O, Key extends string, Value> = O extends { readonly [_ in Key
   : Key extends keyof O ? Value | undefined
   : undefined
 
-/** Services of `needsApproval`. */
+/**
+ * Services of `needsApproval`.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type ApprovalServices<A> = A extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
 
 /**
  * Error of the call for the executor's error type: an error that already defines the next step stays. A wide error
  * (`Error`, `unknown`) may be one of those, and so lists them.
+ *
+ * @category utility types
+ * @since 0.2.0
  */
 export type ExecuteError<D> = {
   readonly error:
@@ -71,13 +94,23 @@ export type ExecuteError<D> = {
     | ([Exclude<D, PassThrough>] extends [never] ? never : ExecutionError<Exclude<D, PassThrough>>)
 }["error"]
 
-/** Error of the call for a timeout of one attempt. For a write without an answer the outcome is unknown. */
+/**
+ * Error of the call for a timeout of one attempt. For a write without an answer the outcome is unknown.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type TimeoutError<Eff, O, Id = undefined> = [OptionOf<O, "timeout">] extends [undefined] ? never
   : Eff extends "write" ? OutcomeUnknown
   : Eff extends undefined ? Id extends undefined ? Timeout : OutcomeUnknown
   : Timeout
 
-/** Errors of a started write in any composition: interrupted, raced, timed. */
+/**
+ * Errors of a started write in any composition: interrupted, raced, timed.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type WriteError<Eff> = Eff extends "write" ? OutcomeUnknown : never
 
 /** Errors of the call by `transaction`: it may be rolled back, and then it is not done. */
@@ -85,33 +118,63 @@ export type TransactionError<O> = O extends { readonly transaction: unknown }
   ? ExecutionError<TransactionFailed> | ([OptionOf<O, "timeout">] extends [undefined] ? never : Timeout)
   : never
 
-/** Possible `idempotency`. If absent, it is the whole of this type: see {@link Given}. */
+/**
+ * Possible `idempotency`. If absent, it is the whole of this type: see {@link Given}.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type AnyIdempotency<P extends Schema.Top, S extends Schema.Top, D> =
   | true
   | IdempotencyOptions<P["Type"], S["Type"], TagOf<D>>
   | undefined
 
-/** Errors of the call by `idempotency`. */
+/**
+ * Errors of the call by `idempotency`.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type IdempotencyError<Id> = [Id] extends [undefined] ? never
   : OutcomeUnknown | IdempotencyConflict | LedgerUnavailable
 
-/** Services of `idempotency`. */
+/**
+ * Services of `idempotency`.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type IdempotencyServices<Id> = [Id] extends [undefined] ? never
   :
     | IdempotencyLedger
     | (Id extends { readonly reconcile: (...args: never) => Effect.Effect<infer _A, infer _E, infer R> } ? R : never)
 
-/** The question for the state of a task. */
+/**
+ * The question for the state of a task.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type StatusOf<A, O = {}> = (
   taskId: string
 ) => Effect.Effect<A, HookError<O, "status">, HookServices<O, "status">>
 
-/** Errors of the call by `status`: both have one recovery. */
+/**
+ * Errors of the call by `status`: both have one recovery.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type StatusError<O> = [OptionOf<O, "status">] extends [undefined] ? never
   : ExecuteError<HookError<O, "status">> | TimeoutError<"read", O>
 
 /** Services of results: they are encoded for the model, and decoded from a ledger or a person. */
 export type ResultServices<S extends Schema.Top> = S["EncodingServices"] | S["DecodingServices"]
 
-/** The schema services that a tool needs. */
+/**
+ * The schema services that a tool needs.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type SchemaServices<P extends Schema.Top, S extends Schema.Top> = P["DecodingServices"] | ResultServices<S>

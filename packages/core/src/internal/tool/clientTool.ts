@@ -23,6 +23,9 @@ import type { Any, Tool, Trust } from "./tool.ts"
 /**
  * The page did not give a result. `failed`: the page says so. `timeout`: it did not answer within the tool's `timeout`.
  * An error that the tool's `failure` schema reads is the error of the call in place of this one.
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class ClientToolFailed extends Schema.TaggedError<ClientToolFailed>()("ClientToolFailed", {
   tool: Schema.String,
@@ -47,7 +50,12 @@ const TimedOut = Schema.declare(
   transient: false
 }))
 
-/** The declaration of a client tool. */
+/**
+ * The declaration of a client tool.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ClientOptions<
   Parameters extends Schema.Top,
   SuccessSchema extends Schema.Top,
@@ -159,6 +167,9 @@ const recoveredBy = (tool: Any, escalates: (error: unknown) => boolean): Any =>
  *
  * Position.trust // => "untrusted"
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const client = <
   const Name extends string,
@@ -196,7 +207,12 @@ export const client = <
     options as never
   ) as never
 
-/** A tool that a request declares. */
+/**
+ * A tool that a request declares.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RequestTool {
   readonly name: string
   readonly description?: string | undefined

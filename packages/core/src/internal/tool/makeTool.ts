@@ -80,6 +80,9 @@ const kinds: Readonly<Record<OptionName, Kind>> = makeKinds
  * await Effect.runPromise(CountKeys.call.pipe(Effect.provideService(ToolCall.ToolCall, call("{\"a\":1}")))) // => 1
  * await Effect.runPromise(CountKeys.call.pipe(Effect.provideService(ToolCall.ToolCall, call("{a:1}")))) // => 0
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make = <
   const Name extends string,

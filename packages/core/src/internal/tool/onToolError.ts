@@ -69,6 +69,9 @@ import type { Any, BehindRecovery, Params, Tool } from "./tool.ts"
  *   Slow.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })))
  * ) // => 3
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const onError: {
   <Name extends string, Parameters extends Schema.Top, S extends Schema.Top, E, R, E2, R2>(

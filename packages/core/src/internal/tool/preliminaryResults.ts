@@ -115,7 +115,12 @@ export const asEffect = (
   }
 }
 
-/** Progress of a call. */
+/**
+ * Progress of a call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Progress {
   /** The completed amount, in a unit of the tool: it grows. */
   readonly progress: number
@@ -157,6 +162,9 @@ export interface Progress {
  * ) // => "Done"
  * told // => ["1 of 2: Page 1", "2 of 2: Page 2"]
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const progress = ({ message, progress, total }: Progress): Effect.Effect<void, never, ToolCall> =>
   Effect.contextWith((context: Context.Context<ToolCall>) => {

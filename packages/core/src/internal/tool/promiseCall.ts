@@ -2,7 +2,12 @@
 import * as Effect from "effect/Effect"
 import { ToolCall } from "../call/call.ts"
 
-/** A call, for a function that returns a promise. */
+/**
+ * A call, for a function that returns a promise.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface PromiseCall {
   readonly id: string
   /** The key to pass on to the service; absent if the tool declares no `idempotency`. */
@@ -36,6 +41,9 @@ export interface PromiseCall {
  * const error = outcome._tag === "Unhandled" ? outcome.error : undefined
  * error?._tag === "ExecutionError" && error.reason._tag // => "Down"
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const tryPromise = <A, E = unknown>(
   evaluate: (call: PromiseCall) => PromiseLike<A> | A,

@@ -3,7 +3,12 @@ import type * as Types from "effect/Types"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type * as Tool from "./tool.ts"
 
-/** A named group of instructions and tools. */
+/**
+ * A named group of instructions and tools.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Skill<out Name extends string, out Tools extends ReadonlyArray<Tool.Any>> {
   readonly name: Name
   readonly description: string
@@ -11,7 +16,12 @@ export interface Skill<out Name extends string, out Tools extends ReadonlyArray<
   readonly tools: Tools
 }
 
-/** Any skill. */
+/**
+ * Any skill.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Any extends Skill<string, ReadonlyArray<Tool.Any>> {}
 
 /**
@@ -24,6 +34,9 @@ export interface Any extends Skill<string, ReadonlyArray<Tool.Any>> {}
  *
  * Skill.make("poetry", { description: "Writes poems", instructions: "Answer in verse." }).name // => "poetry"
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make = <const Name extends string, const Tools extends Tool.List = readonly []>(
   name: Name,

@@ -15,10 +15,20 @@ import type { Call, ToolCall } from "../call/call.ts"
 import type { ToolInfo } from "../call/tool/toolInfo.ts"
 import type { Over } from "../run/run.ts"
 
-/** The brand of tools. */
+/**
+ * The brand of tools.
+ *
+ * @category type IDs
+ * @since 0.2.0
+ */
 export const TypeId = "~@recourse/core/Tool" as const
 
-/** A tool: its description for the model, and the Effect of one call. */
+/**
+ * A tool: its description for the model, and the Effect of one call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Tool<
   out Name extends string,
   out Parameters extends Schema.Top,
@@ -79,10 +89,20 @@ export type Ends = (snapshot: unknown, over: Over) => Effect.Effect<void, never,
 /** @internal True if that compensates a write. `isLeft`: true if a write is not compensated yet. */
 export type Undoes = (snapshot: Snapshot, isLeft: (id: string) => boolean) => boolean
 
-/** Any tool. */
+/**
+ * Any tool.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Any extends Tool<string, Schema.Top, Schema.Top, unknown, unknown> {}
 
-/** Tools. No value has the property: it is a sentence, which the compiler shows for a value that is no tool. */
+/**
+ * Tools. No value has the property: it is a sentence, which the compiler shows for a value that is no tool.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type List = ReadonlyArray<
   Any & { readonly "A tool is made by Tool.make, and of an agent by Agent.asTool"?: never }
 >
@@ -90,40 +110,90 @@ export type List = ReadonlyArray<
 /** Any tool, by its services. */
 export interface Needing<out R> extends Tool<string, Schema.Top, Schema.Top, unknown, R> {}
 
-/** The errors that a tool leaves. */
+/**
+ * The errors that a tool leaves.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Error<T> = T extends Tool<infer _N, infer _P, infer _S, infer E, infer _R> ? E : never
 
-/** The services that a tool needs, its `ToolCall` apart. */
+/**
+ * The services that a tool needs, its `ToolCall` apart.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Services<T> = T extends Tool<infer _N, infer _P, infer _S, infer _E, infer R> ? R : never
 
-/** Result type of a tool. */
+/**
+ * Result type of a tool.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Success<T> = T extends Tool<infer _N, infer _P, infer S, infer _E, infer _R> ? S["Type"] : never
 
-/** Errors behind recovery: results are checked behind it, and calls that wait for an approval bypass it. */
+/**
+ * Errors behind recovery: results are checked behind it, and calls that wait for an approval bypass it.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type BehindRecovery = InvalidResult | NotApproved
 
-/** The call for a tool's recovery; for one of several tools, that of any of them. */
+/**
+ * The call for a tool's recovery; for one of several tools, that of any of them.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type CallOf<T> = {
   readonly call: Effect.Effect<Success<T>, Exclude<Error<T>, BehindRecovery>, ToolCall | Services<T>>
 }["call"]
 
-/** The arguments of a call that were used last, decoded. */
+/**
+ * The arguments of a call that were used last, decoded.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Params<Parameters extends Schema.Top> = Effect.Effect<
   Parameters["Type"],
   InvalidArgs,
   ToolCall | Parameters["DecodingServices"]
 >
 
-/** The arguments for a tool's recovery, in addition to its call. */
+/**
+ * The arguments for a tool's recovery, in addition to its call.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type ParamsOf<T> = T extends Tool<infer _N, infer P, infer _S, infer _E, infer _R> ? Params<P> : never
 
-/** Trust in a tool's results: `"untrusted"` results reach models in an envelope. */
+/**
+ * Trust in a tool's results: `"untrusted"` results reach models in an envelope.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Trust = "trusted" | "untrusted"
 
-/** True if a value is a tool. */
+/**
+ * True if a value is a tool.
+ *
+ * @category guards
+ * @since 0.2.0
+ */
 export const isTool = (u: unknown): u is Any => Predicate.hasProperty(u, TypeId)
 
-/** A checked result: the value, and its form for the model. */
+/**
+ * A checked result: the value, and its form for the model.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Checked<A> {
   readonly value: A
   readonly encoded: unknown

@@ -21,5 +21,8 @@ import type { Any } from "./tool.ts"
  * })
  * Tool.codes(Find) // => ["not_found", "rate_limited"]
  * ```
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const codes = (tool: Any): ReadonlyArray<string> => codesOf(tool.info.failure)

@@ -112,7 +112,12 @@ export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff
   readonly status?: StatusOf<SuccessSchema["Type"], O> | undefined
 }
 
-/** Options of a tool. */
+/**
+ * Options of a tool.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options<
   Parameters extends Schema.Top,
   SuccessSchema extends Schema.Top,

@@ -7,7 +7,12 @@ import type { Appended, MessagePart, RunHistory, Step } from "../log.ts"
 import type { Lease, StartedRun, StoredRun } from "../storedRun.ts"
 import type { RunStoreError } from "../storeError.ts"
 
-/** Runs that a process takes: of an agent, started by one of these versions. */
+/**
+ * Runs that a process takes: of an agent, started by one of these versions.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Claimable {
   readonly agent: string
   readonly versions: ReadonlyArray<string>
@@ -16,13 +21,23 @@ export interface Claimable {
   readonly queue?: Queue | undefined
 }
 
-/** Number of an agent's concurrent runs, and of starts in a time, over all processes. */
+/**
+ * Number of an agent's concurrent runs, and of starts in a time, over all processes.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Queue {
   readonly concurrency?: number | undefined
   readonly rate?: { readonly limit: number; readonly perMillis: number } | undefined
 }
 
-/** Requests of a process to the host: absent parts are not requested. */
+/**
+ * Requests of a process to the host: absent parts are not requested.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Take {
   /** Takes queued runs of these agents, and runs whose lease is over; the oldest first. */
   readonly agents?: ReadonlyArray<Claimable> | undefined
@@ -40,7 +55,12 @@ export interface Take {
   readonly leaseMillis?: number | undefined
 }
 
-/** A run that a process owns still. */
+/**
+ * A run that a process owns still.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface LeasedRun {
   readonly runId: string
   readonly isCancelled: boolean
@@ -50,14 +70,24 @@ export interface LeasedRun {
   readonly hasPlace: boolean
 }
 
-/** The answer to a process. Runs that it holds and that are not named are another's by now. */
+/**
+ * The answer to a process. Runs that it holds and that are not named are another's by now.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Taken {
   readonly taken: ReadonlyArray<StoredRun>
   readonly due: ReadonlyArray<StoredRun>
   readonly held: ReadonlyArray<LeasedRun>
 }
 
-/** The end of an execution: the run has ended, or waits. */
+/**
+ * The end of an execution: the run has ended, or waits.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Settlement {
   readonly status: Exclude<Runs.Status, "queued" | "running">
   readonly pending: Schema.Json
@@ -74,7 +104,12 @@ export interface Settlement {
   readonly last: Step
 }
 
-/** The person who was asked about a run that waits, and when it is due again. */
+/**
+ * The person who was asked about a run that waits, and when it is due again.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Reminder {
   readonly status: "asked"
   readonly asked: number
@@ -82,23 +117,43 @@ export interface Reminder {
   readonly wakeInMillis: number | undefined
 }
 
-/** State in which an owner leaves a run: settled, queued for another process, or with its slot released. */
+/**
+ * State in which an owner leaves a run: settled, queued for another process, or with its slot released.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Leaving = Settlement | { readonly status: "queued" | "lent" } | Reminder
 
-/** A decision about a call of an execution. */
+/**
+ * A decision about a call of an execution.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface StoredDecision {
   readonly callId: string
   readonly decision: Schema.Json
 }
 
-/** News from any process. A wake-up may be lost, and may come twice: whoever listens polls as well. */
+/**
+ * News from any process. A wake-up may be lost, and may come twice: whoever listens polls as well.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type WakeUp =
   /** A run may be taken. */
   | { readonly _tag: "Queued" }
   /** A run was cancelled, has a reader, has more events for a reader, or has changed otherwise: its state, or its signals. */
   | { readonly _tag: "Cancelled" | "Read" | "Recorded" | "Changed"; readonly runId: string }
 
-/** Owns runs. Each operation is one transaction. Times are the host's own: its clock decides when a lease is over. */
+/**
+ * Owns runs. Each operation is one transaction. Times are the host's own: its clock decides when a lease is over.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Host {
   /** Adds a run, which is queued or owned; or returns the one with the id. */
   readonly insert: (

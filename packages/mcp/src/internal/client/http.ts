@@ -14,7 +14,12 @@ import * as Peer from "./peer.ts"
 import { adapterOf, type ProtocolVersion, stateless } from "./protocols.ts"
 import type { ConnectOptions } from "./stdio.ts"
 
-/** The options of servers that are reached by HTTP. */
+/**
+ * The options of servers that are reached by HTTP.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface HttpOptions extends ConnectOptions {
   /** Headers of each request, for example `authorization`. For tokens that rotate, map the requests of your `HttpClient`. */
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -109,6 +114,9 @@ const readOwnStream = (client: HttpClient.HttpClient, url: string | URL, options
  *
  * export const search = Mcp.http("https://example.com/mcp", { headers: { authorization: "Bearer …" } })
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const http = (url: string | URL, options: HttpOptions = {}): Connect<HttpClient.HttpClient> =>
   Effect.gen(function*() {

@@ -1,7 +1,12 @@
 /** Parts of a server's offer that are left out, with their names and reasons. */
 import * as Effect from "effect/Effect"
 
-/** A part of a server's offer that is left out, or of its output that was skipped. */
+/**
+ * A part of a server's offer that is left out, or of its output that was skipped.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface LeftOut {
   /** A tool; a field of a tool, which is there without it; a page of the list with all that come after it; output. */
   readonly kind: "tool" | "field" | "page" | "output"

@@ -10,7 +10,12 @@ import { type Inbox, ProgressListener } from "./inbox.ts"
 import { own } from "./messages.ts"
 import { adapterOf, type ProtocolVersion, stateless } from "./protocols.ts"
 
-/** A connected server. */
+/**
+ * A connected server.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Peer {
   readonly version: ProtocolVersion
   readonly transport: McpClient.Transport

@@ -12,6 +12,9 @@ import * as McpProtocol from "effect/ai/McpProtocol"
  * Mcp.protocols.map(({ protocolVersion }) => protocolVersion)
  * // => ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2026-07-28"]
  * ```
+ *
+ * @category constants
+ * @since 0.2.0
  */
 export const protocols = [
   McpProtocol.v2025_11_25,
@@ -21,7 +24,12 @@ export const protocols = [
   McpProtocol.v2026_07_28
 ] as const
 
-/** A protocol version that a server can be reached in. */
+/**
+ * A protocol version that a server can be reached in.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type ProtocolVersion = McpProtocol.ProtocolVersion
 
 /** The version that has no sessions, and is discovered. */

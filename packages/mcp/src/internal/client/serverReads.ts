@@ -15,7 +15,12 @@ export interface ServerRead {
   readonly request: (live: Live, args: Record<string, unknown>) => Effect.Effect<Answered, McpClientError>
 }
 
-/** Offered reads. */
+/**
+ * Offered reads.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ServerReadOptions {
   /** Offers the server's resources by two tools, `list_resources` and `read_resource`. Default: `false`. */
   readonly resources?: boolean | undefined

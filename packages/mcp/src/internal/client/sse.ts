@@ -154,6 +154,9 @@ const open = Effect.fnUntraced(function*(
  *
  * export const old = Mcp.sse("https://example.com/sse")
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const sse = (url: string | URL, options: HttpOptions = {}): Connect<HttpClient.HttpClient> =>
   Effect.gen(function*() {

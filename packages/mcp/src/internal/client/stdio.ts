@@ -12,7 +12,12 @@ import { isNotification, messagesIn } from "./messages.ts"
 import * as Peer from "./peer.ts"
 import { adapterOf, type ProtocolVersion } from "./protocols.ts"
 
-/** The options of all ways to a server. */
+/**
+ * The options of all ways to a server.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ConnectOptions {
   /** The only protocol version to speak. Default: the newest that the server speaks, by negotiation. */
   readonly protocol?: ProtocolVersion | undefined
@@ -68,6 +73,9 @@ const cleaned = <E>(stdout: Stream.Stream<Uint8Array, E>, inbox: Inbox.Inbox): S
  *
  * export const files = Mcp.stdio(ChildProcess.make("npx", ["-y", "@modelcontextprotocol/server-filesystem", "."]))
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const stdio = (
   command: ChildProcess.Command,

@@ -54,6 +54,9 @@ const exactLine = (line: string): string => {
  *   registrations: Mcp.layerServer({ tools: [] })
  * }).pipe(Layer.provide(Mcp.layerExactStdio), Layer.provide(NodeServices.layer))
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerExactStdio: Layer.Layer<Stdio.Stdio, never, Stdio.Stdio> = Layer.effect(
   Stdio.Stdio,

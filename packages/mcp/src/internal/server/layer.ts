@@ -18,7 +18,12 @@ import { withProgress } from "./progress.ts"
 import { type ClientRequest, fingerprint, identify } from "./request.ts"
 import { writtenArguments } from "./writtenArguments.ts"
 
-/** Options of served tools: those of `Agent.forCalls`, which apply to each call, and these. */
+/**
+ * Options of served tools: those of `Agent.forCalls`, which apply to each call, and these.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ServerOptions<Tools extends ReadonlyArray<Tool.Any>, O = {}> extends Agent.ForCallsOptions<Tools, O> {
   /** The name of the runs in spans, events and audit. Default: `"mcp"`. */
   readonly name?: string | undefined
@@ -32,6 +37,9 @@ export interface ServerOptions<Tools extends ReadonlyArray<Tool.Any>, O = {}> ex
 /**
  * Services of served tools: of them, their recoveries and the policies. A key for waiting calls is made if there is
  * none.
+ *
+ * @category utility types
+ * @since 0.2.0
  */
 export type ServerServices<Tools extends ReadonlyArray<Tool.Any>, O> = Exclude<
   Agent.CallRunServices<Tools, O>,
@@ -92,6 +100,9 @@ const statusOf = (tool: Tool.Any): ReadonlyArray<Tool.Any> => tool.status === un
  * }).pipe(Layer.provide(Mcp.layerExactStdio))
  * // Layer.launch(server).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain)
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerServer = <
   const Tools extends ReadonlyArray<Tool.Any>,

@@ -11,7 +11,12 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 /** The `_meta` field by which a client names a call, so that the same name is the same call. */
 const keyField = "recourse/idempotency-key"
 
-/** Known facts of a client that sends a request. */
+/**
+ * Known facts of a client that sends a request.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ClientRequest {
   /** The headers of the HTTP request; none on stdio. */
   readonly headers: Readonly<Record<string, string | undefined>>

@@ -105,7 +105,12 @@ const unavailable = (
   return retryAfter === undefined ? reason : Object.assign(reason, { retryAfter })
 }
 
-/** True if the prompt was too long for the model. */
+/**
+ * True if the prompt was too long for the model.
+ *
+ * @category predicates
+ * @since 0.2.0
+ */
 export const isContextLength = (error: AiError.AiError): boolean =>
   error.reason._tag === "InvalidRequestError" &&
   ownField(error.reason.metadata.openaiCompatible, "kind") === "context-length"

@@ -19,7 +19,12 @@ const agUiPartFields: Fields = {
   metadata: inert(ofPage)
 }
 
-/** The message that the server reads: the last one, or the results of client tools behind it. */
+/**
+ * The message that the server reads: the last one, or the results of client tools behind it.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const agUiMessageFields: Fields = {
   id: used,
   role: used,
@@ -32,7 +37,12 @@ export const agUiMessageFields: Fields = {
   subagentRunId: inert(ofPage)
 }
 
-/** The request of `POST /agents/:agent/ag-ui`. */
+/**
+ * The request of `POST /agents/:agent/ag-ui`.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const agUiFields: Fields = {
   threadId: used,
   runId: used,

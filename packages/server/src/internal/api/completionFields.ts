@@ -64,7 +64,12 @@ const messageFields: Fields = {
   function_call: refused("Send calls as `tool_calls`")
 }
 
-/** The request of `POST /v1/chat/completions`. */
+/**
+ * The request of `POST /v1/chat/completions`.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const completionFields: Fields = {
   ...sharedFields,
   messages: { use: "used", items: messageFields },

@@ -10,13 +10,21 @@ import { BadRequest } from "../http/errors.ts"
  * - `used`: the route's schema reads it. `fields` and `items` are the tables of an object and of the objects in a list.
  * - `refused`: 400, unless its value equals the server's behaviour.
  * - `inert`: accepted without an effect, for the reason that the table names.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type Field =
   | { readonly use: "used"; readonly fields?: Fields | undefined; readonly items?: Fields | undefined }
   | { readonly use: "refused"; readonly reason: string; readonly unless?: ((value: unknown) => boolean) | undefined }
   | { readonly use: "inert"; readonly reason: string }
 
-/** The fields of an object, by name. */
+/**
+ * The fields of an object, by name.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Fields = Readonly<Record<string, Field>>
 
 export const used: Field = { use: "used" }

@@ -1,7 +1,12 @@
 /** Fields of a request of `DefaultChatTransport`, and of the message that the server reads. */
 import { type Fields, inert, used } from "./fields.ts"
 
-/** The request of `POST /agents/:agent/chat`. A page adds `edits` as its `body`. */
+/**
+ * The request of `POST /agents/:agent/chat`. A page adds `edits` as its `body`.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const uiChatFields: Fields = {
   id: used,
   messages: used,
@@ -10,7 +15,12 @@ export const uiChatFields: Fields = {
   edits: used
 }
 
-/** The last message. */
+/**
+ * The last message.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const uiMessageFields: Fields = {
   id: used,
   role: used,

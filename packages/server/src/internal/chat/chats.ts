@@ -37,7 +37,12 @@ export interface NewMessage {
   readonly replaces?: string | undefined
 }
 
-/** A thread whose first message is answered. */
+/**
+ * A thread whose first message is answered.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface NewThread {
   readonly owner: string
   readonly thread: string

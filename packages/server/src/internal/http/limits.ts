@@ -10,7 +10,12 @@ import type { Principal, Unauthorized, WrongHost } from "../../Authentication.ts
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { TooManyRequests } from "./errors.ts"
 
-/** So many in a window. */
+/**
+ * So many in a window.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Rate {
   readonly limit: number
   readonly window: Duration.Input

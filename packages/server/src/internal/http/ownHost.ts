@@ -26,6 +26,9 @@ export const hostOf = ({ headers }: HttpServerRequest): string | undefined => he
  * const hosts = ["127.0.0.1:3000", "localhost", "agents.example.com:443", "evil.example"]
  * hosts.map(isOwn) // => [true, true, true, false]
  * ```
+ *
+ * @category predicates
+ * @since 0.2.0
  */
 export const isOwnHost = (host: string, hosts: ReadonlyArray<string> = []): boolean => {
   const name = hostName(host)

@@ -3,10 +3,20 @@ import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { RunsUnavailable, Status } from "@recourse/core/Runs"
 
-/** The end of a call that is neither success nor failure, in the terms of `RunTimeline.CallOutcome`. */
+/**
+ * The end of a call that is neither success nor failure, in the terms of `RunTimeline.CallOutcome`.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const OutcomeState = Schema.Literals(["unknown", "undone", "not_happened", "not_undone"])
 
-/** A call of a run that is counted: it failed, was recovered or has a state, or it is the first one of its tool. */
+/**
+ * A call of a run that is counted: it failed, was recovered or has a state, or it is the first one of its tool.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const CallFacts = Schema.Struct({
   /** The call's span in the run's timeline: unique in the run. */
   spanId: Schema.String,
@@ -34,10 +44,20 @@ export const CallFacts = Schema.Struct({
   hasCompensation: Schema.optionalKey(Schema.Literal(true))
 })
 
-/** Counted facts of a run's call. */
+/**
+ * Counted facts of a run's call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type CallFacts = typeof CallFacts.Type
 
-/** A run in a list. Times are milliseconds, costs are by the program's prices. */
+/**
+ * A run in a list. Times are milliseconds, costs are by the program's prices.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const RunSummary = Schema.Struct({
   /** The first words of the user's input. */
   input: Schema.String,
@@ -62,10 +82,20 @@ export const RunSummary = Schema.Struct({
   story: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
-/** A run in a list. */
+/**
+ * A run in a list.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type RunSummary = typeof RunSummary.Type
 
-/** Indexed facts of a run. */
+/**
+ * Indexed facts of a run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RunFacts {
   readonly runId: string
   readonly agent: string
@@ -83,7 +113,12 @@ export interface RunFacts {
   readonly calls: ReadonlyArray<CallFacts>
 }
 
-/** Filter of runs. All given conditions have to hold. */
+/**
+ * Filter of runs. All given conditions have to hold.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RunFilter {
   readonly agents?: ReadonlyArray<string> | undefined
   readonly owner?: string | undefined
@@ -107,13 +142,28 @@ export interface RunFilter {
   readonly limit: number
 }
 
-/** An answer of a person about a call. `settled`: a call that could not be compensated has been dealt with. */
+/**
+ * An answer of a person about a call. `settled`: a call that could not be compensated has been dealt with.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Answer = Schema.Literals(["happened", "not_happened", "settled"])
 
-/** An answer of a person about a call. */
+/**
+ * An answer of a person about a call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Answer = typeof Answer.Type
 
-/** A person's finding about a call. */
+/**
+ * A person's finding about a call.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Check = Schema.Struct({
   spanId: Schema.String,
   answer: Answer,
@@ -125,27 +175,47 @@ export const Check = Schema.Struct({
   result: Schema.optionalKey(Schema.Json)
 })
 
-/** A person's finding about a call. */
+/**
+ * A person's finding about a call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Check = typeof Check.Type
 
 /** The run id of checks about entries of the ledger of which no run is known. The `spanId` of such a check is the entry. */
 export const ledgerRun = " ledger"
 
-/** A call that a person has to look at, or has looked at. */
+/**
+ * A call that a person has to look at, or has looked at.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface OpenOutcome {
   readonly run: { readonly runId: string; readonly agent: string; readonly owner?: string | undefined }
   readonly call: CallFacts
   readonly check?: Check | undefined
 }
 
-/** Filter of outcomes: the unchecked ones, the newest first, or those of one run. */
+/**
+ * Filter of outcomes: the unchecked ones, the newest first, or those of one run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface OutcomeQuery {
   readonly agents?: ReadonlyArray<string> | undefined
   readonly runId?: string | undefined
   readonly limit: number
 }
 
-/** A time, and whose runs, for counts. */
+/**
+ * A time, and whose runs, for counts.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface OverviewQuery {
   readonly from: number
   readonly to: number
@@ -154,7 +224,12 @@ export interface OverviewQuery {
   readonly agents?: ReadonlyArray<string> | undefined
 }
 
-/** Counts of the runs that started within a time. */
+/**
+ * Counts of the runs that started within a time.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Overview = Schema.Struct({
   runs: Schema.Int,
   byStatus: Schema.Record(Schema.String, Schema.Int),
@@ -178,10 +253,20 @@ export const Overview = Schema.Struct({
   waiting: Schema.Struct({ calls: Schema.Int, since: Schema.optionalKey(Schema.Finite) })
 })
 
-/** Counts of the runs that started within a time. */
+/**
+ * Counts of the runs that started within a time.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Overview = typeof Overview.Type
 
-/** Operations of an index of runs. */
+/**
+ * Operations of an index of runs.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface RunIndexService {
   /** Replaces the facts of a run. */
   readonly put: (facts: RunFacts) => Effect.Effect<void, RunsUnavailable>

@@ -8,7 +8,12 @@ import type { Checks } from "../http/request.ts"
 import type { OnPageInput } from "./pageInput.ts"
 import type { Frames } from "../wire/frames.ts"
 
-/** Public facts of an agent. */
+/**
+ * Public facts of an agent.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface AgentCard {
   readonly name: string
   readonly title?: string | undefined
@@ -21,7 +26,12 @@ export interface AgentCard {
   readonly files?: ReadonlyArray<string> | undefined
 }
 
-/** A user's feedback on a run. */
+/**
+ * A user's feedback on a run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Feedback {
   readonly runId: string
   readonly agent: string

@@ -4,7 +4,12 @@ import * as Schema from "effect/Schema"
 import type { RequestContext } from "@recourse/core/RequestInput"
 import { BadRequest } from "../http/errors.ts"
 
-/** The `state` and the `forwardedProps` of a page's AG-UI request. */
+/**
+ * The `state` and the `forwardedProps` of a page's AG-UI request.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface PageInput {
   readonly agent: string
   readonly owner: string
@@ -30,6 +35,9 @@ export interface PageInput {
  * const error = await Effect.runPromise(Effect.flip(onPageInput(input)))
  * error._tag // => "PageInputRefused"
  * ```
+ *
+ * @category errors
+ * @since 0.2.0
  */
 export class PageInputRefused extends Schema.TaggedError<PageInputRefused>()("PageInputRefused", {
   field: Schema.Literals(["state", "forwardedProps"]),
@@ -43,6 +51,9 @@ export class PageInputRefused extends Schema.TaggedError<PageInputRefused>()("Pa
 /**
  * Reads the input of a page before a run starts. The model reads the returned entries like the page's context. A `PageInputRefused` and the
  * `SchemaError` of a decoder are answered with 400, and no run starts. Handle other errors in the function.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type OnPageInput = (
   input: PageInput

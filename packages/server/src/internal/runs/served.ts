@@ -15,7 +15,12 @@ import * as RequestInput from "@recourse/core/RequestInput"
 import { CurrentRunInbox, type RunInbox } from "@recourse/core/RunInbox"
 import { Owner } from "@recourse/core/Runs"
 
-/** An agent that can be served: it takes a conversation, or a text, which is then the user's last message. */
+/**
+ * An agent that can be served: it takes a conversation, or a text, which is then the user's last message.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Servable =
   | Agent.Agent<Prompt.Prompt, unknown, unknown, unknown>
   | Agent.Agent<string, unknown, unknown, unknown>

@@ -1,25 +1,48 @@
 /** Parts of a timeline. Times are milliseconds since the epoch. */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 
-/** An event, or its JSON: a timeline reads only fields that are the same in both. */
+/**
+ * An event, or its JSON: a timeline reads only fields that are the same in both.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Event = AgentEvent
 
-/** A message of a request, or its JSON. */
+/**
+ * A message of a request, or its JSON.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Message {
   readonly role: string
   readonly content: unknown
 }
 
-/** Subject of a span. `wait`: before a repetition. `question`: until a person has decided. */
+/**
+ * Subject of a span. `wait`: before a repetition. `question`: until a person has decided.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type SpanKind = "agent" | "turn" | "call" | "attempt" | "fix" | "wait" | "question"
 
 /**
  * `stopped`: it was interrupted, or its process ended. `unknown`: a write that may have happened. `undone`: it was compensated, or has
  * not happened; `not_undone`: it was to be compensated and is not.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type SpanState = "running" | "success" | "failure" | "waiting" | "stopped" | "unknown" | "undone" | "not_undone"
 
-/** A span of time. Parents precede their children. */
+/**
+ * A span of time. Parents precede their children.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Span {
   readonly id: string
   readonly kind: SpanKind
@@ -42,7 +65,12 @@ export interface Span {
   readonly last: number
 }
 
-/** Something that the runtime, a policy, a person or the program decided, and why. */
+/**
+ * Something that the runtime, a policy, a person or the program decided, and why.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Decision {
   readonly number: number
   readonly at: number
@@ -66,7 +94,12 @@ export interface Decision {
   readonly text: string
 }
 
-/** A failure, with its texts by audience. An absent text did not reach that audience. */
+/**
+ * A failure, with its texts by audience. An absent text did not reach that audience.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Failure {
   readonly number: number
   readonly at: number
@@ -84,7 +117,12 @@ export interface Failure {
   readonly endedRun: boolean
 }
 
-/** The outcome of a call that is neither success nor failure. */
+/**
+ * The outcome of a call that is neither success nor failure.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface CallOutcome {
   /** Of the event that said so last. */
   readonly number: number
@@ -105,7 +143,12 @@ export interface CallOutcome {
   readonly error?: string
 }
 
-/** A request to the model. */
+/**
+ * A request to the model.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Request {
   readonly number: number
   readonly at: number
@@ -120,7 +163,12 @@ export interface Request {
   readonly toolChoice: string | undefined
 }
 
-/** Used amount of an agent's budget, nested agents included. */
+/**
+ * Used amount of an agent's budget, nested agents included.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Meter {
   readonly agentRunId: string
   readonly agent: string

@@ -29,7 +29,12 @@ const help = (tools: ReadonlyArray<string>): string =>
     "To talk to a model, start with `--preset openai --model <name>` and set the key, such as `OPENAI_API_KEY`."
   ].join("\n\n")
 
-/** Repeats the user's message. `/find_order {"id":"7"}` calls the tool. */
+/**
+ * Repeats the user's message. `/find_order {"id":"7"}` calls the tool.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const repeating: ScriptedModel.Behaviour = ({ prompt, tools }, index) => {
   const said = lastSaid(prompt)
   if (said === undefined) return ScriptedModel.text("Done.", { pace: "20 millis" })

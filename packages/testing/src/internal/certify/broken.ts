@@ -1,7 +1,12 @@
 /** Comparisons of laws about hosts and logs. */
 import { Effect, Schema } from "effect"
 
-/** A law about a host or a log does not hold. */
+/**
+ * A law about a host or a log does not hold.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class NotCertified extends Schema.TaggedError<NotCertified>()("NotCertified", {
   law: Schema.String,
   problem: Schema.String,

@@ -3,7 +3,12 @@ import { Effect, Path, Runtime, Schema, Stdio, Stream } from "effect"
 import { CliError, Flag } from "effect/cli"
 import { isSubject, type Subject } from "../../Subject.ts"
 
-/** The command failed: `problem` has the necessary change. */
+/**
+ * The command failed: `problem` has the necessary change.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class CannotRun extends Schema.TaggedError<CannotRun>()("CannotRun", { problem: Schema.String }) {
   override readonly [Runtime.errorReported] = false
   override readonly [Runtime.errorExitCode] = 2

@@ -8,7 +8,12 @@ import { drawnComposition } from "./drawnCompositions.ts"
 import type { Hands } from "./executors.ts"
 import { observeComposition, type ObservedComposition, undisturbed } from "./observeComposition.ts"
 
-/** Options of {@link checkCompositions}. */
+/**
+ * Options of {@link checkCompositions}.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface CompositionOptions {
   /** Number of compositions. Default: 200. */
   readonly runs?: number | undefined
@@ -26,7 +31,12 @@ export interface CompositionOptions {
   readonly hands?: Hands | undefined
 }
 
-/** Numbers of a check: compositions, payments, pauses for approvals, compensated payments, and processes that were stopped. */
+/**
+ * Numbers of a check: compositions, payments, pauses for approvals, compensated payments, and processes that were stopped.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface CompositionReport {
   readonly compositions: number
   readonly laws: ReadonlyArray<CompositionLaw>
@@ -36,7 +46,12 @@ export interface CompositionReport {
   readonly stopped: number
 }
 
-/** A law does not hold for a composition. */
+/**
+ * A law does not hold for a composition.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class CompositionBroken extends Schema.TaggedError<CompositionBroken>()("CompositionBroken", {
   law: Schema.String,
   problem: Schema.String,
@@ -105,6 +120,9 @@ const count = (counts: Counts, { executions, pauses, payments }: ObservedComposi
  *
  * report.compositions // => 5
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const checkCompositions = (
   options?: CompositionOptions

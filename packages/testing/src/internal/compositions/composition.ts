@@ -48,7 +48,12 @@ export const Ending = Schema.Struct({ how: Schema.Literals(["killed", "stopped"]
 /** A call of the model; `none` leaves the argument out. */
 export const Call = Schema.Struct({ tool: Schema.Literals(["do", "pay"]), order: Schema.Literals(["a", "b", "none"]) })
 
-/** A composition, and its faults. */
+/**
+ * A composition, and its faults.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Composition = Schema.Struct({
   /** Steps of the executor of the tool `do`. */
   steps: Schema.Array(Step).check(Schema.isMinLength(1), Schema.isMaxLength(3)),
@@ -88,7 +93,12 @@ export const Composition = Schema.Struct({
   order: between(0, 1000)
 })
 
-/** A composition, and its faults. */
+/**
+ * A composition, and its faults.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Composition = typeof Composition.Type
 
 /** A step of the executor. */
@@ -99,7 +109,12 @@ const stepText = ({ does, how }: Step): string => how === "once" ? does : `${doe
 const listed = (name: string, items: ReadonlyArray<string>): ReadonlyArray<string> =>
   items.length === 0 ? [] : [`${name}: ${items.join(", ")}`]
 
-/** A composition as text for people. */
+/**
+ * A composition as text for people.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const printComposition = (composition: Composition): string =>
   [
     [

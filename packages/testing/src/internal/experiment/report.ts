@@ -73,6 +73,9 @@ const block = (results: Compared, one: Measured): ReadonlyArray<string> => [
 
 /**
  * The results as a table, one column for each agent. `width` is the terminal's: a table that is wider is a list. Default: as wide as it is.
+ *
+ * @category formatting
+ * @since 0.2.0
  */
 export const table = (results: Compared, options?: { readonly width?: number | undefined }): string => {
   const width = options?.width ?? Infinity
@@ -93,7 +96,12 @@ export const table = (results: Compared, options?: { readonly width?: number | u
   return within([titleOf(results), "", shown].join("\n"), width)
 }
 
-/** The results as an SVG picture: a bar for each agent under each measure; scores and shares reach to 100%. */
+/**
+ * The results as an SVG picture: a bar for each agent under each measure; scores and shares reach to 100%.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const svg = (results: Compared): string =>
   bars({
     title: titleOf(results),

@@ -1,6 +1,11 @@
 /** Estimates from samples: means, and the intervals in which they lie with 95% confidence. */
 
-/** A mean, with the interval in which it lies with 95% confidence. */
+/**
+ * A mean, with the interval in which it lies with 95% confidence.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Estimate {
   readonly rate: number
   readonly low: number

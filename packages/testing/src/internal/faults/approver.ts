@@ -7,12 +7,22 @@ import { Agent, Approval, type RunRecord } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"
 import { type Injector, make as makeInjector } from "./injector.ts"
 
-/** Decides about the calls of a pause; takes as long as the person does. */
+/**
+ * Decides about the calls of a pause; takes as long as the person does.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Decide = (
   pending: ReadonlyArray<Approval.PendingCall>
 ) => Effect.Effect<ReadonlyArray<Approval.Decision>>
 
-/** The person who decides. */
+/**
+ * The person who decides.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class Approver extends Context.Service<Approver, { readonly decide: Decide }>()("@recourse/testing/Approver") {}
 
 /** @internal Approves whatever has no fault. */
@@ -50,11 +60,21 @@ export const decideBy = (injector: Injector): Decide => (pending) =>
     return decisions
   })
 
-/** A layer of a person who answers as a plan says, and approves otherwise. `Faults.layer` has one too. */
+/**
+ * A layer of a person who answers as a plan says, and approves otherwise. `Faults.layer` has one too.
+ *
+ * @category layers
+ * @since 0.2.0
+ */
 export const layer = (plan: FaultPlan.FaultPlan): Layer.Layer<Approver> =>
   Layer.sync(Approver, () => ({ decide: decideBy(makeInjector(plan)) }))
 
-/** A paused run, and its decisions. */
+/**
+ * A paused run, and its decisions.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Pause {
   readonly snapshot: Approval.Snapshot
   readonly pending: ReadonlyArray<Approval.PendingCall>
@@ -65,7 +85,12 @@ export interface Pause {
   readonly decidedAt: number
 }
 
-/** Options of a run over its pauses. */
+/**
+ * Options of a run over its pauses.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** True if model calls are streamed. Default: false. */
   readonly streaming?: boolean | undefined
@@ -121,6 +146,9 @@ const patience = 100
  * ) // => "Paid 50."
  * paid // => [50]
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const run = <In, Out, E, R>(
   agent: Agent.Agent<In, Out, E, R>,

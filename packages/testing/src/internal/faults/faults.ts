@@ -22,7 +22,12 @@ import { faultyTools, type Options } from "./toolFaults.ts"
 
 export type { Options } from "./toolFaults.ts"
 
-/** Injected faults so far. */
+/**
+ * Injected faults so far.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class FaultLog extends Context.Service<FaultLog, {
   readonly injected: Effect.Effect<ReadonlyArray<Injected>>
   /** @internal The injector. */
@@ -64,6 +69,9 @@ export class FaultLog extends Context.Service<FaultLog, {
  *   )
  * ) // => ["1.1", [["rate", "timeout"]]]
  * ```
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layer = (
   plan: FaultPlan.FaultPlan,
@@ -101,6 +109,9 @@ export const layer = (
 /**
  * A layer of an `IdempotencyLedger` and of a store of resumptions in memory, which have the faults of the plan of
  * {@link layer}. Their counts are those of that layer. Stores of an agent itself, by `Agent.provide`, have no faults.
+ *
+ * @category layers
+ * @since 0.2.0
  */
 export const layerStores: Layer.Layer<IdempotencyLedger.IdempotencyLedger, never, FaultLog> = Layer.unwrap(
   Effect.map(FaultLog, ({ injector }) => new SharedStores().layer(StoreFaults.injected(injector)))

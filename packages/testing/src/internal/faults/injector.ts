@@ -2,7 +2,12 @@
 import { Effect } from "effect"
 import * as FaultPlan from "../../FaultPlan.ts"
 
-/** A fault that was injected. */
+/**
+ * A fault that was injected.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Injected {
   /** When, in milliseconds since the epoch by Effect's `Clock`. */
   readonly at: number

@@ -4,7 +4,12 @@ import { ToolCall } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Injector } from "./injector.ts"
 
-/** A service has failed, or its answer was lost: the caller cannot distinguish them. */
+/**
+ * A service has failed, or its answer was lost: the caller cannot distinguish them.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class ServiceFailed extends Data.TaggedError("ServiceFailed")<{
   /** The tool whose service it is. */
   readonly tool: string

@@ -15,7 +15,12 @@ import {
   withSecret
 } from "./spoil.ts"
 
-/** Options of injected faults. */
+/**
+ * Options of injected faults.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** Makes the typed failures of the program, by tag, if they have to be instances of its own classes. */
   readonly failures?: Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>> | undefined

@@ -5,7 +5,12 @@ import type { Subject } from "../../Subject.ts"
 import { placeOf } from "../faults/injector.ts"
 import type * as Simulation from "../simulation/simulation.ts"
 
-/** A fault that no plan has injected, and why. */
+/**
+ * A fault that no plan has injected, and why.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Missed {
   /** The tool, the store, the callback (`"pay.compensate"`, `"audit"`), or `"model"`. */
   readonly tool: string
@@ -14,7 +19,12 @@ export interface Missed {
   readonly because: "not_called" | "does_not_fit" | "not_drawn"
 }
 
-/** Counts by place (a tool, a store, a callback, the model), and by subject. */
+/**
+ * Counts by place (a tool, a store, a callback, the model), and by subject.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Counts = Readonly<Record<string, Readonly<Record<string, number>>>>
 
 /** Further places of faults in a subject's runs besides its tools and its model. */

@@ -3,7 +3,12 @@ import type * as Simulation from "../simulation/simulation.ts"
 import type { Tool } from "@recourse/core"
 import type { Subject } from "../../Subject.ts"
 
-/** The runs of one plan. */
+/**
+ * The runs of one plan.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Trial {
   readonly subject: Pick<Subject<unknown, unknown, unknown>, "tools" | "budget" | "outsiders">
   /** The text in every injected error. */
@@ -18,10 +23,20 @@ export interface Trial {
   readonly reordered: Simulation.Observation
 }
 
-/** A law: the ways in which a trial breaks it, and the run in which it does. */
+/**
+ * A law: the ways in which a trial breaks it, and the run in which it does.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Law = (trial: Trial) => ReadonlyArray<Violation>
 
-/** A way in which a law is broken. */
+/**
+ * A way in which a law is broken.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Violation {
   readonly run: "plain" | "again" | "streamed" | "interrupted" | "reordered"
   readonly problem: string

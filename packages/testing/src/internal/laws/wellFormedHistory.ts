@@ -13,6 +13,9 @@ export const idsIn = (message: Prompt.Message, type: "tool-call" | "tool-result"
 /**
  * Faults of a conversation: calls without their results behind them, results without calls, ids used twice. `waiting`
  * are the calls that may be at its end without results.
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const problemsOfHistory = (
   prompt: Prompt.Prompt,

@@ -7,7 +7,12 @@ import { drawnProgram } from "./draw.ts"
 import { print, Program } from "./program.ts"
 import { observe } from "./run.ts"
 
-/** Options of checked programs. */
+/**
+ * Options of checked programs.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** Number of programs. Default: 200. */
   readonly runs?: number | undefined
@@ -23,7 +28,12 @@ export interface Options {
   readonly replay?: string | undefined
 }
 
-/** Checked parts. */
+/**
+ * Checked parts.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Report {
   readonly programs: number
   readonly laws: ReadonlyArray<string>
@@ -33,7 +43,12 @@ export interface Report {
   readonly operations: number
 }
 
-/** A law does not hold for a program. */
+/**
+ * A law does not hold for a program.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class ProgramBroken extends Schema.TaggedError<ProgramBroken>()("ProgramBroken", {
   law: Schema.String,
   problem: Schema.String,
@@ -59,7 +74,12 @@ export class ProgramBroken extends Schema.TaggedError<ProgramBroken>()("ProgramB
   }
 }
 
-/** Runs a program as it is, streamed, and interrupted at one of its operations. */
+/**
+ * Runs a program as it is, streamed, and interrupted at one of its operations.
+ *
+ * @category running
+ * @since 0.2.0
+ */
 export const tryProgram = (program: Program): Effect.Effect<Trial & { readonly interruptAt: number }> =>
   Effect.gen(function*() {
     const plain = yield* observe(program)
@@ -75,7 +95,12 @@ export const tryProgram = (program: Program): Effect.Effect<Trial & { readonly i
     }
   })
 
-/** Checks laws on drawn programs. */
+/**
+ * Checks laws on drawn programs.
+ *
+ * @category running
+ * @since 0.2.0
+ */
 export const check = (options?: Options): Effect.Effect<Report, ProgramBroken> => {
   const names = options?.laws ?? Object.keys(programLaws) as ReadonlyArray<ProgramLaw>
   const laws: ReadonlyArray<readonly [string, Law]> = [

@@ -6,20 +6,35 @@ import { type Program, toolName, type ToolSpec } from "./program.ts"
 import type { Observed, Part } from "./run.ts"
 import type { Deed } from "./world.ts"
 
-/** The runs of one program. */
+/**
+ * The runs of one program.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Trial {
   readonly plain: Observed
   readonly streamed: Observed
   readonly interrupted: Observed
 }
 
-/** A way in which a law is broken. */
+/**
+ * A way in which a law is broken.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Violation {
   readonly run: keyof Trial
   readonly problem: string
 }
 
-/** A law: the ways in which a trial breaks it. */
+/**
+ * A law: the ways in which a trial breaks it.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Law = (trial: Trial) => ReadonlyArray<Violation>
 
 export const ofEachRun = (law: (run: Observed) => ReadonlyArray<string>): Law => (trial) =>

@@ -88,6 +88,12 @@ const isDefectOf = ({ deeds, program, unansweredClaims }: Observed, defect: unkn
 /** Codes of calls that were not made. */
 const notMade: ReadonlySet<string> = new Set(["not_run", "permission_denied", "approval_required"])
 
+/**
+ * Laws of drawn programs, by name. Each returns the breaches in one observed program.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const programLaws = {
   ...compensationLaws,
   ...compensationOrderLaws,
@@ -494,5 +500,10 @@ export const programLaws = {
   }
 } as const satisfies Readonly<Record<string, Law>>
 
-/** The name of a law about programs. */
+/**
+ * The name of a law about programs.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type ProgramLaw = keyof typeof programLaws

@@ -83,7 +83,12 @@ export const ModelFault = Schema.Struct({
  */
 export const ChatStep = Schema.Literals(["say", "decide", "decideFirst", "two", "both"])
 
-/** A program, and its events. */
+/**
+ * A program, and its events.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Program = Schema.Struct({
   tools: Schema.Array(ToolSpec).check(Schema.isMinLength(1), Schema.isMaxLength(3)),
   /** True if its tools have the names of inherited properties. */
@@ -151,7 +156,12 @@ export const Program = Schema.Struct({
   order: between(0, 1000)
 })
 
-/** A program, and its events. */
+/**
+ * A program, and its events.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Program = typeof Program.Type
 
 /** A tool of a program. */
@@ -202,7 +212,12 @@ const tool = (program: Program) => (spec: ToolSpec, index: number): string => {
   ].join("; ")
 }
 
-/** A program as text for people. */
+/**
+ * A program as text for people.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const print = (program: Program): string => {
   const {
     again,

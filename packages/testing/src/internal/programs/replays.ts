@@ -15,7 +15,12 @@ import { drawnProgram } from "./draw.ts"
 import { calledBy, print, type Program, toolName } from "./program.ts"
 import { World } from "./world.ts"
 
-/** A replay of a program differs from its recording, or has done something. */
+/**
+ * A replay of a program differs from its recording, or has done something.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class ReplayBroken extends Schema.TaggedError<ReplayBroken>()("ReplayBroken", {
   problem: Schema.String,
   /** The smallest failing program, in text form. */
@@ -81,7 +86,12 @@ const hasDone = (program: Program, { deeds, undone }: World): boolean =>
     done && calledBy(program, program.tools.findIndex((_, index) => toolName(program, index) === tool)).length === 0
   )
 
-/** Records a program and replays it; returns the fault of the replay, if there is one. */
+/**
+ * Records a program and replays it; returns the fault of the replay, if there is one.
+ *
+ * @category running
+ * @since 0.2.0
+ */
 export const tryReplay = (drawn: Program, streaming: boolean): Effect.Effect<string | undefined> =>
   Effect.gen(function*() {
     const program: Program = {
@@ -116,7 +126,12 @@ export const tryReplay = (drawn: Program, streaming: boolean): Effect.Effect<str
       : undefined
   })
 
-/** Checks replays of drawn programs. Answers how many. Half of them stream. */
+/**
+ * Checks replays of drawn programs. Answers how many. Half of them stream.
+ *
+ * @category running
+ * @since 0.2.0
+ */
 export const checkReplays = (
   options?: { readonly runs?: number | undefined; readonly seed?: number | undefined }
 ): Effect.Effect<number, ReplayBroken> => {

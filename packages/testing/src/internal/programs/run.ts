@@ -38,7 +38,12 @@ export interface Waited extends Asked {
   readonly requests: number
 }
 
-/** Everything that can be observed of a program. */
+/**
+ * Everything that can be observed of a program.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Observed {
   readonly program: Program
   readonly tools: Built["tools"]
@@ -67,7 +72,12 @@ export interface Options {
   readonly interruptAt?: number | undefined
 }
 
-/** Runs a program. Does not fail: the observation contains the faults. */
+/**
+ * Runs a program. Does not fail: the observation contains the faults.
+ *
+ * @category running
+ * @since 0.2.0
+ */
 // oxlint-disable-next-line max-lines-per-function -- one program is run, cut off and gone on with: the parts share what was seen
 export const observe = (program: Program, options?: Options): Effect.Effect<Observed> =>
   // oxlint-disable-next-line max-lines-per-function -- one program is run, cut off and gone on with: the parts share what was seen

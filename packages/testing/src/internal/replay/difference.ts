@@ -5,7 +5,12 @@ import { comparableInput } from "./conversationInput.ts"
 import { textOf } from "../text/text.ts"
 import { isSame, neutral } from "./requestText.ts"
 
-/** Position at which a replay diverges from the recording. */
+/**
+ * Position at which a replay diverges from the recording.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Difference {
   /** An event, or a request to the model. */
   readonly kind: "event" | "request"
@@ -83,7 +88,12 @@ export const eventDifference = (
   return Option.fromUndefinedOr(differences.toSorted((a, b) => a.index - b.index)[0])
 }
 
-/** A difference as text for people. */
+/**
+ * A difference as text for people.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const print = ({ index, kind, recorded, replayed }: Difference): string =>
   [
     kind === "request"

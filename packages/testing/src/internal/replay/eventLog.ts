@@ -170,6 +170,9 @@ const withoutDetails = (event: Event): Event => {
  * A recording of an unrecorded run: of its events alone. They do not contain the requests to the model, so these are
  * not compared; a failure has only the recorded tag. Of a log of several runs, `runId` names the one. Default: the
  * first.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const fromEvents = (
   log: ReadonlyArray<Event>,
@@ -193,6 +196,11 @@ export const fromEvents = (
 
 const decodeEvent = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.toCodecJson(AgentEvent.AgentEvent)))
 
-/** The events of a log: one JSON object a line. */
+/**
+ * The events of a log: one JSON object a line.
+ *
+ * @category decoding
+ * @since 0.2.0
+ */
 export const parseLog = (lines: string) =>
   Effect.forEach(lines.split("\n").filter((line) => line.trim() !== ""), (line) => decodeEvent(line))

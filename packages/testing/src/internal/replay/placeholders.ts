@@ -8,6 +8,9 @@ import { jsonIn, type Secret } from "./secrets.ts"
 /**
  * Makes the placeholder of a secret. Equal secrets have equal numbers, from 1 for each kind. `undefined`: the default
  * one.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type MakePlaceholder = (
   secret: { readonly kind: string; readonly value: string; readonly number: number }

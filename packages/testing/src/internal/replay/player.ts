@@ -7,7 +7,12 @@ import type { Recording } from "./recording.ts"
 import { isSame, requestText } from "./requestText.ts"
 import { type Failures, revive } from "./storedErrors.ts"
 
-/** Options of a replay. */
+/**
+ * Options of a replay.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ReplayOptions {
   /** The tools of the recorded program: their schemas decode the recorded calls. */
   readonly tools: ReadonlyArray<Tool.Any>

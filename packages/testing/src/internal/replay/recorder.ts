@@ -192,7 +192,12 @@ const makeRecorder = (
   return { decorate, intercept }
 }
 
-/** Options of a recording. */
+/**
+ * Options of a recording.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface RecordOptions {
   /** The agent's tools, and those of the agents in it: results are stored by their schemas. */
   readonly tools: ReadonlyArray<Tool.Any>
@@ -213,6 +218,9 @@ export interface RecordOptions {
 /**
  * Runs an agent and records it: its exit, and the recording. The recording contains all texts to and from the model,
  * and tools' answers, without secrets unless `redact` is `false`; store it like transcripts.
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const record = <In, Out, E, R>(
   agent: Agent.Agent<In, Out, E, R>,

@@ -27,7 +27,12 @@ const ToolOutcome = Schema.Union([
   Schema.TaggedStruct("Nested", { value: Schema.optionalKey(Schema.Unknown) })
 ])
 
-/** A call of the model: its request, its time and duration in milliseconds, and its answer. */
+/**
+ * A call of the model: its request, its time and duration in milliseconds, and its answer.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const ModelCall = Schema.Struct({
   /** The messages in text form. */
   request: Schema.String,
@@ -35,7 +40,12 @@ export const ModelCall = Schema.Struct({
   outcome: ModelOutcome
 })
 
-/** An execution of a tool. */
+/**
+ * An execution of a tool.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Execution = Schema.Struct({
   tool: Schema.String,
   callId: Schema.String,
@@ -44,13 +54,28 @@ export const Execution = Schema.Struct({
   outcome: ToolOutcome
 })
 
-/** The version of recordings that this library writes; it reads earlier ones. */
+/**
+ * The version of recordings that this library writes; it reads earlier ones.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const version = 2
 
-/** A pause of the run: the decisions, and their time in milliseconds. */
+/**
+ * A pause of the run: the decisions, and their time in milliseconds.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Pause = Schema.Struct({ decisions: Schema.Array(Approval.Decision), waited: Schema.Number })
 
-/** A recorded run. */
+/**
+ * A recorded run.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Recording = Schema.Struct({
   /** Left out by the first version, which has no pauses. A later version than this library's is refused. */
   version: Schema.optionalKey(Schema.Literals([1, version])),
@@ -63,15 +88,30 @@ export const Recording = Schema.Struct({
   pauses: Schema.optionalKey(Schema.Array(Pause))
 })
 
-/** A recorded run. */
+/**
+ * A recorded run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Recording = typeof Recording.Type
 
 const Json = Schema.fromJsonString(Schema.toCodecJson(Recording))
 
-/** A recording as JSON. */
+/**
+ * A recording as JSON.
+ *
+ * @category encoding
+ * @since 0.2.0
+ */
 export const stringify: (recording: Recording) => Effect.Effect<string, Schema.SchemaError> = Schema.encodeEffect(Json)
 
-/** A recording from JSON. */
+/**
+ * A recording from JSON.
+ *
+ * @category decoding
+ * @since 0.2.0
+ */
 export const parse: (json: string) => Effect.Effect<Recording, Schema.SchemaError> = Schema.decodeEffect(Json)
 
 /** A type that can be written to while a run is recorded. */

@@ -10,7 +10,12 @@ import { replacer } from "./replacing.ts"
 import { secretsIn } from "./secrets.ts"
 import { mapError } from "./storedErrors.ts"
 
-/** Redacted parts of a recording, and their replacements. */
+/**
+ * Redacted parts of a recording, and their replacements.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface RedactOptions {
   /**
    * Names of secret fields: `"email"`, or `"customer.iban"` for an `iban` within a `customer`. Texts under these names
@@ -93,6 +98,9 @@ const ofEveryone = Context.get(Context.empty(), Redaction.Redaction)
  * const shown = await Effect.runPromise(Replay.redact(made, { tools: [Read], fields: ["iban"] }))
  * shown.executions.map(({ outcome }) => outcome._tag === "Value" ? outcome.value : undefined) // => [{ iban: "[redacted: iban 1]" }]
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const redact = (
   recording: Recording,

@@ -16,14 +16,24 @@ import * as VirtualTime from "../time/virtualTime.ts"
 import { snapshotKey } from "./snapshotKey.ts"
 import { CurrentWithin } from "./within.ts"
 
-/** A span as far as exporters show it, its cause apart. */
+/**
+ * A span as far as exporters show it, its cause apart.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface SpanRecord {
   readonly name: string
   readonly attributes: Readonly<Record<string, unknown>>
   readonly events: ReadonlyArray<readonly [name: string, attributes: Readonly<Record<string, unknown>>]>
 }
 
-/** An execution of a tool, or of the fault in its place. */
+/**
+ * An execution of a tool, or of the fault in its place.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Execution {
   readonly tool: string
   readonly callId: string
@@ -36,13 +46,23 @@ export interface Execution {
   readonly ended?: "success" | "failure" | undefined
 }
 
-/** A time at which the run waited for decisions. */
+/**
+ * A time at which the run waited for decisions.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Pause extends Approver.Pause {
   /** Number of events before the run resumed. */
   readonly after: number
 }
 
-/** Everything that can be observed of a run. */
+/**
+ * Everything that can be observed of a run.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Observation<out Out = unknown, out E = unknown> {
   readonly plan: FaultPlan.FaultPlan
   /** Its end, pauses included: a run that waits at the end has failed with `ApprovalRequired`. */
@@ -80,7 +100,12 @@ export interface Observation<out Out = unknown, out E = unknown> {
   readonly audit: ReadonlyArray<Audit.AuditRecord>
 }
 
-/** Options of a subject's run. */
+/**
+ * Options of a subject's run.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** The injected faults. Default: none. */
   readonly plan?: FaultPlan.FaultPlan | undefined
@@ -134,6 +159,9 @@ export interface Options {
  * // the time limit of the first call, and a wait with jitter before the second
  * Math.round(observed.elapsed / 1000) // => 3
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 // oxlint-disable-next-line max-lines-per-function -- one simulation: the steps share its world and its clock
 export const run = <In, Out, E>(
@@ -264,7 +292,12 @@ export const run = <In, Out, E>(
       })))
   })
 
-/** Returns the end of a run in one word: `success`, `interrupted`, `defect`, or the tag of its error. */
+/**
+ * Returns the end of a run in one word: `success`, `interrupted`, `defect`, or the tag of its error.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const outcome = (observation: Observation): string => {
   const { exit } = observation
   if (Exit.isSuccess(exit)) return "success"
@@ -276,7 +309,12 @@ export const outcome = (observation: Observation): string => {
     : "error"
 }
 
-/** The attempts of calls, by call; of one tool, if it is named. */
+/**
+ * The attempts of calls, by call; of one tool, if it is named.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const attempts = ({ events }: Pick<Observation, "events">, tool?: string): ReadonlyMap<string, number> => {
   const made = new Map<string, number>()
   for (const event of events) {

@@ -51,7 +51,12 @@ export type Shown =
   & Pick<Observation, "events" | "injected">
   & Partial<Pick<Observation, "executions" | "sideEffects">>
 
-/** The timeline of a run; times are virtual milliseconds from its start. */
+/**
+ * The timeline of a run; times are virtual milliseconds from its start.
+ *
+ * @category formatting
+ * @since 0.2.0
+ */
 export const render = ({ events, executions = [], injected, sideEffects = [] }: Shown): string => {
   const start = events[0]?.at ?? 0
   const at = (time: number) => `${String(Math.round(time - start)).padStart(8)} ms`

@@ -9,7 +9,12 @@ import { WebCrypto } from "effect/crypto"
 import { Turns, VirtualScheduler } from "./scheduler.ts"
 import { make as virtualCrypto } from "./virtualCrypto.ts"
 
-/** End of an effect in its own time. */
+/**
+ * End of an effect in its own time.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Ended<out A, out E> {
   readonly exit: Exit.Exit<A, E>
   /** Milliseconds from its start to its end. */
@@ -25,7 +30,12 @@ export interface Ended<out A, out E> {
   readonly operations: number
 }
 
-/** Control of a running effect. */
+/**
+ * Control of a running effect.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Control {
   /** Interrupts it at the next opportunity. */
   readonly interrupt: () => void
@@ -33,7 +43,12 @@ export interface Control {
   readonly giveUp: () => void
 }
 
-/** Options of the time. */
+/**
+ * Options of the time.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface TimeOptions {
   /** The end of its time. Default: one day. */
   readonly limit?: Duration.Input | undefined
@@ -49,7 +64,12 @@ export interface TimeOptions {
   readonly startAt?: number | undefined
 }
 
-/** Events of one process. */
+/**
+ * Events of one process.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ProcessOptions {
   /** The operation before which it is interrupted; 1 is the first. */
   readonly interruptAt?: number | undefined
@@ -61,13 +81,23 @@ export interface ProcessOptions {
   readonly identity?: number | undefined
 }
 
-/** Options of a run effect. */
+/**
+ * Options of a run effect.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options extends TimeOptions, ProcessOptions {
   /** Is given control before the effect starts. */
   readonly onStart?: ((control: Control) => void) | undefined
 }
 
-/** A process: an effect, and its events. */
+/**
+ * A process: an effect, and its events.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Process<out A, out E, out R> extends ProcessOptions {
   readonly effect: Effect.Effect<A, E, R>
 }
@@ -197,6 +227,9 @@ const isSettled = <A, E>(
  * ended.map(({ stopped }) => stopped) // => ["killed", undefined]
  * done // => ["b"]
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const runAll = <A, E, R>(
   processes: ReadonlyArray<Process<A, E, R>>,
@@ -293,6 +326,9 @@ export const runAll = <A, E, R>(
  * ended.exit // => Exit.succeed("done")
  * ended.elapsed // => 60_000
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const run = <A, E, R>(effect: Effect.Effect<A, E, R>, options?: Options): Effect.Effect<Ended<A, E>, never, R> =>
   Effect.map(runAll([{ ...options, effect }], options), ([ended]) => ended!)

@@ -15,7 +15,12 @@ import { drawn as drawnFaults } from "../faults/storeFaults.ts"
 import { SharedStores } from "../faults/stores.ts"
 import { type Waiting, waitingOf } from "./waiting.ts"
 
-/** Options of a checked world. */
+/**
+ * Options of a checked world.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options {
   /** Number of sequences of commands. Default: 200. */
   readonly runs?: number | undefined
@@ -27,7 +32,12 @@ export interface Options {
   readonly replay?: string | undefined
 }
 
-/** Checked parts. */
+/**
+ * Checked parts.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Report {
   readonly sequences: number
   readonly deeds: number
@@ -37,7 +47,12 @@ export interface Report {
   readonly killed: number
 }
 
-/** An invariant does not hold. */
+/**
+ * An invariant does not hold.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class WorldBroken extends Schema.TaggedError<WorldBroken>()("WorldBroken", {
   invariant: Schema.String,
   /** The shortest sequence of commands that was found to break it. */
@@ -188,6 +203,9 @@ const encodeSequence = Schema.encodeSync(Schema.fromJsonString(Sequence))
  * cancellations and returns, over several runs, conversations and processes. Processes are killed and restarted, in
  * random orders, over deployments of other versions of the agent. Stores fail, hang, lose their answers, or repeat
  * them. A sequence that breaks an invariant is shrunk to a short one.
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const check = <S, Ops extends Operations<S>, In, Out, E>(
   world: World<S, Ops>,

@@ -72,10 +72,20 @@ const Wait = Schema.TaggedStruct("Wait", { hours: between(1, 48) })
 /** A deployment: processes that start later have another version of the agent. 0 is the first one. */
 const Deploy = Schema.TaggedStruct("Deploy", { version: between(0, 7) })
 
-/** Action of a user, or of an operator. */
+/**
+ * Action of a user, or of an operator.
+ *
+ * @category schemas
+ * @since 0.2.0
+ */
 export const Command = Schema.Union([Ask, Decide, Wait, Deploy])
 
-/** Action of a user, or of an operator. */
+/**
+ * Action of a user, or of an operator.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Command = typeof Command.Type
 
 /** A command that a process executes. */

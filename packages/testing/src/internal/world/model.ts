@@ -2,10 +2,20 @@
 import { Context, Effect, Layer } from "effect"
 import { CurrentRequests, type ServiceFailed } from "../faults/serviceFaults.ts"
 
-/** An operation: from the present world and an input to the next world, and an answer. */
+/**
+ * An operation: from the present world and an input to the next world, and an answer.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Operation<S, Input, Answer> = (state: S, input: Input) => readonly [state: S, answer: Answer]
 
-/** Something that was done. */
+/**
+ * Something that was done.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Deed {
   readonly operation: string
   readonly input: unknown
@@ -16,23 +26,43 @@ export interface Deed {
   readonly broken: ReadonlyArray<string>
 }
 
-/** A world at a moment. */
+/**
+ * A world at a moment.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Instance {
   readonly perform: (operation: string, input: unknown, key: string | undefined) => unknown
   readonly state: () => unknown
   readonly deeds: () => ReadonlyArray<Deed>
 }
 
-/** The world that programs act on. */
+/**
+ * The world that programs act on.
+ *
+ * @category services
+ * @since 0.2.0
+ */
 export class CurrentWorld extends Context.Service<CurrentWorld, Instance>()("@recourse/testing/World") {}
 
-/** Operations by name. */
+/**
+ * Operations by name.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Operations<S> = Readonly<Record<string, Operation<S, never, unknown>>>
 
 type InputOf<O> = O extends (state: never, input: infer Input) => unknown ? Input : never
 type AnswerOf<O> = O extends (...args: never) => readonly [unknown, infer Answer] ? Answer : never
 
-/** A model of the world. */
+/**
+ * A model of the world.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface World<S, Ops extends Operations<S>> {
   readonly invariants: ReadonlyArray<string>
   /** The names of the operations. */
@@ -87,6 +117,9 @@ export interface World<S, Ops extends Operations<S>> {
  * await Effect.runPromise(program.pipe(Effect.provide(shop.layer)))
  * // => [[false, []], [true, []], [false, ["an order is charged at most once"]]]
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make = <S, const Ops extends Operations<S>>(options: {
   readonly initial: S

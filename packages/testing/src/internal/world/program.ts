@@ -8,14 +8,24 @@ import type { Command } from "./commands.ts"
 import type { CurrentWorld } from "./model.ts"
 import { decisionsOf, type Waiting } from "./waiting.ts"
 
-/** Services that the kit provides to the agent: leave these to it, so that they can fail. */
+/**
+ * Services that the kit provides to the agent: leave these to it, so that they can fail.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Provided =
   | LanguageModel.LanguageModel
   | CurrentWorld
   | IdempotencyLedger.IdempotencyLedger
   | Approval.SnapshotKey
 
-/** Program that acts on the world. */
+/**
+ * Program that acts on the world.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Program<in out In, out Out, out E> {
   readonly agent: Agent.Agent<In, Out, E, Provided>
   /**

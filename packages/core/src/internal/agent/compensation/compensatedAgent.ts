@@ -35,6 +35,9 @@ import { formsOf } from "../resume/storedValue.ts"
  * )
  * log // => ["booked", "cancelled"]
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const compensated = <UR = never, VR = never>(options: CompensationOptions<UR, VR>) =>
 <In, Out, E, R, Start>(

@@ -13,10 +13,18 @@ import type * as Tool from "../../tool/tool.ts"
  * - `"interruption"`: the run is cancelled.
  * - `"rejection"`: a person rejects a call. Earlier writes are compensated at any end of the run; the model is
  *   informed.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type CompensateAfter = "failure" | "interruption" | "rejection"
 
-/** Conditions and options of a run's compensation. */
+/**
+ * Conditions and options of a run's compensation.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface CompensationOptions<R, TR = R> {
   /** Ends of a run after which its writes are compensated. Default: all three. */
   readonly after?: ReadonlyArray<CompensateAfter> | undefined
@@ -32,7 +40,12 @@ export interface CompensationOptions<R, TR = R> {
   readonly report?: ((left: ReadonlyArray<NotCompensated>) => Effect.Effect<unknown, never, R>) | undefined
 }
 
-/** The compensation option of an agent. */
+/**
+ * The compensation option of an agent.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Compensating<R, TR = R> {
   /**
    * Compensates the writes of a failed run, the newest first, by the `compensate` of their tools, including those of

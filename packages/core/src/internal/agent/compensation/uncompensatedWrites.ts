@@ -6,7 +6,12 @@ import type { Journal } from "../../../Journal.ts"
 import { CompensationLog } from "../../run/writes/compensationLog.ts"
 import { idWithin } from "../../path/idsWithin.ts"
 
-/** A started write that is not known to be compensated, or not to have happened. */
+/**
+ * A started write that is not known to be compensated, or not to have happened.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface UncompensatedWrite {
   readonly tool: string
   /** The call, and the calls of agents around it. */
@@ -51,6 +56,9 @@ const doneIn = (snapshot: unknown): ReadonlyArray<typeof Done.Type> =>
  * Returns the writes of a run that its tools can compensate and that are not known to be compensated: those of its
  * snapshot, and those of the journal since. Engines of durable runs use it to decide if an abandoned run has to be
  * compensated, and to report the remaining writes.
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const uncompensatedWrites = (
   { journal, snapshot }: { readonly snapshot?: unknown; readonly journal?: Journal | undefined }

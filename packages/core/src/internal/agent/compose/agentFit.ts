@@ -18,13 +18,28 @@ type Takes<Taken, Given> = Named<Taken> extends Named<Given> ?
 /** Sentence for a value that is no agent. */
 export type NoAgent = "This is no agent: see Agent.make and Agent.fromFunction."
 
-/** An agent that takes the given input. */
+/**
+ * An agent that takes the given input.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Taking<A, Given> = [A] extends [Any] ? [Given] extends [Input<A>] ? A : Takes<Input<A>, Given> : NoAgent
 
-/** Agents, each of which takes the given input. */
+/**
+ * Agents, each of which takes the given input.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type AllTaking<Agents, Given> = { readonly [K in keyof Agents]: Taking<Agents[K], Given> }
 
-/** An agent that takes a conversation. */
+/**
+ * An agent that takes a conversation.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type TakesConversation<A> = [A] extends [Any]
   ? [Prompt.Prompt] extends [Input<A>] ? A : "This agent has to take a conversation: give it `input: Prompt.Prompt`."
   : NoAgent
@@ -46,7 +61,12 @@ export type NotEmpty<Agents extends AgentList> = AgentList extends Agents ? unkn
   : 0 extends Agents["length"] ? "There has to be one agent at least, in a list whose length is known."
   : unknown
 
-/** Common input of several agents. A sentence if no input fits all: no value has it. */
+/**
+ * Common input of several agents. A sentence if no input fits all: no value has it.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type InputOfAll<Agents extends ReadonlyArray<unknown>> =
   (Agents[number] extends infer A ? A extends Any ? (input: Input<A>) => void : never : never) extends
     (input: infer In) => void ?
@@ -55,7 +75,12 @@ export type InputOfAll<Agents extends ReadonlyArray<unknown>> =
         : never)
     : never
 
-/** A judge of answers. */
+/**
+ * A judge of answers.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Judging<A, Candidates> = [A] extends [Any]
   ? [Candidates] extends [Input<A>]
     ? [Output<A>] extends [number] ? A : "The judge has to answer the number of the best answer."

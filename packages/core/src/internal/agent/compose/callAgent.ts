@@ -22,7 +22,12 @@ import { ownToolsOnly } from "../ownTools.ts"
 import type { Resumable } from "../resume/resumableRun.ts"
 import type { CallRunOptions, CallRunServices } from "./callRunTypes.ts"
 
-/** Options of an agent without a model: as the options of `Agent.make` with these names. */
+/**
+ * Options of an agent without a model: as the options of `Agent.make` with these names.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ForCallsOptions<Tools extends ReadonlyArray<Tool.Any>, O = {}> {
   /** The tools that can be called. */
   readonly tools: Tools
@@ -74,6 +79,9 @@ type OptionName = keyof ForCallsOptions<[]> | keyof Compensating<0>
  * structured // => 42
  * isFailure // => true
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const forCalls = <
   const Tools extends Tool.List,

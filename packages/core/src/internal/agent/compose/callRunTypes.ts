@@ -15,7 +15,12 @@ export type CallRunOptions<Base, Name, Tools extends Tool.List, O> =
   & Inferred<O>
   & OnlyKnown<O, Name>
 
-/** The services of a run of calls. */
+/**
+ * The services of a run of calls.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type CallRunServices<Tools extends ReadonlyArray<Tool.Any>, O> =
   | CallTypes<Tools[number], {}, O>["services"]
   | HookServices<O, "onBudgetExceeded">

@@ -23,7 +23,12 @@ const oneOf = (agents: ReadonlyArray<Any>): Forms => {
 const asked = <A, E, R>(answer: A | Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.isEffect(answer) ? answer : Effect.succeed(answer)
 
-/** A decider: a function that may return an Effect, or an agent, which may wait like the others. */
+/**
+ * A decider: a function that may return an Effect, or an agent, which may wait like the others.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Decides<In, Answer, E, R, Start> =
   | ((input: In) => Answer | Effect.Effect<Answer, E, R>)
   | (Agent<In, Answer, E, R> & { readonly start?: Start })
@@ -58,6 +63,9 @@ export const withDecider = (parts: ReadonlyArray<Any>, decide: object): Readonly
  *
  * await Effect.runPromise(trim.pipe(Agent.andThen(length)).run("  abc ")) // => 3
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const andThen: {
   <Known, That>(
@@ -96,6 +104,9 @@ export const andThen: {
  *
  * await Effect.runPromise(Agent.all("sums", [plus(1), plus(2), plus(3)]).run(10)) // => [11, 12, 13]
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const all = <const Agents extends AgentList>(
   name: string,
@@ -141,6 +152,9 @@ const race = (name: string, agents: ReadonlyArray<Any>) => {
  *
  * await Effect.runPromise(Agent.firstOf("any", [broken, works]).run("abc")) // => 3
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const firstOf = <const Agents extends AgentList>(
   name: string,
@@ -168,6 +182,9 @@ export const firstOf = <const Agents extends AgentList>(
  *
  * await Effect.runPromise(third.pipe(Agent.speculative(3)).run("")) // => 3
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const speculative = (n: number) =>
 <In, Out, E, R, Self>(
@@ -194,6 +211,9 @@ export const speculative = (n: number) =>
  *
  * await Effect.runPromise(halve.pipe(Agent.loopUntil((text) => text.length < 3, { times: 10 })).run("abcdefgh")) // => "ab"
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const loopUntil = <InOut, Known, E2 = never, R2 = never, Judge = unknown>(
   predicate: Decides<NoInfer<InOut>, boolean, E2, R2, Judge>,
@@ -231,6 +251,9 @@ export const loopUntil = <InOut, Known, E2 = never, R2 = never, Judge = unknown>
  *
  * await Effect.runPromise(size.run("abcdef")) // => "long"
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const branch = <In, True, False>(
   name: string,
@@ -273,6 +296,9 @@ export const branch = <In, True, False>(
  *
  * await Effect.runPromise(hello.run("Ada")) // => "Good morning"
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const route = <
   const Agents,

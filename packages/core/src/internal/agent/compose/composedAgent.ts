@@ -39,6 +39,9 @@ export type StartErrorOf<E, Start> = Start extends (...args: never) => Effect.Ef
 /**
  * An agent made of agents. If one of them waits for an approval, the whole waits: `start` answers `Paused`, and
  * `resume` continues there. `SE` is the error type of its agents without waits.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export interface Composed<in In, out Out, out E, out R, out SE = Exclude<E, ApprovalRequired>>
   extends Agent<In, Out, E, R>, Resumable<In, Out, SE, R, R | SnapshotKey>

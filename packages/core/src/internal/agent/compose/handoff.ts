@@ -21,6 +21,9 @@ import { FailedBefore, type Steps } from "./steps.ts"
  * A tool by which a model passes the conversation to another agent: `transfer_to_<name>`. Give it to an agent that
  * {@link handoff} runs. Its error `HandedOff` has to reach the end of the run. Recovery that reports every failure to
  * the model (`Recovery.keepGoing`) would prevent the handoff, so leave this tool out of it.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const handoffTo = <const Name extends string>(name: Name, options: { readonly description: string }) =>
   makeTool(`transfer_to_${name}`, {
@@ -108,6 +111,9 @@ type Talks = Agent<Prompt.Prompt, unknown, unknown, unknown>
  *   )
  * ) // => "I correct it."
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const handoff = <const Agents>(
   name: string,

@@ -2,7 +2,12 @@
 import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
 
-/** The model gave the conversation to another agent. The error of the tools that {@link handoffTo} makes. */
+/**
+ * The model gave the conversation to another agent. The error of the tools that {@link handoffTo} makes.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class HandedOff extends Schema.TaggedError<HandedOff>()("HandedOff", {
   to: Schema.String,
   /** The model's note for the other agent. */

@@ -25,7 +25,12 @@ const answersOf = <In, Out, E, R>(
 ): Effect.Effect<readonly [Out, ...ReadonlyArray<Out>], E, R> =>
   steps.succeeding(Array.from({ length: n }, () => steps.agent(agent, input)))
 
-/** Input of a judge: the input of the agents, and the candidate answers. */
+/**
+ * Input of a judge: the input of the agents, and the candidate answers.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Candidates<out In, out Out> {
   readonly input: In
   readonly answers: ReadonlyArray<Out>
@@ -49,6 +54,9 @@ export interface Candidates<out In, out Out> {
  *
  * await Effect.runPromise(Agent.bestOf(writer, { n: 3, judge }).run("sea")) // => "sea!!!"
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const bestOf = <In, Out, E, R, Judge, Self>(
   self: Agent<In, Out, E, R> & Self,
@@ -103,6 +111,9 @@ export const bestOf = <In, Out, E, R, Judge, Self>(
  *
  * await Effect.runPromise(guess.pipe(Agent.vote(3)).run("6 * 7?")) // => { answer: 42 }
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const vote = (n: number) =>
 <In, Out, E, R, Self>(
@@ -128,7 +139,12 @@ export const vote = (n: number) =>
   ) as never
 }
 
-/** Input of a {@link revise} judge that is an agent. */
+/**
+ * Input of a {@link revise} judge that is an agent.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Judged<out In, out Out> {
   readonly input: In
   readonly output: Out
@@ -154,6 +170,9 @@ export interface Judged<out In, out Out> {
  * })
  * await Effect.runPromise(revised.run("sea")) // => "sea. longer."
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const revise = <In, Out, E, R, Start, E2 = never, R2 = never, Judge = unknown>(
   self: Agent<In, Out, E, R> & { readonly start?: Start },

@@ -28,10 +28,20 @@ import { eventStream, type StreamOptions as AgentStreamOptions } from "../eventS
 import { type Mode, plain } from "../runMode.ts"
 import type { Resumable } from "./resumableRun.ts"
 
-/** The start of a write could not be stored, or another turn has claimed the thread: the write did not start, and the run has ended. */
+/**
+ * The start of a write could not be stored, or another turn has claimed the thread: the write did not start, and the run has ended.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export type WriteError = ThreadNotFound | ThreadBusy | ConversationError
 
-/** End of a turn of an agent. */
+/**
+ * End of a turn of an agent.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Sent<out Out, out E> {
   /** Exit of the run. */
   readonly exit: Exit.Exit<Out, E | WriteError>
@@ -92,7 +102,12 @@ const inTurn = Effect.fnUntraced(function*<Out, E, R>(
   return { exit: exitOf(exit), record: ended?.(), stored, turn }
 }, Effect.scoped)
 
-/** Options of a turn. */
+/**
+ * Options of a turn.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface SendOptions extends Omit<BeginOptions, "regenerate" | "takeOver"> {
   /** The user's message. */
   readonly message: Prompt.RawInput
@@ -137,6 +152,9 @@ export interface SendOptions extends Omit<BeginOptions, "regenerate" | "takeOver
  *
  * await Effect.runPromise(program) // => ["Ada.", 3]
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const send = <Out, E, R>(
   agent: Agent<Prompt.Prompt, Out, E, R>,
@@ -148,7 +166,12 @@ export const send = <Out, E, R>(
     ({ prompt }, mode) => agent.runIn(prompt, { ...mode, runId: options.runId })
   )
 
-/** Options to resume a run of a chat. */
+/**
+ * Options to resume a run of a chat.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ResumeOptions extends ThreadKey {
   /** The person's decisions about the pending calls. */
   readonly decisions: ReadonlyArray<Decision>
@@ -163,6 +186,9 @@ export interface ResumeOptions extends ThreadKey {
 /**
  * Resumes the run of a thread that waits for a person: `agent.resume` with the snapshot of the thread. If no run waits,
  * or if the decisions are refused, no call runs and the thread does not change.
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const resume = <Out, E, R, Resume>(
   agent: Resumable<Prompt.Prompt, Out, E, R, Resume> & { readonly name: string },
@@ -219,6 +245,9 @@ const proceed = <Out, E, R, Resume>(
  *   ScriptedModel.layer([ScriptedModel.text("Wine-dark it rolls.")])
  * ])) // => "Wine-dark it rolls."
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const stream: {
   <Out, E, R>(

@@ -95,6 +95,9 @@ const ended = (
  *   )
  * ) // => "Done."
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const interactive =
   <E2 = never, R2 = never>(ask: (call: PendingCall) => Effect.Effect<Decision, E2, R2>) =>

@@ -33,7 +33,12 @@ import type { Over, Run } from "../../run/run.ts"
 import type * as Tool from "../../tool/tool.ts"
 import { eventStream, type StreamOptions } from "../eventStream.ts"
 
-/** Further methods of agents that run tool calls, or that run such agents: wait for approvals, and resume. */
+/**
+ * Further methods of agents that run tool calls, or that run such agents: wait for approvals, and resume.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Resumable<in In, out Out, out E, out R, out Resume = R | SnapshotKey> {
   /** Runs the agent; a run that waits for an approval is an answer, not a failure. */
   readonly start: (input: In, options?: RunOptions) => Effect.Effect<Outcome<Out>, E, R>

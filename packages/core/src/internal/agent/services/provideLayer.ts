@@ -36,6 +36,9 @@ import { sharedServices } from "./sharedServices.ts"
  *
  * await Effect.runPromise(poet.run("Hi")) // => "Roses are red"
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const provide =
   <ROut, E2, RIn>(layer: Layer.Layer<ROut, E2, RIn>) =>
@@ -83,10 +86,20 @@ export const provide =
     }) as never
   }
 
-/** True if an agent can wait for approvals, and be resumed. */
+/**
+ * True if an agent can wait for approvals, and be resumed.
+ *
+ * @category guards
+ * @since 0.2.0
+ */
 export const isResumable = <In>(u: object): u is Resumable<In, unknown, unknown, unknown> => "resume" in u
 
-/** An agent with provided services: a resumable one stays resumable. */
+/**
+ * An agent with provided services: a resumable one stays resumable.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Provided<Self, In, Out, E, R, E2, RIn, ROut> = Self extends
   ModelAgent<infer Input, infer Output, infer ME, infer MR, infer Pause, infer Key>
   ? ModelAgent<Input, Output, ME | E2, RIn | Exclude<MR, ROut>, Pause, Exclude<Key, ROut>>

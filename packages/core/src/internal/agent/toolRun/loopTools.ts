@@ -8,6 +8,9 @@ import type { Any, Unhandled } from "./toolRun.ts"
 /**
  * The schema of a tool for another loop. It accepts every value, because the run checks the arguments: then recovery
  * sees those that do not fit.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export interface LoopSchema {
   readonly "~standard":
@@ -15,7 +18,12 @@ export interface LoopSchema {
     & StandardJSONSchemaV1.Props<unknown, unknown>
 }
 
-/** A tool of a run, for the loop of another program. */
+/**
+ * A tool of a run, for the loop of another program.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface LoopTool {
   readonly name: string
   readonly description: string
@@ -58,6 +66,9 @@ const schemaOf = (jsonSchema: JsonSchema.JsonSchema): LoopSchema => ({
  *
  * outcome._tag === "Success" && outcome.text // => "42"
  * ```
+ *
+ * @category getters
+ * @since 0.2.0
  */
 export const loopTools = (run: Any): ReadonlyArray<LoopTool> =>
   run.tools.flatMap((tool): ReadonlyArray<Tool.Any> => tool.status === undefined ? [tool] : [tool, tool.status])

@@ -28,7 +28,12 @@ import { type Erased, gateOf, namesOf, ofProgram, ownOf, uniqueNames } from "../
 import { runningCalls } from "./runningCalls.ts"
 import type { ToolRun } from "./toolRun.ts"
 
-/** Options of a run for another loop: as the options of `Agent.make` with these names. */
+/**
+ * Options of a run for another loop: as the options of `Agent.make` with these names.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface ToolRunOptions<Tools extends ReadonlyArray<Tool.Any>, O = {}>
   extends Omit<ForCallsOptions<Tools, O>, "budget" | "onTainted">
 {
@@ -155,6 +160,9 @@ type ServicesOf<Tools extends Tool.List, O> = Exclude<CallRunServices<Tools, O>,
  *
  * await Effect.runPromise(Effect.scoped(program)) // => [42, "invalid_arguments", 1]
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const make: <
   const Tools extends Tool.List,
@@ -194,6 +202,9 @@ export type WithLayer<R> = [R] extends [never] ? { readonly layer?: Layer.Layer<
  * outcome._tag === "Success" && outcome.value // => "Hello Ada"
  * usage.toolCalls // => 1
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const open: <
   const Tools extends Tool.List,

@@ -47,6 +47,9 @@ type ServicesOf<T extends Tool.Any, O> = Exclude<
  *
  * await Effect.runPromise(Effect.map(doubled, (outcome) => outcome._tag === "Success" && outcome.value)) // => 42
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const call = <T extends Tool.Any, O = {}>(
   tool: T,
@@ -85,6 +88,9 @@ export const call = <T extends Tool.Any, O = {}>(
  * const error = outcome._tag === "Unhandled" ? outcome.error : undefined
  * error?._tag === "ExecutionError" && error.reason._tag // => "NoStock"
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const callPromise = async <T extends Tool.Any, O = {}>(
   tool: T,

@@ -9,13 +9,28 @@ import type { RunReport } from "../../run/runEntries.ts"
 import type * as Tool from "../../tool/tool.ts"
 import type { ToolRunEnded } from "./toolRunEnded.ts"
 
-/** The brand of runs. */
+/**
+ * The brand of runs.
+ *
+ * @category type IDs
+ * @since 0.2.0
+ */
 export const TypeId = "~@recourse/core/ToolRun" as const
 
-/** Result type of the tool of a name. */
+/**
+ * Result type of the tool of a name.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type SuccessOf<T, Name> = T extends Tool.Any ? Name extends T["name"] ? Tool.Success<T> : never : never
 
-/** A call that fails without a text for a model: the run has ended with the error. */
+/**
+ * A call that fails without a text for a model: the run has ended with the error.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Unhandled<E> {
   readonly _tag: "Unhandled"
   readonly error: E | ToolRunEnded
@@ -23,7 +38,12 @@ export interface Unhandled<E> {
   readonly cause: Cause.Cause<E | ToolRunEnded>
 }
 
-/** A run of calls that another program's loop makes. */
+/**
+ * A run of calls that another program's loop makes.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ToolRun<out T extends Tool.Any, out E> {
   readonly [TypeId]: typeof TypeId
   readonly id: string
@@ -66,5 +86,10 @@ export interface ToolRun<out T extends Tool.Any, out E> {
   readonly cancelPromise: () => Promise<RunReport<void, E>>
 }
 
-/** Any run: the type that adapters take. */
+/**
+ * Any run: the type that adapters take.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Any extends ToolRun<Tool.Any, unknown> {}

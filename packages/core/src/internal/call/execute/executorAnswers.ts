@@ -29,6 +29,9 @@ import { errorFields } from "../record/record.ts"
  *   )
  * ) // => "Article numbers start with A-"
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const escalate = (options: {
   readonly reason: string
@@ -69,6 +72,9 @@ export const escalate = (options: {
  *   )
  * ) // => ["b"]
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const partial = <A, Item>(parts: {
   readonly succeeded: ReadonlyArray<A>
@@ -103,6 +109,9 @@ export const partial = <A, Item>(parts: {
  *   )
  * ) // => "job-7"
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const pending = (
   taskId: string,
@@ -119,7 +128,12 @@ export const pending = (
       })
     ))
 
-/** The escalation of a call. */
+/**
+ * The escalation of a call.
+ *
+ * @category constructors
+ * @since 0.2.0
+ */
 export const escalation = (call: Call, options: {
   readonly reason: string
   readonly code?: string | undefined

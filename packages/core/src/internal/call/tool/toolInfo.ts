@@ -6,7 +6,12 @@ import type { Compensation } from "./toolCompensation.ts"
 import type { Effects } from "../../../Policy.ts"
 import type { Listed } from "./toolList.ts"
 
-/** Treatment of unknown keys in the arguments of a tool. */
+/**
+ * Treatment of unknown keys in the arguments of a tool.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type OnUnknownKeys = "refuse" | "drop"
 
 /** A tool as models and fixers read it. */

@@ -34,6 +34,9 @@ export const cursorOf = (text: string | undefined): Cursor | undefined => {
 /**
  * True if a text is the cursor of a list of threads: the `next` of a page. A store lists another text's page from the
  * beginning.
+ *
+ * @category predicates
+ * @since 0.2.0
  */
 export const isCursor = (text: string): boolean => cursorOf(text) !== undefined
 

@@ -16,8 +16,18 @@ type ReturnOf<F> = F extends (...args: never) => infer Result ? Result : never
 type ErrorOf<Result> = Result extends Effect.Effect<infer _A, infer E, infer _R> ? E : never
 type ServicesOf<Result> = Result extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
 
-/** Errors of the function that is the option of a name. */
+/**
+ * Errors of the function that is the option of a name.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type HookError<O, Name> = ErrorOf<ReturnOf<OptionOf<O, Name>>>
 
-/** Services of the function that is the option of a name. */
+/**
+ * Services of the function that is the option of a name.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type HookServices<O, Name> = ServicesOf<ReturnOf<OptionOf<O, Name>>>

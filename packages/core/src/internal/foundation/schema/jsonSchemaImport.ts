@@ -8,7 +8,12 @@ import * as SchemaRepresentation from "effect/SchemaRepresentation"
 import { isMisformed } from "./jsonSchemaKeywords.ts"
 import { type Place, pointer, rebuild, withKeywords } from "./jsonSchemaNodes.ts"
 
-/** Options to import a JSON Schema. */
+/**
+ * Options to import a JSON Schema.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface JsonSchemaOptions {
   /**
    * Keywords that may stay unchecked if they cannot be checked, such as `["if", "not"]`; `"any"` for schemas of others.
@@ -25,7 +30,12 @@ export interface JsonSchemaOptions {
   readonly draft?: "draft-07" | "draft-2020-12" | undefined
 }
 
-/** A JSON Schema as an Effect Schema. */
+/**
+ * A JSON Schema as an Effect Schema.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ImportedJsonSchema {
   readonly schema: Schema.Codec<unknown>
   /** Unchecked parts, as JSON pointers into the schema (drafts before 2020-12 are converted first). */

@@ -9,6 +9,9 @@ import { RequestToolMaker, requestToolsKey } from "./requestTools.ts"
 /**
  * A message of the user with the tools that its page executes. Throws `ConfigurationError` for a tool that cannot be offered, and for
  * two of one name.
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const addRequestTools = (
   message: Prompt.UserMessage,
@@ -49,6 +52,9 @@ export const addRequestTools = (
  *
  * export const answer = RequestInput.withTools(assistant.run(Prompt.fromMessages([message])))
  * ```
+ *
+ * @category combinators
+ * @since 0.2.0
  */
 export const withTools = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.provideService(effect, RequestToolMaker, requestTool)

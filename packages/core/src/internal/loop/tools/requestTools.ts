@@ -21,7 +21,12 @@ export const RequestToolMaker = Context.Reference<
 /** The field of a message's options that holds its tools. */
 export const requestToolsKey = "requestTools"
 
-/** The tools that the user's last message has. Those of earlier messages are over. */
+/**
+ * The tools that the user's last message has. Those of earlier messages are over.
+ *
+ * @category getters
+ * @since 0.2.0
+ */
 export const requestToolsIn = ({ content }: Prompt.Prompt): Schema.Json | undefined => {
   const last = content.findLast(({ role }) => role === "user")
   return last === undefined ? undefined : markIn(last, requestToolsKey) as Schema.Json | undefined

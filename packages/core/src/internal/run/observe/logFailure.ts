@@ -29,6 +29,9 @@ const maxLength = 8_000
  * await Effect.runPromise(Effect.provide(program, Logger.layer([logger])))
  * lines // => ["Warn Run r1 of agent \"clerk\" failed with Down: Down: key [redacted: api key]"]
  * ```
+ *
+ * @category running
+ * @since 0.2.0
  */
 export const logFailure = (
   { agent, runId }: { readonly agent: string; readonly runId: string },

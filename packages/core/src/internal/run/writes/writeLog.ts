@@ -48,7 +48,12 @@ export const CurrentWriteLog: Context.Reference<WriteLog | undefined> = Context.
   { defaultValue: () => undefined }
 )
 
-/** The start of a write could not be stored, and it did not start. A defect, because no recovery may see it. */
+/**
+ * The start of a write could not be stored, and it did not start. A defect, because no recovery may see it.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class WriteNotStored<out E = unknown> extends Error {
   override readonly name = "WriteNotStored"
   readonly reason: E

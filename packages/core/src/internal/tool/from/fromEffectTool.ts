@@ -27,7 +27,12 @@ import { define as defineTool } from "../defineTool.ts"
 import { modelDefinition } from "../modelDefinition.ts"
 import type * as Tool from "../tool.ts"
 
-/** Options of a tool beyond its definition. */
+/**
+ * Options of a tool beyond its definition.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface Options<Params = any> extends JsonSchemaOptions {
   /** Effects of a call. Default: by the annotations `Readonly` and `Idempotent`; unspecified without them. */
   readonly effects?: Effects | undefined
@@ -62,6 +67,9 @@ export interface Options<Params = any> extends JsonSchemaOptions {
 /**
  * A tool made from one of `effect/ai`; `D` is the error of its handler. Its approvals, which its definition may
  * require, are not in the definition's type: an agent with it may pause.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type From<T extends AiTool.Any, D, R, O = {}> = Tool.Tool<
   T["name"],

@@ -35,7 +35,12 @@ import type { BaseOptions, UnknownKeysOption } from "../toolOptions.ts"
 import { checkToolOptions, jsonSchemaKinds } from "../toolOptionKinds.ts"
 import type { Tool, Trust } from "../tool.ts"
 
-/** Options of a tool whose parameters are a JSON Schema. */
+/**
+ * Options of a tool whose parameters are a JSON Schema.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface JsonSchemaToolOptions<SuccessSchema extends Schema.Top, D, R, Eff, A, Tr, Id, O = {}>
   extends BaseOptions<JsonObject, SuccessSchema, D, R, Eff, A, Tr, Id, O>, UnknownKeysOption, JsonSchemaOptions
 {
@@ -78,6 +83,9 @@ const kinds: Readonly<Record<JsonSchemaOptionName, Kind>> = jsonSchemaKinds
  * await Effect.runPromise(call({ n: 21 })) // => 42
  * await Effect.runPromise(call({ n: "21" })) // => 0
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const fromJsonSchema = <
   const Name extends string,

@@ -37,7 +37,12 @@ import type { BaseOptions } from "../toolOptions.ts"
 import { baseKinds, checkToolOptions } from "../toolOptionKinds.ts"
 import type { Tool, Trust } from "../tool.ts"
 
-/** Options of a tool whose parameters are a Standard Schema. */
+/**
+ * Options of a tool whose parameters are a Standard Schema.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface StandardSchemaToolOptions<
   S extends StandardSchemaV1,
   SuccessSchema extends Schema.Top,
@@ -130,6 +135,9 @@ const kinds: Readonly<Record<OptionName, Kind>> = {
  * await Effect.runPromise(call({ size: "21" })) // => 42
  * await Effect.runPromise(call({ size: "0" })) // => "use a size above 0"
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const fromStandardSchema = <
   const Name extends string,

@@ -9,12 +9,22 @@ import {
   NotCheckable
 } from "../../foundation/schema/jsonSchemaImport.ts"
 
-/** Arguments of a tool that is described by a JSON Schema. */
+/**
+ * Arguments of a tool that is described by a JSON Schema.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface JsonObject {
   readonly [key: string]: Schema.Json
 }
 
-/** The schema of such arguments. */
+/**
+ * The schema of such arguments.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type JsonParameters = Schema.Codec<JsonObject>
 
 /**
@@ -39,6 +49,9 @@ export type JsonParameters = Schema.Codec<JsonObject>
  * Schema.is(schema)({ id: 1 }) // => true
  * Schema.is(schema)({ id: "1" }) // => false
  * ```
+ *
+ * @category constructors
+ * @since 0.2.0
  */
 export const schemaFromJsonSchema = (
   subject: string,

@@ -9,7 +9,12 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "effect/StandardSche
 import { ConfigurationError } from "../../../ConfigurationError.ts"
 import { fromStandardIssues } from "./standardSchemaIssues.ts"
 
-/** The schema of arguments that a Standard Schema describes: its output, and its input as the model writes it. */
+/**
+ * The schema of arguments that a Standard Schema describes: its output, and its input as the model writes it.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type StandardParameters<S extends StandardSchemaV1> = Schema.Codec<
   StandardSchemaV1.InferOutput<S>,
   StandardSchemaV1.InferInput<S>

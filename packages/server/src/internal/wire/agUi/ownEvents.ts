@@ -3,10 +3,20 @@ import type { AgentEvent } from "@recourse/core/AgentEvent"
 import { decidedApproval } from "../decidedApproval.ts"
 import type { Names, Untimed } from "./names.ts"
 
-/** Activities of this type say how far a call has come. */
+/**
+ * Activities of this type say how far a call has come.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const progressActivity = "recourse.progress"
 
-/** Activities of this type contain a call's preliminary result. */
+/**
+ * Activities of this type contain a call's preliminary result.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const preliminaryActivity = "recourse.preliminary"
 
 const custom = (name: string, value: unknown, by: ReturnType<Names["by"]>): Untimed => ({
