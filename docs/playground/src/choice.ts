@@ -11,7 +11,10 @@ export const faults = [
   "cut-arguments",
   "bad-result",
   "rate-limit",
-  "cut-stream"
+  "cut-stream",
+  "rejected",
+  "edited",
+  "late"
 ] as const
 export type FaultName = typeof faults[number]
 
@@ -21,6 +24,7 @@ export type Frequency = typeof frequencies[number]
 /** The declarations, in the order of their places in the program. */
 export const declarations = [
   "key",
+  "approval",
   "compensate",
   "fix",
   "retry",
@@ -31,8 +35,17 @@ export const declarations = [
 ] as const
 export type Declaration = typeof declarations[number]
 
-/** Declarations that only a write has: a read has no effect to repeat under a key, or to compensate. */
-const ofWrites: ReadonlySet<Declaration> = new Set(["key", "compensate"])
+/** Declarations that only a write has: a read has no effect to approve, to repeat under a key, or to compensate. */
+const ofWrites: ReadonlySet<Declaration> = new Set(["key", "approval", "compensate"])
+
+const ofPeople: ReadonlySet<FaultName> = new Set(["rejected", "edited", "late"])
+
+/** Returns true if the fault is a decision of a person. It happens only to a tool that declares "approval". */
+export const isOfApproval = (fault: FaultName): boolean => ofPeople.has(fault)
+
+/** The faults that a tool can have. */
+export const faultsOf = (tool: ToolKind): ReadonlyArray<FaultName> =>
+  tool === "write" ? faults : faults.filter((name) => !isOfApproval(name))
 
 /** The declarations that a tool can have. */
 export const declarationsOf = (tool: ToolKind): ReadonlyArray<Declaration> =>
@@ -61,7 +74,7 @@ export const parseChoice = (query: string): Choice => {
   const tool = known(tools, parameters.get("tool"), initial.tool)
   return {
     tool,
-    fault: known(faults, parameters.get("fault"), initial.fault),
+    fault: known(faultsOf(tool), parameters.get("fault"), initial.fault),
     often: known(frequencies, parameters.get("often"), initial.often),
     declared: new Set(declarationsOf(tool).filter((name) => named.has(name)))
   }

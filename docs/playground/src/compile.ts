@@ -47,13 +47,13 @@ const splitType = (type: string, separator: string): ReadonlyArray<string> => {
 
 const membersOf = (union: string): ReadonlyArray<string> => splitType(union, "|").filter((name) => name !== "never")
 
-/** Reads the declaration of the agent: `Agent.ModelAgent<In, Out, Errors, Services, …>`. */
+/** Reads the declaration of the agent: `Agent.ModelAgent<In, Out, Errors, Services, Pause, …>`. */
 const readDeclaration = (declaration: string): Compiled => {
   const [, type] = /agent: Agent\.ModelAgent<([^]*)>;/.exec(declaration) ?? []
   if (type === undefined) throw new Error(`The declaration of the agent is another one: ${declaration}`)
   const names = type.replaceAll(/import\("[^"]*"\)\./g, "")
-  const [, , errors = "", services = ""] = splitType(names, ",")
-  return { errors: membersOf(errors), services: membersOf(services) }
+  const [, , errors = "never", services = "never", pause = "never"] = splitType(names, ",")
+  return { errors: [...membersOf(errors), ...membersOf(pause)].toSorted(), services: membersOf(services) }
 }
 
 /** Builds the declarations of the packages that programs import. It takes a second if they are built. */

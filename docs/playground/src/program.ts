@@ -1,5 +1,5 @@
 /** The program of a choice, as three files: the agent that a visitor would write, its world, and its run. */
-import type { Choice, Declaration, Declared, FaultName } from "./choice.ts"
+import { type Choice, type Declaration, type Declared, type FaultName, isOfApproval } from "./choice.ts"
 
 /** The names of a program that depend on its tool. */
 const domains = {
@@ -89,6 +89,7 @@ const options = (program: Declared): ReadonlyArray<string> => {
     "success: Schema.String,",
     `effects: "${program.tool}",`,
     ...when(has(program, "key"), "idempotency: true,"),
+    ...when(has(program, "approval"), "needsApproval: true,"),
     "timeout: \"2 seconds\",",
     ...(has(program, "compensate")
       ? [...execute.slice(0, -1), `${last},`, "compensate: ({ order }) => takeBack(order)"]
@@ -120,6 +121,7 @@ const agentLines = (program: Declared): ReadonlyArray<string> => {
     `tools: [${domains[program.tool].variable}]`,
     ...when(has(program, "standard"), "defaults: { onError: Recovery.standard }"),
     ...when(has(program, "compensate"), "compensation: {}"),
+    ...when(has(program, "approval"), "approval: { timeToLive: \"2 hours\" }"),
     ...when(
       has(program, "model-retry"),
       "onModelError: (error) =>\n    error.isRetryable ? ModelError.retry({ times: 2, restart: true }) : ModelError.rethrow"
@@ -162,11 +164,15 @@ const plans: Readonly<Record<FaultName, string | undefined>> = {
   "bad-result": "FaultPlan.onTool(tool, { type: \"invalid_result\" }, TIMES)",
   // The model fails after it has read the result.
   "rate-limit": "FaultPlan.onModel({ type: \"rate_limit\", retryAfter: 3000 }, FROM)",
-  "cut-stream": "FaultPlan.onModel({ type: \"stream_cut\", after: 3 }, FROM)"
+  "cut-stream": "FaultPlan.onModel({ type: \"stream_cut\", after: 3 }, FROM)",
+  rejected: "FaultPlan.onApproval(tool, { type: \"approval_rejected\", reason: \"Ask for a picture first\" }, TIMES)",
+  edited:
+    "FaultPlan.onApproval(tool, {\n  type: \"approval_edited\",\n  arguments: { order: 8, reason: \"The parcel was order 8\" }\n}, TIMES)",
+  late: "FaultPlan.onApproval(tool, { type: \"approval_late\" }, TIMES)"
 }
 
 const planOf = ({ fault, often }: Pick<Choice, "fault" | "often">): string => {
-  const times = often === "always" ? "times: 100" : "times: 1"
+  const times = often === "always" && !isOfApproval(fault) ? "times: 100" : "times: 1"
   return plans[fault]?.replace("TIMES", `{ ${times} }`).replace("FROM", `{ from: 2, ${times} }`) ?? ""
 }
 

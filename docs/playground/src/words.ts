@@ -19,7 +19,10 @@ export const faultWords: Readonly<Record<FaultName, Words>> = {
   "cut-arguments": { label: "Cut arguments", explanation: "The arguments from the model are cut off." },
   "bad-result": { label: "Bad result", explanation: "The result does not fit the schema of the tool." },
   "rate-limit": { label: "Model: 429", explanation: "The model refuses the request after the tool call." },
-  "cut-stream": { label: "Model: cut stream", explanation: "The final answer breaks off in the middle." }
+  "cut-stream": { label: "Model: cut stream", explanation: "The final answer breaks off in the middle." },
+  rejected: { label: "Person: rejects", explanation: "The person whom the tool asks rejects the call, with a reason." },
+  edited: { label: "Person: edits", explanation: "The person approves the call for another order." },
+  late: { label: "Person: late", explanation: "The person approves after the two hours of the approval." }
 }
 
 export const frequencyWords: Readonly<Record<Frequency, string>> = { once: "Once", always: "Every time" }
@@ -29,6 +32,11 @@ export const declarationWords: Readonly<Record<Declaration, Words & { readonly g
     label: "Idempotency key",
     explanation: "Gives each call a key. The service does the work once for each key.",
     guide: "lawful-recovery"
+  },
+  approval: {
+    label: "Approval",
+    explanation: "The run pauses until a person decides about the call.",
+    guide: "approval"
   },
   compensate: {
     label: "Compensate",
@@ -55,7 +63,9 @@ export const cases: ReadonlyArray<{ readonly label: string; readonly query: stri
   { label: "A refund loses its answer", query: "?tool=write&fault=lost-answer&with=retry+escalate" },
   { label: "The same refund, under a key", query: "?tool=write&fault=lost-answer&with=key+retry+escalate" },
   { label: "A fallback that the compiler refuses", query: "?tool=write&fault=lost-answer&with=fallback" },
-  { label: "A failed run takes its refund back", query: "?tool=write&fault=rate-limit&often=always&with=compensate" }
+  { label: "A failed run takes its refund back", query: "?tool=write&fault=rate-limit&often=always&with=compensate" },
+  { label: "A person rejects a refund", query: "?tool=write&fault=rejected&with=approval" },
+  { label: "A person decides too late", query: "?tool=write&fault=late&with=approval" }
 ]
 
 /** The reason of the compiler's refusal, for the declaration that it refuses. */

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { assert, describe, it } from "vitest"
 import {
   declarationsOf,
-  faults,
+  faultsOf,
   frequencies,
   initial,
   nameOf,
@@ -19,7 +19,7 @@ const docs = join(import.meta.dirname, "../..")
 describe("choice", () => {
   it("is the same after its query is read", () => {
     for (const { declared, tool } of programs) {
-      for (const fault of faults) {
+      for (const fault of faultsOf(tool)) {
         for (const often of frequencies) {
           const choice = { tool, fault, often, declared }
           assert.deepStrictEqual(parseChoice(printChoice(choice)), choice)
@@ -35,6 +35,11 @@ describe("choice", () => {
 
   it("ignores declarations that a tool cannot have", () => {
     assert.deepStrictEqual([...parseChoice("?tool=read&with=key+retry").declared], ["retry"])
+  })
+
+  it("ignores decisions of people about a read", () => {
+    assert.strictEqual(parseChoice("?tool=read&fault=rejected").fault, initial.fault)
+    assert.strictEqual(parseChoice("?tool=write&fault=rejected").fault, "rejected")
   })
 
   it("has one program for each combination of tool and declarations", () => {

@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { assert, beforeAll, describe, it } from "vitest"
-import { type Choice, type Declared, faults, frequencies, nameOf, parseChoice, programs } from "../src/choice.ts"
+import { type Choice, type Declared, faultsOf, frequencies, nameOf, parseChoice, programs } from "../src/choice.ts"
 import { buildPackages, compile, type Compiled } from "../src/compile.ts"
 import { agentFile, worldFile } from "../src/program.ts"
 import { runProgram } from "../src/run/program.ts"
@@ -90,6 +90,17 @@ describe("programs", () => {
     assert.include(errorsOf(parseChoice("?tool=write")), "OutcomeUnknown")
     assert.notInclude(errorsOf(parseChoice("?tool=write&with=escalate")), "OutcomeUnknown")
     assert.include(errorsOf(parseChoice("?tool=write&with=key")), "IdempotencyConflict")
+    assert.notInclude(errorsOf(parseChoice("?tool=write")), "ApprovalRequired")
+    assert.include(errorsOf(parseChoice("?tool=write&with=approval")), "ApprovalRequired")
+  })
+
+  it("need a key for snapshots if a person approves", () => {
+    const servicesOf = (query: string): ReadonlyArray<string> => {
+      const found = compiled[nameOf(parseChoice(query))]!
+      return "services" in found ? found.services : []
+    }
+    assert.notInclude(servicesOf("?tool=write").join(), "SnapshotKey")
+    assert.include(servicesOf("?tool=write&with=approval").join(), "SnapshotKey")
   })
 
   it("keep the page's promises under drawn faults", async () => {
@@ -98,7 +109,11 @@ describe("programs", () => {
     // The browser's test runs all of them under all faults.
     for (let index = 0; index < 60; index++) {
       const program = drawn(compilable, seed + 3 * index)
-      const choice = { ...program, fault: drawn(faults, seed + index), often: drawn(frequencies, seed + 7 * index) }
+      const choice = {
+        ...program,
+        fault: drawn(faultsOf(program.tool), seed + index),
+        often: drawn(frequencies, seed + 7 * index)
+      }
       check(choice, await run(choice))
     }
   })
@@ -125,9 +140,24 @@ describe("programs", () => {
         ["Good news: Order 7 is on its way.", 0, 0, 0],
         ["I do not know if it was done. A colleague checks it.", 1, 0, 0],
         ["Good news: Order 7 is refunded.", 1, 1, 0],
-        ["AiError", 1, 0, 1]
+        ["AiError", 1, 0, 1],
+        ["I am sorry, it was not possible.", 0, 0, 0],
+        ["Good news: Order 7 is refunded.", 1, 0, 0]
       ]
     )
+  })
+
+  it("follow the decision of a person", async () => {
+    const ran = async (fault: string) => {
+      const report = await run(parseChoice(`?tool=write&fault=${fault}&with=approval`))
+      return [report.text, report.services.map(({ details }) => details), report.elapsed >= 7_200_000]
+    }
+    assert.deepStrictEqual(await Promise.all(["none", "rejected", "edited", "late"].map(ran)), [
+      ["Good news: Order 7 is refunded.", ["{\"order\":7}"], false],
+      ["I am sorry, it was not possible.", [], false],
+      ["Good news: Order 8 is refunded.", ["{\"order\":8}"], false],
+      ["Good news: Order 7 is refunded.", ["{\"order\":7}"], true]
+    ])
   })
 
   it("report a problem in place of a run", async () => {

@@ -4,8 +4,9 @@ import {
   type Declaration,
   declarationsOf,
   type FaultName,
-  faults,
+  faultsOf,
   frequencies,
+  isOfApproval,
   tools
 } from "../src/choice.ts"
 import { cases, declarationWords, faultWords, frequencyWords, toolWords, type Words } from "../src/words.ts"
@@ -35,14 +36,22 @@ const Option = ({ explanation, guide, isBrief = false, isChosen, label, name, on
 const toggled = (declared: ReadonlySet<Declaration>, name: Declaration): ReadonlySet<Declaration> =>
   declared.has(name) ? declared.difference(new Set([name])) : declared.union(new Set([name]))
 
-const Fault = ({ choice, name }: { readonly choice: Choice; readonly name: FaultName }) => (
+const Fault = (
+  { choice, isEdited, name }: { readonly choice: Choice; readonly isEdited: boolean; readonly name: FaultName }
+) => (
   <Option
     {...faultWords[name]}
     type="radio"
     isBrief
     name="fault"
     isChosen={choice.fault === name}
-    onChoose={() => setChoice({ ...choice, fault: name })}
+    onChoose={() =>
+      setChoice({
+        ...choice,
+        fault: name,
+        // Only a tool that asks has a person who decides.
+        declared: isOfApproval(name) && !isEdited ? choice.declared.union(new Set(["approval"])) : choice.declared
+      })}
   />
 )
 
@@ -54,7 +63,7 @@ const Often = ({ choice }: { readonly choice: Choice }) => (
           type="radio"
           name="often"
           checked={choice.often === often}
-          disabled={choice.fault === "none"}
+          disabled={choice.fault === "none" || isOfApproval(choice.fault)}
           onChange={() => setChoice({ ...choice, often })}
         />
         <span>{frequencyWords[often]}</span>
@@ -98,13 +107,18 @@ export const Choices = ({ choice, isEdited }: { readonly choice: Choice; readonl
           name="tool"
           isChosen={choice.tool === tool}
           onChoose={() =>
-            setChoice({ ...choice, tool, declared: choice.declared.intersection(new Set(declarationsOf(tool))) })}
+            setChoice({
+              ...choice,
+              tool,
+              fault: faultsOf(tool).includes(choice.fault) ? choice.fault : "none",
+              declared: choice.declared.intersection(new Set(declarationsOf(tool)))
+            })}
         />
       ))}
     </fieldset>
     <fieldset>
       <legend>Fault</legend>
-      {faults.map((name) => <Fault key={name} choice={choice} name={name} />)}
+      {faultsOf(choice.tool).map((name) => <Fault key={name} choice={choice} isEdited={isEdited} name={name} />)}
       <Often choice={choice} />
     </fieldset>
     <fieldset disabled={isEdited}>

@@ -11,7 +11,10 @@ const effectWords: Readonly<Record<ServiceRequest["effect"], string>> = {
 
 const count = (many: number, one: string, more: string): string => `${many} ${many === 1 ? one : more}`
 
-const time = (millis: number): string => millis < 1000 ? `${millis} ms` : `${(millis / 1000).toFixed(1)} s`
+const time = (millis: number): string => {
+  if (millis < 1000) return `${millis} ms`
+  return millis < 3_600_000 ? `${(millis / 1000).toFixed(1)} s` : `${(millis / 3_600_000).toFixed(1)} h`
+}
 
 /** The side effects of a run in one sentence. */
 export const effectsOf = (services: ReadonlyArray<ServiceRequest>): string => {

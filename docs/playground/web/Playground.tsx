@@ -17,6 +17,7 @@ import { type Result, run } from "./runs.ts"
 import { setTheme, type Theme, useTheme } from "./theme.ts"
 import { Timeline } from "./Timeline.tsx"
 import { useChecked, useSettled } from "./useChecked.ts"
+import { useEdited } from "./useEdited.ts"
 
 const nextTheme: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" }
 const themeIcons = { system: "system", light: "sun", dark: "moon" } as const
@@ -44,6 +45,13 @@ const Header = () => {
     </header>
   )
 }
+
+const Asked = ({ onRun }: { readonly onRun: () => void }) => (
+  <section className="panel quiet" aria-label="Outcome">
+    <p>The text of agent.ts comes from a link. Read it before you run it: it is a program in your browser.</p>
+    <Button size="small" onClick={onRun}>Run the text</Button>
+  </section>
+)
 
 const Results = ({ result }: { readonly result: Result | undefined }) => {
   if (result === undefined) {
@@ -76,17 +84,19 @@ const Results = ({ result }: { readonly result: Result | undefined }) => {
 interface Named {
   readonly query: string
   readonly program: Program
-  readonly isRefused: boolean
+  /** The result without a run, if there is none. */
+  readonly instead: Result | undefined
 }
 
 const refused: Result = { problem: "The program does not compile, so it is not run." }
+const notRun: Result = { problem: "The text comes from a link. It is not run before you allow it." }
 
 /** Runs a program each time that it changes. Its result names its address; the one before stays until then. */
-const useRun = ({ isRefused, program: { agent, isEdited, isStreaming, world }, query }: Named) => {
+const useRun = ({ instead, program: { agent, isEdited, isStreaming, world }, query }: Named) => {
   const [ran, setRan] = useState<{ readonly query: string; readonly result: Result }>()
   useEffect(() => {
     let isCurrent = true
-    const running = isRefused ? Promise.resolve(refused) : run({ agent, world, isStreaming, isEdited })
+    const running = instead === undefined ? run({ agent, world, isStreaming, isEdited }) : Promise.resolve(instead)
     void running.then((result) => {
       if (!isCurrent) return
       setRan({ query, result })
@@ -95,20 +105,11 @@ const useRun = ({ isRefused, program: { agent, isEdited, isStreaming, world }, q
     return () => {
       isCurrent = false
     }
-  }, [agent, world, isStreaming, isEdited, isRefused, query])
+  }, [agent, world, isStreaming, isEdited, instead, query])
   return ran
 }
 
 const Editor = lazy(() => import("./editor/Editor.tsx").then(({ Editor }) => ({ default: Editor })))
-
-/** The visitor's own text of agent.ts. It belongs to the program of a choice, and is absent for every other one. */
-const useEdited = (name: string) => {
-  const [edited, setEdited] = useState<{ readonly name: string; readonly text: string }>()
-  return [
-    edited?.name === name ? edited.text : undefined,
-    (text: string | undefined) => setEdited(text === undefined ? undefined : { name, text })
-  ] as const
-}
 
 export const Playground = () => {
   const query = useQuery()
@@ -118,16 +119,17 @@ export const Playground = () => {
   const base = all?.[choice.tool]
   const world = worldFile(choice)
   const [file, setFile] = useState("agent.ts")
-  const [edited, setEdited] = useEdited(nameOf(choice))
+  const { allow, edited, problem, setText } = useEdited(nameOf(choice), query)
   const isEdited = edited !== undefined
-  const agent = edited ?? agentFile(choice)
-  const checking = useChecked(edited, world)
+  const isAsked = isEdited && !edited.mayRun
+  const agent = edited?.text ?? agentFile(choice)
+  const checking = useChecked(edited?.text, world)
   const { checked } = checking
   const live = checked === undefined ? undefined : { errors: checked.errors ?? [], services: [] }
   const isRefused = !isEdited && known !== undefined && "messages" in known
   const settled = useSettled(agent, isEdited ? 300 : 0)
   const program = { agent: settled, world, isStreaming: choice.fault === "cut-stream", isEdited }
-  const ran = useRun({ query, program, isRefused })
+  const ran = useRun({ query, program, instead: isAsked ? notRun : isRefused ? refused : undefined })
   const result = ran?.result
   const outcome = result === undefined || "problem" in result ? undefined : result.outcome
   const problems = checked?.problems ?? []
@@ -135,7 +137,7 @@ export const Playground = () => {
     undefined :
     (
       <Suspense fallback={<p className="quiet">The editor is loading.</p>}>
-        <Editor key={nameOf(choice)} initialText={edited} problems={problems} onChange={setEdited} />
+        <Editor key={edited.initialText} initialText={edited.text} problems={problems} onChange={setText} />
       </Suspense>
     )
   const files = [
@@ -145,7 +147,7 @@ export const Playground = () => {
   ]
   const edit = (): void => {
     setFile("agent.ts")
-    setEdited(isEdited ? undefined : agent)
+    setText(isEdited ? undefined : agent)
   }
   return (
     <>
@@ -155,6 +157,7 @@ export const Playground = () => {
       <main>
         <Choices choice={choice} isEdited={isEdited} />
         <div className="program">
+          {problem === undefined ? null : <p role="alert" className="problem">{problem}</p>}
           <Files
             files={files}
             chosen={file}
@@ -176,7 +179,7 @@ export const Playground = () => {
           />
         </div>
         <div className="results" id="results" tabIndex={-1} data-query={ran?.query}>
-          <Results result={result} />
+          {isAsked ? <Asked onRun={allow} /> : <Results result={result} />}
         </div>
       </main>
     </>

@@ -4,8 +4,9 @@ import type { Page } from "playwright-core"
 import { assert, it } from "vitest"
 import { problemsOf, themed } from "../../../../packages/studio/test/support/axe.ts"
 import { describeInBrowser } from "../../../../packages/studio/test/support/browser.ts"
-import { faults, frequencies, parseChoice, printChoice, programs } from "../../src/choice.ts"
-import { agentFile } from "../../src/program.ts"
+import { faultsOf, frequencies, parseChoice, printChoice, programs } from "../../src/choice.ts"
+import { agentFile, worldFile } from "../../src/program.ts"
+import { runProgram } from "../../src/run/program.ts"
 import { cases } from "../../src/words.ts"
 import { serveFolder } from "../support/staticServer.ts"
 
@@ -16,6 +17,26 @@ const from = Number(process.env["RECOURSE_SEED"] ?? Math.floor(Math.random() * 1
 /** Waits until the page shows the run of its address. */
 const shown = (page: Page) =>
   page.waitForFunction(() => document.querySelector("#results")?.getAttribute("data-query") === location.search)
+
+const drawnQueries = programs.flatMap((program) =>
+  faultsOf(program.tool).flatMap((fault) => frequencies.map((often) => printChoice({ ...program, fault, often })))
+).filter((_, index) => index % stride === from)
+
+/** The run that the page shows. */
+const shownRun = (page: Page) =>
+  page.evaluate(() => {
+    const textOf = (parent: ParentNode, selector: string): string => parent.querySelector(selector)?.textContent ?? ""
+    const answer = document.querySelector(".outcome .answer")!
+    return {
+      title: textOf(document, ".outcome h2"),
+      answer: answer.querySelector("q")?.textContent ?? answer.textContent,
+      timeline: [...document.querySelectorAll(".timeline li")].map((line) => [
+        textOf(line, ".at"),
+        line.querySelector(".text")!.lastChild!.textContent
+      ]),
+      services: [...document.querySelectorAll(".services li")].map((line) => [textOf(line, "code"), line.className])
+    }
+  })
 
 const outcome = (page: Page) => page.getByRole("region", { name: "Outcome" })
 
@@ -52,13 +73,77 @@ describeInBrowser("playground", ({ page: open, server }) => {
     open(`${site().url}playground/${query}`, options)
 
   it("keeps its promises in drawn combinations", { timeout: 900_000 }, async () => {
-    const queries = programs.flatMap((program) =>
-      faults.flatMap((fault) => frequencies.map((often) => printChoice({ ...program, fault, often })))
-    ).filter((_, index) => index % stride === from)
     const page = await playground()
     await shown(page)
     await page.getByRole("region", { name: "Error type" }).getByText("AiError").waitFor()
-    assert.deepStrictEqual(await brokenPromises(page, queries), [])
+    assert.deepStrictEqual(await brokenPromises(page, drawnQueries), [])
+  })
+
+  it("shows the run that Node runs, in drawn combinations", { timeout: 300_000 }, async () => {
+    const page = await playground()
+    const queries = [...cases.map(({ query }) => query), ...drawnQueries.filter((_, index) => index % 16 === 0)]
+    for (const query of queries) {
+      const choice = parseChoice(query)
+      await page.evaluate((query) => {
+        history.replaceState(null, "", query)
+        dispatchEvent(new PopStateEvent("popstate"))
+      }, query)
+      await shown(page)
+      const found = await shownRun(page)
+      if (found.title === "There is no run") continue
+      const report = await runProgram({
+        agent: agentFile(choice),
+        world: worldFile(choice),
+        isStreaming: choice.fault === "cut-stream",
+        isEdited: false
+      })
+      if ("problem" in report) throw new Error(`${query}: ${report.problem}`)
+      const isSuccess = report.outcome === "success"
+      assert.deepStrictEqual(found, {
+        title: isSuccess ? "The run succeeds" : `The run ends with ${report.outcome}`,
+        answer: isSuccess ? report.text : report.text.split("\n")[0]!,
+        timeline: report.timeline.map(({ at, text }) => [at, text]),
+        services: report.services.map(({ details, effect }) => [details, effect])
+      }, query)
+    }
+  })
+
+  it("holds an edited text in its address", async () => {
+    const page = await playground("?tool=read&fault=none", {})
+    await shown(page)
+    await page.getByRole("button", { name: "Edit" }).click()
+    await page.getByRole("textbox", { name: "Editor of agent.ts" }).click()
+    await page.keyboard.press("ControlOrMeta+A")
+    const text = agentFile(parseChoice("?tool=read&fault=none")).replace("Schema.String,", "Schema.Int,")
+    await page.keyboard.insertText(text)
+    await outcome(page).getByText("The run ends with InvalidResult").waitFor()
+    await page.waitForFunction(() => location.hash.startsWith("#agent="))
+    const link = page.url()
+    await page.reload()
+    await outcome(page).getByText("The run ends with InvalidResult").waitFor()
+    await page.getByText("success: Schema.Int").waitFor()
+    // A visitor who receives the link reads the text before it runs.
+    const other = await open(link, {})
+    await other.getByText("success: Schema.Int").waitFor()
+    await outcome(other).getByText("comes from a link").waitFor()
+    assert.deepStrictEqual(await problemsOf(other), [])
+    await other.getByRole("button", { name: "Run the text" }).click()
+    await outcome(other).getByText("The run ends with InvalidResult").waitFor()
+    await other.getByRole("button", { name: "Discard edits" }).click()
+    await outcome(other).getByText("The run succeeds").waitFor()
+    assert.strictEqual(new URL(other.url()).hash, "")
+  })
+
+  it("reports a text that an address cannot hold", async () => {
+    const page = await playground("?tool=read&fault=none#agent=%25", {})
+    await page.getByRole("alert").getByText("cannot be read").waitFor()
+    await page.getByRole("button", { name: "Edit" }).click()
+    await page.getByRole("textbox", { name: "Editor of agent.ts" }).click()
+    await page.keyboard.press("End")
+    const long = Array.from({ length: 9_000 }, (_, index) => Math.imul(index + 1, 0x9e3779b1) >>> 0).join(" ")
+    await page.keyboard.insertText(`/* ${long} */`)
+    await page.getByRole("alert").getByText("too long for a link").waitFor({ timeout: 60_000 })
+    assert.strictEqual(new URL(page.url()).hash, "")
   })
 
   it("requests only files of its own folder", async () => {
