@@ -34,4 +34,10 @@ describe("data stored by version 0.1", () => {
     const stored = { _tag: "BudgetExceeded", reason: "depth", agent: "boss", limit: 1, used: 2 }
     assert.throws(() => Schema.decodeUnknownSync(Budget.BudgetExceeded)(stored))
   })
+
+  it("refuses an entry about writes of a later version", () => {
+    const entry = (version: number) => ({ position: 1, at: 0, event: { _tag: "TurnEnded", version, runs: [] } })
+    assert.doesNotThrow(() => Schema.decodeUnknownSync(Conversation.Entry)(entry(1)))
+    assert.throws(() => Schema.decodeUnknownSync(Conversation.Entry)(entry(2)))
+  })
 })
