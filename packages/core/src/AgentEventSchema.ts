@@ -941,6 +941,19 @@ export const AgentEvent: AgentEventSchema = Schema.Union(events)
 /**
  * The events of a run.
  *
+ * **Example** (The tags of a run's events)
+ *
+ * ```ts
+ * import { Effect, Stream } from "effect"
+ * import { Agent, type AgentEvent } from "@recourse/core"
+ *
+ * const greeter = Agent.fromFunction("greeter", (name: string) => Effect.succeed(`Hello ${name}`))
+ * const tagOf = (event: AgentEvent.AgentEvent): string => event._tag
+ * const tags = greeter.stream("Ada").pipe(Stream.map(tagOf), Stream.runCollect)
+ *
+ * await Effect.runPromise(tags) // => ["RunStarted", "RunFinished"]
+ * ```
+ *
  * @category events
  * @since 0.2.0
  */

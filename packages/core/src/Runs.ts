@@ -346,6 +346,26 @@ export interface RunsService {
 /**
  * Runs of registered agents, by their ids.
  *
+ * **Example** (The state of a run)
+ *
+ * ```ts
+ * import { Effect, Layer } from "effect"
+ * import { Agent, Runs } from "@recourse/core"
+ * import { Durable, RunStore } from "@recourse/durable"
+ *
+ * const Report = Durable.make(Agent.fromFunction("report", (day: string) => Effect.succeed(`Report of ${day}`)))
+ * const Runners = Durable.layer([Report]).pipe(Layer.provide(RunStore.layerMemory))
+ *
+ * const program = Effect.gen(function*() {
+ *   yield* Report.start("run 1", "Monday")
+ *   yield* Report.await("run 1")
+ *   const runs = yield* Runs.Runs
+ *   return (yield* runs.get("run 1")).status
+ * })
+ *
+ * await Effect.runPromise(program.pipe(Effect.provide(Runners))) // => "completed"
+ * ```
+ *
  * @category services
  * @since 0.2.0
  */

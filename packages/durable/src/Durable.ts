@@ -117,6 +117,21 @@ export type Services<D> = D extends Durable<never, infer _Out, infer _E, infer R
  * Its errors, input and output are stored, so each has a schema. A tool that does not declare its `effects` is not run again
  * after its process was killed in it: declare them.
  *
+ * **Example** (A durable agent and its errors)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Agent } from "@recourse/core"
+ * import { Durable } from "@recourse/durable"
+ *
+ * class Closed extends Schema.TaggedError<Closed>()("Closed", {}) {}
+ *
+ * const shop = Agent.fromFunction("shop", (hour: number) => hour < 8 ? Effect.fail(new Closed()) : Effect.succeed("open"))
+ * const Shop = Durable.make(shop, { input: Schema.Number, errors: Closed })
+ *
+ * Shop.name // => "shop"
+ * ```
+ *
  * @category constructors
  * @since 0.2.0
  */
@@ -242,6 +257,24 @@ const versionsOf = (agents: ReadonlyArray<Any>, context: Context.Context<never>)
  * A layer that runs durable agents in this process, with their services: any number of processes on one store share the
  * runs. An agent may have several versions: each continues its own runs, and new ones start with the first. It provides
  * {@link Runs}.
+ *
+ * **Example** (A run that is started, and awaited by its id)
+ *
+ * ```ts
+ * import { Effect, Layer } from "effect"
+ * import { Agent } from "@recourse/core"
+ * import { Durable, RunStore } from "@recourse/durable"
+ *
+ * const Report = Durable.make(Agent.fromFunction("report", (day: string) => Effect.succeed(`Report of ${day}`)))
+ * const Runners = Durable.layer([Report]).pipe(Layer.provide(RunStore.layerMemory))
+ *
+ * const program = Effect.gen(function*() {
+ *   yield* Report.start("run 1", "Monday")
+ *   return yield* Report.await("run 1")
+ * })
+ *
+ * await Effect.runPromise(program.pipe(Effect.provide(Runners))) // => "Report of Monday"
+ * ```
  *
  * @category layers
  * @since 0.2.0

@@ -47,6 +47,20 @@ export {
 /**
  * Store of durable runs.
  *
+ * **Example** (Runs of a store in memory)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { RunStore } from "@recourse/durable"
+ *
+ * const isEmpty = Effect.gen(function*() {
+ *   const store = yield* RunStore.RunStore
+ *   return (yield* store.list({})).length === 0
+ * })
+ *
+ * await Effect.runPromise(isEmpty.pipe(Effect.provide(RunStore.layerMemory))) // => true
+ * ```
+ *
  * @category services
  * @since 0.2.0
  */
@@ -54,6 +68,17 @@ export class RunStore extends Context.Service<RunStore, Store>()("@recourse/dura
 
 /**
  * A layer that keeps runs in memory: for tests, and for programs whose runs end with them.
+ *
+ * **Example** (Durable agents in a test)
+ *
+ * ```ts
+ * import { Effect, Layer } from "effect"
+ * import { Agent } from "@recourse/core"
+ * import { Durable, RunStore } from "@recourse/durable"
+ *
+ * const Report = Durable.make(Agent.fromFunction("report", (day: string) => Effect.succeed(`Report of ${day}`)))
+ * const Runners = Durable.layer([Report]).pipe(Layer.provide(RunStore.layerMemory))
+ * ```
  *
  * @category layers
  * @since 0.2.0

@@ -88,6 +88,15 @@ export interface Cut {
 /**
  * One model call of a script.
  *
+ * **Example** (A script of two turns)
+ *
+ * ```ts
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const turns: ReadonlyArray<ScriptedModel.Turn> = [ScriptedModel.failure("RateLimitError"), ScriptedModel.text("hello")]
+ * turns.map((turn) => turn._tag) // => ["Failure", "Answer"]
+ * ```
+ *
  * @category models
  * @since 0.2.0
  */
@@ -95,6 +104,15 @@ export type Turn = Answer | Failure | Hang | Delay | Cut
 
 /**
  * A text answer.
+ *
+ * **Example** (A text, and its reported tokens)
+ *
+ * ```ts
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * ScriptedModel.text("hello").text // => "hello"
+ * ScriptedModel.text("hello", { usage: { input: 3, output: 1 } }).usage // => { input: 3, output: 1 }
+ * ```
  *
  * @category constructors
  * @since 0.2.0
@@ -116,6 +134,14 @@ export const object = (value: unknown): Answer => ({ _tag: "Answer", text: JSON.
 /**
  * An answer with one tool call.
  *
+ * **Example** (A tool call)
+ *
+ * ```ts
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * ScriptedModel.call("search", { text: "tea" }).calls // => [{ name: "search", params: { text: "tea" } }]
+ * ```
+ *
  * @category constructors
  * @since 0.2.0
  */
@@ -126,6 +152,19 @@ export const call = (name: string, params: unknown, options?: { readonly id?: st
 
 /**
  * An answer with several tool calls.
+ *
+ * **Example** (Two calls in one answer)
+ *
+ * ```ts
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const answer = ScriptedModel.calls([
+ *   { name: "search", params: { text: "tea" } },
+ *   { name: "search", params: { text: "cups" }, id: "second" }
+ * ])
+ *
+ * answer.calls?.map(({ id }) => id) // => [undefined, "second"]
+ * ```
  *
  * @category constructors
  * @since 0.2.0
@@ -164,6 +203,14 @@ export type FailureReason = keyof typeof reasons
 
 /**
  * A model call that fails with a reason. `retryAfter` is for `RateLimitError`.
+ *
+ * **Example** (A rate limit)
+ *
+ * ```ts
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * ScriptedModel.failure("RateLimitError", { retryAfter: "1 second" }).error.reason._tag // => "RateLimitError"
+ * ```
  *
  * @category constructors
  * @since 0.2.0
@@ -248,6 +295,20 @@ export type Behaviour = (request: Request, index: number) => Turn
  * A behaviour that gives the first turn to a new conversation, the second once the conversation holds one answer, and so
  * on; the last for ever. A call that failed and is made again gets the same turn.
  *
+ * **Example** (Two runs that each start at the first turn)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const greeter = Agent.make("greeter", { instructions: "Be polite." })
+ * const Model = ScriptedModel.layer(ScriptedModel.steps([ScriptedModel.text("hello"), ScriptedModel.text("again")]))
+ * const program = Effect.all([greeter.run("Say hello"), greeter.run("Say hello")])
+ *
+ * await Effect.runPromise(program.pipe(Effect.provide(Model))) // => ["hello", "hello"]
+ * ```
+ *
  * @category constructors
  * @since 0.2.0
  */
@@ -270,6 +331,22 @@ export class ScriptError extends Schema.TaggedError<ScriptError>()("ScriptError"
 
 /**
  * Requests to a scripted model, and whether its script is used up.
+ *
+ * **Example** (The messages of a request)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const program = Effect.gen(function*() {
+ *   yield* Agent.make("greeter", { instructions: "Be polite." }).run("Say hello")
+ *   const { prompt } = yield* (yield* ScriptedModel.ScriptedModel).lastRequest
+ *   return prompt.content.map(({ role }) => role)
+ * })
+ *
+ * await Effect.runPromise(program.pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.text("hello")])))) // => ["system", "user"]
+ * ```
  *
  * @category services
  * @since 0.2.0

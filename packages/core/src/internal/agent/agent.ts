@@ -49,6 +49,17 @@ export interface RunOptions {
 /**
  * Something that can be run with an input.
  *
+ * **Example** (Any agent from text to text)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent } from "@recourse/core"
+ *
+ * const twice = <E, R>(agent: Agent.Agent<string, string, E, R>) => agent.run("a").pipe(Effect.flatMap(agent.run))
+ *
+ * await Effect.runPromise(twice(Agent.fromFunction("double", (text: string) => Effect.succeed(text + text)))) // => "aaaa"
+ * ```
+ *
  * @category models
  * @since 0.2.0
  */

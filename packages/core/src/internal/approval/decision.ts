@@ -119,6 +119,14 @@ const subject = (call: PendingCall, options: DecidedBy | undefined) => ({
 /**
  * Runs the call with the arguments that it waits with, and no others.
  *
+ * **Example** (A decision that names who made it)
+ *
+ * ```ts
+ * import { Approval } from "@recourse/core"
+ *
+ * const decide = (call: Approval.PendingCall): Approval.Decision => Approval.approve(call, { by: "ada" })
+ * ```
+ *
  * @category constructors
  * @since 0.2.0
  */
@@ -141,6 +149,15 @@ export const edit = (
 
 /**
  * Does not run the call. The model receives the reason.
+ *
+ * **Example** (A rejection with its reason)
+ *
+ * ```ts
+ * import { Approval } from "@recourse/core"
+ *
+ * const decide = (call: Approval.PendingCall): Approval.Decision =>
+ *   Approval.reject(call, "Refunds above 100 euros need a receipt.", { by: "ada" })
+ * ```
  *
  * @category constructors
  * @since 0.2.0

@@ -19,6 +19,33 @@ export class Completed<out Out> extends Data.TaggedClass("Completed")<{ readonly
 /**
  * A run that waits.
  *
+ * **Example** (The tools that wait)
+ *
+ * ```ts
+ * import { Effect, Redacted, Schema } from "effect"
+ * import { Agent, Approval, Recovery, Tool } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Refund = Tool.make("refund", {
+ *   parameters: Schema.Struct({ euros: Schema.Number }),
+ *   success: Schema.String,
+ *   effects: "write",
+ *   needsApproval: true,
+ *   execute: ({ euros }) => Effect.succeed(`${euros} euros are on their way`)
+ * })
+ * const clerk = Agent.make("clerk", { tools: [Refund], defaults: { onError: Recovery.standard } })
+ *
+ * const program = clerk.start("The cup is broken").pipe(
+ *   Effect.map((outcome) => outcome._tag === "Paused" ? outcome.pending.map(({ tool }) => tool) : []),
+ *   Effect.provide([
+ *     Approval.layerKey(Redacted.make("a key of the service: 32 bytes or more")),
+ *     ScriptedModel.layer([ScriptedModel.call("refund", { euros: 20 })])
+ *   ])
+ * )
+ *
+ * await Effect.runPromise(program) // => ["refund"]
+ * ```
+ *
  * @category models
  * @since 0.2.0
  */

@@ -51,6 +51,22 @@ export interface Call {
 /**
  * The call that a tool is running for.
  *
+ * **Example** (The id of the running call)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool, ToolCall } from "@recourse/core"
+ *
+ * const Id = Tool.make("id", {
+ *   parameters: Schema.Struct({}),
+ *   success: Schema.String,
+ *   effects: "read",
+ *   execute: () => Effect.map(ToolCall.ToolCall, ({ id }) => id)
+ * })
+ *
+ * await Effect.runPromise(Id.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })))) // => "c1"
+ * ```
+ *
  * @category services
  * @since 0.2.0
  */

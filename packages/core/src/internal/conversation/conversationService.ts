@@ -89,6 +89,21 @@ export interface AppendOptions extends ThreadKey {
 /**
  * Keeps conversations: threads and their entries, by owner.
  *
+ * **Example** (The threads of an owner)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Conversation } from "@recourse/core"
+ *
+ * const program = Effect.gen(function*() {
+ *   const conversations = yield* Conversation.Conversations
+ *   yield* conversations.create({ owner: "ada", thread: "t1", title: "Tea" })
+ *   return (yield* conversations.list({ owner: "ada" })).threads.map(({ title }) => title)
+ * })
+ *
+ * await Effect.runPromise(program.pipe(Effect.provide(Conversation.layerMemory))) // => ["Tea"]
+ * ```
+ *
  * @category services
  * @since 0.2.0
  */

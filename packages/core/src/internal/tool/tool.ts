@@ -92,6 +92,23 @@ export type Undoes = (snapshot: Snapshot, isLeft: (id: string) => boolean) => bo
 /**
  * Any tool.
  *
+ * **Example** (The names of some tools)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool } from "@recourse/core"
+ *
+ * const Now = Tool.make("now", {
+ *   parameters: Schema.Struct({}),
+ *   success: Schema.String,
+ *   effects: "read",
+ *   execute: () => Effect.succeed("noon")
+ * })
+ * const names = (tools: ReadonlyArray<Tool.Any>): ReadonlyArray<string> => tools.map(({ name }) => name)
+ *
+ * names([Now]) // => ["now"]
+ * ```
+ *
  * @category models
  * @since 0.2.0
  */
