@@ -116,7 +116,7 @@ const certify = <E, R>(
  * Checks a host: the ownership of runs. Random operations are compared with a reference model. Runs are also executed
  * in these situations: their owner changes at each of its operations while both processes live; the host fails; without
  * wake-ups; among processes of other versions; with cancellations. The store may contain other runs, which do not
- * change. It takes some 5 seconds over SQLite.
+ * change. It takes some 6 seconds over SQLite.
  *
  * **Example** (The host in memory)
  *
