@@ -101,7 +101,7 @@ const ofJournals = [
   "executionState",
   "owner",
   "streaming",
-  "undoing",
+  "compensationAfterCancel",
   "versions",
   "waits"
 ]
