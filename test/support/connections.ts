@@ -6,7 +6,7 @@ import { MysqlClient, NodeSqliteClient } from "@recourse/sql"
 import { Layer, Redacted } from "effect"
 import type { Redis } from "effect/persistence"
 import type { SqlClient } from "effect/sql"
-import * as PgliteStream from "./PgliteStream.ts"
+import * as PgliteStream from "./pgliteStream.ts"
 
 /** A database of a test's own. */
 export type SqlAddress =

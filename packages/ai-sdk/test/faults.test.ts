@@ -3,7 +3,7 @@ import { AiSdk } from "@recourse/ai-sdk"
 import { ProviderResponse } from "@recourse/core"
 import { Cause, Duration, Effect, Exit, Fiber, Redacted, Schedule, Schema, Stream } from "effect"
 import { type AiError, LanguageModel, type Response, Tool, Toolkit } from "effect/ai"
-import * as TestServer from "./support/TestServer.ts"
+import * as TestServer from "./support/testServer.ts"
 import { apiKey, type Provider, providers } from "./support/wires.ts"
 
 const Add = Tool.make("add", {

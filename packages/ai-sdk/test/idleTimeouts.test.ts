@@ -5,7 +5,7 @@ import { Drive } from "@recourse/testing"
 import { Clock, Duration, Effect, Schedule, Stream } from "effect"
 import { LanguageModel, type Response } from "effect/ai"
 import { finish, stop, usage } from "./support/models.ts"
-import * as TestServer from "./support/TestServer.ts"
+import * as TestServer from "./support/testServer.ts"
 import { providers } from "./support/wires.ts"
 
 /** Parts, waits in seconds, or silence for ever. */
