@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Approval } from "@recourse/core"
 import { Programs } from "@recourse/testing"
 import { Cause, Effect, Exit } from "effect"
-import { program, tool } from "./plainProgram.ts"
+import { program, tool } from "../support/plainProgram.ts"
 
 const names = Object.keys(Programs.laws) as ReadonlyArray<Programs.ProgramLaw>
 

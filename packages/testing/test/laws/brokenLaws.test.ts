@@ -4,8 +4,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, Laws, ScriptedModel, SideEffects, Simulation, Subject } from "@recourse/testing"
 import { Effect, Schema } from "effect"
 import { Agent, type Approval, Recovery, Tool } from "@recourse/core"
-import { agent, budget, Order, Search, subject, tools } from "./shop.ts"
-import * as till from "./till.ts"
+import { agent, budget, Order, Search, subject, tools } from "../support/shop.ts"
+import * as till from "../support/till.ts"
 
 // A limit for a machine that does much else.
 const timeout = 600_000

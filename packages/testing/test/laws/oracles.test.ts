@@ -7,10 +7,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, Laws, ScriptedModel, SideEffects, Simulation, Subject } from "@recourse/testing"
 import { Effect, Schema } from "effect"
 import { Agent, Recovery, Tool } from "@recourse/core"
-import { Search, subject as shop } from "./shop.ts"
-import * as till from "./till.ts"
-import { subject as trip } from "./travel.ts"
-import { events, type Run, without } from "./support/oracleRuns.ts"
+import { Search, subject as shop } from "../support/shop.ts"
+import * as till from "../support/till.ts"
+import { subject as trip } from "../support/travel.ts"
+import { events, type Run, without } from "../support/oracleRuns.ts"
 
 const Web = Tool.make("search", {
   success: Schema.String,

@@ -5,8 +5,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { command } from "@recourse/testing/ReplayCommand"
-import { inProcess, run } from "./process.ts"
-import { subject } from "./shop.ts"
+import { inProcess, run } from "../support/process.ts"
+import { subject } from "../support/shop.ts"
 
 const here = import.meta.dirname
 const fixture = (name: string) => join(here, "fixtures", name)

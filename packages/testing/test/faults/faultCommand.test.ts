@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { inProcess, run } from "./process.ts"
+import { inProcess, run } from "../support/process.ts"
 
 const here = import.meta.dirname
 const fixture = (name: string) => join(here, "fixtures", name)

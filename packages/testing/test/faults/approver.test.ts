@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, FaultSuite, Simulation, Timeline } from "@recourse/testing"
 import { Duration, Effect, Exit } from "effect"
 import type { Approval } from "@recourse/core"
-import { subject } from "./till.ts"
+import { subject } from "../support/till.ts"
 
 const simulate = (injections: ReadonlyArray<FaultPlan.Injection>, options?: Omit<Simulation.Options, "plan">) =>
   Simulation.run(subject, subject.scenarios["default"]!, { ...options, plan: FaultPlan.make(injections) })

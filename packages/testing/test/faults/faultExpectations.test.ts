@@ -4,8 +4,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Expectation, FaultSuite, ScriptedModel, Simulation, Subject } from "@recourse/testing"
 import { Effect, Redacted, Result, Schema } from "effect"
 import { Agent, Approval, Recovery, Tool, ToolCall } from "@recourse/core"
-import { subject as shop } from "./shop.ts"
-import { guarding, judge, type Recover, retrying, sender } from "./support/sendingClerk.ts"
+import { subject as shop } from "../support/shop.ts"
+import { guarding, judge, type Recover, retrying, sender } from "../support/sendingClerk.ts"
 
 const failing: Recover = (call) => call
 

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Laws, ScriptedModel, Subject } from "@recourse/testing"
 import { Effect, Schema } from "effect"
 import { Agent, Recovery, Tool } from "@recourse/core"
-import * as till from "./till.ts"
+import * as till from "../support/till.ts"
 
 class Closed extends Schema.TaggedError<Closed>()("Closed", { until: Schema.String }) {}
 class Moved extends Schema.TaggedError<Moved>()("Moved", { to: Schema.Int }) {}

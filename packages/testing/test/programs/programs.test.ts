@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Programs } from "@recourse/testing"
 import { Effect } from "effect"
-import { program, tool } from "./plainProgram.ts"
+import { program, tool } from "../support/plainProgram.ts"
 
 /** The same programs in each test run. Other ones are drawn if `RECOURSE_PROGRAMS` says how many, by `RECOURSE_SEED`. */
 const given = process.env["RECOURSE_PROGRAMS"]

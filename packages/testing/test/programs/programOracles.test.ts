@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Programs } from "@recourse/testing"
 import { Effect, Exit } from "effect"
 import { Approval } from "@recourse/core"
-import { program, tool } from "./plainProgram.ts"
+import { program, tool } from "../support/plainProgram.ts"
 
 type Run = Programs.Observed
 type Tool = Programs.Program["tools"][number]

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Agent, Audit, Recovery, Tool } from "@recourse/core"
 import { FaultPlan, Faults, FaultSuite, Laws, ScriptedModel, Simulation, Subject } from "@recourse/testing"
 import { Effect, Exit, Layer } from "effect"
-import { asking, nested, subject } from "./travel.ts"
+import { asking, nested, subject } from "../support/travel.ts"
 
 it.effect("keeps the laws under faults of each callback", () =>
   Effect.gen(function*() {

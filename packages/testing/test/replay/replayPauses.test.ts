@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, Faults, Replay, ScriptedModel, Simulation, Subject, VirtualTime } from "@recourse/testing"
 import { Effect, Exit, Layer, Option } from "effect"
 import { Approval } from "@recourse/core"
-import { subject as shop } from "./shop.ts"
-import * as till from "./till.ts"
+import { subject as shop } from "../support/shop.ts"
+import * as till from "../support/till.ts"
 
 const replayed = (recording: Replay.Recording) =>
   Effect.map(

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, Faults, type ScriptedModel, Simulation } from "@recourse/testing"
 import { Effect } from "effect"
-import { subject } from "./shop.ts"
+import { subject } from "../support/shop.ts"
 
 const simulate = (injections: ReadonlyArray<FaultPlan.Injection>, options?: Omit<Simulation.Options, "plan">) =>
   Simulation.run(subject, subject.scenarios.default!, { ...options, plan: FaultPlan.make(injections) })

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { LawReport, Laws } from "@recourse/testing"
 import { Effect, Option, Result } from "effect"
-import { subject } from "./shop.ts"
+import { subject } from "../support/shop.ts"
 
 const broken = Laws.check(subject, {
   runs: 60,

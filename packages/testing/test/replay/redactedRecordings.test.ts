@@ -4,7 +4,19 @@ import { Replay, VirtualTime } from "@recourse/testing"
 import { Effect, Exit, Layer, Option } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import { Approval } from "@recourse/core"
-import { build, decide, fields, id, input, type Leaky, leaky, model, redactorOf, secrets, told } from "./leaky.ts"
+import {
+  build,
+  decide,
+  fields,
+  id,
+  input,
+  type Leaky,
+  leaky,
+  model,
+  redactorOf,
+  secrets,
+  told
+} from "../support/leaky.ts"
 
 const runs = Number(process.env["RECOURSE_RECORDINGS"] ?? 40)
 const seed = Number(process.env["RECOURSE_RECORDING_SEED"] ?? 1)

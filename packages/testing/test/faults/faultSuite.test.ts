@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { FaultSuite, ScriptedModel, Subject } from "@recourse/testing"
 import { Effect, Result, Schema } from "effect"
 import { Agent, ErrorProjection, Recovery, Tool } from "@recourse/core"
-import { bank } from "./office.ts"
-import { subject as shop } from "./shop.ts"
-import { guarding, judge, retrying, sender } from "./support/sendingClerk.ts"
+import { bank } from "../support/office.ts"
+import { subject as shop } from "../support/shop.ts"
+import { guarding, judge, retrying, sender } from "../support/sendingClerk.ts"
 
 class Sold extends Schema.TaggedError<Sold>()(
   "Sold",

@@ -8,7 +8,7 @@ type Hands = NonNullable<Programs.CompositionOptions["hands"]>
 type Any = Effect.Effect<any, any, any>
 
 const { hands } = await import(
-  new URL("../src/internal/compositions/executors.ts", import.meta.url).href
+  new URL("../../src/internal/compositions/executors.ts", import.meta.url).href
 ) as { readonly hands: Hands }
 
 type Composition = Programs.Composition

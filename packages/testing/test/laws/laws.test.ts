@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, Laws, Simulation } from "@recourse/testing"
 import { Effect } from "effect"
-import * as office from "./office.ts"
-import { subject } from "./shop.ts"
-import * as till from "./till.ts"
+import * as office from "../support/office.ts"
+import { subject } from "../support/shop.ts"
+import * as till from "../support/till.ts"
 
 /** Plans for each subject: `RECOURSE_PLANS=1000` for more. */
 const runs = Number(process.env["RECOURSE_PLANS"] ?? 25)

@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, Faults, Replay, ScriptedModel, SideEffects, Subject, VirtualTime } from "@recourse/testing"
 import { Data, Effect, Exit, Layer, Option, Random, Schedule, Schema } from "effect"
 import { Agent, ErrorProjection, Recovery, Redaction, Tool, ToolCall, type ToolError } from "@recourse/core"
-import * as office from "./office.ts"
-import * as shop from "./shop.ts"
+import * as office from "../support/office.ts"
+import * as shop from "../support/shop.ts"
 
 /** Records a run of a subject under faults. */
 const record = <Out, E>(subject: Subject.Subject<string, Out, E>, plan: FaultPlan.FaultPlan, streaming = false) =>

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, Replay, ScriptedModel, Simulation, Subject } from "@recourse/testing"
 import { Effect, Exit, Layer, Option, Schema } from "effect"
 import { Agent, AgentEvent, IdempotencyLedger, Recovery, Tool } from "@recourse/core"
-import * as till from "./till.ts"
+import * as till from "../support/till.ts"
 
 const Look = Tool.make("look", {
   parameters: Schema.Struct({ order: Schema.String }),

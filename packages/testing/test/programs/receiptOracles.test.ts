@@ -3,7 +3,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Programs } from "@recourse/testing"
 import { Effect } from "effect"
-import { program as plain, tool } from "./plainProgram.ts"
+import { program as plain, tool } from "../support/plainProgram.ts"
 
 describe("receipts in drawn programs", () => {
   type Spec = Programs.Program["tools"][number]

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Expectation, FaultPlan, ScriptedModel, SideEffects, Simulation, Subject } from "@recourse/testing"
 import { Effect, Exit, Result, Schema } from "effect"
 import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
-import { events, type Run, without } from "./support/oracleRuns.ts"
+import { events, type Run, without } from "../support/oracleRuns.ts"
 
 describe("expectations", () => {
   const Send = Tool.make("send", {
