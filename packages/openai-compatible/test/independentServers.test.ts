@@ -4,8 +4,8 @@ import { Duration, Effect, Schema, Stream } from "effect"
 import { LanguageModel, Prompt } from "effect/ai"
 import { getLocal } from "mockttp"
 import { Readable } from "node:stream"
-import { generate, model, observe, stream } from "./harness.ts"
-import * as Server from "./server.ts"
+import { generate, model, observe, stream } from "./support/harness.ts"
+import * as Server from "./support/server.ts"
 
 /** Servers that others wrote, so that our own reading of the protocol is not the only witness. */
 

@@ -3,7 +3,7 @@ import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect, Exit, Layer, Redacted, Schedule, Schema, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { Agent, AgentEvent, Approval, type Budget, ModelError, Recovery, Tool } from "@recourse/core"
-import * as Server from "./server.ts"
+import * as Server from "./support/server.ts"
 
 const modelAt = (baseUrl: string) =>
   OpenAiCompatible.layer({ baseUrl, model: "m", retry: { schedule: Schedule.spaced("1 millis") } }).pipe(

@@ -3,8 +3,8 @@ import { OpenAiCompatible, Presets } from "@recourse/openai-compatible"
 import { ConfigProvider, Effect, Layer, Redacted } from "effect"
 import { LanguageModel } from "effect/ai"
 import { FetchHttpClient } from "effect/http"
-import { key } from "./harness.ts"
-import * as Server from "./server.ts"
+import { key } from "./support/harness.ts"
+import * as Server from "./support/server.ts"
 
 const setup = (options: OpenAiCompatible.Options) =>
   OpenAiCompatible.make(options).pipe(Effect.flip, Effect.provide(FetchHttpClient.layer))

@@ -1,7 +1,7 @@
 /** Faults of bodies and tools below a good status, one a row of `docs/wire-faults.md`. */
 
 import { assert } from "@effect/vitest"
-import * as Server from "../server.ts"
+import * as Server from "./server.ts"
 import { always, answer, callsIn, type Fault, message, nowCall, surfaces, textIn } from "./wireFault.ts"
 
 export const bodyFaults: ReadonlyArray<Fault> = [

@@ -2,7 +2,7 @@
 
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect, Layer } from "effect"
-import { bytesClient, ids, observe, stream } from "../harness.ts"
+import { bytesClient, ids, observe, stream } from "./harness.ts"
 
 export const call = (fields: Record<string, unknown>, name?: string, args?: unknown) => ({
   ...fields,

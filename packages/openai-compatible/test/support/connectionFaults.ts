@@ -2,7 +2,7 @@
 
 import { assert } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
-import * as Server from "../server.ts"
+import * as Server from "./server.ts"
 import { always, answer, exhausted, type Fault, halfCall, retried, surfaces, thenAnswer } from "./wireFault.ts"
 
 export const connectionFaults: ReadonlyArray<Fault> = [

@@ -5,8 +5,8 @@ import type { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect } from "effect"
 import type { LanguageModel } from "effect/ai"
 import { Prompt } from "effect/ai"
-import { model } from "../harness.ts"
-import * as Server from "../server.ts"
+import { model } from "./harness.ts"
+import * as Server from "./server.ts"
 
 export const ok = Server.completion({ content: "ok" })
 

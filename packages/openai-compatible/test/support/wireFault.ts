@@ -3,7 +3,7 @@
 import type { OpenAiCompatible } from "@recourse/openai-compatible"
 import type { Duration } from "effect"
 import type { AiError } from "effect/ai"
-import * as Server from "../server.ts"
+import * as Server from "./server.ts"
 
 export type Mode = "whole" | "stream"
 

@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect, Schedule } from "effect"
 import { LanguageModel, Prompt } from "effect/ai"
-import { answering, generate, model, observe, plain, stream, tools } from "./harness.ts"
-import * as Server from "./server.ts"
+import { answering, generate, model, observe, plain, stream, tools } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
 
 const refusal = Server.error(400, { code: "unsupported_parameter", param: "tools" })
 

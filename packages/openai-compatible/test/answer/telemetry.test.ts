@@ -2,8 +2,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Stream, Tracer } from "effect"
 import { LanguageModel } from "effect/ai"
-import { answering } from "./harness.ts"
-import * as Server from "./server.ts"
+import { answering } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
 
 const head = { id: "1", model: "m-2026", usage: { prompt_tokens: 3, completion_tokens: 2 } }
 const whole = { ...head, choices: [{ message: { content: "Hi" }, finish_reason: "stop" }] }

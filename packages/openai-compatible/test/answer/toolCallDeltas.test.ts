@@ -2,9 +2,9 @@
 
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { joined } from "./harness.ts"
-import * as Server from "./server.ts"
-import { call, overBytes } from "./support/chunks.ts"
+import { joined } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
+import { call, overBytes } from "../support/chunks.ts"
 
 describe("tool-call deltas", () => {
   const toolCalls = (...deltas: ReadonlyArray<ReadonlyArray<Record<string, unknown>>>) =>

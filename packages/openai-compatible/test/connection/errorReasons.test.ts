@@ -4,7 +4,7 @@ import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Duration, Effect, Layer, Redacted } from "effect"
 import type { AiError } from "effect/ai"
 import { HttpClient, HttpClientResponse } from "effect/http"
-import { generate, ids, key, observe, stream } from "./harness.ts"
+import { generate, ids, key, observe, stream } from "../support/harness.ts"
 
 interface Reply {
   readonly status: number

@@ -4,8 +4,8 @@ import { Agent, ModelError, Recovery, Tool } from "@recourse/core"
 import { Drive } from "@recourse/testing"
 import { Effect, Schema } from "effect"
 import { LanguageModel } from "effect/ai"
-import { answering, generate, observe, type Reply, stream } from "./harness.ts"
-import * as Server from "./server.ts"
+import { answering, generate, observe, type Reply, stream } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
 
 const whole = (content: string): Reply => ({
   body: JSON.stringify({ choices: [{ message: { content }, finish_reason: "stop" }] })

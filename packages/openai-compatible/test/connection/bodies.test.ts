@@ -1,8 +1,8 @@
 /** The body of an answer at its edges: its size, its type, its end, and who hears that it comes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
-import { answering, generate, observe, type Reply, stream } from "./harness.ts"
-import * as Server from "./server.ts"
+import { answering, generate, observe, type Reply, stream } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
 
 const completion = JSON.stringify({ choices: [{ message: { content: "é€🌍" }, finish_reason: "stop" }] })
 const events = [Server.chunk({ content: "Hi" }), Server.chunk({}, "stop"), Server.done].join("")

@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Recovery, Tool } from "@recourse/core"
 import { Effect, Schema, Stream } from "effect"
-import { answering, generate, joined, observe, type Reply, stream } from "./harness.ts"
-import * as Server from "./server.ts"
+import { answering, generate, joined, observe, type Reply, stream } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
 
 interface Drawn {
   readonly id: string | undefined

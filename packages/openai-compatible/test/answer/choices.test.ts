@@ -4,8 +4,8 @@ import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect, Layer, Redacted, Stream } from "effect"
 import { LanguageModel } from "effect/ai"
 import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
-import { printsOf } from "../../../test/support/prints.ts"
-import { generate, ids } from "./harness.ts"
+import { printsOf } from "../../../../test/support/prints.ts"
+import { generate, ids } from "../support/harness.ts"
 
 const layerOf = (client: HttpClient.HttpClient, baseUrl = "http://host/v1") =>
   OpenAiCompatible.layer({ baseUrl, model: "m", apiKey: Redacted.make("our-own-gateway"), retry: false }).pipe(

@@ -5,8 +5,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect } from "effect"
-import { answering, generate, joined, observe, plain, stream } from "./harness.ts"
-import * as Server from "./server.ts"
+import { answering, generate, joined, observe, plain, stream } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
 
 interface Answer {
   readonly message: Record<string, unknown>

@@ -5,8 +5,8 @@ import { Effect, Layer, Option, Stream } from "effect"
 import type { LanguageModel } from "effect/ai"
 import { FetchHttpClient } from "effect/http"
 import { TransportRetry } from "@recourse/core"
-import { generate, model, observe, plain, quick, stream } from "./harness.ts"
-import * as Server from "./server.ts"
+import { generate, model, observe, plain, quick, stream } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
 
 const partsOf = (reply: Server.Reply) =>
   Effect.gen(function*() {

@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect, Schema, Stream } from "effect"
 import { LanguageModel, Tool, Toolkit } from "effect/ai"
-import { generate, key, model, Parse, stream } from "./harness.ts"
-import * as Server from "./server.ts"
-import { bodyOf, history, ok } from "./support/requestBodies.ts"
+import { generate, key, model, Parse, stream } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
+import { bodyOf, history, ok } from "../support/requestBodies.ts"
 
 describe("a request", () => {
   it.effect("goes to /chat/completions with only the key and requested fields", () =>

@@ -5,9 +5,9 @@ import { Agent, TransportRetry } from "@recourse/core"
 import { Duration, Effect, Exit, Layer } from "effect"
 import { AiError } from "effect/ai"
 import { Headers, HttpClient, HttpClientResponse } from "effect/http"
-import { inheritedNames as names } from "../../../test/support/inheritedNames.ts"
-import { generate, ids, observe, stream } from "./harness.ts"
-import * as Server from "./server.ts"
+import { inheritedNames as names } from "../../../../test/support/inheritedNames.ts"
+import { generate, ids, observe, stream } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
 
 /** A word that no server uses, which each name is held against. */
 const unheardOf = "unheard_of"

@@ -5,8 +5,8 @@ import { ProviderResponse, Redaction } from "@recourse/core"
 import { Effect, Layer, Redacted } from "effect"
 import type { AiError } from "effect/ai"
 import { HttpClient, HttpClientResponse } from "effect/http"
-import { printsOf } from "../../../test/support/prints.ts"
-import { generate, ids, observe, stream } from "./harness.ts"
+import { printsOf } from "../../../../test/support/prints.ts"
+import { generate, ids, observe, stream } from "../support/harness.ts"
 
 /** A key that no rule of a redaction knows. */
 const key = "our-own-gateway"

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { LanguageModel } from "effect/ai"
-import { model, tools } from "./harness.ts"
-import * as Server from "./server.ts"
+import { model, tools } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
 
 /** With effect's own resolution of calls: which handlers run. */
 const handled = (reply: Server.Reply) =>

@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { LanguageModel, Tool, Toolkit } from "effect/ai"
 import type { HttpBody, HttpClientRequest } from "effect/http"
 import type { OpenAiCompatible } from "@recourse/openai-compatible"
-import { answering } from "./harness.ts"
+import { answering } from "../support/harness.ts"
 
 const reply = { body: JSON.stringify({ choices: [{ message: { content: "fine" }, finish_reason: "stop" }] }) }
 

@@ -5,8 +5,8 @@ import { type OpenAiCompatible, Presets } from "@recourse/openai-compatible"
 import { Effect, Exit, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import type { HttpClientRequest } from "effect/http"
-import { answering, generate, joined, observe, type Reply, stream } from "./harness.ts"
-import * as Server from "./server.ts"
+import { answering, generate, joined, observe, type Reply, stream } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
 
 const events = (...all: ReadonlyArray<string>): Reply => ({ type: "text/event-stream", body: all.join("") })
 const message = (message: object, more: object = {}) => Server.event({ choices: [{ index: 0, message, ...more }] })

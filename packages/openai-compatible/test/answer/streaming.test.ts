@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect } from "effect"
-import { answering, model, observe, stream } from "./harness.ts"
-import * as Server from "./server.ts"
-import { call, overBytes } from "./support/chunks.ts"
+import { answering, model, observe, stream } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
+import { call, overBytes } from "../support/chunks.ts"
 
 const finish = (reason: string, usage = false) => ({
   type: "finish",

@@ -4,8 +4,8 @@ import { NodeHttpClient } from "@effect/platform-node"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Drive } from "@recourse/testing"
 import { Clock, Duration, Effect, Layer, Schedule, Stream } from "effect"
-import { generate, ids, model, observe, quick, stream } from "./harness.ts"
-import * as Server from "./server.ts"
+import { generate, ids, model, observe, quick, stream } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
 
 /** A server's steps: writes, waits for so many seconds, or is silent forever. */
 type Step = string | number | "silence"

@@ -5,8 +5,8 @@ import type { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect, Layer, Redacted, Schema, Stream } from "effect"
 import { Prompt, type Response } from "effect/ai"
 import type { HttpClientRequest } from "effect/http"
-import { answering, generate, type Reply, stream } from "./harness.ts"
-import * as Server from "./server.ts"
+import { answering, generate, type Reply, stream } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 

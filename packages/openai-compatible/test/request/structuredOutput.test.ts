@@ -3,9 +3,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { LanguageModel } from "effect/ai"
-import { model } from "./harness.ts"
-import * as Server from "./server.ts"
-import { bodyOf } from "./support/requestBodies.ts"
+import { model } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
+import { bodyOf } from "../support/requestBodies.ts"
 
 describe("structured output", () => {
   const Answer = Schema.Struct({ keys: Schema.Int, note: Schema.optional(Schema.String) })

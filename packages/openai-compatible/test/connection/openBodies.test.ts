@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect, Layer, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
-import { generate, ids, stream } from "./harness.ts"
-import * as Server from "./server.ts"
+import { generate, ids, stream } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
 
 const whole = JSON.stringify({ choices: [{ message: { content: "fine" }, finish_reason: "stop" }] })
 const events = [Server.chunk({ content: "fi" }), Server.chunk({ content: "ne" }), Server.chunk({}, "stop"), Server.done]

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 
-const internal = new URL("../src/internal/answer/", import.meta.url)
+const internal = new URL("../../src/internal/answer/", import.meta.url)
 const { isChunk, isCompletion }: Readonly<Record<"isChunk" | "isCompletion", (json: unknown) => boolean>> =
   await import(new URL("plainShape.ts", internal).href) as never
 const { Chunk, Completion }: Readonly<Record<"Chunk" | "Completion", Schema.Codec<object>>> = await import(

@@ -3,9 +3,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { LanguageModel, Prompt } from "effect/ai"
-import { generate, model } from "./harness.ts"
-import * as Server from "./server.ts"
-import { bodyOf, history, ok } from "./support/requestBodies.ts"
+import { generate, model } from "../support/harness.ts"
+import * as Server from "../support/server.ts"
+import { bodyOf, history, ok } from "../support/requestBodies.ts"
 
 describe("a request", () => {
   it.effect("has calls, results and failures by id, arguments as valid JSON", () =>
