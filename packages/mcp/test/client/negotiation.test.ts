@@ -8,9 +8,9 @@ import { createServer } from "node:http"
 import { fileURLToPath } from "node:url"
 import { AiToolkit, Recovery } from "@recourse/core"
 import { Mcp } from "@recourse/mcp"
-import { call, live, overStdio, versions } from "./helpers.ts"
-import type { Options } from "./servers/byHand.mjs"
-import { overHttp } from "./servers/overHttp.ts"
+import { call, live, overStdio, versions } from "../support/helpers.ts"
+import type { Options } from "../servers/byHand.mjs"
+import { overHttp } from "../servers/overHttp.ts"
 
 /** Connects, lists the tools, and calls one of them. */
 const used = <R>(connect: Mcp.Connect<R>) =>
@@ -127,7 +127,7 @@ describe("negotiation", () => {
 describe.each(versions)("Mcp.layerServer for a client of %s", (protocol) => {
   live("lists and calls tools over stdio", () =>
     Effect.gen(function*() {
-      const shop = fileURLToPath(new URL("servers/shop.ts", import.meta.url))
+      const shop = fileURLToPath(new URL("../servers/shop.ts", import.meta.url))
       const connect = Mcp.stdio(ChildProcess.make(process.execPath, [shop], { killSignal: "SIGKILL" }), { protocol })
       const tools = yield* Mcp.tools({ name: "s", connect, trust: "trusted", timeout: "20 seconds" })
       assert.include(tools.map(({ name }) => name), "s_get_order")

@@ -6,7 +6,7 @@ import { createRequire } from "node:module"
 import { Agent, Recovery } from "@recourse/core"
 import { Mcp } from "@recourse/mcp"
 import { ScriptedModel } from "@recourse/testing"
-import { call, live, named, overStdio } from "./helpers.ts"
+import { call, live, named, overStdio } from "../support/helpers.ts"
 
 const path = createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/dist/index.js")
 const connect = Mcp.stdio(ChildProcess.make(process.execPath, [path, "stdio"], { killSignal: "SIGKILL" }))

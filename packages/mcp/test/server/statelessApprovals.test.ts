@@ -2,7 +2,7 @@
 
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { codeOf, http, post } from "./support/shopServer.ts"
+import { codeOf, http, post } from "../support/shopServer.ts"
 
 /** A `tools/call` of the revision without sessions. */
 const modern = (url: URL, order: string, more: object = {}, headers: Record<string, string> = {}, meta: object = {}) =>

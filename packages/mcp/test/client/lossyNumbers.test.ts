@@ -8,9 +8,9 @@ import { createServer } from "node:http"
 import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
 import { Mcp } from "@recourse/mcp"
 import { ScriptedModel } from "@recourse/testing"
-import { live, overStdio } from "./helpers.ts"
-import { overHttp } from "./servers/overHttp.ts"
-import { overSse } from "./servers/overSse.ts"
+import { live, overStdio } from "../support/helpers.ts"
+import { overHttp } from "../servers/overHttp.ts"
+import { overSse } from "../servers/overSse.ts"
 
 /** A server over HTTP whose tool notes the arguments that it is executed with. */
 const served = Effect.gen(function*() {

@@ -9,7 +9,7 @@ import { Mcp } from "@recourse/mcp"
 
 const services = Layer.mergeAll(NodeServices.layer, NodeHttpClient.layerUndici)
 
-const byHand = fileURLToPath(new URL("servers/byHand.mjs", import.meta.url))
+const byHand = fileURLToPath(new URL("../servers/byHand.mjs", import.meta.url))
 
 /** A server by hand as a process. */
 export const overStdio = (options: object, connect: Mcp.ConnectOptions = {}) =>

@@ -5,7 +5,7 @@ import { Tool, ToolCall } from "@recourse/core"
 import { McpError } from "@recourse/mcp"
 import { readFileSync } from "node:fs"
 
-const guide = readFileSync(new URL("../../../docs/mcp.md", import.meta.url), "utf8")
+const guide = readFileSync(new URL("../../../../docs/mcp.md", import.meta.url), "utf8")
 
 /** Rows of the guide: `McpRequestNotSent` and "not done". */
 const rows = [...guide.matchAll(/^\| `(Mcp\w+)` +\|.*\| (may be done|not done) +\|$/gm)].map(([, name, write]) => ({

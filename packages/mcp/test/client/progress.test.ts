@@ -4,9 +4,9 @@ import { LanguageModel } from "effect/ai"
 import { Agent, AgentEvent, Recovery } from "@recourse/core"
 import { Mcp } from "@recourse/mcp"
 import { ScriptedModel } from "@recourse/testing"
-import { call, live, overStdio, versions } from "./helpers.ts"
-import { overHttp } from "./servers/overHttp.ts"
-import { overSse } from "./servers/overSse.ts"
+import { call, live, overStdio, versions } from "../support/helpers.ts"
+import { overHttp } from "../servers/overHttp.ts"
+import { overSse } from "../servers/overSse.ts"
 
 /** A call of 600 ms that reports its progress every 100 ms. */
 const reporting = { reports: 6, every: 100 }

@@ -13,12 +13,12 @@ import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { inspect } from "node:util"
 import { Mcp } from "@recourse/mcp"
-import { makeCertificates } from "../../../test/support/certificates.ts"
-import { fencesOf } from "../../../test/packed/support/page.ts"
-import { call } from "./helpers.ts"
-import { makeServer } from "./servers/byHand.mjs"
+import { makeCertificates } from "../../../../test/support/certificates.ts"
+import { fencesOf } from "../../../../test/packed/support/page.ts"
+import { call } from "../support/helpers.ts"
+import { makeServer } from "../servers/byHand.mjs"
 
-const root = fileURLToPath(new URL("../../../", import.meta.url))
+const root = fileURLToPath(new URL("../../../../", import.meta.url))
 const page = readFileSync(join(root, "docs/mcp.md"), "utf8")
 
 /** A listener on loopback, on a free port. Connections of proxies are no requests, and end with the test. */

@@ -2,8 +2,8 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import type { IncomingMessage } from "node:http"
 import { Mcp } from "@recourse/mcp"
-import { call, live } from "./helpers.ts"
-import { overHttp } from "./servers/overHttp.ts"
+import { call, live } from "../support/helpers.ts"
+import { overHttp } from "../servers/overHttp.ts"
 
 const toolsOf = (url: string) =>
   Mcp.tools({ name: "s", connect: Mcp.http(url), trust: "trusted", toolErrors: "fail", timeout: "10 seconds" })

@@ -58,7 +58,7 @@ const odd = Effect.gen(function*() {
   const path = yield* folder
   const log = join(path, "log")
   const down = join(path, "down")
-  const server = fileURLToPath(new URL("servers/odd.mjs", import.meta.url))
+  const server = fileURLToPath(new URL("../servers/odd.mjs", import.meta.url))
   const read = () => existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []
   return { connect: node(server, log, down), read, down }
 })

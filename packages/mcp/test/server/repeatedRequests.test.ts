@@ -2,7 +2,7 @@
 
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { codeOf, http, post, until } from "./support/shopServer.ts"
+import { codeOf, http, post, until } from "../support/shopServer.ts"
 
 const version = { "mcp-protocol-version": "2025-11-25" }
 

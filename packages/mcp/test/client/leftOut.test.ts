@@ -1,9 +1,9 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { Mcp } from "@recourse/mcp"
-import { call, live, named, overStdio, versions } from "./helpers.ts"
-import { overHttp } from "./servers/overHttp.ts"
-import { overSse } from "./servers/overSse.ts"
+import { call, live, named, overStdio, versions } from "../support/helpers.ts"
+import { overHttp } from "../servers/overHttp.ts"
+import { overSse } from "../servers/overSse.ts"
 
 const empty = { type: "object", properties: {} }
 const good = [{ name: "first", inputSchema: empty }, { name: "last", inputSchema: empty }]

@@ -4,9 +4,9 @@ import { LanguageModel } from "effect/ai"
 import { Agent, Recovery } from "@recourse/core"
 import { Mcp } from "@recourse/mcp"
 import { ScriptedModel } from "@recourse/testing"
-import { live, overStdio, versions } from "./helpers.ts"
-import { overHttp } from "./servers/overHttp.ts"
-import { overSse } from "./servers/overSse.ts"
+import { live, overStdio, versions } from "../support/helpers.ts"
+import { overHttp } from "../servers/overHttp.ts"
+import { overSse } from "../servers/overSse.ts"
 
 const changing = { changes: true }
 

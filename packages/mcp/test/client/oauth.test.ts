@@ -4,9 +4,9 @@ import { FetchHttpClient } from "effect/http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Mcp } from "@recourse/mcp"
 import * as OAuth from "@recourse/mcp/OAuth"
-import { call } from "./helpers.ts"
-import { makeServer, type Message } from "./servers/byHand.mjs"
-import { listening } from "./servers/overHttp.ts"
+import { call } from "../support/helpers.ts"
+import { makeServer, type Message } from "../servers/byHand.mjs"
+import { listening } from "../servers/overHttp.ts"
 
 const json = (response: ServerResponse, body: unknown, status = 200, headers: Record<string, string> = {}) =>
   void response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body))

@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { type Answer, failure, http, type Shop, until } from "./support/shopServer.ts"
+import { type Answer, failure, http, type Shop, until } from "../support/shopServer.ts"
 
 const stdio = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "recourse-shop-"))),
@@ -18,7 +18,7 @@ const stdio = Effect.acquireRelease(
     transport: () =>
       new StdioClientTransport({
         command: process.execPath,
-        args: [fileURLToPath(new URL("servers/shop.ts", import.meta.url)), log]
+        args: [fileURLToPath(new URL("../servers/shop.ts", import.meta.url)), log]
       }),
     done: () => existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : [],
     forget: () => rmSync(log, { force: true })
