@@ -6,7 +6,7 @@ import { ScriptedModel } from "@recourse/testing"
 import { Context, Effect, Layer, type Scope, Stream } from "effect"
 import { Prompt } from "effect/ai"
 import { SqlClient } from "effect/sql"
-import { serve } from "../../packages/server/test/kit.ts"
+import { serve } from "../../packages/server/test/support/kit.ts"
 import { sqlLayer } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
 
