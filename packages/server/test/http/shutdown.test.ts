@@ -22,7 +22,7 @@ const started = (within: string) =>
     Effect.promise(() =>
       new Promise<{ readonly child: ChildProcess; readonly url: string; readonly ended: Promise<number | null> }>(
         (resolve, reject) => {
-          const child = fork(join(import.meta.dirname, "support/slowServer.ts"), [within])
+          const child = fork(join(import.meta.dirname, "../support/slowServer.ts"), [within])
           const ended = new Promise<number | null>((end) => child.once("exit", end))
           child.once("message", (url) => resolve({ child, url: String(url), ended }))
           void ended.then(() => reject(new Error("The server has ended")))

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { inProcess, run } from "../support/process.ts"
 
-const here = import.meta.dirname
+const here = join(import.meta.dirname, "..")
 const fixture = (name: string) => join(here, "fixtures", name)
 const bin = join(here, "..", "src", "bin.ts")
 

@@ -8,7 +8,7 @@ import { command } from "@recourse/testing/ReplayCommand"
 import { inProcess, run } from "../support/process.ts"
 import { subject } from "../support/shop.ts"
 
-const here = import.meta.dirname
+const here = join(import.meta.dirname, "..")
 const fixture = (name: string) => join(here, "fixtures", name)
 const program = (...args: ReadonlyArray<string>) => run(join(here, "..", "src", "replayBin.ts"), ...args)
 const within = inProcess(command)
