@@ -9,7 +9,8 @@ interface Block {
 }
 
 const plain = (comment: string): string =>
-  comment.replaceAll(/^\s*\* ?/gm, "").replaceAll(/\s+/g, " ").replaceAll(/\{@link (\w+)\}/g, "`$1`").trim()
+  comment.replaceAll(/^\s*\* ?@(?:category|since) .*$/gm, "").replaceAll(/^\s*\* ?/gm, "").replaceAll(/\s+/g, " ")
+    .replaceAll(/\{@link (\w+)\}/g, "`$1`").trim()
 
 const comment = "(?:\\/\\*\\*((?:(?!\\*\\/)[^])*)\\*\\/\\n)?"
 
