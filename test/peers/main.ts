@@ -1,5 +1,5 @@
 /**
- * The laws of recovery in agents of four libraries, with plain tools and with the adapters: `pnpm peers` plays 200 plans and writes the
+ * The laws of recovery in agents of four libraries, with plain tools and with the adapters: `pnpm run peers` plays 200 plans and writes the
  * table of docs/peers.md.
  */
 import { execFileSync } from "node:child_process"
