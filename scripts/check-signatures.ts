@@ -14,11 +14,13 @@ const added = [...found].filter(([name]) => !recorded.includes(name)).map(([name
 const gone = recorded.filter((name) => !found.has(name))
 
 if (added.length > 0) {
-  console.error(`Export these types, or write their parts into the signature:\n${added.join("\n")}`)
+  process.stderr.write(`Export these types, or write their parts into the signature:\n${added.join("\n")}\n`)
   process.exitCode = 1
 } else if (process.argv.includes("--write")) {
   writeFileSync(file, `${JSON.stringify([...found.keys()], undefined, 2)}\n`)
 } else if (gone.length > 0) {
-  console.error(`Exported by now: record it by \`node scripts/check-signatures.ts --write\`\n${gone.join("\n")}`)
+  process.stderr.write(
+    `Exported by now: record it by \`node scripts/check-signatures.ts --write\`\n${gone.join("\n")}\n`
+  )
   process.exitCode = 1
 }
