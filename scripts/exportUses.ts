@@ -46,7 +46,8 @@ export interface ExportUse {
 
 /** Returns the public exports with the number of their uses, the most used first. */
 export const exportUses = (): ReadonlyArray<ExportUse> => {
-  const counts = new Map(publicExports().map((one) => [keyOf(one), 0]))
+  const all = publicExports()
+  const counts = new Map(all.map((one) => [keyOf(one), 0]))
   const count = (key: string): void => {
     const before = counts.get(key)
     if (before !== undefined) counts.set(key, before + 1)
@@ -60,7 +61,7 @@ export const exportUses = (): ReadonlyArray<ExportUse> => {
       if (source !== undefined) count(source.includes(".") ? source : `${source}.${member}`)
     }
   }
-  return publicExports()
+  return all
     .map((one) => ({ key: keyOf(one), uses: counts.get(keyOf(one))!, declarations: one.declarations }))
     .toSorted((a, b) => b.uses - a.uses || (a.key < b.key ? -1 : 1))
 }

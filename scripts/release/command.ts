@@ -1,4 +1,4 @@
-/** Commands that a release runs. */
+/** Commands that a release and its tests run. */
 import { execFile } from "node:child_process"
 
 /** Runs a command to its end. Returns its standard output, or rejects with all of its output. */

@@ -1,5 +1,4 @@
 /** The packages of the workspace, and their archives as npm would have them. */
-import { execFile } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { publicModules } from "../../../scripts/publicModules.ts"
@@ -30,15 +29,7 @@ export const optionalPeersOf = (folder: string): ReadonlyArray<string> =>
   Object.entries(manifestOf(folder).peerDependenciesMeta ?? {})
     .flatMap(([peer, { optional }]) => optional === true ? [peer] : [])
 
-/** Runs a command to its end. Answers its standard output, or rejects with all of its output. */
-export const run = (command: string, args: ReadonlyArray<string>, cwd: string): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const options = { cwd, encoding: "utf8", maxBuffer: 2 ** 26, shell: process.platform === "win32" } as const
-    execFile(command, args, options, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout)
-      else reject(new Error(`${command} ${args.join(" ")}\n${stdout}${stderr}`, { cause: error }))
-    })
-  })
+export { run } from "../../../scripts/release/command.ts"
 
 /** The archive of a package, in the folder of `pnpm archives`. */
 export const archiveOf = (archives: string, name: string): string =>
