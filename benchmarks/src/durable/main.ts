@@ -49,6 +49,10 @@ const reached = await new Promise<{ readonly url: string | undefined; readonly c
   })
 })
 
+/** The line with the measurements. A contestant may log other lines before it. */
+const measuredLine = (output: string): string | undefined =>
+  output.split("\n").slice(0, -1).find((line) => line.startsWith("{"))
+
 const child = (name: string, place: Place, task: string, n: string, kills: boolean): Promise<Measured> =>
   new Promise((resolve, reject) => {
     const started = spawn(
@@ -67,10 +71,10 @@ const child = (name: string, place: Place, task: string, n: string, kills: boole
     let output = ""
     started.stdout.on("data", (chunk: Buffer) => {
       output += chunk.toString()
-      if (kills && output.includes("\n")) started.kill("SIGKILL")
+      if (kills && measuredLine(output) !== undefined) started.kill("SIGKILL")
     })
     started.on("close", (code) => {
-      const line = output.split("\n").find((line) => line.startsWith("{"))
+      const line = measuredLine(output)
       if (line === undefined) reject(new Error(`${name} (${task}) ended with ${code}`))
       else resolve(JSON.parse(line) as Measured)
     })
