@@ -22,7 +22,6 @@ export const doneBefore = {
     "isLeftOut",
     "isRolledBack",
     "isInterrupted",
-    "mayHaveHappenedBody",
     "isBefore",
     "isDoneInPart"
   ])

@@ -83,13 +83,13 @@ const millisOf = (limit: Duration.Input | undefined, otherwise: number): number 
 export const make = (options: Options = {}): IdleTimeout => {
   const idle = millisOf(options.idleTimeout, 60_000)
   const content = millisOf(options.contentTimeout, 600_000)
-  let hasStarted = false
+  let isReceiving = false
   let waited = 0
   return {
     wait: (self) =>
       Effect.withFiber((fiber) => {
         const left = content - waited
-        const byBytes = hasStarted && idle < left
+        const byBytes = isReceiving && idle < left
         const limit = byBytes ? idle : Math.max(0, left)
         if (limit === Number.POSITIVE_INFINITY) return self
         const clock = fiber.getRef(Clock.Clock)
@@ -113,7 +113,7 @@ export const make = (options: Options = {}): IdleTimeout => {
         )
       }),
     heard: (what) => {
-      hasStarted = what !== "pause"
+      isReceiving = what !== "pause"
       if (what === "content") waited = 0
     }
   }

@@ -120,11 +120,11 @@ export const ofCalls: ReadonlyArray<Row> = [
     { instruction: "Do not make this call again. Change the arguments, use another tool, or answer without it." }
   ],
   // A call that failed and may have been done all the same. Its own word stays, and not the sentence of its error.
-  [of("mayHaveHappened", slow, false, true), "outcome_unknown", lost, doubtful, false, { instruction: check }],
-  [of("mayHaveHappened", unclear, true, true), "outcome_unknown", lost, doubtful, false, { instruction: check }],
-  [of("mayHaveHappened", unclear, false, false), "outcome_unknown", lost, doubtful, false, { instruction: check }],
+  [of("unknownOutcome", slow, false, true), "outcome_unknown", lost, doubtful, false, { instruction: check }],
+  [of("unknownOutcome", unclear, true, true), "outcome_unknown", lost, doubtful, false, { instruction: check }],
+  [of("unknownOutcome", unclear, false, false), "outcome_unknown", lost, doubtful, false, { instruction: check }],
   ...[unclear, slow].map((error): Row => [
-    of("mayHaveHappened", error, true, false),
+    of("unknownOutcome", error, true, false),
     "outcome_unknown",
     lost,
     doubtful,
@@ -132,7 +132,7 @@ export const ofCalls: ReadonlyArray<Row> = [
     { instruction: repeatable }
   ]),
   ...[escalated("desk"), escalated("desk", slow)].map((error): Row => [
-    of("mayHaveHappened", error, false, true),
+    of("unknownOutcome", error, false, true),
     "outcome_unknown",
     "Ask the desk",
     doubtful,
@@ -140,7 +140,7 @@ export const ofCalls: ReadonlyArray<Row> = [
     { severity: "high", instruction: check }
   ]),
   [
-    of("mayHaveHappened", escalated("desk", declared({ model: "Ask the desk" })), false, true),
+    of("unknownOutcome", escalated("desk", declared({ model: "Ask the desk" })), false, true),
     "outcome_unknown",
     lost,
     doubtful,

@@ -149,13 +149,13 @@ export const whileClaimed = <A, E, R>(
           ? restore(refuse("abandoned"))
           : restore(Effect.provideService(resumption, Claimed, claimed)) as Effect.Effect<A, E, R>
         return Effect.onExit(resumed, (exit) => {
-          const isCutOff = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
-          if ((isCutOff || hasDied(exit)) && !run.hasRun() && !run.isOver()) {
+          const isInterrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+          if ((isInterrupted || hasDied(exit)) && !run.hasRun() && !run.isOver()) {
             return Effect.forEach(claimed, (free) => free, { discard: true })
           }
           around?.push(...claimed)
           if (run.isOver()) return end("used")
-          return end(isCutOff || (Exit.isFailure(exit) && isRefused(exit.cause)) ? "abandoned" : "used")
+          return end(isInterrupted || (Exit.isFailure(exit) && isRefused(exit.cause)) ? "abandoned" : "used")
         })
       })
     })

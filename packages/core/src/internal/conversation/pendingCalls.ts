@@ -2,7 +2,7 @@
 import * as Prompt from "effect/ai/Prompt"
 import type * as Schema from "effect/Schema"
 import { decodePrompt } from "../foundation/json/promptJson.ts"
-import { mayHaveHappened } from "../history/cancelledResults.ts"
+import { unknownOutcome } from "../history/cancelledResults.ts"
 import type { Entry, Event } from "./thread.ts"
 
 type EventOf<Tag extends Event["_tag"]> = Extract<Event, { readonly _tag: Tag }>
@@ -82,7 +82,7 @@ export const unknownResult = (call: OpenCall): Prompt.ToolMessage =>
       name: nameOf(call),
       isFailure: true,
       providerExecuted: false,
-      result: mayHaveHappened(call.runId)
+      result: unknownOutcome(call.runId)
     })]
   })
 

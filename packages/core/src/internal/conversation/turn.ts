@@ -259,8 +259,8 @@ export const begin: (options: BeginOptions) => Effect.Effect<Turn, BeginError, C
     yield* lease.start(asked)
     const read = yield* store.read(key)
     const isNext = options.message !== undefined || options.runId !== undefined
-    const isNew = options.message !== undefined || options.regenerate === true
-    const found = isNext ? yield* storeUnknown(store, key, read, isNew ? undefined : options.runId) : []
+    const addsAnswer = options.message !== undefined || options.regenerate === true
+    const found = isNext ? yield* storeUnknown(store, key, read, addsAnswer ? undefined : options.runId) : []
     const known = found.length === 0 ? read : yield* store.read(key)
     const isAgain = options.regenerate === true && options.message === undefined
     const content = isAgain

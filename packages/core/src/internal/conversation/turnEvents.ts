@@ -121,13 +121,13 @@ export const endOfLateWaiting = (events: ReadonlyArray<Event>, prompt: Prompt.Pr
   return [...events, ...toEvents(answersThatWait(snapshot, thread))]
 }
 
-const mayHaveHappened = new Set<unknown>(["outcome_unknown", "partial_success"])
+const unknownCodes = new Set<unknown>(["outcome_unknown", "partial_success"])
 
 /** Returns the calls that the next turn's model need not read: failed ones without an effect. */
 const forgettable = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
   resultsIn(messages).filter(({ isFailure, result }) =>
     isFailure && !Predicate.hasProperty(result, "may_be_undone") &&
-    !(Predicate.hasProperty(result, "code") && mayHaveHappened.has(result.code))
+    !(Predicate.hasProperty(result, "code") && unknownCodes.has(result.code))
   ).map(({ id }) => id)
 
 /** A conversation as it is known now, at the end of a run. */

@@ -17,12 +17,12 @@ export interface Unfinished {
 }
 
 /** The failure of a call that may have happened. */
-export const mayHaveHappened = (runId: string) => {
+export const unknownOutcome = (runId: string) => {
   const { code, instruction, message_for_model } = byCode("outcome_unknown")
   return { status: "error", code, message_for_model, safe_to_retry: false, instruction, trace_id: runId }
 }
 
-const failureOf = { unknown: mayHaveHappened, unanswered: Failures.unanswered, not_made: Failures.waiting } as const
+const failureOf = { unknown: unknownOutcome, unanswered: Failures.unanswered, not_made: Failures.waiting } as const
 
 /** A result for each call: of one that waited, that it was not made, or that it may have been. */
 export const calledOff = ({ calls, outcomeOf, results, runId }: Unfinished): Prompt.ToolMessage => {

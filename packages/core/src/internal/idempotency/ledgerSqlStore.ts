@@ -120,18 +120,18 @@ export const sqlStore = (client: SqlClient.SqlClient, tableName: string): Store 
   const update = (
     id: string,
     statement: Statement.Statement<SqlConnection.Row>,
-    wasDone: (row: Row) => boolean
+    isWanted: (row: Row) => boolean
   ): Effect.Effect<boolean, SqlError.SqlError> =>
     Effect.flatMap(canReturn ? sql`${statement} RETURNING id` : statement, (rows) =>
       rows.length === 1
         ? Effect.succeed(true)
-        : Effect.map(read(id), (row) => row !== undefined && wasDone(row)))
+        : Effect.map(read(id), (row) => row !== undefined && isWanted(row)))
 
   const begin = (intent: Intent, lease: Duration.Duration): Effect.Effect<Found | undefined, Failure> =>
     Effect.flatMap(
       insert(intent, lease, null, Duration.zero),
-      (isNew) =>
-        isNew ? Effect.undefined : Effect.flatMap(read(intent.id), (row) => {
+      (isInserted) =>
+        isInserted ? Effect.undefined : Effect.flatMap(read(intent.id), (row) => {
           if (row === undefined) return begin(intent, lease)
           if (!isExpired(row)) return foundOf(row)
           return Effect.andThen(
@@ -154,11 +154,11 @@ export const sqlStore = (client: SqlClient.SqlClient, tableName: string): Store 
           WHERE id = ${intent.id} AND claim = ${intent.claim}`,
         ({ claim }) => claim === intent.claim
       ),
-      (isRecorded): Effect.Effect<Recorded, SqlError.SqlError> =>
-        isRecorded ? Effect.succeed("recorded") : Effect.flatMap(
+      (isUpdated): Effect.Effect<Recorded, SqlError.SqlError> =>
+        isUpdated ? Effect.succeed("recorded") : Effect.flatMap(
           insert(intent, Duration.zero, outcome, timeToLive),
-          (isNew) =>
-            isNew ? Effect.succeed("restored") : Effect.flatMap(read(intent.id), (row) =>
+          (isInserted) =>
+            isInserted ? Effect.succeed("restored") : Effect.flatMap(read(intent.id), (row) =>
               // Deleted or taken in between: asked again.
               row === undefined || row.claim === intent.claim
                 ? complete(intent, outcome, timeToLive)

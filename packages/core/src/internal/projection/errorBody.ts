@@ -61,7 +61,7 @@ const outcomeUnknown = ({ declared, repeatable }: Pick<OutcomeUnknown, "declared
  * Text about a failure of a call that may have had an effect anyway. The program's own words stay. `isOwn`: true if the
  * error is of this call, and not of an inner one, which may be safe to repeat when this one is not.
  */
-export const mayHaveHappened = (error: unknown, isRepeatable: boolean, isOwn: boolean): Body => {
+export const unknownOutcomeBody = (error: unknown, isRepeatable: boolean, isOwn: boolean): Body => {
   const said = body(error)
   const unknown = outcomeUnknown(isRepeatable ? { repeatable: true } : {})
   const { message_for_model, message_for_user } = said

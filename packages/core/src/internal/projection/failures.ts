@@ -1,7 +1,7 @@
 /** Failed results: of an error, and of calls without one (denied, not run, blocked, waiting, repeated). */
 import * as Catalogue from "../../Catalogue.ts"
 import { cutText } from "../foundation/json/textLength.ts"
-import { body, mayHaveHappened as mayHaveHappenedBody, textOfIssues } from "./errorBody.ts"
+import { body, unknownOutcomeBody, textOfIssues } from "./errorBody.ts"
 import { type Body, byCode, entries, entryOf } from "./codeTexts.ts"
 import type { ToolFailure } from "./toolFailure.ts"
 
@@ -60,13 +60,13 @@ export const toolFailure = (error: unknown, traceId: string, user?: UserTexts): 
   )
 
 /** @internal A call that failed, or was cut off, and may have done something all the same. */
-export const mayHaveHappened = (
+export const unknownOutcome = (
   error: unknown,
   isRepeatable: boolean,
   isOwn: boolean,
   traceId: string,
   user?: UserTexts
-): ToolFailure => complete(mayHaveHappenedBody(error, isRepeatable, isOwn), traceId, user)
+): ToolFailure => complete(unknownOutcomeBody(error, isRepeatable, isOwn), traceId, user)
 
 /**
  * A call of a tool that the agent does not have.

@@ -40,7 +40,7 @@ export const failureOf = (
   if (record === undefined) return Failures.toolFailure(error, traceId, user)
   const isOwn = !isOfAnother(record, error)
   if (isUncertain(record, error)) {
-    return Failures.mayHaveHappened(error, mayBeMadeAgain(record), isOwn, traceId, user)
+    return Failures.unknownOutcome(error, mayBeMadeAgain(record), isOwn, traceId, user)
   }
   const failure = Failures.toolFailure(error, traceId, user)
   return isOwn || !failure.safe_to_retry || mayBeMadeAgain(record) ? failure : notSafe(failure)

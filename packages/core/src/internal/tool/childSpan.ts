@@ -39,11 +39,11 @@ const delivered = (
   tool: Any,
   call: Call,
   exit: ChildExit,
-  isCutOff: boolean
+  skipsGuard: boolean
 ): Effect.Effect<CallResult> => {
   const shown = presentationOf(context)
   const result = childResult(tool, call, exit, run.id, shown.user)
-  return deliver(isCutOff ? { ...shown, guard: undefined } : shown, run, tool.info, result, call.record.marks.read)
+  return deliver(skipsGuard ? { ...shown, guard: undefined } : shown, run, tool.info, result, call.record.marks.read)
 }
 
 /** Runs a call that a tool makes, within a run: in its span, with its events. */

@@ -78,10 +78,10 @@ export const writesToCompensate = (
   const isCancelled = run.log?.isCancelled === true
   if (interrupted === "continues" || (interrupted === "given_back" && !isCancelled)) return undefined
   const error = errorIn(exit.cause)
-  const hasFailed = isForGood(error)
+  const endsRun = isForGood(error)
   // Pending calls within a cancelled run will not be resumed.
-  const isOver = isInterrupted || (isCancelled && (hasFailed || error instanceof ApprovalRequired))
+  const isOver = isInterrupted || (isCancelled && (endsRun || error instanceof ApprovalRequired))
   if (isOver && after.has("interruption")) return "all"
-  if (!isInterrupted && hasFailed && after.has("failure")) return "all"
+  if (!isInterrupted && endsRun && after.has("failure")) return "all"
   return after.has("rejection") ? "revoked" : undefined
 }

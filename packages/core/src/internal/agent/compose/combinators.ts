@@ -227,7 +227,7 @@ export const loopUntil = <InOut, Known, E2 = never, R2 = never, Judge = unknown>
     Effect.flatMap(steps.agent(agent, input), (output) =>
       left <= 1 ? Effect.succeed(output) : Effect.flatMap(
         decided<InOut, boolean, E2, R2>(steps, "until", predicate, output),
-        (isDone) => isDone ? Effect.succeed(output) : step(steps, output, left - 1)
+        (isEnough) => isEnough ? Effect.succeed(output) : step(steps, output, left - 1)
       ))
   return compose(
     `${agent.name} until`,
