@@ -9,7 +9,8 @@ import { spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { stepsOf } from "./support/page.ts"
+import { tutorialPages } from "../support/tutorialPages.ts"
+import { stepsOfGuide, tutorialInstallation } from "./support/page.ts"
 import { runReadmes } from "./support/readmes.ts"
 import { typeCheck } from "./support/typeCheck.ts"
 import { walk } from "./support/walk.ts"
@@ -48,6 +49,12 @@ const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), 
 /** Libraries that the examples of the adapters use besides the peers. */
 const librariesOfExamples = ["ai", "zod", "@types/node"].map((name) => `${name}@${devDependencies[name]}`)
 
+/** Installs the packed packages in place of published ones. */
+const fromArchives = (command: string): string =>
+  command.startsWith("npm install")
+    ? command.replaceAll(/@recourse\/[\w-]+/g, (name) => archiveOf(archives, name))
+    : command
+
 const typescript = join(root, "node_modules/typescript")
 
 beforeAll(async () => {
@@ -82,14 +89,11 @@ describe("packed packages, installed by npm", () => {
     "walk through the quickstart, whose refund is paid once over kill -9",
     async () => {
       const folder = mkdtempSync(join(place, "quickstart-"))
-      const steps = stepsOf(readFileSync(join(root, "docs/quickstart.md"), "utf8"))
-      const outputs = await walk(steps, {
+      const outputs = await walk(stepsOfGuide("quickstart.md"), {
         folder,
         ports: [3000, 4000, 4983],
         substitute: (command) =>
-          command.startsWith("npm install")
-            ? command.replaceAll(/@recourse\/[\w-]+/g, (name) => archiveOf(archives, name))
-            : command.replace("npx recourse-studio", "npx --no-install recourse-studio --port 4983"),
+          fromArchives(command).replace("npx recourse-studio", "npx --no-install recourse-studio --port 4983"),
         after: {
           "4. The same agent in a browser": (ports) => talks(`http://127.0.0.1:${ports.get(4983)}`)
         }
@@ -98,6 +102,16 @@ describe("packed packages, installed by npm", () => {
       assert.strictEqual(payments.split("\n").length, 2, payments)
       assert.strictEqual(outputs.get("terminal-2")?.split("\n").filter((line) => line.startsWith("Paid.")).length, 1)
     },
+    5 * minutes
+  )
+
+  it.skipIf(process.platform === "win32")(
+    "walk through the tutorial, page after page",
+    () =>
+      walk([...tutorialInstallation(), ...tutorialPages.flatMap(stepsOfGuide)], {
+        folder: mkdtempSync(join(place, "tutorial-")),
+        substitute: fromArchives
+      }),
     5 * minutes
   )
 

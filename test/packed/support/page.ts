@@ -5,6 +5,10 @@
  * `sh terminal-2` runs until the end of the page in a terminal of its own, and `text terminal-2` waits for the output there.
  */
 
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { root } from "./workspace.ts"
+
 export type Step =
   | { readonly kind: "file"; readonly name: string; readonly text: string; readonly heading: string }
   | {
@@ -66,6 +70,15 @@ export const stepOf = ({ before, heading, info, lines }: Fence): Step | undefine
 }
 
 export const stepsOf = (page: string): ReadonlyArray<Step> => fencesOf(page).flatMap((fence) => stepOf(fence) ?? [])
+
+export const stepsOfGuide = (name: string): ReadonlyArray<Step> =>
+  stepsOf(readFileSync(join(root, "docs", name), "utf8"))
+
+/** The first step of the quickstart, with the name of the tutorial's folder. */
+export const tutorialInstallation = (): ReadonlyArray<Step> =>
+  stepsOfGuide("quickstart.md").filter(({ heading }) => heading === "1. Install").map((step) =>
+    step.kind === "commands" ? { ...step, lines: step.lines.map((line) => line.replace("my-agent", "my-shop")) } : step
+  )
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
 
