@@ -15,6 +15,7 @@ export { Composition, printComposition } from "./internal/compositions/compositi
 export { type CompositionLaw, compositionLaws, type CompositionRule } from "./internal/compositions/compositionLaws.ts"
 export { check, type Options, ProgramBroken, type Report, tryProgram } from "./internal/programs/check.ts"
 export { type Law, type ProgramLaw, programLaws as laws, type Trial, type Violation } from "./internal/programs/laws.ts"
+export type { Observed } from "./internal/programs/observed.ts"
 export { print, Program } from "./internal/programs/program.ts"
 export { checkReplays, ReplayBroken, tryReplay } from "./internal/programs/replays.ts"
-export { observe, type Observed } from "./internal/programs/run.ts"
+export { observe } from "./internal/programs/run.ts"

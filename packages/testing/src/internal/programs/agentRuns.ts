@@ -2,7 +2,7 @@
 import type { AgentEvent } from "@recourse/core"
 import { clerk, desk, partner } from "./forms.ts"
 import type { Program } from "./program.ts"
-import type { Observed } from "./run.ts"
+import type { Observed } from "./observed.ts"
 import type { Deed } from "./world.ts"
 
 /** A run of an agent. */

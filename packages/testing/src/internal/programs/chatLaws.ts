@@ -5,7 +5,7 @@
 import { Exit, Predicate } from "effect"
 import type { Prompt } from "effect/ai"
 import { count, hasOneChat, isAmbiguous, type Law, ofEachRun, renewsCallIds, specOf } from "./judging.ts"
-import type { Observed, Part } from "./run.ts"
+import type { Observed, Part } from "./observed.ts"
 import type { Deed } from "./world.ts"
 
 /** True if a result is read under another id, because an earlier call of its thread has its id. */

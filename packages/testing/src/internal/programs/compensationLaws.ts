@@ -1,6 +1,6 @@
 /** Laws about compensations of programs. */
 import { count, isAmbiguous, isWaiting, type Law, ofEachRun, specOf } from "./judging.ts"
-import type { Observed, Part } from "./run.ts"
+import type { Observed, Part } from "./observed.ts"
 import type { Deed, Undone } from "./world.ts"
 
 const canCompensate = (run: Observed, { tool }: Deed): boolean => {

@@ -2,7 +2,7 @@
 import { type AgentRun, agentRunsOf, runsAround, undoes } from "./agentRuns.ts"
 import { clerk, partner } from "./forms.ts"
 import { distinguishesCalls, type Law, ofEachRun, specOf } from "./judging.ts"
-import type { Observed } from "./run.ts"
+import type { Observed } from "./observed.ts"
 import type { Deed } from "./world.ts"
 
 /** True if events name the run of each effect. */

@@ -3,7 +3,7 @@ import { Cause, Exit, Predicate } from "effect"
 import type { AgentEvent } from "@recourse/core"
 import { textOf } from "../text/text.ts"
 import { type Program, toolName, type ToolSpec } from "./program.ts"
-import type { Observed, Part } from "./run.ts"
+import type { Observed, Part } from "./observed.ts"
 import type { Deed } from "./world.ts"
 
 /**

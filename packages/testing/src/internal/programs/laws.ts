@@ -41,7 +41,7 @@ import {
 } from "./judging.ts"
 import { answers } from "./operators.ts"
 import { type Step, toolName } from "./program.ts"
-import type { Observed } from "./run.ts"
+import type { Observed } from "./observed.ts"
 
 export type { Law, Trial, Violation } from "./judging.ts"
 

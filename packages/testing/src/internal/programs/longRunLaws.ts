@@ -1,7 +1,7 @@
 /** Laws about reduced and resumed runs: compaction, and a resumption of a released snapshot. */
 import { Exit, Predicate } from "effect"
 import { count, eventsOf, hasOneConversation, type Law, ofEachRun, renewsCallIds, specOf } from "./judging.ts"
-import type { Observed, Part } from "./run.ts"
+import type { Observed, Part } from "./observed.ts"
 
 const resultsIn = ({ record }: Part): ReadonlySet<string> =>
   new Set(

@@ -1,0 +1,63 @@
+/** Observation of a program: its parts, and everything that was recorded of them. */
+import type { Exit } from "effect"
+import type { Prompt } from "effect/ai"
+import type { AgentEvent, Audit, RunRecord } from "@recourse/core"
+import type * as ScriptedModel from "../../ScriptedModel.ts"
+import type * as VirtualTime from "../time/virtualTime.ts"
+import type { Asked } from "./asked.ts"
+import type { Built } from "./build.ts"
+import type { Turn } from "./chat.ts"
+import type { Program } from "./program.ts"
+import type { Entry } from "./surroundings.ts"
+import type { Deed, Undone } from "./world.ts"
+
+/** One run of the conversation; of a chat, a message or a decision. */
+export interface Part {
+  readonly exit: Exit.Exit<unknown, unknown>
+  readonly record: RunRecord.RunRecord | undefined
+  readonly elapsed: number
+  readonly waited: number
+  readonly stopped: VirtualTime.Ended<unknown, unknown>["stopped"]
+  readonly fibers: number
+  readonly operations: number
+  /** Start of its events, requests and effects. */
+  readonly events: readonly [from: number, to: number]
+  readonly requests: readonly [from: number, to: number]
+  /** True if it resumes the pause of the part before, which was interrupted during its resumption. */
+  readonly resumed?: true | undefined
+  /** Its content in a chat, and whether a run waited in the thread before it, if no other event is simultaneous. */
+  readonly turn?: Pick<Turn, "says" | "waiting"> | undefined
+}
+
+/** A question, and the number of events and requests before the run resumed. */
+export interface Waited extends Asked {
+  readonly after: number
+  readonly requests: number
+}
+
+/**
+ * Everything that can be observed of a program.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export interface Observed {
+  readonly program: Program
+  readonly tools: Built["tools"]
+  readonly parts: ReadonlyArray<Part>
+  readonly events: ReadonlyArray<AgentEvent.AgentEvent>
+  readonly requests: ReadonlyArray<ScriptedModel.Request>
+  readonly deeds: ReadonlyArray<Deed>
+  /** Compensated calls, including failed compensations. */
+  readonly undone: ReadonlyArray<Undone>
+  readonly audit: ReadonlyArray<Audit.AuditRecord>
+  readonly entries: ReadonlyArray<Entry>
+  /** Number of unanswered claims of the store of resumptions: a run ends with a defect then. */
+  readonly unansweredClaims: number
+  readonly pauses: ReadonlyArray<Waited>
+  /** Names of the spans that were not ended. */
+  readonly open: ReadonlyArray<string>
+  readonly interrupted: boolean
+  /** The model's prompt of a chat in another turn; a failure, if no other can start. */
+  readonly left?: Exit.Exit<Prompt.Prompt, unknown> | undefined
+}
