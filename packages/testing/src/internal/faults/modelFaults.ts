@@ -1,46 +1,10 @@
 /** Model faults, between the agent and the provider. */
-import { Duration, Effect, Stream } from "effect"
+import { Effect, Stream } from "effect"
 import { AiError, LanguageModel, type Response } from "effect/ai"
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Injector } from "./injector.ts"
+import { modelReasons } from "./modelReasons.ts"
 import { cutText } from "./spoil.ts"
-
-/** Makes the reason of a failed model call. */
-export const modelReasons: Record<
-  FaultPlan.ModelErrorReason,
-  (description: string, retryAfter: number | undefined) => AiError.AiErrorReason
-> = {
-  NetworkError: (description) =>
-    new AiError.NetworkError({
-      reason: "TransportError",
-      method: "POST",
-      url: "http://localhost/injected",
-      description
-    }),
-  RateLimitError: (_, retryAfter) =>
-    new AiError.RateLimitError(retryAfter === undefined ? {} : { retryAfter: Duration.millis(retryAfter) }),
-  QuotaExhaustedError: () => new AiError.QuotaExhaustedError({}),
-  AuthenticationError: (description) => new AiError.AuthenticationError({ kind: "InvalidKey", description }),
-  ContentPolicyError: (description) => new AiError.ContentPolicyError({ description }),
-  InvalidRequestError: (description) => new AiError.InvalidRequestError({ description }),
-  InternalProviderError: (description) => new AiError.InternalProviderError({ description }),
-  InvalidResponseError: (description) => new AiError.InvalidResponseError({ description }),
-  InvalidOutputError: (description) => new AiError.InvalidOutputError({ description }),
-  StructuredOutputError: (description) => new AiError.StructuredOutputError({ description, responseText: "" }),
-  UnsupportedSchemaError: (description) => new AiError.UnsupportedSchemaError({ description }),
-  UnknownError: (description) => new AiError.UnknownError({ description }),
-  ToolNotFoundError: () => new AiError.ToolNotFoundError({ toolName: "injected", availableTools: [] }),
-  ToolParameterValidationError: (description) =>
-    new AiError.ToolParameterValidationError({ toolName: "injected", description }),
-  InvalidToolResultError: (description) => new AiError.InvalidToolResultError({ toolName: "injected", description }),
-  ToolResultEncodingError: (description) =>
-    new AiError.ToolResultEncodingError({ toolName: "injected", toolResult: null, description }),
-  ToolConfigurationError: (description) => new AiError.ToolConfigurationError({ toolName: "injected", description }),
-  ToolkitRequiredError: (description) => new AiError.ToolkitRequiredError({ pendingApprovals: [], description }),
-  InvalidUserInputError: (description) => new AiError.InvalidUserInputError({ description })
-}
-
-type Parts = ReadonlyArray<Response.AnyPart>
 
 type Alter = (part: Response.AnyPart) => Response.AnyPart | undefined
 
@@ -62,105 +26,128 @@ const alterations: Partial<Record<FaultPlan.ModelFault["type"], Alter>> = {
 /** The faults of tools within the model's text. */
 export const writtenByModel: ReadonlySet<string> = new Set(["malformed_arguments", "missing_arguments"])
 
-/** Puts the faults of a plan around a model. */
-// oxlint-disable-next-line max-lines-per-function -- one table: a case for each fault
-export const faultyModel = ({ log, next }: Injector, secret: string | undefined) => {
-  const description = `injected${secret === undefined ? "" : ` ${secret}`}`
-  const fail = (reason: FaultPlan.ModelErrorReason, retryAfter?: number) =>
-    Effect.fail(
-      AiError.make({ module: "Faults", method: "layer", reason: modelReasons[reason](description, retryAfter) })
+/** The fault of an answer: the alteration of its parts, and the number of streamed parts before it is cut off. */
+interface AnswerFault {
+  readonly alter?: Alter | undefined
+  readonly cut?: number | undefined
+}
+
+/** Injects the faults of a plan into the calls of a model. */
+class FaultyModel {
+  private readonly injector: Injector
+  private readonly description: string
+
+  constructor(injector: Injector, secret: string | undefined) {
+    this.injector = injector
+    this.description = `injected${secret === undefined ? "" : ` ${secret}`}`
+  }
+
+  /** An answer at once. */
+  answer<A extends LanguageModel.GenerateTextResponse<{}>>(
+    call: Effect.Effect<A, AiError.AiError>,
+    rebuild: (answer: A, content: Array<never>) => A
+  ): Effect.Effect<A, AiError.AiError> {
+    return Effect.flatMap(this.callFault, (fault) =>
+      fault.cut !== undefined
+        ? Effect.andThen(call, this.fail("NetworkError"))
+        : Effect.flatMap(call, (answer) =>
+          Effect.map(
+            Effect.forEach(
+              (answer.content as ReadonlyArray<Response.AnyPart>).flatMap((part) => alterBy(fault, part) ?? []),
+              (part) => this.alterArguments(part)
+            ),
+            (content) => rebuild(answer, content as Array<never>)
+          )))
+  }
+
+  /** A streamed answer. */
+  stream(parts: Stream.Stream<Response.AnyPart, AiError.AiError>): Stream.Stream<Response.AnyPart, AiError.AiError> {
+    return Stream.unwrap(Effect.map(this.callFault, (fault) => {
+      const altered = Stream.flatMap(parts, (part) => {
+        const altered = alterBy(fault, part)
+        return altered === undefined ? Stream.empty : Stream.fromEffect(this.alterArguments(altered))
+      })
+      return fault.cut === undefined
+        ? altered
+        : Stream.concat(Stream.take(altered, fault.cut), Stream.fromEffect(this.fail("NetworkError")))
+    }))
+  }
+
+  private fail(reason: FaultPlan.ModelErrorReason, retryAfter?: number): Effect.Effect<never, AiError.AiError> {
+    return Effect.fail(
+      AiError.make({ module: "Faults", method: "layer", reason: modelReasons[reason](this.description, retryAfter) })
     )
+  }
+
+  /** Injects the next fault of a call before the call, or returns the one of its answer. */
+  private get callFault(): Effect.Effect<AnswerFault, AiError.AiError> {
+    return Effect.suspend(() => {
+      const found = this.injector.next("model", FaultPlan.isOfModel)
+      return found === undefined
+        ? Effect.succeed({})
+        : Effect.andThen(this.injector.log(found, {}), this.inject(found.fault as FaultPlan.ModelFault))
+    })
+  }
+
+  private inject(fault: FaultPlan.ModelFault): Effect.Effect<AnswerFault, AiError.AiError> {
+    switch (fault.type) {
+      case "model_error":
+        return this.fail(fault.reason, fault.retryAfter)
+      case "rate_limit":
+        return this.fail("RateLimitError", fault.retryAfter)
+      case "model_hang":
+        return Effect.never
+      case "model_delay":
+        return Effect.as(Effect.sleep(fault.millis ?? 1000), {})
+      case "stream_cut":
+        return Effect.succeed({ cut: fault.after })
+      default:
+        return Effect.succeed({ alter: alterations[fault.type] })
+    }
+  }
 
   /** Spoils the calls of tools whose arguments are to be spoilt. */
-  const alterArguments = (part: Response.AnyPart): Effect.Effect<Response.AnyPart> => {
+  private alterArguments(part: Response.AnyPart): Effect.Effect<Response.AnyPart> {
     if (!isCall(part)) return Effect.succeed(part)
-    const found = next(
+    const found = this.injector.next(
       `arguments ${part.name}`,
       (injection) => "tool" in injection && injection.tool === part.name && writtenByModel.has(injection.fault.type)
     )
     return found === undefined ? Effect.succeed(part) : Effect.as(
-      log(found, { callId: part.id, tool: part.name }),
+      this.injector.log(found, { callId: part.id, tool: part.name }),
       { ...part, params: found.fault.type === "missing_arguments" ? {} : cutText(part.params) } as Response.AnyPart
     )
   }
+}
 
-  /** The fault of a model call: before it, or to its parts. */
-  const modelCall = Effect.suspend(() => {
-    const found = next("model", FaultPlan.isOfModel)
-    if (found === undefined) return Effect.succeed({ alter: undefined, cut: undefined })
-    const fault = found.fault as FaultPlan.ModelFault
-    const going = (cut?: number) => Effect.as(log(found, {}), { alter: alterations[fault.type], cut })
-    switch (fault.type) {
-      case "model_error":
-        return Effect.andThen(log(found, {}), fail(fault.reason, fault.retryAfter))
-      case "rate_limit":
-        return Effect.andThen(log(found, {}), fail("RateLimitError", fault.retryAfter))
-      case "model_hang":
-        return Effect.andThen(log(found, {}), Effect.never)
-      case "model_delay":
-        return Effect.andThen(
-          log(found, {}),
-          Effect.as(Effect.sleep(fault.millis ?? 1000), { alter: undefined, cut: undefined })
-        )
-      case "stream_cut":
-        return going(fault.after)
-      default:
-        return going()
-    }
+const alterBy = ({ alter }: AnswerFault, part: Response.AnyPart): Response.AnyPart | undefined =>
+  alter === undefined ? part : alter(part)
+
+type TextAnswer = Effect.Effect<LanguageModel.GenerateTextResponse<{}>, AiError.AiError>
+
+type ObjectAnswer = Effect.Effect<LanguageModel.GenerateObjectResponse<{}, unknown>, AiError.AiError>
+
+/**
+ * Puts the faults of a plan around a model. Its three functions are generic in toolkit and schema; faults are the same
+ * for all of them.
+ */
+export const faultyModel = (injector: Injector, secret: string | undefined) => {
+  const faulty = new FaultyModel(injector, secret)
+  return (inner: LanguageModel.LanguageModel): LanguageModel.LanguageModel => ({
+    ...inner,
+    generateText: ((options: {}) =>
+      faulty.answer(
+        inner.generateText(options as never) as TextAnswer,
+        (_, content) => new LanguageModel.GenerateTextResponse(content)
+      )) as unknown as LanguageModel.LanguageModel["generateText"],
+    generateObject: ((options: {}) =>
+      faulty.answer(
+        inner.generateObject(options as never) as unknown as ObjectAnswer,
+        (answer, content) => new LanguageModel.GenerateObjectResponse(answer.value, content)
+      )) as unknown as LanguageModel.LanguageModel["generateObject"],
+    streamText: ((options: {}) =>
+      faulty.stream(
+        inner.streamText(options as never) as Stream.Stream<Response.AnyPart, AiError.AiError>
+      )) as unknown as LanguageModel.LanguageModel["streamText"]
   })
-
-  const alterAll = (parts: Parts, alter: Alter | undefined): Effect.Effect<Array<Response.AnyPart>> =>
-    Effect.forEach(
-      parts.flatMap((part) => (alter === undefined ? part : alter(part)) ?? []),
-      alterArguments
-    )
-
-  const decorate = (inner: LanguageModel.LanguageModel): LanguageModel.LanguageModel => {
-    const answered = <A extends LanguageModel.GenerateTextResponse<{}>>(
-      call: Effect.Effect<A, AiError.AiError>,
-      rebuild: (answer: A, content: Array<never>) => A
-    ) =>
-      Effect.flatMap(modelCall, ({ alter, cut }) =>
-        cut !== undefined
-          ? Effect.andThen(call, fail("NetworkError"))
-          : Effect.flatMap(call, (answer) =>
-            Effect.map(
-              alterAll(answer.content as Parts, alter),
-              (content) => rebuild(answer, content as Array<never>)
-            )))
-    // The three functions are generic in toolkit and schema; faults are the same for all of them.
-    return {
-      ...inner,
-      generateText: ((options: {}) =>
-        answered(
-          inner.generateText(options as never) as Effect.Effect<
-            LanguageModel.GenerateTextResponse<{}>,
-            AiError.AiError
-          >,
-          (_, content) => new LanguageModel.GenerateTextResponse(content)
-        )) as unknown as LanguageModel.LanguageModel["generateText"],
-      generateObject: ((options: {}) =>
-        answered(
-          inner.generateObject(options as never) as unknown as Effect.Effect<
-            LanguageModel.GenerateObjectResponse<{}, unknown>,
-            AiError.AiError
-          >,
-          (answer, content) => new LanguageModel.GenerateObjectResponse(answer.value, content)
-        )) as unknown as LanguageModel.LanguageModel["generateObject"],
-      streamText: ((options: {}) =>
-        Stream.unwrap(Effect.map(modelCall, ({ alter, cut }) => {
-          const parts = (inner.streamText(options as never) as Stream.Stream<Response.AnyPart, AiError.AiError>).pipe(
-            Stream.flatMap((part) => {
-              const altered = alter === undefined ? part : alter(part)
-              return altered === undefined ? Stream.empty : Stream.fromEffect(alterArguments(altered))
-            })
-          )
-          return cut === undefined
-            ? parts
-            : Stream.concat(Stream.take(parts, cut), Stream.fromEffect(fail("NetworkError")))
-        }))) as unknown as LanguageModel.LanguageModel["streamText"]
-    }
-  }
-
-  return decorate
 }

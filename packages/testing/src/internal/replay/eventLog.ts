@@ -2,7 +2,7 @@
 import { Effect, Predicate, Schema } from "effect"
 import { AiError } from "effect/ai"
 import { AgentEvent } from "@recourse/core"
-import { modelReasons } from "../faults/modelFaults.ts"
+import { modelReasons } from "../faults/modelReasons.ts"
 import { pausesOf } from "./decided.ts"
 import { type Recording, version } from "./recording.ts"
 
