@@ -12,18 +12,20 @@ import { type Agent, type AgentEvent, Approval, ToolInterceptor } from "@recours
 import { Approver, run as runToEnd } from "./internal/faults/approver.ts"
 import { inputOf } from "./internal/replay/conversationInput.ts"
 import { type Difference, eventDifference } from "./internal/replay/difference.ts"
-import { player, type ReplayOptions } from "./internal/replay/player.ts"
 import type { Recording } from "./internal/replay/recording.ts"
+import { replayCompensations } from "./internal/replay/replayCompensations.ts"
+import { replayExecutions, type ReplayOptions } from "./internal/replay/replayExecutions.ts"
+import { replayModel } from "./internal/replay/replayModel.ts"
 import { lastMessage } from "./internal/replay/requestText.ts"
 import * as VirtualTime from "./internal/time/virtualTime.ts"
 
 export { type Difference, print } from "./internal/replay/difference.ts"
 export { fromEvents, parseLog } from "./internal/replay/eventLog.ts"
 export type { MakePlaceholder } from "./internal/replay/placeholders.ts"
-export type { ReplayOptions } from "./internal/replay/player.ts"
 export { record, type RecordOptions } from "./internal/replay/recorder.ts"
 export { Execution, ModelCall, parse, Pause, Recording, stringify, version } from "./internal/replay/recording.ts"
 export { redact, type RedactOptions } from "./internal/replay/redact.ts"
+export type { ReplayOptions } from "./internal/replay/replayExecutions.ts"
 
 /**
  * The outcome of a replay.
@@ -94,7 +96,7 @@ export const run = <In, Out, E, R>(
   options: ReplayOptions
 ): Effect.Effect<Replayed<Out, E>, never, Exclude<R, LanguageModel.LanguageModel>> =>
   Effect.gen(function*() {
-    const { compensate, intercept, left, model, unasked } = player(recording, options)
+    const { left, model, unasked } = replayModel(recording)
     const events: Array<AgentEvent.AgentEvent> = []
     const mode = {
       streaming: recording.streaming,
@@ -113,8 +115,8 @@ export const run = <In, Out, E, R>(
         decidesAs(recording.pauses)
       ) as Effect.Effect<Out, E, R>).pipe(
         Effect.provideService(LanguageModel.LanguageModel, yield* model),
-        Effect.provideService(ToolInterceptor.ToolInterceptor, intercept),
-        Effect.provideService(ToolInterceptor.CompensationInterceptor, compensate),
+        Effect.provideService(ToolInterceptor.ToolInterceptor, replayExecutions(recording, options)),
+        Effect.provideService(ToolInterceptor.CompensationInterceptor, replayCompensations(recording)),
         // Of its own: snapshots have the ids of the run that was recorded.
         Effect.provideService(Approval.Resumptions, { claim: () => Effect.succeed(true) })
       )
