@@ -3,41 +3,12 @@
  *
  * It is an ordinary `LanguageModel`, so whatever takes one can be tested with it, streamed or not.
  */
-/* oxlint-disable max-lines -- the script, and the model that plays it */
 import { Context, Duration, Effect, Layer, Schema, Stream } from "effect"
-import { AiError, LanguageModel, type Prompt, type Response } from "effect/ai"
+import { AiError, LanguageModel, type Prompt } from "effect/ai"
 import { ModelProvider } from "@recourse/core"
+import { type Answer, partsOf, type ScriptedCall, streamed } from "./internal/script/answer.ts"
 
-/**
- * A tool call in a script. Ids are `call_1`, `call_2`, … over the script unless given. `params` may be malformed text.
- *
- * @category models
- * @since 0.2.0
- */
-export interface ScriptedCall {
-  readonly name: string
-  readonly params: unknown
-  readonly id?: string | undefined
-}
-
-/**
- * An answer of the model.
- *
- * @category models
- * @since 0.2.0
- */
-export interface Answer {
-  readonly _tag: "Answer"
-  readonly text?: string | undefined
-  readonly reasoning?: string | undefined
-  readonly calls?: ReadonlyArray<ScriptedCall> | undefined
-  /** Default: `tool-calls` with calls, `stop` without. `"missing"` leaves the finish part out. */
-  readonly finishReason?: Response.FinishReason | "missing" | undefined
-  /** Tokens that are reported; `cached` of the input come from the provider's cache. Default: 10 in, 5 out, none cached. */
-  readonly usage?: { readonly input: number; readonly output: number; readonly cached?: number | undefined } | undefined
-  /** Wait of a streamed answer before each of its parts; a word is a part. Default: none. */
-  readonly pace?: Duration.Input | undefined
-}
+export type { Answer, ScriptedCall } from "./internal/script/answer.ts"
 
 /**
  * A failed model call.
@@ -360,53 +331,12 @@ export class ScriptedModel extends Context.Service<ScriptedModel, {
   readonly assertComplete: Effect.Effect<void>
 }>()("@recourse/testing/ScriptedModel") {}
 
-type Parts = ReadonlyArray<Response.PartEncoded>
-
-const partsOf = (answer: Answer, nextId: () => string): Parts => {
-  const parts: Array<Response.PartEncoded> = []
-  if (answer.reasoning !== undefined) parts.push({ type: "reasoning", text: answer.reasoning })
-  if (answer.text !== undefined) parts.push({ type: "text", text: answer.text })
-  for (const call of answer.calls ?? []) {
-    parts.push({ type: "tool-call", id: call.id ?? nextId(), name: call.name, params: call.params })
-  }
-  if (answer.finishReason !== "missing") {
-    const { cached, input, output } = answer.usage ?? { input: 10, output: 5 }
-    parts.push({
-      type: "finish",
-      reason: answer.finishReason ?? ((answer.calls ?? []).length > 0 ? "tool-calls" : "stop"),
-      usage: {
-        inputTokens: { total: input, ...(cached === undefined ? undefined : { cacheRead: cached }) },
-        outputTokens: { total: output }
-      }
-    })
-  }
-  return parts
-}
-
-const streamPartsOf = (parts: Parts): ReadonlyArray<Response.StreamPartEncoded> =>
-  parts.flatMap((part, index): ReadonlyArray<Response.StreamPartEncoded> => {
-    const id = String(index)
-    if (part.type === "text") {
-      return [
-        { type: "text-start", id },
-        ...part.text.split(/(?<=\s)/).map((delta) => ({ type: "text-delta", id, delta } as const)),
-        { type: "text-end", id }
-      ]
-    }
-    if (part.type === "reasoning") {
-      return [
-        { type: "reasoning-start", id },
-        { type: "reasoning-delta", id, delta: part.text },
-        { type: "reasoning-end", id }
-      ]
-    }
-    return [part as Response.StreamPartEncoded]
-  })
-
 const lastMessage = (prompt: Prompt.Prompt): string => {
   const message = prompt.content.at(-1)
   return message === undefined ? "nothing" : `${message.role}: ${JSON.stringify(message.content)}`
 }
+
+const scriptError = (problem: string): Effect.Effect<never> => Effect.die(new ScriptError({ problem }))
 
 /** Made when it is needed: an error holds the frames below it, and all that these can reach. */
 const broken = () => AiError.make({ module: "ScriptedModel", method: "call", reason: reasons.NetworkError() })
@@ -424,14 +354,52 @@ const played = (turn: Turn): Effect.Effect<Answer | Cut, AiError.AiError> => {
   }
 }
 
-const streamed = (
-  answer: Answer,
-  nextId: () => string,
-  after?: number
-): Stream.Stream<Response.StreamPartEncoded> => {
-  const parts = Stream.fromIterable(streamPartsOf(partsOf(answer, nextId)).slice(0, after))
-  const { pace } = answer
-  return pace === undefined ? parts : Stream.tap(parts, () => Effect.sleep(pace))
+/** The turns of a model, and its requests so far. */
+class Script {
+  private readonly turns: ReadonlyArray<Turn> | Behaviour
+  private readonly requests: Array<Request> = []
+
+  constructor(turns: Iterable<Turn> | Behaviour) {
+    this.turns = typeof turns === "function" ? turns : [...turns]
+  }
+
+  /** Records a request, and plays its turn up to an answer. */
+  play(options: LanguageModel.ProviderOptions, streaming: boolean): Effect.Effect<Answer | Cut, AiError.AiError> {
+    return Effect.suspend(() => {
+      const { turns } = this
+      const request: Request = {
+        prompt: options.prompt,
+        tools: options.tools.map((tool) => tool.name),
+        format: options.responseFormat.type,
+        streaming
+      }
+      const index = this.requests.push(request) - 1
+      const turn = typeof turns === "function" ? turns(request, index) : turns[index]
+      return turn === undefined
+        ? scriptError(
+          `The script has ${
+            typeof turns === "function" ? 0 : turns.length
+          } turns, and the model was called once more, with ${lastMessage(options.prompt)}`
+        )
+        : played(turn)
+    })
+  }
+
+  get service(): ScriptedModel["Service"] {
+    const { requests, turns } = this
+    return {
+      requests: Effect.sync(() => [...requests]),
+      lastRequest: Effect.suspend(() => {
+        const request = requests.at(-1)
+        return request === undefined ? scriptError("The model was not called") : Effect.succeed(request)
+      }),
+      assertComplete: Effect.suspend(() =>
+        typeof turns !== "function" && requests.length < turns.length
+          ? scriptError(`The model was called ${requests.length} times, and the script has ${turns.length} turns`)
+          : Effect.void
+      )
+    }
+  }
 }
 
 /**
@@ -444,73 +412,23 @@ export const make = (
   turns: Iterable<Turn> | Behaviour
 ): Effect.Effect<{ readonly model: LanguageModel.LanguageModel; readonly script: ScriptedModel["Service"] }> =>
   Effect.gen(function*() {
-    const script = typeof turns === "function" ? [] : [...turns]
-    const requests: Array<Request> = []
+    const script = new Script(turns)
     let ids = 0
     const nextId = () => `call_${++ids}`
-
-    const next = (options: LanguageModel.ProviderOptions, streaming: boolean): Effect.Effect<Turn> =>
-      Effect.suspend(() => {
-        const request: Request = {
-          prompt: options.prompt,
-          tools: options.tools.map((tool) => tool.name),
-          format: options.responseFormat.type,
-          streaming
-        }
-        const index = requests.push(request) - 1
-        const turn = typeof turns === "function" ? turns(request, index) : script[index]
-        return turn === undefined
-          ? Effect.die(
-            new ScriptError({
-              problem: `The script has ${script.length} turns, and the model was called once more, with ${
-                lastMessage(options.prompt)
-              }`
-            })
-          )
-          : Effect.succeed(turn)
-      })
-
     const model = yield* ModelProvider.make({
       generateText: (options) =>
-        next(options, false).pipe(
-          Effect.flatMap(played),
-          Effect.flatMap((turn) =>
-            turn._tag === "Cut" ? Effect.failSync(broken) : Effect.sync(() => [...partsOf(turn, nextId)])
-          )
+        Effect.flatMap(
+          script.play(options, false),
+          (turn) => turn._tag === "Cut" ? Effect.failSync(broken) : Effect.sync(() => [...partsOf(turn, nextId)])
         ),
       streamText: (options) =>
-        next(options, true).pipe(
-          Effect.flatMap(played),
-          Effect.map((turn) => {
-            if (turn._tag === "Answer") return streamed(turn, nextId)
-            const parts = streamed(turn.answer, nextId, turn.after)
-            return turn.clean ? parts : Stream.concat(parts, Stream.failSync(broken))
-          }),
-          Stream.unwrap
-        )
+        Stream.unwrap(Effect.map(script.play(options, true), (turn) => {
+          if (turn._tag === "Answer") return streamed(turn, nextId)
+          const parts = streamed(turn.answer, nextId, turn.after)
+          return turn.clean ? parts : Stream.concat(parts, Stream.failSync(broken))
+        }))
     })
-
-    return {
-      model,
-      script: {
-        requests: Effect.sync(() => [...requests]),
-        lastRequest: Effect.suspend(() => {
-          const request = requests.at(-1)
-          return request === undefined
-            ? Effect.die(new ScriptError({ problem: "The model was not called" }))
-            : Effect.succeed(request)
-        }),
-        assertComplete: Effect.suspend(() =>
-          requests.length < script.length
-            ? Effect.die(
-              new ScriptError({
-                problem: `The model was called ${requests.length} times, and the script has ${script.length} turns`
-              })
-            )
-            : Effect.void
-        )
-      }
-    }
+    return { model, script: script.service }
   })
 
 /**
