@@ -1,98 +1,16 @@
 /** Fault suites as files: each case injects a fault into a tool and names the expected outcome. */
-/* oxlint-disable max-lines -- a suite, its errors and its report are one module to its users */
 import { Effect, Result, Schema } from "effect"
 import * as Expectation from "./Expectation.ts"
 import * as FaultPlan from "./FaultPlan.ts"
 import { render } from "./internal/simulation/timeline.ts"
-import { meant } from "./internal/text/spelling.ts"
+import { prepareCase, type Prepared } from "./internal/suite/prepareCase.ts"
+import { type SuiteError, suiteError } from "./internal/suite/suiteError.ts"
+import { FaultSuite } from "./internal/suite/suiteFile.ts"
 import * as Simulation from "./Simulation.ts"
 import type { Subject } from "./Subject.ts"
 
-/**
- * A case in the file. `fault` is one of the faults of `FaultPlan`, with `times`, `from` and `probability` next to its
- * own fields. It is a fault of the `tool`, of its `callback`, of the `store`, or else of the model. `expected` is the
- * name of an expectation, or several. `scenario` names the subject's scenario that is played; else it is the one of the
- * tool's name, else `default`. Tools, faults and expectations have other spellings too: `crm.lookup`, `tool.timeout`,
- * `network-error`, `RATE_LIMITED`.
- *
- * @category schemas
- * @since 0.2.0
- */
-export const Case = Schema.Struct({
-  id: Schema.NonEmptyString,
-  tool: Schema.optionalKey(Schema.String),
-  /** `ledger`, the store of idempotency keys, or `resumptions`, which records resumed runs. */
-  store: Schema.optionalKey(Schema.String),
-  /** `compensate` or `reconcile` of the `tool`, or `audit`. */
-  callback: Schema.optionalKey(Schema.String),
-  fault: Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [Schema.Record(Schema.String, Schema.Unknown)]),
-  expected: Schema.Union([Schema.String, Schema.NonEmptyArray(Schema.String)]),
-  scenario: Schema.optionalKey(Schema.String),
-  seed: Schema.optionalKey(Schema.Int)
-})
-
-/**
- * A case in the file.
- *
- * @category models
- * @since 0.2.0
- */
-export type Case = typeof Case.Type
-
-/**
- * A suite in the file.
- *
- * @category schemas
- * @since 0.2.0
- */
-export const FaultSuite = Schema.Struct({
-  suite: Schema.NonEmptyString,
-  cases: Schema.Array(Case)
-})
-
-/**
- * A suite in the file.
- *
- * @category models
- * @since 0.2.0
- */
-export type FaultSuite = typeof FaultSuite.Type
-
-/**
- * The suite cannot be run on the subject. No case was run.
- *
- * @category errors
- * @since 0.2.0
- */
-export class SuiteError extends Schema.TaggedError<SuiteError>()("SuiteError", {
-  problem: Schema.Literals([
-    "not a suite",
-    "unknown fault",
-    "invalid fault",
-    "unknown tool",
-    "unknown store",
-    "tool and store",
-    "unknown callback",
-    "callback of no tool",
-    "unknown expectation",
-    "unknown scenario",
-    "duplicate id"
-  ]),
-  /** The case, if it is one that is wrong. */
-  case: Schema.optionalKey(Schema.String),
-  /** The unknown name, or the faulty part. */
-  subject: Schema.String,
-  /** Known names. */
-  known: Schema.Array(Schema.String)
-}) {
-  override get message(): string {
-    return [
-      this.case === undefined ? "" : `case "${this.case}": `,
-      `${this.problem}: ${this.subject}`,
-      this.known.length === 0 ? "" : ` (known are ${this.known.join(", ")})`
-    ].join("")
-  }
-}
+export { SuiteError } from "./internal/suite/suiteError.ts"
+export { Case, FaultSuite } from "./internal/suite/suiteFile.ts"
 
 /**
  * The outcome of a case.
@@ -146,87 +64,6 @@ export interface Options {
   readonly onCase?: ((report: CaseReport, done: number, total: number) => Effect.Effect<void>) | undefined
 }
 
-const error = (
-  problem: SuiteError["problem"],
-  subject: string,
-  known: Iterable<string> = [],
-  id?: string
-): SuiteError =>
-  new SuiteError({ problem, subject, known: [...known], ...(id === undefined ? undefined : { case: id }) })
-
-interface Prepared {
-  readonly case: Case
-  readonly tool: string | undefined
-  readonly store: FaultPlan.Store | undefined
-  readonly callback: FaultPlan.Callback | undefined
-  readonly fault: string
-  readonly scenario: string
-  readonly plan: FaultPlan.FaultPlan
-  readonly expected: ReadonlyArray<
-    readonly [name: string, expectation: Expectation.Expectation, parameter: string | undefined]
-  >
-}
-
-const prepare = <In, Out, E>(
-  subject: Subject<In, Out, E>,
-  expectations: Readonly<Record<string, Expectation.Expectation>>,
-  one: Case
-): Effect.Effect<Prepared, SuiteError> =>
-  Effect.gen(function*() {
-    const { id } = one
-    const tools = subject.tools.map((tool) => tool.name)
-    const tool = one.tool === undefined ? undefined : meant(one.tool, tools)
-    if (one.tool !== undefined && tool === undefined) return yield* error("unknown tool", one.tool, tools, id)
-
-    const stores = FaultPlan.Store.literals
-    const store = one.store === undefined ? undefined : meant(one.store, stores)
-    if (one.store !== undefined && store === undefined) return yield* error("unknown store", one.store, stores, id)
-    if (tool !== undefined && store !== undefined) return yield* error("tool and store", `${tool}, ${store}`, [], id)
-
-    const callbacks = FaultPlan.Callback.literals
-    const callback = one.callback === undefined ? undefined : meant(one.callback, callbacks)
-    const isOfTool = callback !== undefined && callback !== "audit"
-    if (one.callback !== undefined) {
-      if (callback === undefined) return yield* error("unknown callback", one.callback, callbacks, id)
-      if (isOfTool !== (tool !== undefined)) return yield* error("callback of no tool", callback, [], id)
-    }
-
-    const { from, probability, times, ...written } = one.fault
-    const [faults, kind] = callback !== undefined
-      ? [FaultPlan.callbackFaults, "callback"] as const
-      : tool !== undefined
-      ? [[...FaultPlan.toolFaults, ...FaultPlan.approvalFaults, ...FaultPlan.serviceFaults], "tool"] as const
-      : store !== undefined
-      ? [FaultPlan.storeFaults, "store"] as const
-      : [FaultPlan.modelFaults, "model"] as const
-    const type = meant(written.type, faults, kind) ?? meant(`${kind}_${written.type}`, faults)
-    if (type === undefined) return yield* error("unknown fault", written.type, faults, id)
-    const fault = { ...written, type }
-    const injection = { tool, store, callback, fault, from, probability, times }
-    const known = Object.entries(injection).filter(([, value]) => value !== undefined)
-    const plan = yield* Schema.decodeUnknownEffect(FaultPlan.FaultPlan)(
-      { seed: one.seed ?? 1, injections: [Object.fromEntries(known)] },
-      { onExcessProperty: "error" }
-    ).pipe(Effect.mapError(({ issue }) => error("invalid fault", String(issue), [], id)))
-
-    const names = typeof one.expected === "string" ? [one.expected] : one.expected
-    const expected: Array<Prepared["expected"][number]> = []
-    for (const written of names) {
-      const name = meant(Expectation.nameOf(written), Object.keys(expectations))
-      if (name === undefined) {
-        return yield* error("unknown expectation", Expectation.nameOf(written), Object.keys(expectations), id)
-      }
-      const parameter = Expectation.parameterOf(written)
-      expected.push([parameter === undefined ? name : `${name}:${parameter}`, expectations[name]!, parameter])
-    }
-
-    const scenario = one.scenario ?? (tool !== undefined && Object.hasOwn(subject.scenarios, tool) ? tool : "default")
-    if (!Object.hasOwn(subject.scenarios, scenario)) {
-      return yield* error("unknown scenario", scenario, Object.keys(subject.scenarios), id)
-    }
-    return { case: one, tool, store, callback, fault: type, scenario, plan, expected }
-  })
-
 const prepareAll = <In, Out, E>(
   subject: Subject<In, Out, E>,
   suite: FaultSuite,
@@ -234,8 +71,8 @@ const prepareAll = <In, Out, E>(
 ): Effect.Effect<ReadonlyArray<Prepared>, SuiteError> => {
   const twice = suite.cases.find(({ id }, index) => suite.cases.findIndex((other) => other.id === id) !== index)
   return twice === undefined
-    ? Effect.forEach(suite.cases, (one) => prepare(subject, { ...Expectation.all, ...options?.expectations }, one))
-    : Effect.fail(error("duplicate id", twice.id))
+    ? Effect.forEach(suite.cases, (one) => prepareCase(subject, { ...Expectation.all, ...options?.expectations }, one))
+    : Effect.fail(suiteError("duplicate id", twice.id))
 }
 
 const runCase = <In, Out, E>(subject: Subject<In, Out, E>, prepared: Prepared): Effect.Effect<CaseReport> =>
@@ -293,7 +130,7 @@ const runCase = <In, Out, E>(subject: Subject<In, Out, E>, prepared: Prepared): 
  */
 export const parse = (json: string): Effect.Effect<FaultSuite, SuiteError> =>
   Schema.decodeUnknownEffect(Schema.fromJsonString(FaultSuite))(json).pipe(
-    Effect.mapError(({ issue }) => error("not a suite", String(issue)))
+    Effect.mapError(({ issue }) => suiteError("not a suite", String(issue)))
   )
 
 /**
