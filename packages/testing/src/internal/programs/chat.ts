@@ -3,7 +3,7 @@ import { Clock, Effect, Exit } from "effect"
 import type { Prompt } from "effect/ai"
 import { Agent, Approval, Conversation, type RunRecord } from "@recourse/core"
 import { Approver, type Pause } from "../faults/approver.ts"
-import { question } from "./build.ts"
+import { question } from "./planted.ts"
 import type { Composed } from "./forms.ts"
 import type { ChatStep, Program } from "./program.ts"
 

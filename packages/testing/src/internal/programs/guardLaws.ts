@@ -5,7 +5,7 @@
 import { Exit } from "effect"
 import type { Prompt } from "effect/ai"
 import { textOf } from "../text/text.ts"
-import { instead, substitute } from "./build.ts"
+import { instead, substitute } from "./planted.ts"
 import { eventsOf, hasOneChat, hasOneConversation, type Law, ofEachRun, specOf } from "./judging.ts"
 import { toolName } from "./program.ts"
 
