@@ -1,5 +1,5 @@
 /** Failures of a run, each with its texts for the model, the user and the operator. */
-import { callKey } from "./spans.ts"
+import { callKey } from "./spanTree.ts"
 import type { Event, Failure } from "./types.ts"
 
 type Open = { -readonly [K in keyof Failure]: Failure[K] }

@@ -2,7 +2,7 @@
  * Outcomes of calls that are neither success nor failure: a write whose outcome is unknown, and writes that were compensated, or
  * could not be.
  */
-import { callKey } from "./spans.ts"
+import { callKey } from "./spanTree.ts"
 import type { CallOutcome, Event } from "./types.ts"
 
 type Open = { -readonly [K in keyof CallOutcome]: CallOutcome[K] }
