@@ -1,25 +1,20 @@
 /** Runs in this process, with their events in memory. */
-/* oxlint-disable max-lines -- the operations of one store of runs */
-import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import type { InvalidInput } from "@recourse/core/AgentError"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
-import * as Approval from "@recourse/core/Approval"
-import { CurrentJournal, type Journal } from "@recourse/core/Journal"
+import type * as Approval from "@recourse/core/Approval"
+import { CurrentJournal } from "@recourse/core/Journal"
 import {
   isEnded,
-  isOf,
   logFailure,
-  newestFirst,
   type NumberedEvent,
   type Query,
   RunConflict,
@@ -32,85 +27,18 @@ import {
   unknownRun,
   type UserMessage
 } from "@recourse/core/Runs"
-import { wentWrong } from "../wire/texts.ts"
+import { cancelled, needsEnd } from "./cancelledRun.ts"
 import { following, Log } from "./log.ts"
 import { MemoryInbox } from "./memoryInbox.ts"
+import { endOf, type Finished, notWaiting, refusedBy } from "./runEnd.ts"
+import { type Run, RunTable } from "./runTable.ts"
 import type { Around, Ended, Served } from "./served.ts"
-
-/** A run and its known facts. */
-interface Run {
-  info: RunInfo
-  readonly served: Served
-  readonly input: string
-  readonly log: Log<NumberedEvent>
-  readonly inbox: MemoryInbox
-  /** While it waits. */
-  snapshot: Approval.Snapshot | undefined
-  /** While it runs. */
-  fiber: Fiber.Fiber<void> | undefined
-}
-
-/** Why a resumption did not begin: a snapshot that cannot be used means that the call waits no more. */
-const refusedBy = (exit: Exit.Exit<Ended, unknown>): Approval.DecisionRefused | undefined => {
-  const error = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
-  if (error instanceof Approval.DecisionRefused) return error
-  return error instanceof Approval.SnapshotRefused ? notWaiting() : undefined
-}
-
-const notWaiting = () => new Approval.DecisionRefused({ reason: "unknown_call" })
 
 const unavailable = (operation: string, reason: string) => new RunsUnavailable({ operation, reason: new Error(reason) })
 
-type Finished = Extract<AgentEvent, { readonly _tag: "RunFinished" }>
-
-const jsonOf = (value: unknown): NonNullable<RunInfo["output"]> | undefined => {
-  const text = JSON.stringify(value)
-  return text === undefined ? undefined : JSON.parse(text)
-}
-
-/** The journal of a cancelled run: it starts no call, and compensates its writes. */
-const cancelled = (runId: string): Journal => ({
-  runId,
-  isResumed: true,
-  isCancelled: () => true,
-  elapsedBefore: 0,
-  find: () => undefined,
-  entries: () => [],
-  record: () => Effect.void,
-  claim: (entry) => entry
-})
-
-/** True if the agent of a cancelled paused run has to end it. */
-const needsEnd = ({ pending }: RunInfo, snapshot: Approval.Snapshot): boolean =>
-  Approval.uncompensatedWrites({ snapshot }).length > 0 || pending.some(Approval.mayHaveStarted)
-
-/** Returns the facts of a run behind its last event. */
-const endOf = (info: RunInfo, last: Finished | undefined, exit: Exit.Exit<Ended, unknown>): Partial<RunInfo> => {
-  if (last === undefined) {
-    const wasInterrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
-    return { status: wasInterrupted ? "cancelled" : Exit.isSuccess(exit) ? "completed" : "failed" }
-  }
-  switch (last.outcome) {
-    case "success": {
-      const output = jsonOf(last.output)
-      return { status: "completed", ...(output === undefined ? undefined : { output }) }
-    }
-    case "failure": {
-      const { code = "execution_error", error = "Defect", userMessage = wentWrong } = last
-      return { status: "failed", failure: { code, error, userMessage } }
-    }
-    case "interrupted":
-      return { status: "cancelled" }
-    case "paused":
-      return { status: "waiting", pending: last.pending ?? info.pending }
-  }
-}
-
 /** Runs of agents in this process. */
 export class MemoryRuns implements RunsService {
-  private readonly runs = new Map<string, Run>()
-  /** Those that wait: each new message asks whether one of its thread does. */
-  private readonly waiting = new Set<Run>()
+  private readonly runs: RunTable
   private isClosing = false
   private readonly agents: ReadonlyMap<string, Served>
   private readonly capacity: number
@@ -119,6 +47,7 @@ export class MemoryRuns implements RunsService {
   constructor(agents: ReadonlyMap<string, Served>, capacity: number, scope: Scope.Scope) {
     this.agents = agents
     this.capacity = capacity
+    this.runs = new RunTable(capacity)
     this.scope = scope
   }
 
@@ -143,7 +72,7 @@ export class MemoryRuns implements RunsService {
         return { runId, isNew: false }
       }
       if (this.isClosing) return yield* unavailable("start", "The server is shutting down")
-      if (!this.makeRoom()) return yield* unavailable("start", `${this.capacity} runs are running or waiting`)
+      if (!this.runs.makeRoom()) return yield* unavailable("start", `${this.capacity} runs are running or waiting`)
       const now = yield* Clock.currentTimeMillis
       const run: Run = {
         info: {
@@ -162,7 +91,7 @@ export class MemoryRuns implements RunsService {
         snapshot: undefined,
         fiber: undefined
       }
-      this.runs.set(runId, run)
+      this.runs.add(run)
       yield* Effect.orDie(this.drive(run, (around) => served.start(decoded, runId, around)))
       return { runId, isNew: true }
     },
@@ -170,10 +99,11 @@ export class MemoryRuns implements RunsService {
     Effect.uninterruptible
   )
 
-  readonly get = (runId: string): Effect.Effect<RunInfo, UnknownRun> => Effect.map(this.find(runId), ({ info }) => info)
+  readonly get = (runId: string): Effect.Effect<RunInfo, UnknownRun> =>
+    Effect.map(this.runs.find(runId), ({ info }) => info)
 
   readonly wait = (runId: string): Effect.Effect<RunInfo, UnknownRun> =>
-    Effect.flatMap(this.find(runId), (run) => Effect.map(run.log.until(0, () => false), () => run.info))
+    Effect.flatMap(this.runs.find(runId), (run) => Effect.map(run.log.until(0, () => false), () => run.info))
 
   readonly events = (runId: string, from = 0): Stream.Stream<NumberedEvent, UnknownRun> =>
     following(() => this.runs.get(runId)?.log, from, () => unknownRun(runId))
@@ -183,25 +113,25 @@ export class MemoryRuns implements RunsService {
     decisions: ReadonlyArray<Approval.Decision>
   ): Effect.Effect<void, UnknownRun | Approval.DecisionRefused | RunsUnavailable> =>
     Effect.flatMap(
-      this.find(runId),
+      this.runs.find(runId),
       (run): Effect.Effect<void, Approval.DecisionRefused | RunsUnavailable> => {
         const { snapshot } = run
         if (this.isClosing) return Effect.fail(unavailable("decide", "The server is shutting down"))
         return snapshot === undefined
           ? Effect.fail(notWaiting())
-          : this.goOn(run, (around) => run.served.resume(snapshot, decisions, around))
+          : this.proceed(run, (around) => run.served.resume(snapshot, decisions, around))
       }
     )
 
   readonly addMessage = (runId: string, message: UserMessage): Effect.Effect<boolean, UnknownRun> =>
     Effect.flatMap(
-      this.find(runId),
+      this.runs.find(runId),
       ({ inbox, info }) =>
         info.status === "running" ? inbox.offer(message) : Effect.succeed(inbox.hasJoined(message.id))
     )
 
   readonly cancel = (runId: string): Effect.Effect<boolean, UnknownRun> =>
-    Effect.flatMap(this.find(runId), (run) => {
+    Effect.flatMap(this.runs.find(runId), (run) => {
       if (run.fiber !== undefined) {
         return Effect.map(Fiber.interrupt(run.fiber), () => run.info.status === "cancelled")
       }
@@ -210,25 +140,18 @@ export class MemoryRuns implements RunsService {
       if (snapshot !== undefined && needsEnd(info, snapshot)) return this.endCancelled(run, snapshot)
       return Effect.map(Clock.currentTimeMillis, (updatedAt) => {
         run.snapshot = undefined
-        this.place(run, { ...info, status: "cancelled", pending: [], updatedAt })
+        this.runs.place(run, { ...info, status: "cancelled", pending: [], updatedAt })
         run.log.close()
         return true
       })
     })
 
-  readonly list = (query: Query = {}): Effect.Effect<ReadonlyArray<RunInfo>> =>
-    Effect.sync(() => {
-      const { limit = 100 } = query
-      const found: Array<RunInfo> = []
-      const all = query.status === "waiting" ? this.waiting : this.runs.values()
-      for (const { info } of all) if (isOf(info, query)) found.push(info)
-      return found.toSorted(newestFirst).slice(0, limit)
-    })
+  readonly list = (query: Query = {}): Effect.Effect<ReadonlyArray<RunInfo>> => Effect.sync(() => this.runs.list(query))
 
   readonly drain = (within: Duration.Duration): Effect.Effect<void> =>
     Effect.suspend(() => {
       this.isClosing = true
-      const fibers = [...this.runs.values()].flatMap(({ fiber }) => fiber === undefined ? [] : [fiber])
+      const { fibers } = this.runs
       return Effect.andThen(
         Effect.timeoutOption(Fiber.awaitAll(fibers), within),
         Fiber.interruptAll(fibers)
@@ -237,7 +160,7 @@ export class MemoryRuns implements RunsService {
 
   /** Resumes a run that is cancelled while it is paused: it compensates its writes, and reports calls that a page may have executed. */
   private endCancelled(run: Run, snapshot: Approval.Snapshot): Effect.Effect<boolean> {
-    const ended = this.goOn(
+    const ended = this.proceed(
       run,
       (around) =>
         Effect.provideService(run.served.resume(snapshot, [], around), CurrentJournal, cancelled(run.info.runId))
@@ -253,50 +176,23 @@ export class MemoryRuns implements RunsService {
     )
   }
 
-  private find(runId: string): Effect.Effect<Run, UnknownRun> {
-    return Effect.suspend(() => {
-      const run = this.runs.get(runId)
-      return run === undefined ? Effect.fail(unknownRun(runId)) : Effect.succeed(run)
-    })
-  }
-
-  /** Sets the present state of a run. */
-  private place(run: Run, info: RunInfo): void {
-    run.info = info
-    if (info.status === "waiting") this.waiting.add(run)
-    else this.waiting.delete(run)
-    if (!isEnded(run.info.status)) return
-    // Behind those that ended before: the first ones are deleted first.
-    this.runs.delete(info.runId)
-    this.runs.set(info.runId, run)
-  }
-
-  /** Makes room for a run, and returns whether there is some. */
-  private makeRoom(): boolean {
-    if (this.runs.size < this.capacity) return true
-    for (const [runId, run] of this.runs) {
-      if (isEnded(run.info.status)) return this.runs.delete(runId)
-    }
-    return false
-  }
-
   /**
    * Resumes a waiting run; it still waits if that is refused. The caller may leave at any moment: the run resumes, or
    * it waits.
    */
-  private goOn(
+  private proceed(
     run: Run,
     effect: (around: Around) => Effect.Effect<Ended, unknown>
   ): Effect.Effect<void, Approval.DecisionRefused> {
     return Effect.uninterruptible(Effect.suspend(() => {
       const { info: waited, snapshot } = run
       run.snapshot = undefined
-      this.place(run, { ...waited, status: "running", pending: [] })
+      this.runs.place(run, { ...waited, status: "running", pending: [] })
       return Effect.tapError(
         this.drive(run, effect),
         () =>
           Effect.sync(() => {
-            this.place(run, waited)
+            this.runs.place(run, waited)
             run.snapshot = snapshot
           })
       )
@@ -326,7 +222,7 @@ export class MemoryRuns implements RunsService {
         if (refused !== undefined) return Effect.asVoid(Deferred.fail(startSignal, refused))
         const told = Effect.map(Clock.currentTimeMillis, (updatedAt) => {
           run.snapshot = Exit.isSuccess(exit) ? exit.value : undefined
-          this.place(run, { ...run.info, ...endOf(run.info, last, exit), updatedAt })
+          this.runs.place(run, { ...run.info, ...endOf(run.info, last, exit), updatedAt })
           run.inbox.close()
           // Readers that hear of the end find the run as it is then.
           if (last !== undefined) tell(last)
