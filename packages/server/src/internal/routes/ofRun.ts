@@ -8,7 +8,7 @@ import * as Approval from "@recourse/core/Approval"
 import type { RunInfo } from "@recourse/core/Runs"
 import { BadRequest } from "../http/errors.ts"
 import { eventStream } from "../http/sse.ts"
-import type { Wire } from "../wire/frames.ts"
+import type { Wire } from "../wire/wire.ts"
 import type { Config } from "./config.ts"
 
 export const runParam = Effect.map(HttpRouter.params, (params) => params["run"] ?? "")

@@ -1,7 +1,7 @@
 /** Chat completions as they come: the events of a run as chunks for clients of OpenAI's protocol. */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import { frame } from "../http/sse.ts"
-import type { Mapper } from "./frames.ts"
+import type { Mapper } from "./wire.ts"
 import { wentWrong } from "./texts.ts"
 import { Visible } from "./visible.ts"
 

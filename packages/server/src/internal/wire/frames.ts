@@ -2,7 +2,6 @@
  * Frames: a wire's form of a run's events, made once for all its readers. A log of frames starts with its first reader,
  * and stays for a while behind its last one, because a reloaded page comes back.
  */
-/* oxlint-disable max-lines -- the frames of a run, from its events to its readers */
 import type * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
@@ -13,28 +12,11 @@ import * as Fiber from "effect/Fiber"
 import type * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { AgentEvent } from "@recourse/core/AgentEvent"
-import type { NumberedEvent, RunsService } from "@recourse/core/Runs"
-import { questionId } from "../chat/questions.ts"
+import type { RunsService } from "@recourse/core/Runs"
 import { beat, open } from "../http/sse.ts"
-import { Log, logOf } from "../runs/log.ts"
-
-/** Turns the events of one run, in order, into the texts of a wire. */
-export interface Mapper {
-  readonly next: (event: AgentEvent, number: number) => ReadonlyArray<string>
-  /** The end of a run whose events stop before theirs: the process that ran it is gone. */
-  readonly cut: (at: number) => ReadonlyArray<string>
-}
-
-/** A wire: how it is named, and who maps the events of a run to it. */
-export interface Wire {
-  /** Two wires of one name map the same events to the same texts. */
-  readonly name: string
-  /** Last text of a response whose run outlives the server. */
-  readonly restart: string
-  /** `questionOf` gives the id of a question about a call that waits. */
-  readonly mapper: (questionOf: (callId: string) => string) => Mapper
-}
+import { Log } from "../runs/log.ts"
+import { type Frame, mapFrames } from "./mapFrames.ts"
+import type { Wire } from "./wire.ts"
 
 /** A reader's part of a run. */
 export interface Wanted {
@@ -57,17 +39,6 @@ const encoder = new TextEncoder()
 
 /** Time limit of the last text of a response. */
 const lastWords = Duration.seconds(1)
-
-/** One event on a wire. */
-interface Frame {
-  readonly number: number
-  readonly segment: number
-  readonly text: string
-  readonly ends: "pause" | "run" | undefined
-}
-
-const endOf = (event: AgentEvent): Frame["ends"] =>
-  event._tag !== "RunFinished" ? undefined : event.outcome === "paused" ? "pause" : "run"
 
 /** Frames of one run on one wire, and how many read them. */
 interface Kept {
@@ -150,7 +121,7 @@ export class Frames {
         return Effect.succeed(kept)
       }
       const log = new Log<Frame>()
-      const mapped = Effect.onExit(map(this.runs, this.settled, runId, wire, log), (exit) =>
+      const mapped = Effect.onExit(mapFrames(this.runs, this.settled, runId, wire, log), (exit) =>
         Effect.sync(() => {
           log.close(Exit.asVoid(exit))
           // The next reader gets a log that starts again.
@@ -261,62 +232,4 @@ export class Frames {
     })
     return pull
   }
-}
-
-/** Maps the events of a run into a log, while they arrive. */
-const map = (
-  runs: RunsService,
-  settled: (runId: string) => Effect.Effect<void>,
-  runId: string,
-  wire: Wire,
-  log: Log<Frame>
-): Effect.Effect<void> => {
-  let segment = 0
-  let isOver = false
-  let at = 0
-  let last = -1
-  const mapper = wire.mapper((callId) => questionId({ runId, segment, callId }))
-  const add = (event: AgentEvent, number: number): void => {
-    at = Math.trunc(event.at)
-    last = number
-    const ends = endOf(event)
-    isOver = ends === "run"
-    log.append({ number, segment, text: mapper.next(event, number).join(""), ends })
-    // A run that another process takes over starts again, in the same segment.
-    if (ends === "pause") segment++
-  }
-  const isFinished = ({ event }: NumberedEvent): boolean => event._tag === "RunFinished"
-  const finished = ({ event, number }: NumberedEvent) =>
-    Effect.andThen(settled(runId), Effect.sync(() => add(event, number)))
-  const events = runs.events(runId)
-  const source = logOf(events)
-  const pushed = (source: Log<NumberedEvent>, from: number): Effect.Effect<void> =>
-    Effect.flatMap(
-      source.until(from, (item) => {
-        if (isFinished(item)) return true
-        add(item.event, item.number)
-        return false
-      }),
-      (position) =>
-        position === undefined
-          ? Effect.void
-          : Effect.andThen(finished(source.items[position]!), Effect.suspend(() => pushed(source, position + 1)))
-    )
-  const pulled = Stream.runForEachArray(events, (events) => {
-    if (events.some(isFinished)) {
-      return Effect.forEach(
-        events,
-        (item) => isFinished(item) ? finished(item) : Effect.sync(() => add(item.event, item.number)),
-        { discard: true }
-      )
-    }
-    for (const { event, number } of events) add(event, number)
-    return Effect.void
-  })
-  const told = source === undefined ? pulled : pushed(source, 0)
-  const ended = Effect.sync(() => {
-    if (isOver) return
-    log.append({ number: last + 1, segment, text: mapper.cut(at).join(""), ends: "run" })
-  })
-  return Effect.orDie(Effect.andThen(told, ended))
 }

@@ -4,7 +4,7 @@ import { AgUiStream } from "../../AgUiStream.ts"
 import { UiMessageStream } from "../../UiMessageStream.ts"
 import { frame } from "../http/sse.ts"
 import { completionMapper, type CompletionOptions } from "./completionStream.ts"
-import type { Wire } from "./frames.ts"
+import type { Wire } from "./wire.ts"
 import { publicEvent, withoutCompensable } from "./publicEvent.ts"
 
 type Shows = (tool: string) => boolean
