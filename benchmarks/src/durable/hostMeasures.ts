@@ -43,7 +43,7 @@ const startRunner = (host: HostName, url: string, onStep: (run: string, at: numb
 const { pacer, waiter, worker } = hostAgents(() => undefined)
 
 /** For so long runs are executed that are not measured. */
-const warmMillis = 6000
+const warmMillis = 12_000
 
 /** Starts runners. A process that is slow to compile is not measured: each runs some runs first. */
 export const startFleet = async (host: HostName, url: string, size: number): Promise<Fleet> => {
