@@ -5,6 +5,7 @@ import type { sqlMessages } from "../sqlMessages.ts"
 import type { Parts } from "../sqlParts.ts"
 import type { sqlSteps } from "../sqlSteps.ts"
 import type { Host, WakeUp } from "../store.ts"
+import { sqlCancel } from "./sqlCancel.ts"
 import { sqlDecide } from "./sqlDecide.ts"
 import { sqlInsert } from "./sqlInsert.ts"
 import { sqlSettle } from "./sqlSettle.ts"
@@ -19,10 +20,10 @@ export const sqlHost = (
   ofMessages: ReturnType<typeof sqlMessages>
 ): Host => {
   const { failing, sql, wakeUps } = parts
-  const ofDecisions = sqlDecide(parts, ofSteps, ofMessages.operations)
+  const { decide, fixed } = sqlDecide(parts)
+  const cancellation = sqlCancel(parts, ofSteps, ofMessages.operations)
   const inserted = sqlInsert(parts, ofMessages)
-  const settled = sqlSettle(parts, ofSteps, ofMessages, ofDecisions)
-  const { cancel, decide } = ofDecisions.operations
+  const settled = sqlSettle(parts, ofSteps, ofMessages, cancellation)
   return {
     insert: Effect.fnUntraced(function*(run) {
       // Within a transaction of the caller's no process sees it, and none is notified, before that is committed.
@@ -42,7 +43,7 @@ export const sqlHost = (
           // The first execution of a run resumes no snapshot.
           const decisions = epoch === undefined || segment === 0
             ? []
-            : yield* ofDecisions.fixed({ epoch, runId }, segment)
+            : yield* fixed({ epoch, runId }, segment)
           return { ...loaded, decisions }
         })
       ),
@@ -67,7 +68,7 @@ export const sqlHost = (
       ),
     cancel: (runId) =>
       Effect.tap(
-        cancel(runId),
+        cancellation.cancel(runId),
         (isCancelled) => isCancelled ? wakeUps.tell([{ _tag: "Cancelled", runId }, queued]) : Effect.void
       ),
     listen: wakeUps.listen

@@ -6,7 +6,7 @@ import { mostAtOnce, type sqlSteps } from "../sqlSteps.ts"
 import type { sqlMessages } from "../sqlMessages.ts"
 import type { Lease, Leaving, RunStoreError, Settlement } from "../store.ts"
 import { settlingOf } from "./settleTransitions.ts"
-import type { sqlDecide } from "./sqlDecide.ts"
+import type { sqlCancel } from "./sqlCancel.ts"
 
 /** Result of leaving a run. */
 type Left = "lost" | "left" | "queued"
@@ -16,7 +16,7 @@ export const sqlSettle = (
   { decisions, failing, fenced, inTransaction, isPg, now, rows, runs, sql, states, steps }: Parts,
   { added, addedWith }: Pick<ReturnType<typeof sqlSteps>, "added" | "addedWith">,
   { insertWhere }: Pick<ReturnType<typeof sqlMessages>, "insertWhere">,
-  { cancelUnowned }: Pick<ReturnType<typeof sqlDecide>, "cancelUnowned">
+  { cancelUnowned }: Pick<ReturnType<typeof sqlCancel>, "cancelUnowned">
 ) => {
   const wakeAt = (wakeInMillis: number | undefined) =>
     wakeInMillis === undefined ? sql`0` : sql`${now} + ${Math.max(0, Math.round(wakeInMillis))}`
