@@ -1,17 +1,32 @@
 /** Lists of durable runs in SQL. */
 import * as Effect from "effect/Effect"
-import { ended } from "./unemittedEnds.ts"
-import type { sqlMessages } from "./sqlMessages.ts"
 import type { Parts } from "./sqlParts.ts"
 import { runOf, type RunRow } from "./sqlRows.ts"
 import type { Count, RunLists } from "./store.ts"
 
+/** The conditions of a list. */
+const conditionsOf = (
+  sql: Parts["sql"],
+  { agent, askedOf, behind, idPrefix, owner, startedAfter, startedBefore, status }: Parameters<RunLists["list"]>[0]
+) => [
+  sql`1 = 1`,
+  ...(agent === undefined ? [] : [sql`agent = ${agent}`]),
+  ...(askedOf === undefined ? [] : [sql`asked_of = ${askedOf}`]),
+  ...(owner === undefined ? [] : [sql`owner = ${owner}`]),
+  ...(status === undefined ? [] : [sql`status = ${status}`]),
+  // `LIKE` of SQLite looks at no case.
+  ...(idPrefix === undefined ? [] : [sql`substr(run_id, 1, ${[...idPrefix].length}) = ${idPrefix}`]),
+  ...(startedBefore === undefined ? [] : [sql`started_at < ${Math.ceil(startedBefore)}`]),
+  ...(startedAfter === undefined ? [] : [sql`started_at >= ${Math.ceil(startedAfter)}`]),
+  ...(behind === undefined ? [] : [
+    sql`(started_at < ${behind.startedAt} OR (started_at = ${behind.startedAt} AND run_id < ${behind.runId}))`
+  ])
+]
+
 /** The operations that read runs. */
-// oxlint-disable-next-line max-lines-per-function -- the operations of one store share its tables and its clock
 export const sqlLists = (
-  { decisions, failing, getRow, inTransaction, now, rows, runs, signals, sql, steps }: Parts,
-  { remove }: Pick<ReturnType<typeof sqlMessages>, "remove">
-): RunLists => {
+  { failing, getRow, rows, runs, sql }: Parts
+): Omit<RunLists, "purge"> => {
   return {
     get: (runId) => failing("get", getRow(runId)),
     children: (runId) =>
@@ -54,50 +69,17 @@ export const sqlLists = (
           }))
       )
     ),
-    list: ({ agent, askedOf, behind, idPrefix, limit = 100, owner, startedAfter, startedBefore, status }) => {
-      const conditions = [
-        sql`1 = 1`,
-        ...(agent === undefined ? [] : [sql`agent = ${agent}`]),
-        ...(askedOf === undefined ? [] : [sql`asked_of = ${askedOf}`]),
-        ...(owner === undefined ? [] : [sql`owner = ${owner}`]),
-        ...(status === undefined ? [] : [sql`status = ${status}`]),
-        // `LIKE` of SQLite looks at no case.
-        ...(idPrefix === undefined ? [] : [sql`substr(run_id, 1, ${[...idPrefix].length}) = ${idPrefix}`]),
-        ...(startedBefore === undefined ? [] : [sql`started_at < ${Math.ceil(startedBefore)}`]),
-        ...(startedAfter === undefined ? [] : [sql`started_at >= ${Math.ceil(startedAfter)}`]),
-        ...(behind === undefined ? [] : [
-          sql`(started_at < ${behind.startedAt} OR (started_at = ${behind.startedAt} AND run_id < ${behind.runId}))`
-        ])
-      ]
-      return failing(
+    list: (query) =>
+      failing(
         "list",
         Effect.map(
           rows<RunRow>(
-            sql`SELECT * FROM ${runs} WHERE ${sql.and(conditions)} ORDER BY started_at DESC, run_id DESC LIMIT ${limit}`
+            sql`SELECT * FROM ${runs} WHERE ${
+              sql.and(conditionsOf(sql, query))
+            } ORDER BY started_at DESC, run_id DESC LIMIT ${query.limit ?? 100}`
           ),
           (found) => found.map(runOf)
         )
-      )
-    },
-    purge: (olderThanMillis) =>
-      inTransaction(
-        "purge",
-        Effect.gen(function*() {
-          const old = yield* rows<Pick<RunRow, "run_id">>(
-            sql`SELECT run_id FROM ${runs} WHERE ${
-              sql.in("status", [...ended])
-            } AND updated_at <= ${now} - ${olderThanMillis}
-              LIMIT 1000`
-          )
-          if (old.length === 0) return 0
-          const ids = old.map(({ run_id }) => run_id)
-          yield* remove(ids)
-          yield* sql`DELETE FROM ${steps} WHERE ${sql.in("run_id", ids)}`
-          yield* sql`DELETE FROM ${decisions} WHERE ${sql.in("run_id", ids)}`
-          yield* sql`DELETE FROM ${signals} WHERE ${sql.in("run_id", ids)}`
-          yield* sql`DELETE FROM ${runs} WHERE ${sql.in("run_id", ids)}`
-          return old.length
-        })
       )
   }
 }

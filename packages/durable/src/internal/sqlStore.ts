@@ -5,6 +5,7 @@ import type { SqlWakeUps } from "./host/sqlWakeUps.ts"
 import { sqlLists } from "./sqlLists.ts"
 import { sqlMessages } from "./sqlMessages.ts"
 import { partsOf } from "./sqlParts.ts"
+import { sqlPurge } from "./sqlPurge.ts"
 import { sqlSignals } from "./sqlSignals.ts"
 import { sqlSteps } from "./sqlSteps.ts"
 import type { Tables } from "./sqlTables.ts"
@@ -22,6 +23,7 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables, wakeUps: S
     ...sqlSignals(parts),
     events: ofSteps.events,
     transaction: sqlTransaction(parts, ofSteps),
-    ...sqlLists(parts, ofMessages)
+    ...sqlLists(parts),
+    purge: sqlPurge(parts, ofMessages)
   }
 }
