@@ -140,8 +140,34 @@ export const httpContext = (
 export const reason = (answer: FailedAnswer, target: Target, now: number): AiError.AiErrorReason =>
   ProviderResponse.keep(reasonOf(answer, target, now), answer.body, target.scrub)
 
-// oxlint-disable-next-line max-lines-per-function -- one table: a case for each status and code
+/** The reason by the first rule that applies; without one, the server is failing for now. */
 const reasonOf = (answer: FailedAnswer, target: Target, now: number): AiError.AiErrorReason => {
+  const exchange = exchangeOf(answer, target, now)
+  return redirected(exchange) ??
+    refused(exchange) ??
+    unauthenticated(exchange, target) ??
+    unknown(exchange, target) ??
+    temporary(exchange) ??
+    invalid(exchange) ??
+    unavailable(exchange.described, exchange.retryAfter)
+}
+
+/** Facts of a failed answer, without secrets. */
+interface Exchange {
+  readonly codes: Codes
+  /** The status that applies: the error's own one if the answer began well. */
+  readonly status: number | undefined
+  readonly retryAfter: Duration.Duration | undefined
+  readonly parameter: string | undefined
+  readonly facts: Record<string, Schema.MutableJson>
+  readonly common: {
+    readonly http: typeof AiError.HttpContext.Type
+    readonly metadata: { readonly openaiCompatible: Record<string, Schema.MutableJson> }
+  }
+  readonly described: Exchange["common"] & { readonly description: string }
+}
+
+const exchangeOf = (answer: FailedAnswer, target: Target, now: number): Exchange => {
   const { codes } = answer
   const shown = (value: string | undefined) => value === undefined ? undefined : identifier(target.scrub(value))
   const inside = answer.status < 300
@@ -162,71 +188,77 @@ const reasonOf = (answer: FailedAnswer, target: Target, now: number): AiError.Ai
     ...(retryAfter === undefined ? undefined : { retryAfterMillis: Duration.toMillis(retryAfter) })
   }
   const common = { http: httpContext(answer, target), metadata: { openaiCompatible: facts } }
+  return { codes, status, retryAfter, parameter, facts, common, described: { ...common, description } }
+}
 
-  if (status !== undefined && status < 400) {
-    return new AiError.InvalidRequestError({
-      ...common,
+type Reason = AiError.AiErrorReason | undefined
+
+const redirected = ({ described, status }: Exchange): Reason =>
+  status !== undefined && status < 400
+    ? new AiError.InvalidRequestError({
+      ...described,
       parameter: "baseUrl",
       constraint:
-        "must be the server's own address: redirects are not followed, because they would send the conversation elsewhere",
-      description
+        "must be the server's own address: redirects are not followed, because they would send the conversation elsewhere"
     })
-  }
+    : undefined
+
+/** The account is used up, or the content or its length is refused. */
+const refused = ({ codes, common, described, facts, status }: Exchange): Reason => {
   if (isQuota(status, codes)) return new AiError.QuotaExhaustedError(common)
-  if (has(contentPolicy, codes) || (status === 403 && codes.moderated)) {
-    return new AiError.ContentPolicyError({ ...common, description })
-  }
+  if (has(contentPolicy, codes) || (status === 403 && codes.moderated)) return new AiError.ContentPolicyError(described)
   if (has(contextLength, codes) || status === 413) {
     return new AiError.InvalidRequestError({
-      http: common.http,
+      ...described,
       metadata: { openaiCompatible: { ...facts, kind: "context-length" } },
       parameter: "messages",
-      constraint: "must fit the model's context window: shorten the history or choose a model with a larger one",
-      description
+      constraint: "must fit the model's context window: shorten the history or choose a model with a larger one"
     })
   }
-  for (const code of codes.all) {
-    const kind = authentication.get(code)
-    if (kind !== undefined) return new AiError.AuthenticationError({ ...common, kind, description })
-  }
-  if (status === 401) {
-    return new AiError.AuthenticationError({
-      ...common,
-      kind: target.hasKey ? "InvalidKey" : "MissingKey",
-      description
-    })
-  }
-  if (status === 403) {
-    return new AiError.AuthenticationError({ ...common, kind: "InsufficientPermissions", description })
-  }
-  if (status === 404 || has(unknownModel, codes)) {
-    return new AiError.InvalidRequestError({
-      ...common,
+  return undefined
+}
+
+const unauthenticated = ({ codes, described, status }: Exchange, { hasKey }: Target): Reason => {
+  const coded = [...codes.all].map((code) => authentication.get(code)).find((kind) => kind !== undefined)
+  const kind = coded ??
+    (status === 401
+      ? hasKey ? "InvalidKey" : "MissingKey"
+      : status === 403
+      ? "InsufficientPermissions"
+      : undefined)
+  return kind === undefined ? undefined : new AiError.AuthenticationError({ ...described, kind })
+}
+
+const unknown = ({ codes, described, status }: Exchange, { model }: Target): Reason =>
+  status === 404 || has(unknownModel, codes)
+    ? new AiError.InvalidRequestError({
+      ...described,
       parameter: "model",
-      constraint:
-        `names no model of this server, or no server answers under this base URL (model "${target.model}"): ` +
-        "compare it with the ids that the server lists under /models",
-      description
+      constraint: `names no model of this server, or no server answers under this base URL (model "${model}"): ` +
+        "compare it with the ids that the server lists under /models"
     })
-  }
+    : undefined
+
+/** Another request may succeed, at once or later. */
+const temporary = ({ codes, common, described, retryAfter, status }: Exchange): Reason => {
   if (has(modelOutput, codes)) {
-    return new AiError.InvalidOutputError({ description, metadata: common.metadata })
+    return new AiError.InvalidOutputError({ description: described.description, metadata: common.metadata })
   }
-  if (has(overloaded, codes)) return unavailable({ ...common, description }, retryAfter)
+  if (has(overloaded, codes)) return unavailable(described, retryAfter)
   if (status === 429 || has(rateLimit, codes)) {
     return new AiError.RateLimitError({ ...common, ...(retryAfter === undefined ? undefined : { retryAfter }) })
   }
-  if (status === 408 || status === 409 || status === 425 || (status !== undefined && status >= 500)) {
-    return unavailable({ ...common, description }, retryAfter)
-  }
-  if (status !== undefined || has(invalidRequest, codes)) {
-    const isUnexplained = status === 400 && (codes.param === undefined || inputs.has(codes.param))
-    return new AiError.InvalidRequestError({
-      ...common,
-      ...(isUnexplained ? { metadata: { openaiCompatible: { ...facts, kind: "unexplained" } } } : undefined),
-      description,
-      ...(parameter === undefined ? undefined : { parameter })
-    })
-  }
-  return unavailable({ ...common, description }, retryAfter)
+  return status === 408 || status === 409 || status === 425 || (status !== undefined && status >= 500)
+    ? unavailable(described, retryAfter)
+    : undefined
+}
+
+const invalid = ({ codes, described, facts, parameter, status }: Exchange): Reason => {
+  if (status === undefined && !has(invalidRequest, codes)) return undefined
+  const isUnexplained = status === 400 && (codes.param === undefined || inputs.has(codes.param))
+  return new AiError.InvalidRequestError({
+    ...described,
+    ...(isUnexplained ? { metadata: { openaiCompatible: { ...facts, kind: "unexplained" } } } : undefined),
+    ...(parameter === undefined ? undefined : { parameter })
+  })
 }
