@@ -1,17 +1,5 @@
 /** Errors of the AI SDK as `AiError`s: by class and code, never by prose. */
-import {
-  APICallError,
-  InvalidArgumentError,
-  InvalidPromptError,
-  LoadAPIKeyError,
-  LoadSettingError,
-  NoContentGeneratedError,
-  NoSuchModelError,
-  NoSuchProviderReferenceError,
-  TooManyEmbeddingValuesForCallError,
-  TypeValidationError,
-  UnsupportedFunctionalityError
-} from "@ai-sdk/provider"
+import { APICallError, TypeValidationError } from "@ai-sdk/provider"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as AiError from "effect/ai/AiError"
@@ -23,6 +11,7 @@ import * as Redaction from "@recourse/core/Redaction"
 import { isAbort, isUnreadable, networkCode } from "./causes.ts"
 import { codesOf, isFields } from "./errorCodes.ts"
 import { fromAnswer, metadata, network, offProtocol, type Surroundings } from "./failedAnswer.ts"
+import { fromRequestError } from "./requestErrors.ts"
 
 export type Method = "generateText" | "streamText"
 
@@ -80,51 +69,13 @@ const readable = (error: unknown, surroundings: Surroundings): AiError.AiErrorRe
 
 // The messages of AI SDK errors may quote the server's answer or the prompt, so none of them is passed on, except that
 // of `LoadAPIKeyError`: it is made before any request and names the option or variable that is missing.
-// oxlint-disable-next-line max-lines-per-function -- one table: a case for each kind of error of the AI SDK
 const reasonOf = (error: unknown, surroundings: Surroundings): AiError.AiErrorReason => {
   if (AiError.isAiErrorReason(error)) return error
-  if (LoadAPIKeyError.isInstance(error)) {
-    return new AiError.AuthenticationError({ kind: "MissingKey", description: error.message })
-  }
-  if (LoadSettingError.isInstance(error)) {
-    return new AiError.InvalidRequestError({ description: error.message })
-  }
-  if (NoSuchModelError.isInstance(error)) {
-    return new AiError.InvalidRequestError({
-      parameter: "model",
-      constraint: "must name a model of the provider",
-      description: `There is no ${error.modelType} "${error.modelId}"`
-    })
-  }
-  if (UnsupportedFunctionalityError.isInstance(error)) {
-    return new AiError.InvalidRequestError({
-      description: `The provider package does not support: ${error.functionality}`
-    })
-  }
-  if (InvalidPromptError.isInstance(error)) {
-    return new AiError.InvalidRequestError({ parameter: "prompt", constraint: "was refused by the provider package" })
-  }
-  if (InvalidArgumentError.isInstance(error)) {
-    return new AiError.InvalidRequestError({
-      parameter: error.argument,
-      constraint: "was refused by the provider package"
-    })
-  }
-  if (TooManyEmbeddingValuesForCallError.isInstance(error)) {
-    return new AiError.InvalidRequestError({
-      parameter: "values",
-      constraint: `must hold at most ${error.maxEmbeddingsPerCall} values`
-    })
-  }
-  if (NoSuchProviderReferenceError.isInstance(error)) {
-    return new AiError.InvalidRequestError({
-      parameter: "file",
-      constraint: `has no reference for the provider "${error.provider}"`
-    })
-  }
-  if (NoContentGeneratedError.isInstance(error)) {
-    return new AiError.InvalidOutputError({ description: "The model generated no content" })
-  }
+  return fromRequestError(error) ?? fromResponseError(error, surroundings) ?? unclassified(error, surroundings)
+}
+
+/** Returns the reason of an error about the server's answer, or of a request without one. */
+const fromResponseError = (error: unknown, surroundings: Surroundings): AiError.AiErrorReason | undefined => {
   if (APICallError.isInstance(error)) {
     return fromAnswer({
       name: error.name,
@@ -159,15 +110,18 @@ const reasonOf = (error: unknown, surroundings: Surroundings): AiError.AiErrorRe
       return fromAnswer({ name, status, retryable, data: data ?? error }, surroundings)
     }
   }
-  return ProviderResponse.keep(
+  return undefined
+}
+
+const unclassified = (error: unknown, { scrub }: Surroundings): AiError.AiErrorReason =>
+  ProviderResponse.keep(
     new AiError.UnknownError({
       description: "The provider package failed for a reason it does not classify",
       metadata: metadata({ error: error instanceof Error ? error.name : typeof error })
     }),
     error instanceof Error ? error.message : undefined,
-    surroundings.scrub
+    scrub
   )
-}
 
 const meaningfulCodes = (data: unknown): ReadonlyArray<string> =>
   isFields(data) && isFields(data["error"]) ? codesOf(data) : []

@@ -43,32 +43,57 @@ export const fromAnswer = (answer: Answer, surroundings: Surroundings): AiError.
 /** Words without digits, or a status: the look of a code, and not of a key. */
 const word = /^(?:[A-Za-z]{1,40}(?:[_.][A-Za-z]{1,40}){0,8}|\d{3})$/
 
-// oxlint-disable-next-line max-lines-per-function -- one table: a case for each status and code
-const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiErrorReason => {
-  const headers = answer.headers ?? Headers.empty
+const classify = (answer: Answer, surroundings: Surroundings): AiError.AiErrorReason => {
   const codes = codesOf(answer.data)
-  const fields = errorFields(answer.data)
+  const exchange = exchangeOf(answer, codes, surroundings)
+  return byMeaning(codes, exchange) ?? byStatus(answer, codes, exchange)
+}
+
+/** Facts of a failed answer, without secrets. */
+interface Exchange {
+  readonly headers: Headers.Headers
+  readonly retryAfter: Duration.Duration | undefined
+  /** The parameter that the server names. */
+  readonly param: unknown
+  readonly common: {
+    readonly metadata: AiError.ProviderMetadata
+    readonly http?: typeof AiError.HttpContext.Type
+  }
+  /** The metadata with the kind of an error that `AiError` has no reason for. */
+  readonly metadataOf: (kind: "context-length" | "unexplained") => AiError.ProviderMetadata
+}
+
+const exchangeOf = (answer: Answer, codes: ReadonlyArray<string>, { now, scrub }: Surroundings): Exchange => {
+  const headers = answer.headers ?? Headers.empty
   const retryAfter = TransportRetry.serverWait(
     { status: answer.status ?? statusOf(codes) ?? 0, headers, body: answer.data ?? answer.body },
     now
   )
   const shown = (code: unknown): code is string => typeof code === "string" && word.test(code) && scrub(code) === code
-  const param = fields?.["param"]
+  const param = errorFields(answer.data)?.["param"]
   const facts = {
     error: shown(answer.name) ? answer.name : "error",
     codes: codes.filter(shown),
     param: shown(param) ? param : undefined,
     retryAfterMillis: retryAfter === undefined ? undefined : Duration.toMillis(retryAfter)
   }
-  const common = {
-    metadata: metadata(facts),
-    ...(answer.status === undefined ? undefined : {
-      http: {
-        response: { status: answer.status, headers: ProviderResponse.headers(headers, scrub) }
-      }
-    })
+  const http = answer.status === undefined ? undefined : {
+    http: { response: { status: answer.status, headers: ProviderResponse.headers(headers, scrub) } }
   }
+  return {
+    headers,
+    retryAfter,
+    param,
+    common: { metadata: metadata(facts), ...http },
+    metadataOf: (kind) => metadata({ ...facts, kind })
+  }
+}
 
+/** The reason of a known code. */
+const byMeaning = (
+  codes: ReadonlyArray<string>,
+  { common, metadataOf }: Exchange
+): AiError.AiErrorReason | undefined => {
   const meaning = meaningOf(codes)
   switch (meaning?._tag) {
     case "Quota":
@@ -82,7 +107,7 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
         parameter: "prompt",
         constraint: "must fit into the model's context window",
         ...common,
-        metadata: metadata({ ...facts, kind: "context-length" })
+        metadata: metadataOf("context-length")
       })
     case "UnknownModel":
       return new AiError.InvalidRequestError({
@@ -90,17 +115,21 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
         constraint: "must name a model that the provider serves",
         ...common
       })
+    default:
+      return undefined
   }
+}
 
+const byStatus = (answer: Answer, codes: ReadonlyArray<string>, exchange: Exchange): AiError.AiErrorReason => {
+  const { common, headers, retryAfter } = exchange
   const isError = answer.status !== undefined && answer.status >= 400
-  const succeeded = answer.status !== undefined && !isError
   const status = isError ? answer.status : statusOf(codes) ?? answer.status
   // the SDK derives `isRetryable` from the status, so its `false` has no meaning next to a success status
   const said = status === answer.status || answer.retryable === true ? answer.retryable : undefined
   const retryable = shouldRetry(headers) ?? said
   const description = `The provider answered with status ${status}`
-
-  if (status !== undefined && status >= 300 && status < 400) {
+  if (status === undefined || status < 300) return unanswered(answer, retryable, exchange)
+  if (status < 400) {
     return new AiError.InvalidRequestError({
       ...common,
       parameter: "baseURL",
@@ -108,23 +137,6 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
         "must be the server's own address: redirects are not followed, because they would send the conversation elsewhere",
       description
     })
-  }
-  if (status === undefined || status < 400) {
-    if (findInCauses(answer.cause, (cause) => isUnreadable(cause) ? true : undefined) === true) {
-      return new AiError.InvalidResponseError({
-        description: offProtocol,
-        ...common
-      })
-    }
-    const code = networkCode(answer.cause)
-    if (code !== undefined || retryable === true || (succeeded && answer.cause !== undefined)) {
-      return network({
-        url: answer.url,
-        code,
-        description: code ?? (succeeded ? "The answer could not be read to its end" : "The provider was not reached")
-      })
-    }
-    return new AiError.UnknownError({ description: "The provider reported an error without a known code", ...common })
   }
   if (status === 429) {
     return retryable === false
@@ -138,7 +150,32 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
   ) {
     return withRetryAfter(new AiError.InternalProviderError({ description, ...common }), retryAfter)
   }
-  if (transient) return new AiError.UnknownError({ description, ...common })
+  return transient ? new AiError.UnknownError({ description, ...common }) : refusal(status, description, exchange)
+}
+
+/** No status of an error: the answer could not be read, or there is none. */
+const unanswered = (answer: Answer, retryable: unknown, { common }: Exchange): AiError.AiErrorReason => {
+  const succeeded = answer.status !== undefined && answer.status < 400
+  if (findInCauses(answer.cause, (cause) => isUnreadable(cause) ? true : undefined) === true) {
+    return new AiError.InvalidResponseError({ description: offProtocol, ...common })
+  }
+  const code = networkCode(answer.cause)
+  if (code !== undefined || retryable === true || (succeeded && answer.cause !== undefined)) {
+    return network({
+      url: answer.url,
+      code,
+      description: code ?? (succeeded ? "The answer could not be read to its end" : "The provider was not reached")
+    })
+  }
+  return new AiError.UnknownError({ description: "The provider reported an error without a known code", ...common })
+}
+
+/** A status by which a repeated request is refused again. */
+const refusal = (
+  status: number,
+  description: string,
+  { common, metadataOf, param }: Exchange
+): AiError.AiErrorReason => {
   switch (status) {
     case 401:
       return new AiError.AuthenticationError({ kind: "InvalidKey", ...common })
@@ -151,7 +188,7 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
         description,
         ...common,
         ...(status === 400 && (typeof param !== "string" || inputs.has(param))
-          ? { metadata: metadata({ ...facts, kind: "unexplained" }) }
+          ? { metadata: metadataOf("unexplained") }
           : undefined)
       })
   }
