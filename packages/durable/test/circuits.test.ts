@@ -22,7 +22,7 @@ type Store = typeof CircuitBreaker.CircuitBreakerStore.Service
 const placeOf = () => {
   const texts = new Map<string, { readonly text: string; readonly forgetAt: number }>()
   let changes = 0
-  const entries: circuitsModule.Entries<never> = {
+  const entries: Parameters<typeof circuitsOf<never>>[0] = {
     read: (key) =>
       Effect.andThen(
         Effect.yieldNow,

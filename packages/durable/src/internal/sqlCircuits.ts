@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as SqlClient from "effect/sql/SqlClient"
 import { CurrentStoreTimeout } from "@recourse/core/StoreTimeout"
-import type { Entries } from "./circuits.ts"
+import type { Entries } from "./circuitEntries.ts"
 import { nowOf } from "./sqlParts.ts"
 
 export const createCircuits = (table: string): string =>
