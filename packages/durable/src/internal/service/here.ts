@@ -1,0 +1,16 @@
+/** Facts of this process for its service. */
+import type * as Duration from "effect/Duration"
+import type { Changes } from "../changes.ts"
+import type { KnownConversations } from "../conversation.ts"
+import type { Runner } from "../host/runner.ts"
+import type { Versions } from "../versions.ts"
+
+/** This process's facts for the service. */
+export interface Here {
+  readonly agents: () => Versions
+  readonly changes: Changes
+  readonly conversations: KnownConversations
+  readonly poll: Duration.Duration
+  readonly starting: Runner["start"]
+  readonly isHeld: (runId: string) => boolean
+}

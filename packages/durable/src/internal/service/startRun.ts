@@ -1,0 +1,63 @@
+/** Start of a run. */
+import * as Effect from "effect/Effect"
+import * as WebCrypto from "effect/crypto/WebCrypto"
+import type * as Schema from "effect/Schema"
+import type { InvalidInput } from "@recourse/core/AgentError"
+import { RunConflict, type RunsService, UnknownAgent } from "@recourse/core/Runs"
+import { inputToStored, namesConversation } from "../conversation.ts"
+import { inputOf } from "../definition.ts"
+import { canonical } from "../references.ts"
+import * as Requests from "../requests.ts"
+import { Parent } from "../slot.ts"
+import type { Store, StoredRun } from "../store.ts"
+import { currentTrace } from "../trace.ts"
+import type { Here } from "./here.ts"
+import { available } from "./storedRuns.ts"
+
+/** True if a run was started with an input. A database may return an object with its keys in another order. */
+const isInput = (run: StoredRun, input: Schema.Json): Effect.Effect<boolean> =>
+  namesConversation(run.input)
+    ? Effect.map(inputToStored(input, run.owner), (stored) => canonical(run.input) === canonical(stored.input))
+    : Effect.succeed(canonical(run.input) === canonical(input))
+
+/** Makes the operation `start`. */
+export const startRun = (store: Store, { agents, conversations, starting }: Here): RunsService["start"] =>
+  Effect.fnUntraced(function*({ agent, delay, input, owner, runId }) {
+    const registered = agents().starts(agent)
+    if (registered === undefined) {
+      return yield* Effect.fail(new UnknownAgent({ agent, registered: agents().names }))
+    }
+    yield* Effect.provideContext(
+      inputOf(registered.definition, input),
+      registered.context
+    ) as Effect.Effect<unknown, InvalidInput>
+    const id = runId === undefined
+      ? `run_${(yield* WebCrypto.WebCrypto).randomUUID().replaceAll("-", "")}`
+      : runId
+    const delayMillis = yield* Requests.started(agent, { runId: id, owner, delay })
+    const { version } = registered.definition
+    const toStored = yield* inputToStored(input as Schema.Json, owner)
+    const added = {
+      runId: id,
+      agent,
+      version,
+      owner,
+      ...toStored,
+      parent: yield* Parent,
+      trace: yield* currentTrace,
+      delayMillis
+    }
+    const insert = (leaseMillis?: number) =>
+      Effect.tap(store.insert({ ...added, leaseMillis }), ({ isNew }) =>
+        Effect.sync(() => {
+          if (isNew) conversations.begin(id, toStored)
+        }))
+    const { isNew, run } = yield* available(
+      added.delayMillis === undefined ? starting(agent, insert) : insert()
+    )
+    if (run.agent !== agent) return yield* Effect.fail(new RunConflict({ runId: id, differs: "agent" }))
+    if (!isNew && !(yield* isInput(run, input as Schema.Json))) {
+      return yield* Effect.fail(new RunConflict({ runId: id, differs: "input" }))
+    }
+    return { runId: id, isNew }
+  })
