@@ -12,7 +12,7 @@ import type * as IdleTimeout from "@recourse/core/IdleTimeout"
 import * as JsonText from "@recourse/core/JsonText"
 import * as ProviderResponse from "@recourse/core/ProviderResponse"
 import * as ChatResponse from "./chatResponse.ts"
-import * as ChatStream from "./chatStream.ts"
+import { ChatStream, type Step } from "./chatStream.ts"
 import * as Connection from "../connection/connection.ts"
 import * as EventStream from "./eventStream.ts"
 import * as ErrorCodes from "../connection/errorCodes.ts"
@@ -110,7 +110,7 @@ const parts = (
 ): Pull.Pull<NonEmptyReadonlyArray<Response.StreamPartEncoded>, AiError.AiErrorReason> => {
   const { now, target } = context
   const parser = EventStream.make()
-  const assembler = ChatStream.make({
+  const assembler = new ChatStream({
     ...context,
     http: () => ProviderError.httpContext(answer, target),
     errorReason: (codes, body) => ProviderError.reason({ ...answer, body, codes }, target, now),
@@ -127,7 +127,7 @@ const parts = (
     }
     return out
   }
-  const settle = (step: ChatStream.Step, out: Array<Response.StreamPartEncoded>) => {
+  const settle = (step: Step, out: Array<Response.StreamPartEncoded>) => {
     if (step.content === true) answer.limits.heard("content")
     for (const part of step.parts) out.push(part)
     failure = step.failure

@@ -35,34 +35,81 @@ interface Call {
 
 type Emit = (part: Response.StreamPartEncoded) => void
 
-export interface CallAssembly {
+/** The calls of one answer. */
+export class CallAssembly {
+  private readonly uniqueId: (wireId: string | undefined) => string
+  private readonly server: string
+  private readonly emit: Emit
+  private readonly calls: Array<Call> = []
+  private readonly byIndex = new Map<number | "function_call", Call>()
+  private readonly byId = new Map<string, Call>()
+  private wholes: ReadonlyArray<Wire.ToolCall> = []
+
+  /** `emit` receives the growing arguments. */
+  constructor(newId: () => string, server: string, emit: Emit) {
+    this.uniqueId = ChatResponse.callIds(newId)
+    this.server = server
+    this.emit = emit
+  }
+
   /** Reads a piece of a call; the older `function_call` has an index of its own. */
-  readonly push: (delta: Wire.ToolCall, isLegacy?: boolean) => void
+  push(delta: Wire.ToolCall, isLegacy = false): void {
+    const index = isLegacy ? "function_call" : Wire.index(delta.index)
+    const call = this.callOf(delta, index)
+    if (index !== undefined) this.byIndex.set(index, call)
+    call.fields = OpaqueState.mergeCall(call.fields, OpaqueState.callFields(delta))
+    const name = delta.function?.name
+    if (call.name === "" && name) {
+      call.name = name
+      if (call.id !== undefined) this.emit({ type: "tool-params-start", id: call.id, name })
+    }
+    this.grow(call, argumentsText(delta.function?.arguments))
+  }
+
   /** Reads all calls of a whole message behind the deltas. */
-  readonly pushWhole: (calls: ReadonlyArray<Wire.ToolCall>) => void
+  pushWhole(all: ReadonlyArray<Wire.ToolCall>): void {
+    this.wholes = all
+  }
+
   /** True if these calls are complete, have neither id nor index, and are as many as all calls so far. */
-  readonly mayRepeatAll: (calls: ReadonlyArray<Wire.ToolCall>) => boolean
-  /** Ends the calls. The state of their message is attached to the first one. */
-  readonly finish: (
-    message: OpaqueState.MessageFields
-  ) => Result.Result<ReadonlyArray<Response.ToolCallPartEncoded>, AiError.AiErrorReason>
+  mayRepeatAll(all: ReadonlyArray<Wire.ToolCall>): boolean {
+    return all.length > 0 && all.length === this.calls.length && this.calls.every(isComplete) &&
+      all.every((call) =>
+        Wire.callId(call) === undefined && Wire.index(call.index) === undefined && (call.function?.name ?? "") !== "" &&
+        ToolArguments.isComplete(argumentsText(call.function?.arguments))
+      )
+  }
+
+  get isEmpty(): boolean {
+    return this.calls.length === 0 && this.wholes.length === 0
+  }
+
   /** Opens a call that was found in the text. */
-  readonly add: (name: string, args: string) => void
-  readonly isEmpty: () => boolean
-}
+  add(name: string, args: string): void {
+    const call = this.open(undefined, undefined, name)
+    this.emit({ type: "tool-params-start", id: call.id!, name })
+    this.grow(call, args)
+  }
 
-/** The assembly of one answer. `emit` receives the growing arguments. */
-// oxlint-disable-next-line max-lines-per-function -- one assembly: its cases share what has been read of the calls
-export const make = (newId: () => string, server: string, emit: Emit): CallAssembly => {
-  const uniqueId = ChatResponse.callIds(newId)
-  const calls: Array<Call> = []
-  const byIndex = new Map<number | "function_call", Call>()
-  const byId = new Map<string, Call>()
-  let wholes: ReadonlyArray<Wire.ToolCall> = []
+  /** Ends the calls. The state of their message is attached to the first one. */
+  finish(
+    message: OpaqueState.MessageFields
+  ): Result.Result<ReadonlyArray<Response.ToolCallPartEncoded>, AiError.AiErrorReason> {
+    const kept = this.withWholes(this.distinct())
+    if (kept.some(({ name }) => name === "")) return Result.fail(ChatResponse.namelessCall())
+    for (const { id } of kept) this.emit({ type: "tool-params-end", id: id! })
+    return Result.succeed(kept.map((call, at): Response.ToolCallPartEncoded => ({
+      type: "tool-call",
+      id: call.id!,
+      name: call.name,
+      params: ToolArguments.parse(call.arguments),
+      ...OpaqueState.metadata(this.server, { ...call.fields, ...(at === 0 ? message : undefined) })
+    })))
+  }
 
-  const open = (wireId: string | undefined, repeats: Call["repeats"], name = ""): Call => {
+  private open(wireId: string | undefined, repeats: Call["repeats"], name = ""): Call {
     const call: Call = {
-      id: repeats === undefined ? uniqueId(wireId) : undefined,
+      id: repeats === undefined ? this.uniqueId(wireId) : undefined,
       wireId,
       name,
       arguments: "",
@@ -72,66 +119,54 @@ export const make = (newId: () => string, server: string, emit: Emit): CallAssem
       repeats,
       fields: {}
     }
-    calls.push(call)
-    if (wireId !== undefined) byId.set(wireId, call)
+    this.calls.push(call)
+    if (wireId !== undefined) this.byId.set(wireId, call)
     return call
   }
 
-  const echoOf = (call: Call, wireId: string | undefined): Call =>
-    open(wireId ?? call.wireId, typeof call.repeats === "object" ? call.repeats : call)
-
-  /** The call that a delta belongs to: by id, else by index, else the last one. A complete call is not written on. */
-  const callOf = (delta: Wire.ToolCall, index: number | "function_call" | undefined): Call => {
-    const wireId = Wire.callId(delta)
-    const named = (delta.function?.name ?? "") !== ""
-    const known = wireId === undefined ? undefined : byId.get(wireId)
-    if (known !== undefined && !startsAnother(known, delta)) return known
-    if (known !== undefined && (!named || delta.function?.name === nameOf(known))) return echoOf(known, wireId)
-    const there = index === undefined ? calls.at(-1) : byIndex.get(index)
-    if (there === undefined) return open(wireId, index === "function_call" ? "any" : undefined)
-    if (startsAnother(there, delta)) {
-      const isEcho = !named || (wireId === undefined && index !== undefined && delta.function?.name === nameOf(there))
-      return isEcho ? echoOf(there, wireId) : open(wireId, undefined)
-    }
-    return hasOwnId(there, wireId, index, delta) ? open(wireId, undefined) : there
+  private echoOf(call: Call, wireId: string | undefined): Call {
+    return this.open(wireId ?? call.wireId, typeof call.repeats === "object" ? call.repeats : call)
   }
 
-  const grow = (call: Call, text: string): void => {
+  /** The call that a delta belongs to: by id, else by index, else the last one. A complete call is not written on. */
+  private callOf(delta: Wire.ToolCall, index: number | "function_call" | undefined): Call {
+    const wireId = Wire.callId(delta)
+    const named = (delta.function?.name ?? "") !== ""
+    const known = wireId === undefined ? undefined : this.byId.get(wireId)
+    if (known !== undefined && !startsAnother(known, delta)) return known
+    if (known !== undefined && (!named || delta.function?.name === nameOf(known))) return this.echoOf(known, wireId)
+    const there = index === undefined ? this.calls.at(-1) : this.byIndex.get(index)
+    if (there === undefined) return this.open(wireId, index === "function_call" ? "any" : undefined)
+    if (startsAnother(there, delta)) {
+      const isEcho = !named || (wireId === undefined && index !== undefined && delta.function?.name === nameOf(there))
+      return isEcho ? this.echoOf(there, wireId) : this.open(wireId, undefined)
+    }
+    return hasOwnId(there, wireId, index, delta) ? this.open(wireId, undefined) : there
+  }
+
+  private grow(call: Call, text: string): void {
     const caughtUp = call.shown === call.arguments.length
     call.arguments += text
     call.follower.push(text)
     if (call.id !== undefined && call.name !== "" && call.shown < call.arguments.length) {
-      emit({ type: "tool-params-delta", id: call.id, delta: caughtUp ? text : call.arguments })
+      this.emit({ type: "tool-params-delta", id: call.id, delta: caughtUp ? text : call.arguments })
       call.shown = call.arguments.length
     }
   }
 
-  const push = (delta: Wire.ToolCall, isLegacy = false): void => {
-    const index = isLegacy ? "function_call" : Wire.index(delta.index)
-    const call = callOf(delta, index)
-    if (index !== undefined) byIndex.set(index, call)
-    call.fields = OpaqueState.mergeCall(call.fields, OpaqueState.callFields(delta))
-    const name = delta.function?.name
-    if (call.name === "" && name) {
-      call.name = name
-      if (call.id !== undefined) emit({ type: "tool-params-start", id: call.id, name })
-    }
-    grow(call, argumentsText(delta.function?.arguments))
-  }
-
   /** Gives a withheld call an id, and emits it. */
-  const reveal = (call: Call, name: string): void => {
-    call.id = uniqueId(call.wireId)
+  private reveal(call: Call, name: string): void {
+    call.id = this.uniqueId(call.wireId)
     call.name = name
-    emit({ type: "tool-params-start", id: call.id, name })
-    if (call.arguments !== "") emit({ type: "tool-params-delta", id: call.id, delta: call.arguments })
+    this.emit({ type: "tool-params-start", id: call.id, name })
+    if (call.arguments !== "") this.emit({ type: "tool-params-delta", id: call.id, delta: call.arguments })
     call.shown = call.arguments.length
   }
 
   /** The calls that are not repeated reports of others. */
-  const distinct = (): Array<Call> => {
-    const kept: Array<Call> = calls.filter(({ repeats }) => repeats === undefined)
-    for (const call of calls) {
+  private distinct(): Array<Call> {
+    const kept: Array<Call> = this.calls.filter(({ repeats }) => repeats === undefined)
+    for (const call of this.calls) {
       const { repeats } = call
       if (repeats === undefined) continue
       const name = nameOf(call)
@@ -141,19 +176,19 @@ export const make = (newId: () => string, server: string, emit: Emit): CallAssem
       )
       if (same !== undefined) same.fields = OpaqueState.mergeCall(same.fields, call.fields)
       // Without a name it can only belong to the call before it, which the tool's own check then refuses.
-      else if (call.name === "" && repeats !== "any") grow(repeats, call.arguments)
+      else if (call.name === "" && repeats !== "any") this.grow(repeats, call.arguments)
       else {
-        if (call.name !== "") reveal(call, name)
+        if (call.name !== "") this.reveal(call, name)
         kept.push(call)
       }
     }
-    return calls.filter((call) => kept.includes(call))
+    return this.calls.filter((call) => kept.includes(call))
   }
 
   /** Adds the calls of a whole message that no delta has reported. */
-  const withWholes = (kept: Array<Call>): Array<Call> => {
+  private withWholes(kept: Array<Call>): Array<Call> {
     const unmatched = new Set(kept)
-    for (const whole of wholes) {
+    for (const whole of this.wholes) {
       const wireId = Wire.callId(whole)
       const text = argumentsText(whole.function?.arguments)
       const name = whole.function?.name ?? ""
@@ -164,53 +199,22 @@ export const make = (newId: () => string, server: string, emit: Emit): CallAssem
           (wireId !== undefined && wireId === call.wireId && !ToolArguments.isComplete(call.arguments)))
       )
       if (same === undefined) {
-        const call = open(wireId, "any", name)
+        const call = this.open(wireId, "any", name)
         call.arguments = text
         call.fields = OpaqueState.callFields(whole)
-        if (name !== "") reveal(call, name)
+        if (name !== "") this.reveal(call, name)
         kept.push(call)
         continue
       }
       unmatched.delete(same)
       same.fields = { ...same.fields, ...OpaqueState.callFields(whole) }
-      if (same.name === "" && name !== "") reveal(same, name)
+      if (same.name === "" && name !== "") this.reveal(same, name)
       if (same.arguments !== text && !ToolArguments.isComplete(same.arguments)) {
-        if (text.startsWith(same.arguments)) grow(same, text.slice(same.arguments.length))
+        if (text.startsWith(same.arguments)) this.grow(same, text.slice(same.arguments.length))
         same.arguments = text
       }
     }
     return kept
-  }
-
-  return {
-    push,
-    pushWhole: (all) => {
-      wholes = all
-    },
-    mayRepeatAll: (all) =>
-      all.length > 0 && all.length === calls.length && calls.every(isComplete) &&
-      all.every((call) =>
-        Wire.callId(call) === undefined && Wire.index(call.index) === undefined && (call.function?.name ?? "") !== "" &&
-        ToolArguments.isComplete(argumentsText(call.function?.arguments))
-      ),
-    isEmpty: () => calls.length === 0 && wholes.length === 0,
-    add: (name, args) => {
-      const call = open(undefined, undefined, name)
-      emit({ type: "tool-params-start", id: call.id!, name })
-      grow(call, args)
-    },
-    finish: (message) => {
-      const kept = withWholes(distinct())
-      if (kept.some(({ name }) => name === "")) return Result.fail(ChatResponse.namelessCall())
-      for (const { id } of kept) emit({ type: "tool-params-end", id: id! })
-      return Result.succeed(kept.map((call, at): Response.ToolCallPartEncoded => ({
-        type: "tool-call",
-        id: call.id!,
-        name: call.name,
-        params: ToolArguments.parse(call.arguments),
-        ...OpaqueState.metadata(server, { ...call.fields, ...(at === 0 ? message : undefined) })
-      })))
-    }
   }
 }
 

@@ -8,7 +8,7 @@ import * as AiError from "effect/ai/AiError"
 import type * as Response from "effect/ai/Response"
 import * as Result from "effect/Result"
 import * as TextCall from "@recourse/core/TextCall"
-import * as CallAssembly from "./callAssembly.ts"
+import { CallAssembly } from "./callAssembly.ts"
 import * as ChatResponse from "./chatResponse.ts"
 import type { Event } from "./eventStream.ts"
 import * as Facts from "./facts.ts"
@@ -16,6 +16,7 @@ import * as InlineTools from "../request/inlineTools.ts"
 import * as ErrorCodes from "../connection/errorCodes.ts"
 import * as OpaqueState from "./opaqueState.ts"
 import { argumentsText } from "./sameCall.ts"
+import { StreamFacts } from "./streamFacts.ts"
 import * as TextBlocks from "./textBlocks.ts"
 import * as Wire from "./wire.ts"
 
@@ -36,196 +37,172 @@ export interface Context extends ChatResponse.Context {
   readonly truncated: () => AiError.AiErrorReason
 }
 
-export interface Assembler {
-  readonly push: (event: Event) => Step
-  readonly finish: () => Step
-}
+/** Assembles one answer from the events of its stream. */
+export class ChatStream {
+  private readonly context: Context
+  private readonly calls: CallAssembly
+  private readonly splitter: ReturnType<typeof InlineTools.splitter> | undefined
+  private readonly blocks: ReturnType<typeof TextBlocks.make>
+  private readonly facts = new StreamFacts()
+  /** Received text and reasoning. */
+  private readonly written = { text: "", reasoning: "" }
+  /** Emitted text: without the calls that are written in it. */
+  private shownText = ""
+  private state: OpaqueState.MessageFields = {}
+  private recognised = false
+  /** Why the first strange event is no chunk. */
+  private strange: AiError.InvalidResponseError | undefined
+  private out: Array<Response.StreamPartEncoded> = []
+  /** True if the present chunk is a piece of the answer. */
+  private content = false
+  private hasDeltas = false
 
-// oxlint-disable-next-line max-lines-per-function -- one assembler: its cases share what has been read of the answer
-export const make = (context: Context): Assembler => {
-  const { quirks, server } = context.target
-  const calls = CallAssembly.make(context.newId, server, (part) => out.push(part))
-  const splitter = context.toolMode === "inline" ? InlineTools.splitter() : undefined
-  const blocks = TextBlocks.make((part) => out.push(part))
-  let shownText = ""
-  const written = { text: "", reasoning: "" }
-  let state: OpaqueState.MessageFields = {}
-  let metadataSent = false
-  let recognised = false
-  let strange: AiError.InvalidResponseError | undefined
-  let finishReason: string | undefined
-  let refused = false
-  let usage: unknown
-  const annotations: Array<unknown> = []
-  let lists: { readonly citations?: unknown; readonly search_results?: unknown } = {}
-  let out: Array<Response.StreamPartEncoded> = []
-  let content = false
-  let hasDeltas = false
-
-  const take = (): Array<Response.StreamPartEncoded> => {
-    const parts = out
-    out = []
-    return parts
+  constructor(context: Context) {
+    const emit = (part: Response.StreamPartEncoded): void => void this.out.push(part)
+    this.context = context
+    this.calls = new CallAssembly(context.newId, context.target.server, emit)
+    this.splitter = context.toolMode === "inline" ? InlineTools.splitter() : undefined
+    this.blocks = TextBlocks.make(emit)
   }
 
-  const write = (kind: Wire.Piece["kind"], text: string) => {
-    content = true
-    written[kind] += text
-    const shown = kind === "text" && splitter !== undefined ? splitter.push(text) : text
-    if (kind === "text") shownText += shown
-    blocks.write(kind, shown)
-  }
-
-  const readFacts = (message: Wire.Message) => {
-    if (message.refusal) refused = true
-    if (Array.isArray(message.annotations)) {
-      for (const annotation of message.annotations) {
-        annotations.push(annotation)
+  push({ data, event }: Event): Step {
+    if (data.trim() === "[DONE]") return this.whole(true)
+    let json: unknown
+    try {
+      json = JSON.parse(data)
+    } catch {
+      if (event === "error") return { parts: [], failure: this.context.errorReason(ErrorCodes.codes(undefined), data) }
+      return {
+        parts: [],
+        failure: new AiError.InvalidResponseError({
+          description: "An event of the server's stream is not JSON.",
+          http: this.context.http()
+        })
       }
     }
+    if (json === "[DONE]") return this.whole(true)
+    const error = ErrorCodes.errorObject(json) ?? (event === "error" ? json : undefined)
+    if (error !== undefined) {
+      return { parts: [], failure: this.context.errorReason(ErrorCodes.codes(error), data) }
+    }
+    const chunk = ChatResponse.decodeChunk(json, this.context.http)
+    if (Result.isSuccess(chunk)) return this.pushChunk(chunk.success)
+    // Servers send pings and reports of their own between chunks, and usage without choices.
+    if (typeof json === "object" && json !== null && !("choices" in json)) {
+      this.facts.addUsage(json)
+      this.strange ??= chunk.failure
+      return { parts: [] }
+    }
+    return { parts: [], failure: chunk.failure }
   }
 
-  const pushDelta = (message: Wire.Message, isLast: boolean) => {
-    readFacts(message)
-    for (const { kind, text } of Wire.pieces(message)) write(kind, text)
-    state = OpaqueState.mergeMessage(
-      state,
-      OpaqueState.messageFields(message, quirks.unreturnedFields, state.content !== undefined)
+  /** The end of the body. */
+  finish(): Step {
+    if (this.facts.finishReason !== undefined) return this.whole(false)
+    const failure = this.recognised ? undefined : this.strange
+    return { parts: [], failure: failure ?? this.context.truncated() }
+  }
+
+  private write(kind: Wire.Piece["kind"], text: string): void {
+    this.content = true
+    this.written[kind] += text
+    const shown = kind === "text" && this.splitter !== undefined ? this.splitter.push(text) : text
+    if (kind === "text") this.shownText += shown
+    this.blocks.write(kind, shown)
+  }
+
+  private pushDelta(message: Wire.Message, isLast: boolean): void {
+    this.facts.addMessage(message)
+    for (const { kind, text } of Wire.pieces(message)) this.write(kind, text)
+    this.state = OpaqueState.mergeMessage(
+      this.state,
+      OpaqueState.messageFields(message, this.context.target.quirks.unreturnedFields, this.state.content !== undefined)
     )
     const deltas = message.tool_calls ?? []
-    if (isLast && calls.mayRepeatAll(deltas)) calls.pushWhole(deltas)
-    else for (const delta of deltas) pushCall(delta, false)
-    if (message.function_call) pushCall({ function: message.function_call }, true)
+    if (isLast && this.calls.mayRepeatAll(deltas)) this.calls.pushWhole(deltas)
+    else for (const delta of deltas) this.pushCall(delta, false)
+    if (message.function_call) this.pushCall({ function: message.function_call }, true)
   }
 
-  const pushCall = (delta: Wire.ToolCall, isLegacy: boolean) => {
-    if (delta.function?.name || argumentsText(delta.function?.arguments) !== "") content = true
-    calls.push(delta, isLegacy)
+  private pushCall(delta: Wire.ToolCall, isLegacy: boolean): void {
+    if (delta.function?.name || argumentsText(delta.function?.arguments) !== "") this.content = true
+    this.calls.push(delta, isLegacy)
   }
 
   /**
    * A whole message: instead of deltas, or behind them. It adds parts that no delta has sent; deltas have precedence.
    */
-  const pushWhole = (message: Wire.Message): AiError.AiErrorReason | undefined => {
-    readFacts(message)
+  private pushWhole(message: Wire.Message): AiError.AiErrorReason | undefined {
+    this.facts.addMessage(message)
     const pieces = Wire.pieces(message)
     for (const kind of ["reasoning", "text"] as const) {
       const all = pieces.flatMap((piece) => piece.kind === kind ? [piece.text] : []).join("")
-      if (all.startsWith(written[kind])) {
-        if (all.length > written[kind].length) write(kind, all.slice(written[kind].length))
-      } else if (!hasDeltas && kind === "text" && all !== "") {
+      if (all.startsWith(this.written[kind])) {
+        if (all.length > this.written[kind].length) this.write(kind, all.slice(this.written[kind].length))
+      } else if (!this.hasDeltas && kind === "text" && all !== "") {
         return new AiError.InvalidOutputError({
           description:
             "The messages of the stream contradict each other: the later one does not continue the earlier one."
         })
       }
     }
-    state = { ...state, ...OpaqueState.messageFields(message, quirks.unreturnedFields) }
+    this.state = { ...this.state, ...OpaqueState.messageFields(message, this.context.target.quirks.unreturnedFields) }
     const all = Wire.toolCalls(message)
     if (all.length > 0) {
-      content = true
-      calls.pushWhole(all)
+      this.content = true
+      this.calls.pushWhole(all)
     }
     return undefined
   }
 
-  const pushChunk = (chunk: Wire.Chunk): Step => {
-    recognised = true
-    content = false
-    if (!metadataSent) {
-      const metadata = Facts.responseMetadata(chunk)
-      if (metadata !== undefined) {
-        metadataSent = true
-        out.push(metadata)
-      }
-    }
-    usage = Facts.mergeUsage(usage, Facts.usageIn(chunk))
-    if (chunk.citations !== undefined) lists = { ...lists, citations: chunk.citations }
-    if (chunk.search_results !== undefined) lists = { ...lists, search_results: chunk.search_results }
+  private pushChunk(chunk: Wire.Chunk): Step {
+    this.recognised = true
+    this.content = false
+    const metadata = this.facts.addChunk(chunk)
+    if (metadata !== undefined) this.out.push(metadata)
     for (const [at, choice] of (chunk.choices ?? []).entries()) {
       if ((Wire.index(choice.index) ?? at) !== 0) continue
       if (choice.delta) {
-        if (Object.keys(choice.delta).some((name) => name !== "role")) hasDeltas = true
-        pushDelta(choice.delta, Boolean(choice.finish_reason))
+        if (Object.keys(choice.delta).some((name) => name !== "role")) this.hasDeltas = true
+        this.pushDelta(choice.delta, Boolean(choice.finish_reason))
       }
-      const contradiction = choice.message ? pushWhole(choice.message) : undefined
-      if (contradiction !== undefined) return { parts: take(), failure: contradiction }
+      const contradiction = choice.message ? this.pushWhole(choice.message) : undefined
+      if (contradiction !== undefined) return { parts: this.take(), failure: contradiction }
       if (Facts.isFailure(choice.finish_reason)) {
-        return { parts: take(), failure: ChatResponse.gaveUp(context.http) }
+        return { parts: this.take(), failure: ChatResponse.gaveUp(this.context.http) }
       }
       if (choice.finish_reason) {
-        finishReason = choice.finish_reason
-        content = true
+        this.facts.finishReason = choice.finish_reason
+        this.content = true
       }
     }
-    return { parts: take(), content }
+    return { parts: this.take(), content: this.content }
   }
 
-  const whole = (done: boolean): Step => {
-    const rest = splitter?.finish()
+  private whole(done: boolean): Step {
+    const { quirks, server } = this.context.target
+    const rest = this.splitter?.finish()
     if (rest !== undefined) {
-      blocks.write("text", rest.text)
-      for (const call of rest.calls) calls.add(call.name, call.arguments)
+      this.blocks.write("text", rest.text)
+      for (const call of rest.calls) this.calls.add(call.name, call.arguments)
     }
-    const hasCalls = !calls.isEmpty()
-    const text = shownText + (rest?.text ?? "")
-    if (!hasCalls && TextCall.isLeftIn(text, context.tools, quirks.textCalls)) {
-      return { parts: take(), failure: ChatResponse.leftCall() }
+    const hasCalls = !this.calls.isEmpty
+    const text = this.shownText + (rest?.text ?? "")
+    if (!hasCalls && TextCall.isLeftIn(text, this.context.tools, quirks.textCalls)) {
+      return { parts: this.take(), failure: ChatResponse.leftCall() }
     }
-    const settled = OpaqueState.settled(state, hasCalls)
-    blocks.end(hasCalls, hasCalls ? {} : OpaqueState.metadata(server, settled))
-    out.push(...Facts.sources(annotations, lists))
-    const ended = calls.finish(settled)
-    if (Result.isFailure(ended)) return { parts: take(), failure: ended.failure }
-    out.push(...ended.success)
-    out.push({
-      type: "finish",
-      reason: refused ? "content-filter" : Facts.finishReason(
-        finishReason,
-        hasCalls,
-        done ? context.target.quirks.unknownFinishReason : "other"
-      ),
-      usage: Facts.usage(usage)
-    })
-    return { parts: take(), done: true }
+    const settled = OpaqueState.settled(this.state, hasCalls)
+    this.blocks.end(hasCalls, hasCalls ? {} : OpaqueState.metadata(server, settled))
+    this.out.push(...this.facts.sources)
+    const ended = this.calls.finish(settled)
+    if (Result.isFailure(ended)) return { parts: this.take(), failure: ended.failure }
+    this.out.push(...ended.success, this.facts.finish(hasCalls, done ? quirks.unknownFinishReason : "other"))
+    return { parts: this.take(), done: true }
   }
 
-  const push = ({ data, event }: Event): Step => {
-    if (data.trim() === "[DONE]") return whole(true)
-    let json: unknown
-    try {
-      json = JSON.parse(data)
-    } catch {
-      if (event === "error") return { parts: [], failure: context.errorReason(ErrorCodes.codes(undefined), data) }
-      return {
-        parts: [],
-        failure: new AiError.InvalidResponseError({
-          description: "An event of the server's stream is not JSON.",
-          http: context.http()
-        })
-      }
-    }
-    if (json === "[DONE]") return whole(true)
-    const error = ErrorCodes.errorObject(json) ?? (event === "error" ? json : undefined)
-    if (error !== undefined) {
-      return { parts: [], failure: context.errorReason(ErrorCodes.codes(error), data) }
-    }
-    const chunk = ChatResponse.decodeChunk(json, context.http)
-    if (Result.isSuccess(chunk)) return pushChunk(chunk.success)
-    // Servers send pings and reports of their own between chunks, and usage without choices.
-    if (typeof json === "object" && json !== null && !("choices" in json)) {
-      usage = Facts.mergeUsage(usage, Facts.usageIn(json))
-      strange ??= chunk.failure
-      return { parts: [] }
-    }
-    return { parts: [], failure: chunk.failure }
-  }
-
-  return {
-    push,
-    finish: () => {
-      if (finishReason !== undefined) return whole(false)
-      return { parts: [], failure: recognised ? context.truncated() : strange ?? context.truncated() }
-    }
+  private take(): Array<Response.StreamPartEncoded> {
+    const parts = this.out
+    this.out = []
+    return parts
   }
 }
