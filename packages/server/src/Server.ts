@@ -19,7 +19,7 @@ import { Conversations } from "@recourse/core/Conversation"
 import { IdempotencyLedger } from "@recourse/core/IdempotencyLedger"
 import { type RunInfo, Runs } from "@recourse/core/Runs"
 import type { Authentication } from "./Authentication.ts"
-import { Chats, type NewThread, type OnBusy } from "./internal/chat/chats.ts"
+import { Chats, type OnBusy } from "./internal/chat/chats.ts"
 import { Indexer } from "./internal/index/indexer.ts"
 import { memoryIndex } from "./internal/index/memoryIndex.ts"
 import { preflight, readable } from "./internal/http/cors.ts"
@@ -41,8 +41,9 @@ import { outcomeRoutes } from "./internal/routes/outcomes.ts"
 import { RunIndex } from "./RunIndex.ts"
 import { document } from "./ServerApi.ts"
 import { CurrentShutdown, Shutdown } from "./internal/shutdown.ts"
+import type { NewThread } from "./internal/chat/turns.ts"
 import { Frames } from "./internal/wire/frames.ts"
-export type { NewThread } from "./internal/chat/chats.ts"
+export type { NewThread } from "./internal/chat/turns.ts"
 export type { Rate } from "./internal/http/limits.ts"
 export type { AgentCard, Feedback } from "./internal/routes/config.ts"
 export { type OnPageInput, type PageInput, PageInputRefused } from "./internal/routes/pageInput.ts"
@@ -202,7 +203,7 @@ export const layer = (
         onFeedback: options.onFeedback,
         requestTools: options.requestTools ?? "allow",
         onPageInput: options.onPageInput,
-        frames: yield* Frames.make(chats.runs, (runId) => chats.settled(runId), {
+        frames: yield* Frames.make(chats.runs, (runId) => chats.turns.settled(runId), {
           heartbeat: Duration.fromInputUnsafe(options.heartbeat ?? "15 seconds"),
           keepFor: Duration.seconds(5)
         }),

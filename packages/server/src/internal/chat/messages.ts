@@ -128,7 +128,7 @@ export const messagesOf = Effect.fnUntraced(function*(
   const joined = new Map(
     visible.flatMap(({ joinedAs, position }) => joinedAs === undefined ? [] : [[position, joinedAs]])
   )
-  const runs = new Map((yield* chats.ofThread(owner, thread)).map((run) => [run.runId, run]))
+  const runs = new Map((yield* chats.owned.ofThread(owner, thread)).map((run) => [run.runId, run]))
   const results = new Map<string, Prompt.ToolResultPart>()
   for (const message of shown.values()) {
     if (message.role !== "tool") continue
@@ -186,7 +186,7 @@ export const answerOf = Effect.fnUntraced(function*(
   shows: (tool: string) => boolean,
   checksOf: ChecksOf
 ) {
-  const run = (yield* chats.ofThread(owner, thread)).find((one) => one.runId === runId)
+  const run = (yield* chats.owned.ofThread(owner, thread)).find((one) => one.runId === runId)
   if (run === undefined) return yield* new UnknownRun({ runId })
   const chunks = yield* chunksOf(chats, run, thread, shows)
   return yield* withChecks(assemble(messageIdOf(runId), chunks), runId, checksOf)

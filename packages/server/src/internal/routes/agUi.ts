@@ -116,8 +116,8 @@ const pageAnswers = Effect.fnUntraced(function*(
   results: ReturnType<typeof resultsIn>,
   read: (text: string) => Schema.Json
 ) {
-  const run = yield* config.chats.current(owner, thread, "waiting")
-  const calls = run === undefined ? new Map<string, Question>() : yield* config.chats.clientCalls(run)
+  const run = yield* config.chats.owned.current(owner, thread, "waiting")
+  const calls = run === undefined ? new Map<string, Question>() : yield* config.chats.owned.clientCalls(run)
   return yield* Effect.forEach(
     results,
     Effect.fnUntraced(function*({ message, param }) {

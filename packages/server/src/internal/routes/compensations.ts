@@ -58,7 +58,7 @@ const compensated = Effect.fnUntraced(
     )
     const changed = after.filter((write) => requested.some(({ id }) => id === write.id) && write.by === by)
     const text = changed.flatMap(sentenceOf).join("\n")
-    if (text !== "") yield* chats.tell(run, text)
+    if (text !== "") yield* chats.entries.addNote(run, text)
     yield* indexer.add(run)
     return after
   },

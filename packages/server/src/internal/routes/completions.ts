@@ -6,7 +6,7 @@ import * as WebCrypto from "effect/crypto/WebCrypto"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
 import * as Conversation from "@recourse/core/Conversation"
-import { runIdOf } from "../chat/chats.ts"
+import { runIdOf } from "../chat/runIds.ts"
 import { promptOf } from "../chat/completionPrompt.ts"
 import { follow } from "../chat/segments.ts"
 import { BadRequest } from "../http/errors.ts"
@@ -33,7 +33,7 @@ const unanswered = { status: 422, headers: { "x-should-retry": "false" } }
 /** One answer, when the run has ended. */
 const whole = Effect.fnUntraced(function*(config: Config, run: Run, created: number, maxTokens: number | undefined) {
   const last = yield* Effect.orDie(Stream.runLast(follow(config.chats.runs, run.runId, 0)))
-  yield* config.chats.settled(run.runId)
+  yield* config.chats.turns.settled(run.runId)
   const end = last._tag === "Some" && last.value.event._tag === "RunFinished" ? last.value.event : undefined
   const error = failureOf(end)
   if (error !== undefined || end === undefined) return Response.jsonUnsafe({ error }, unanswered)
@@ -69,7 +69,7 @@ const post = Effect.fnUntraced(function*(config: Config) {
   const runId = yield* runIdOf([owner, agent, "completion", key])
   const prompt = yield* promptOf(request.messages)
   const { isNew } = yield* config.chats.runs.start({ agent, owner, runId, input: Conversation.encode(prompt) })
-  if (isNew) yield* config.chats.endAtPause(runId)
+  if (isNew) yield* config.chats.turns.endAtPause(runId)
   const created = Math.floor((yield* Clock.currentTimeMillis) / 1000)
   const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? undefined
   if (!isStream) return yield* whole(config, { agent, runId }, created, maxTokens)

@@ -83,7 +83,7 @@ const post = Effect.fnUntraced(function*(config: Config) {
     yield* audited(config, outcome, answer)
     yield* config.indexer.index.check(run.runId, answer)
   }
-  yield* config.chats.tell(run, found.map(({ answer, outcome }) => told(outcome, answer)).join("\n"))
+  yield* config.chats.entries.addNote(run, found.map(({ answer, outcome }) => told(outcome, answer)).join("\n"))
   return Response.jsonUnsafe({ outcomes: yield* config.indexer.index.outcomes({ runId: run.runId, limit: most }) })
 })
 

@@ -9,7 +9,7 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
 import type { RunInfo } from "@recourse/core/Runs"
 import * as Conversation from "@recourse/core/Conversation"
-import { runIdOf } from "../chat/chats.ts"
+import { runIdOf } from "../chat/runIds.ts"
 import { answered } from "../http/problem.ts"
 import { body, check, checkStream, mayRun, need } from "../http/request.ts"
 import { numbered } from "../wire/wires.ts"
@@ -38,13 +38,13 @@ const view = ({ owner: _, ...run }: RunInfo) => run
 
 const startedRun = (config: Config, runId: string, owner: string) =>
   Effect.map(
-    config.chats.run(runId, owner),
+    config.chats.owned.get(runId, owner),
     (run) => Response.jsonUnsafe(view(run), { status: 202, headers: { location: `/runs/${runId}` } })
   )
 
 const get = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "chat")
-  return Response.jsonUnsafe(view(yield* config.chats.run(yield* runParam, principal.id)))
+  return Response.jsonUnsafe(view(yield* config.chats.owned.get(yield* runParam, principal.id)))
 })
 
 const list = Effect.fnUntraced(function*(config: Config) {
@@ -56,7 +56,7 @@ const list = Effect.fnUntraced(function*(config: Config) {
 
 const events = Effect.fnUntraced(function*(config: Config) {
   const { principal, request } = yield* checkStream(config.checks, "chat")
-  const { runId } = yield* config.chats.run(yield* runParam, principal.id)
+  const { runId } = yield* config.chats.owned.get(yield* runParam, principal.id)
   return yield* eventsOf(config, numbered(config.shows), runId, request)
 })
 
@@ -64,7 +64,7 @@ const decide = Effect.fnUntraced(function*(config: Config) {
   const checked = yield* check(config.checks, "chat")
   const request = yield* body(DecideRequest, checked, config.checks)
   const by = checked.principal.id
-  const run = yield* config.chats.run(yield* runParam, by)
+  const run = yield* config.chats.owned.get(yield* runParam, by)
   // A chatting principal sends the results of its own page; all else is a decision.
   if (!isOfPage(run, request.decisions)) yield* need(checked.principal, "decide")
   yield* decideAs(config, run, request, by)
@@ -89,7 +89,7 @@ const feedback = Effect.fnUntraced(function*(config: Config, keep: NonNullable<C
   const checked = yield* check(config.checks, "chat")
   const owner = checked.principal.id
   const { comment, value } = yield* body(FeedbackRequest, checked, config.checks)
-  const { agent, runId } = yield* config.chats.run(yield* runParam, owner)
+  const { agent, runId } = yield* config.chats.owned.get(yield* runParam, owner)
   yield* Effect.orDie(keep({ runId, agent, owner, value, comment, at: yield* Clock.currentTimeMillis }))
   return Response.empty({ status: 204 })
 })

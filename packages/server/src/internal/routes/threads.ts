@@ -30,13 +30,13 @@ const view = (
 
 /** The view of a thread. */
 const viewOf = ({ chats }: Config, thread: typeof Conversation.Thread.Type) =>
-  Effect.map(chats.waiting(thread.owner, [thread.id]), (waiting) => view(thread, waiting))
+  Effect.map(chats.owned.waiting(thread.owner, [thread.id]), (waiting) => view(thread, waiting))
 
 const list = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "chat")
   const query = yield* queryOf(ThreadsRequest)
   const { next, threads } = yield* (yield* Conversation.Conversations).list({ ...query, owner: principal.id })
-  const waiting = yield* config.chats.waiting(principal.id, threads.map(({ id }) => id))
+  const waiting = yield* config.chats.owned.waiting(principal.id, threads.map(({ id }) => id))
   return Response.jsonUnsafe({
     threads: threads.map((thread) => view(thread, waiting)),
     ...(next === undefined ? undefined : { next })

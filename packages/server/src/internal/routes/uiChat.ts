@@ -96,7 +96,7 @@ const answersOf = Effect.fnUntraced(function*(
 const outputsOf = Effect.fnUntraced(function*(config: Config, owner: string, message: typeof Message.Type) {
   const runId = runIdOfMessage(message.id)
   if (runId === undefined) return []
-  const calls = yield* config.chats.clientCalls(yield* config.chats.run(runId, owner))
+  const calls = yield* config.chats.owned.clientCalls(yield* config.chats.owned.get(runId, owner))
   return message.parts.flatMap((part): ReadonlyArray<readonly [Question, Answer]> => {
     const question = calls.get(String(part["toolCallId"]))
     if (question === undefined) return []
@@ -135,7 +135,7 @@ const threadParam = Effect.map(HttpRouter.params, (params) => params["thread"] ?
 const answerOf = (config: Config, owner: string, { id, messageId }: typeof ChatRequest.Type) =>
   typeof messageId === "string"
     ? Effect.succeed(messageId)
-    : Effect.map(config.chats.current(owner, id), (run) => run === undefined ? "" : messageIdOf(run.runId))
+    : Effect.map(config.chats.owned.current(owner, id), (run) => run === undefined ? "" : messageIdOf(run.runId))
 
 /** `POST /agents/:agent/chat` */
 const post = Effect.fnUntraced(function*(config: Config) {
@@ -195,9 +195,9 @@ const resume = Effect.fnUntraced(function*(config: Config) {
   const { chats } = config
   const thread = yield* threadParam
   const follows = yield* followsWaiting(principal)
-  const run = yield* chats.goingOn(principal.id, thread)
+  const run = yield* chats.owned.running(principal.id, thread)
   if (run !== undefined) return response(config, { runId: run.runId, untilOver: follows }, thread)
-  const waiting = follows ? yield* chats.current(principal.id, thread, "waiting") : undefined
+  const waiting = follows ? yield* chats.owned.current(principal.id, thread, "waiting") : undefined
   if (waiting === undefined) return Response.empty({ status: 204 })
   return response(config, { runId: waiting.runId, untilOver: true }, thread)
 })
@@ -207,7 +207,8 @@ const stop = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "chat")
   const thread = yield* threadParam
   const { chats } = config
-  const run = (yield* chats.goingOn(principal.id, thread)) ?? (yield* chats.current(principal.id, thread, "waiting"))
+  const run = (yield* chats.owned.running(principal.id, thread)) ??
+    (yield* chats.owned.current(principal.id, thread, "waiting"))
   if (run !== undefined) yield* chats.stop(run.runId, principal.id, thread)
   return Response.empty({ status: 204 })
 })
