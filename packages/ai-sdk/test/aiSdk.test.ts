@@ -1,7 +1,8 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
 import { AiSdk } from "@recourse/ai-sdk"
-import { Effect, Fiber, Latch, Logger, References, Schema, Stream, Tracer } from "effect"
+import { TestTracer } from "@recourse/testing"
+import { Effect, Fiber, Latch, Logger, References, Schema, Stream } from "effect"
 import { AnthropicStructuredOutput, LanguageModel, OpenAiStructuredOutput } from "effect/ai"
 import { finish, v4 } from "./support/models.ts"
 
@@ -161,17 +162,10 @@ describe("observability", () => {
         result: { response: { id: "r", modelId: "test-1-2026" } },
         stream: [{ type: "response-metadata", id: "r", modelId: "test-1-2026" }, finish]
       })
-      const spans: Array<Tracer.NativeSpan> = []
-      const tracer = Tracer.make({
-        span: (options) => {
-          const span = new Tracer.NativeSpan(options)
-          spans.push(span)
-          return span
-        }
-      })
-      yield* Effect.andThen(generate, Stream.runDrain(LanguageModel.streamText({ prompt: "Hi" }))).pipe(
+      const spans = yield* Effect.andThen(generate, Stream.runDrain(LanguageModel.streamText({ prompt: "Hi" }))).pipe(
         Effect.provide(AiSdk.layer(model, { temperature: 0.5 })),
-        Effect.withTracer(tracer)
+        Effect.andThen(Effect.flatMap(TestTracer.TestTracer, ({ spans }) => spans)),
+        Effect.provide(TestTracer.layer)
       )
       assert.lengthOf(spans, 2)
       for (const span of spans) {

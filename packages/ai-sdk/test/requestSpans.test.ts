@@ -2,7 +2,8 @@
 
 import { assert, describe, it } from "@effect/vitest"
 import { AiSdk } from "@recourse/ai-sdk"
-import { Effect, Logger, References, Stream, Tracer } from "effect"
+import { TestTracer } from "@recourse/testing"
+import { Effect, Logger, References, Stream } from "effect"
 import { LanguageModel } from "effect/ai"
 import { finish, v4 } from "./support/models.ts"
 import { generate, text } from "./support/generatedAnswers.ts"
@@ -21,17 +22,10 @@ describe("the span and logs", () => {
           finish
         ]
       })
-      const spans: Array<Tracer.NativeSpan> = []
-      const tracer = Tracer.make({
-        span: (options) => {
-          const span = new Tracer.NativeSpan(options)
-          spans.push(span)
-          return span
-        }
-      })
-      yield* Effect.andThen(generate, Stream.runDrain(LanguageModel.streamText({ prompt: "Hi" }))).pipe(
+      const spans = yield* Effect.andThen(generate, Stream.runDrain(LanguageModel.streamText({ prompt: "Hi" }))).pipe(
         Effect.provide(AiSdk.layer(model)),
-        Effect.withTracer(tracer)
+        Effect.andThen(Effect.flatMap(TestTracer.TestTracer, ({ spans }) => spans)),
+        Effect.provide(TestTracer.layer)
       )
       assert.deepStrictEqual(
         spans.map(({ attributes }) => [

@@ -1,7 +1,7 @@
 /** Tools that call tools, and runs with all reports of their calls. */
 
-import { Drive, ScriptedModel } from "@recourse/testing"
-import { Data, Effect, Layer, Schema, Tracer } from "effect"
+import { Drive, ScriptedModel, TestTracer } from "@recourse/testing"
+import { Data, Effect, Layer, Schema } from "effect"
 import type { ToolCall } from "@recourse/core"
 import { Agent, type AgentEvent, Audit, ErrorProjection, IdempotencyLedger, Tool } from "@recourse/core"
 import { collect, lastResults } from "./kit.ts"
@@ -44,34 +44,26 @@ export const played = (agent: AnyAgent, audited?: (record: Audit.AuditRecord) =>
   Effect.gen(function*() {
     const log = collect()
     const audit: Array<Audit.AuditRecord> = []
-    const spans: Array<Tracer.NativeSpan> = []
-    const tracer = Tracer.make({
-      span: (options) => {
-        const span = new Tracer.NativeSpan(options)
-        spans.push(span)
-        return span
-      }
-    })
-    const { exit, results } = yield* Drive.drive(
-      Effect.exit(agent.run("go")).pipe(
-        Effect.zipWith(
-          Effect.flatMap(ScriptedModel.ScriptedModel, ({ requests }) => requests),
-          (exit, requests) => ({ exit, results: requests.flatMap(({ prompt }) => lastResults(prompt)) })
-        ),
+    const { exit, requests, spans } = yield* Drive.drive(
+      Effect.all({
+        exit: Effect.exit(agent.run("go")),
+        requests: Effect.flatMap(ScriptedModel.ScriptedModel, ({ requests }) => requests),
+        spans: Effect.flatMap(TestTracer.TestTracer, ({ spans }) => spans)
+      }).pipe(
         Effect.provide(Layer.mergeAll(
           ScriptedModel.layer(script),
+          TestTracer.layer,
           log.layer,
           IdempotencyLedger.layerMemory,
           Audit.layer((record) =>
             Effect.andThen(Effect.sync(() => void audit.push(record)), audited?.(record) ?? Effect.void)
           )
-        )),
-        Effect.withTracer(tracer)
+        ))
       )
     )
     return {
       exit,
-      results: results.map(({ result }) => result),
+      results: requests.flatMap(({ prompt }) => lastResults(prompt)).map(({ result }) => result),
       audit: audit.map(({ callId, decision, tool }) => `${decision} ${tool} ${callId}`),
       resultOf: (callId: string) =>
         log.events.filter((event): event is Extract<AgentEvent.AgentEvent, { readonly _tag: "ToolResult" }> =>
