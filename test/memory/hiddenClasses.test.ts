@@ -44,7 +44,7 @@ test("a run makes no hidden class", async () => {
     "a streamed run": 0,
     "an agent as a tool": 0,
     "an agent and then another": 0,
-    "a run that waits and goes on": 0,
+    "a run that waits and continues": 0,
     "a turn of a chat": 0
   })
 })

@@ -104,7 +104,7 @@ const kinds: Record<string, Kind> = {
   "a streamed run": { tool: "double", times: 1, run: () => Stream.runDrain(doubler.stream("go")) },
   "an agent as a tool": { tool: "ask_clerk", times: 1, run: () => reader.run("go") },
   "an agent and then another": { tool: "double", times: 1, run: () => twice.run("go") },
-  "a run that waits and goes on": {
+  "a run that waits and continues": {
     tool: "pay",
     times: 1,
     run: () =>

@@ -55,7 +55,7 @@ describe(`the ledger on ${redis.name}`, () => {
       yield* redis.send("DEL", ...keys)
     }).pipe(Effect.provide(ledger())))
 
-  live("goes on when the server has forgotten its scripts, as after a restart", () =>
+  live("continues when the server has forgotten its scripts, as after a restart", () =>
     Effect.gen(function*() {
       const redis = yield* Redis.Redis
       const before = yield* claim(intent("a", "before"))

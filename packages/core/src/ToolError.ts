@@ -224,7 +224,8 @@ export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("Outcom
     return operatorCause(this.reason)
   }
   override get message(): string {
-    return `Outcome unknown after ${Duration.format(this.after)} in ${where(this)}`
+    const after = Duration.isZero(this.after) ? "" : ` after ${Duration.format(this.after)}`
+    return `Outcome unknown${after} in ${where(this)}`
   }
 }
 

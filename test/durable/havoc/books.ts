@@ -79,7 +79,7 @@ const rules: ReadonlyArray<Rule> = [
   ["is booked twice", ({ times }) => times > 1],
   ["is compensated twice", ({ undone }) => undone > 1],
   ["is compensated, and was not booked", ({ times, undone }) => undone > 0 && times === 0],
-  ["is compensated, and its run goes on", (write) => write.undone > 0 && !mustCompensate(write)],
+  ["is compensated, and its run continues", (write) => write.undone > 0 && !mustCompensate(write)],
   ["is reported as paid, and is not booked", ({ result, times }) => result?.isFailure === false && times === 0],
   [
     "is reported as not done, and is booked",

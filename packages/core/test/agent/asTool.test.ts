@@ -236,10 +236,10 @@ describe("a waiting agent as a tool, called without a way to resume", () => {
       const byHand = Agent.fromFunction("by hand", (_: string) =>
         Effect.andThen(
           Effect.exit(hand(waits(log, {})) as Effect.Effect<unknown>),
-          Effect.sync(() => log.push("goes on"))
+          Effect.sync(() => log.push("continues"))
         ))
       yield* byHand.run("x").pipe(Effect.provide([off, key, models()]))
-      assert.deepStrictEqual(log, ["book", "pay approval_required", "goes on", "unbook"])
+      assert.deepStrictEqual(log, ["book", "pay approval_required", "continues", "unbook"])
     }))
 
   it.effect("is denied within a tool, withdrawn first, and compensated at the end", () =>
@@ -251,7 +251,7 @@ describe("a waiting agent as a tool, called without a way to resume", () => {
         execute: () =>
           Effect.andThen(
             Effect.exit(hand(waits(log, {})) as Effect.Effect<unknown>),
-            Effect.sync(() => log.push("hand goes on"))
+            Effect.sync(() => log.push("hand continues"))
           )
       })
       const off = AgentEvent.listen((event) =>
@@ -261,6 +261,6 @@ describe("a waiting agent as a tool, called without a way to resume", () => {
       yield* agent.run({}).pipe(
         Effect.provide([off, key, models({ boss: [call("hand", {}, { id: "hand" }), text("done")] })])
       )
-      assert.deepStrictEqual(log, ["book", "pay approval_required", "hand goes on", "unbook"])
+      assert.deepStrictEqual(log, ["book", "pay approval_required", "hand continues", "unbook"])
     }))
 })

@@ -63,7 +63,7 @@ const ways: Readonly<
 > = {
   "an answer": [() => Effect.succeed("done"), "success", "success", "success"],
   "a task that continues after its call": [() => ToolCall.pending("job-1"), "success", "success", "success"],
-  "a task that goes on, and a defect behind it": [
+  "a task that continues, and a defect behind it": [
     () => andDefect(ToolCall.pending("job-1")),
     "success",
     "success",

@@ -226,7 +226,7 @@ const endings: Readonly<Record<string, Ending>> = {
     behind: [pays],
     by: ["interruption"]
   },
-  "a pause in a life that goes on": {
+  "a pause of a run that continues": {
     run: (log, after) => living(clerk(log, after, [pay(log)]).start({}, named), false),
     behind: [pays],
     by: []

@@ -112,17 +112,17 @@ const falls = (log: Log) =>
   waits(log, undefined, "c").pipe(Agent.andThen(Agent.fromFunction("f", () => Effect.fail(new Away()))))
 
 const resumptions: Readonly<Record<string, Resumed>> = {
-  "all: one that goes on fails": {
+  "all: one that continues fails": {
     agent: (a, c) => Agent.all("w", [a, c] as never),
     approves: (id) => id.startsWith("c"),
     log: ["book", "book", "pay", "unbook"]
   },
-  "all within all: one that goes on fails": {
+  "all within all: one that continues fails": {
     agent: (a, c) => Agent.all("v", [Agent.all("w", [a, later(Effect.succeed(1))] as never), c] as never),
     approves: (id) => id.startsWith("c"),
     log: ["book", "book", "pay", "unbook"]
   },
-  "agents that are tools: one that goes on fails": {
+  "agents that are tools: one that continues fails": {
     agent: (a, c) => boss([tool(a, "a"), tool(c, "c")]),
     turns: twice,
     approves: (id) => id.startsWith("c"),

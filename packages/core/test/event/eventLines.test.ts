@@ -27,7 +27,7 @@ const long = "x".repeat(99)
 const table: Readonly<Record<string, ReadonlyArray<readonly [fields: object, text: string | undefined]>>> = {
   RunStarted: [
     [{ input: "hi", resumed: false }, "clerk asked: hi"],
-    [{ input: "hi", resumed: true }, "clerk goes on"],
+    [{ input: "hi", resumed: true }, "clerk continues"],
     [{ input: "hi\n\n  there", resumed: false }, "clerk asked: hi there"],
     [{ input: undefined, resumed: false }, "clerk asked: nothing"],
     [{ input: { a: 1 }, resumed: false }, "clerk asked: {\"a\":1}"],

@@ -56,7 +56,7 @@ describe("decisions about a failed call", () => {
     ModelError.retry({ times, schedule: Schedule.spaced("100 millis"), ...more })
 
   const cases: Readonly<Record<string, Case>> = {
-    "the error goes on": { decision: ModelError.rethrow, waits: undefined },
+    "the error continues": { decision: ModelError.rethrow, waits: undefined },
     "once more": { decision: every(1), waits: 100 },
     "as an effect": { decision: Effect.succeed(every(1)), waits: 100 },
     "the last of two": { decision: every(2), failures: 2, waits: 100 },

@@ -37,6 +37,7 @@ const ofTools: ReadonlyArray<Row> = [
     new ToolError.OutcomeUnknown({ ...call, after, reason: "down", declared, underKey: true, repeatable: true }),
     `Outcome unknown after 3s in ${where}`
   ],
+  [new ToolError.OutcomeUnknown({ ...call, after: Duration.zero }), `Outcome unknown in ${where}`],
   [
     new ToolError.IdempotencyConflict({ ...call, entry: "ab" }),
     `The idempotency key of ${where} belongs to a call with other arguments`

@@ -114,7 +114,7 @@ describe("the event of a result", () => {
       []
     ],
     [
-      "of a task that goes on, with its id",
+      "of a task that continues, with its id",
       done({ pendingOf: "book", encoded: { task_id: "t" } }),
       [
         { _tag: "ToolPending", callId: "c1", tool: "book", taskId: "t" },

@@ -37,7 +37,7 @@ describe("calls completed within a call before its wait", () => {
       const between = tool("between", { execute: () => note.tool.call }).tool as typeof note.tool
       return outer(() => Effect.all([between.call, pay.tool.call]))
     },
-    "by a write, whose recovery goes on": (note, pay) => {
+    "by a write, whose recovery continues": (note, pay) => {
       const between = note.tool.pipe(
         Tool.onError(((call: Call) => Effect.zipWith(call, pay.tool.call, (a, b) => `${a},${b}`)) as never)
       ) as unknown as typeof note.tool

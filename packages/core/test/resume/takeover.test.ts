@@ -45,16 +45,16 @@ const reject: Decides = (pending) => Approval.reject(pending, "no")
 const respond: Decides = (pending) => Approval.respond(pending, "by hand")
 
 const cases: Readonly<
-  Record<string, readonly [ReadonlyArray<readonly [tool: string, Decides]>, "goes on" | "is left"]>
+  Record<string, readonly [ReadonlyArray<readonly [tool: string, Decides]>, "continues" | "is left"]>
 > = {
   "a write without a key": [[["pay", approve]], "is left"],
   "a write without a key, with other arguments": [[["pay", edit]], "is left"],
-  "a write with a key": [[["keyed", approve]], "goes on"],
-  "what can be repeated": [[["put", approve]], "goes on"],
-  "a read": [[["look", approve]], "goes on"],
-  "a write that is refused": [[["pay", reject]], "goes on"],
-  "a write that a person answers for": [[["pay", respond]], "goes on"],
-  "a write that is refused beside a read": [[["pay", reject], ["look", approve]], "goes on"],
+  "a write with a key": [[["keyed", approve]], "continues"],
+  "what can be repeated": [[["put", approve]], "continues"],
+  "a read": [[["look", approve]], "continues"],
+  "a write that is refused": [[["pay", reject]], "continues"],
+  "a write that a person answers for": [[["pay", respond]], "continues"],
+  "a write that is refused beside a read": [[["pay", reject], ["look", approve]], "continues"],
   "a write beside a read": [[["look", approve], ["pay", approve]], "is left"],
   "a read of an agent within": [[["delegate", approve]], "is left"]
 }
@@ -85,7 +85,7 @@ describe("a resumption that was cut off, of", () => {
           const resumed = Effect.result(desk.resume(paused.snapshot, decisions)).pipe(Effect.provide(failovers))
           const result = yield* resumed
           const ran = decided.flatMap(([name, decide]) => decide === approve && name !== "delegate" ? [name] : [])
-          if (fate === "goes on") {
+          if (fate === "continues") {
             assert.deepInclude(result, { _tag: "Success" })
             assert.deepStrictEqual(done, ran)
           } else {

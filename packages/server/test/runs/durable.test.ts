@@ -123,7 +123,7 @@ describe("durable runs", () => {
     }))
 
   for (const isOver of [true, false]) {
-    it.live(`the next server stores a gone server's run: it ${isOver ? "has ended" : "goes on"} there`, () =>
+    it.live(`the next server stores a gone server's run: it ${isOver ? "has ended" : "continues"} there`, () =>
       Effect.gen(function*() {
         const store = Layer.succeedContext(yield* Layer.build(RunStore.layerMemory))
         const conversations = Layer.succeedContext(yield* Layer.build(Conversation.layerMemory))

@@ -93,7 +93,7 @@ describe("a person who is asked about a call", () => {
         "refund call_1 {\"order\":\"A\",\"amount\":500}",
         "refund call_1 waits for a person (approval_required)",
         "till waits for a person: refund",
-        "till goes on",
+        "till continues",
         "refund call_1 approved by a person",
         "refund call_1 continues with {\"order\":\"A\",\"amount\":500}",
         "refund call_1 attempt 1"

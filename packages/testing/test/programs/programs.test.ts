@@ -140,7 +140,7 @@ describe("a program that once broke a law keeps all of them", () => {
       turns: [[{ tool: 0, order: "a" }, { tool: 1, order: "a" }]],
       form: "tool"
     },
-    "an agent that goes on has done something before, waits again, and the run around it dies": {
+    "an agent that continues has done something before, waits again, and the run around it dies": {
       ...program,
       tools: [tool, { ...tool, effects: "read", approval: true, outcomes: ["ok", "defect"] }],
       turns: [[{ tool: 0, order: "a" }, { tool: 1, order: "a" }], [{ tool: 1, order: "b" }]],

@@ -55,7 +55,7 @@ const because = (error: string | undefined): string => error === undefined ? "" 
 const began = ({ input, resumed }: { readonly input?: unknown; readonly resumed: boolean }): Line => ({
   tone: "begin",
   subject: "",
-  text: resumed ? "goes on" : `asked: ${inputText(input)}`
+  text: resumed ? "continues" : `asked: ${inputText(input)}`
 })
 
 const ended = (event: Extract<AgentEvent, { readonly _tag: "RunFinished" | "AgentFinished" }>): Line => {
