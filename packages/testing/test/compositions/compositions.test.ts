@@ -1,4 +1,4 @@
-/** Typical bugs of composed programs, and lawful composed programs: `Laws.check` with its defaults separates them. */
+/** Typical bugs of composed programs, and lawful composed programs: the default plans of `Laws.check` separate them. */
 import { assert, describe, it } from "@effect/vitest"
 import { Laws, ScriptedModel, SideEffects, Subject } from "@recourse/testing"
 import { Effect, Layer, Schema } from "effect"
@@ -254,16 +254,17 @@ describe("bugs of compositions", () => {
   for (const [name, { bug, law, twin }] of Object.entries(bugs)) {
     it.effect(name, () =>
       Effect.gen(function*() {
-        const error = yield* Effect.flip(Laws.check(bug()))
+        const error = yield* Effect.flip(Laws.check(bug(), { interruptions: 5 }))
         assert.strictEqual(error.law, law)
       }))
 
-    it.effect(`not: ${name}`, () => Effect.asVoid(Laws.check(twin(), { runs: 20, interruptions: 5 })))
+    it.effect(`not: ${name}`, () => Effect.asVoid(Laws.check(twin(), { runs: 12, interruptions: 5 })))
   }
 })
 
 describe("the message of a broken law", () => {
-  const told = (subject: AnySubject) => Effect.map(Effect.flip(Laws.check(subject)), ({ problem }) => problem)
+  const told = (subject: AnySubject) =>
+    Effect.map(Effect.flip(Laws.check(subject, { interruptions: 0 })), ({ problem }) => problem)
 
   it.effect("names the call that a run waits in for ever", () =>
     Effect.gen(function*() {
@@ -366,6 +367,6 @@ const lawful: Readonly<Record<string, () => AnySubject>> = {
 
 describe("lawful compositions", () => {
   for (const [name, subject] of Object.entries(lawful)) {
-    it.effect(name, () => Effect.asVoid(Laws.check(subject(), { runs: 12, interruptions: 10 })))
+    it.effect(name, () => Effect.asVoid(Laws.check(subject(), { runs: 10, interruptions: 8 })))
   }
 })

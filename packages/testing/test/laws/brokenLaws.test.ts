@@ -41,10 +41,10 @@ const broken = (
 }
 
 describe("a broken law is found", () => {
-  const found = (law: Laws.LawName, subject: Subject.Subject<string, string, unknown>, options?: Laws.Options) =>
+  const found = (law: Laws.LawName, subject: Subject.Subject<string, string, unknown>) =>
     it.effect(law, () =>
       Effect.gen(function*() {
-        const error = yield* Effect.flip(Laws.check(subject, { laws: [law], ...options }))
+        const error = yield* Effect.flip(Laws.check(subject, { laws: [law], interruptions: 5 }))
         assert.strictEqual(error.law, law)
       }))
 
@@ -339,6 +339,8 @@ describe("a broken law is found", () => {
               : []
         },
         runs: 500,
+        // Draws such a plan soon after the basic ones.
+        seed: 12,
         interruptions: 0
       }
       const error = yield* Effect.flip(Laws.check(subject, options))

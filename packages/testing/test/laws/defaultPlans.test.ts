@@ -76,9 +76,9 @@ describe("default plans", { timeout: 120_000 }, () => {
       assert.deepStrictEqual(report.missed.filter(({ fault }) => fault.startsWith("approval_")), [])
     }))
 
-  it.effect("have faults of the model behind all that was done", () =>
+  it.effect("have faults of the model behind all that was done, and the failures that a tool declares by their tags", () =>
     Effect.gen(function*() {
-      const { plans } = yield* plansOf(subjectOf([look("look")]))
+      const { plans } = yield* plansOf(subjectOf([look("look", Schema.Union([Closed, Moved]))]))
       const atLast = plans.flatMap(({ plan: { injections } }) =>
         injections.length === 1 && !("tool" in injections[0]!) && injections[0]!.from === 2
           ? [injections[0]!.fault.type]
@@ -87,11 +87,6 @@ describe("default plans", { timeout: 120_000 }, () => {
       for (const fault of ["model_error", "model_hang", "stream_cut", "empty_answer", "truncated_answer"]) {
         assert.include(atLast, fault)
       }
-    }))
-
-  it.effect("have the failures that a tool declares, each by its own tag", () =>
-    Effect.gen(function*() {
-      const { plans } = yield* plansOf(subjectOf([look("look", Schema.Union([Closed, Moved]))]))
       const reasons = new Set(
         plans.flatMap(({ events }) =>
           events.flatMap((event) => event._tag === "ToolAttemptFailed" ? [event.reason] : [])

@@ -5,6 +5,7 @@ import { subject } from "../support/shop.ts"
 
 const broken = Laws.check(subject, {
   runs: 60,
+  interruptions: 0,
   more: { never_times_out: ({ plain }) => plain.elapsed > 0 ? [{ run: "plain", problem: "it took <time>" }] : [] }
 })
 
@@ -12,7 +13,7 @@ const broken = Laws.check(subject, {
 describe("the report of a check", { timeout: 120_000 }, () => {
   it.effect("names injected and missing faults, in the terminal's width", () =>
     Effect.gen(function*() {
-      const checked = yield* Effect.result(Laws.check(subject))
+      const checked = yield* Effect.result(Laws.check(subject, { interruptions: 10 }))
       assert.isTrue(Result.isSuccess(checked))
       const wide = LawReport.table(checked, { width: 800 })
       assert.match(wide, /^\d+ laws hold under 100 plans of faults; \d+ kinds of events seen$/m)
