@@ -60,7 +60,7 @@ const fresh = () => {
 
 const times = (log: Log, what: string) => log.filter((one) => one === what).length
 
-const { from, stride } = operationsApart(7)
+const { from, stride } = operationsApart(17)
 
 describe("an agent that asks, interrupted at every operation", () => {
   for (const [name, runs] of Object.entries(forms)) {

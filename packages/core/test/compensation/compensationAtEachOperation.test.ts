@@ -56,9 +56,9 @@ const run = (
     interruptAt === undefined ? {} : { interruptAt }
   )
 
-const { from, stride } = operationsApart(41)
+const { from, stride } = operationsApart(83)
 const near = 50
-const strideNear = operationsApart(3).stride
+const strideNear = operationsApart(7).stride
 
 describe("interrupted at every operation", () => {
   for (const [name, { agent, turns }] of Object.entries(cases)) {

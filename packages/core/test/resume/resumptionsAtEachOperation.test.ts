@@ -7,9 +7,9 @@ import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Cause, Effect, Exit, Layer, Option, Redacted, Schema } from "effect"
 import type { Prompt } from "effect/ai"
 import { Agent, AgentEvent, Approval, IdempotencyLedger, Recovery, RunRecord, Tool, ToolCall } from "@recourse/core"
+import { operationsApart } from "../support/operations.ts"
 
-/** Distance of the operations at which resumptions are interrupted. */
-const step = Number(process.env["RECOURSE_STEP"] ?? 23)
+const { from, stride } = operationsApart(47)
 
 type Resumable = Agent.Agent<string, string, unknown, never> & Agent.Resumable<string, string, unknown, never, never>
 
@@ -194,7 +194,7 @@ describe("a resumption that is interrupted at any operation and repeated", () =>
         let cutBefore = 0
         for (const keyed of [false, true]) {
           for (const decision of ["approve", "reject"] as const) {
-            for (let at = 1;; at += step) {
+            for (let at = from;; at += stride) {
               const world: World = { paid: 0, begun: 0 }
               const ledger = yield* Effect.provide(
                 IdempotencyLedger.IdempotencyLedger,
