@@ -3,13 +3,13 @@
  *
  * Prints the findings, one example for each kind, shrunk with `--shrink`; with `--refused` the programs that the
  * compiler refuses. `--keep` leaves the programs in `.generated`. Exits with 1 if there are findings. `--file` checks
- * programs of yours instead of random ones, and prints the findings of each behind its number.
+ * programs of yours as well, each in `--file-runs` runs, and prints the findings of each behind its number first.
  */
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { clean } from "./compiler.ts"
-import { kindsOf, search, shrink } from "./search.ts"
+import { search, shrink } from "./search.ts"
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`)
 
@@ -18,23 +18,24 @@ const { values } = parseArgs({
     programs: { type: "string", default: "300" },
     runs: { type: "string", default: "8" },
     seed: { type: "string", default: "1" },
-    file: { type: "string", multiple: true },
+    file: { type: "string", multiple: true, default: [] },
+    "file-runs": { type: "string", default: "300" },
     refused: { type: "boolean", default: false },
     shrink: { type: "boolean", default: false },
     keep: { type: "boolean", default: false }
   }
 })
 
-if (values.file !== undefined) {
-  const sources = values.file.map((file) => readFileSync(file, "utf8"))
-  const found = await Effect.runPromise(kindsOf(sources, Number(values.runs)))
-  for (const { kind, number } of found) print(`${number} ${kind}`)
-  process.exit(found.length === 0 ? 0 : 1)
+const options = {
+  programs: Number(values.programs),
+  runs: Number(values.runs),
+  seed: Number(values.seed),
+  sources: values.file.map((file) => readFileSync(file, "utf8")),
+  sourceRuns: Number(values["file-runs"])
 }
 
-const options = { programs: Number(values.programs), runs: Number(values.runs), seed: Number(values.seed) }
-
 const report = await Effect.runPromise(search(options))
+for (const { kind, number } of report.found) print(`${number} ${kind}`)
 print(`${report.accepted} programs run ${report.runs} times; ${report.refused.length} refused by the compiler`)
 for (const { count, example, kind } of report.kinds) {
   const shown = values.shrink ? await Effect.runPromise(shrink(example, options.runs)) : example
@@ -46,4 +47,4 @@ if (values.refused) {
   for (const { detail, seed, source } of report.refused) print(`\n=== refused, seed ${seed}:\n\n${detail}\n${source}`)
 }
 if (!values.keep) clean("programs")
-process.exitCode = report.kinds.length === 0 ? 0 : 1
+process.exitCode = report.kinds.length + report.found.length === 0 ? 0 : 1

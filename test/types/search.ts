@@ -27,11 +27,12 @@ interface Made {
   readonly seed: number
   readonly drawn: ReadonlyArray<number>
   readonly program: Program
+  readonly runs: number
 }
 
-const make = (seed: number, draw: Draw): Made => {
+const make = (seed: number, draw: Draw, runs: number): Made => {
   const program = generate(draw)
-  return { seed, drawn: draw.drawn, program }
+  return { seed, drawn: draw.drawn, program, runs }
 }
 
 const kindOf = (finding: Finding): string => {
@@ -57,7 +58,7 @@ const inTypes = (compiled: Compiled): ReadonlyArray<string> => {
 
 let generation = 0
 
-const examine = (all: ReadonlyArray<Made>, runs: number): Effect.Effect<{
+const examine = (all: ReadonlyArray<Made>): Effect.Effect<{
   readonly examples: ReadonlyArray<Example>
   readonly refused: ReadonlyArray<Example>
   readonly runs: number
@@ -70,7 +71,7 @@ const examine = (all: ReadonlyArray<Made>, runs: number): Effect.Effect<{
     const refused: Array<Example> = []
     let total = 0
     for (const [index, one] of compiled.entries()) {
-      const { drawn, program, seed } = all[index]!
+      const { drawn, program, runs, seed } = all[index]!
       const found = (kind: string, detail: string): Example => ({ kind, detail, seed, drawn, source: program.source })
       examples.push(...inTypes(one).map((kind) => found(kind, "refused" in one ? one.refused.join("\n") : "")))
       if ("refused" in one) {
@@ -106,39 +107,40 @@ const grouped = (examples: ReadonlyArray<Example>): Report["kinds"] => {
   return [...kinds].map(([kind, { count, example }]) => ({ kind, count, example }))
 }
 
+/**
+ * Searches random programs, and programs of the caller: `sources`. One run of the compiler reads all of them. `found` has the findings
+ * in the sources, with the number of each.
+ */
 export const search = (options: {
   readonly programs: number
   readonly runs: number
   readonly seed: number
-}): Effect.Effect<Report> =>
-  Effect.map(
-    examine(
-      Array.from({ length: options.programs }, (_, index) => {
-        const seed = options.seed + index
-        return make(seed, new Draw(seeded(seed)))
-      }),
-      options.runs
-    ),
-    ({ examples, refused, runs }) => ({
-      accepted: options.programs - refused.length,
-      runs,
-      refused,
-      kinds: grouped(examples)
-    })
-  )
-
-/** Findings in programs, with the number of each. */
-export const kindsOf = (
-  sources: ReadonlyArray<string>,
-  runs: number
-): Effect.Effect<ReadonlyArray<{ readonly number: number; readonly kind: string }>> =>
-  Effect.map(
-    examine(
-      sources.map((source, index) => ({ seed: index + 1, drawn: [], program: { source, mayBeRefused: false } })),
-      runs
-    ),
-    ({ examples }) => examples.map(({ kind, seed }) => ({ number: seed, kind }))
-  )
+  readonly sources: ReadonlyArray<string>
+  /** Runs of each source. */
+  readonly sourceRuns: number
+}): Effect.Effect<Report & { readonly found: ReadonlyArray<{ readonly number: number; readonly kind: string }> }> => {
+  const given = options.sources.map((source, index): Made => ({
+    seed: index + 1,
+    drawn: [],
+    program: { source, mayBeRefused: false },
+    runs: options.sourceRuns
+  }))
+  const random = Array.from({ length: options.programs }, (_, index) => {
+    const seed = options.seed + index
+    return make(seed, new Draw(seeded(seed)), options.runs)
+  })
+  const isGiven = ({ source }: Example): boolean => options.sources.includes(source)
+  return Effect.map(examine([...given, ...random]), ({ examples, refused, runs }) => {
+    const drawn = refused.filter((one) => !isGiven(one))
+    return {
+      found: examples.filter(isGiven).map(({ kind, seed }) => ({ number: seed, kind })),
+      accepted: options.programs - drawn.length,
+      runs: runs - (given.length - (refused.length - drawn.length)) * options.sourceRuns,
+      refused: drawn,
+      kinds: grouped(examples.filter((one) => !isGiven(one)))
+    }
+  })
+}
 
 /** The simplest example of the same kind that a few rounds find. */
 export const shrink = (example: Example, runs: number, rounds = 6): Effect.Effect<Example> =>
@@ -146,12 +148,12 @@ export const shrink = (example: Example, runs: number, rounds = 6): Effect.Effec
     let smallest = example
     for (let round = 0; round < rounds; round++) {
       const candidates = simpler(smallest.drawn)
-        .map((drawn) => make(smallest.seed, Draw.replay(drawn)))
+        .map((drawn) => make(smallest.seed, Draw.replay(drawn), runs * 2))
         .filter(({ program }) => program.source.length < smallest.source.length)
       const different = [...new Map(candidates.map((one) => [one.program.source, one])).values()]
         .toSorted((a, b) => a.program.source.length - b.program.source.length).slice(0, 60)
       if (different.length === 0) break
-      const { examples } = yield* examine(different, runs * 2)
+      const { examples } = yield* examine(different)
       const better = examples.filter(({ kind }) => kind === example.kind)
         .toSorted((a, b) => a.source.length - b.source.length)[0]
       if (better === undefined) break

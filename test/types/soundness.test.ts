@@ -1,5 +1,5 @@
 /** No unlisted error ends a run: random programs, compiled, and run under random faults. */
-import { assert, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -7,10 +7,8 @@ import { join } from "node:path"
 import { header } from "./grammar/program.ts"
 
 const main = join(import.meta.dirname, "main.ts")
-const programs = process.env["TYPE_PROGRAMS"] ?? "60"
+const programs = process.env["TYPE_PROGRAMS"] ?? "40"
 const seed = process.env["TYPE_SEED"] ?? process.env["RECOURSE_SEED"] ?? "1"
-
-const search = (...args: ReadonlyArray<string>) => spawnSync(process.execPath, [main, ...args], { encoding: "utf8" })
 
 /** A program that hides errors of its type. */
 const hiding = (error: string, service: string) =>
@@ -46,36 +44,50 @@ export const program = (c: World) => {
 export const types: 0 = declared(program)
 `
 
-it("an error and a service that a type hides are found", { timeout: 120_000 }, () => {
+const hidden = [
+  hiding("Tool.Error<typeof tool>", "Alpha"),
+  hiding("never", "Alpha"),
+  hiding("Tool.Error<typeof tool>", "never"),
+  hidingUndo("never")
+]
+
+/** Findings in the programs that hide something, and in random ones: one run of the compiler reads all of them. */
+const search = () => {
   const folder = mkdtempSync(join(tmpdir(), "types-"))
-  const programs = [
-    hiding("Tool.Error<typeof tool>", "Alpha"),
-    hiding("never", "Alpha"),
-    hiding("Tool.Error<typeof tool>", "never"),
-    hidingUndo("never")
-  ]
   try {
-    const files = programs.map((source, index) => {
+    const files = hidden.map((source, index) => {
       const file = join(folder, `${index}.ts`)
       writeFileSync(file, source)
       return `--file=${file}`
     })
-    const found = search(...files, "--runs", "300").stdout
-    assert.notMatch(found, /^1 /m)
-    assert.match(found, /^2 .*fails with ExecutionError\(Down\), which is not in its type$/m)
-    assert.match(found, /^3 .*needs test\/Alpha, which is not in its type$/m)
-    assert.match(found, /^4 .*needs test\/Beta, which is not in its type$/m)
+    return spawnSync(process.execPath, [main, ...files, "--programs", programs, "--seed", seed, "--shrink"], {
+      encoding: "utf8"
+    })
   } finally {
     rmSync(folder, { recursive: true })
   }
-})
+}
 
-it(`ends of ${programs} random programs are in their types`, { timeout: 300_000 + Number(programs) * 1_000 }, () => {
-  const { status, stderr, stdout } = search("--programs", programs, "--seed", seed, "--shrink")
-  assert.strictEqual(status, 0, stdout + stderr)
-  const [, accepted, runs, refused] = /^(\d+) programs run (\d+) times; (\d+) refused/.exec(stdout) ?? []
-  // A grammar whose programs do not compile would have no findings.
-  assert.isAbove(Number(accepted), Number(programs) * 0.8)
-  assert.strictEqual(Number(accepted) + Number(refused), Number(programs))
-  assert.strictEqual(Number(runs), Number(accepted) * 8)
+describe("random programs against their types", () => {
+  let found: ReturnType<typeof search>
+  beforeAll(() => {
+    found = search()
+  }, 300_000 + Number(programs) * 1_000)
+
+  it("an error and a service that a type hides are found", () => {
+    assert.notMatch(found.stdout, /^1 /m)
+    assert.match(found.stdout, /^2 .*fails with ExecutionError\(Down\), which is not in its type$/m)
+    assert.match(found.stdout, /^3 .*needs test\/Alpha, which is not in its type$/m)
+    assert.match(found.stdout, /^4 .*needs test\/Beta, which is not in its type$/m)
+  })
+
+  it(`ends of ${programs} random programs are in their types`, () => {
+    const { stderr, stdout } = found
+    assert.notMatch(stdout, /^=== /m, stdout + stderr)
+    const [, accepted, runs, refused] = /^(\d+) programs run (\d+) times; (\d+) refused/m.exec(stdout) ?? []
+    // A grammar whose programs do not compile would have no findings.
+    assert.isAbove(Number(accepted), Number(programs) * 0.8, stderr)
+    assert.strictEqual(Number(accepted) + Number(refused), Number(programs))
+    assert.strictEqual(Number(runs), Number(accepted) * 8)
+  })
 })
