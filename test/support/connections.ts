@@ -10,7 +10,13 @@ import * as PgliteStream from "./pgliteStream.ts"
 
 /** A database of a test's own. */
 export type SqlAddress =
-  | { readonly kind: "postgres"; readonly url: string; readonly schema: string }
+  | {
+    readonly kind: "postgres"
+    readonly url: string
+    readonly schema: string
+    /** True if the test crashes the server: commits wait for the disk. */
+    readonly mayCrash?: boolean
+  }
   | { readonly kind: "pglite"; readonly directory?: string }
   | { readonly kind: "sqlite"; readonly file: string }
   | { readonly kind: "mysql"; readonly url: string; readonly database: string }
@@ -43,7 +49,9 @@ export const sqlLayer = (address: SqlAddress): Layer.Layer<SqlClient.SqlClient, 
       return PgClient.layer({
         url: Redacted.make(address.url),
         maxConnections: 4,
-        startupOptions: `-c search_path=${address.schema}`
+        startupOptions: `-c search_path=${address.schema} -c synchronous_commit=${
+          address.mayCrash === true ? "on" : "off"
+        }`
       })
     case "pglite":
       return PgliteStream.layer(address.directory)

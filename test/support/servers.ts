@@ -7,9 +7,9 @@ import { Effect, Exit, type Layer } from "effect"
 import { Redis } from "effect/persistence"
 import { SqlClient } from "effect/sql"
 import { createRedisMock } from "js-redis-server"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { rmSync } from "node:fs"
 import { join } from "node:path"
+import { databaseFolder } from "./databaseFolder.ts"
 import { type Address, mysqlOptions, type RedisAddress, redisLayer, type SqlAddress, sqlLayer } from "./connections.ts"
 
 const unique = (): string => `recourse_test_${process.pid}_${Math.random().toString(36).slice(2, 10)}`
@@ -110,7 +110,7 @@ const sqlite: Database<SqlAddress> = {
   name: "SQLite (a file)",
   isShared: true,
   open: () => {
-    const directory = mkdtempSync(join(tmpdir(), "recourse-"))
+    const directory = databaseFolder()
     return Promise.resolve({
       address: { kind: "sqlite", file: join(directory, "test.db") },
       close: () => Promise.resolve(rmSync(directory, { recursive: true, force: true }))

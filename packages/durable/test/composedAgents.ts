@@ -2,13 +2,13 @@
 import { assert } from "@effect/vitest"
 import { NodeSqliteClient } from "@recourse/sql"
 import { ScriptedModel } from "@recourse/testing"
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Schema, type Scope } from "effect"
 import { Prompt } from "effect/ai"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { Agent, Recovery, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
+import { databaseFolder } from "../../../test/support/databaseFolder.ts"
 import { book, type Travel, worldOf } from "./travel.ts"
 
 export const stores = ["memory", "sqlite"] as const
@@ -19,19 +19,20 @@ type Kind = (typeof stores)[number]
  * back.
  */
 const storeOf = (kind: Kind) => {
-  const directory = mkdtempSync(join(tmpdir(), "recourse-"))
+  const using = (building: Effect.Effect<Context.Context<RunStore.RunStore>, never, Scope.Scope>) =>
+  <A, E>(
+    use: (store: RunStore.Store) => Effect.Effect<A, E>
+  ) => Effect.scoped(Effect.flatMap(building, (context) => use(Context.get(context, RunStore.RunStore))))
+  if (kind === "memory") {
+    const memory = Effect.runSync(Effect.scoped(Layer.build(Layer.fresh(RunStore.layerMemory))))
+    return { remove: () => {}, with: using(Effect.succeed(memory)) }
+  }
+  const directory = databaseFolder()
   const filename = join(directory, "runs.db")
   const sql = RunStore.layerSql().pipe(Layer.provide(NodeSqliteClient.layer({ filename })), Layer.orDie)
-  const memory = Effect.runSync(Effect.scoped(Layer.build(Layer.fresh(RunStore.layerMemory))))
   return {
     remove: () => rmSync(directory, { recursive: true, force: true }),
-    with: <A, E>(use: (store: RunStore.Store) => Effect.Effect<A, E>) =>
-      Effect.scoped(
-        Effect.flatMap(
-          kind === "memory" ? Effect.succeed(memory) : Layer.build(Layer.fresh(sql)),
-          (context) => use(Context.get(context, RunStore.RunStore))
-        )
-      )
+    with: using(Layer.build(Layer.fresh(sql)))
   }
 }
 

@@ -171,7 +171,7 @@ export const havoc = async (options: HavocOptions) => {
   const directory = mkdtempSync(join(tmpdir(), "recourse-havoc-"))
   const postgres = await startPostgres()
   const bank = await openBank(join(directory, "book"))
-  const address = { kind: "postgres", url: postgres.url, schema: "public" } as const
+  const address = { kind: "postgres", url: postgres.url, schema: "public", mayCrash: true } as const
   const fleet = new Fleet({ address, bank: bank.url, directory, host, lease: 4000, pause: 100 }, options, postgres)
   const close = (): void => {
     fleet.close()
