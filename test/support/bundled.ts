@@ -1,10 +1,11 @@
 /** Programs of tests that run in processes of their own, each as one file: its hundreds of modules take three times as long to load. */
 import { buildSync } from "esbuild"
 import { mkdirSync, renameSync, writeFileSync } from "node:fs"
-import { basename, join } from "node:path"
+import { join, relative } from "node:path"
 
 // Below the repository, so that modules outside of the file and the compile cache are found.
-const folder = join(import.meta.dirname, "../../node_modules/.cache/programs")
+const root = join(import.meta.dirname, "../..")
+const folder = join(root, "node_modules/.cache/programs")
 
 const built = new Map<string, string>()
 
@@ -23,7 +24,7 @@ const build = (program: string): string => {
       js: `import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);`
     }
   })
-  const file = join(folder, `${basename(program, ".ts")}.mjs`)
+  const file = join(folder, `${relative(root, program).replace(/\.ts$/, "").replaceAll(/[\\/]/g, "-")}.mjs`)
   mkdirSync(folder, { recursive: true })
   // Several workers build it at once, and one of them may start another one's output.
   const own = `${file}.${process.pid}`

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Stream } from "effect"
 import type { AgentEvent } from "@recourse/core"
+import { bundled } from "../../../test/support/bundled.ts"
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -46,7 +47,7 @@ describe("the agent", () => {
 })
 
 describe("the main job", () => {
-  const main = join(import.meta.dirname, "..", "src", "main.ts")
+  const main = bundled(join(import.meta.dirname, "..", "src", "main.ts"))
   const run = (...args: ReadonlyArray<string>) =>
     promisify(execFile)(process.execPath, [main, ...args], { timeout: 20_000 }).then(
       ({ stderr, stdout }) => ({ code: 0, stdout, stderr }),

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { bundled } from "../../../test/support/bundled.ts"
 
 const source = join(import.meta.dirname, "..", "src")
 
@@ -17,7 +18,7 @@ const freePort = (): Promise<number> =>
   })
 
 const start = (variables: Readonly<Record<string, string>>) => {
-  const child: ChildProcess = spawn(process.execPath, ["--no-warnings", join(source, "main.ts")], {
+  const child: ChildProcess = spawn(process.execPath, ["--no-warnings", bundled(join(source, "main.ts"))], {
     env: { PATH: process.env["PATH"] ?? "", ...variables },
     stdio: ["ignore", "pipe", "pipe"]
   })
