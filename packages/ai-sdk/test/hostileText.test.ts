@@ -9,6 +9,12 @@ import { type Provider, providers } from "./support/wires.ts"
 
 const unheardOf = "unheard_of"
 
+const seed = Number(process.env["RECOURSE_SEED"] ?? 1)
+
+/** A quarter of the names, another one in each place; the seed chooses which. The names of most mistakes are in each. */
+const namesFor = (place: number): ReadonlyArray<string> =>
+  names.filter((name, index) => name === "__proto__" || name === "constructor" || index % 4 === (seed + place) % 4)
+
 interface Reply {
   readonly status: number
   readonly headers?: Record<string, string>
@@ -82,11 +88,13 @@ describe.each(providers)("$name: a name that objects inherit is like any unknown
       ].join("")
     })
   }
-  for (const [place, reply] of Object.entries(places)) {
+  for (const [nth, [place, reply]] of Object.entries(places).entries()) {
     it.effect(`as ${place}`, () =>
       Effect.gen(function*() {
         const expected = yield* outcome(provider, reply(unheardOf), unheardOf)
-        for (const name of names) assert.strictEqual(yield* outcome(provider, reply(name), name), expected, name)
+        for (const name of namesFor(nth + providers.indexOf(provider))) {
+          assert.strictEqual(yield* outcome(provider, reply(name), name), expected, name)
+        }
       }), 30_000)
   }
 })

@@ -5,13 +5,24 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { VirtualTime } from "@recourse/testing"
-import { type Composition, compositions, lost, made, reportOf, stores } from "./composedAgents.ts"
+import { operationsBetween } from "../../core/test/support/operations.ts"
+import { type Composition, compositions, type Left, lost, made, reportOf, stores } from "./composedAgents.ts"
 import { runner, untilEnded } from "./travel.ts"
 
 const names = Object.keys(compositions) as ReadonlyArray<Composition>
-/** Every operation, if `RECOURSE_EVERY_STEP` is set; otherwise some, selected by `RECOURSE_SEED`. */
-const stride = process.env["RECOURSE_EVERY_STEP"] === undefined ? 361 : 1
-const from = 20 + Number(process.env["RECOURSE_SEED"] ?? 0) % stride
+const apart = 727
+
+/** Operations of a run without a killed or stopped process. */
+const operationsOf = new Map<string, number>()
+const countOperations = (composition: Composition, left: Left) =>
+  Effect.gen(function*() {
+    const name = `${composition}, ${left}`
+    const known = operationsOf.get(name)
+    if (known !== undefined) return known
+    const { operations } = yield* live(made(composition, left, "memory"), {})
+    operationsOf.set(name, operations)
+    return operations
+  })
 
 const live = ({ agent, within }: ReturnType<typeof made>, options: VirtualTime.Options) =>
   within((all) =>
@@ -42,14 +53,14 @@ for (const left of ["at work", "waiting"] as const) {
             `is compensated once, wherever its process ${end}: ${composition}, ${store}`,
             () =>
               Effect.gen(function*() {
-                const whole = yield* live(made(composition, left, "memory"), {})
+                const operations = yield* countOperations(composition, left)
                 const broken: Array<string> = []
-                for (let at = from; at < whole.operations; at += stride) {
+                for (const at of operationsBetween(20, operations, apart)) {
                   const one = made(composition, left, store)
                   yield* live(one, end === "is killed" ? { killAt: at } : { interruptAt: at })
                   const between = one.world.undone.length
                   const { exit } = yield* live(one, { startAt: 61_000, identity: 1 })
-                  const about = `it ${end} at ${at} of ${whole.operations}, ${between} undone before`
+                  const about = `it ${end} at ${at} of ${operations}, ${between} undone before`
                   try {
                     assert.strictEqual(Exit.isSuccess(exit) && exit.value.status, ended, about)
                     lost(one, yield* reportOf(one), about)
@@ -72,9 +83,9 @@ describe("a durable run whose failure does not recur in the next execution", () 
   it.live("does not continue with compensated writes", () =>
     Effect.gen(function*() {
       const composition = "a sibling of Agent.all fails"
-      const whole = yield* live(made(composition, "at work", "memory"), {})
+      const operations = yield* countOperations(composition, "at work")
       const ends = new Set<string>()
-      for (let killAt = from; killAt < whole.operations; killAt += Math.ceil(stride / 8)) {
+      for (const killAt of operationsBetween(20, operations, Math.ceil(apart / 12))) {
         const one = made(composition, "at work", "memory", true)
         yield* live(one, { killAt })
         const between = one.world.undone.length
