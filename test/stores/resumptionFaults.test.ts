@@ -182,7 +182,7 @@ const play = (plan: Plan, fault: Fault) =>
   })
 
 /** Each run takes a third of a second: each so many-th statement is looked at, another one for each kind. With 1, each is. */
-const everyMoment = Number(process.env["TEST_EVERY_MOMENT"] ?? 3)
+const everyMoment = Number(process.env["TEST_EVERY_MOMENT"] ?? 5)
 
 for (const database of sqlDatabases) {
   const isFirst = database.name.startsWith("SQLite")

@@ -17,6 +17,6 @@ for (const host of ["sql", "cluster"] as const) {
         assert.strictEqual(said.filter((line) => line.startsWith("the world: wrote a mail")).length, 1)
         assert.strictEqual(world.length, 3)
       }),
-    120_000
+    { concurrent: true, timeout: 120_000 }
   )
 }
