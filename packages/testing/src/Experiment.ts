@@ -406,4 +406,4 @@ const reportOf = (
     ...(measured.length === 0 ? ["  there is no agent to measure"] : [])
   ].join("\n")
 
-export { svg, table } from "./internal/experiment/report.ts"
+export { type Compared, type Measured, svg, table } from "./internal/experiment/report.ts"

@@ -26,6 +26,7 @@ export { record, type RecordOptions } from "./internal/replay/recorder.ts"
 export { Execution, ModelCall, parse, Pause, Recording, stringify, version } from "./internal/replay/recording.ts"
 export { redact, type RedactOptions } from "./internal/replay/redact.ts"
 export type { ReplayOptions } from "./internal/replay/replayExecutions.ts"
+export type { Failures } from "./internal/replay/storedErrors.ts"
 
 /**
  * The outcome of a replay.

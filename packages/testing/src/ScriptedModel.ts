@@ -146,7 +146,27 @@ export const calls = (calls: ReadonlyArray<ScriptedCall>, options?: Omit<Answer,
   ...options
 })
 
-const reasons = {
+/**
+ * All reasons that a scripted model call can fail with.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
+export const failureReasons = [
+  "RateLimitError",
+  "QuotaExhaustedError",
+  "AuthenticationError",
+  "ContentPolicyError",
+  "InvalidRequestError",
+  "InvalidResponseError",
+  "InternalProviderError",
+  "NetworkError",
+  "InvalidOutputError",
+  "StructuredOutputError",
+  "UnknownError"
+] as const
+
+const reasons: Readonly<Record<FailureReason, (retryAfter?: Duration.Input) => AiError.AiErrorReason>> = {
   RateLimitError: (retryAfter?: Duration.Input) =>
     new AiError.RateLimitError(
       retryAfter === undefined ? {} : { retryAfter: Duration.fromInputUnsafe(retryAfter) }
@@ -162,7 +182,7 @@ const reasons = {
   InvalidOutputError: () => new AiError.InvalidOutputError({ description: "scripted" }),
   StructuredOutputError: () => new AiError.StructuredOutputError({ description: "scripted", responseText: "" }),
   UnknownError: () => new AiError.UnknownError({})
-} as const
+}
 
 /**
  * The reasons that a scripted model call can fail with.
@@ -170,7 +190,7 @@ const reasons = {
  * @category models
  * @since 0.2.0
  */
-export type FailureReason = keyof typeof reasons
+export type FailureReason = (typeof failureReasons)[number]
 
 /**
  * A model call that fails with a reason. `retryAfter` is for `RateLimitError`.

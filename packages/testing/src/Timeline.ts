@@ -1,2 +1,2 @@
 /** Timeline: a run as text, with one line for each event and each injected fault. */
-export { render } from "./internal/simulation/timeline.ts"
+export { render, type Shown } from "./internal/simulation/timeline.ts"

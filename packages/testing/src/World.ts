@@ -5,8 +5,10 @@
 export { check, type Options, type Report, WorldBroken } from "./internal/world/check.ts"
 export { Command } from "./internal/world/commands.ts"
 export {
+  type AnswerOf,
   CurrentWorld,
   type Deed,
+  type InputOf,
   type Instance,
   make,
   type Operation,

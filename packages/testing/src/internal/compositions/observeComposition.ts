@@ -14,7 +14,12 @@ import { callback, failureOf } from "./faultyCallbacks.ts"
 import { Payments } from "./payments.ts"
 import { agentIn, modelOf, type Process } from "./scene.ts"
 
-/** The end of one execution. */
+/**
+ * The end of one execution.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Execution {
   readonly exit: Exit.Exit<unknown, unknown>
   readonly record: RunRecord.RunRecord | undefined
@@ -24,17 +29,28 @@ export interface Execution {
   readonly operations: number
 }
 
-/** An event, and the process that emitted it. */
+/**
+ * An event, and the process that emitted it.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Emitted {
   readonly process: number
   readonly event: AgentEvent.AgentEvent
 }
 
-/** Everything that can be observed of a composition. */
+/**
+ * Everything that can be observed of a composition.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface ObservedComposition {
   readonly composition: Composition
   readonly executions: ReadonlyArray<Execution>
   readonly events: ReadonlyArray<Emitted>
+  /** @internal Payments of the banks. */
   readonly payments: Payments
   readonly pauses: ReadonlyArray<Pause & { readonly after: number }>
 }

@@ -4,7 +4,13 @@ import { bars } from "../text/barChart.ts"
 import { table as textTable } from "../text/textTable.ts"
 import { within } from "../text/width.ts"
 
-interface Measured {
+/**
+ * Measurements of one agent that a report has: those of `Experiment.run`, or from elsewhere.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export interface Measured {
   readonly name: string
   readonly succeeded: Estimate
   readonly scores: Readonly<Record<string, Estimate>>
@@ -15,7 +21,13 @@ interface Measured {
   readonly elapsed: number
 }
 
-interface Compared {
+/**
+ * Measurements of several agents that a report has.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export interface Compared {
   readonly title: string
   readonly cases: number
   readonly seeds: number

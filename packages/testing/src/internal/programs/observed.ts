@@ -1,17 +1,20 @@
 /** Observation of a program: its parts, and everything that was recorded of them. */
 import type { Exit } from "effect"
 import type { Prompt } from "effect/ai"
-import type { AgentEvent, Audit, RunRecord } from "@recourse/core"
+import type { AgentEvent, Audit, RunRecord, Tool } from "@recourse/core"
 import type * as ScriptedModel from "../../ScriptedModel.ts"
+import type { Pause } from "../faults/approver.ts"
 import type * as VirtualTime from "../time/virtualTime.ts"
-import type { Asked } from "./asked.ts"
-import type { Built } from "./build.ts"
-import type { Turn } from "./chat.ts"
 import type { Program } from "./program.ts"
 import type { Entry } from "./surroundings.ts"
 import type { Deed, Undone } from "./world.ts"
 
-/** One run of the conversation; of a chat, a message or a decision. */
+/**
+ * One run of the conversation; of a chat, a message or a decision.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Part {
   readonly exit: Exit.Exit<unknown, unknown>
   readonly record: RunRecord.RunRecord | undefined
@@ -26,11 +29,18 @@ export interface Part {
   /** True if it resumes the pause of the part before, which was interrupted during its resumption. */
   readonly resumed?: true | undefined
   /** Its content in a chat, and whether a run waited in the thread before it, if no other event is simultaneous. */
-  readonly turn?: Pick<Turn, "says" | "waiting"> | undefined
+  readonly turn?:
+    | { readonly says: "message" | "decision"; readonly waiting: boolean | undefined }
+    | undefined
 }
 
-/** A question, and the number of events and requests before the run resumed. */
-export interface Waited extends Asked {
+/**
+ * A question, and the number of events and requests before the run resumed.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export interface Waited extends Omit<Pause, "snapshot">, Partial<Pick<Pause, "snapshot">> {
   readonly after: number
   readonly requests: number
 }
@@ -43,7 +53,7 @@ export interface Waited extends Asked {
  */
 export interface Observed {
   readonly program: Program
-  readonly tools: Built["tools"]
+  readonly tools: ReadonlyArray<Tool.Any>
   readonly parts: ReadonlyArray<Part>
   readonly events: ReadonlyArray<AgentEvent.AgentEvent>
   readonly requests: ReadonlyArray<ScriptedModel.Request>

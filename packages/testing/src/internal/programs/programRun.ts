@@ -12,8 +12,13 @@ import type { Program } from "./program.ts"
 import type { ProgramRecorder } from "./programRecorder.ts"
 import type { World } from "./world.ts"
 
-/** Options of a program's run. */
-export interface Options {
+/**
+ * Options of a program's run.
+ *
+ * @category options
+ * @since 0.2.0
+ */
+export interface ObserveOptions {
   readonly streaming?: boolean | undefined
   /** The operation before which the first run is interrupted; of a chat, the operation of all its runs before which one is. */
   readonly interruptAt?: number | undefined
@@ -47,9 +52,9 @@ const timeOf = ({ decisions, order, store }: Program): VirtualTime.Options => ({
 export class ProgramRun {
   readonly parts: Array<Part> = []
   private readonly scene: Scene
-  private readonly options: Options
+  private readonly options: ObserveOptions
 
-  constructor(scene: Scene, options: Options) {
+  constructor(scene: Scene, options: ObserveOptions) {
     this.scene = scene
     this.options = options
   }

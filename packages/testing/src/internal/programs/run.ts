@@ -8,7 +8,7 @@ import { build } from "./build.ts"
 import type { Observed } from "./observed.ts"
 import type { Program } from "./program.ts"
 import { ProgramRecorder } from "./programRecorder.ts"
-import { type Options, ProgramRun } from "./programRun.ts"
+import { type ObserveOptions, ProgramRun } from "./programRun.ts"
 import { storesOf } from "./surroundings.ts"
 import { World } from "./world.ts"
 
@@ -18,7 +18,7 @@ import { World } from "./world.ts"
  * @category running
  * @since 0.2.0
  */
-export const observe = (program: Program, options: Options = {}): Effect.Effect<Observed> =>
+export const observe = (program: Program, options: ObserveOptions = {}): Effect.Effect<Observed> =>
   Effect.suspend(() => {
     const world = new World()
     const recorder = new ProgramRecorder(program)

@@ -7,7 +7,12 @@ import { drawn } from "../faults/storeFaults.ts"
 import { SharedStores } from "../faults/stores.ts"
 import type { Program } from "./program.ts"
 
-/** A stored entry of the ledger. */
+/**
+ * A stored entry of the ledger.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Entry {
   readonly tool: string
   readonly callId: string

@@ -1,7 +1,12 @@
 /** Real effects of tools in a program, however they are reported. */
 import { Context } from "effect"
 
-/** An execution of a tool. */
+/**
+ * An execution of a tool.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Deed {
   readonly seq: number
   readonly tool: string
@@ -26,7 +31,12 @@ export interface Deed {
   endedAfter: number | undefined
 }
 
-/** A compensated effect. */
+/**
+ * A compensated effect.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Undone {
   readonly tool: string
   readonly receipt: string

@@ -175,7 +175,7 @@ const withoutDetails = (event: Event): Event => {
  * @since 0.2.0
  */
 export const fromEvents = (
-  log: ReadonlyArray<Event>,
+  log: ReadonlyArray<AgentEvent.AgentEvent>,
   options?: { readonly runId?: string | undefined }
 ): Recording => {
   const runId = options?.runId ?? log[0]?.runId

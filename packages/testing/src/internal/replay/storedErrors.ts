@@ -37,7 +37,12 @@ export const mapError = (fields: unknown, text: (value: unknown) => unknown): un
     ? withFields(fields as object, (key, field) => naming.has(key) ? field : text(field))
     : text(fields)
 
-/** Makes the typed failures of a program, by tag, if they have to be instances of its own classes. */
+/**
+ * Makes the typed failures of a program, by tag, if they have to be instances of its own classes.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export type Failures = Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>>
 
 /** An executor's error, made again of its fields: by the program's own constructor, else by the tool's `failure` schema. */

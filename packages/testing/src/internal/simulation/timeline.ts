@@ -46,7 +46,12 @@ const afterModelCall: ReadonlySet<AgentEvent.AgentEvent["_tag"]> = new Set([
 /** Place of the requests that compensate a call: before the event of the compensation. */
 const compensationOf = (callId: string): string => `compensation of ${callId}`
 
-/** A shown part of a run. */
+/**
+ * The parts of a run that its timeline shows.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type Shown =
   & Pick<Observation, "events" | "injected">
   & Partial<Pick<Observation, "executions" | "sideEffects">>

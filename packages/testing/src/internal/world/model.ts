@@ -54,8 +54,21 @@ export class CurrentWorld extends Context.Service<CurrentWorld, Instance>()("@re
  */
 export type Operations<S> = Readonly<Record<string, Operation<S, never, unknown>>>
 
-type InputOf<O> = O extends (state: never, input: infer Input) => unknown ? Input : never
-type AnswerOf<O> = O extends (...args: never) => readonly [unknown, infer Answer] ? Answer : never
+/**
+ * The input of an operation.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type InputOf<O> = O extends (state: never, input: infer Input) => unknown ? Input : never
+
+/**
+ * The answer of an operation.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type AnswerOf<O> = O extends (...args: never) => readonly [unknown, infer Answer] ? Answer : never
 
 /**
  * A model of the world.
