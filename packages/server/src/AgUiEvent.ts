@@ -8,12 +8,6 @@
  */
 export const protocolVersion = "1.0"
 
-interface OfAgent {
-  readonly timestamp: number
-  /** The invocation of a nested agent that the event is of. */
-  readonly subagentRunId?: string
-}
-
 /**
  * An event of AG-UI. `verifyEvents` of `@ag-ui/client` accepts each of them in its place.
  *
@@ -43,43 +37,49 @@ export type AgUiEvent =
       readonly code?: string
       readonly usage?: ReadonlyArray<TokenUsage>
     }
-    | OfAgent & { readonly type: "STEP_STARTED" | "STEP_FINISHED"; readonly stepName: string }
-    | OfAgent & { readonly type: "TEXT_MESSAGE_START"; readonly messageId: string; readonly role: "assistant" }
-    | OfAgent & { readonly type: "TEXT_MESSAGE_CONTENT"; readonly messageId: string; readonly delta: string }
-    | OfAgent & { readonly type: "TEXT_MESSAGE_END"; readonly messageId: string }
-    | OfAgent & { readonly type: "REASONING_START" | "REASONING_END"; readonly messageId: string }
-    | OfAgent & { readonly type: "REASONING_MESSAGE_START"; readonly messageId: string; readonly role: "reasoning" }
-    | OfAgent & { readonly type: "REASONING_MESSAGE_CONTENT"; readonly messageId: string; readonly delta: string }
-    | OfAgent & { readonly type: "REASONING_MESSAGE_END"; readonly messageId: string }
-    | OfAgent & {
-      readonly type: "TOOL_CALL_START"
-      readonly toolCallId: string
-      readonly toolCallName: string
-      readonly parentMessageId?: string
+    | {
+      /** The invocation of a nested agent that the event is of. */
+      readonly subagentRunId?: string
     }
-    | OfAgent & { readonly type: "TOOL_CALL_ARGS"; readonly toolCallId: string; readonly delta: string }
-    | OfAgent & { readonly type: "TOOL_CALL_END"; readonly toolCallId: string }
-    | OfAgent & {
-      readonly type: "TOOL_CALL_RESULT"
-      readonly messageId: string
-      readonly toolCallId: string
-      readonly role: "tool"
-      readonly content: string
-      readonly metadata?: { readonly isFailure: boolean; readonly code?: string }
-    }
-    | OfAgent & {
-      readonly type: "ACTIVITY_SNAPSHOT"
-      readonly messageId: string
-      readonly activityType: string
-      readonly content: { readonly [key: string]: unknown }
-    }
-    | OfAgent & {
-      readonly type: "ACTIVITY_DELTA"
-      readonly messageId: string
-      readonly activityType: string
-      readonly patch: ReadonlyArray<{ readonly op: "add"; readonly path: string; readonly value: unknown }>
-    }
-    | OfAgent & { readonly type: "CUSTOM"; readonly name: string; readonly value: unknown }
+      & (
+        | { readonly type: "STEP_STARTED" | "STEP_FINISHED"; readonly stepName: string }
+        | { readonly type: "TEXT_MESSAGE_START"; readonly messageId: string; readonly role: "assistant" }
+        | { readonly type: "TEXT_MESSAGE_CONTENT"; readonly messageId: string; readonly delta: string }
+        | { readonly type: "TEXT_MESSAGE_END"; readonly messageId: string }
+        | { readonly type: "REASONING_START" | "REASONING_END"; readonly messageId: string }
+        | { readonly type: "REASONING_MESSAGE_START"; readonly messageId: string; readonly role: "reasoning" }
+        | { readonly type: "REASONING_MESSAGE_CONTENT"; readonly messageId: string; readonly delta: string }
+        | { readonly type: "REASONING_MESSAGE_END"; readonly messageId: string }
+        | {
+          readonly type: "TOOL_CALL_START"
+          readonly toolCallId: string
+          readonly toolCallName: string
+          readonly parentMessageId?: string
+        }
+        | { readonly type: "TOOL_CALL_ARGS"; readonly toolCallId: string; readonly delta: string }
+        | { readonly type: "TOOL_CALL_END"; readonly toolCallId: string }
+        | {
+          readonly type: "TOOL_CALL_RESULT"
+          readonly messageId: string
+          readonly toolCallId: string
+          readonly role: "tool"
+          readonly content: string
+          readonly metadata?: { readonly isFailure: boolean; readonly code?: string }
+        }
+        | {
+          readonly type: "ACTIVITY_SNAPSHOT"
+          readonly messageId: string
+          readonly activityType: string
+          readonly content: { readonly [key: string]: unknown }
+        }
+        | {
+          readonly type: "ACTIVITY_DELTA"
+          readonly messageId: string
+          readonly activityType: string
+          readonly patch: ReadonlyArray<{ readonly op: "add"; readonly path: string; readonly value: unknown }>
+        }
+        | { readonly type: "CUSTOM"; readonly name: string; readonly value: unknown }
+      )
     | {
       readonly type: "SUBAGENT_STARTED"
       readonly subagentRunId: string

@@ -14,7 +14,7 @@ import { Failures } from "./internal/timeline/failures.ts"
 import { Requests } from "./internal/timeline/requests.ts"
 import { Spans } from "./internal/timeline/spans.ts"
 import { callKey } from "./internal/timeline/spanTree.ts"
-import { type Usage, usedBy } from "./internal/timeline/usage.ts"
+import { usedBy } from "./internal/timeline/usage.ts"
 import type { CallOutcome, Decision, Event, Failure, Meter, Request, Span } from "./internal/timeline/types.ts"
 export type {
   CallOutcome,
@@ -52,7 +52,7 @@ export interface Timeline {
   readonly requests: ReadonlyArray<Request>
   readonly meters: ReadonlyArray<Meter>
   /** Usage of the run. Until it ends: that of its events so far, without costs. */
-  readonly usage: Usage
+  readonly usage: RunUsage.RunUsage
   /** Number of called tools, regardless of the attempts of each call. */
   readonly calls: number
   /** Time that the run has waited for people, in milliseconds, up to the last resumption. */
@@ -76,7 +76,7 @@ export class RunTimeline implements Timeline {
   private readonly requesting = new Requests()
   private readonly budgets = new Budgets()
   private readonly decided: Array<Decision> = []
-  private use: Usage = RunUsage.none
+  private use: RunUsage.RunUsage = RunUsage.none
   private waiting: Pending = []
   waited = 0
   waitingSince: number | undefined
@@ -107,7 +107,7 @@ export class RunTimeline implements Timeline {
     return this.budgets.list
   }
 
-  get usage(): Usage {
+  get usage(): RunUsage.RunUsage {
     return this.use
   }
 
@@ -142,7 +142,7 @@ export class RunTimeline implements Timeline {
       return
     }
     const more = usedBy(event)
-    for (const kind of Object.keys(more) as Array<keyof Usage>) {
+    for (const kind of Object.keys(more) as Array<keyof RunUsage.RunUsage>) {
       this.use = { ...this.use, [kind]: (this.use[kind] ?? 0) + more[kind]! }
     }
   }

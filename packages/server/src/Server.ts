@@ -47,6 +47,7 @@ export type { NewThread } from "./internal/chat/turns.ts"
 export type { Rate } from "./internal/http/limits.ts"
 export type { AgentCard, Feedback } from "./internal/routes/config.ts"
 export { type OnPageInput, type PageInput, PageInputRefused } from "./internal/routes/pageInput.ts"
+export type { OnBusy } from "./internal/chat/chats.ts"
 
 /**
  * Options of served agents.

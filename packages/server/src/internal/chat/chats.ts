@@ -20,6 +20,9 @@ import { type MakeTitle, type ThreadClaim, Turns } from "./turns.ts"
 /**
  * Treatment of a new message while a run of its thread has not ended. `join`: the run's model reads it with its next request; if
  * the run has none any more, the message is queued.
+ *
+ * @category models
+ * @since 0.2.0
  */
 export type OnBusy = "refuse" | "queue" | "join" | "interrupt"
 

@@ -1,6 +1,7 @@
 /** Budgets: the used part of each agent's caps, nested agents included. */
 import type { Event, Meter } from "./types.ts"
-import { type Usage, usedBy } from "./usage.ts"
+import type { RunUsage } from "@recourse/core/RunUsage"
+import { usedBy } from "./usage.ts"
 
 type Open = { -readonly [K in keyof Meter]: Meter[K] }
 
@@ -16,7 +17,7 @@ const counted: ReadonlySet<string> = new Set([
 ])
 
 /** Used amount of each budget. */
-const budgetsOf = ({ cost, fixes, toolCalls, totalTokens, transportRetries, turns }: Partial<Usage>) => ({
+const budgetsOf = ({ cost, fixes, toolCalls, totalTokens, transportRetries, turns }: Partial<RunUsage>) => ({
   turns,
   toolCalls,
   fixes,

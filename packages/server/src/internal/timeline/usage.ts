@@ -2,11 +2,8 @@
 import type { RunUsage } from "@recourse/core/RunUsage"
 import type { Event } from "./types.ts"
 
-/** Usage of a run. */
-export type Usage = RunUsage
-
 /** Addition of an event. */
-export const usedBy = (event: Event): Partial<Usage> => {
+export const usedBy = (event: Event): Partial<RunUsage> => {
   switch (event._tag) {
     case "ModelTurnStarted":
       return { turns: 1 }
