@@ -43,6 +43,7 @@ import * as SetupError from "./SetupError.ts"
 import * as Target from "./internal/connection/target.ts"
 
 export { isContextLength } from "./internal/connection/providerError.ts"
+export type { TargetOptions } from "./internal/connection/target.ts"
 export type { Quirks, ToolRefusal } from "./Quirks.ts"
 export { ConfigOverride, type Override, type Settings, withConfigOverride } from "./Settings.ts"
 export * from "./SetupError.ts"
@@ -53,7 +54,7 @@ export * from "./SetupError.ts"
  * @category options
  * @since 0.2.0
  */
-export interface Options extends Target.Options, Settings.Settings {
+export interface Options extends Target.TargetOptions, Settings.Settings {
   /** The largest answer, in bytes after decompression; of a stream, its whole length. Default 16 MiB. */
   readonly maxBodySize?: number | undefined
   /** Options of retries on the wire, or `false`. On by default. */

@@ -15,7 +15,36 @@ export interface Preset {
   readonly quirks: Partial<Quirks>
 }
 
-const presets = {
+/**
+ * The names of all presets.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
+export const names = [
+  "openai",
+  "ollama",
+  "deepseek",
+  "moonshot",
+  "openrouter",
+  "perplexity",
+  "gemini",
+  "groq",
+  "mistral",
+  "vllm",
+  "lmstudio",
+  "llamacpp"
+] as const
+
+/**
+ * Names of the known servers.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export type Name = (typeof names)[number]
+
+const presets: Readonly<Record<Name, Preset>> = {
   openai: {
     baseUrl: "https://api.openai.com/v1",
     keyVariable: "OPENAI_API_KEY",
@@ -110,7 +139,7 @@ const presets = {
     keyRequired: false,
     quirks: {}
   }
-} as const satisfies Record<string, Preset>
+}
 
 /** Beginnings of the names of models, by who makes them. */
 const families = {
@@ -163,22 +192,6 @@ export const makerOfForeign = (preset: string, model: string): string | undefine
   const maker = makerOf(model)
   return maker === preset ? undefined : maker
 }
-
-/**
- * Names of the known servers.
- *
- * @category models
- * @since 0.2.0
- */
-export type Name = keyof typeof presets
-
-/**
- * The names of all presets.
- *
- * @category constants
- * @since 0.2.0
- */
-export const names: ReadonlyArray<Name> = Object.keys(presets) as Array<Name>
 
 /**
  * The preset of that name, if there is one.

@@ -7,7 +7,13 @@ import * as Presets from "../../Presets.ts"
 import * as Quirks from "../../Quirks.ts"
 import * as SetupError from "../../SetupError.ts"
 
-export interface Options {
+/**
+ * TargetOptions that name a server and its model.
+ *
+ * @category options
+ * @since 0.2.0
+ */
+export interface TargetOptions {
   /** The model's id in the server's spelling. */
   readonly model: string
   /** A known server by name, see `Presets`. */
@@ -69,7 +75,7 @@ const keyOf = (apiKey: Redacted.Redacted<string> | undefined): Option.Option<str
   Option.filter(Option.map(Option.fromUndefinedOr(apiKey), (key) => Redacted.value(key).trim()), (key) => key !== "")
 
 /** Checks options without sending anything. */
-export const make = (options: Options): Result.Result<Target, SetupError.SetupError> => {
+export const make = (options: TargetOptions): Result.Result<Target, SetupError.SetupError> => {
   const preset = Presets.get(options.preset ?? "")
   if (options.preset !== undefined && preset === undefined) {
     return Result.fail(new SetupError.UnknownPreset({ preset: options.preset, known: Presets.names }))
