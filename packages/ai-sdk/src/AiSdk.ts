@@ -7,6 +7,7 @@ import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4GenerateResult,
+  SharedV4ProviderOptions,
   SharedV4Warning
 } from "@ai-sdk/provider"
 import * as Context from "effect/Context"
@@ -141,7 +142,7 @@ export const withOptions: {
  * @category annotations
  * @since 0.2.0
  */
-export const ToolProviderOptions: typeof Tools.ToolProviderOptions = Tools.ToolProviderOptions
+export const ToolProviderOptions: Context.Reference<SharedV4ProviderOptions> = Tools.ToolProviderOptions
 
 /**
  * A `fetch` for provider packages that follows no redirect: a redirect is the final `InvalidRequestError`, with its status. Packages

@@ -8,6 +8,7 @@ import * as ErrorProjection from "@recourse/core/ErrorProjection"
 import * as ToolCall from "@recourse/core/ToolCall"
 import * as ToolRun from "@recourse/core/ToolRun"
 import { contentOf, type SdkContent } from "./internal/toolContent.ts"
+export type { SdkContent } from "./internal/toolContent.ts"
 
 /**
  * A tool of the AI SDK.

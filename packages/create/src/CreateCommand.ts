@@ -8,6 +8,7 @@ import { basename, relative, resolve } from "node:path"
 import { type Arguments, InvalidArgument, type Manager, managers, readArguments } from "./internal/arguments.ts"
 import { NoAnswer, openQuestions, type Questions, type Terminal } from "./internal/questions.ts"
 import * as Project from "./Project.ts"
+export type { Terminal } from "./internal/questions.ts"
 
 /**
  * Surroundings of the command. Default of each: those of the process.

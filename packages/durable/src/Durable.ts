@@ -35,10 +35,11 @@ import { checkCount, checkName, timeOf } from "./internal/requests.ts"
 import { Versions } from "./internal/versions.ts"
 import { RunStore } from "./RunStore.ts"
 
+export type { Question } from "./internal/approvalReminders.ts"
 export { childId } from "./internal/childRuns.ts"
 export type { CronOptions } from "./internal/cron.ts"
-export { RunCancelled, RunFailed, VersionStopped } from "./internal/errors.ts"
-export type { Approvals, Options, Question, Queue } from "./internal/options.ts"
+export { type HaveSchemas, type LibraryTag, RunCancelled, RunFailed, VersionStopped } from "./internal/errors.ts"
+export type { Approvals, Options, Queue } from "./internal/options.ts"
 
 /**
  * Errors of `await` and `run`, besides those that have a schema.

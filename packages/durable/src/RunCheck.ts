@@ -118,8 +118,13 @@ export const check = (
     return { kept: runs.filter(({ isKept }) => isKept).length, runs }
   })
 
-/** The brand of checks. */
-const TypeId = "~@recourse/durable/RunCheck" as const
+/**
+ * The brand of checks.
+ *
+ * @category type IDs
+ * @since 0.2.0
+ */
+export const TypeId = "~@recourse/durable/RunCheck" as const
 
 /**
  * The agents of a program; an effect if they depend on a server's list, such as MCP tools.

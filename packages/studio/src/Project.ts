@@ -44,8 +44,13 @@ import type { AgentCard } from "@recourse/server/Server"
 import type { Behaviour } from "@recourse/testing/ScriptedModel"
 export { repeating } from "./internal/dev/repeating.ts"
 
-/** The brand of projects. */
-const TypeId = "~@recourse/studio/Project" as const
+/**
+ * The brand of projects.
+ *
+ * @category type IDs
+ * @since 0.2.0
+ */
+export const TypeId = "~@recourse/studio/Project" as const
 
 /**
  * Agents, with their services.

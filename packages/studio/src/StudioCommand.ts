@@ -14,6 +14,7 @@ import { load } from "./internal/dev/load.ts"
 import { choose } from "./internal/dev/model.ts"
 import { serve } from "./internal/dev/serve.ts"
 import { isFree, watch } from "./internal/dev/watch.ts"
+export { CannotServe } from "./internal/dev/cannotServe.ts"
 
 const config = {
   agents: Flag.File("agents", { mustExist: true }).pipe(

@@ -2,7 +2,12 @@
 import type * as Prompt from "effect/ai/Prompt"
 import * as Base64 from "effect/encoding/Base64"
 
-/** A part of a result in the AI SDK. */
+/**
+ * A part of a result in the AI SDK.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type SdkContent =
   | { type: "text"; text: string }
   | { type: "file"; mediaType: string; data: { type: "data"; data: string } | { type: "url"; url: URL } }

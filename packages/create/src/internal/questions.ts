@@ -3,7 +3,12 @@ import { createInterface } from "node:readline/promises"
 import type { Readable, Writable } from "node:stream"
 import { type Model, models } from "./options.ts"
 
-/** The terminal of the person who is asked: streams of Node. Their types are not named, so that programs need no types of Node. */
+/**
+ * The terminal of the person who is asked: streams of Node. Their types are not named, so that programs need no types of Node.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Terminal {
   readonly input: AsyncIterable<unknown>
   readonly output: { readonly write: (text: string) => unknown }

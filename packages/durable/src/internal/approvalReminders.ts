@@ -6,7 +6,12 @@ import type * as Schema from "effect/Schema"
 import { type Decision, fail, type PendingCall, reject } from "@recourse/core/Approval"
 import type { RunStoreError, Store, StoredRun } from "./store.ts"
 
-/** @internal A question to a person. */
+/**
+ * A question to a person about calls that wait.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Question {
   readonly runId: string
   readonly agent: string

@@ -49,8 +49,13 @@ export class VersionStopped extends Schema.TaggedError<VersionStopped>()("Versio
   }
 }
 
-/** Errors of the library: a run that ends with one has its code and its text in {@link RunFailed}. */
-type OfLibrary =
+/**
+ * Tags of the library's errors, which need no schema: a run that ends with one has its code and its text in {@link RunFailed}.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
+export type LibraryTag =
   | "AiError"
   | "BudgetExceeded"
   | "InvalidInput"
@@ -79,13 +84,15 @@ type OfLibrary =
   | "SchemaError"
   | "TransactionFailed"
 
-/** A program's own errors: those that the library does not know. */
-type Own<E> = E extends { readonly _tag: OfLibrary } ? never : E
-
-/** Asks that each error of the program's own has a schema. */
-export type HaveSchemas<E, Known> = [Exclude<Own<E>, Known>] extends [never] ? unknown
+/**
+ * Requires a schema of each error of an agent but the library's own.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type HaveSchemas<E, Known> = [Exclude<E, Known | { readonly _tag: LibraryTag }>] extends [never] ? unknown
   : {
     readonly "An error of the agent has no schema: list it in `errors`, or handle it in the agent": {
-      readonly error: Exclude<Own<E>, Known>
+      readonly error: Exclude<E, Known | { readonly _tag: LibraryTag }>
     }
   }

@@ -4,16 +4,9 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import type * as Asking from "./approvalReminders.ts"
+import type { Question } from "./approvalReminders.ts"
 import { checkName, timeOf } from "./requests.ts"
 import type { Queue as StoredQueue } from "./store.ts"
-
-/**
- * A question to a person about calls that wait.
- *
- * @category models
- * @since 0.2.0
- */
-export type Question = Asking.Question
 
 /**
  * Requests for decisions to people.

@@ -19,6 +19,7 @@ import { adapterOf, type ProtocolVersion, stateless } from "./protocols.ts"
 export interface Peer {
   readonly version: ProtocolVersion
   readonly transport: McpClient.Transport
+  /** @internal Received messages. */
   readonly inbox: Inbox
   /** The server's declared capabilities. */
   readonly capabilities: unknown

@@ -46,11 +46,6 @@ export type ServerServices<Tools extends ReadonlyArray<Tool.Any>, O> = Exclude<
   SnapshotKey
 >
 
-/** Infers the type of the options and accepts any value. */
-type Given<O> = { readonly [K in keyof O]: K extends never ? O[K] : unknown }
-
-type Unknown<O> = Exclude<keyof O, keyof ServerOptions<[]>>
-
 /** A key that exists as long as the process. */
 const randomKey = Effect.map(
   WebCrypto.WebCrypto,
@@ -108,7 +103,11 @@ export const layerServer = <
   const Tools extends ReadonlyArray<Tool.Any>,
   O = {}
 >(
-  options: ServerOptions<Tools, O> & Given<O> & { readonly [K in Unknown<O>]: never }
+  options:
+    & ServerOptions<Tools, O>
+    & {
+      readonly [K in keyof O]: K extends never ? O[K] : K extends keyof ServerOptions<[]> ? unknown : never
+    }
 ): Layer.Layer<never, never, McpServer.McpServer | ServerServices<Tools, O>> =>
   Layer.effectDiscard(Effect.gen(function*() {
     const { clientOf, name = "mcp" } = options

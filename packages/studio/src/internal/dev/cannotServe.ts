@@ -5,7 +5,12 @@ import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
 import * as CliError from "effect/cli/CliError"
 
-/** The command failed: `problem` has the necessary change. */
+/**
+ * The command failed: `problem` has the necessary change.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export class CannotServe extends Schema.TaggedError<CannotServe>()("CannotServe", { problem: Schema.String }) {
   override readonly [Runtime.errorReported] = false
   override readonly [Runtime.errorExitCode] = 2
