@@ -15,16 +15,31 @@ export {
   type Services,
   TypeId
 } from "./internal/agent/agent.ts"
-export { asTool } from "./internal/agent/asTool.ts"
+export {
+  type AgentToolError,
+  asTool,
+  type OwnParameters,
+  type ParametersFit,
+  type SaysBoth,
+  type SuccessFits
+} from "./internal/agent/asTool.ts"
 export { compensated } from "./internal/agent/compensation/compensatedAgent.ts"
 export type {
   CompensateAfter,
   Compensating,
   CompensationOptions
 } from "./internal/agent/compensation/compensationOptions.ts"
-export type { AllTaking, InputOfAll, Judging, TakesConversation, Taking } from "./internal/agent/compose/agentFit.ts"
+export type {
+  AllTaking,
+  InputOfAll,
+  Judging,
+  NoAgent,
+  Repeatable,
+  TakesConversation,
+  Taking
+} from "./internal/agent/compose/agentFit.ts"
 export { forCalls, type ForCallsOptions } from "./internal/agent/compose/callAgent.ts"
-export type { CallRunServices } from "./internal/agent/compose/callRunTypes.ts"
+export type { CallRunOptions, CallRunServices } from "./internal/agent/compose/callRunTypes.ts"
 export {
   all,
   andThen,
@@ -35,19 +50,39 @@ export {
   route,
   speculative
 } from "./internal/agent/compose/combinators.ts"
-export type { Composed } from "./internal/agent/compose/composedAgent.ts"
+export type { Composed, StartError, StartErrorOf } from "./internal/agent/compose/composedAgent.ts"
 export { handoff, handoffTo } from "./internal/agent/compose/handoff.ts"
 export { HandedOff } from "./internal/agent/compose/handoffSignal.ts"
 export { bestOf, type Candidates, type Judged, revise, vote } from "./internal/agent/compose/judges.ts"
 export type { StreamOptions } from "./internal/agent/eventStream.ts"
+export type { AllHookErrors, AllHookServices, CompensationServices, HookName } from "./internal/agent/hookTypes.ts"
 export { make } from "./internal/agent/makeAgent.ts"
-export type { Described, ModelAgent } from "./internal/agent/modelAgent.ts"
-export type { Answering, CallTypes, Options, RunTypes, ToolRecoveries } from "./internal/agent/options.ts"
+export type { Described, DescriptionOf, ModelAgent } from "./internal/agent/modelAgent.ts"
+export type {
+  AfterAgent,
+  Answering,
+  ApprovalOptions,
+  Asks,
+  CallTypes,
+  NamedTool,
+  NeededBy,
+  Options,
+  PolicyOf,
+  RunTypes,
+  ToolRecoveries
+} from "./internal/agent/options.ts"
 export { type PartialOutput, partialOutput } from "./internal/agent/partialOutput.ts"
 export type { From, Resumable } from "./internal/agent/resume/resumableRun.ts"
 export { isResumable, provide, type Provided } from "./internal/agent/services/provideLayer.ts"
 export type { TurnOptions } from "./internal/agent/turnOptions.ts"
-export type { HookError, HookServices } from "./internal/foundation/options/inferredOptions.ts"
+export type { OtherNames } from "./internal/foundation/options/foreignOptionNames.ts"
+export type {
+  HookError,
+  HookServices,
+  HookSuccess,
+  Inferred,
+  OptionOf
+} from "./internal/foundation/options/inferredOptions.ts"
 export type { CallAnswer, GivenCall } from "./internal/loop/singleCall.ts"
 export type { TurnPlan, TurnState } from "./internal/loop/turnPlan.ts"
 export type { Defaults } from "./internal/recovery/policy.ts"

@@ -4,7 +4,7 @@
  */
 export { type LoopSchema, type LoopTool, loopTools } from "./internal/agent/toolRun/loopTools.ts"
 export { make, open, type ToolRunOptions } from "./internal/agent/toolRun/makeToolRun.ts"
-export { call, callPromise } from "./internal/agent/toolRun/oneCall.ts"
+export { call, callPromise, type OneCall } from "./internal/agent/toolRun/oneCall.ts"
 export { type Any, type SuccessOf, type ToolRun, TypeId, type Unhandled } from "./internal/agent/toolRun/toolRun.ts"
 export { ToolRunEnded } from "./internal/agent/toolRun/toolRunEnded.ts"
 export type { GivenCall } from "./internal/loop/singleCall.ts"

@@ -24,59 +24,65 @@ import { escalate } from "../call/execute/executorAnswers.ts"
 import { Escalated, type Escalation, type InvalidArgs, type InvalidResult, type NotApproved } from "../../ToolError.ts"
 import { type Agent, type Any, type Input, type Output, ownToolsOf } from "./agent.ts"
 import type { Among, IsStored, Single } from "../foundation/errorTags.ts"
-import type { Keys, OnlyKnown } from "../foundation/options/misspeltName.ts"
+import type { OnlyKnown } from "../foundation/options/misspeltName.ts"
 import { type Described, descriptionOf } from "./modelAgent.ts"
 import type { StartErrorOf } from "./compose/composedAgent.ts"
 import { isResumable } from "./services/provideLayer.ts"
 import type { Resumable } from "./resume/resumableRun.ts"
 
-/** The errors of an agent that become something else in the error type of its tool. */
-type Turned<E, Resume, Start> =
-  | Extract<E, Escalated>
-  | (unknown extends Resume ? never : Exclude<Extract<E, ApprovalRequired>, StartErrorOf<never, Start>>)
-
-/** Errors of an agent as a tool. A member of a type, because such types are displayed expanded. */
-type ToolError<E, Resume, Eff, Start> = {
+/**
+ * Errors of an agent as a tool: its escalations and pauses become those of the tool. A member of a type, because such
+ * types are displayed expanded.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type AgentToolError<E, Resume, Eff, Start> = {
   readonly error:
     | WriteError<Eff>
     | InvalidArgs
     | InvalidResult
-    | ExecuteError<Exclude<E, Turned<E, Resume, Start>>>
+    | ExecuteError<
+      Exclude<
+        E,
+        | Escalated
+        | (unknown extends Resume ? never : Exclude<Extract<E, ApprovalRequired>, StartErrorOf<never, Start>>)
+      >
+    >
     | ([Among<E, Escalated>] extends [never] ? never : Escalation)
     | ([Among<E, ApprovalRequired>] extends [never] ? never : NotApproved)
 }["error"]
 
-/** The parameters of an agent that takes no object: models give arguments by name. */
-type Wrapped<Input extends Schema.Top> = Schema.Codec<
-  Input["Type"],
-  { readonly input: Input["Encoded"] },
-  Input["DecodingServices"],
-  Input["EncodingServices"]
->
-
-type NoObject = string | number | boolean | bigint | null | undefined | ReadonlyArray<unknown>
-
-/** The parameters that a model gives an agent with a described input. */
-type OwnParameters<Known> = Known extends Described<infer Input, infer _Output>
-  ? [Single<Input["Encoded"]>] extends [never] ? Wrapped<Input>
-  : [Input["Encoded"]] extends [NoObject] ? Wrapped<Input>
+/**
+ * Parameters that a model gives an agent with a described input. Models give arguments by name: an input that is no object
+ * is in `input`.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type OwnParameters<Known> = Known extends Described<infer Input, infer _Output>
+  ? [Single<Input["Encoded"]>] extends [string | number | boolean | bigint | null | undefined | ReadonlyArray<unknown>]
+    ? Schema.Codec<
+      Input["Type"],
+      Readonly<Record<"input", Input["Encoded"]>>,
+      Input["DecodingServices"],
+      Input["EncodingServices"]
+    >
   : Input
   : never
 
-/** The answer of an agent with a described output. */
-type OwnSuccess<Known> = Known extends Described<infer _Input, infer Output> ? Output : never
-
-/** Asks for the schemas that an agent does not say itself. */
-type SaysBoth<Known, O> = O extends { readonly parameters: unknown; readonly success: unknown } ? unknown
-  : [Sometimes<Pick<O, keyof O & ("parameters" | "success")>>] extends [never] ? SaysItself<Known>
+/**
+ * Requires the schemas that an agent does not have itself.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type SaysBoth<Known, O> = O extends Record<"parameters" | "success", unknown> ? unknown
+  : [Pick<O, keyof O & ("parameters" | "success")>] extends [Required<Pick<O, keyof O & ("parameters" | "success")>>]
+    ? IsStored<Known> extends true ? "Say `parameters` and `success`: the agent is not known yet."
+    : Known extends Described<infer _Input, infer _Output> ? unknown
+    : "Say `parameters` and `success`: only agents of Agent.make say them."
   : "Say `parameters` and `success` always or never: no condition changes a type."
-
-/** The keys that are there only sometimes. */
-type Sometimes<O> = { [K in keyof O]-?: {} extends Pick<O, K> ? K : never }[keyof O]
-
-type SaysItself<Known> = IsStored<Known> extends true ? "Say `parameters` and `success`: the agent is not known yet."
-  : Known extends Described<infer _Input, infer _Output> ? unknown
-  : "Say `parameters` and `success`: only agents of Agent.make say them."
 
 /** The parameters of the tool that an agent is. */
 const parametersOf = (input: Schema.Top): Schema.Top =>
@@ -92,14 +98,23 @@ const parametersOf = (input: Schema.Top): Schema.Top =>
       )
     ) as Schema.Top
 
-type InputOf<Known, Given> = unknown extends Known ? Given : Input<Known>
-type OutputOf<Known, Answer> = unknown extends Known ? Answer : Output<Known>
-
-type ParametersFit<Known, Given> = IsStored<Known> extends true ? unknown
+/**
+ * Requires that the parameters of a tool fit the input of its agent.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type ParametersFit<Known, Given> = IsStored<Known> extends true ? unknown
   : Known extends Any ? [Given] extends [Input<Known>] ? unknown : "The parameters have to fit the agent's input."
   : unknown
 
-type SuccessFits<Known, Answer> = IsStored<Known> extends true ? unknown
+/**
+ * Requires that the result of a tool is the output of its agent.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type SuccessFits<Known, Answer> = IsStored<Known> extends true ? unknown
   : Known extends Any ? [Output<Known>] extends [Answer] ? unknown : "`success` has to be the agent's output."
   : unknown
 
@@ -159,7 +174,7 @@ export const asTool = <
   Known,
   const Name extends string,
   Parameters extends Schema.Top = OwnParameters<Known>,
-  Success extends Schema.Top = OwnSuccess<Known>,
+  Success extends Schema.Top = Known extends Described<infer _Input, infer Output> ? Output : never,
   const Eff extends Effects | undefined = undefined,
   O = {}
 >(
@@ -174,12 +189,17 @@ export const asTool = <
       readonly success?: Success & SuccessFits<Known, Success["Type"]>
       readonly effects?: Eff
     }
-    & Keys<O>
+    & { readonly [K in keyof O]: unknown }
     & OnlyKnown<O, "description" | "parameters" | "success" | "effects">
 ) =>
 <E, R, Resume, Start>(
   self:
-    & Agent<InputOf<Known, Parameters["Type"]>, OutputOf<Known, Success["Type"]>, E, R>
+    & Agent<
+      unknown extends Known ? Parameters["Type"] : Input<Known>,
+      unknown extends Known ? Success["Type"] : Output<Known>,
+      E,
+      R
+    >
     & { readonly resume?: Resume; readonly start?: Start }
     & Known
 ): Tool.Tool<
@@ -187,7 +207,7 @@ export const asTool = <
   // The inline type of a tool's parameters does not infer absent options.
   Types.NoInfer<Parameters>,
   Types.NoInfer<Success>,
-  ToolError<E, Resume, Eff, Start>,
+  AgentToolError<E, Resume, Eff, Start>,
   Exclude<R, ToolCall> | SchemaServices<Parameters, Success>
 > => {
   const { run } = self as Agent<Parameters["Type"], Success["Type"], E, R>

@@ -13,7 +13,7 @@ import { type AgentTool, agentTools, type RecoverOne } from "../tool/agentTool.t
 import type { OnTainted } from "../../Quarantine.ts"
 import type { Inferred } from "../foundation/options/inferredOptions.ts"
 import type { OnlyKnown } from "../foundation/options/misspeltName.ts"
-import type { otherAgentNames } from "../foundation/options/foreignOptionNames.ts"
+import type { OtherNames } from "../foundation/options/foreignOptionNames.ts"
 import { refusePrototype } from "../foundation/options/plainTable.ts"
 import type { AnyPolicy } from "../recovery/policy.ts"
 import type * as Skill from "../tool/skill.ts"
@@ -23,16 +23,7 @@ import { described, type ModelAgent } from "./modelAgent.ts"
 import { compensatesOf, type Compensating } from "./compensation/compensationOptions.ts"
 import { type Erased, gateOf, namesOf, ofProgram, ownOf, uniqueNames } from "./programAgent.ts"
 import type { AllHookErrors, AllHookServices, CompensationServices } from "./hookTypes.ts"
-import type {
-  OneTable,
-  OnlyOwnTools,
-  OptionName,
-  Options,
-  RunTypes,
-  SchemaServices,
-  SkillTools,
-  ToolNames
-} from "./options.ts"
+import type { OneTable, OnlyOwnTools, Options, RunTypes } from "./options.ts"
 import type { TurnOptions } from "./turnOptions.ts"
 
 /**
@@ -89,22 +80,32 @@ export const make = <
   name: string,
   options:
     & Options<Input, Output, Tools, Skills, H, O>
-    & TurnOptions<Input["Type"], Types.NoInfer<(Tools[number] | SkillTools<Skills[number]>)["name"]>, O>
+    & TurnOptions<Input["Type"], Types.NoInfer<(Tools[number] | Skills[number]["tools"][number])["name"]>, O>
     & Compensating<CompensationServices<O>>
     & { readonly onTainted?: Q }
     & OneTable<Types.NoInfer<O>, Types.NoInfer<H>>
-    & OnlyOwnTools<Types.NoInfer<O>, Types.NoInfer<Q>, ToolNames<Tools[number] | SkillTools<Skills[number]>>>
+    & OnlyOwnTools<
+      Types.NoInfer<O>,
+      Types.NoInfer<Q>,
+      | (Tools[number] | Skills[number]["tools"][number])["name"]
+      | `${(Tools[number] | Skills[number]["tools"][number])["name"]}_status`
+    >
     & Inferred<O>
-    & OnlyKnown<O, OptionName, typeof otherAgentNames>
+    & OnlyKnown<
+      O,
+      keyof Options<never, never, [], [], {}> | keyof TurnOptions<never, never> | keyof Compensating<never>,
+      OtherNames["agent"]
+    >
 ): ModelAgent<
   Types.NoInfer<Input>,
   Types.NoInfer<Output>,
-  | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, O>["error"]
+  | RunTypes<Tools[number] | Skills[number]["tools"][number], H, O>["error"]
   | AllHookErrors<O>,
-  | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, O>["services"]
-  | SchemaServices<Input, Output>
+  | RunTypes<Tools[number] | Skills[number]["tools"][number], H, O>["services"]
+  | Input["EncodingServices"]
+  | Output["DecodingServices"]
   | AllHookServices<O>,
-  RunTypes<Tools[number] | SkillTools<Skills[number]>, H, O>["pause"]
+  RunTypes<Tools[number] | Skills[number]["tools"][number], H, O>["pause"]
 > => {
   checkAgentOptions(name, options)
   const tools: ReadonlyArray<Tool.Any> = (options.tools ?? []) as never

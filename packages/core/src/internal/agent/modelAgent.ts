@@ -44,7 +44,12 @@ export interface Described<out Input extends Schema.Top, out Output extends Sche
 /** True if an agent takes text, so that a text is its input. */
 type TakesText<In> = [In] extends [string] ? true : false
 
-/** Described input and output of an agent, if it has them. */
+/**
+ * Described input and output of an agent, if it has them.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type DescriptionOf<Self> = Self extends Described<infer Input, infer Output> ? Described<Input, Output> : unknown
 
 /** Describes the input and output of an agent. */

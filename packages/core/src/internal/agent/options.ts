@@ -20,59 +20,70 @@ import type { Misspelt, OnlyKnown } from "../foundation/options/misspeltName.ts"
 import type { Compensating } from "./compensation/compensationOptions.ts"
 import type { TurnOptionName } from "./turnOptions.ts"
 import type { Among } from "../foundation/errorTags.ts"
-import type { ResultServices } from "../tool/callTypes.ts"
 import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
 import type { ToolCall } from "../call/call.ts"
 import type { Escalation, InvalidResult, NotApproved, NotApprovedOnceTainted, Pending } from "../../ToolError.ts"
 
-/** The tools of a list that may have a name: the one that has it, and all whose names are not known. */
-type Named<T extends Tool.Any, Name> = T extends Tool.Any ? Name extends T["name"] ? T : never : never
+/**
+ * The tools of a list that may have a name: the one that has it, and all whose names are not known.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type NamedTool<T extends Tool.Any, Name> = T extends Tool.Any ? Name extends T["name"] ? T : never : never
 
-export type SkillTools<S extends Skill.Any> = S["tools"][number]
-
-type ErrorOf<F> = F extends Effect.Effect<infer _A, infer E, infer _R> ? E : never
-type ServicesOf<F> = F extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
-
-/** The names in `onToolError` that are there whatever a condition says. */
-type Always<O, Name extends string> = O extends { readonly onToolError: infer TE }
-  ? [TE] extends [{ readonly [_ in Name]: {} }] ? true : false
-  : false
-
-/** Errors that a tool leaves to the agent. A tool of unknown name may be any named one, or none. */
-type AfterAgent<T extends Tool.Any, H, O> = T extends Tool.Any ?
+/**
+ * Errors that a tool leaves to the agent. A tool of unknown name may be any named one, or none.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type AfterAgent<T extends Tool.Any, H, O> = T extends Tool.Any ?
   T["name"] extends infer Name extends string ? Name extends keyof H ?
-        | ErrorOf<H[Name]>
-        | (Always<O, Name> extends true ? Among<Tool.Error<T>, Tool.BehindRecovery> : Tool.Error<T>)
-    : Tool.Error<T> | (string extends Name ? ErrorOf<H[keyof H]> : never)
+        | Effect.Error<H[Name]>
+        | ((O extends Record<"onToolError", infer TE> ? [TE] extends [Record<Name, {}>] ? true : false : false) extends
+          true ? Among<Tool.Error<T>, Tool.BehindRecovery> : Tool.Error<T>)
+    : Tool.Error<T> | (string extends Name ? Effect.Error<H[keyof H]> : never)
   : never
   : never
 
-/** Services of a tool within the agent. Recovery may provide them, except for those of its results. */
-type NeededBy<T extends Tool.Any, H, O> = T extends Tool.Any
-  ? T["name"] extends keyof H ? Always<O, T["name"]> extends true ? ResultServices<T["success"]> : Tool.Services<T>
+/**
+ * Services of a tool within the agent. Recovery may provide them, except for those of its results.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type NeededBy<T extends Tool.Any, H, O> = T extends Tool.Any
+  ? T["name"] extends keyof H ?
+    (O extends Record<"onToolError", infer TE> ? [TE] extends [Record<T["name"], {}>] ? true : false : false) extends
+      true ? T["success"]["EncodingServices"] | T["success"]["DecodingServices"] : Tool.Services<T>
   : Tool.Services<T>
   : never
 
-/** True if tainted runs only deny, regardless of a condition. */
-type Denies<O> = O extends { readonly onTainted: infer Q } ? [Q] extends ["deny"] ? true : false : false
-
-/** True if the agent itself declares that tainted runs ask. */
-type SaysAsk<O> = Exclude<OptionOf<O, "onTainted">, "deny" | undefined>
-
-/** The policies of the options. */
-type PolicyOf<O> = OptionOf<O, "policies"> extends infer Policies ? Policies extends ReadonlyArray<infer P> ? P : never
+/**
+ * The policies of an agent's options.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type PolicyOf<O> = OptionOf<O, "policies"> extends infer Policies ?
+  Policies extends ReadonlyArray<infer P> ? P : never
   : never
 
-type Asks<T extends Tool.Any, O> =
-  | Exclude<Among<Tool.Error<T>, NotApproved>, Denies<O> extends true ? NotApprovedOnceTainted : never>
-  | SaysAsk<O>
+/**
+ * Reasons for which an agent may wait for an approval: its tools, its `onTainted`, its policies. `never` if there is none.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type Asks<T extends Tool.Any, O> =
+  | Exclude<
+    Among<Tool.Error<T>, NotApproved>,
+    ([O] extends [Record<"onTainted", "deny">] ? NotApprovedOnceTainted : never)
+  >
+  | Exclude<OptionOf<O, "onTainted">, "deny" | undefined>
   | Extract<Policy.VerdictOf<PolicyOf<O>>, Policy.RequireApproval>
-
-/** A policy's substitute answer is checked like the tool's own result. */
-type Substituted<O> = [
-  Extract<Policy.VerdictOf<PolicyOf<O>>, Policy.Substitute>
-] extends [never] ? never : InvalidResult
 
 /**
  * Errors and services of tool calls within an agent, without its model.
@@ -84,13 +95,21 @@ export interface CallTypes<T extends Tool.Any, H, O> {
   /** Errors that its tools' recoveries leave, and its budget. Escalations and pending tasks are results. */
   readonly error:
     | BudgetExceeded
-    | Exclude<AfterDefaults<AfterAgent<T, H, O> | Substituted<O>, O>, Escalation | Pending | NotApproved>
+    | Exclude<
+      AfterDefaults<
+        | AfterAgent<T, H, O>
+        // A policy's substitute answer is checked like the tool's own result.
+        | ([Extract<Policy.VerdictOf<PolicyOf<O>>, Policy.Substitute>] extends [never] ? never : InvalidResult),
+        O
+      >,
+      Escalation | Pending | NotApproved
+    >
   /** Error of `run` when the run waits: none, unless a tool or a policy may request an approval. */
   readonly pause: [Asks<T, O>] extends [never] ? never : ApprovalRequired
   /** Services of its tools, their recoveries and its policies. */
   readonly services:
     | NeededBy<T, H, O>
-    | Exclude<ServicesOf<H[keyof H]>, ToolCall>
+    | Exclude<Effect.Services<H[keyof H]>, ToolCall>
     | PolicyServices<DefaultOf<O>>
     | Policy.Services<PolicyOf<O>>
     | ([Asks<T, O>] extends [never] ? never : SnapshotKey)
@@ -120,11 +139,6 @@ export interface RunTypes<T extends Tool.Any, H, O> {
   readonly services: LanguageModel.LanguageModel | CallTypes<T, H, O>["services"]
 }
 
-/** Services of the schemas of an agent's input and output. */
-export type SchemaServices<Input extends Schema.Top, Output extends Schema.Top> =
-  | Input["EncodingServices"]
-  | Output["DecodingServices"]
-
 /**
  * Recoveries by tool name; `H` has the recovered call of each.
  *
@@ -132,7 +146,9 @@ export type SchemaServices<Input extends Schema.Top, Output extends Schema.Top> 
  * @since 0.2.0
  */
 export type ToolRecoveries<T extends Tool.Any, H> = {
-  readonly [N in keyof H]?: ((call: Tool.CallOf<Named<T, N>>, params: Tool.ParamsOf<Named<T, N>>) => H[N]) | undefined
+  readonly [N in keyof H]?:
+    | ((call: Tool.CallOf<NamedTool<T, N>>, params: Tool.ParamsOf<NamedTool<T, N>>) => H[N])
+    | undefined
 }
 
 /**
@@ -142,12 +158,9 @@ export type ToolRecoveries<T extends Tool.Any, H> = {
  * @since 0.2.0
  */
 export type Answering<T extends Tool.Any, H> = {
-  readonly [N in keyof H]?: H[N] extends Effect.Effect<Tool.Success<Named<T, N>>, unknown, unknown> ? unknown
+  readonly [N in keyof H]?: H[N] extends Effect.Effect<Tool.Success<NamedTool<T, N>>, unknown, unknown> ? unknown
     : `The recovery of "${N & string}" has to have the result type of the tool.`
 }
-
-/** The names of the tools of an agent, and of the status tools of their tasks. */
-export type ToolNames<T extends Tool.Any> = T["name"] | `${T["name"]}_status`
 
 type UnknownNames<Names, Known> = Names extends string ? string extends Names ? never : Exclude<Names, Known> : never
 
@@ -158,14 +171,6 @@ export type OnlyOwnTools<O, Q, Known> =
   & ([UnknownNames<AllowedBy<Q>, Known>] extends [never] ? unknown
     : { readonly onTainted: Misspelt<UnknownNames<AllowedBy<Q>, Known>, Known> })
 
-/**
- * If `onToolError` spreads a recovery for any call, TypeScript checks it before it knows the tools. Without tools the
- * type is a sentence, which the compiler shows.
- */
-type Untold<Tools extends ReadonlyArray<Tool.Any>> = [Tools[number]] extends [never]
-  ? ReadonlyArray<"onToolError cannot spread a recovery: write `name: condition ? recovery : undefined`">
-  : never
-
 type KeysOfAny<T> = T extends unknown ? keyof T : never
 
 /** Requires that recoveries by tool name are one table. Of several, TypeScript would infer the result of the first. */
@@ -173,6 +178,17 @@ export type OneTable<O, H> = [Exclude<KeysOfAny<OptionOf<O, "onToolError">>, key
   : {
     readonly onToolError: "onToolError cannot be one of several tables: write `name: condition ? recovery : undefined`"
   }
+
+/**
+ * Options of calls that wait for an approval.
+ *
+ * @category options
+ * @since 0.2.0
+ */
+export interface ApprovalOptions {
+  /** Time limit of a waiting call: a later approval asks again. Default: 24 hours. */
+  readonly timeToLive: Duration.Input
+}
 
 /**
  * Options of an agent.
@@ -194,8 +210,17 @@ export interface Options<
   readonly prompt?: ((input: Input["Type"]) => Prompt.RawInput) | undefined
   /** The agent's output. Default: the text of the model's answer. */
   readonly output?: Output | undefined
-  /** The tools that its model may call. Default: none. */
-  readonly tools?: Tools | Untold<Tools> | { readonly "tools is a list: [First, Second]": never } | undefined
+  /**
+   * The tools that its model may call. Default: none. The last types are sentences, which the compiler shows. If `onToolError` spreads
+   * a recovery for any call, TypeScript checks it before it knows the tools: then there are none.
+   */
+  readonly tools?:
+    | Tools
+    | ([Tools[number]] extends [never]
+      ? ReadonlyArray<"onToolError cannot spread a recovery: write `name: condition ? recovery : undefined`">
+      : never)
+    | { readonly "tools is a list: [First, Second]": never }
+    | undefined
   /** Groups of instructions and tools, of which one is chosen for a run: by the model, unless `skill` says otherwise. */
   readonly skills?: Skills | undefined
   /** The skill's name, or a function that returns it. */
@@ -208,9 +233,9 @@ export interface Options<
   /** Recovery of single tools, around their own: a function of the call and, as in `Tool.onError`, of its arguments. */
   readonly onToolError?:
     | (
-      & OnlyKnown<Types.NoInfer<H>, (Tools[number] | SkillTools<Skills[number]>)["name"]>
-      & ToolRecoveries<Tools[number] | SkillTools<Skills[number]>, H>
-      & Answering<Tools[number] | SkillTools<Skills[number]>, Types.NoInfer<H>>
+      & OnlyKnown<Types.NoInfer<H>, (Tools[number] | Skills[number]["tools"][number])["name"]>
+      & ToolRecoveries<Tools[number] | Skills[number]["tools"][number], H>
+      & Answering<Tools[number] | Skills[number]["tools"][number], Types.NoInfer<H>>
     )
     | undefined
   /** Recovery of all tools, around everything else. */
@@ -237,8 +262,8 @@ export interface Options<
   readonly policies?: ReadonlyArray<Policy.Any> | undefined
   /** Rights of a run once it has read the answer of an untrusted tool. Default: `"approve"`. */
   readonly onTainted?: OnTainted | undefined
-  /** Time limit of a waiting call: a later approval asks again. Default: 24 hours. */
-  readonly approval?: { readonly timeToLive: Duration.Input } | undefined
+  /** Options of waiting calls. */
+  readonly approval?: ApprovalOptions | undefined
   /** Called when a cap is reached: with `Budget.extend` the run continues, with `undefined` it ends. */
   readonly onBudgetExceeded?:
     | ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, HookServices<O, "onBudgetExceeded">>)

@@ -1,6 +1,7 @@
 /** Options of agents for the compensation of a run's writes. */
 import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import { ConfigurationError } from "../../../ConfigurationError.ts"
 import type { NotCompensated } from "../../../ToolError.ts"
 import type * as Tool from "../../tool/tool.ts"
@@ -35,7 +36,7 @@ export interface CompensationOptions<R, TR = R> {
    * another process. The agent's own are known. The agent needs their services, because services of a caller do not
    * outlive its process.
    */
-  readonly tools?: ReadonlyArray<Tool.Needing<TR>> | undefined
+  readonly tools?: ReadonlyArray<Tool.Tool<string, Schema.Top, Schema.Top, unknown, TR>> | undefined
   /** Receives the uncompensated writes, for a person: after a run, and only if there are some. */
   readonly report?: ((left: ReadonlyArray<NotCompensated>) => Effect.Effect<unknown, never, R>) | undefined
 }

@@ -3,19 +3,25 @@ import type * as Prompt from "effect/ai/Prompt"
 import type { IsStored } from "../../foundation/errorTags.ts"
 import type { Any, Input, Output } from "../agent.ts"
 
-/** A value in a sentence. */
-type Named<T> = [T] extends [string] ? "a string"
+/** A value in a sentence of the compiler. */
+type ValueName<T> = [T] extends [string] ? "a string"
   : [T] extends [number] ? "a number"
   : [T] extends [boolean] ? "a boolean"
   : [T] extends [ReadonlyArray<unknown>] ? "an array"
   : unknown extends T ? "unknown"
   : "an object"
 
-type Takes<Taken, Given> = Named<Taken> extends Named<Given> ?
-  `This agent takes ${Named<Taken>} of another type than it is given.`
-  : `This agent takes ${Named<Taken>}, and is given ${Named<Given>}.`
+/** Sentence for an agent that takes another input than it is given. */
+type Takes<Taken, Given> = ValueName<Taken> extends ValueName<Given> ?
+  `This agent takes ${ValueName<Taken>} of another type than it is given.`
+  : `This agent takes ${ValueName<Taken>}, and is given ${ValueName<Given>}.`
 
-/** Sentence for a value that is no agent. */
+/**
+ * Sentence for a value that is no agent.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type NoAgent = "This is no agent: see Agent.make and Agent.fromFunction."
 
 /**
@@ -44,22 +50,19 @@ export type TakesConversation<A> = [A] extends [Any]
   ? [Prompt.Prompt] extends [Input<A>] ? A : "This agent has to take a conversation: give it `input: Prompt.Prompt`."
   : NoAgent
 
-/** Requires that an agent takes its own output, which is its next input. */
+/**
+ * Requires that an agent takes its own output, which is its next input.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Repeatable<Known> = IsStored<Known> extends true ? unknown
-  : [Known] extends [Any] ?
-    [Output<Known>] extends [Input<Known>] ? unknown : "This agent does not take its own output."
+  : [Known] extends [Any] ? ReadonlyArray<Output<Known>> extends ReadonlyArray<Input<Known>> ? unknown
+    : "This agent does not take its own output."
   : NoAgent
-
-/** Not {@link Repeatable}. It is accepted, because the compiler reports the error at the other arguments. */
-export type Unrepeatable<Known> = unknown extends Repeatable<Known> ? never : { readonly name: string }
 
 /** Agents. No value has the property: it is a sentence, which the compiler shows for a value that is no agent. */
 export type AgentList = ReadonlyArray<Any & { readonly "An agent is made by Agent.make or Agent.fromFunction"?: never }>
-
-/** Asks that a list has something in it. */
-export type NotEmpty<Agents extends AgentList> = AgentList extends Agents ? unknown
-  : 0 extends Agents["length"] ? "There has to be one agent at least, in a list whose length is known."
-  : unknown
 
 /**
  * Common input of several agents. A sentence if no input fits all: no value has it.

@@ -1,5 +1,4 @@
 /** `Agent.forCalls`: agents without a model, which run the calls of another program. */
-import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Budget, BudgetExceeded, Extension } from "../../../Budget.ts"
@@ -17,7 +16,7 @@ import type * as Tool from "../../tool/tool.ts"
 import type { Agent } from "../agent.ts"
 import { compensatesOf, type Compensating } from "../compensation/compensationOptions.ts"
 import { type Erased, gateOf, namesOf, ofProgram, ownOf, uniqueNames } from "../programAgent.ts"
-import type { CallTypes } from "../options.ts"
+import type { ApprovalOptions, CallTypes } from "../options.ts"
 import { ownToolsOnly } from "../ownTools.ts"
 import type { Resumable } from "../resume/resumableRun.ts"
 import type { CallRunOptions, CallRunServices } from "./callRunTypes.ts"
@@ -39,8 +38,8 @@ export interface ForCallsOptions<Tools extends ReadonlyArray<Tool.Any>, O = {}> 
   readonly policies?: ReadonlyArray<Policy.Any> | undefined
   /** Rule for a call once it has read, within itself, the answer of an untrusted tool. Default: `"approve"`. */
   readonly onTainted?: OnTainted | undefined
-  /** Time limit of a waiting call: a later approval asks again. Default: 24 hours. */
-  readonly approval?: { readonly timeToLive: Duration.Input } | undefined
+  /** Options of waiting calls. */
+  readonly approval?: ApprovalOptions | undefined
   /** Called when a cap is reached: with `Budget.extend` the call continues, with `undefined` it ends. */
   readonly onBudgetExceeded?:
     | ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, HookServices<O, "onBudgetExceeded">>)
@@ -48,8 +47,6 @@ export interface ForCallsOptions<Tools extends ReadonlyArray<Tool.Any>, O = {}> 
   /** Number of characters of a result that are shown; the whole is in `structured`. Default: 32,768. */
   readonly resultLimit?: number | undefined
 }
-
-type OptionName = keyof ForCallsOptions<[]> | keyof Compensating<0>
 
 /**
  * Makes an agent without a model: each run receives one call of a tool and answers with its result, as a model would
@@ -86,7 +83,15 @@ type OptionName = keyof ForCallsOptions<[]> | keyof Compensating<0>
 export const forCalls = <
   const Tools extends Tool.List,
   O = {}
->(name: string, options: CallRunOptions<ForCallsOptions<Tools, O>, OptionName, Tools, O>):
+>(
+  name: string,
+  options: CallRunOptions<
+    ForCallsOptions<Tools, O>,
+    keyof ForCallsOptions<[]> | keyof Compensating<0>,
+    Tools,
+    O
+  >
+):
   & Agent<GivenCall, CallAnswer, CallTypes<Tools[number], {}, O>["error" | "pause"], CallRunServices<Tools, O>>
   & Resumable<GivenCall, CallAnswer, CallTypes<Tools[number], {}, O>["error"], CallRunServices<Tools, O>> =>
 {

@@ -5,13 +5,18 @@ import type { OnlyKnown } from "../../foundation/options/misspeltName.ts"
 import type * as Tool from "../../tool/tool.ts"
 import type { Compensating } from "../compensation/compensationOptions.ts"
 import type { CompensationServices } from "../hookTypes.ts"
-import type { CallTypes, OnlyOwnTools, ToolNames } from "../options.ts"
+import type { CallTypes, OnlyOwnTools } from "../options.ts"
 
-/** The options of a run of calls. `Base` are those of its function, `Name` their names, `O` is the inferred type. */
+/**
+ * The options of a run of calls. `Base` are those of its function, `Name` their names, `O` is the inferred type.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type CallRunOptions<Base, Name, Tools extends Tool.List, O> =
   & Base
   & Compensating<CompensationServices<O>>
-  & OnlyOwnTools<Types.NoInfer<O>, undefined, ToolNames<Tools[number]>>
+  & OnlyOwnTools<Types.NoInfer<O>, undefined, Tools[number]["name"] | `${Tools[number]["name"]}_status`>
   & Inferred<O>
   & OnlyKnown<O, Name>
 

@@ -11,7 +11,7 @@ import { compose, type Composed, type StartError, type StartErrorOf } from "./co
 import type { Form, Forms } from "../resume/valueCodec.ts"
 import { anyOf, formsOf, plain, tuple } from "../resume/storedValue.ts"
 import type { Steps } from "./steps.ts"
-import type { AgentList, AllTaking, InputOfAll, NotEmpty, Repeatable, Taking, Unrepeatable } from "./agentFit.ts"
+import type { AgentList, AllTaking, InputOfAll, Repeatable, Taking } from "./agentFit.ts"
 
 /** Codecs of the input and output of one of several agents. */
 const oneOf = (agents: ReadonlyArray<Any>): Forms => {
@@ -158,7 +158,11 @@ const race = (name: string, agents: ReadonlyArray<Any>) => {
  */
 export const firstOf = <const Agents extends AgentList>(
   name: string,
-  agents: Agents & NotEmpty<Agents>
+  agents:
+    & Agents
+    & (AgentList extends Agents ? unknown
+      : 0 extends Agents["length"] ? "There has to be one agent at least, in a list whose length is known."
+      : unknown)
 ): Composed<
   InputOfAll<Agents>,
   Output<Agents[number]>,
@@ -220,7 +224,10 @@ export const loopUntil = <InOut, Known, E2 = never, R2 = never, Judge = unknown>
   options: Repeatable<Known> & { readonly times: number }
 ) =>
 <E, R>(
-  given: (Agent<InOut, InOut, E, R> & Known) | Unrepeatable<Known>
+  given:
+    | (Agent<InOut, InOut, E, R> & Known)
+    // An agent that does not fit is accepted, because the compiler reports the error at the other arguments.
+    | (unknown extends Repeatable<Known> ? never : Pick<Any, "name">)
 ): Composed<InOut, InOut, E | E2, R | R2, StartError<Known> | StartErrorOf<E2, Judge>> => {
   const agent = given as Agent<InOut, InOut, E, R>
   const step = (steps: Steps, input: InOut, left: number): Effect.Effect<InOut, E | E2, R | R2> =>

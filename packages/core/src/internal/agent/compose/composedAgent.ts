@@ -27,12 +27,20 @@ import { about, driven, failIfPaused, type Resumable, resumable } from "../resum
 import { Steps, Waits } from "./steps.ts"
 import { stoppedWithin } from "../resume/pausedConversation.ts"
 
-/** Error of `start` of an agent that can wait: its answer may be that it waits. */
-export type StartError<A> = A extends { readonly start: (...args: never) => Effect.Effect<unknown, infer E, unknown> } ?
-  E
-  : Error<A>
+/**
+ * Error of `start` of an agent that can wait: its answer may be that it waits.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type StartError<A> = A extends Record<"start", infer Start> ? StartErrorOf<Error<A>, Start> : Error<A>
 
-/** Error of an agent with these errors at its start, by its `start`, if it has one. */
+/**
+ * Error of an agent with these errors at its start, by its `start`, if it has one.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type StartErrorOf<E, Start> = Start extends (...args: never) => Effect.Effect<unknown, infer SE, unknown> ? SE
   : E
 

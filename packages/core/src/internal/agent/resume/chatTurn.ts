@@ -253,15 +253,19 @@ export const stream: {
   <Out, E, R>(
     agent: Agent<Prompt.Prompt, Out, E, R>,
     options: AgentStreamOptions & SendOptions
-  ): Stream.Stream<AgentEvent, Streamed<E, never>, R | Conversations>
+  ): Stream.Stream<AgentEvent, E | WriteError | BeginError, R | Conversations>
   <Out, E, R, Resume>(
     agent: Resumable<Prompt.Prompt, Out, E, R, Resume> & { readonly name: string },
     options: AgentStreamOptions & ResumeOptions
-  ): Stream.Stream<AgentEvent, Streamed<E, Refusals>, R | Resume | Conversations>
+  ): Stream.Stream<
+    AgentEvent,
+    E | WriteError | BeginError | ApprovalRequired | SnapshotRefused | DecisionRefused,
+    R | Resume | Conversations
+  >
 } = <Out, E, R, Resume>(
   agent: Agent<Prompt.Prompt, Out, E, R> | (Resumable<Prompt.Prompt, Out, E, R, Resume> & { readonly name: string }),
   options: AgentStreamOptions & (SendOptions | ResumeOptions)
-): Stream.Stream<AgentEvent, Streamed<E, Refusals>, R | Resume | Conversations> =>
+): Stream.Stream<AgentEvent, E | WriteError | BeginError | Refusals, R | Resume | Conversations> =>
   "decisions" in options
     ? streamed<E, R | Resume>(options, options, (turn, mode) => {
       const waits = agent as Resumable<Prompt.Prompt, Out, E, R, Resume> & { readonly name: string }
@@ -273,8 +277,6 @@ export const stream: {
       ({ prompt }, mode) => (agent as Agent<Prompt.Prompt, Out, E, R>).runIn(prompt, { ...mode, runId: options.runId })
     )
 
-type Streamed<E, Resumed> = E | WriteError | BeginError | Resumed
-
 type Refusals = ApprovalRequired | SnapshotRefused | DecisionRefused
 
 /** The events of a turn. The last one waits until the messages are stored. */
@@ -282,7 +284,7 @@ const streamed = <E, R>(
   { owner, thread, lease, ...options }: AgentStreamOptions & (SendOptions | ResumeOptions),
   how: Pick<SendOptions, "compaction" | "failedCalls">,
   run: (turn: Turn, mode: Mode) => Effect.Effect<unknown, E | Refusals, R>
-): Stream.Stream<AgentEvent, Streamed<E, Refusals>, R | Conversations> =>
+): Stream.Stream<AgentEvent, E | WriteError | BeginError | Refusals, R | Conversations> =>
   eventStream((mode) => {
     let last: Effect.Effect<void> = Effect.void
     const sink: Mode["sink"] = {
@@ -302,7 +304,7 @@ const streamed = <E, R>(
     return Effect.flatMap(turn, ({ exit, stored }) =>
       Effect.andThen(
         Effect.suspend(() => last),
-        (): Effect.Effect<unknown, Streamed<E, Refusals>> =>
+        (): Effect.Effect<unknown, E | WriteError | BeginError | Refusals> =>
           Exit.isSuccess(exit) && Exit.isFailure(stored) ? stored : exit
       ))
   }, options)

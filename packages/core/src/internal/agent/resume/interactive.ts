@@ -21,15 +21,6 @@ import type { From, Resumable } from "./resumableRun.ts"
 import { runCleanups } from "../../run/writes/cleanups.ts"
 import { CurrentRun, type Run } from "../../run/run.ts"
 
-/** Only an agent that can pause and resume can be interactive: for any other one, a sentence. */
-type CanWait<Self> = Self extends { readonly resume: unknown } ? unknown
-  : "This agent cannot wait: give Approval.interactive to those that its function runs."
-
-/** Remaining errors of an interactive agent: waits within a function that it is made of cannot ask a person. */
-type Left<E, Self> =
-  | Exclude<E, ApprovalRequired>
-  | (Self extends { readonly start: unknown } ? Extract<StartError<Self>, ApprovalRequired> : never)
-
 /** A key for snapshots that stay in the process: two random ids, for 32 bytes and more. */
 const ownKey = Effect.contextWith((context: Context.Context<never>) =>
   Effect.sync(() => Redacted.make(`${randomIdIn(context)}${randomIdIn(context)}`))
@@ -57,6 +48,18 @@ const ended = (
       ? Effect.void
       : Effect.flatMap(sealed, (snapshot) => end(snapshot, {}, { sink, onRecord, streaming }))
   })
+
+/**
+ * Starts or resumes an agent. Snapshots of its own leave the function as they came: a refused one is a defect. An inner agent may have
+ * errors of its own about snapshots.
+ */
+const proceedOwn = <In>(agent: Resumable<In, unknown, unknown, unknown>, from: From<In>, mode: Mode) => {
+  const outcome = agent.proceed(from, mode)
+  if ("input" in from) return outcome
+  const { snapshot } = from
+  const isOwn = (error: unknown) => error instanceof SnapshotRefused && isRefusalOf(error, snapshot as Snapshot)
+  return Effect.catchCause(outcome, (cause) => Effect.failCause(withDefects(cause, isOwn)))
+}
 
 /**
  * Asks about each pending call while the agent runs, and resumes with the decision. `run`, `stream` and `report` of the
@@ -102,28 +105,29 @@ const ended = (
 export const interactive =
   <E2 = never, R2 = never>(ask: (call: PendingCall) => Effect.Effect<Decision, E2, R2>) =>
   <In, Out, E, R, Self>(
-    self: Self & Agent<In, Out, E, R> & CanWait<Self>
+    self:
+      & Self
+      & Agent<In, Out, E, R>
+      & (Self extends Record<"resume", unknown> ? unknown
+        : "This agent cannot wait: give Approval.interactive to those that its function runs.")
   ):
-    & Agent<In, Out, Left<E, Self> | DecisionRefused | E2, Exclude<R, SnapshotKey> | R2>
+    & Agent<
+      In,
+      Out,
+      | Exclude<E, ApprovalRequired>
+      | (Self extends Record<"start", unknown> ? Extract<StartError<Self>, ApprovalRequired> : never)
+      | DecisionRefused
+      | E2,
+      Exclude<R, SnapshotKey> | R2
+    >
     & DescriptionOf<Self> =>
   {
-    const agent: Agent<In, Out, E, R> = self
-    const { name } = agent
+    const { declared, name }: Agent<In, Out, E, R> = self
     if (!isResumable<In>(self)) {
-      throw new ConfigurationError({
-        subject: `Agent "${name}"`,
-        problem: "it cannot wait: make the agents within it interactive"
-      })
+      const problem = "it cannot wait: make the agents within it interactive"
+      throw new ConfigurationError({ subject: `Agent "${name}"`, problem })
     }
     const waitable: Resumable<In, unknown, unknown, unknown> = self
-    /** Its snapshots leave this function as they came, so that it has no error for one that is refused; of others its agent may have. */
-    const proceeded = (from: From<In>, mode: Mode) => {
-      const outcome = waitable.proceed(from, mode)
-      if ("input" in from) return outcome
-      const { snapshot } = from
-      const isOwn = (error: unknown) => error instanceof SnapshotRefused && isRefusalOf(error, snapshot as Snapshot)
-      return Effect.catchCause(outcome, (cause) => Effect.failCause(withDefects(cause, isOwn)))
-    }
     const proceed = (from: From<In>, mode: Mode): Effect.Effect<unknown, unknown, unknown> => {
       let withdraw: Effect.Effect<void> = Effect.void
       const waiting: Mode = {
@@ -133,7 +137,7 @@ export const interactive =
         onQuestions: (effect) => withdraw = effect
       }
       let isHeard = false
-      const outcome = Effect.flatMap(proceeded(from, waiting), (outcome) => {
+      const outcome = Effect.flatMap(proceedOwn(waitable, from, waiting), (outcome) => {
         if (outcome._tag === "Completed") return Effect.succeed(outcome.output)
         return goesOn(outcome, withdraw, mode, () => isHeard = true)
       })
@@ -178,7 +182,7 @@ export const interactive =
             Effect.provideService(SnapshotKey, { current, earlier: [] })
           )
         }),
-      agent.declared
+      declared
     )
     return Object.assign(asking, descriptionOf(self)) as never
   }

@@ -54,8 +54,6 @@ export interface ToolRunOptions<Tools extends ReadonlyArray<Tool.Any>, O = {}>
   readonly onEvent?: SyncListener | undefined
 }
 
-type OptionName = keyof ToolRunOptions<[]> | keyof Compensating<0>
-
 type Given = ToolRunOptions<Tool.List, unknown> & Compensating<unknown>
 
 /** The agent whose one run serves the calls of the loop. */
@@ -124,12 +122,6 @@ const start = (name: string, options: Given) =>
     return run
   })
 
-/** Errors of the calls of a run. */
-type ErrorOf<Tools extends Tool.List, O> = CallTypes<Tools[number], {}, O>["error"]
-
-/** Services of a run. It has no snapshot. */
-type ServicesOf<Tools extends Tool.List, O> = Exclude<CallRunServices<Tools, O>, SnapshotKey>
-
 /**
  * Starts a run for the loop of another program: of the AI SDK, LangChain or your own. Its calls have all features of an
  * agent's run: recovery, one budget, policies, approvals, keys, compensation, events, spans, audit, redaction and
@@ -169,11 +161,11 @@ export const make: <
   O = {}
 >(
   name: string,
-  options: CallRunOptions<ToolRunOptions<Tools, O>, OptionName, Tools, O>
+  options: CallRunOptions<ToolRunOptions<Tools, O>, keyof ToolRunOptions<[]> | keyof Compensating<0>, Tools, O>
 ) => Effect.Effect<
-  ToolRun<Tools[number], ErrorOf<Tools, O>>,
-  ErrorOf<Tools, O>,
-  ServicesOf<Tools, O> | Scope.Scope
+  ToolRun<Tools[number], CallTypes<Tools[number], {}, O>["error"]>,
+  CallTypes<Tools[number], {}, O>["error"],
+  Exclude<CallRunServices<Tools, O>, SnapshotKey> | Scope.Scope
 > = (name, options) => start(name, options as never) as never
 
 /** @internal Asks for a layer if the run needs services. */
@@ -212,9 +204,14 @@ export const open: <
 >(
   name: string,
   options:
-    & CallRunOptions<ToolRunOptions<Tools, O>, OptionName | "layer", Tools, O>
-    & WithLayer<ServicesOf<Tools, Types.NoInfer<O>>>
-) => Promise<ToolRun<Tools[number], ErrorOf<Tools, O>>> = (name, options) => {
+    & CallRunOptions<
+      ToolRunOptions<Tools, O>,
+      keyof ToolRunOptions<[]> | keyof Compensating<0> | "layer",
+      Tools,
+      O
+    >
+    & WithLayer<Exclude<CallRunServices<Tools, Types.NoInfer<O>>, SnapshotKey>>
+) => Promise<ToolRun<Tools[number], CallTypes<Tools[number], {}, O>["error"]>> = (name, options) => {
   const { layer = Layer.empty, ...others } = options as unknown as Given & {
     readonly layer?: Layer.Layer<unknown, unknown>
   }

@@ -1,31 +1,22 @@
 /** `ToolRun.call` and `ToolRun.callPromise`: each is a run with one call. */
 import * as Effect from "effect/Effect"
 import type * as Types from "effect/Types"
-import type { BudgetExceeded } from "../../../Budget.ts"
 import type { SnapshotKey } from "../../approval/snapshotKey.ts"
-import type { AfterDefaults, DefaultOf, PolicyServices } from "../../recovery/policy.ts"
+import type { DefaultOf, PolicyServices } from "../../recovery/policy.ts"
 import type * as Tool from "../../tool/tool.ts"
-import type { Escalation, NotApproved, Pending } from "../../../ToolError.ts"
+import type { CallTypes } from "../options.ts"
+import type { GivenCall } from "../../loop/singleCall.ts"
 import type { Outcome } from "../../round/callOutcome.ts"
 import { make, open, type ToolRunOptions, type WithLayer } from "./makeToolRun.ts"
 import type { Unhandled } from "./toolRun.ts"
 
-/** A call of one tool. */
-export interface OneCall<O = {}> extends Omit<ToolRunOptions<[], O>, "tools" | "policies"> {
-  readonly id: string
-  /** The text of a JSON object, or the object. Not checked yet. */
-  readonly arguments: unknown
-}
-
-/** Errors that a call of a tool leaves. */
-type ErrorOf<T extends Tool.Any, O> =
-  | Exclude<AfterDefaults<Tool.Error<T>, O>, Escalation | Pending | NotApproved>
-  | BudgetExceeded
-
-type ServicesOf<T extends Tool.Any, O> = Exclude<
-  Tool.Services<T> | PolicyServices<DefaultOf<O>>,
-  SnapshotKey
->
+/**
+ * A call of one tool, and the options of its run.
+ *
+ * @category options
+ * @since 0.2.0
+ */
+export interface OneCall<O = {}> extends Omit<ToolRunOptions<[], O>, "tools" | "policies">, Omit<GivenCall, "name"> {}
 
 /**
  * Calls a tool once, without an agent: a run with one call. Returns the tagged outcome: the result, or the failure that
@@ -56,8 +47,8 @@ export const call = <T extends Tool.Any, O = {}>(
   options: OneCall & O
 ): Effect.Effect<
   Outcome<Tool.Success<T>>,
-  ErrorOf<T, O>,
-  ServicesOf<T, O>
+  CallTypes<T, {}, O>["error"],
+  Exclude<Tool.Services<T> | PolicyServices<DefaultOf<O>>, SnapshotKey>
 > => {
   const { arguments: given, id, ...others } = options as OneCall
   return Effect.scoped(Effect.flatMap(
@@ -98,8 +89,8 @@ export const callPromise = async <T extends Tool.Any, O = {}>(
     & OneCall
     & O
     & { readonly signal?: AbortSignal | undefined }
-    & WithLayer<ServicesOf<T, Types.NoInfer<O>>>
-): Promise<Outcome<Tool.Success<T>> | Unhandled<ErrorOf<T, O>>> => {
+    & WithLayer<Exclude<Tool.Services<T> | PolicyServices<DefaultOf<Types.NoInfer<O>>>, SnapshotKey>>
+): Promise<Outcome<Tool.Success<T>> | Unhandled<CallTypes<T, {}, O>["error"]>> => {
   const { arguments: given, id, signal, ...others } = options as OneCall & { readonly signal?: AbortSignal }
   const run = await open(tool.name, { ...others, tools: [tool] } as never)
   const outcome = await run.callPromise({ id, name: tool.name, arguments: given }, { signal })

@@ -128,3 +128,20 @@ export const otherToolNames = {
   name: "the first argument of Tool.make",
   title: "description"
 } as const
+
+/**
+ * Names that options have in other libraries: the compiler suggests the ones of this library. The tables can change in each version.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export interface OtherNames {
+  /** @internal Of `Agent.make`. */
+  readonly agent: typeof otherAgentNames
+  /** @internal Of `Tool.make` and `Tool.fromJsonSchema`. */
+  readonly tool: typeof otherToolNames
+  /** @internal Of `Tool.fromStandardSchema`: its schema decides about unknown keys. */
+  readonly standardTool: typeof otherToolNames & {
+    readonly onUnknownKeys: "a strict schema, such as z.strictObject"
+  }
+}
