@@ -30,7 +30,7 @@ import type { OnTainted } from "./Quarantine.ts"
 import type { Escalation, NotApproved, Pending } from "./ToolError.ts"
 
 export type { Listed, ToolList } from "./internal/call/tool/toolList.ts"
-export type { From, Options } from "./internal/tool/from/fromEffectTool.ts"
+export type { From, Options, OptionValue } from "./internal/tool/from/fromEffectTool.ts"
 
 /**
  * Makes a tool of one of `effect/ai` and its handler. A handler's error is the `reason` of `ExecutionError`. Results
@@ -129,7 +129,7 @@ export const fromToolkit: {
   <Tools extends Record<string, AiTool.Any>, const O extends Options | undefined>(
     toolkit: Toolkit.WithHandler<Tools>,
     options: (definition: Tools[keyof Tools]) => O
-  ): FromToolkit<Tools, { readonly [_ in keyof Tools]: Exclude<O, undefined> }>
+  ): FromToolkit<Tools, Readonly<Record<keyof Tools, Exclude<O, undefined>>>>
   <
     Tools extends Record<string, AiTool.Any>,
     const O extends { readonly [Name in keyof Tools]?: Options<AiTool.Parameters<Tools[Name]>> } = {}

@@ -4,6 +4,7 @@
  * `tool.call` is an ordinary Effect that needs a `ToolCall`. Recovery is declared next to the tool with ordinary Effect
  * operators, by {@link onError}. Errors that remain in its type can still end a run.
  */
+export type { PassThrough } from "./internal/call/execute/passThrough.ts"
 export type { OnUnknownKeys } from "./internal/call/tool/toolInfo.ts"
 export type { ImportedJsonSchema, JsonSchemaOptions } from "./internal/foundation/schema/jsonSchemaImport.ts"
 export { escalate, throwException } from "./internal/tool/builtIn.ts"
@@ -13,6 +14,8 @@ export type {
   ApprovalServices,
   Approves,
   ExecuteError,
+  Given,
+  HasExecute,
   IdempotencyError,
   IdempotencyServices,
   NeedsApproval,
@@ -20,6 +23,7 @@ export type {
   StatusError,
   StatusOf,
   TimeoutError,
+  TransactionError,
   WriteError
 } from "./internal/tool/callTypes.ts"
 export { client, type ClientOptions, ClientToolFailed } from "./internal/tool/clientTool.ts"

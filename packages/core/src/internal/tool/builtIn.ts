@@ -13,6 +13,8 @@ const escalation = Schema.Struct({
   severity: Severity.annotate({ description: "How urgent it is" }).pipe(Schema.optionalKey)
 })
 
+type EscalationSchemaType = typeof escalation
+
 const currentAgent = Effect.map(CurrentRun, (run) => run?.path.at(-1) ?? "")
 
 /**
@@ -22,21 +24,24 @@ const currentAgent = Effect.map(CurrentRun, (run) => run?.path.at(-1) ?? "")
  * @category constructors
  * @since 0.2.0
  */
-export const escalate: Tool<"escalate", typeof escalation, typeof Schema.Never, Escalated | Escalation, never> = make(
-  "escalate",
-  {
-    description: "Hand the problem to whoever asked you, when you cannot solve it yourself.",
-    effects: "read",
-    parameters: escalation,
-    success: Schema.Never,
-    execute: ({ reason, severity }) =>
-      Effect.flatMap(currentAgent, (agent) => new Escalated({ agent, reason, severity: severity ?? "medium" }))
-  }
-).pipe(onError(escalateArguments("InvalidArgs"))) as never
+export const escalate: Tool<"escalate", EscalationSchemaType, typeof Schema.Never, Escalated | Escalation, never> =
+  make(
+    "escalate",
+    {
+      description: "Hand the problem to whoever asked you, when you cannot solve it yourself.",
+      effects: "read",
+      parameters: escalation,
+      success: Schema.Never,
+      execute: ({ reason, severity }) =>
+        Effect.flatMap(currentAgent, (agent) => new Escalated({ agent, reason, severity: severity ?? "medium" }))
+    }
+  ).pipe(onError(escalateArguments("InvalidArgs"))) as never
 
 const exception = Schema.Struct({
   reason: Schema.String.annotate({ description: "The reason why no further action is possible or useful" })
 })
+
+type ExceptionSchemaType = typeof exception
 
 /**
  * The built-in tool "throwException": the agent ends the whole run. Inactive unless listed in an agent's `tools`.
@@ -46,7 +51,7 @@ const exception = Schema.Struct({
  */
 export const throwException: Tool<
   "throwException",
-  typeof exception,
+  ExceptionSchemaType,
   typeof Schema.Never,
   AgentException | Escalation,
   never

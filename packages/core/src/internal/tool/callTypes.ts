@@ -42,10 +42,7 @@ export type ApprovalError<A, Tr> = [A] extends [undefined | false]
   ? Tr extends "untrusted" ? NotApprovedOnceTainted : never
   : NotApproved
 
-/** Errors that `mayRequestApproval` adds to those of a call: a run that may wait for a call within the executor. */
-export type ApprovalRequestError<O> = "mayRequestApproval" extends keyof O ? NotApproved : never
-
-/** Asks that a tool whose executor fails because a call within it waits says so: the run has to know it, and types are gone by then. */
+/** Requires that a tool whose executor fails because a call within it waits says so: the run has to know it, and types are gone by then. */
 export type DeclaresApprovalRequests<D, O> = [Exclude<Extract<D, NotApproved>, NotApprovedOnceTainted>] extends
   [never] ? unknown
   : O extends { readonly mayRequestApproval: unknown } ? unknown
@@ -56,8 +53,13 @@ export type DeclaresApprovalRequests<D, O> = [Exclude<Extract<D, NotApproved>, N
     }
   }
 
-/** Asks that a tool has an executor. */
-export type HasExecute<O> = O extends { readonly execute: unknown } ? unknown
+/**
+ * Requires that a tool has an executor.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type HasExecute<O> = O extends Record<"execute", unknown> ? unknown
   : "A tool needs `execute`: the function that runs it."
 
 /** Refuses to compensate reads. */
@@ -67,8 +69,13 @@ export type UndoesWrites<Eff, O> = [Eff] extends ["read"]
   : unknown
   : unknown
 
-/** The type of an option that may be there only sometimes: `undefined` is a part of it then, and all of it without one. */
-export type Given<O, Key extends string, Value> = O extends { readonly [_ in Key]: unknown } ? Value
+/**
+ * Type of an option that may be there only sometimes: `undefined` is a part of it then, and all of it without one.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type Given<O, Key extends string, Value> = O extends Record<Key, unknown> ? Value
   : Key extends keyof O ? Value | undefined
   : undefined
 
@@ -113,8 +120,13 @@ export type TimeoutError<Eff, O, Id = undefined> = [OptionOf<O, "timeout">] exte
  */
 export type WriteError<Eff> = Eff extends "write" ? OutcomeUnknown : never
 
-/** Errors of the call by `transaction`: it may be rolled back, and then it is not done. */
-export type TransactionError<O> = O extends { readonly transaction: unknown }
+/**
+ * Errors of the call by `transaction`: it may be rolled back, and then it is not done.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type TransactionError<O> = O extends Record<"transaction", unknown>
   ? ExecutionError<TransactionFailed> | ([OptionOf<O, "timeout">] extends [undefined] ? never : Timeout)
   : never
 
@@ -168,13 +180,13 @@ export type StatusOf<A, O = {}> = (
 export type StatusError<O> = [OptionOf<O, "status">] extends [undefined] ? never
   : ExecuteError<HookError<O, "status">> | TimeoutError<"read", O>
 
-/** Services of results: they are encoded for the model, and decoded from a ledger or a person. */
-export type ResultServices<S extends Schema.Top> = S["EncodingServices"] | S["DecodingServices"]
-
 /**
- * The schema services that a tool needs.
+ * The schema services that a tool needs: results are encoded for the model, and decoded from a ledger or a person.
  *
  * @category utility types
  * @since 0.2.0
  */
-export type SchemaServices<P extends Schema.Top, S extends Schema.Top> = P["DecodingServices"] | ResultServices<S>
+export type SchemaServices<P extends Schema.Top, S extends Schema.Top> =
+  | P["DecodingServices"]
+  | S["EncodingServices"]
+  | S["DecodingServices"]

@@ -3,18 +3,17 @@ import * as Schema from "effect/Schema"
 import type * as Types from "effect/Types"
 import * as AiTool from "effect/ai/Tool"
 import type { Effects } from "../../Policy.ts"
-import type { InvalidArgs, InvalidResult } from "../../ToolError.ts"
+import type { InvalidArgs, InvalidResult, NotApproved } from "../../ToolError.ts"
 import type { ToolCall } from "../call/call.ts"
 import type { HookServices, Inferred } from "../foundation/options/inferredOptions.ts"
 import type { OnlyKnown } from "../foundation/options/misspeltName.ts"
 import type { Kind } from "../foundation/options/optionCheck.ts"
-import type { otherToolNames } from "../foundation/options/foreignOptionNames.ts"
+import type { OtherNames } from "../foundation/options/foreignOptionNames.ts"
 import { fromOptions, type IdempotencyOptions } from "../idempotency/idempotencyOptions.ts"
 import { ToolFailure } from "../projection/toolFailure.ts"
 import type {
   AnyIdempotency,
   ApprovalError,
-  ApprovalRequestError,
   ApprovalServices,
   Approves,
   DeclaresApprovalRequests,
@@ -37,10 +36,7 @@ import type { Tool, Trust } from "./tool.ts"
 import { define } from "./defineTool.ts"
 import type { Options } from "./toolOptions.ts"
 
-/** The names of options. */
-type OptionName = keyof Options<never, never, 0, 0, 0, 0, 0, 0>
-
-const kinds: Readonly<Record<OptionName, Kind>> = makeKinds
+const kinds: Readonly<Record<keyof Options<never, never, 0, 0, 0, 0, 0, 0>, Kind>> = makeKinds
 
 /**
  * Defines a tool.
@@ -94,14 +90,14 @@ export const make = <
   const A extends Approves | undefined = undefined,
   const Tr extends Trust = "trusted",
   const Id extends AnyIdempotency<Parameters, SuccessSchema, D> = AnyIdempotency<Parameters, SuccessSchema, D>,
-  O = { readonly [_ in OptionName]?: unknown }
+  O = Partial<Record<keyof Options<never, never, 0, 0, 0, 0, 0, 0>, unknown>>
 >(
   name: Name,
   options:
     & HasExecute<O>
     & Options<Parameters, SuccessSchema, D, R, Eff, A, Tr, Id, O>
     & Inferred<O>
-    & OnlyKnown<O, OptionName, typeof otherToolNames>
+    & OnlyKnown<O, keyof Options<never, never, 0, 0, 0, 0, 0, 0>, OtherNames["tool"]>
     & DeclaresApprovalRequests<Types.NoInfer<D>, O>
     & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
 ): Tool<
@@ -118,7 +114,7 @@ export const make = <
   | TransactionError<O>
   | StatusError<O>
   | ApprovalError<A, Tr>
-  | ApprovalRequestError<O>,
+  | ("mayRequestApproval" extends keyof O ? NotApproved : never),
   | Exclude<R | HookServices<O, "compensate" | "status"> | ApprovalServices<A>, ToolCall>
   | SchemaServices<Parameters, SuccessSchema>
   | IdempotencyServices<Given<O, "idempotency", Id>>

@@ -6,7 +6,6 @@ import type * as Types from "effect/Types"
 import type { ToolCall } from "../call/call.ts"
 import { parametersOf } from "../call/execute/lastParameters.ts"
 import type { Among } from "../foundation/errorTags.ts"
-import type { ResultServices } from "./callTypes.ts"
 import { fromRecovered, insideRecovery } from "./checkResult.ts"
 import type { Any, BehindRecovery, Params, Tool } from "./tool.ts"
 
@@ -86,7 +85,7 @@ export const onError: {
     Parameters,
     S,
     Types.NoInfer<E2 | Among<E, BehindRecovery>>,
-    Exclude<R2, ToolCall> | ResultServices<S>
+    Exclude<R2, ToolCall> | S["EncodingServices"] | S["DecodingServices"]
   >
   <Name extends string, Parameters extends Schema.Top, S extends Schema.Top, E, R, E2, R2>(
     self: Tool<Name, Parameters, S, E, R>,
@@ -94,7 +93,13 @@ export const onError: {
       call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>,
       params: Params<Parameters>
     ) => Effect.Effect<S["Type"], E2, R2> | { readonly "a recovery has the result type of its tool": never }
-  ): Tool<Name, Parameters, S, Types.NoInfer<E2 | Among<E, BehindRecovery>>, Exclude<R2, ToolCall> | ResultServices<S>>
+  ): Tool<
+    Name,
+    Parameters,
+    S,
+    Types.NoInfer<E2 | Among<E, BehindRecovery>>,
+    Exclude<R2, ToolCall> | S["EncodingServices"] | S["DecodingServices"]
+  >
 } = Function.dual(
   2,
   (self: Any, recover: (call: Any["recovered"], params: Any["recovered"]) => Any["recovered"]): Any => {

@@ -124,9 +124,6 @@ export type List = ReadonlyArray<
   Any & { readonly "A tool is made by Tool.make, and of an agent by Agent.asTool"?: never }
 >
 
-/** Any tool, by its services. */
-export interface Needing<out R> extends Tool<string, Schema.Top, Schema.Top, unknown, R> {}
-
 /**
  * The errors that a tool leaves.
  *

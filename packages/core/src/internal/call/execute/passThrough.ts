@@ -9,7 +9,12 @@ import {
 } from "../../../ToolError.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 
-/** Errors of an executor that pass unchanged: they already define the next step. */
+/**
+ * Errors of an executor that pass unchanged: they already define the next step.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
 export type PassThrough = Escalation | Escalated | AgentException | PartialSuccess | Pending | OutcomeUnknown
 
 export const isPassThrough = (u: unknown): u is Exclude<PassThrough, OutcomeUnknown> =>

@@ -78,24 +78,30 @@ export type From<T extends AiTool.Any, D, R, O = {}> = Tool.Tool<
   | InvalidArgs
   | InvalidResult
   | ExecuteError<D>
-  | TimeoutOf<O>
-  | WriteError<OptionOf<O, "effects">>
-  | IdempotencyError<OptionOf<O, "idempotency">>
+  | TimeoutError<OptionValue<O, "effects">, O, OptionValue<O, "idempotency">>
+  | WriteError<OptionValue<O, "effects">>
+  | IdempotencyError<OptionValue<O, "idempotency">>
   | NotApproved,
-  | Exclude<R | ApprovalServices<Asks<OptionOf<O, "needsApproval">>>, ToolCall>
-  | IdempotencyServices<OptionOf<O, "idempotency">>
+  | Exclude<
+    | R
+    | ApprovalServices<
+      OptionValue<O, "needsApproval"> extends infer Needs ?
+        Needs extends (...args: never) => infer Answer ? Answer : Needs
+        : never
+    >,
+    ToolCall
+  >
+  | IdempotencyServices<OptionValue<O, "idempotency">>
   | AiTool.HandlerServices<T>
 >
 
-/** Answer to a question for an approval. */
-type Asks<N> = N extends (...args: never) => infer Answer ? Answer : N
-
-/** Errors by `timeout`. A tool is a write if the options declare it, and not by its definition's annotations. */
-type TimeoutOf<O> = [OptionOf<O, "timeout">] extends [undefined] ? never
-  : TimeoutError<OptionOf<O, "effects">, O, OptionOf<O, "idempotency">>
-
-/** Values of an option; includes `undefined` if it is optional. */
-type OptionOf<O, Name extends keyof Options> = O extends { readonly [_ in Name]: infer Value } ? Value
+/**
+ * Values of an option; includes `undefined` if it is optional.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type OptionValue<O, Name extends keyof Options> = O extends Record<Name, infer Value> ? Value
   : Name extends keyof O ? O[Name] | undefined
   : undefined
 

@@ -7,13 +7,12 @@ import type { JsonSchemaOptions } from "../../foundation/schema/jsonSchemaImport
 import type { HookServices, Inferred } from "../../foundation/options/inferredOptions.ts"
 import type { OnlyKnown } from "../../foundation/options/misspeltName.ts"
 import type { Kind } from "../../foundation/options/optionCheck.ts"
-import type { otherToolNames } from "../../foundation/options/foreignOptionNames.ts"
+import type { OtherNames } from "../../foundation/options/foreignOptionNames.ts"
 import type { ToolCall } from "../../call/call.ts"
-import type { InvalidArgs, InvalidResult } from "../../../ToolError.ts"
+import type { InvalidArgs, InvalidResult, NotApproved } from "../../../ToolError.ts"
 import type {
   AnyIdempotency,
   ApprovalError,
-  ApprovalRequestError,
   ApprovalServices,
   Approves,
   DeclaresApprovalRequests,
@@ -48,9 +47,7 @@ export interface JsonSchemaToolOptions<SuccessSchema extends Schema.Top, D, R, E
   readonly parameters: JsonSchema.JsonSchema
 }
 
-type JsonSchemaOptionName = keyof JsonSchemaToolOptions<never, 0, 0, 0, 0, 0, 0>
-
-const kinds: Readonly<Record<JsonSchemaOptionName, Kind>> = jsonSchemaKinds
+const kinds: Readonly<Record<keyof JsonSchemaToolOptions<never, 0, 0, 0, 0, 0, 0>, Kind>> = jsonSchemaKinds
 
 /**
  * Defines a tool by a JSON Schema, without an Effect Schema: for documents of other people, of an OpenAPI, of a
@@ -96,14 +93,14 @@ export const fromJsonSchema = <
   const A extends Approves | undefined = undefined,
   const Tr extends Trust = "trusted",
   const Id extends AnyIdempotency<JsonParameters, SuccessSchema, D> = AnyIdempotency<JsonParameters, SuccessSchema, D>,
-  O = { readonly [_ in JsonSchemaOptionName]?: unknown }
+  O = Partial<Record<keyof JsonSchemaToolOptions<never, 0, 0, 0, 0, 0, 0>, unknown>>
 >(
   name: Name,
   options:
     & HasExecute<O>
     & JsonSchemaToolOptions<SuccessSchema, D, R, Eff, A, Tr, Id, O>
     & Inferred<O>
-    & OnlyKnown<O, JsonSchemaOptionName, typeof otherToolNames>
+    & OnlyKnown<O, keyof JsonSchemaToolOptions<never, 0, 0, 0, 0, 0, 0>, OtherNames["tool"]>
     & DeclaresApprovalRequests<Types.NoInfer<D>, O>
     & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
 ): Tool<
@@ -119,7 +116,7 @@ export const fromJsonSchema = <
   | TransactionError<O>
   | StatusError<O>
   | ApprovalError<A, Tr>
-  | ApprovalRequestError<O>,
+  | ("mayRequestApproval" extends keyof O ? NotApproved : never),
   | Exclude<R | HookServices<O, "compensate" | "status"> | ApprovalServices<A>, ToolCall>
   | SchemaServices<JsonParameters, SuccessSchema>
   | IdempotencyServices<Given<O, "idempotency", Id>>

@@ -8,13 +8,12 @@ import type { Effects } from "../../../Policy.ts"
 import type { HookServices, Inferred } from "../../foundation/options/inferredOptions.ts"
 import type { OnlyKnown } from "../../foundation/options/misspeltName.ts"
 import { anObject, type Kind } from "../../foundation/options/optionCheck.ts"
-import type { otherToolNames } from "../../foundation/options/foreignOptionNames.ts"
+import type { OtherNames } from "../../foundation/options/foreignOptionNames.ts"
 import type { ToolCall } from "../../call/call.ts"
-import type { InvalidArgs, InvalidResult } from "../../../ToolError.ts"
+import type { InvalidArgs, InvalidResult, NotApproved } from "../../../ToolError.ts"
 import type {
   AnyIdempotency,
   ApprovalError,
-  ApprovalRequestError,
   ApprovalServices,
   Approves,
   DeclaresApprovalRequests,
@@ -68,20 +67,15 @@ export interface StandardSchemaToolOptions<
   readonly jsonSchema?: JsonSchema.JsonSchema | undefined
 }
 
-type OptionName = keyof StandardSchemaToolOptions<never, never, 0, 0, 0, 0, 0, 0>
-
-/** Other names, and the option that the schema replaces. */
-type OtherNames = typeof otherToolNames & { readonly onUnknownKeys: "a strict schema, such as z.strictObject" }
-
-/** Asks for a JSON Schema if the schema does not convert itself. */
-type HasJsonSchema<S, O> = S extends { readonly "~standard": { readonly jsonSchema: object } } ? unknown
+/** Requires a JSON Schema if the schema does not convert itself. */
+type HasJsonSchema<S, O> = S extends Record<"~standard", Record<"jsonSchema", object>> ? unknown
   : "jsonSchema" extends keyof O ? unknown
   : {
     readonly jsonSchema:
       "This schema does not convert itself: pass its JSON Schema as `jsonSchema`, or wrap valibot's by toStandardJsonSchema."
   }
 
-const kinds: Readonly<Record<OptionName, Kind>> = {
+const kinds: Readonly<Record<keyof StandardSchemaToolOptions<never, never, 0, 0, 0, 0, 0, 0>, Kind>> = {
   ...baseKinds,
   parameters: aStandardSchema,
   jsonSchema: anObject
@@ -153,7 +147,7 @@ export const fromStandardSchema = <
     SuccessSchema,
     D
   >,
-  O = { readonly [_ in OptionName]?: unknown }
+  O = Partial<Record<keyof StandardSchemaToolOptions<never, never, 0, 0, 0, 0, 0, 0>, unknown>>
 >(
   name: Name,
   options:
@@ -161,7 +155,7 @@ export const fromStandardSchema = <
     & StandardSchemaToolOptions<S, SuccessSchema, D, R, Eff, A, Tr, Id, O>
     & Inferred<O>
     & HasJsonSchema<Types.NoInfer<S>, O>
-    & OnlyKnown<O, OptionName, OtherNames>
+    & OnlyKnown<O, keyof StandardSchemaToolOptions<never, never, 0, 0, 0, 0, 0, 0>, OtherNames["standardTool"]>
     & DeclaresApprovalRequests<Types.NoInfer<D>, O>
     & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
 ): Tool<
@@ -177,7 +171,7 @@ export const fromStandardSchema = <
   | TransactionError<O>
   | StatusError<O>
   | ApprovalError<A, Tr>
-  | ApprovalRequestError<O>,
+  | ("mayRequestApproval" extends keyof O ? NotApproved : never),
   | Exclude<R | HookServices<O, "compensate" | "status"> | ApprovalServices<A>, ToolCall>
   | SchemaServices<StandardParameters<S>, SuccessSchema>
   | IdempotencyServices<Given<O, "idempotency", Id>>
