@@ -2,13 +2,40 @@
  * Recovery of tool calls: functions from Effect to Effect. Each changes the error type exactly as it changes the
  * behaviour. They add to Effect's own operators; `Effect.retry`, `Effect.catchTag` and the others work as ever.
  */
-export type { HasTags, NoSuchTag, Tagged, TagOf } from "./internal/foundation/errorTags.ts"
+export type {
+  Among,
+  HasTags,
+  IsStored,
+  KnownCall,
+  Misplaced,
+  NoSuchTag,
+  NotOnCalls,
+  OfUncalled,
+  OnCalls,
+  OtherTags,
+  Single,
+  Tagged,
+  TagOf,
+  Uncalled
+} from "./internal/foundation/errorTags.ts"
 export type { IdempotencyOptions } from "./internal/idempotency/idempotencyOptions.ts"
 export type { Degraded } from "./internal/projection/degradedMark.ts"
-export { type Cases, catchReason, catchReasons, type ExcludeReason } from "./internal/recovery/catchReason.ts"
+export {
+  type Cases,
+  catchReason,
+  catchReasons,
+  type ExcludeReason,
+  type ReasonOf
+} from "./internal/recovery/catchReason.ts"
 export { circuitBreaker, type CircuitBreakerOptions } from "./internal/recovery/circuitBreaker.ts"
 export { type Description, escalate, escalateWith } from "./internal/recovery/escalate.ts"
-export { fallback, type FallbackOptions, type FallbackTag } from "./internal/recovery/fallback.ts"
+export {
+  type CertainlyNamedIn,
+  fallback,
+  type FallbackOptions,
+  type FallbackTag,
+  type NamedIn
+} from "./internal/recovery/fallback.ts"
 export {
   declined,
   fix,
@@ -25,10 +52,13 @@ export {
 export { FixRequest, type FixRequestSchema, type FixTag, renderFixRequest } from "./internal/recovery/fixRequest.ts"
 export { idempotent, type IdempotentOptions } from "./internal/recovery/idempotent.ts"
 export {
+  type AfterDefaults,
   type AnyTable,
+  type DefaultOf,
   type Ending,
   type FixEntry,
   type NoPolicy,
+  type PolicyServices,
   type PolicyTag,
   PolicyTypeId,
   type Recovered,

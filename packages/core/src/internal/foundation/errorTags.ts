@@ -27,38 +27,70 @@ export type HasTags<E, Tag extends string> = [Exclude<Tag, TagOf<E>>] extends [n
 /**
  * True if the subject of a combinator is unknown: it is stored. A type of its own, because TypeScript narrows an
  * `unknown` in the first branch of a condition about `unknown`.
+ *
+ * @category utility types
+ * @since 0.2.0
  */
 export type IsStored<Known> = unknown extends Known ? true : false
 
 /**
  * Known call of a recovery, by its context of use: unknown for a stored one. A union, because a conditional type would
  * accept no call whose errors are a type parameter.
+ *
+ * @category utility types
+ * @since 0.2.0
  */
 export type KnownCall<A, E, R> = Effect.Effect<A, E, R> | (unknown extends E ? unknown : never)
 
-/** Tools and agents, by their brands. They pipe, but are no calls. */
-type Uncalled = { readonly "~@recourse/core/Tool": unknown } | { readonly "~@recourse/core/Agent": unknown }
-
-/** True for a tool or an agent, and neither for `never` nor for `any`. */
-type OfUncalled<Known> = [Known] extends [never] ? false : [Known] extends [Uncalled & NotAny<Known>] ? true : false
-
-type NotAny<T> = 0 extends 1 & T ? never : unknown
+/**
+ * Tools and agents, by their brands. They pipe, but are no calls.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export type Uncalled = Record<"~@recourse/core/Tool", unknown> | Record<"~@recourse/core/Agent", unknown>
 
 /**
- * A tool or an agent that is piped into a recovery: accepted here, so that the compiler reports the error by {@link
- * OnCalls} at the recovery.
+ * True for a tool or an agent, and neither for `never` nor for `any`.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type OfUncalled<Known> = [Known] extends [never] ? false
+  : [Known] extends [Uncalled & (0 extends 1 & Known ? never : unknown)] ? true
+  : false
+
+/**
+ * A tool or an agent that is piped into a recovery: accepted, so that the compiler reports the error by {@link OnCalls}
+ * at the recovery.
+ *
+ * @category utility types
+ * @since 0.2.0
  */
 export type Misplaced<Known> = OfUncalled<Known> extends true ? Uncalled : never
 
-/** The compiler's message for a recovery that is applied to a tool. */
+/**
+ * The compiler's message for a recovery that is applied to a tool.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type NotOnCalls = "This recovers a tool's call: use tool.pipe(Tool.onError(...))."
 
-/** Asks that a recovery is made for a call. */
+/**
+ * Requires that a recovery is made for a call.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type OnCalls<Known> = OfUncalled<Known> extends true ? NotOnCalls : unknown
 
 /**
  * Names that a recovery accepts in addition to the tags of its call: any tag, if it is stored and its calls are unknown
  * yet. Separate, so that messages list the tags.
+ *
+ * @category utility types
+ * @since 0.2.0
  */
 export type OtherTags<E, Tag = string> = unknown extends E ? Tag
   : OfUncalled<E> extends true ? NotOnCalls
@@ -75,10 +107,18 @@ export type TagOf<E> = E extends { readonly _tag: infer Tag extends string } ? T
 
 /**
  * Members of `X` that an error type may contain: its members among `X`, and all of `X` that a wider member may include.
+ *
+ * @category utility types
+ * @since 0.2.0
  */
 export type Among<E, X> = E extends X ? E : X extends E ? X : never
 
-/** A type that is not a union: a value of it is always the same. */
+/**
+ * A type that is not a union: a value of it is always the same.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type Single<T, All = T> = T extends unknown ? [All] extends [T] ? T : never : never
 
 /** The tags that a list holds for certain: not those of a condition, and none of a list of unknown length. */

@@ -15,23 +15,25 @@ import {
   type Tagged,
   type TagOf
 } from "../foundation/errorTags.ts"
+import type { HookError, HookServices, HookSuccess } from "../foundation/options/inferredOptions.ts"
 import type { OnlyKnown } from "../foundation/options/misspeltName.ts"
 import { refusePrototype } from "../foundation/options/plainTable.ts"
-
-type AnyEffect = Effect.Effect<unknown, unknown, unknown>
 
 const hasReason = (error: unknown, tags: ReadonlyArray<string>): error is ExecutionError<Tagged<string>> =>
   error instanceof ExecutionError && isTagged(error.reason, tags)
 
-type Handler = (reason: never, ...params: ReadonlyArray<AnyEffect>) => AnyEffect
+type Handler = (
+  reason: never,
+  ...params: ReadonlyArray<Effect.Effect<unknown, unknown, unknown>>
+) => Effect.Effect<unknown, unknown, unknown>
 
 type Handlers = Readonly<Record<string, Handler | undefined>>
 
 function handleReasons(
-  call: AnyEffect,
+  call: Effect.Effect<unknown, unknown, unknown>,
   cases: Handlers,
-  params: ReadonlyArray<AnyEffect> = []
-): AnyEffect {
+  params: ReadonlyArray<Effect.Effect<unknown, unknown, unknown>> = []
+): Effect.Effect<unknown, unknown, unknown> {
   refusePrototype("Recovery.catchReasons", cases)
   const tags = Object.keys(cases).filter((tag) => cases[tag] !== undefined)
   return Effect.catchIf(
@@ -44,10 +46,13 @@ function handleReasons(
   )
 }
 
-/** Any failure of an executor, by a name that readers are shown. */
-interface AnyExecutionError extends ExecutionError {}
-
-type ReasonOf<E> = E extends ExecutionError<infer D> ? D : never
+/**
+ * The executor's own errors among those of a call.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type ReasonOf<E> = E extends ExecutionError<infer D> ? D : never
 
 /**
  * Rest of an error type after the executor's errors with the given tags are handled.
@@ -57,7 +62,7 @@ type ReasonOf<E> = E extends ExecutionError<infer D> ? D : never
  */
 export type ExcludeReason<E, Tag extends string> = {
   readonly error:
-    | Exclude<E, AnyExecutionError>
+    | Exclude<E, ExecutionError>
     | ([Exclude<ReasonOf<E>, Tagged<Tag>>] extends [never] ? never : ExecutionError<Exclude<ReasonOf<E>, Tagged<Tag>>>)
 }["error"]
 
@@ -90,16 +95,26 @@ export type ExcludeReason<E, Tag extends string> = {
 export const catchReason: {
   <
     Known,
-    const Tag extends TagOf<ReasonOf<Known>> | OtherReasonTags<Known>,
+    const Tag extends
+      | TagOf<ReasonOf<Known>>
+      | (unknown extends Known ? string
+        : unknown extends OnCalls<Known> ? OtherTags<ReasonOf<Known>>
+        : NotOnCalls),
     A2 = never,
     E2 = never,
     R2 = never,
-    Params extends ReadonlyArray<AnyEffect> = []
+    Params extends ReadonlyArray<Effect.Effect<unknown, unknown, unknown>> = []
   >(
     tag: Tag,
-    handle: (reason: ReasonWith<Types.NoInfer<Known>, Tag>, ...params: Params) => Effect.Effect<A2, E2, R2>
+    handle: (
+      reason:
+        | Extract<ReasonOf<Types.NoInfer<Known>>, Tagged<Tag>>
+        // Of a recovery that is stored, the tag is known.
+        | (unknown extends Types.NoInfer<Known> ? Tagged<Tag> : never),
+      ...params: Params
+    ) => Effect.Effect<A2, E2, R2>
   ): <A, E, R>(
-    call: (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasReasons<E, Tag>) | Misplaced<Known>,
+    call: (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasTags<ReasonOf<E>, Tag>) | Misplaced<Known>,
     ...params: Params
   ) => Effect.Effect<A | A2, ExcludeReason<E, Single<Tag>> | E2, R | R2>
   <A, E, R, const Tag extends TagOf<ReasonOf<E>>, A2, E2, R2>(
@@ -107,23 +122,14 @@ export const catchReason: {
     tag: Tag,
     handle: (reason: Extract<ReasonOf<Types.NoInfer<E>>, Tagged<Tag>>) => Effect.Effect<A2, E2, R2>
   ): Effect.Effect<A | A2, ExcludeReason<E, Single<Tag>> | E2, R | R2>
-} = ((...of: readonly [AnyEffect, string, Handler] | readonly [string, Handler]) => {
+} = ((...of: readonly [Effect.Effect<unknown, unknown, unknown>, string, Handler] | readonly [string, Handler]) => {
   if (of.length === 3) return handleReasons(of[0], { [of[1]]: of[2] })
   const [tag, handle] = of
-  return (call: AnyEffect, ...params: ReadonlyArray<AnyEffect>) => handleReasons(call, { [tag]: handle }, params)
+  return (
+    call: Effect.Effect<unknown, unknown, unknown>,
+    ...params: ReadonlyArray<Effect.Effect<unknown, unknown, unknown>>
+  ) => handleReasons(call, { [tag]: handle }, params)
 }) as never
-
-/** The executor's errors of a tag among those that are known: of a recovery that is stored, their tag. */
-type ReasonWith<Known, Tag extends string> =
-  | Extract<ReasonOf<Known>, Tagged<Tag>>
-  | (unknown extends Known ? Tagged<Tag> : never)
-
-type OtherReasonTags<Known> = unknown extends Known ? string
-  : unknown extends OnCalls<Known> ? OtherTags<ReasonOf<Known>>
-  : NotOnCalls
-
-/** Asks that the executor of a call can fail with each of the tags. */
-type HasReasons<E, Tag extends string> = HasTags<ReasonOf<E>, Tag>
 
 /**
  * Handlers by the tags of the executor's errors; of any tags, if those are unknown yet.
@@ -131,8 +137,12 @@ type HasReasons<E, Tag extends string> = HasTags<ReasonOf<E>, Tag>
  * @category utility types
  * @since 0.2.0
  */
-export type Cases<E, Params extends ReadonlyArray<AnyEffect> = []> = unknown extends E
-  ? { readonly [Tag in string]: ((reason: Tagged<Tag>, ...params: Params) => AnyEffect) | undefined }
+export type Cases<E, Params extends ReadonlyArray<Effect.Effect<unknown, unknown, unknown>> = []> = unknown extends E
+  ? {
+    readonly [Tag in string]:
+      | ((reason: Tagged<Tag>, ...params: Params) => Effect.Effect<unknown, unknown, unknown>)
+      | undefined
+  }
   : KnownCases<E, Params>
 
 /** Names of inherited properties of every object. */
@@ -145,12 +155,12 @@ type InheritedName =
   | "toString"
   | "valueOf"
 
-type Handling<E, Tag extends string, Params extends ReadonlyArray<AnyEffect>> =
-  | ((reason: Extract<ReasonOf<E>, Tagged<Tag>>, ...params: Params) => AnyEffect)
+type Handling<E, Tag extends string, Params extends ReadonlyArray<Effect.Effect<unknown, unknown, unknown>>> =
+  | ((reason: Extract<ReasonOf<E>, Tagged<Tag>>, ...params: Params) => Effect.Effect<unknown, unknown, unknown>)
   | undefined
 
 /** TypeScript finds inherited properties in each table: cases of such names are checked by {@link InheritedFit}. */
-type KnownCases<E, Params extends ReadonlyArray<AnyEffect>> =
+type KnownCases<E, Params extends ReadonlyArray<Effect.Effect<unknown, unknown, unknown>>> =
   & { readonly [Tag in Exclude<TagOf<ReasonOf<E>>, InheritedName>]?: Handling<E, Tag, Params> }
   & { readonly [Tag in Extract<TagOf<ReasonOf<E>>, InheritedName>]?: unknown }
 
@@ -158,7 +168,7 @@ type KnownCases<E, Params extends ReadonlyArray<AnyEffect>> =
  * Requires that cases of such names take their arguments. Derived from the call, because a requirement on the cases
  * would remove their contextual types.
  */
-type InheritedFit<E, C, Params extends ReadonlyArray<AnyEffect> = []> = C extends
+type InheritedFit<E, C, Params extends ReadonlyArray<Effect.Effect<unknown, unknown, unknown>> = []> = C extends
   { readonly [Tag in keyof C & TagOf<ReasonOf<E>> & InheritedName]?: Handling<E, Tag, Params> } ? unknown
   : { readonly "A case takes another error than that of its name": never }
 
@@ -169,7 +179,7 @@ type InheritedFit<E, C, Params extends ReadonlyArray<AnyEffect> = []> = C extend
  * @since 0.2.0
  */
 export const catchReasons: {
-  <Known, C extends Cases<Known, Params>, Params extends ReadonlyArray<AnyEffect> = []>(
+  <Known, C extends Cases<Known, Params>, Params extends ReadonlyArray<Effect.Effect<unknown, unknown, unknown>> = []>(
     cases: unknown extends OnCalls<Known> ?
       C & (IsStored<Known> extends true ? unknown : OnlyKnown<C, TagOf<ReasonOf<Known>>>)
       : OnCalls<Known>
@@ -178,50 +188,33 @@ export const catchReasons: {
       | (
         & Effect.Effect<A, E, R>
         & KnownCall<A, Known, R>
-        & HasReasons<E, keyof C & string>
+        & HasTags<ReasonOf<E>, keyof C & string>
         & InheritedFit<E, C, Params>
       )
       | Misplaced<Known>,
     ...params: Params
   ) => Effect.Effect<
-    A | CaseSuccess<C>,
-    ExcludeReason<E, CertainCases<C>> | CaseError<C>,
-    R | CaseServices<C>
+    A | (C extends unknown ? HookSuccess<C, keyof C> : never),
+    ExcludeReason<E, CertainCases<C>> | (C extends unknown ? HookError<C, keyof C> : never),
+    R | (C extends unknown ? HookServices<C, keyof C> : never)
   >
   <A, E, R, C extends Cases<Types.NoInfer<E>>>(
     call: Effect.Effect<A, E, R> & InheritedFit<NoInfer<E>, C>,
     cases: C & OnlyKnown<C, TagOf<ReasonOf<Types.NoInfer<E>>>>
   ): Effect.Effect<
-    A | CaseSuccess<C>,
-    ExcludeReason<E, CertainCases<C>> | CaseError<C>,
-    R | CaseServices<C>
+    A | (C extends unknown ? HookSuccess<C, keyof C> : never),
+    ExcludeReason<E, CertainCases<C>> | (C extends unknown ? HookError<C, keyof C> : never),
+    R | (C extends unknown ? HookServices<C, keyof C> : never)
   >
-} = ((...of: readonly [AnyEffect, Handlers] | readonly [Handlers]) => {
+} = ((...of: readonly [Effect.Effect<unknown, unknown, unknown>, Handlers] | readonly [Handlers]) => {
   if (of.length === 2) return handleReasons(...of)
-  return (call: AnyEffect, ...params: ReadonlyArray<AnyEffect>) => handleReasons(call, of[0], params)
+  return (
+    call: Effect.Effect<unknown, unknown, unknown>,
+    ...params: ReadonlyArray<Effect.Effect<unknown, unknown, unknown>>
+  ) => handleReasons(call, of[0], params)
 }) as never
 
 /** The reasons that are handled for certain. */
 type CertainCases<C> = {
   [K in keyof C & string]-?: {} extends Pick<C, K> ? never : undefined extends C[K] ? never : K
 }[keyof C & string]
-
-// Result of a table that is one of several: that of any of them.
-type CaseSuccess<C> = C extends unknown ? {
-    [K in keyof C]-?: C[K] extends infer F
-      ? F extends (...args: never) => Effect.Effect<infer A, infer _E, infer _R> ? A : never
-      : never
-  }[keyof C] :
-  never
-type CaseError<C> = C extends unknown ? {
-    [K in keyof C]-?: C[K] extends infer F
-      ? F extends (...args: never) => Effect.Effect<infer _A, infer E, infer _R> ? E : never
-      : never
-  }[keyof C] :
-  never
-type CaseServices<C> = C extends unknown ? {
-    [K in keyof C]-?: C[K] extends infer F
-      ? F extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
-      : never
-  }[keyof C] :
-  never

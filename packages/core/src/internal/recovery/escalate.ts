@@ -130,7 +130,12 @@ export const escalate =
 export const escalateWith: {
   <Known, const Tag extends TagOf<Known> | OtherTags<Known>>(
     tag: Tag,
-    describe: (error: ErrorWith<Types.NoInfer<Known>, Tag>) => Description
+    describe: (
+      error:
+        | Extract<Types.NoInfer<Known>, Tagged<Tag>>
+        // Of a recovery that is stored, the tag is known.
+        | (unknown extends Types.NoInfer<Known> ? Tagged<Tag> : never)
+    ) => Description
   ): <A, E, R>(
     call: (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasTags<E, Tag>) | Misplaced<Known>
   ) => Effect.Effect<A, Exclude<E, Tagged<Single<Tag>>> | Escalation, R | ToolCall>
@@ -144,11 +149,6 @@ export const escalateWith: {
   <A, E, R>(call: Effect.Effect<A, E, R>, tag: string, describe: (error: E & Tagged<string>) => Description) =>
     catchTags(call, [tag], (error) => escalateError(error, describe(error)))
 )
-
-/** The errors of a tag among those that are known: of a recovery that is stored, their tag. */
-type ErrorWith<Known, Tag extends string> =
-  | Extract<Known, Tagged<Tag>>
-  | (unknown extends Known ? Tagged<Tag> : never)
 
 /**
  * The model's text of a failure, and its urgency.

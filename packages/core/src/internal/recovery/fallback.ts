@@ -29,18 +29,23 @@ import { subjectOf } from "../call/record/record.ts"
  */
 export type FallbackTag = "InvalidArgs" | "ExecutionError" | "Timeout" | "CircuitOpen" | "LedgerUnavailable"
 
-/** The tags that are named, alone or in a list. */
-type NamedIn<Tags> = Tags extends ReadonlyArray<infer Tag extends string> ? Tag : Extract<Tags, string>
+/**
+ * The tags that are named, alone or in a list.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type NamedIn<Tags> = Tags extends ReadonlyArray<infer Tag extends string> ? Tag : Extract<Tags, string>
 
-/** The tags that are named whatever a condition says. */
-type CertainlyNamedIn<Tags> = Single<Tags> extends infer Certain
+/**
+ * The tags that are named, whatever a condition says.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type CertainlyNamedIn<Tags> = Single<Tags> extends infer Certain
   ? Certain extends ReadonlyArray<string> ? Extract<CertainTags<Certain>, string> : Extract<Certain, string>
   : never
-
-/** The errors that are answered for; of a recovery that is stored, their tags. */
-type Answered<Known, Tags> =
-  | Extract<Known, Tagged<NamedIn<Tags>>>
-  | (unknown extends Known ? Tagged<NamedIn<Tags>> : never)
 
 /**
  * Mark of an answer from another source.
@@ -177,7 +182,13 @@ export const fallback = <
   tags: Tags,
   effect:
     | Effect.Effect<A2, E2, R2>
-    | ((error: Answered<Types.NoInfer<Known>, Types.NoInfer<Tags>>, ...params: Params) => Effect.Effect<A2, E2, R2>)
+    | ((
+      error:
+        | Extract<Types.NoInfer<Known>, Tagged<NamedIn<Types.NoInfer<Tags>>>>
+        // Of a recovery that is stored, the tags are known.
+        | (unknown extends Types.NoInfer<Known> ? Tagged<NamedIn<Types.NoInfer<Tags>>> : never),
+      ...params: Params
+    ) => Effect.Effect<A2, E2, R2>)
     | { readonly "a fallback is an Effect, or a function that answers one: Effect.succeed(value)": never },
   options?: FallbackOptions<Types.NoInfer<A2>>
 ) => {

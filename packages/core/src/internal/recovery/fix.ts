@@ -20,6 +20,7 @@ import {
   type OtherTags,
   type TagOf
 } from "../foundation/errorTags.ts"
+import type { HookError, HookServices, HookSuccess } from "../foundation/options/inferredOptions.ts"
 import { type CallRecord, subjectOf, toolName } from "../call/record/record.ts"
 import { noteByFixer } from "../call/record/children.ts"
 import { closeCall, markFix, noteFixed } from "../call/record/recovering.ts"
@@ -116,25 +117,6 @@ export interface Fixer<in In, out Out, out E, out R> {
 export interface TextFixer<out Out, out E, out R> extends Fixer<string, Out, E, R> {
   readonly takesText: true
 }
-
-/** Any fixer of a tag. */
-export type AnyFixer<Tag> =
-  | Fixer<FixInput<Tag>, unknown, unknown, unknown>
-  | TextFixer<unknown, unknown, unknown>
-
-/** Answer of a fixer; for one of several, that of any of them. */
-export type FixerAnswer<F> = F extends { readonly run: (input: never) => Effect.Effect<infer A, infer _E, infer _R> }
-  ? A
-  : never
-
-/** Error of a fixer. */
-export type FixerError<F> = F extends { readonly run: (input: never) => Effect.Effect<infer _A, infer E, infer _R> } ? E
-  : never
-
-/** Services of a fixer. */
-export type FixerServices<F> = F extends { readonly run: (input: never) => Effect.Effect<infer _A, infer _E, infer R> }
-  ? R
-  : never
 
 /**
  * Possible input of a fixer for a tag.
@@ -275,55 +257,59 @@ const ask = <FE, FR>(
  * @category combinators
  * @since 0.2.0
  */
-export const fix =
-  <Answers, Known, const Tag extends Extract<TagOf<Known>, FixTag> | OtherTags<Known, FixTag>, F extends AnyFixer<Tag>>(
-    tag: Tag,
-    fixer: F & FixerFits<FixerAnswer<F>, Answers>,
-    options?: FixOptions
-  ) =>
-  <A, E, R>(
-    call:
-      | (
-        & Effect.Effect<A, E, R>
-        & KnownCall<Answers, Known, R>
-        & HasTags<E, Tag>
-        & FixerFits<FixerAnswer<F>, A>
-      )
-      | Misplaced<Known>
-  ): Effect.Effect<A, E | FixError<FixerError<F>>, R | FixerServices<F> | ToolCall> => {
-    type FE = FixerError<F>
-    type FR = FixerServices<F>
-    const times = options?.times ?? 1
-    checkTimes("Recovery.fix", times)
-    const steps = options?.steps ?? 10
-    const takesText = (fixer as { readonly takesText?: true }).takesText === true
-    const asked = fixer as Fixer<never, Answer, FE, FR>
-    const failure = tag === "InvalidArgs" ? InvalidArgs : ExecutionError
-    const attempt = (fixes: number): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
-      catchInstances(
-        call as Effect.Effect<A, E, R>,
-        failure,
-        (error) =>
-          Effect.flatMap(ToolCall, (current): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> => {
-            const { claiming: { claim }, recovering: { closedBy } } = current.record
-            if (closedBy !== undefined) return Effect.fail(closedBy.fixer === fixer ? closedBy.error as FE : error)
-            return fixes >= times || !mayRunAgain(current) || claim !== undefined || isDecided(current.record, error)
-              ? Effect.fail(error)
-              : Effect.flatMap(ask(current, error as never, asked, takesText, steps, fixes + 1), (answer) => {
-                if (answer instanceof FixResult) {
-                  return Effect.succeed(answer.result as A)
-                }
-                if (answer instanceof FixDeclined) {
-                  return Effect.fail(error)
-                }
-                markFix(current.record)
-                noteFixed(current.record, fixer.name, answer)
-                return Effect.provideService(attempt(fixes + 1), ToolCall, { ...current, arguments: answer })
-              })
-          })
-      )
-    return attempt(0) as never
-  }
+export const fix = <
+  Answers,
+  Known,
+  const Tag extends Extract<TagOf<Known>, FixTag> | OtherTags<Known, FixTag>,
+  F extends Fixer<FixInput<Tag>, unknown, unknown, unknown> | TextFixer<unknown, unknown, unknown>
+>(
+  tag: Tag,
+  fixer: F & FixerFits<HookSuccess<F, "run">, Answers>,
+  options?: FixOptions
+) =>
+<A, E, R>(
+  call:
+    | (
+      & Effect.Effect<A, E, R>
+      & KnownCall<Answers, Known, R>
+      & HasTags<E, Tag>
+      & FixerFits<HookSuccess<F, "run">, A>
+    )
+    | Misplaced<Known>
+): Effect.Effect<A, E | FixError<HookError<F, "run">>, R | HookServices<F, "run"> | ToolCall> => {
+  type FE = HookError<F, "run">
+  type FR = HookServices<F, "run">
+  const times = options?.times ?? 1
+  checkTimes("Recovery.fix", times)
+  const steps = options?.steps ?? 10
+  const takesText = (fixer as { readonly takesText?: true }).takesText === true
+  const asked = fixer as Fixer<never, Answer, FE, FR>
+  const failure = tag === "InvalidArgs" ? InvalidArgs : ExecutionError
+  const attempt = (fixes: number): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
+    catchInstances(
+      call as Effect.Effect<A, E, R>,
+      failure,
+      (error) =>
+        Effect.flatMap(ToolCall, (current): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> => {
+          const { claiming: { claim }, recovering: { closedBy } } = current.record
+          if (closedBy !== undefined) return Effect.fail(closedBy.fixer === fixer ? closedBy.error as FE : error)
+          return fixes >= times || !mayRunAgain(current) || claim !== undefined || isDecided(current.record, error)
+            ? Effect.fail(error)
+            : Effect.flatMap(ask(current, error as never, asked, takesText, steps, fixes + 1), (answer) => {
+              if (answer instanceof FixResult) {
+                return Effect.succeed(answer.result as A)
+              }
+              if (answer instanceof FixDeclined) {
+                return Effect.fail(error)
+              }
+              markFix(current.record)
+              noteFixed(current.record, fixer.name, answer)
+              return Effect.provideService(attempt(fixes + 1), ToolCall, { ...current, arguments: answer })
+            })
+        })
+    )
+  return attempt(0) as never
+}
 
 /**
  * Asks that a fixer answers text, or a result that the call can answer.

@@ -121,6 +121,7 @@ interface Decides<in out Handles extends string, out Adds, out R> {
  * @since 0.2.0
  */
 export interface RecoveryPolicy<in out Handles extends string, out Adds, out R> {
+  /** @internal Its effect on an error type. */
   readonly [PolicyTypeId]: Decides<Handles, Adds, R>
   readonly table: AnyTable
   <A, E, R2>(call: Effect.Effect<A, E, R2>): Effect.Effect<A, Recovered<E, Handles, Adds>, R | R2 | ToolCall>
@@ -154,11 +155,6 @@ export type Recovered<E, Handles extends string, Adds> = {
     | Adds
 }["error"]
 
-/** An error type after one of several policies. */
-export type AfterPolicy<E, P> = P extends RecoveryPolicy<infer Handles, infer Adds, infer _R>
-  ? Recovered<E, Handles, Adds>
-  : E
-
 /**
  * Declaration for all tools. The second type is a sentence: no value has it, and the compiler shows it.
  *
@@ -172,20 +168,35 @@ export interface Defaults {
     | undefined
 }
 
-/** The policy that is declared for all tools, of several any of them. */
-export type DefaultOf<O> = OptionOf<O, "defaults"> extends infer D
-  ? D extends { readonly onError?: infer P } ? Exclude<P, undefined> : never
-  : never
+/**
+ * The policy that is declared for all tools, of several any of them.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type DefaultOf<O> = Exclude<OptionOf<OptionOf<O, "defaults">, "onError">, undefined>
 
-/** True if a policy is declared for all tools, in each branch of a condition. */
-type HasDefault<O> = O extends { readonly defaults: infer D } ? [D] extends [{ readonly onError: {} }] ? true : false
-  : false
-
-/** An error type after the policy that is declared for all tools, which may be there only sometimes. */
+/**
+ * An error type after the policy that is declared for all tools, which may be there only sometimes.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type AfterDefaults<E, O> = [DefaultOf<O>] extends [never] ? E
-  : AfterPolicy<E, DefaultOf<O>> | (HasDefault<O> extends true ? never : E)
+  :
+    | (DefaultOf<O> extends infer P
+      ? P extends RecoveryPolicy<infer Handles, infer Adds, infer _R> ? Recovered<E, Handles, Adds> : E
+      : never)
+    | ((O extends Record<"defaults", infer D> ? [D] extends [Record<"onError", {}>] ? true : false : false) extends true
+      ? never
+      : E)
 
-/** Services of one of several policies. */
+/**
+ * Services of one of several policies.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type PolicyServices<P> = P extends RecoveryPolicy<infer _Handles, infer _Adds, infer R> ? R : never
 
 /** Tags that end with the model, in each branch of a condition. A conditional entry handles none. */

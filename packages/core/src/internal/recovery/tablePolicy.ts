@@ -1,6 +1,7 @@
 /** Policies of any table. Presets have no fixes: they are made without loading the code of fixes (`policyOf`). */
 import type { OnlyKnown } from "../foundation/options/misspeltName.ts"
-import { fix, type FixerError, type FixError, type FixerServices, type TextFixer } from "./fix.ts"
+import type { HookError, HookServices, OptionOf } from "../foundation/options/inferredOptions.ts"
+import { fix, type FixError, type TextFixer } from "./fix.ts"
 import type { FixTag } from "./fixRequest.ts"
 import {
   type AnyTable,
@@ -11,12 +12,6 @@ import {
   type Step,
   type Table
 } from "./policy.ts"
-
-/** The fixers of a table, those behind conditions included. */
-type FixersOf<T> = T extends unknown ? {
-    [K in keyof T]-?: T[K] extends infer Entry ? Entry extends { readonly fix: infer F } ? F : never : never
-  }[keyof T]
-  : never
 
 /**
  * Makes a policy of a table. Errors that the table does not mention pass unchanged.
@@ -46,8 +41,8 @@ export const policy = <const T extends AnyTable>(
   table: T & OnlyKnown<T, keyof Table>
 ): RecoveryPolicy<
   HandledTags<T>,
-  FixError<FixerError<FixersOf<T>>> | SometimesEscalates<T>,
-  FixerServices<FixersOf<T>>
+  FixError<T extends unknown ? HookError<OptionOf<T[keyof T], "fix">, "run"> : never> | SometimesEscalates<T>,
+  T extends unknown ? HookServices<OptionOf<T[keyof T], "fix">, "run"> : never
 > => {
   const entries: AnyTable = table
   const fixes = Object.entries(entries).flatMap(([tag, entry]) =>
