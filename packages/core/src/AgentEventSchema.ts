@@ -49,7 +49,7 @@ interface CommonParts {
  * @category models
  * @since 0.2.0
  */
-export type CommonFields = { readonly [Name in keyof CommonParts]: CommonParts[Name] }
+export type CommonFields = Pick<CommonParts, keyof CommonParts>
 
 const common: CommonFields = {
   runId: Schema.String,
@@ -83,7 +83,7 @@ interface CallParts extends CommonParts {
  * @category models
  * @since 0.2.0
  */
-export type CallFields = { readonly [Name in keyof CallParts]: CallParts[Name] }
+export type CallFields = Pick<CallParts, keyof CallParts>
 
 const call: CallFields = {
   ...common,
@@ -190,7 +190,7 @@ interface StartParts extends CommonParts {
  * @category models
  * @since 0.2.0
  */
-export type StartFields = { readonly [Name in keyof StartParts]: StartParts[Name] }
+export type StartFields = Pick<StartParts, keyof StartParts>
 
 const start: StartFields = {
   ...common,
@@ -224,7 +224,7 @@ interface EndParts extends CommonParts {
  * @category models
  * @since 0.2.0
  */
-export type EndFields = { readonly [Name in keyof EndParts]: EndParts[Name] }
+export type EndFields = Pick<EndParts, keyof EndParts>
 
 const end: EndFields = {
   ...common,
@@ -312,7 +312,7 @@ interface TurnParts extends CommonParts {
  * @category models
  * @since 0.2.0
  */
-export type TurnFields = { readonly [Name in keyof TurnParts]: TurnParts[Name] }
+export type TurnFields = Pick<TurnParts, keyof TurnParts>
 
 const turn: TurnFields = { ...common, turn: Schema.Int }
 
@@ -344,7 +344,7 @@ interface PartParts extends TurnParts {
  * @category models
  * @since 0.2.0
  */
-export type PartFields = { readonly [Name in keyof PartParts]: PartParts[Name] }
+export type PartFields = Pick<PartParts, keyof PartParts>
 
 const part: PartFields = { ...turn, partId: Schema.String }
 
@@ -922,13 +922,15 @@ const events = [
   BudgetExtended
 ] as const
 
+type EventListSchemaType = typeof events
+
 /**
  * Schema of the events of a run: a union of their structs.
  *
  * @category models
  * @since 0.2.0
  */
-export interface AgentEventSchema extends Schema.Union<typeof events> {}
+export interface AgentEventSchema extends Schema.Union<EventListSchemaType> {}
 
 /**
  * The events of a run.

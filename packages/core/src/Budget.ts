@@ -167,7 +167,7 @@ const inherited = { turns: 50, maxDepth: 8, argumentSize: 262_144 } as const
  * @category constants
  * @since 0.2.0
  */
-export const unlimited: Readonly<Record<keyof typeof inherited, number>> = {
+export const unlimited: Readonly<Record<"turns" | "maxDepth" | "argumentSize", number>> = {
   turns: Infinity,
   maxDepth: Infinity,
   argumentSize: Infinity

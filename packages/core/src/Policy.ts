@@ -105,14 +105,6 @@ export interface Request {
   readonly calls: ReadonlyArray<EarlierCall>
 }
 
-/** Permissions of a policy to request an approval, by its verdicts. */
-interface RequestsBy {
-  readonly Allow: false
-  readonly Deny: false
-  readonly Substitute: false
-  readonly RequireApproval: boolean
-}
-
 /**
  * A policy; `V` are the verdicts it can come to, so that the compiler knows whether a run can pause, and `N` the names of the tools that it is
  * about, which an agent with the policy must have.
@@ -125,7 +117,10 @@ export interface Policy<out V extends Verdict, out R, out N extends string = nev
   /** Names of tools that it is about. */
   readonly tools: ReadonlyArray<N>
   /** True if it may require an approval: informs the run as `V` informs the compiler. */
-  readonly mayRequestApproval: RequestsBy[V["_tag"]]
+  readonly mayRequestApproval: (
+    & Readonly<Record<"Allow" | "Deny" | "Substitute", false>>
+    & Readonly<Record<"RequireApproval", boolean>>
+  )[V["_tag"]]
   readonly decide: (request: Request) => Effect.Effect<V, never, R>
 }
 
@@ -146,7 +141,8 @@ type Verdicts<V> = V extends { readonly _tag: infer Tag } ? Extract<Verdict, { r
  * @category utility types
  * @since 0.2.0
  */
-export type VerdictOf<P> = P extends Policy<infer V, infer _R, infer _N> ? Verdicts<V> : never
+export type VerdictOf<P> = P extends Policy<infer V, infer _R, infer _N> ? Extract<Verdict, Record<"_tag", V["_tag"]>>
+  : never
 
 /**
  * Services of a policy.
@@ -220,8 +216,6 @@ type Answer = Verdict | Effect.Effect<Verdict, never, unknown> | Unfit
 
 type VerdictIn<A> = A extends Effect.Effect<infer V, infer _E, infer _R> ? Verdicts<V> : Verdicts<A>
 
-type ServicesIn<A> = A extends Effect.Effect<infer _V, infer _E, infer R> ? R : never
-
 type Declared<A, Asks> = VerdictIn<A> | (true extends Asks ? RequireApproval : never)
 
 /** Asks that a policy which may require an approval declares it. */
@@ -260,7 +254,7 @@ export const make = <const A extends Answer, const Asks extends boolean = false>
   name: string,
   decide: (request: Request) => A & Declares<A, Asks>,
   options?: { readonly mayRequestApproval: Asks }
-): Policy<Declared<A, Asks>, ServicesIn<A>> =>
+): Policy<Declared<A, Asks>, Effect.Services<A>> =>
   of(
     name,
     (request) =>
@@ -278,14 +272,12 @@ export const make = <const A extends Answer, const Asks extends boolean = false>
  * @category models
  * @since 0.2.0
  */
-export type Named = string | { readonly name: string }
-
-type NameIn<T> = T extends string ? T : never
+export type Named = string | Readonly<Record<"name", string>>
 
 const nameOf = (tool: Named): string => typeof tool === "string" ? tool : tool.name
 
 const checked = <T extends Named>(tools: ReadonlyArray<T>) =>
-  tools.filter((tool) => typeof tool === "string") as unknown as ReadonlyArray<NameIn<T>>
+  tools.filter((tool) => typeof tool === "string") as unknown as ReadonlyArray<Extract<T, string>>
 
 /**
  * Restricts a policy to the tools that are named; it allows the calls of all others.
@@ -295,8 +287,10 @@ const checked = <T extends Named>(tools: ReadonlyArray<T>) =>
  */
 export const forTools = <const T extends ReadonlyArray<Named>>(...tools: T) => {
   const names = new Set(tools.map(nameOf))
-  return <V extends Verdict, R, N extends string>(self: Policy<V, R, N>): Policy<V | Allow, R, N | NameIn<T[number]>> =>
-    of<V | Allow, R, N | NameIn<T[number]>>(
+  return <V extends Verdict, R, N extends string>(
+    self: Policy<V, R, N>
+  ): Policy<V | Allow, R, N | Extract<T[number], string>> =>
+    of<V | Allow, R, N | Extract<T[number], string>>(
       self.name,
       (request) => names.has(request.tool) ? self.decide(request) : Effect.succeed(allow),
       self.mayRequestApproval,
@@ -329,12 +323,15 @@ export const forTools = <const T extends ReadonlyArray<Named>>(...tools: T) => {
  * @category constructors
  * @since 0.2.0
  */
-export const maxCalls = <const T extends Named>(tool: T, times: number): Policy<Allow | Deny, never, NameIn<T>> => {
+export const maxCalls = <const T extends Named>(
+  tool: T,
+  times: number
+): Policy<Allow | Deny, never, Extract<T, string>> => {
   const name = nameOf(tool)
   if (!Number.isInteger(times) || times < 0) {
     throw new ConfigurationError({ subject: `Policy.maxCalls("${name}")`, problem: "times must be an integer >= 0" })
   }
-  return of<Allow | Deny, never, NameIn<T>>(
+  return of<Allow | Deny, never, Extract<T, string>>(
     `max_calls(${name})`,
     ({ calls, tool }) =>
       Effect.succeed(
@@ -356,10 +353,10 @@ export const maxCalls = <const T extends Named>(tool: T, times: number): Policy<
 export const onlyAfter = <const T extends Named, const B extends readonly [Named, ...ReadonlyArray<Named>]>(
   tool: T,
   ...before: B
-): Policy<Allow | Deny, never, NameIn<T | B[number]>> => {
+): Policy<Allow | Deny, never, Extract<T | B[number], string>> => {
   const name = nameOf(tool)
   const needed = before.map(nameOf)
-  return of<Allow | Deny, never, NameIn<T | B[number]>>(
+  return of<Allow | Deny, never, Extract<T | B[number], string>>(
     `only_after(${name})`,
     ({ calls, tool }) => {
       if (tool !== name) return Effect.succeed(allow)

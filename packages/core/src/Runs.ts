@@ -254,15 +254,13 @@ export interface Query {
   readonly limit?: number | undefined
 }
 
-type Listed = Pick<RunInfo, "runId" | "startedAt">
-
 /**
  * The order of lists: for a store that sorts by itself.
  *
  * @category getters
  * @since 0.2.0
  */
-export const newestFirst = (a: Listed, b: Listed): number =>
+export const newestFirst = (a: Pick<RunInfo, "runId" | "startedAt">, b: Pick<RunInfo, "runId" | "startedAt">): number =>
   b.startedAt - a.startedAt || (a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0)
 
 /**
@@ -272,7 +270,7 @@ export const newestFirst = (a: Listed, b: Listed): number =>
  * @since 0.2.0
  */
 export const isOf = (
-  run: Listed & {
+  run: Pick<RunInfo, "runId" | "startedAt"> & {
     readonly agent: string
     readonly owner?: string | undefined
     readonly askedOf?: string | undefined

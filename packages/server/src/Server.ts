@@ -43,11 +43,11 @@ import { document } from "./ServerApi.ts"
 import { CurrentShutdown, Shutdown } from "./internal/shutdown.ts"
 import type { NewThread } from "./internal/chat/turns.ts"
 import { Frames } from "./internal/wire/frames.ts"
+export type { OnBusy } from "./internal/chat/chats.ts"
 export type { NewThread } from "./internal/chat/turns.ts"
 export type { Rate } from "./internal/http/limits.ts"
 export type { AgentCard, Feedback } from "./internal/routes/config.ts"
 export { type OnPageInput, type PageInput, PageInputRefused } from "./internal/routes/pageInput.ts"
-export type { OnBusy } from "./internal/chat/chats.ts"
 
 /**
  * Options of served agents.

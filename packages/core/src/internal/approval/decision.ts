@@ -22,6 +22,12 @@ const Respond = Schema.TaggedStruct("Respond", { ...about, result: Schema.Json }
 
 const Fail = Schema.TaggedStruct("Fail", { ...about, error: Schema.Json })
 
+type ApproveSchemaType = typeof Approve
+type EditSchemaType = typeof Edit
+type RejectSchemaType = typeof Reject
+type RespondSchemaType = typeof Respond
+type FailSchemaType = typeof Fail
+
 /**
  * Schema of a decision about a pending call.
  *
@@ -29,7 +35,8 @@ const Fail = Schema.TaggedStruct("Fail", { ...about, error: Schema.Json })
  * @since 0.2.0
  */
 export interface DecisionSchema
-  extends Schema.Union<readonly [typeof Approve, typeof Edit, typeof Reject, typeof Respond, typeof Fail]>
+  extends
+    Schema.Union<readonly [ApproveSchemaType, EditSchemaType, RejectSchemaType, RespondSchemaType, FailSchemaType]>
 {}
 
 /**
@@ -143,7 +150,7 @@ export const approve = (call: PendingCall, options?: DecidedBy): Decision => ({
  */
 export const edit = (
   call: PendingCall,
-  args: { readonly [key: string]: Schema.Json },
+  args: Readonly<Record<string, Schema.Json>>,
   options?: DecidedBy
 ): Decision => ({ _tag: "Edit", ...subject(call, options), arguments: args })
 

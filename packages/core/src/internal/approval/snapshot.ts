@@ -107,7 +107,11 @@ export const NestedRun: NestedRunSchema = nestedRun
  */
 export type NestedRun = typeof NestedRun.Type
 
-const waitingWithin = Schema.Struct({
+/**
+ * A call within which a tool's call of another tool waits, or that waits itself behind inner writes. The waiting calls
+ * are among the pending calls.
+ */
+export const WaitingWithin = Schema.Struct({
   callId: Schema.String,
   /** The original arguments of the tool. */
   arguments: Schema.Json,
@@ -122,17 +126,6 @@ const waitingWithin = Schema.Struct({
   /** Started inner writes. */
   begun: Schema.optionalKey(Schema.Array(CallBeforePause))
 })
-
-type WaitingWithinSchemaType = typeof waitingWithin
-
-/** Schema of a call within which another one waits. */
-export interface WaitingWithinSchema extends WaitingWithinSchemaType {}
-
-/**
- * A call within which a tool's call of another tool waits, or that waits itself behind inner writes. The waiting calls
- * are among the pending calls.
- */
-export const WaitingWithin: WaitingWithinSchema = waitingWithin
 
 /** A call within which a tool's call of another tool waits. */
 export type WaitingWithin = typeof WaitingWithin.Type

@@ -22,8 +22,6 @@ const question = ({ arguments: args, code, fixedBy, reasons, tool }: PendingCall
   return parts.map((part) => breakText(harmless(part), columns, columns - 2).join("\n  ")).join("\n  ")
 }
 
-type Asking = Effect.Effect<Decision, Terminal.QuitError | PlatformError.PlatformError, Terminal.Terminal>
-
 /** Gives the error of a closed terminal a message: effect's own has none. */
 const explained = <E extends Error>(error: E, tool: string): E =>
   error.message === ""
@@ -53,7 +51,13 @@ const explained = <E extends Error>(error: E, tool: string): E =>
  * @category combinators
  * @since 0.2.0
  */
-export const terminal = (options?: DecidedBy): (call: PendingCall) => Asking =>
+export const terminal = (
+  options?: DecidedBy
+): (call: PendingCall) => Effect.Effect<
+  Decision,
+  Terminal.QuitError | PlatformError.PlatformError,
+  Terminal.Terminal
+> =>
   Effect.fnUntraced(function*(call) {
     const { columns, display, readLine: read } = yield* Terminal.Terminal
     const readLine = Effect.mapError(read, (error) => explained(error, call.tool))

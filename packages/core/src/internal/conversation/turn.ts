@@ -11,13 +11,13 @@ import { mend, type Mending } from "../history/mendHistory.ts"
 import { CurrentWriteLog } from "../run/writes/writeLog.ts"
 import { auditAtPage, auditUnknown } from "./auditUnknown.ts"
 import { isClaimOf, newClaimId } from "./stores/claimIds.ts"
-import { endOf, type EndTurn } from "./endTurn.ts"
-import type { ConversationError, ThreadBusy, ThreadNotFound, VersionConflict } from "./conversationErrors.ts"
+import { endOf } from "./endTurn.ts"
+import type { ConversationError, ThreadBusy, ThreadNotFound, TurnOver, VersionConflict } from "./conversationErrors.ts"
 import { openCalls } from "./pendingCalls.ts"
 import { regeneration } from "./regenerate.ts"
 import { type AppendOptions, Conversations, type ThreadContent, type ThreadKey } from "./conversationService.ts"
 import type { Thread } from "./thread.ts"
-import { endOfWaiting, readSnapshot } from "./turnEvents.ts"
+import { endOfWaiting, type EndOptions, readSnapshot } from "./turnEvents.ts"
 import { TurnWrites } from "./turnWrites.ts"
 import { storeUnknown } from "./unknownWrites.ts"
 import { readThread, toEvents } from "./threadView.ts"
@@ -87,7 +87,9 @@ export interface Turn {
    * thread since, that turn's snapshot stays, and the appended entries end the waits of this run. A second call fails
    * with `TurnOver`.
    */
-  readonly end: EndTurn
+  readonly end: (
+    options: EndOptions
+  ) => Effect.Effect<Thread, ThreadNotFound | ConversationError | TurnOver>
 }
 
 /**

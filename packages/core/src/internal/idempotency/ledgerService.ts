@@ -1,7 +1,8 @@
 /** The ledger's service key, apart from its stores: an agent loads neither HTTP nor SQL. */
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
-import type { ClaimKey, Reopen } from "./claims.ts"
+import type { ClaimKey } from "./claims.ts"
 import type { Entry, Intent, LedgerError } from "./ledgerStore.ts"
 
 /**
@@ -16,7 +17,9 @@ export class IdempotencyLedger extends Context.Service<IdempotencyLedger, {
   /** Deletes the outcome of a compensated call: its key is free again, unless another call has it. */
   readonly forget: (intent: Intent) => Effect.Effect<void, LedgerError>
   /** Takes the outcome of a write away while it is compensated. Left out by a ledger that cannot. */
-  readonly reopen?: Reopen | undefined
+  readonly reopen?:
+    | ((intent: Intent, during: Duration.Duration) => Effect.Effect<Effect.Effect<void>, LedgerError>)
+    | undefined
   /**
    * Returns entries without an outcome that no call is at work on, those that started last first: their calls may have happened. `undefined` for a
    * store that has no list.

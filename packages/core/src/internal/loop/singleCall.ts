@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Prompt from "effect/ai/Prompt"
 import * as Response from "effect/ai/Response"
+import type { Succeeded } from "../round/callOutcome.ts"
 import type { RoundContext } from "../round/roundContext.ts"
 import type { Envelope } from "../../Quarantine.ts"
 import type { CallResult } from "../run/callResult.ts"
@@ -47,7 +48,7 @@ export interface CallAnswer {
    */
   readonly structured?: unknown
   /** Source of the result, if not the tool. */
-  readonly degraded?: CallResult["degraded"]
+  readonly degraded?: Succeeded<unknown>["degraded"]
   /** The untrusted tools whose words the result may hold. */
   readonly untrusted: ReadonlyArray<string>
 }
