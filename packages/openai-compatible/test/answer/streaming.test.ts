@@ -146,11 +146,13 @@ describe("a streamed answer", () => {
       }
     }))
 
-  it.effect("with [DONE] only ends for an unknown reason, without handlers", () =>
+  it.effect("with [DONE] and no reason has ended, unless arguments are cut off", () =>
     Effect.gen(function*() {
-      const body = Server.chunk({ tool_calls: [call({ index: 0, id: "a" }, "now", "{}")] }) + Server.done
-      const { parts } = yield* overBytes([new TextEncoder().encode(body)])
-      assert.deepStrictEqual(parts.at(-1), finish("unknown"))
+      for (const [args, reason] of [["{}", "tool-calls"], ["{\"a\":", "unknown"]] as const) {
+        const body = Server.chunk({ tool_calls: [call({ index: 0, id: "a" }, "now", args)] }) + Server.done
+        const { parts } = yield* overBytes([new TextEncoder().encode(body)])
+        assert.deepStrictEqual(parts.at(-1), finish(reason))
+      }
     }))
 })
 
@@ -165,7 +167,7 @@ describe("the end of a stream", () => {
       for (const done of ["data: [DONE]", "data:   [DONE]  ", "data: [DONE] \n\n"]) {
         const { error, parts } = yield* over([hi, done])
         assert.isUndefined(error)
-        assert.deepStrictEqual(parts.at(-1), finish("unknown"))
+        assert.deepStrictEqual(parts.at(-1), finish("stop"))
       }
       const { parts } = yield* over([hi, Server.chunk({}, "stop"), Server.done, hi])
       assert.strictEqual(parts.filter(({ type }) => type === "text-delta").length, 1)

@@ -41,6 +41,10 @@ describe("a handler", () => {
       )
       assert.deepStrictEqual(yield* handled({ chunks: [call, Server.chunk({}, "length"), Server.done] }), [])
       assert.deepStrictEqual(yield* handled({ chunks: [call, Server.chunk({}, "content_filter"), Server.done] }), [])
-      assert.deepStrictEqual(yield* handled({ chunks: [call, Server.done] }), [])
+      assert.deepStrictEqual(yield* handled({ chunks: [call, Server.done] }), ["x"])
+      const half = Server.chunk({
+        tool_calls: [{ index: 0, id: "a", function: { name: "parse", arguments: "{\"json\":\"x\"" } }]
+      })
+      assert.deepStrictEqual(yield* handled({ chunks: [half, Server.done] }), [])
     }))
 })

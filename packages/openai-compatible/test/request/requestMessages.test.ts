@@ -112,7 +112,9 @@ describe("a request", () => {
           { type: "file", mediaType: "audio/wav", data: bytes },
           { type: "file", mediaType: "audio/x-wav", data: "data:audio/x-wav;rate=8000;base64,AQID" },
           { type: "file", mediaType: "application/pdf", fileName: "a.pdf", data: bytes },
-          { type: "file", mediaType: "text/plain", data: bytes }
+          { type: "file", mediaType: "text/plain", data: new Uint8Array([0xff, 0xfe]) },
+          { type: "file", mediaType: "text/plain", data: new TextEncoder().encode("Grüße") },
+          { type: "file", mediaType: "application/json", fileName: "a.json", data: "data:application/json;base64,e30=" }
         ]
       }]))
       assert.deepStrictEqual(body.messages, [{
@@ -130,7 +132,9 @@ describe("a request", () => {
           { type: "input_audio", input_audio: { data: "AQID", format: "wav" } },
           { type: "input_audio", input_audio: { data: "AQID", format: "wav" } },
           { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,AQID" } },
-          { type: "file", file: { filename: "file", file_data: "data:text/plain;base64,AQID" } }
+          { type: "file", file: { filename: "file", file_data: "data:text/plain;base64,//4=" } },
+          { type: "text", text: "Grüße" },
+          { type: "text", text: "File a.json:\n{}" }
         ]
       }])
     }))

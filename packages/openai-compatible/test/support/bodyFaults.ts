@@ -178,6 +178,29 @@ export const bodyFaults: ReadonlyArray<Fault> = [
     check: ({ parts }) => assert.strictEqual(textIn(parts), "fine")
   },
   {
+    fault: "`[DONE]` without a `finish_reason`",
+    in: "stream",
+    does: "accepts the answer as whole, unless arguments of a call are cut off",
+    replies: always({ chunks: [Server.chunk({ content: "fine" }), Server.done] }),
+    requests: 1,
+    check: ({ parts }) => assert.strictEqual(textIn(parts), "fine")
+  },
+  {
+    fault: "an event stream, though the answer was asked for whole",
+    in: "whole",
+    does: "reads it",
+    replies: always({ chunks: [Server.chunk({ content: "fine" }), Server.chunk({}, "stop"), Server.done] }),
+    requests: 1,
+    check: ({ parts }) => assert.strictEqual(textIn(parts), "fine")
+  },
+  {
+    fault: "thoughts between tags at the beginning of the text",
+    does: "reads them as reasoning",
+    replies: message({ content: "<think>Hm.</think>\n\nfine" }),
+    requests: 1,
+    check: ({ parts }) => assert.strictEqual(textIn(parts), "fine")
+  },
+  {
     fault: "half of a surrogate pair in the text",
     does: "replaces it with `\ufffd`, and sends none back",
     replies: message({ content: "a\ud83d" }),
@@ -200,6 +223,23 @@ export const bodyFaults: ReadonlyArray<Fault> = [
     reason: "InvalidOutputError",
     retryable: true,
     check: ({ parts }) => assert.isEmpty(callsIn(parts))
+  },
+  {
+    fault: "an empty object before the arguments of a call",
+    does: "passes on the arguments",
+    replies: message({ tool_calls: [nowCall("{}{\"n\":1}")] }, "tool_calls"),
+    requests: 1,
+    check: ({ parts }) => assert.deepStrictEqual(callsIn(parts).map(({ params }) => params), [{ n: 1 }])
+  },
+  {
+    fault: "control tokens behind the name of a called tool",
+    does: "reads the name",
+    replies: message(
+      { tool_calls: [{ ...nowCall(), function: { name: "now<|channel|>json", arguments: "{}" } }] },
+      "tool_calls"
+    ),
+    requests: 1,
+    check: ({ parts }) => assert.deepStrictEqual(callsIn(parts).map(({ name }) => name), ["now"])
   },
   {
     fault: "a number in arguments that parsing changes",

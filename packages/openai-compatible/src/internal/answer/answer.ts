@@ -54,6 +54,7 @@ const read = (
   try {
     json = JSON.parse(answer.body)
   } catch {
+    if (EventStream.isEventStream(answer.body)) return wholeOfEvents(answer, context)
     return Result.fail(
       JsonText.isCutOff(answer.body) && answer.body.trim() !== ""
         ? Connection.broken(target, "The answer ended before it was complete", undefined)
@@ -66,6 +67,71 @@ const read = (
   return Result.isFailure(completion)
     ? Result.fail(completion.failure)
     : ChatResponse.parts(completion.success, { ...context, http })
+}
+
+const assemblerOf = (
+  answer: Pick<Connection.Received, "status" | "headers">,
+  context: Context
+): ChatStream => {
+  const { now, target } = context
+  return new ChatStream({
+    ...context,
+    http: () => ProviderError.httpContext(answer, target),
+    errorReason: (codes, body) => ProviderError.reason({ ...answer, body, codes }, target, now),
+    truncated: () => Connection.broken(target, "The answer ended before it was complete", undefined)
+  })
+}
+
+/** The parts of an answer that came as events although it was asked for whole: some gateways always stream. */
+const wholeOfEvents = (
+  answer: Connection.Received,
+  context: Context
+): Result.Result<Array<Response.PartEncoded>, AiError.AiErrorReason> => {
+  const parser = EventStream.make()
+  const assembler = assemblerOf(answer, context)
+  const parts: Array<Response.StreamPartEncoded> = []
+  const events = [...parser.push(new TextEncoder().encode(answer.body)), ...parser.finish()]
+  for (const event of events) {
+    const step = assembler.push(event)
+    parts.push(...step.parts)
+    if (step.failure !== undefined) return Result.fail(step.failure)
+    if (step.done === true) return Result.succeed(wholeParts(parts))
+  }
+  const last = assembler.finish()
+  return last.failure === undefined ? Result.succeed(wholeParts([...parts, ...last.parts])) : Result.fail(last.failure)
+}
+
+/** The parts of a stream as those of a whole answer. */
+const wholeParts = (parts: ReadonlyArray<Response.StreamPartEncoded>): Array<Response.PartEncoded> => {
+  const out: Array<Response.PartEncoded> = []
+  let text = ""
+  for (const part of parts) {
+    switch (part.type) {
+      case "text-start":
+      case "reasoning-start":
+        text = ""
+        break
+      case "text-delta":
+      case "reasoning-delta":
+        text += part.delta
+        break
+      case "text-end":
+      case "reasoning-end": {
+        const { metadata } = part
+        const type = part.type === "text-end" ? "text" : "reasoning"
+        out.push({ type, text, ...(metadata === undefined ? undefined : { metadata }) })
+        break
+      }
+      case "tool-params-start":
+      case "tool-params-delta":
+      case "tool-params-end":
+      case "error":
+        break
+      default:
+        out.push(part)
+    }
+  }
+  return out
 }
 
 /** The parts of an answer that was asked for as a stream. A server that answers whole all the same is understood too. */
@@ -108,14 +174,10 @@ const parts = (
   answer: Connection.Opened,
   context: Context
 ): Pull.Pull<NonEmptyReadonlyArray<Response.StreamPartEncoded>, AiError.AiErrorReason> => {
-  const { now, target } = context
+  const { target } = context
   const parser = EventStream.make()
-  const assembler = new ChatStream({
-    ...context,
-    http: () => ProviderError.httpContext(answer, target),
-    errorReason: (codes, body) => ProviderError.reason({ ...answer, body, codes }, target, now),
-    truncated: () => Connection.broken(target, "The answer ended before it was complete", undefined)
-  })
+  const assembler = assemblerOf(answer, context)
+  const body = EventStream.otherBody()
   let ended = false
   let failure: AiError.AiErrorReason | undefined
 
@@ -133,7 +195,18 @@ const parts = (
     failure = step.failure
     ended = step.failure !== undefined || step.done === true
   }
+  /** Ends a body that was not of events: it may be a whole answer. */
+  const endOther = (text: string): Array<Response.StreamPartEncoded> => {
+    const { headers, request, status } = answer
+    const parts = whole({ _tag: "Received", request, status, headers, body: text }, context)
+    ended = true
+    if (Result.isSuccess(parts)) return parts.success.flatMap(streamPart)
+    failure = parts.failure
+    return []
+  }
   const end = (): Array<Response.StreamPartEncoded> => {
+    const other = body.finish()
+    if (other !== undefined) return endOther(other)
     const out = feed(parser.finish())
     if (!ended) settle(assembler.finish(), out)
     ended = true
@@ -153,7 +226,7 @@ const parts = (
     () => {
       if (ended) return failure === undefined ? Cause.done() : Effect.fail(failure)
       return answer.body.pipe(
-        Effect.map((chunks) => feed(chunks.flatMap((bytes) => parser.push(bytes)))),
+        Effect.map((chunks) => feed(chunks.flatMap((bytes) => body.push(bytes) ? [] : parser.push(bytes)))),
         Pull.catchDone(() => Effect.sync(end)),
         Effect.catchTag("IdleTimeoutError", (silence) => Effect.sync(() => fellSilent(silence))),
         Effect.flatMap((parts) => Arr.isArrayNonEmpty(parts) ? Effect.succeed(parts) : next)

@@ -11,6 +11,7 @@ import type { Target } from "../connection/target.ts"
 import * as OpaqueState from "./opaqueState.ts"
 import * as PlainShape from "./plainShape.ts"
 import { argumentsText, hasSameArguments } from "./sameCall.ts"
+import * as ThinkTags from "./thinkTags.ts"
 import * as ToolArguments from "./toolArguments.ts"
 import * as Wire from "./wire.ts"
 
@@ -90,7 +91,7 @@ export const parts = (
       ...OpaqueState.metadata(server, OpaqueState.callFields(call))
     })
   }
-  for (const piece of merged(Wire.pieces(message))) {
+  for (const piece of merged(Wire.pieces(message)).flatMap(withoutTags)) {
     if (piece.kind === "text" && calls.length > 0 && piece.text.trim() === "") continue
     if (piece.kind === "text" && context.toolMode === "inline") {
       const parsed = InlineTools.parse(piece.text)
@@ -145,18 +146,22 @@ const distinctCalls = (message: Wire.Message): ReadonlyArray<Wire.ToolCall> => {
       isRepeat(other) && (call.function?.name || other.function?.name) === other.function?.name &&
       hasSameArguments(argumentsText(call.function?.arguments), argumentsText(other.function?.arguments))
     )
-  for (const call of message.tool_calls ?? []) {
+  for (const call of (message.tool_calls ?? []).map(Wire.named)) {
     const id = Wire.callId(call)
     if (id === undefined || !isReported(call, (other) => Wire.callId(other) === id)) kept.push(call)
   }
-  const legacy = message.function_call
-  if (legacy && !isReported({ function: legacy }, () => true)) kept.push({ function: legacy })
+  const legacy = message.function_call ? Wire.named({ function: message.function_call }) : undefined
+  if (legacy && !isReported(legacy, () => true)) kept.push(legacy)
   return kept
 }
 
 /** The server ended the answer because of a failure of its own and says no more. */
 export const gaveUp = (http: () => typeof AiError.HttpContext.Type): AiError.InternalProviderError =>
   new AiError.InternalProviderError({ description: "The server gave up in the middle of the answer.", http: http() })
+
+/** Reasoning in the text, and the text. */
+const withoutTags = (piece: Wire.Piece): ReadonlyArray<Wire.Piece> =>
+  piece.kind === "text" ? ThinkTags.split(piece.text) : [piece]
 
 const merged = (pieces: ReadonlyArray<Wire.Piece>): ReadonlyArray<Wire.Piece> => {
   const out: Array<Wire.Piece> = []

@@ -18,6 +18,7 @@ import * as OpaqueState from "./opaqueState.ts"
 import { argumentsText } from "./sameCall.ts"
 import { StreamFacts } from "./streamFacts.ts"
 import * as TextBlocks from "./textBlocks.ts"
+import * as ThinkTags from "./thinkTags.ts"
 import * as Wire from "./wire.ts"
 
 export interface Step {
@@ -43,6 +44,7 @@ export class ChatStream {
   private readonly calls: CallAssembly
   private readonly splitter: ReturnType<typeof InlineTools.splitter> | undefined
   private readonly blocks: ReturnType<typeof TextBlocks.make>
+  private readonly thinkTags = ThinkTags.make()
   private readonly facts = new StreamFacts()
   /** Received text and reasoning. */
   private readonly written = { text: "", reasoning: "" }
@@ -66,6 +68,8 @@ export class ChatStream {
   }
 
   push({ data, event }: Event): Step {
+    // An event without data is a keep-alive.
+    if (data.trim() === "") return { parts: [] }
     if (data.trim() === "[DONE]") return this.whole(true)
     let json: unknown
     try {
@@ -106,9 +110,16 @@ export class ChatStream {
   private write(kind: Wire.Piece["kind"], text: string): void {
     this.content = true
     this.written[kind] += text
-    const shown = kind === "text" && this.splitter !== undefined ? this.splitter.push(text) : text
-    if (kind === "text") this.shownText += shown
-    this.blocks.write(kind, shown)
+    if (kind === "text") this.show(this.thinkTags.push(text))
+    else this.blocks.write(kind, text)
+  }
+
+  private show(pieces: ReadonlyArray<Wire.Piece>): void {
+    for (const { kind, text } of pieces) {
+      const shown = kind === "text" && this.splitter !== undefined ? this.splitter.push(text) : text
+      if (kind === "text") this.shownText += shown
+      this.blocks.write(kind, shown)
+    }
   }
 
   private pushDelta(message: Wire.Message, isLast: boolean): void {
@@ -118,10 +129,10 @@ export class ChatStream {
       this.state,
       OpaqueState.messageFields(message, this.context.target.quirks.unreturnedFields, this.state.content !== undefined)
     )
-    const deltas = message.tool_calls ?? []
+    const deltas = (message.tool_calls ?? []).map(Wire.named)
     if (isLast && this.calls.mayRepeatAll(deltas)) this.calls.pushWhole(deltas)
     else for (const delta of deltas) this.pushCall(delta, false)
-    if (message.function_call) this.pushCall({ function: message.function_call }, true)
+    if (message.function_call) this.pushCall(Wire.named({ function: message.function_call }), true)
   }
 
   private pushCall(delta: Wire.ToolCall, isLegacy: boolean): void {
@@ -181,6 +192,7 @@ export class ChatStream {
 
   private whole(done: boolean): Step {
     const { quirks, server } = this.context.target
+    this.show(this.thinkTags.finish())
     const rest = this.splitter?.finish()
     if (rest !== undefined) {
       this.blocks.write("text", rest.text)
@@ -196,6 +208,8 @@ export class ChatStream {
     this.out.push(...this.facts.sources)
     const ended = this.calls.finish(settled)
     if (Result.isFailure(ended)) return { parts: this.take(), failure: ended.failure }
+    // `[DONE]` says that the answer is whole, unless arguments of a call are cut off.
+    if (done && ended.success.every(({ params }) => typeof params !== "string")) this.facts.finishReason ??= "stop"
     this.out.push(...ended.success, this.facts.finish(hasCalls, done ? quirks.unknownFinishReason : "other"))
     return { parts: this.take(), done: true }
   }

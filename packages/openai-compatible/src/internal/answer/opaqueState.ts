@@ -15,8 +15,9 @@ const key = "chatCompletions"
 
 export type Fields = Readonly<Record<string, Schema.Json>>
 
-/** Unknown fields of a call, and of the function in it. */
+/** Unknown fields of a call, and of the function in it; its id, if another server might refuse it. */
 export interface CallFields {
+  readonly id?: string
   readonly call?: Fields
   readonly function?: Fields
 }
@@ -57,11 +58,16 @@ const inPart: ReadonlySet<string> = new Set(["type", "text", "thinking", "reason
 
 const isPlainPart = (part: Schema.Json): boolean => Object.keys(part as object).every((name) => inPart.has(name))
 
+/** True for an id of a call that every server accepts. */
+export const isPortableId = (id: string): boolean => /^[A-Za-z0-9_-]{1,40}$/.test(id)
+
 /** The unknown fields of a call, or of a piece of it. */
 export const callFields = (call: Wire.ToolCall): CallFields => {
   const own = unknown(call, inCall)
   const ofFunction = unknown(call.function, inFunction)
+  const id = typeof call.id === "string" && call.id !== "" && !isPortableId(call.id) ? call.id : undefined
   return {
+    ...(id === undefined ? undefined : { id }),
     ...(own === undefined ? undefined : { call: own }),
     ...(ofFunction === undefined ? undefined : { function: ofFunction })
   }
@@ -155,7 +161,9 @@ const merge = (a: Fields, b: Fields): Fields =>
 
 /** The fields of a call after a further piece of it. */
 export const mergeCall = (a: CallFields, b: CallFields): CallFields =>
-  b.call === undefined && b.function === undefined ? a : merge(a as Fields, b as Fields) as CallFields
+  b.call === undefined && b.function === undefined && b.id === undefined
+    ? a
+    : merge(a as Fields, b as Fields) as CallFields
 
 /** The fields of a message after a further piece of it. */
 export const mergeMessage = (a: MessageFields, b: MessageFields): MessageFields =>

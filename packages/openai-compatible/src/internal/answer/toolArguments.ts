@@ -5,8 +5,16 @@ import * as JsonText from "@recourse/core/JsonText"
 /** The value of a call's arguments, whatever a server sends them as; see `JsonText.argumentsOf`. */
 export const parse = (raw: unknown): unknown => {
   if (raw === undefined) return {}
-  const text = (typeof raw === "string" ? raw : JSON.stringify(raw)).toWellFormed()
+  const text = withoutPlaceholder((typeof raw === "string" ? raw : JSON.stringify(raw)).toWellFormed())
   return JsonText.argumentsOf(/\\ud[89a-f]/i.test(text) ? wellFormed(text) : text)
+}
+
+/** The arguments behind an empty object, which servers send as a placeholder before the arguments of a stream. */
+const withoutPlaceholder = (text: string): string => {
+  const rest = /^\s*\{\s*\}\s*(?=\{)/.exec(text)
+  if (rest === null) return text
+  const last = text.slice(rest[0].length)
+  return isComplete(last) ? last : text
 }
 
 /** The text without halves of surrogate pairs; text that is not JSON does not change. */
@@ -16,10 +24,14 @@ const wellFormed = (text: string): string =>
     (escape, high) => escape === "\\\\" || high !== undefined ? escape : "\\ufffd"
   )
 
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value)
+
 /** The inverse of `parse`, for the history. */
 export const print = (params: unknown, invalid: "raw" | "wrapped"): string => {
-  if (typeof params !== "string") return WellFormed.stringify(params ?? {}) ?? "{}"
-  return invalid === "raw" ? params : WellFormed.stringify({ invalid_json: params }) ?? "{}"
+  const value = params ?? {}
+  if (isObject(value)) return WellFormed.stringify(value) ?? "{}"
+  const text = typeof value === "string" ? value : WellFormed.stringify(value) ?? ""
+  return invalid === "raw" ? text : WellFormed.stringify({ invalid_json: text }) ?? "{}"
 }
 
 /** True if the text is one complete JSON value. */

@@ -65,10 +65,19 @@ export const Chunk = Schema.Struct({
 export type Chunk = typeof Chunk.Type
 
 /** All calls of a message, with the older `function_call` among them. */
-export const toolCalls = (message: Message): ReadonlyArray<ToolCall> => [
-  ...(message.tool_calls ?? []),
-  ...(message.function_call ? [{ function: message.function_call }] : [])
-]
+export const toolCalls = (message: Message): ReadonlyArray<ToolCall> =>
+  [
+    ...(message.tool_calls ?? []),
+    ...(message.function_call ? [{ function: message.function_call }] : [])
+  ].map(named)
+
+/** The call with the name of its tool alone: parsers leave the model's control tokens and blanks behind it. */
+export const named = (call: ToolCall): ToolCall => {
+  const name = call.function?.name
+  if (!name) return call
+  const plain = name.replace(/<\|[\s\S]*$/, "").trim()
+  return plain === name || plain === "" ? call : { ...call, function: { ...call.function, name: plain } }
+}
 
 /** The id that the server gave a call, if it gave one. */
 export const callId = ({ id }: ToolCall): string | undefined =>

@@ -274,7 +274,10 @@ export const stream = (
     options
   )
 
+/** Servers and proxies without the type of an event stream send none, or one for any text or bytes. */
+const streamTypes = /^\s*(?:text\/event-stream|text\/plain|application\/octet-stream)\b/i
+
 const isEventStream = (headers: Headers.Headers): boolean => {
   const type = headers["content-type"]
-  return type === undefined || /^\s*text\/event-stream\b/i.test(type)
+  return type === undefined || streamTypes.test(type)
 }

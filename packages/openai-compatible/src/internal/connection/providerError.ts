@@ -85,6 +85,9 @@ const invalidRequest = new Set(["invalid_request_error", "invalid_request", "inv
 /** Parameters that hold the conversation. */
 const inputs = new Set(["messages", "input", "prompt", "contents"])
 
+/** True for the id or the name of a past call: too long, it is no long prompt. */
+const isOfCall = (param: string | undefined): boolean => /\.(?:id|tool_call_id|name)$/.test(param ?? "")
+
 const has = (set: ReadonlySet<string>, codes: Codes): boolean => {
   for (const code of codes.all) if (set.has(code)) return true
   return false
@@ -207,7 +210,7 @@ const redirected = ({ described, status }: Exchange): Reason =>
 const refused = ({ codes, common, described, facts, status }: Exchange): Reason => {
   if (isQuota(status, codes)) return new AiError.QuotaExhaustedError(common)
   if (has(contentPolicy, codes) || (status === 403 && codes.moderated)) return new AiError.ContentPolicyError(described)
-  if (has(contextLength, codes) || status === 413) {
+  if ((has(contextLength, codes) && !isOfCall(codes.param)) || status === 413) {
     return new AiError.InvalidRequestError({
       ...described,
       metadata: { openaiCompatible: { ...facts, kind: "context-length" } },

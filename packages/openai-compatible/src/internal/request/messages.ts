@@ -2,11 +2,12 @@
 import * as AiError from "effect/ai/AiError"
 import * as Prompt from "effect/ai/Prompt"
 import * as Base64 from "effect/encoding/Base64"
-import * as Hash from "effect/Hash"
 import * as Result from "effect/Result"
 import * as InlineTools from "./inlineTools.ts"
 import * as OpaqueState from "../answer/opaqueState.ts"
+import { CallIds, portableName } from "./portableCalls.ts"
 import type { Quirks } from "../../Quirks.ts"
+import * as TextFile from "./textFile.ts"
 import * as ToolArguments from "../answer/toolArguments.ts"
 import * as WellFormed from "./wellFormed.ts"
 
@@ -40,6 +41,7 @@ export const toMessages = (
 ): Result.Result<ReadonlyArray<Message>, AiError.AiErrorReason> => {
   const { quirks } = writing
   const messages: Array<Message> = []
+  const ids = new CallIds(quirks)
   for (const message of prompt.content) {
     switch (message.role) {
       case "system":
@@ -52,14 +54,33 @@ export const toMessages = (
         break
       }
       case "assistant":
-        messages.push(...assistantMessage(message, writing))
+        messages.push(...assistantMessage(message, writing, ids))
         break
       case "tool":
-        messages.push(...toolMessages(message, writing))
+        messages.push(...toolMessages(message, writing, ids))
         break
     }
   }
-  return Result.succeed(messages)
+  return Result.succeed(joined(messages, quirks))
+}
+
+const partsOf = (content: unknown): ReadonlyArray<unknown> =>
+  typeof content === "string" ? [{ type: "text", text: content }] : content as ReadonlyArray<unknown>
+
+/** The content of two messages as one. */
+const both = (a: unknown, b: unknown): unknown =>
+  typeof a === "string" && typeof b === "string" ? `${a}\n\n${b}` : [...partsOf(a), ...partsOf(b)]
+
+/** Messages of the same role one after the other as one: the templates of many models refuse them. Only questions and instructions. */
+const joined = (messages: ReadonlyArray<Message>, { systemRole }: Quirks): ReadonlyArray<Message> => {
+  const out: Array<Message> = []
+  for (const message of messages) {
+    const last = out.at(-1)
+    if (last?.role === message.role && (message.role === "user" || message.role === systemRole)) {
+      out[out.length - 1] = { ...last, content: both(last.content, message.content) }
+    } else out.push(message)
+  }
+  return out
 }
 
 const userContent = (
@@ -81,6 +102,11 @@ const filePart = (part: Prompt.FilePart): Result.Result<Readonly<Record<string, 
       type: "image_url",
       image_url: { url: address ?? `data:${mediaType};base64,${base64}` }
     })
+  }
+  const text = TextFile.isText(mediaType) ? TextFile.fileText(part.data, base64) : undefined
+  if (text !== undefined) {
+    const { fileName } = part
+    return Result.succeed({ type: "text", text: fileName === undefined ? text : `File ${fileName}:\n${text}` })
   }
   if (base64 === undefined) {
     return Result.fail(
@@ -114,7 +140,11 @@ const fileData = (
   return embedded?.[1] === undefined ? { address: data } : { address: data, base64: embedded[1] }
 }
 
-const assistantMessage = (message: Prompt.AssistantMessage, writing: Writing): ReadonlyArray<Message> => {
+const assistantMessage = (
+  message: Prompt.AssistantMessage,
+  writing: Writing,
+  ids: CallIds
+): ReadonlyArray<Message> => {
   const { inline, quirks, server } = writing
   const text: Array<string> = []
   const reasoning: Array<string> = []
@@ -131,15 +161,17 @@ const assistantMessage = (message: Prompt.AssistantMessage, writing: Writing): R
       else {
         calls.push({
           ...own?.call,
-          id: callId(part.id, quirks),
+          id: ids.ofCall(part.id, own?.id),
           type: "function",
-          function: { ...own?.function, name: part.name, arguments: args }
+          function: { ...own?.function, name: portableName(part.name), arguments: args }
         })
       }
     }
   }
   const joined = text.join(inline ? "\n" : "")
-  if (calls.length === 0 && text.length === 0) return []
+  if (calls.length === 0 && joined.trim() === "" && state.content === undefined && state.message === undefined) {
+    return []
+  }
   const field = quirks.reasoningHistory === "received" ? state.reasoning : quirks.reasoningHistory
   return [{
     ...(inline ? undefined : state.message),
@@ -177,7 +209,11 @@ class ToolFiles {
   }
 }
 
-const toolMessages = (message: Prompt.ToolMessage, { inline, quirks }: Writing): ReadonlyArray<Message> => {
+const toolMessages = (
+  message: Prompt.ToolMessage,
+  { inline, quirks }: Writing,
+  ids: CallIds
+): ReadonlyArray<Message> => {
   const results = message.content.filter((part) => part.type === "tool-result")
   if (results.length === 0) return []
   const files = new ToolFiles()
@@ -191,8 +227,8 @@ const toolMessages = (message: Prompt.ToolMessage, { inline, quirks }: Writing):
   }
   const messages: Array<Message> = results.map((part) => ({
     role: "tool",
-    tool_call_id: callId(part.id, quirks),
-    content: text(part)
+    tool_call_id: ids.ofResult(part.id),
+    content: visible(text(part))
   }))
   if (files.parts.length > 0) messages.push({ role: "user", content: files.parts })
   return messages
@@ -208,8 +244,5 @@ const resultText = (part: Prompt.ToolResultPart, files: ToolFiles | undefined): 
   )
 }
 
-const callId = (id: string, quirks: Quirks): string => {
-  if (quirks.toolCallId === "any" || /^[A-Za-z0-9]{9}$/.test(id)) return id
-  const digits = (text: string) => (Hash.string(text) >>> 0).toString(36)
-  return (digits(id) + digits(`${id}#`)).padEnd(9, "0").slice(0, 9)
-}
+/** Blank text as JSON: servers refuse a result without text. */
+const visible = (text: string): string => text.trim() === "" ? JSON.stringify(text) : text
