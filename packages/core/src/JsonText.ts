@@ -7,10 +7,14 @@ import { lossyNumbers } from "./internal/foundation/json/lossyNumbers.ts"
 import { jsonPart } from "./internal/foundation/json/jsonPart.ts"
 import { maxDepth, shapeOf, textShapeOf } from "./internal/foundation/json/jsonShape.ts"
 
+/** True for the spellings of no arguments: an empty list is the empty object of PHP. */
+const isNone = (value: unknown): boolean =>
+  value === null || value === "" || (Array.isArray(value) && value.length === 0)
+
 /**
  * Returns the value of a call's arguments, or the text if the value would lose something: no JSON, a string, a
  * duplicate key, a number with more digits than a double has, `__proto__`, or more than 200 levels. The tool's own
- * check names it. Servers spell a call without arguments as blank text or `null`: `{}`.
+ * check names it. Servers spell a call without arguments as blank text, `null`, `""` or `[]`: `{}`.
  *
  * ```ts
  * import { JsonText } from "@recourse/core"
@@ -29,7 +33,7 @@ export const argumentsOf = (text: string): unknown => {
   if (depth > maxDepth) return text
   try {
     const value = AiTool.unsafeSecureJsonParse(text)
-    if (value === null) return {}
+    if (isNone(value)) return {}
     const isChanged = typeof value === "string" || shapeOf(value, maxDepth).keys !== colons
     return isChanged || lossyNumbers(text).length > 0 ? text : value
   } catch {
