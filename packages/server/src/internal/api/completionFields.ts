@@ -60,6 +60,9 @@ const messageFields: Fields = {
   tool_call_id: used,
   refusal: used,
   name: inert("Models of agents see one user"),
+  annotations: inert("Clients send answers back as they received them"),
+  reasoning_content: inert("Models of agents read reasoning of their own only"),
+  reasoning: inert("Models of agents read reasoning of their own only"),
   audio: refused("The server keeps no sound of earlier answers"),
   function_call: refused("Send calls as `tool_calls`")
 }
