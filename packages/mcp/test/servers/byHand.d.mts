@@ -12,6 +12,9 @@ export interface Options {
   readonly every?: number
   readonly changes?: boolean
   readonly structured?: unknown
+  readonly result?: object
+  readonly handshake?: object
+  readonly listRefused?: boolean
   readonly note?: (text: string) => void
 }
 export interface ServerByHand {

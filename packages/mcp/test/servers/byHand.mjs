@@ -17,9 +17,10 @@ export const textOf = (message) => JSON.stringify(message).replaceAll(/"@(-?[\d.
 /**
  * A server. `refusal` is its error for methods of other versions, `strict` refuses another version at `initialize`, `reports` the
  * progress notifications of a call, `changes` adds a tool in a call, `structured` is the structured content of each result: `"@12@"` is sent as
- * the number 12, as it is written.
+ * the number 12, as it is written. `result` is the result of each call, `handshake` has fields over those of the handshake, `listRefused` refuses
+ * the list of tools.
  */
-export const makeServer = ({ version, tools = defaultTools, refusal, strict = false, reports = 0, every = 20, changes = false, structured, note = () => {} }) => {
+export const makeServer = ({ version, tools = defaultTools, refusal, strict = false, reports = 0, every = 20, changes = false, structured, result, handshake = {}, listRefused = false, note = () => {} }) => {
   const complete = version === stateless ? { resultType: "complete" } : {}
   const listed = version === stateless ? { resultType: "complete", ttlMs: 0, cacheScope: "private" } : {}
   const unknown = refusal ?? { code: -32601, message: "no such method" }
@@ -35,10 +36,10 @@ export const makeServer = ({ version, tools = defaultTools, refusal, strict = fa
       case "initialize":
         if (version === stateless) return refused(unknown)
         if (strict && params.protocolVersion !== version) return refused(unknown)
-        return done({ protocolVersion: version, capabilities: { tools: { listChanged: true } }, serverInfo: { name: "by hand", version: "1" } })
+        return done({ protocolVersion: version, capabilities: { tools: { listChanged: true } }, serverInfo: { name: "by hand", version: "1" }, ...handshake })
       case "server/discover":
         if (version !== stateless) return refused(unknown)
-        return done({ ...listed, supportedVersions: [version], capabilities: { tools: { listChanged: true } }, serverInfo: { name: "by hand", version: "1" } })
+        return done({ ...listed, supportedVersions: [version], capabilities: { tools: { listChanged: true } }, serverInfo: { name: "by hand", version: "1" }, ...handshake })
       case "subscriptions/listen":
         server.push = send
         return new Promise(() => {})
@@ -46,6 +47,7 @@ export const makeServer = ({ version, tools = defaultTools, refusal, strict = fa
         waiting.get(params.requestId)?.()
         return undefined
       case "tools/list":
+        if (listRefused) return refused({ code: -32601, message: "no such method" })
         return done({ ...listed, tools: current })
       case "tools/call": {
         for (let n = 1; n <= reports; n++) {
@@ -58,6 +60,7 @@ export const makeServer = ({ version, tools = defaultTools, refusal, strict = fa
           // The notification may go another way than the answer.
           await new Promise((resolve) => setTimeout(resolve, 40))
         }
+        if (result !== undefined) return done({ ...complete, ...result })
         if (structured !== undefined) return done({ ...complete, content: [], structuredContent: structured })
         return done({ ...complete, content: [{ type: "text", text: `did ${params.name} for ${version}` }] })
       }

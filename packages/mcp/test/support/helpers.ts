@@ -23,14 +23,17 @@ export const live = (name: string, test: () => Effect.Effect<void, unknown, any>
 export const named = <T extends { readonly name: string }>(tools: ReadonlyArray<T>, name: string): T =>
   tools.find((tool) => tool.name === `s_${name}`) ?? assert.fail(`${name} of ${tools.map(({ name }) => name).join()}`)
 
-/** Calls a tool, and returns the text of its result. */
-export const call = (tools: ReadonlyArray<Tool.Any>, name: string, args: unknown = {}) =>
+/** Calls a tool, and returns its result. */
+export const resultOf = (tools: ReadonlyArray<Tool.Any>, name: string, args: unknown = {}) =>
   (named(tools, name).call as Effect.Effect<
     Mcp.McpResult,
     { readonly _tag: string; readonly reason?: { readonly _tag: string } },
     ToolCall.ToolCall
-  >).pipe(
-    Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: args })),
+  >).pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: args })))
+
+/** Calls a tool, and returns the text of its result. */
+export const call = (tools: ReadonlyArray<Tool.Any>, name: string, args: unknown = {}) =>
+  resultOf(tools, name, args).pipe(
     Effect.map(({ content }) => content.map((block) => block.type === "text" ? block.text : "").join())
   )
 

@@ -132,9 +132,12 @@ const readAll = Effect.fnUntraced(function*(peer: Peer): Effect.fn.Return<Listin
   }
 })
 
-/** Lists the tools of a connected server. A client of the program's own lists them itself. */
+/**
+ * Lists the tools of a connected server. A server that does not declare tools may have some; if it refuses the list, it
+ * has none. A client of the program's own lists them itself.
+ */
 export const listTools = ({ client, peer }: Live): Effect.Effect<Listing, McpClientError> => {
   if (peer === undefined) return Effect.map(client.listTools(), (tools) => ({ tools, leftOut: [] }))
-  if (own(peer.capabilities, "tools") === undefined) return Effect.succeed({ tools: [], leftOut: [] })
-  return readAll(peer)
+  if (own(peer.capabilities, "tools") !== undefined) return readAll(peer)
+  return Effect.catchIf(readAll(peer), isOfPage, () => Effect.succeed<Listing>({ tools: [], leftOut: [] }))
 }

@@ -10,6 +10,10 @@ export const own = (value: unknown, key: string): unknown =>
 const isId = (value: unknown): value is string | number =>
   typeof value === "string" || (typeof value === "number" && Number.isFinite(value))
 
+/** The id of a response: many servers write the number of a request as text. The program's own texts are no numbers. */
+const answeredId = (value: unknown): unknown =>
+  typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value
+
 const paramsOf = (value: unknown) => Predicate.isReadonlyObject(value) ? { params: value } : {}
 
 /** Returns the message without unknown fields, or `undefined` if the value is no JSON-RPC message. */
@@ -21,16 +25,17 @@ const messageOf = (value: unknown): McpSchema.JsonRpcMessage | undefined => {
     const params = paramsOf(own(value, "params"))
     return isId(id) ? { jsonrpc, id, method, ...params } : { jsonrpc, method, ...params }
   }
+  const answered = answeredId(id)
   const [code, message, data] = [own(error, "code"), own(error, "message"), own(error, "data")]
   if (typeof code === "number" && Number.isInteger(code)) {
     return {
       jsonrpc,
-      id: isId(id) ? id : null,
+      id: isId(answered) ? answered : null,
       error: { code, message: typeof message === "string" ? message : "", ...(data === undefined ? {} : { data }) }
     }
   }
-  return isId(id) && Object.hasOwn(value as object, "result")
-    ? { jsonrpc, id, result: own(value, "result") }
+  return isId(answered) && Object.hasOwn(value as object, "result")
+    ? { jsonrpc, id: answered, result: own(value, "result") }
     : undefined
 }
 
@@ -58,16 +63,6 @@ const parse = (text: string): unknown => {
   return value
 }
 
-/** Returns the text of a response of JSON with the numbers of {@link messagesIn}, or the text itself. */
-export const exactText = (text: string): string => {
-  if (!suspicious.test(text)) return text
-  try {
-    return JSON.stringify(parse(text))
-  } catch {
-    return text
-  }
-}
-
 const parsed = (text: string): ReadonlyArray<McpSchema.JsonRpcMessage> | undefined => {
   let value: unknown
   try {
@@ -77,6 +72,15 @@ const parsed = (text: string): ReadonlyArray<McpSchema.JsonRpcMessage> | undefin
   }
   const messages = (Array.isArray(value) ? value : [value]).map(messageOf)
   return messages.length > 0 && messages.every(Predicate.isNotUndefined) ? messages : undefined
+}
+
+/**
+ * Returns the one message of a response of JSON as text, with the numbers of {@link messagesIn} and without unknown
+ * fields, or the text itself.
+ */
+export const exactText = (text: string): string => {
+  const messages = parsed(text)
+  return messages?.length === 1 ? JSON.stringify(messages[0]) : text
 }
 
 /** Number of tried starts of an object in one line of noise. */

@@ -8,6 +8,8 @@ import type * as Scope from "effect/Scope"
 import { type Agreed, identity, negotiate, statelessMeta, type TransportOf } from "./handshake.ts"
 import { type Inbox, ProgressListener } from "./inbox.ts"
 import { own } from "./messages.ts"
+import { repairHandshake } from "./repairHandshake.ts"
+import { repairResult } from "./repairResult.ts"
 import { adapterOf, type ProtocolVersion, stateless } from "./protocols.ts"
 
 /**
@@ -47,14 +49,23 @@ const withToken = (
     )
   })
 
-/** The transport as effect's client uses it: its handshake is answered by the one that was made. */
+/** The response with its result changed. */
+const withResult = (
+  response: McpSchema.JsonRpcResponse,
+  change: (result: unknown) => unknown
+): McpSchema.JsonRpcResponse =>
+  response.error === undefined ? { ...response, result: change(response.result) } : response
+
+/** The transport as effect's client uses it: its handshake is answered by the one that was made, and results are repaired. */
 const adapted = ({ method, response, transport, version }: Agreed, inbox: Inbox): McpClient.Transport => ({
   ...transport,
   protocol: adapterOf(version),
   request: (message, tool) => {
-    if (message.method === method) return Effect.succeed({ ...response, id: message.id } as McpSchema.JsonRpcResponse)
+    if (message.method === method) {
+      return Effect.succeed({ ...withResult(response, repairHandshake), id: message.id } as McpSchema.JsonRpcResponse)
+    }
     return message.method === "tools/call"
-      ? withToken(transport, inbox, message, tool)
+      ? Effect.map(withToken(transport, inbox, message, tool), (answer) => withResult(answer, repairResult(version)))
       : transport.request(message, tool)
   }
 })
