@@ -1,29 +1,22 @@
 /** Connection to a server by streamable HTTP. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as McpClient from "effect/ai/McpClient"
+import type { McpClientError } from "effect/ai/McpClientError"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { Connect } from "../connection.ts"
 import { exactBody, filteredEvents, isEventStream, isJson } from "./events.ts"
 import { CurrentExchange } from "./exchange.ts"
+import type { HttpOptions } from "./httpOptions.ts"
 import * as Inbox from "./inbox.ts"
 import * as Peer from "./peer.ts"
 import { adapterOf, type ProtocolVersion, stateless } from "./protocols.ts"
-import type { ConnectOptions } from "./stdio.ts"
-
-/**
- * The options of servers that are reached by HTTP.
- *
- * @category options
- * @since 0.2.0
- */
-export interface HttpOptions extends ConnectOptions {
-  /** Headers of each request, for example `authorization`. For tokens that rotate, map the requests of your `HttpClient`. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
-}
+import { sse } from "./sse.ts"
 
 /** Shared state of the requests of one connection. */
 interface State {
@@ -106,8 +99,29 @@ const readOwnStream = (client: HttpClient.HttpClient, url: string | URL, options
     Effect.repeat({ schedule: reopening, while: (isOpenedAgain) => isOpenedAgain })
   )
 
+/** Statuses of an address that takes no requests of streamable HTTP, by the protocol's rules of compatibility. */
+const olderStatuses = new Set([400, 404, 405])
+
+/** Connects by the older transport to an address that takes no requests, or fails with the refusal if it has none. */
+const olderTransport = (url: string | URL, options: HttpOptions, refusal: McpClientError) =>
+  Effect.gen(function*() {
+    const { reason } = refusal
+    const isOlder = reason._tag === "HttpError" && olderStatuses.has(reason.status)
+    if (!isOlder || (options.protocol !== undefined && options.protocol !== "2024-11-05")) {
+      return yield* Effect.fail(refusal)
+    }
+    const attempt = yield* Scope.fork(yield* Effect.scope)
+    return yield* sse(url, options).pipe(
+      Scope.provide(attempt),
+      Effect.timeoutOrElse({ duration: "5 seconds", orElse: () => Effect.fail(refusal) }),
+      Effect.mapError(() => refusal),
+      Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : Scope.close(attempt, exit))
+    )
+  })
+
 /**
- * Reaches a server by streamable HTTP. The protocol version is negotiated; `protocol` allows one only.
+ * Reaches a server by streamable HTTP. The protocol version is negotiated; `protocol` allows one only. A server that
+ * takes only HTTP with SSE of 2024-11-05 is reached as by `Mcp.sse`.
  *
  * ```ts
  * import { Mcp } from "@recourse/mcp"
@@ -119,6 +133,9 @@ const readOwnStream = (client: HttpClient.HttpClient, url: string | URL, options
  * @since 0.2.0
  */
 export const http = (url: string | URL, options: HttpOptions = {}): Connect<HttpClient.HttpClient> =>
+  Effect.catch(streamable(url, options), (refusal) => olderTransport(url, options, refusal))
+
+const streamable = (url: string | URL, options: HttpOptions): Connect<HttpClient.HttpClient> =>
   Effect.gen(function*() {
     const inbox = Inbox.make()
     const state: State = { version: undefined, session: undefined }
