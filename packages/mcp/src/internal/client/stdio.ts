@@ -1,8 +1,10 @@
 /** Connection to a server that is a process of its own, by its standard input and output. */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import * as McpClient from "effect/ai/McpClient"
+import { McpClientError, TransportError } from "effect/ai/McpClientError"
 import type * as ChildProcess from "effect/process/ChildProcess"
 import * as ChildProcessSpawner from "effect/process/ChildProcessSpawner"
 import type { Connect } from "../connection.ts"
@@ -63,6 +65,37 @@ const cleaned = <E>(stdout: Stream.Stream<Uint8Array, E>, inbox: Inbox.Inbox): S
   )
 }
 
+/** Length of the remembered end of a server's standard error. */
+const remembered = 2_000
+
+/** The standard error of a server, whose end is the reason of a server that does not start. */
+const makeErrorOutput = Effect.gen(function*() {
+  const ended = yield* Deferred.make<void>()
+  const decoder = new TextDecoder()
+  let last = ""
+  return {
+    watched: <E>(stderr: Stream.Stream<Uint8Array, E>): Stream.Stream<Uint8Array, E> =>
+      stderr.pipe(
+        Stream.tap((bytes) =>
+          Effect.sync(() => {
+            last = (last + decoder.decode(bytes, { stream: true })).slice(-remembered)
+          })
+        ),
+        Stream.ensuring(Deferred.succeed(ended, undefined))
+      ),
+    /** The error with the server's own words, which may arrive behind the end of its standard output. */
+    explained: (error: McpClientError): Effect.Effect<never, McpClientError> =>
+      Effect.gen(function*() {
+        const { reason } = error
+        if (reason._tag !== "ClosedError" && reason._tag !== "TransportError") return yield* Effect.fail(error)
+        yield* Effect.timeoutOption(Deferred.await(ended), "250 millis")
+        if (last.trim() === "") return yield* Effect.fail(error)
+        const description = `${reason.message}. The end of its standard error: ${last.trim()}`
+        return yield* Effect.fail(new McpClientError({ reason: new TransportError({ description, cause: error }) }))
+      })
+  }
+})
+
 /**
  * Reaches a server that is a process of its own, by its standard input and output. The process is started again when it has ended.
  * The protocol version is negotiated; `protocol` allows one only. Lines on standard output that are not JSON-RPC are skipped.
@@ -84,18 +117,27 @@ export const stdio = (
   Effect.gen(function*() {
     const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
     const inbox = Inbox.make()
+    const errorOutput = yield* makeErrorOutput
     let process: ChildProcessSpawner.ChildProcessHandle | undefined
     const watched = ChildProcessSpawner.make((command) =>
       Effect.map(spawner.spawn(command), (handle) => {
         process = handle
-        const stdout = cleaned(handle.stdout, inbox)
-        return new Proxy(handle, { get: (target, key) => key === "stdout" ? stdout : Reflect.get(target, key) })
+        const streams: Record<string | symbol, unknown> = {
+          stdout: cleaned(handle.stdout, inbox),
+          stderr: errorOutput.watched(handle.stderr)
+        }
+        return new Proxy(handle, {
+          get: (target, key) => Object.hasOwn(streams, key) ? streams[key] : Reflect.get(target, key)
+        })
       })
     )
     const transport = yield* McpClient.stdio({ command, protocol: adapterOf("2025-11-25") }).pipe(
       Effect.provideService(ChildProcessSpawner.ChildProcessSpawner, watched)
     )
-    const { client, peer } = yield* Peer.connect(() => Effect.succeed(transport), options.protocol, inbox)
+    const { client, peer } = yield* Effect.catch(
+      Peer.connect(() => Effect.succeed(transport), options.protocol, inbox),
+      errorOutput.explained
+    )
     if (Peer.mustListen(peer)) {
       yield* transport.request(Peer.listen).pipe(
         Effect.ignore,

@@ -1,0 +1,172 @@
+/** Servers that depart from the protocol in their results, handshakes and messages: what they say is not lost. */
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { ChildProcess } from "effect/process"
+import { Mcp } from "@recourse/mcp"
+import { call, live, overStdio, resultOf, versions } from "../support/helpers.ts"
+import type { Options } from "../servers/byHand.mjs"
+import { overHttp } from "../servers/overHttp.ts"
+import { overSse } from "../servers/overSse.ts"
+
+const seen = { type: "text", text: "seen" }
+const png = "iVBORw0KGgo="
+
+/** Results by the name of their fault, with the blocks that come out: the type of each, or the text of a text. */
+const results: Readonly<Record<string, readonly [result: object, blocks: ReadonlyArray<string>]>> = {
+  "no content": [{ structuredContent: { n: 1 } }, []],
+  "null as content": [{ content: null, structuredContent: { n: 1 } }, []],
+  "text as content": [{ content: "seen" }, ["seen"]],
+  "a block as content": [{ content: seen }, ["seen"]],
+  "text as a block": [{ content: ["seen"] }, ["seen"]],
+  "null as a block": [{ content: [null, seen] }, ["seen"]],
+  "an unknown kind of block": [{ content: [{ type: "video", data: "AAAA" }, seen] }, [
+    `{"type":"video","data":"AAAA"}`,
+    "seen"
+  ]],
+  "long bytes that cannot be read": [{ content: [{ type: "video", data: "A".repeat(1_000) }] }, [
+    `{"type":"video","data":"1000 characters of base64"}`
+  ]],
+  "null for absent fields": [{ content: [{ ...seen, annotations: null, _meta: null }], _meta: null }, ["seen"]],
+  "annotations that cannot be read": [{ content: [{ ...seen, annotations: { audience: "all" } }] }, ["seen"]],
+  "a number as text": [{ content: [{ type: "text", text: 42 }] }, ["42"]],
+  "an object as text": [{ content: [{ type: "text", text: { a: 1 } }] }, [`{"a":1}`]],
+  "a data URL as bytes": [{ content: [{ type: "image", data: `data:image/png;base64,${png}` }] }, ["image"]],
+  "bytes without padding": [{ content: [{ type: "image", data: png.slice(0, -1), mimeType: "image/png" }] }, ["image"]],
+  "bytes in lines": [{
+    content: [{ type: "image", data: `${png.slice(0, 4)}\n${png.slice(4)}`, mimeType: "image/png" }]
+  }, [
+    "image"
+  ]],
+  "no media type": [{ content: [{ type: "audio", data: png }] }, ["audio"]],
+  "bytes that are none": [{ content: [{ type: "image", data: "@@", mimeType: "image/png" }, seen] }, [
+    `{"type":"image","data":"@@","mimeType":"image/png"}`,
+    "seen"
+  ]],
+  "a link without a name": [{ content: [{ type: "resource_link", uri: "file:///a" }] }, ["resource_link"]],
+  "a resource with null fields": [{
+    content: [{ type: "resource", resource: { uri: "file:///a", mimeType: null, text: "seen" } }]
+  }, ["resource"]],
+  "text as isError": [{ content: [seen], isError: "false" }, ["seen"]]
+}
+
+/** Fields of handshakes that are not of the protocol. */
+const handshakes: Readonly<Record<string, object>> = {
+  "no capabilities": { capabilities: {} },
+  "null as capabilities": { capabilities: null },
+  "null for absent fields": {
+    instructions: null,
+    capabilities: { tools: { listChanged: null }, prompts: null, experimental: null }
+  },
+  "values that are no objects": { capabilities: { tools: true, logging: [], resources: false } },
+  "no server info": { serverInfo: null },
+  "a server info without a version": { serverInfo: { name: "odd" } }
+}
+
+const tools = <R>(connect: Mcp.Connect<R>) => Mcp.tools({ name: "s", connect, trust: "trusted", timeout: "10 seconds" })
+
+const over = {
+  stdio: (options: Options) => Effect.succeed(overStdio(options)),
+  HTTP: (options: Options) => Effect.map(overHttp(options), ({ url }) => Mcp.http(url))
+}
+
+describe.each(versions)("a result of %s", (version) => {
+  for (const [fault, [result, blocks]] of Object.entries(results)) {
+    live(`with ${fault} is read`, () =>
+      Effect.gen(function*() {
+        const { content } = yield* resultOf(yield* tools(yield* over.HTTP({ version, result })), "read")
+        const read = content.map((block) => block.type === "text" ? block.text : block.type)
+        // Versions without a kind of block have another one for it.
+        const others: Readonly<Record<string, string>> = {
+          audio: version < "2025-03-26" ? "resource" : "audio",
+          resource_link: version < "2025-06-18" ? "file:///a: file:///a" : "resource_link"
+        }
+        assert.deepStrictEqual(read, blocks.map((block) => others[block] ?? block))
+      }))
+  }
+})
+
+describe.each(versions)("a handshake of %s", (version) => {
+  for (const [fault, handshake] of Object.entries(handshakes)) {
+    for (const [transport, connect] of Object.entries(over)) {
+      live(`with ${fault} is read over ${transport}`, () =>
+        Effect.gen(function*() {
+          const listed = yield* tools(yield* connect({ version, handshake }))
+          assert.include(yield* call(listed, "read"), "did read")
+        }))
+    }
+  }
+
+  live("without tools has none if the list is refused", () =>
+    Effect.gen(function*() {
+      const connect = yield* over.HTTP({ version, handshake: { capabilities: {} }, listRefused: true })
+      assert.deepStrictEqual(yield* tools(connect), [])
+    }))
+
+  live("with tools fails if the list is refused", () =>
+    Effect.gen(function*() {
+      yield* Effect.flip(tools(yield* over.HTTP({ version, listRefused: true })))
+    }))
+})
+
+/** Responses of JSON as other libraries write them. */
+const responses: Readonly<Record<string, (response: object) => unknown>> = {
+  "null as its error": (response) => ({ ...response, error: null }),
+  "an unknown field": (response) => ({ ...response, took: 3 }),
+  "its id as text": (response) => ({ ...response, id: String((response as { id: unknown }).id) }),
+  "itself in a batch": (response) => [response]
+}
+
+describe("a response of JSON", () => {
+  for (const [fault, change] of Object.entries(responses)) {
+    live(`with ${fault} is read`, () =>
+      Effect.gen(function*() {
+        const { url } = yield* overHttp({ version: "2025-06-18" }, {
+          before: ({ id, method }, _, response) => {
+            if (method !== "tools/call") return false
+            response.writeHead(200, { "content-type": "application/json" })
+            response.end(JSON.stringify(change({ jsonrpc: "2.0", id, result: { content: [seen] } })))
+            return true
+          }
+        })
+        assert.strictEqual(yield* call(yield* tools(Mcp.http(url)), "read"), "seen")
+      }))
+  }
+})
+
+describe("a server of HTTP with SSE", () => {
+  live("is reached by its address alone", () =>
+    Effect.gen(function*() {
+      const { url } = yield* overSse({ version: "2024-11-05" })
+      assert.include(yield* call(yield* tools(Mcp.http(url)), "read"), "did read")
+    }))
+
+  live("is not tried if the program names another version", () =>
+    Effect.gen(function*() {
+      const { url } = yield* overSse({ version: "2024-11-05" })
+      const error = yield* Effect.flip(tools(Mcp.http(url, { protocol: "2025-06-18" })))
+      assert.include(String(error.message), "404")
+    }))
+
+  live("that is none fails with the refusal of the first request", () =>
+    Effect.gen(function*() {
+      const { url } = yield* overSse({ version: "2024-11-05" })
+      const error = yield* Effect.flip(tools(Mcp.http(url.replace("/sse", "/nothing"))))
+      assert.include(String(error.message), "404")
+    }))
+})
+
+describe("a process that ends at its start", () => {
+  const ending = (code: string) => Mcp.stdio(ChildProcess.make(process.execPath, ["-e", code]))
+
+  live("is reported with the end of its standard error", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(tools(ending(`console.error("API_TOKEN is not set"); process.exit(1)`)))
+      assert.include(String(error.message), "API_TOKEN is not set")
+    }))
+
+  live("is reported without words if it had none", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(tools(ending("process.exit(1)")))
+      assert.notInclude(String(error.message), "standard error")
+    }))
+})
