@@ -106,7 +106,7 @@ const presets: Readonly<Record<Name, Preset>> = {
     baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
     keyVariable: "GEMINI_API_KEY",
     keyRequired: true,
-    quirks: { parallelToolCalls: false, maxTools: 512 }
+    quirks: { parallelToolCalls: false, maxTools: 512, schemas: "subset" }
   },
   groq: {
     baseUrl: "https://api.groq.com/openai/v1",

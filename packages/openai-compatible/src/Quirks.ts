@@ -69,6 +69,11 @@ export interface Quirks {
    * content.
    */
   readonly textCalls: ReadonlyArray<RegExp>
+  /**
+   * Form of schemas of tools and answers. `subset`: without references, `const`, numbers in an `enum` and other keywords that
+   * OpenAPI 3.0 does not have. Arguments are checked by the whole schema in any case.
+   */
+  readonly schemas: "json-schema" | "subset"
   /** The most tools of a request that the server takes; more fail before the request with `InvalidRequestError`. Default: no limit. */
   readonly maxTools: number
   /**
@@ -110,6 +115,7 @@ export const defaults: Quirks = {
   reasoningHistory: "received",
   unreturnedFields: ["audio", "executed_tools", "citations", "search_results", "context"],
   textCalls: TextCall.spellings,
+  schemas: "json-schema",
   maxTools: Number.POSITIVE_INFINITY,
   toolFiles: "user"
 }

@@ -9,6 +9,7 @@ import type { Quirks } from "../../Quirks.ts"
 import type { Settings } from "../../Settings.ts"
 import { instruct, type Message, toMessages } from "./messages.ts"
 import { describe, type Described, toolChoice } from "./toolDefinitions.ts"
+import { schemaSubset } from "./schemaSubset.ts"
 import * as WellFormed from "./wellFormed.ts"
 
 type Options = Pick<LanguageModel.ProviderOptions, "prompt" | "tools" | "toolChoice" | "responseFormat">
@@ -37,7 +38,7 @@ export const make = (options: Options, target: Target): Result.Result<string, Ai
   const { quirks, server } = target
   const described: Array<Described> = []
   for (const tool of options.tools) {
-    const one = describe(tool)
+    const one = describe(tool, quirks.schemas)
     if (Result.isFailure(one)) return Result.fail(one.failure)
     described.push(one.success)
   }
@@ -134,7 +135,8 @@ const responseFormat = (
           description: error instanceof Error ? error.message : "The schema has no JSON schema"
         })
     }),
-    (schema): Format => {
+    (whole): Format => {
+      const schema = quirks.schemas === "subset" ? schemaSubset(whole) as JsonSchema : whole
       if (quirks.structuredOutput === "json_schema") {
         return {
           field: {

@@ -6,6 +6,7 @@ import * as Tool from "effect/ai/Tool"
 import * as Result from "effect/Result"
 import type * as InlineTools from "./inlineTools.ts"
 import type { Quirks } from "../../Quirks.ts"
+import { schemaSubset } from "./schemaSubset.ts"
 import * as WellFormed from "./wellFormed.ts"
 
 export interface Definition extends InlineTools.Description {
@@ -18,24 +19,30 @@ export interface Described {
   readonly entry: string
 }
 
-/** The descriptions by definition object: they depend on the definition alone, and each request of a run describes all tools. */
-const descriptions = new WeakMap<Tool.Any, Described>()
+/** The descriptions by definition object and form of schemas: each request of a run describes all tools. */
+const descriptions: Readonly<Record<Quirks["schemas"], WeakMap<Tool.Any, Described>>> = {
+  "json-schema": new WeakMap(),
+  subset: new WeakMap()
+}
 
 /** Returns the description of a tool, made once for a definition object, or the reason why there is none. */
-export const describe = (tool: Tool.Any): Result.Result<Described, AiError.AiErrorReason> => {
-  const known = descriptions.get(tool)
+export const describe = (
+  tool: Tool.Any,
+  schemas: Quirks["schemas"]
+): Result.Result<Described, AiError.AiErrorReason> => {
+  const known = descriptions[schemas].get(tool)
   if (known !== undefined) return Result.succeed(known)
-  return Result.map(define(tool), ({ strict, ...description }) => {
+  return Result.map(define(tool, schemas), ({ strict, ...description }) => {
     const described: Described = {
       description,
       entry: WellFormed.stringify({ type: "function", function: { ...description, strict } })!
     }
-    descriptions.set(tool, described)
+    descriptions[schemas].set(tool, described)
     return described
   })
 }
 
-const define = (tool: Tool.Any): Result.Result<Definition, AiError.AiErrorReason> => {
+const define = (tool: Tool.Any, schemas: Quirks["schemas"]): Result.Result<Definition, AiError.AiErrorReason> => {
   if (Tool.isProviderDefined(tool)) {
     return Result.fail(
       new AiError.ToolConfigurationError({
@@ -48,7 +55,7 @@ const define = (tool: Tool.Any): Result.Result<Definition, AiError.AiErrorReason
     try: (): Definition => ({
       name: tool.name,
       description: Tool.getDescription(tool),
-      parameters: parameters(tool),
+      parameters: schemas === "subset" ? schemaSubset(parameters(tool)) : parameters(tool),
       strict: Tool.getStrictMode(tool) === true ? true : undefined
     }),
     catch: (error) =>
