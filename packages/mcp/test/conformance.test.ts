@@ -3,7 +3,7 @@ import { againstClient, againstServer } from "./conformance/suite.ts"
 
 /** Some of the scenarios; `pnpm conformance` runs them all. */
 const server = ["tools-list", "tools-call-elicitation"]
-const client = ["tools_call"]
+const client = ["tools_call", "sse-retry"]
 
 describe("the MCP conformance suite", () => {
   it("passes against Mcp.layerServer", { timeout: 120_000 }, async () => {

@@ -17,8 +17,7 @@ const reasons: ReadonlyArray<readonly [prefix: string, why: string]> = [
   ["tools-call-sampling", "tools do not ask the client's model"],
   ["elicitation-sep1034-client", "effect's client has no elicitation"],
   ["elicitation", "tools ask for approvals, and not for forms of their own"],
-  ["server-sse", "the scenario sends another protocol version than the session has, which effect refuses with 400"],
-  ["sse-retry", "effect's client does not resume a stream"]
+  ["server-sse", "the scenario sends another protocol version than the session has, which effect refuses with 400"]
 ]
 
 const whyOf = ({ failed, scenario, why }: Outcome): string =>

@@ -1,5 +1,6 @@
 /** Event streams (SSE) of servers: notifications go to the inbox, noise is skipped, and all else passes. */
 import { LimitError, McpClientError } from "effect/ai/McpClientError"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { makeParser } from "effect/encoding/Sse"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
@@ -31,12 +32,30 @@ export interface ServerEvent {
   readonly data: string
 }
 
-/** Reads the events of a stream of bytes. */
-export const events = <E>(bytes: Stream.Stream<Uint8Array, E>): Stream.Stream<ServerEvent, E | McpClientError> =>
+/** Position in a stream that can be resumed. */
+export interface Position {
+  /** The id of the last event, if the server gives ids. */
+  lastEventId: string | undefined
+  /** The wait before the stream is opened again, if the server asks for one. */
+  retry: Duration.Duration | undefined
+  /** True if the stream has answered its request. */
+  isAnswered: boolean
+}
+
+/** Reads the events of a stream of bytes, and notes the position. */
+export const events = <E>(
+  bytes: Stream.Stream<Uint8Array, E>,
+  position?: Position
+): Stream.Stream<ServerEvent, E | McpClientError> =>
   Stream.suspend(() => {
     const found: Array<ServerEvent> = []
     const parser = makeParser((event) => {
-      if (event._tag === "Event" && event.data !== "") found.push({ event: event.event, data: event.data })
+      if (event._tag === "Retry") {
+        if (position !== undefined) position.retry = event.duration
+        return
+      }
+      if (position !== undefined && event.id !== undefined && event.id !== "") position.lastEventId = event.id
+      if (event.data !== "") found.push({ event: event.event, data: event.data })
     }, { maxEventSize })
     return bytes.pipe(
       Stream.decodeText(),
@@ -62,12 +81,15 @@ export const answersIn = ({ data }: ServerEvent, inbox: Inbox) => {
 /** A stream of events without notifications and noise. */
 export const filteredEvents = <E>(
   bytes: Stream.Stream<Uint8Array, E>,
-  inbox: Inbox
+  inbox: Inbox,
+  position?: Position
 ): Stream.Stream<Uint8Array, E | McpClientError> =>
-  events(bytes).pipe(
-    Stream.flatMap((event) =>
-      Stream.fromIterable(answersIn(event, inbox).map((message) => `data: ${JSON.stringify(message)}\n\n`))
-    ),
+  events(bytes, position).pipe(
+    Stream.flatMap((event) => {
+      const messages = answersIn(event, inbox)
+      if (position !== undefined && messages.some((message) => !("method" in message))) position.isAnswered = true
+      return Stream.fromIterable(messages.map((message) => `data: ${JSON.stringify(message)}\n\n`))
+    }),
     Stream.encodeText
   )
 

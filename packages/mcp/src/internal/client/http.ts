@@ -9,6 +9,7 @@ import * as McpClient from "effect/ai/McpClient"
 import type { McpClientError } from "effect/ai/McpClientError"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import type { Connect } from "../connection.ts"
 import { exactBody, filteredEvents, isEventStream, isJson } from "./events.ts"
 import { CurrentExchange } from "./exchange.ts"
@@ -16,6 +17,7 @@ import type { HttpOptions } from "./httpOptions.ts"
 import * as Inbox from "./inbox.ts"
 import * as Peer from "./peer.ts"
 import { adapterOf, type ProtocolVersion, stateless } from "./protocols.ts"
+import { resumedEvents } from "./resumedStream.ts"
 import { sse } from "./sse.ts"
 
 /** Shared state of the requests of one connection. */
@@ -28,14 +30,36 @@ interface State {
 const versionHeader = "mcp-protocol-version"
 const sessionHeader = "mcp-session-id"
 
-/** The program's HTTP client, with the headers of the connection. Answers that are streams pass the inbox; numbers keep their digits. */
-const clientOf = (base: HttpClient.HttpClient, state: State, inbox: Inbox.Inbox): HttpClient.HttpClient =>
-  base.pipe(
-    HttpClient.mapRequest((request) =>
-      state.version === undefined
-        ? HttpClientRequest.removeHeader(request, versionHeader)
-        : HttpClientRequest.setHeader(request, versionHeader, state.version)
-    ),
+/** A request for the server's own stream, or for the events behind one. */
+const streamRequest = (url: string | URL, options: HttpOptions, { session }: State, lastEventId?: string) =>
+  HttpClientRequest.get(url).pipe(HttpClientRequest.setHeaders({
+    ...options.headers,
+    accept: "text/event-stream",
+    ...(session === undefined ? {} : { [sessionHeader]: session }),
+    ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId })
+  }))
+
+/**
+ * The program's HTTP client, with the headers of the connection. Answers that are streams pass the inbox, and are resumed; numbers keep
+ * their digits.
+ */
+const clientOf = (
+  base: HttpClient.HttpClient,
+  url: string | URL,
+  options: HttpOptions,
+  state: State,
+  inbox: Inbox.Inbox
+): HttpClient.HttpClient => {
+  const versioned = HttpClient.mapRequest(base, (request) =>
+    state.version === undefined
+      ? HttpClientRequest.removeHeader(request, versionHeader)
+      : HttpClientRequest.setHeader(request, versionHeader, state.version))
+  const reopen = (lastEventId: string) => versioned.execute(streamRequest(url, options, state, lastEventId))
+  const streamOf = ({ request, stream }: HttpClientResponse.HttpClientResponse) =>
+    request.method === "POST" && state.version !== stateless
+      ? resumedEvents(stream, inbox, reopen)
+      : filteredEvents(stream, inbox)
+  return versioned.pipe(
     HttpClient.transform((execute) =>
       Effect.contextWith((context: Context.Context<never>) => {
         const current = Context.get(context, CurrentExchange)
@@ -46,7 +70,7 @@ const clientOf = (base: HttpClient.HttpClient, state: State, inbox: Inbox.Inbox)
           if (exchange !== undefined) exchange.status = response.status
           state.session = response.headers[sessionHeader] ?? state.session
           if (!isEventStream(response) && !isJson(response)) return response
-          const stream = isJson(response) ? exactBody(response.stream) : filteredEvents(response.stream, inbox)
+          const stream = isJson(response) ? exactBody(response.stream) : streamOf(response)
           return new Proxy(response, {
             get: (target, key) => key === "stream" ? stream : Reflect.get(target, key, target)
           })
@@ -54,6 +78,7 @@ const clientOf = (base: HttpClient.HttpClient, state: State, inbox: Inbox.Inbox)
       })
     )
   )
+}
 
 const goneStatuses = new Set([400, 404, 410])
 
@@ -80,15 +105,7 @@ const reopening = Schedule.min([Schedule.exponential("1 second"), Schedule.space
 
 /** Reads the server's own stream, if it has one. It is opened again when it ends, until the server refuses it. */
 const readOwnStream = (client: HttpClient.HttpClient, url: string | URL, options: HttpOptions, state: State) =>
-  Effect.suspend(() =>
-    client.execute(
-      HttpClientRequest.get(url).pipe(HttpClientRequest.setHeaders({
-        ...options.headers,
-        accept: "text/event-stream",
-        ...(state.session === undefined ? {} : { [sessionHeader]: state.session })
-      }))
-    )
-  ).pipe(
+  Effect.suspend(() => client.execute(streamRequest(url, options, state))).pipe(
     Effect.flatMap((response) =>
       response.status === 200 && isEventStream(response)
         ? Effect.as(Stream.runDrain(response.stream), true)
@@ -139,7 +156,7 @@ const streamable = (url: string | URL, options: HttpOptions): Connect<HttpClient
   Effect.gen(function*() {
     const inbox = Inbox.make()
     const state: State = { version: undefined, session: undefined }
-    const client = clientOf(yield* HttpClient.HttpClient, state, inbox)
+    const client = clientOf(yield* HttpClient.HttpClient, url, options, state, inbox)
     const transportFor = (version: ProtocolVersion) =>
       McpClient.http({ url, protocol: adapterOf(version), headers: options.headers }).pipe(
         Effect.provideService(HttpClient.HttpClient, client)
