@@ -23,7 +23,7 @@ import {
 } from "@recourse/core/Runs"
 import { type CronOptions, starting } from "./internal/cron.ts"
 import { type HaveSchemas, RunCancelled, RunFailed, VersionStopped } from "./internal/errors.ts"
-import { type Approvals, askingOf, type Options, queueOf } from "./internal/options.ts"
+import { type Approvals, askingOf, checkOptionNames, type Options, queueOf } from "./internal/options.ts"
 import { compensationOf } from "./internal/compensation.ts"
 import { checkingOf, explainingOf, proceedingOf } from "./internal/startOrResume.ts"
 import { Changes } from "./internal/changes.ts"
@@ -154,6 +154,7 @@ export const make = <
   const output = Schema.toCodecJson((options?.output ?? Schema.String) as Schema.Top)
   const errors = Schema.toCodecJson((options?.errors ?? Schema.Never) as Schema.Top)
   const subject = `Durable agent "${agent.name}"`
+  checkOptionNames(subject, options)
   checkName(subject, "its name", agent.name)
   if (options?.version !== undefined) checkName(subject, "its `version`", options.version)
   const definition: Definition = {

@@ -171,7 +171,7 @@ export interface RunCheck {
  * @since 0.2.0
  */
 export const make = (options: {
-  /** The agents of the program that is to be deployed, with their `version` and `older`. */
+  /** The agents of the program that is to be deployed, with their `version` and `previousVersions`. */
   readonly agents: Agents
   /** The store of the runs, with the `SnapshotKey` if the program has one of its own. */
   readonly layer: Layer.Layer<RunStore, unknown>

@@ -45,6 +45,8 @@ describe("a fault in a program is reported at its definition", () => {
       refused(() => Durable.make(echo, { version: odd }), /version/)
       refused(() => Durable.make(echo, { approvals: { people: [{ to: odd }] } }), /person/)
     }
+    const former = { version: "2", older: { "1": "continue" } } as const
+    refused(() => Durable.make(echo, { ...former }), /no option "older".*previousVersions/)
     for (const after of [Number.NaN, -1, Duration.infinity, "5 bananas" as never]) {
       refused(() => Durable.make(echo, { approvals: { people: [{ to: "ada", after }] } }), /after/)
     }

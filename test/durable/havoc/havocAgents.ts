@@ -138,7 +138,7 @@ export const havocAgents = ({ bank, pause, version }: Outside) => {
   const asTool = { description: "Books", parameters: Request, success }
   const clerkOf = (tools: ReadonlyArray<typeof Pay | typeof Keyed | typeof Transfer>) =>
     Agent.make("clerk", { input: Request, tools, defaults }).pipe(Agent.asTool("clerk", asTool))
-  const continues = version === "1" ? { version } : { version, older: { "1": "continue" as const } }
+  const continues = version === "1" ? { version } : { version, previousVersions: { "1": "continue" as const } }
   const Leaf = Durable.make(Agent.make("leaf", { tools: [Pay], defaults }))
   const Delegate = Tool.make("delegate", {
     parameters: write,

@@ -34,7 +34,7 @@ export class RunCancelled extends Schema.TaggedError<RunCancelled>()("RunCancell
 }
 
 /**
- * A run was started by an older version of its agent, which the present version stops (`older` of `Durable.make`).
+ * A run was started by an older version of its agent, which the present version stops (`previousVersions` of `Durable.make`).
  *
  * @category errors
  * @since 0.2.0

@@ -64,7 +64,7 @@ export interface Options<Input extends Schema.Top, Output extends Schema.Top, Er
   readonly errors?: Errors | undefined
   /**
    * Version of the agent. A run stays with the version that started it: a process with another one leaves it alone,
-   * unless `older` handles it. Default: `"1"`.
+   * unless `previousVersions` handles it. Default: `"1"`.
    */
   readonly version?: string | undefined
   /**
@@ -79,6 +79,31 @@ export interface Options<Input extends Schema.Top, Output extends Schema.Top, Er
    * Default: true.
    */
   readonly streaming?: boolean | undefined
+}
+
+const optionNames = Object.keys(
+  {
+    approvals: true,
+    errors: true,
+    input: true,
+    output: true,
+    previousVersions: true,
+    queue: true,
+    streaming: true,
+    version: true
+  } satisfies Record<keyof Options<Schema.Top, Schema.Top, Schema.Top, never>, true>
+)
+
+/** Throws `ConfigurationError` for an option that there is not: an options object that is spread is not checked by the compiler. */
+export const checkOptionNames = (subject: string, options: object | undefined): void => {
+  for (const name of Object.keys(options ?? {})) {
+    if (!optionNames.includes(name)) {
+      throw new ConfigurationError({
+        subject,
+        problem: `there is no option "${name}". There are: ${optionNames.join(", ")}`
+      })
+    }
+  }
 }
 
 /** Facts of a queue for the store. */
