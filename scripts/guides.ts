@@ -29,7 +29,7 @@ const guidesOf: Readonly<Record<string, ReadonlyArray<string>>> = {
   server: ["client-tools", "deploy", "server"],
   sql: ["sizing"],
   studio: ["studio"],
-  testing: ["evaluation", "testing"]
+  testing: ["evaluation", "faults", "testing"]
 }
 
 /** Names of all guides for users, sorted. */
@@ -54,7 +54,32 @@ const link = /(\]\()(?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?(\))/g
 
 /** Returns a page of the repository whose links to files that `isNear` refuses lead to the repository on the web. */
 export const withWebLinks = (page: string, text: string, isNear: (path: string) => boolean): string =>
+  withLinks(page, text, (path) => isNear(path) ? undefined : repository + path)
+
+/** Returns a page of the repository with other link targets. A link without one stays. */
+const withLinks = (page: string, text: string, targetOf: (path: string) => string | undefined): string =>
   text.replaceAll(link, (whole, open: string, target: string, anchor: string | undefined, close: string) => {
-    const path = relative(root, join(root, dirname(page), target)).replaceAll("\\", "/")
-    return isNear(path) ? whole : `${open}${repository}${path}${anchor ?? ""}${close}`
+    const other = targetOf(relative(root, join(root, dirname(page), target)).replaceAll("\\", "/"))
+    return other === undefined ? whole : `${open}${other}${anchor ?? ""}${close}`
   })
+
+/** Whether the package is installed next to the core, which ships all guides. */
+const isNextToCore = (folder: string): boolean => {
+  const text = readFileSync(join(root, "packages", folder, "package.json"), "utf8")
+  const { peerDependencies = {} } = JSON.parse(text) as { readonly peerDependencies?: Readonly<Record<string, string>> }
+  return peerDependencies["@recourse/core"] !== undefined
+}
+
+/**
+ * Returns a guide for the `docs` of a package. Links lead to its own guides, then to those of the installed core, then to the
+ * repository on the web.
+ */
+export const shippedText = (folder: string, name: string): string => {
+  const own = new Set(shippedGuides(folder).map((guide) => `docs/${guide}.md`))
+  const ofCore = new Set(isNextToCore(folder) ? guides().map((guide) => `docs/${guide}.md`) : [])
+  const page = `docs/${name}.md`
+  return withLinks(page, readFileSync(join(root, page), "utf8"), (path) => {
+    if (own.has(path)) return undefined
+    return ofCore.has(path) ? `../../core/${path}` : repository + path
+  })
+}

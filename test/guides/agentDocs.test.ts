@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { guides, publishedFolders, root, shippedGuides, withWebLinks } from "../../scripts/guides.ts"
+import { guides, publishedFolders, root, shippedGuides, shippedText } from "../../scripts/guides.ts"
 
 const linksOf = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, target]) => target!)
@@ -27,16 +27,21 @@ describe.each(publishedFolders())("the package %s", (folder) => {
   })
 })
 
-it("links of shipped guides lead to shipped guides or to the web", () => {
+it("links of shipped guides lead to shipped guides, to those of the core or to the web", () => {
+  const ofCore = guides().map((name) => `../../core/docs/${name}.md`)
   for (const folder of publishedFolders()) {
-    const shipped = new Set(shippedGuides(folder).map((name) => `docs/${name}.md`))
-    for (const page of shipped) {
-      const text = withWebLinks(page, readFileSync(join(root, page), "utf8"), (path) => shipped.has(path))
-      for (const target of linksOf(text.replaceAll(/```[^]*?```/g, ""))) {
-        if (!/^(?:https?|mailto):/.test(target)) assert.isTrue(shipped.has(`docs/${target}`), `${page}: ${target}`)
+    const near = new Set([...shippedGuides(folder).map((name) => `${name}.md`), ...ofCore])
+    for (const name of shippedGuides(folder)) {
+      for (const target of linksOf(shippedText(folder, name).replaceAll(/```[^]*?```/g, ""))) {
+        if (!/^(?:https?|mailto):/.test(target)) assert.isTrue(near.has(target), `${name}: ${target}`)
       }
     }
   }
+})
+
+it("links of a package that is installed next to the core lead to its guides", () => {
+  assert.include(shippedText("durable", "durable"), "](../../core/docs/compensation.md")
+  assert.notInclude(shippedText("create", "quickstart"), "../../core/")
 })
 
 it("llms.txt lists each guide once with a link to its page", () => {
