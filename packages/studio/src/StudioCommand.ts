@@ -68,7 +68,7 @@ export const command = (bin: string) =>
         project.script,
         process.env
       )
-      const told = (url: string) =>
+      const printAddresses = (url: string) =>
         Console.log([
           `Chat    ${url}/chat`,
           `Studio  ${url}/studio`,
@@ -76,5 +76,5 @@ export const command = (bin: string) =>
           `Model   ${model.name}`,
           ...(options.durable ? [`Runs    ${options.data}/runs.db`] : [])
         ].join("\n"))
-      return yield* Layer.launch(serve({ ...options, project, model }, told))
+      return yield* Layer.launch(serve({ ...options, project, model }, printAddresses))
     })).pipe(Command.withDescription("Serves agents with a chat and a studio, for development"))

@@ -239,7 +239,7 @@ export const asTool = <
         resumes: self.check,
         explains: self.explain,
         ends: self.end,
-        undoes: self.undoes,
+        shouldCompensate: self.shouldCompensate,
         runsAgentWithApprovals: self.mayAsk
       }
       : undefined,

@@ -157,9 +157,9 @@ export class Boundary<Out, E, R, R2> {
       return this.end(exit)
     }
     // No inner run is active any more.
-    const undone = before(endNested(run), () => compensateWrites(unwinds, which === "revoked"))
+    const compensation = before(endNested(run), () => compensateWrites(unwinds, which === "revoked"))
     return Effect.flatMap(
-      undone,
+      compensation,
       (broken) => this.end(Exit.isFailure(exit) || broken === undefined ? exit : Exit.failCause(broken))
     )
   }

@@ -159,12 +159,12 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
         return info !== undefined && (info.passesKey || info.effects === "read" || info.effects === "idempotent")
       })
     },
-    undoes: (snapshot, isLeft) => {
+    shouldCompensate: (snapshot, isLeft) => {
       const { round } = snapshot
       return compensatesOwn(declaration.compensates, snapshot, isLeft) ||
         round?.nested?.some((run) => {
             const { name } = round.calls.find(({ id }) => id === run.callId)!
-            return toolNamed(program, snapshot, name)?.undoes?.(run.snapshot as never, isLeft) === true
+            return toolNamed(program, snapshot, name)?.shouldCompensate?.(run.snapshot as never, isLeft) === true
           }) === true
     },
     drive: (from, mode, input) => runProgram(program, kind, declaration, from, mode, input)

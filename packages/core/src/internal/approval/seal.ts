@@ -34,8 +34,8 @@ export const seal = Effect.fnUntraced(
     const id = `snapshot_${yield* randomId}`
     const unsigned = { ...checkpoint, id, tools: yield* definitionsOf(checkpoint, parts) }
     // The signature covers the value after a round trip through JSON.
-    const kept = JSON.parse(JSON.stringify(unsigned)) as typeof unsigned
-    return { ...kept, mac: yield* sign(current, kept) }
+    const payload = JSON.parse(JSON.stringify(unsigned)) as typeof unsigned
+    return { ...payload, mac: yield* sign(current, payload) }
   }
 )
 
@@ -77,7 +77,7 @@ const inTime = <A>(context: Context.Context<never>, asked: Effect.Effect<A>): Ef
 /**
  * Reports the end of a snapshot to its store when the run has ended: the run continues without waiting for an answer.
  */
-const told = (context: Context.Context<never>, end: Effect.Effect<void>): Effect.Effect<void> =>
+const reportEnd = (context: Context.Context<never>, end: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.catchCause(
     inTime(context, end),
     (cause) =>
@@ -140,9 +140,9 @@ export const whileClaimed = <A, E, R>(
         const isTakenOver = claimResult !== true && claimResult.isTakenOver
         const end = (fate: ResumptionFate): Effect.Effect<void> =>
           claimResult !== true
-            ? told(context, claimResult.end(fate))
+            ? reportEnd(context, claimResult.end(fate))
             : fate === "free"
-            ? told(context, release(snapshot.id))
+            ? reportEnd(context, release(snapshot.id))
             : Effect.void
         const claimed = [end(isTakenOver ? "abandoned" : "free")]
         const resumed: Effect.Effect<A, E | SnapshotRefused, R> = isTakenOver && !run.isRepeatable()

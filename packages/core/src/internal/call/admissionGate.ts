@@ -42,7 +42,7 @@ export const cannotWait: Stop = {
  */
 const waitWithin = (
   call: Call,
-  stop: Omit<Stop & { readonly _tag: "Waiting" }, "begun">,
+  stop: Omit<Stop & { readonly _tag: "Waiting" }, "startedCalls">,
   read: ReadonlyMap<CallRecord, CallBeforePause | undefined> = new Map()
 ): Effect.Effect<never, never, unknown> =>
   Effect.suspend(() => {
@@ -59,7 +59,7 @@ const waitWithin = (
     const startedCalls = writes.flatMap((write) =>
       write.outcome.happened === "yes" ? read.get(write) ?? [] : [triedCall(write)]
     )
-    return stopNow(call, startedCalls.length === writes.length ? { ...stop, begun: startedCalls } : cannotWait)
+    return stopNow(call, startedCalls.length === writes.length ? { ...stop, startedCalls } : cannotWait)
   })
 
 const asked = (info: ToolInfo, call: Call, params: unknown): Effect.Effect<boolean, never, unknown> =>
@@ -187,7 +187,7 @@ export const admit = Effect.fnUntraced(function*(
       compensation: info.compensation !== undefined ? "declared" : info.effects === "read" ? "not_needed" : undefined,
       client: needsPerson ? undefined : client
     } as const
-    if (gate === undefined) return yield* stopped(call, { ...waiting, begun: [] })
+    if (gate === undefined) return yield* stopped(call, { ...waiting, startedCalls: [] })
     if (parent === undefined || gate.canKeep) {
       yield* quietSiblings(yield* CurrentRun, record)
       if (isStopped(record)) return yield* repeatStop

@@ -20,7 +20,7 @@ import { toPrompt } from "./threadView.ts"
 export type EndTurn = (options: EndOptions) => Effect.Effect<Thread, ThreadNotFound | ConversationError | TurnOver>
 
 /** State of a started turn for its end. */
-interface Begun {
+interface StartedTurn {
   readonly claim: string
   readonly content: ThreadContent
   readonly lease: Lease.Lease<unknown>
@@ -50,7 +50,7 @@ const storedByOther = Effect.fnUntraced(function*(
 export const endOf = (
   store: Conversations["Service"],
   key: ThreadKey,
-  { claim, content, lease, open, over, prompt, writes }: Begun
+  { claim, content, lease, open, over, prompt, writes }: StartedTurn
 ): EndTurn => {
   let isEnding = false
   /**

@@ -130,8 +130,8 @@ const endWaiting = Effect.fnUntraced(
       if (content.snapshot === undefined) return false
       const version = options.version ?? content.thread.version
       const open = openCalls(content.entries)
-      const told = store.append({ owner, thread, ...endOfWaiting(content, open), version, claim, snapshot: null })
-      const isReported = yield* told.pipe(
+      const appended = store.append({ owner, thread, ...endOfWaiting(content, open), version, claim, snapshot: null })
+      const isReported = yield* appended.pipe(
         Effect.as(true),
         // Something was appended meanwhile: that is read, too.
         Effect.catchTags({
@@ -232,16 +232,16 @@ export const begin: (options: BeginOptions) => Effect.Effect<Turn, BeginError, C
     const waits = yield* isCalledOff(store, options)
     const claim = { id: yield* newClaimId(options), lease: Duration.fromInputUnsafe(options.lease ?? "30 seconds") }
     const asked = yield* Lease.moment
-    const isHeld = waits && (yield* endWaiting(options, claim))
+    const isClaimed = waits && (yield* endWaiting(options, claim))
     const appended = store.append({
       ...key,
       events: toEvents(message.content),
       runId: options.runId,
-      version: isHeld ? undefined : options.version,
+      version: isClaimed ? undefined : options.version,
       claim,
       release: yield* takenFrom(store, options)
     })
-    yield* isHeld
+    yield* isClaimed
       ? Effect.onError(appended, () => Effect.ignore(store.append({ ...key, events: [], release: claim.id })))
       : appended
     const lease = Lease.make(claim.lease, store.renew(key, claim))

@@ -102,8 +102,8 @@ export const endOfWaiting = (
         open.flatMap((call) => call.runId === waiting.runId ? [[call.callId, call] as const] : [])
       )
       const messages = answersThatWait(waiting, toPrompt(entries)).map((message) => asKnown(message, calls))
-      const told = new Set(resultsIn(messages).map(({ id }) => id))
-      const others = [...calls.values()].filter(({ callId }) => !told.has(callId)).flatMap(messagesOfCall)
+      const answeredIds = new Set(resultsIn(messages).map(({ id }) => id))
+      const others = [...calls.values()].filter(({ callId }) => !answeredIds.has(callId)).flatMap(messagesOfCall)
       return {
         runId: waiting.runId,
         events: [...turnEnded(calls.size === 0 ? [] : [waiting.runId]), ...toEvents([...messages, ...others])]

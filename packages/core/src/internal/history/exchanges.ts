@@ -32,12 +32,12 @@ export const from = (prompt: Prompt.Prompt, { system, units }: Parts, index: num
   if (index <= 0) return prompt
   const question = units.findLastIndex(isOfUser)
   const first = units.findIndex((unit, n) => n >= index && isOfUser(unit))
-  const kept = first >= 0
+  const remaining = first >= 0
     ? units.slice(first)
     : question >= 0
     ? [units[question]!, ...units.slice(Math.max(index, question + 1))]
     : units.slice(index)
-  return withTaintOf(prompt, Prompt.fromMessages([...system, ...kept.flat()]))
+  return withTaintOf(prompt, Prompt.fromMessages([...system, ...remaining.flat()]))
 }
 
 /** The first of the last units that have so many messages at most; the last unit is always one of them. */

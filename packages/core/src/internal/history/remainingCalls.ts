@@ -18,7 +18,7 @@ const places = (
   messages: ReadonlyArray<Prompt.Message>,
   { halves, keeps }: Keeping
 ): ReadonlyArray<ReadonlySet<number>> => {
-  const kept = messages.map(() => new Set<number>())
+  const remainingPlaces = messages.map(() => new Set<number>())
   const open = new Map<string, Array<Place>>()
   const approvals = new Map<string, Array<Place>>()
   for (const [m, message] of messages.entries()) {
@@ -36,12 +36,16 @@ const places = (
         const call = open.get(part.id)
         open.delete(part.id)
         if (call === undefined ? !halves : !keeps(part)) continue
-        for (const [message, part] of [...call ?? [], [m, p] as const]) kept[message]!.add(part)
+        for (const [message, part] of [...call ?? [], [m, p] as const]) remainingPlaces[message]!.add(part)
       }
     }
   }
-  if (halves) { for (const call of open.values()) for (const [message, part] of call) kept[message]!.add(part) }
-  return kept
+  if (halves) {
+    for (const call of open.values()) {
+      for (const [message, part] of call) remainingPlaces[message]!.add(part)
+    }
+  }
+  return remainingPlaces
 }
 
 const isOfCall = (part: Prompt.AssistantMessagePart | Prompt.ToolMessagePart): boolean =>
@@ -53,7 +57,7 @@ const isBlank = (part: Prompt.AssistantMessagePart): boolean => part.type === "t
 /** Rest of an answer that lost calls. Reasoning is removed if no call or text behind it remains. */
 const remaining = (
   parts: ReadonlyArray<Prompt.AssistantMessagePart>,
-  kept: ReadonlySet<number>
+  remainingParts: ReadonlySet<number>
 ): ReadonlyArray<Prompt.AssistantMessagePart> => {
   const left: Array<Prompt.AssistantMessagePart> = []
   let thoughts: Array<Prompt.ReasoningPart> = []
@@ -61,7 +65,7 @@ const remaining = (
     if (part.type === "reasoning") {
       if (parts[p - 1]?.type !== "reasoning") thoughts = []
       thoughts.push(part)
-    } else if (isOfCall(part) ? kept.has(p) : !isBlank(part)) {
+    } else if (isOfCall(part) ? remainingParts.has(p) : !isBlank(part)) {
       left.push(...thoughts, part)
       thoughts = []
     }
@@ -70,25 +74,25 @@ const remaining = (
 }
 
 /** A message without the removed calls and results; `undefined` if it is empty then. */
-const pruned = (message: Prompt.Message, kept: ReadonlySet<number>): Prompt.Message | undefined => {
+const pruned = (message: Prompt.Message, remainingParts: ReadonlySet<number>): Prompt.Message | undefined => {
   if (message.role !== "assistant" && message.role !== "tool") return message
   const { content, role } = message
-  if (content.every((part, p) => !isOfCall(part) || kept.has(p))) return message
+  if (content.every((part, p) => !isOfCall(part) || remainingParts.has(p))) return message
   if (role === "tool") {
-    const results = content.filter((_, p) => kept.has(p))
+    const results = content.filter((_, p) => remainingParts.has(p))
     return results.length === 0 ? undefined : Prompt.toolMessage({ content: results, options: message.options })
   }
-  const left = remaining(content, kept)
+  const left = remaining(content, remainingParts)
   return left.length === 0 ? undefined : Prompt.assistantMessage({ content: left, options: message.options })
 }
 
 /** A conversation with only the kept calls. The mark of removed ones moves to the last message. */
 const keepCalls = (prompt: Prompt.Prompt, keeping: Keeping): Prompt.Prompt => {
-  const kept = places(prompt.content, keeping)
+  const remainingPlaces = places(prompt.content, keeping)
   const messages: Array<Prompt.Message> = []
   let isGap = false
   for (const [m, message] of prompt.content.entries()) {
-    const left = pruned(message, kept[m]!)
+    const left = pruned(message, remainingPlaces[m]!)
     const last = messages.at(-1)
     if (left !== undefined && isGap && left.role === "assistant" && last?.role === "assistant") {
       messages[messages.length - 1] = Prompt.assistantMessage({

@@ -80,8 +80,8 @@ export const summarised = <E, R>(
   return (prompt) => {
     const parts = partsOf(prompt)
     const index = lastUnits(parts, keep)
-    const kept = from(prompt, parts, index).content.slice(parts.system.length)
-    const staying = new Set(kept)
+    const recent = from(prompt, parts, index).content.slice(parts.system.length)
+    const staying = new Set(recent)
     const gone = parts.units.flat().filter((message) => !staying.has(message))
     if (index === 0 || gone.length === 0) return Effect.succeed(prompt)
     return Effect.map(agent.run(transcriptOf(gone)), (text) => {
@@ -89,7 +89,7 @@ export const summarised = <E, R>(
         content: [Prompt.textPart({ text: `${heading}\n${text}` })],
         options: { recourse: { summary: true } }
       })
-      return withTaintOf(prompt, Prompt.fromMessages([...parts.system, summary, ...kept]))
+      return withTaintOf(prompt, Prompt.fromMessages([...parts.system, summary, ...recent]))
     })
   }
 }

@@ -196,18 +196,18 @@ export const claims = (
 
   const hold = (intent: Intent, mine: Running) => {
     /** True if the store has an entry of this claim without an outcome. */
-    let isHeld = false
+    let hasPendingEntry = false
     const lease = options.lease === undefined
       ? undefined
       : Lease.make(options.lease, renew(intent))
     const stop = lease?.stop ?? Effect.void
     const started = (asked: Lease.Moment): Effect.Effect<void> => {
-      isHeld = true
+      hasPendingEntry = true
       return lease === undefined ? Effect.void : lease.start(asked)
     }
     const ended = <A>(effect: Effect.Effect<A, LedgerError>): Effect.Effect<A, LedgerError> =>
       Effect.tap(effect, () => {
-        isHeld = false
+        hasPendingEntry = false
         return stop
       })
     const claim: Claim = {
@@ -225,7 +225,7 @@ export const claims = (
     const settle = Effect.andThen(stop, () => {
       // The outcome of the call is unknown, and it is over: others need not wait until the lease has run out.
       // A store that has not answered is not waited for a second time.
-      const left = isHeld
+      const left = hasPendingEntry
         ? store.renew(intent, Duration.zero)
         : doubtful.get(intent.id) !== intent.claim
         ? Effect.void

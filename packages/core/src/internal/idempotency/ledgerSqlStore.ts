@@ -177,14 +177,14 @@ export const sqlStore = (client: SqlClient.SqlClient, tableName: string): Store 
         (row) => row.claim === intent.claim && row.outcome === null
       ).pipe(during("renew")),
     renewAll: (intents, lease) => {
-      const held = sql`id IN ${sql.in(intents.map(({ id }) => id))}
+      const pendingClaims = sql`id IN ${sql.in(intents.map(({ id }) => id))}
         AND claim IN ${sql.in(intents.map(({ claim }) => claim))} AND outcome IS NULL`
       const renewed = sql<Pick<Row, "claim">>`UPDATE ${table} SET leased_until = ${now} + ${
         millis(lease)
-      } WHERE ${held}`
+      } WHERE ${pendingClaims}`
       const claims = canReturn
         ? sql<Pick<Row, "claim">>`${renewed} RETURNING claim`
-        : Effect.andThen(renewed, sql<Pick<Row, "claim">>`SELECT claim FROM ${table} WHERE ${held}`)
+        : Effect.andThen(renewed, sql<Pick<Row, "claim">>`SELECT claim FROM ${table} WHERE ${pendingClaims}`)
       return Effect.map(claims, (rows) => new Set(rows.map(({ claim }) => claim))).pipe(during("renew"))
     },
     find: (ids) =>

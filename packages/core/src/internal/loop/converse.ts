@@ -94,10 +94,10 @@ export const converse = (
   tools: ToolSet,
   inputGuard?: InputGuard
 ): Effect.Effect<unknown, unknown, unknown> => {
-  state.isHeld = state.program.guardOutput !== undefined ? () => true : inputGuard && (() => !inputGuard.hasPassed())
+  state.isDelayed = state.program.guardOutput !== undefined ? () => true : inputGuard && (() => !inputGuard.hasPassed())
   const conversed = turns(state, calls, tools, inputGuard)
   // A turn stays open while its events are delayed, also behind the model's answer: any end there drops them.
-  return state.isHeld === undefined
+  return state.isDelayed === undefined
     ? conversed
     : Effect.onExit(
       conversed,
@@ -129,7 +129,7 @@ const turns = Effect.fnUntraced(function*(
     const attempted: Effect.Effect<Reply | RespondWith<unknown> | typeof again, unknown, unknown> =
       compaction === undefined || isCompacted ? asked : orCompact(state, compaction, asked)
     const answer: Reply | RespondWith<unknown> | typeof again | Change<unknown> = yield* (
-      guard === undefined ? attempted : guard.beside(attempted)
+      guard === undefined ? attempted : guard.runInParallel(attempted)
     )
     if (answer instanceof Change) return answer
     guard = undefined

@@ -17,7 +17,7 @@ export interface InputGuard {
    * Runs the first request to the model: it ends when the guard has passed as well. Returns a {@link Change} if the
    * input is replaced, and fails with the guard's error; both interrupt the request.
    */
-  readonly beside: <A>(
+  readonly runInParallel: <A>(
     first: Effect.Effect<A, unknown, unknown>
   ) => Effect.Effect<A | Change<unknown>, unknown, unknown>
   /** Ends it, with the run. */
@@ -48,7 +48,7 @@ export const guardInput = (
     return {
       hasPassed,
       end: Fiber.interrupt(fiber),
-      beside: <A>(first: Effect.Effect<A, unknown, unknown>) =>
+      runInParallel: <A>(first: Effect.Effect<A, unknown, unknown>) =>
         Effect.raceFirst(
           Effect.flatMap(first, (answer) =>
             Effect.map(Fiber.join(fiber), (verdict) => verdict instanceof Change ? verdict : answer)),
@@ -79,11 +79,11 @@ export const guardOutput = (
       output === corrected ? Effect.succeed(output) : Effect.flatMap(
         guard(output, { transcript: state.transcript.snapshot() }),
         (verdict) => {
-          const told = state.events
-          if (!(verdict instanceof Change)) return Effect.as(told?.release ?? Effect.void, output)
+          const events = state.events
+          if (!(verdict instanceof Change)) return Effect.as(events?.release ?? Effect.void, output)
           state.transcript.retractAnswer()
           state.transcript.synthetic(textOf(verdict.value))
-          return Effect.as(told?.replaced ?? Effect.void, verdict.value)
+          return Effect.as(events?.replaced ?? Effect.void, verdict.value)
         }
       )
     ),

@@ -91,8 +91,8 @@ const beginWith = (
       const hasSkills = program.skills.length > 0 || program.chooseSkill !== undefined
       const chosen = hasSkills ? choose(state, input, text) : Effect.undefined
       const asksModel = program.skills.length > 1 && program.chooseSkill === undefined
-      if (guard !== undefined && asksModel) state.isHeld = () => !guard.hasPassed()
-      return Effect.flatMapEager(guard !== undefined && asksModel ? guard.beside(chosen) : chosen, (skill) => {
+      if (guard !== undefined && asksModel) state.isDelayed = () => !guard.hasPassed()
+      return Effect.flatMapEager(guard !== undefined && asksModel ? guard.runInParallel(chosen) : chosen, (skill) => {
         if (skill instanceof Change) return startAgain(state, skill.value)
         if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
         const conversation = program.prompt && Prompt.make(program.prompt(input))
@@ -129,7 +129,7 @@ const startAgain = (state: Conversation, input: unknown): Effect.Effect<unknown,
   Effect.suspend(() => {
     state.session.clear()
     // No guard checks this one.
-    state.isHeld = undefined
+    state.isDelayed = undefined
     return beginWith(state, input, undefined)
   })
 

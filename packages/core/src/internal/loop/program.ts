@@ -97,5 +97,5 @@ export interface Conversation {
   /** The inbox that the run reads, if it reads one. */
   readonly inbox?: RunInbox | undefined
   /** True if events of model calls are delayed, because a guard has not passed; absent without a guard. */
-  isHeld?: (() => boolean) | undefined
+  isDelayed?: (() => boolean) | undefined
 }

@@ -45,8 +45,8 @@ const decode = Schema.decodeUnknownOption(Recorded)
  */
 const messagesHash = (messages: ReadonlyArray<Prompt.Message>): number => {
   const last = messages.findLastIndex(({ role }) => role === "assistant")
-  const told = messages.slice(last + 1).filter(({ role }) => role !== "system").map(({ content }) => content)
-  return Hash.string(canonicalJson(Option.getOrElse(toJson(told), () => null)))
+  const newContents = messages.slice(last + 1).filter(({ role }) => role !== "system").map(({ content }) => content)
+  return Hash.string(canonicalJson(Option.getOrElse(toJson(newContents), () => null)))
 }
 
 const contentOf = (answer: object): ReadonlyArray<Response.AnyPart> =>
@@ -71,16 +71,18 @@ export const recorded = <A extends object>(
   /** Emits, behind the guard, the events that an earlier execution could not emit. */
   const announceReplayed = (content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> => {
     if (log.find("wait", emittedKey) !== undefined) return Effect.void
-    const events = state.events = new TurnEvents(run, turn, (id) => session.keepsId(id), state.isHeld)
-    events.onTold = noteEmitted
+    const events = state.events = new TurnEvents(run, turn, (id) => session.keepsId(id), state.isDelayed)
+    events.onEmitted = noteEmitted
     return events.answeredBefore(content)
   }
-  const told = messagesHash(transcript.snapshot().content)
+  const requestHash = messagesHash(transcript.snapshot().content)
   const earlier = decode(log.find("model", key))
   const result = Schema.toCodecJson(output.schema)
   if (Option.isSome(earlier)) {
     const { answer, used } = earlier.value
-    if (earlier.value.told !== told) return Effect.die(new NonDeterminismError({ runId: run.id, step: `model ${key}` }))
+    if (earlier.value.told !== requestHash) {
+      return Effect.die(new NonDeterminismError({ runId: run.id, step: `model ${key}` }))
+    }
     countReplayed(run, used)
     return answer._tag === "Answer"
       ? Effect.flatMap(codec.read(answer.value), (answer) => {
@@ -108,10 +110,10 @@ export const recorded = <A extends object>(
   return Effect.flatMap(Effect.suspend(attempt), (answer) =>
     Effect.flatMap(written(answer), (written) => {
       const called = calledIn(answer)
-      const isHeld = !isSubstitute(answer) && state.events?.isHolding === true
-      if (isHeld) state.events!.onTold = noteEmitted
-      const held = isHeld ? { isHeld } : undefined
-      const value = { told, answer: written, used: used(), hasStarts: true, ...held } as Schema.Json
+      const isDelayed = !isSubstitute(answer) && state.events?.isHolding === true
+      if (isDelayed) state.events!.onEmitted = noteEmitted
+      const delayed = isDelayed ? { isHeld: isDelayed } : undefined
+      const value = { told: requestHash, answer: written, used: used(), hasStarts: true, ...delayed } as Schema.Json
       return Effect.as(
         isUnchanged(called) ? log.note("model", key, value) : log.record("model", key, value),
         answer

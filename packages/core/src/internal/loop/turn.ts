@@ -106,9 +106,9 @@ class Turn<A extends object> {
 
   /** One call of the model, within the budget. */
   private charged(): Answered<A> {
-    const { state: { isHeld, run, run: { account } } } = this
+    const { state: { isDelayed, run, run: { account } } } = this
     const cost = account.hasCap("cost") ? () => requireCost(run, this.context) : undefined
-    const dropped = isHeld === undefined ? undefined : this.state.events?.discard
+    const dropped = isDelayed === undefined ? undefined : this.state.events?.discard
     const charged = dropped === undefined
       ? account.chargeTurn(cost)
       : Effect.andThen(dropped, Effect.suspend(() => account.chargeTurn(cost)))
@@ -116,20 +116,20 @@ class Turn<A extends object> {
   }
 
   private asked(): Answered<A> {
-    const { number, state, state: { isHeld, run, session } } = this
-    const events = this.events = state.events = new TurnEvents(run, number, (id) => session.keepsId(id), isHeld)
+    const { number, state, state: { isDelayed, run, session } } = this
+    const events = this.events = state.events = new TurnEvents(run, number, (id) => session.keepsId(id), isDelayed)
     const { exchange } = session
     const asked = before(events.started, () => {
       use(run, "turns", 1)
       if (exchange !== undefined) startCall(exchange)
       return inChatSpan(run, this.context, this.call(events))
     })
-    const told = run.audience === undefined ? asked : after(asked, (exit) => {
+    const withEvents = run.audience === undefined ? asked : after(asked, (exit) => {
       if (Exit.isFailure(exit)) state.transcript.cutOff(events.text)
       return events.ended(exit)
     })
     return Effect.catch(
-      told,
+      withEvents,
       (error) => {
         const isRetried = exchange !== undefined && hasRetried(exchange, error)
         return this.failed({ error, at: run.clock.currentTimeMillisUnsafe(), isRetried }, events.hasContent, undefined)
@@ -158,7 +158,7 @@ class Turn<A extends object> {
 
   private waits({ delay, error, retry, until }: RetryNotice, at: number, isHeard: boolean): Effect.Effect<void> {
     const { number, record, state: { program, run } } = this
-    const told = Effect.andThen(
+    const emitted = Effect.andThen(
       emit(run, () => ({
         _tag: "ModelRetry",
         turn: number,
@@ -171,8 +171,8 @@ class Turn<A extends object> {
       )
     )
     return record === undefined
-      ? told
-      : Effect.andThen(told, Effect.suspend(() => record({ error, at, until, isHeard })))
+      ? emitted
+      : Effect.andThen(emitted, Effect.suspend(() => record({ error, at, until, isHeard })))
   }
 
   /** Listeners that received a part of the answer are informed that it is discarded. */

@@ -236,10 +236,10 @@ export const consult = <O, E, R>(
           ? Duration.max(scheduled, retryAfter)
           : Duration.millis(Math.max(0, until - now))
         if (!options.hasTime(now, Duration.toMillis(delay))) return Effect.fail(error)
-        const told = until === undefined
+        const notification = until === undefined
           ? options.onRetry({ error, retry: failures.length, delay, until: now + Duration.toMillis(delay) })
           : Effect.void
-        return told.pipe(
+        return notification.pipe(
           Effect.andThen(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay)),
           Effect.as("again" as const)
         )

@@ -30,45 +30,45 @@ export class TurnEvents {
   /** Calls whose arguments are emitted as they arrive. */
   private growing: Map<string, string> | undefined
   private readonly keepsId: (callId: string) => boolean
-  private readonly isHeld: (() => boolean) | undefined
+  private readonly isDelayed: (() => boolean) | undefined
   /** Delayed events, because a guard has not passed. */
-  private held: Array<() => Effect.Effect<void>> = []
+  private delayed: Array<() => Effect.Effect<void>> = []
   /** Runs once the delayed events are emitted or dropped. */
-  onTold: (() => Effect.Effect<void>) | undefined
+  onEmitted: (() => Effect.Effect<void>) | undefined
 
   /**
-   * `keepsId`: true if a call with this id is emitted under it. `isHeld`: true while events are delayed, until {@link
+   * `keepsId`: true if a call with this id is emitted under it. `isDelayed`: true while events are delayed, until {@link
    * release} or {@link discard}.
    */
-  constructor(run: Run, turn: number, keepsId: (callId: string) => boolean, isHeld?: () => boolean) {
+  constructor(run: Run, turn: number, keepsId: (callId: string) => boolean, isDelayed?: () => boolean) {
     this.run = run
     this.turn = turn
     this.keepsId = keepsId
-    this.isHeld = isHeld
+    this.isDelayed = isDelayed
   }
 
-  private tell(telling: () => Effect.Effect<void>): Effect.Effect<void> {
-    if (this.isHeld?.() === true) {
-      this.held.push(telling)
+  private emitOrDelay(telling: () => Effect.Effect<void>): Effect.Effect<void> {
+    if (this.isDelayed?.() === true) {
+      this.delayed.push(telling)
       return Effect.void
     }
-    return this.held.length === 0 ? telling() : Effect.andThen(this.release, Effect.suspend(telling))
+    return this.delayed.length === 0 ? telling() : Effect.andThen(this.release, Effect.suspend(telling))
   }
 
   /** True if a part of the answer is not emitted yet. */
   get isHolding(): boolean {
-    return this.held.length > 0
+    return this.delayed.length > 0
   }
 
   /** Emits the delayed events. */
   get release(): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const { held } = this
-      this.held = []
-      return held.length === 0
+      const { delayed } = this
+      this.delayed = []
+      return delayed.length === 0
         ? Effect.void
         : Effect.andThen(
-          Effect.forEach(held, (telling) => Effect.suspend(telling), { discard: true }),
+          Effect.forEach(delayed, (telling) => Effect.suspend(telling), { discard: true }),
           this.emitPending
         )
     })
@@ -81,16 +81,16 @@ export class TurnEvents {
 
   private get emitPending(): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const { onTold } = this
-      this.onTold = undefined
-      return onTold?.() ?? Effect.void
+      const { onEmitted } = this
+      this.onEmitted = undefined
+      return onEmitted?.() ?? Effect.void
     })
   }
 
   /** Drops the delayed events, and emits an empty end of the turn: listeners of its start receive its end. */
   get discard(): Effect.Effect<void> {
     return Effect.uninterruptible(Effect.suspend(() => {
-      this.held = []
+      this.delayed = []
       this.heard = []
       if (!this.isOpen) return Effect.void
       this.isOpen = false
@@ -103,7 +103,7 @@ export class TurnEvents {
 
   /** The emitted text, without the delayed one. */
   get text(): string {
-    return this.held.length > 0 ? "" : this.heard.map(textOf).join("")
+    return this.delayed.length > 0 ? "" : this.heard.map(textOf).join("")
   }
 
   get started(): Effect.Effect<void> {
@@ -119,14 +119,14 @@ export class TurnEvents {
     if (run.audience?.details !== true) return Effect.void
     return emit(run, () => {
       const before = run.reading.requested
-      let kept = 0
-      while (kept < before.length && before[kept] === content[kept]) kept++
+      let unchanged = 0
+      while (unchanged < before.length && before[unchanged] === content[unchanged]) unchanged++
       keepRequest(run, content)
       return {
         _tag: "ModelRequested",
         turn,
-        kept,
-        messages: Prompt.fromMessages(content.slice(kept)),
+        kept: unchanged,
+        messages: Prompt.fromMessages(content.slice(unchanged)),
         tools,
         ...(toolChoice === undefined || toolChoice === "auto" ? undefined : { toolChoice })
       }
@@ -137,27 +137,27 @@ export class TurnEvents {
   parts(parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> {
     this.hasContent ||= parts.some(isContent)
     if (this.run.audience === undefined) return Effect.void
-    return this.isHeld === undefined ? this.each(parts) : this.tell(() => this.each(parts))
+    return this.isDelayed === undefined ? this.each(parts) : this.emitOrDelay(() => this.each(parts))
   }
 
   private each(parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> {
-    return parts.reduce<Effect.Effect<void>>((told, part) => {
+    return parts.reduce<Effect.Effect<void>>((emitted, part) => {
       const telling = this.part(part)
-      return telling === Effect.void ? told : before(told, () => telling)
+      return telling === Effect.void ? emitted : before(emitted, () => telling)
     }, Effect.void)
   }
 
   /** The model has answered; parts that were not streamed are emitted now. */
   finished(content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> {
     if (this.run.audience === undefined) return Effect.void
-    return this.tell(() => this.end(content, !this.run.start.streaming))
+    return this.emitOrDelay(() => this.end(content, !this.run.start.streaming))
   }
 
   /** The model answered in an earlier execution of the run, which crashed before emitting it. */
   answeredBefore(content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> {
     if (this.run.audience === undefined) return Effect.void
     this.isOpen = true
-    return this.tell(() => this.end(content, true))
+    return this.emitOrDelay(() => this.end(content, true))
   }
 
   private end(content: ReadonlyArray<Response.AnyPart>, isWhole: boolean): Effect.Effect<void> {

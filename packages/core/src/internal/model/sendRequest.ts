@@ -239,7 +239,7 @@ export const listen = (
 ): Effect.Effect<void, AiError.AiError, IdGenerator.IdGenerator> => {
   const provider = direct(model, context)
   let isHeard = false
-  const hear = (parts: ReadonlyArray<Response.AnyPart>) => {
+  const receive = (parts: ReadonlyArray<Response.AnyPart>) => {
     isHeard = true
     return onParts(parts)
   }
@@ -249,8 +249,8 @@ export const listen = (
     provider,
     (request, read): Effect.Effect<void, AiError.AiError, IdGenerator.IdGenerator> =>
       provider === undefined
-        ? Stream.runForEachArray(streamStandard(model, request), (parts) => hear(read(parts)))
-        : Stream.runForEachArray(streamDirect(provider, request), (parts) => hear(read(parts.map(decodePart)))),
+        ? Stream.runForEachArray(streamStandard(model, request), (parts) => receive(read(parts)))
+        : Stream.runForEachArray(streamDirect(provider, request), (parts) => receive(read(parts.map(decodePart)))),
     () => isHeard
   )
 }

@@ -42,6 +42,9 @@ export const inTimeKey = (place: string, callId: string, requestedAt: number): s
 /** `compensation`: a write is known not to have happened. */
 export const notHappenedKey = (write: string): string => `not ${write}`
 
+/** Field of a start entry that describes its write. Its spelling is stored. */
+export const writeField = "begun"
+
 /** `compensation`: the compensation of a write starts. Its outcome has the id of the write as its key. */
 export const compensationKey = (write: string): string => `begun ${write}`
 

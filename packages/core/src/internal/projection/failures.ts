@@ -121,31 +121,31 @@ export const notRun = (started: boolean, traceId: string, user?: UserTexts): Too
 export const denied = (traceId: string, user?: UserTexts): ToolFailure =>
   complete(byCode("permission_denied"), traceId, user)
 
-const undoing = { instruction: "Earlier writes of this run are compensated when you have answered: say so." }
+const compensationNotice = { instruction: "Earlier writes of this run are compensated when you have answered: say so." }
 
 /**
- * Failure of a call that a person rejected, with that person's reason. `undoes`: true if the run's earlier writes are
+ * Failure of a call that a person rejected, with that person's reason. `compensates`: true if the run's earlier writes are
  * compensated at its end.
  *
  * @category constructors
  * @since 0.2.0
  */
-export const rejected = (reason: string, traceId: string, user?: UserTexts, undoes = false): ToolFailure =>
+export const rejected = (reason: string, traceId: string, user?: UserTexts, compensates = false): ToolFailure =>
   complete(
     {
       ...byCode("permission_denied", `A person rejected this call: ${reason}`),
-      ...(undoes ? undoing : undefined)
+      ...(compensates ? compensationNotice : undefined)
     },
     traceId,
     user
   )
 
 /** Failure of a call that was partly completed when a person rejected an inner one. */
-export const rejectedInPart = (reason: string, traceId: string, user?: UserTexts, undoes = false): ToolFailure =>
+export const rejectedInPart = (reason: string, traceId: string, user?: UserTexts, compensates = false): ToolFailure =>
   complete(
     {
       ...byCode("outcome_unknown", `A part of this call was done. A person rejected another: ${reason}`),
-      ...(undoes ? undoing : undefined)
+      ...(compensates ? compensationNotice : undefined)
     },
     traceId,
     user

@@ -65,14 +65,14 @@ const lengthOf = (parts: Parts): number =>
 const truncatedParts = (parts: Parts, limit: number): Parts => {
   const total = lengthOf(parts)
   let left = limit
-  const kept = parts.flatMap((part): Parts => {
+  const shownParts = parts.flatMap((part): Parts => {
     if (part.type !== "text") return [part]
     const text = left <= 0 ? "" : cutText(part.text, left)
     left -= part.text.length
     return text === "" ? [] : [Prompt.textPart({ text })]
   })
   const { content: _, ...notice } = truncated("x".repeat(limit + 1), limit)
-  return [...kept, Prompt.textPart({ text: JSON.stringify({ ...notice, total_characters: total }) })]
+  return [...shownParts, Prompt.textPart({ text: JSON.stringify({ ...notice, total_characters: total }) })]
 }
 
 /** A result in the model's form; unchanged if it fits. */

@@ -215,7 +215,7 @@ const waited = (
       if (!isPaid) return Effect.as(Effect.ignore(refuse(current, run, "retry_budget")), false)
       payRetry(current.record)
       const retry = countRetry(progress)
-      const told = emit(run, () => ({
+      const emitted = emit(run, () => ({
         _tag: "ToolRetry",
         ...subjectOf(current.record),
         retry,
@@ -224,7 +224,7 @@ const waited = (
       }))
       const isShort = Duration.isLessThan(delay, shortest)
       return before(
-        told,
+        emitted,
         () =>
           run?.log === undefined || isShort
             ? waiting

@@ -75,7 +75,7 @@ export const announceEach = (
 
 /** Emits the result of a call. Most runs have no listeners, and build no event here. */
 export const announceResult = (run: Run, result: CallResult): Effect.Effect<void> =>
-  run.audience === undefined ? Effect.void : told(run, result)
+  run.audience === undefined ? Effect.void : emitResult(run, result)
 
 /** The user's part of a failure. */
 const userFields = (code: string, { message_for_user: userMessage, retry_after_ms }: ToolFailure) => ({
@@ -100,7 +100,7 @@ const reportedWrite = (run: Run, callId: string): Pick<ToolResult, "write"> | un
   }
 }
 
-const told = (run: Run, result: CallResult): Effect.Effect<void> =>
+const emitResult = (run: Run, result: CallResult): Effect.Effect<void> =>
   before(pendingTask(run, result), () =>
     emit(run, () => {
       const code = codeOf(result)

@@ -50,7 +50,7 @@ export interface Start {
   /** Decisions about calls made by the tool. */
   readonly approvals?: ReadonlyArray<Approval> | undefined
   /** Inner calls that had started before the pause. */
-  readonly begun?: ReadonlyArray<CallBeforePause> | undefined
+  readonly startedCalls?: ReadonlyArray<CallBeforePause> | undefined
   /** The agent that is the tool has done something before it came to wait. */
   readonly doneInPart?: true | undefined
 }
@@ -221,7 +221,7 @@ export const runCall = (
     continueAfter(record, announcedAttempts(run, raw.id) - (start.continuation === undefined ? 0 : 1))
   }
   if (start.clientFailure !== undefined) noteClientFailure(record, start.clientFailure)
-  if (start.begun !== undefined) remember(record, start.begun)
+  if (start.startedCalls !== undefined) remember(record, start.startedCalls)
   if (start.doneInPart === true) rememberPart(record)
   if (start.fixedBy !== undefined) noteFixed(record, start.fixedBy, Arguments.toText(start.arguments))
   const answered = Effect.matchCauseEffect(tool.recovered, {

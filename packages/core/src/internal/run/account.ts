@@ -309,8 +309,12 @@ export class Account {
   ): Effect.Effect<void> {
     let events: Effect.Effect<void> = Effect.void
     for (let account: Account | undefined = this; account !== undefined; account = account.parent) {
-      const told = account.count(kind, amount, tool)
-      if (told !== Effect.void) events = events === Effect.void ? told : Effect.andThen(events, told)
+      const thresholdEvents = account.count(kind, amount, tool)
+      if (thresholdEvents !== Effect.void) {
+        events = events === Effect.void
+          ? thresholdEvents
+          : Effect.andThen(events, thresholdEvents)
+      }
     }
     return events
   }

@@ -2,6 +2,7 @@
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
+import { writeField } from "../path/entryKeys.ts"
 
 const Entry = Schema.Struct({
   tool: Schema.String,
@@ -12,11 +13,11 @@ const Entry = Schema.Struct({
   effects: Schema.optionalKey(Schema.String),
   key: Schema.optionalKey(Schema.String),
   failed: Schema.optionalKey(Schema.Json),
-  begun: Schema.optionalKey(Schema.Struct({ isAtomic: Schema.optionalKey(Schema.Literal(true)) }))
+  [writeField]: Schema.optionalKey(Schema.Struct({ isAtomic: Schema.optionalKey(Schema.Literal(true)) }))
 })
 
 /** Start entry of an attempt. */
-export type StartEntry = Omit<typeof Entry.Type, "begun"> & { readonly begun?: Schema.Json }
+export type StartEntry = Omit<typeof Entry.Type, typeof writeField> & { readonly [writeField]?: Schema.Json }
 
 /** Start of an attempt that an earlier execution has appended. */
 export interface RecordedStart {
@@ -82,7 +83,7 @@ export function* startsIn(journal: Journal): Generator<Found> {
         attempt: start.attempt,
         key: start.key,
         isRepeatable: start.effects === "idempotent",
-        isAtomic: start.begun?.isAtomic === true,
+        isAtomic: start[writeField]?.isAtomic === true,
         failed: start.failed
       }
     }

@@ -13,7 +13,7 @@ export const isCancelledReplay = (journal: Pick<Journal, "isCancelled" | "isResu
   journal?.isResumed === true && journal.isCancelled?.() === true
 
 /** Without an interruption, or in an uninterruptible region, it ends as if interrupted. */
-const held: Effect.Effect<never> = Effect.andThen(Effect.sleep("1 second"), Effect.interrupt)
+const awaitInterruption: Effect.Effect<never> = Effect.andThen(Effect.sleep("1 second"), Effect.interrupt)
 
 /** The log of a run without a journal. */
 const emptyJournal = (runId: string): Journal => ({
@@ -182,4 +182,4 @@ const countedIn = (journal: Pick<Journal, "entries">): ReadonlySet<string> => {
 /** Returns an effect that waits to be interrupted if a run starts no call behind its log, because it is cancelled. */
 export const waitForCancellation = (
   run: { readonly log: RunLog | undefined } | undefined
-): Effect.Effect<never> | undefined => run?.log?.isCancelledReplay === true ? held : undefined
+): Effect.Effect<never> | undefined => run?.log?.isCancelledReplay === true ? awaitInterruption : undefined

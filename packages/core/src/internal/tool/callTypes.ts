@@ -63,7 +63,7 @@ export type HasExecute<O> = O extends Record<"execute", unknown> ? unknown
   : "A tool needs `execute`: the function that runs it."
 
 /** Refuses to compensate reads. */
-export type UndoesWrites<Eff, O> = [Eff] extends ["read"]
+export type CompensatesWrites<Eff, O> = [Eff] extends ["read"]
   ? "compensate" extends keyof O
     ? { readonly compensate: "compensate is for tools that do something, and this one only reads." }
   : unknown

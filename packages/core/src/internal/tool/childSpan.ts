@@ -56,10 +56,10 @@ const inRun = <E, R>(
 ): Ran<E, R> => {
   const { arguments: args, record } = call
   const about = subjectOf(record)
-  let told: "nothing" | "start" | "end" = "nothing"
+  let lastEvent: "nothing" | "start" | "end" = "nothing"
   let result: CallResult | undefined
   const ended = (exit: ChildExit): Effect.Effect<void> => {
-    told = "end"
+    lastEvent = "end"
     noteEnd(tool, call, exit)
     if (waits(record) || run.audience === undefined) return Effect.void
     const shown = result === undefined ? delivered(context, run, tool, call, exit, true) : Effect.succeed(result)
@@ -76,9 +76,9 @@ const inRun = <E, R>(
     onFailure: (cause) => deliveredAs(Exit.failCause(cause)),
     onSuccess: (checked) => deliveredAs(Exit.succeed(checked))
   })
-  const begun = before(
+  const withStart = before(
     emit(run, () => {
-      told = "start"
+      lastEvent = "start"
       return { _tag: "ToolCallStarted", ...about, arguments: Arguments.toText(args), resumed: false }
     }),
     () =>
@@ -98,7 +98,9 @@ const inRun = <E, R>(
       )
   )
   // An interruption between the start and the span has a result too.
-  return run.audience === undefined ? begun : after(begun, (exit) => told === "start" ? ended(exit) : Effect.void)
+  return run.audience === undefined
+    ? withStart
+    : after(withStart, (exit) => lastEvent === "start" ? ended(exit) : Effect.void)
 }
 
 /** Runs a call that a tool makes. */

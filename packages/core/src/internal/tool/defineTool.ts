@@ -49,7 +49,7 @@ export interface Declaration {
   readonly execute: Execute
   readonly idempotency?: Idempotency | "never" | undefined
   readonly status?: StatusOf<unknown> | undefined
-  readonly compensate?: Compensation["undo"] | undefined
+  readonly compensate?: Compensation["compensate"] | undefined
 }
 
 const approvalOf = (
@@ -173,7 +173,7 @@ export const define = (options: Declaration): Any => {
   })
   if (compensate !== undefined) {
     const compensation: Compensation = {
-      undo: compensate,
+      compensate,
       attempt: attempt as Compensation["attempt"],
       parameters,
       success: definition.successSchema,

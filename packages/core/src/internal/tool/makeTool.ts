@@ -16,6 +16,7 @@ import type {
   ApprovalError,
   ApprovalServices,
   Approves,
+  CompensatesWrites,
   DeclaresApprovalRequests,
   ExecuteError,
   Given,
@@ -27,7 +28,6 @@ import type {
   StatusOf,
   TimeoutError,
   TransactionError,
-  UndoesWrites,
   WriteError
 } from "./callTypes.ts"
 import { type Execute } from "./preliminaryResults.ts"
@@ -99,7 +99,7 @@ export const make = <
     & Inferred<O>
     & OnlyKnown<O, keyof Options<never, never, 0, 0, 0, 0, 0, 0>, OtherNames["tool"]>
     & DeclaresApprovalRequests<Types.NoInfer<D>, O>
-    & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
+    & CompensatesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
 ): Tool<
   Name,
   // The inline type of a tool's parameters does not infer absent options.

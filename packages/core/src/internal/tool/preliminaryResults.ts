@@ -100,10 +100,10 @@ export const asEffect = (
   const preliminary = preliminaryOf(success)
   const last = (stream: Stream.Stream<unknown, unknown, unknown>) =>
     Effect.contextWith((context: Context.Context<never>) => {
-      const told = isHeard(Context.get(context, CurrentRun))
+      const tapped = isHeard(Context.get(context, CurrentRun))
         ? Stream.tap(stream, (element) => preliminary(info, element))
         : stream
-      return Effect.map(Stream.runLast(told), Option.getOrUndefined)
+      return Effect.map(Stream.runLast(tapped), Option.getOrUndefined)
     })
   return (params) => {
     const executed = execute(params)
@@ -150,9 +150,9 @@ export interface Progress {
  *     })
  * })
  * const agent = Agent.make("importer", { tools: [Import], defaults: { onError: Recovery.standard } })
- * const told: Array<string> = []
+ * const lines: Array<string> = []
  * const listener = AgentEvent.listen((event) =>
- *   Effect.sync(() => event._tag === "ToolProgress" && told.push(`${event.progress} of ${event.total}: ${event.message}`))
+ *   Effect.sync(() => event._tag === "ToolProgress" && lines.push(`${event.progress} of ${event.total}: ${event.message}`))
  * )
  *
  * await Effect.runPromise(
@@ -160,7 +160,7 @@ export interface Progress {
  *     Effect.provide(Layer.merge(listener, ScriptedModel.layer([ScriptedModel.call("import_orders", {}), ScriptedModel.text("Done")])))
  *   )
  * ) // => "Done"
- * told // => ["1 of 2: Page 1", "2 of 2: Page 2"]
+ * lines // => ["1 of 2: Page 1", "2 of 2: Page 2"]
  * ```
  *
  * @category running
@@ -175,7 +175,7 @@ export const progress = ({ message, progress, total }: Progress): Effect.Effect<
     const info = record.attempts.tool
     Context.get(ambient, CurrentActivity)?.extend()
     if (!isHeard(run) || info === undefined || !Number.isFinite(progress)) return Effect.void
-    const tell = (said: CallResult | undefined) =>
+    const emitProgress = (said: CallResult | undefined) =>
       emit(run, () => ({
         _tag: "ToolProgress",
         ...subjectOf(record),
@@ -187,9 +187,9 @@ export const progress = ({ message, progress, total }: Progress): Effect.Effect<
           ...(said.taints === undefined ? undefined : { untrusted: said.taints.join(", ") })
         }
       }))
-    if (message === undefined) return tell(undefined)
+    if (message === undefined) return emitProgress(undefined)
     const shown = cutText(Context.get(ambient, Redaction).text(message), longestMessage)
-    return Effect.flatMap(deliveredSoFar(ambient, run, info, call, shown), tell)
+    return Effect.flatMap(deliveredSoFar(ambient, run, info, call, shown), emitProgress)
   })
 
 /** Length limit of a message, in characters. */

@@ -62,7 +62,7 @@ export interface Tool<
   /** @internal Set if the tool is an agent that may wait: ends a paused run of it. */
   readonly ends?: Ends | undefined
   /** @internal Set if the tool is an agent that may wait: true if its end compensates a write. */
-  readonly undoes?: Undoes | undefined
+  readonly shouldCompensate?: ShouldCompensate | undefined
   /** @internal Set if the tool is an agent: the tools of that agent. */
   readonly ownTools?: (() => ReadonlyArray<Own>) | undefined
   /** @internal The status tool of this one's tasks, under the same recovery. */
@@ -87,7 +87,7 @@ export type Resumes = (
 export type Ends = (snapshot: unknown, over: Over) => Effect.Effect<void, never, unknown>
 
 /** @internal True if that compensates a write. `isLeft`: true if a write is not compensated yet. */
-export type Undoes = (snapshot: Snapshot, isLeft: (id: string) => boolean) => boolean
+export type ShouldCompensate = (snapshot: Snapshot, isLeft: (id: string) => boolean) => boolean
 
 /**
  * Any tool.

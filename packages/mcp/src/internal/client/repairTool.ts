@@ -74,13 +74,13 @@ export const repairTool = (raw: unknown): Repaired => {
   const required = { name, inputSchema }
   if (Option.isNone(decode(required))) return { name, problem: "its input schema is no JSON Schema of an object" }
   const dropped: Array<Dropped> = []
-  const kept: Record<string, unknown> = { ...required }
+  const usable: Record<string, unknown> = { ...required }
   for (const field of optional) {
     if (!Object.hasOwn(fields, field)) continue
     const value = field === "annotations" && isFields(fields[field]) ? annotationsOf(fields[field]) : fields[field]
-    if (Option.isSome(decode({ ...required, [field]: value }))) kept[field] = value
+    if (Option.isSome(decode({ ...required, [field]: value }))) usable[field] = value
     else dropped.push({ field, reason: "it does not have the form that MCP gives it, and is ignored" })
   }
-  const tool = Option.getOrUndefined(decode(kept))
+  const tool = Option.getOrUndefined(decode(usable))
   return tool === undefined ? { name, problem: "it cannot be read" } : { name, tool, dropped }
 }

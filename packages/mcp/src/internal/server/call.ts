@@ -114,7 +114,7 @@ export const run = (
         ? Effect.succeed(undecided(snapshot.runId, "no person has decided about it"))
         : Effect.flatMap(runner.resume(snapshot, decisions.value), settled)
 
-    const begun = request.requestState === undefined
+    const outcome = request.requestState === undefined
       ? Effect.flatMap(
         runner.start({ id: callId, name: call.tool, arguments: call.arguments }, { runId }),
         settled
@@ -125,7 +125,7 @@ export const run = (
       )
 
     return Effect.catchCause(
-      Effect.provideService(begun, SnapshotKey, keys) as Effect.Effect<Answer, unknown>,
+      Effect.provideService(outcome, SnapshotKey, keys) as Effect.Effect<Answer, unknown>,
       (cause): Effect.Effect<Answer, McpSchema.InvalidParams> => {
         const error = cause.reasons.find(Cause.isFailReason)?.error
         if (error instanceof McpSchema.InvalidParams) return Effect.fail(error)

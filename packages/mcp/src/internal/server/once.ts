@@ -61,16 +61,16 @@ export const make = <A>(): Effect.Effect<Once<A>, never, Scope.Scope> =>
             Effect.onExit(effect, (exit) =>
               Effect.sync(() => {
                 const now = clock.currentTimeMillisUnsafe()
-                const told = Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause)
+                const answer = Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause)
                   ? interrupted(exit.cause)
                   : undefined
                 const entry = entries.get(key)
                 if (entry === undefined) return
                 entries.delete(key)
-                if (Exit.isFailure(exit) && told === undefined) return
+                if (Exit.isFailure(exit) && answer === undefined) return
                 // Behind all others: the first of the map is the oldest that has ended.
                 entries.set(key, entry)
-                entry.ended = { at: now, exit: told === undefined ? exit : Exit.succeed(told) }
+                entry.ended = { at: now, exit: answer === undefined ? exit : Exit.succeed(answer) }
                 forget(now)
               })),
             scope

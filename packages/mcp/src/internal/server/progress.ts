@@ -49,17 +49,17 @@ export const withProgress = <A, E, R>(
     const queue = yield* Queue.sliding<string, Cause.Done>(16)
     let last = "It runs"
     let progress = 0
-    const tell = (message: string) =>
+    const notify = (message: string) =>
       Effect.ignoreCause(notifications["notifications/progress"]({ progressToken, progress: ++progress, message }))
-    const told = yield* Effect.forkScoped(
-      Effect.ignore(Effect.forever(Effect.flatMap(Queue.take(queue), tell)))
+    const notifier = yield* Effect.forkScoped(
+      Effect.ignore(Effect.forever(Effect.flatMap(Queue.take(queue), notify)))
     )
     yield* Effect.sync(() => Queue.offerUnsafe(queue, last)).pipe(
       Effect.delay(heartbeat),
       Effect.forever,
       Effect.forkScoped
     )
-    const hear = listen((event) =>
+    const listener = listen((event) =>
       Effect.sync(() => {
         const message = describe(event)
         if (message === undefined) return
@@ -67,10 +67,10 @@ export const withProgress = <A, E, R>(
         Queue.offerUnsafe(queue, message)
       })
     )
-    return yield* Effect.onExit(Effect.provide(call, hear), (exit) => {
+    return yield* Effect.onExit(Effect.provide(call, listener), (exit) => {
       // Progress comes before the result. A client that does not read still gets its result.
       Queue.endUnsafe(queue)
-      return Exit.isFailure(exit) ? Effect.void : Effect.timeoutOption(Fiber.await(told), "1 second")
+      return Exit.isFailure(exit) ? Effect.void : Effect.timeoutOption(Fiber.await(notifier), "1 second")
     })
   })) as Effect.Effect<A, E, R>
 }

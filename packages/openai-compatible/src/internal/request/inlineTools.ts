@@ -64,20 +64,20 @@ export const splitter = (): {
   readonly push: (text: string) => string
   readonly finish: () => { readonly text: string; readonly calls: ReadonlyArray<Call> }
 } => {
-  let held = ""
+  let pending = ""
   let inCall = false
   return {
     push: (text) => {
-      held += text
+      pending += text
       if (inCall) return ""
-      const start = held.indexOf(opening)
+      const start = pending.indexOf(opening)
       inCall = start >= 0
-      const safe = start >= 0 ? start : held.length - partialMarkerLength(held)
-      const out = held.slice(0, safe)
-      held = held.slice(safe)
+      const safe = start >= 0 ? start : pending.length - partialMarkerLength(pending)
+      const out = pending.slice(0, safe)
+      pending = pending.slice(safe)
       return out
     },
-    finish: () => parse(held)
+    finish: () => parse(pending)
   }
 }
 

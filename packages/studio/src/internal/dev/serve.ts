@@ -86,23 +86,23 @@ const conversations = (data: string) =>
     (error) => `The conversations in ${data} cannot be opened: ${error.message}`
   )
 
-/** A server of the project, as long as the layer's scope is open. `told` receives the address of the pages. */
-export const serve = (options: Options, told: (url: string) => Effect.Effect<void>) => {
+/** A server of the project, as long as the layer's scope is open. `onAddress` receives the address of the pages. */
+export const serve = (options: Options, onAddress: (url: string) => Effect.Effect<void>) => {
   const { data, model, project } = options
   const needed = orCannotServe(
     project.services ?? Layer.empty,
     (error) => `The services of the project cannot be made: ${String(error)}`
   )
   // The types of a project ask for all that its agents need besides.
-  const kept = options.durable ? durableRuns(project.agents, data) : {
+  const storage = options.durable ? durableRuns(project.agents, data) : {
     runs: MemoryRuns.layer({ agents: project.agents, gracePeriod: "200 millis" }),
     // Runs that wait are in the memory of this process: so is their key.
     key: layerKey(Redacted.make(crypto.randomUUID() + crypto.randomUUID()))
   }
-  const bare = kept.runs as Layer.Layer<Runs, CannotServe, LanguageModel | SnapshotKey>
+  const bare = storage.runs as Layer.Layer<Runs, CannotServe, LanguageModel | SnapshotKey>
   const made = Layer.effectDiscard(folder(data))
   const runs = NextFaults.runs(bare).pipe(
-    Layer.provide([model.layer, needed, kept.key]),
+    Layer.provide([model.layer, needed, storage.key]),
     Layer.provide([made, options.timeline ? AgentEvent.layerConsole() : Layer.empty])
   )
   const routes = Layer.mergeAll(
@@ -120,7 +120,7 @@ export const serve = (options: Options, told: (url: string) => Effect.Effect<voi
   return Layer.unwrap(Effect.map(
     HttpRouter.toHttpEffect(routes),
     (app) =>
-      Layer.effectDiscard(HttpServer.addressFormattedWith(told)).pipe(
+      Layer.effectDiscard(HttpServer.addressFormattedWith(onAddress)).pipe(
         Layer.provide(HttpServer.serve(ownHost(options.host)(app))),
         Layer.provide(listening(options))
       )

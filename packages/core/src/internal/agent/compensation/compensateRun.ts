@@ -17,7 +17,7 @@ import { inSpan } from "../../run/observe/span.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import { addCompensation, noteCompensating } from "../../run/state/writes.ts"
 import { type ToCompensate, WriteCompensation } from "./compensateWrite.ts"
-import { type Fate, markOf, notUndone, readFate, reportOf } from "./compensationOutcome.ts"
+import { type Fate, markOf, notCompensatedFate, readFate, reportOf } from "./compensationOutcome.ts"
 
 const unaudited = (callId: string, tool: string): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logError("A compensation has no audit record"), { call_id: callId, tool })
@@ -55,7 +55,7 @@ class Unwinding {
         this.recorded(log, done),
         (fate) => log.end(write.id, reportOf(fate))
       )
-      : Effect.succeed(Option.getOrElse(readFate(found), () => notUndone("unreadable")) as Fate)
+      : Effect.succeed(Option.getOrElse(readFate(found), () => notCompensatedFate("unreadable")) as Fate)
     return Effect.flatMap(fate, (fate) => {
       const { callId, tool } = write
       run.writes.completed!.remove(write.id)
@@ -91,7 +91,7 @@ class Unwinding {
     if (log.stateOf(id) === "started") {
       const info = this.writes.infoOf(done)
       const isRepeatable = info?.passesKey === true || info?.effects === "idempotent"
-      return isRepeatable ? this.inSpan(done) : Effect.succeed(notUndone("timeout"))
+      return isRepeatable ? this.inSpan(done) : Effect.succeed(notCompensatedFate("timeout"))
     }
     return before(log.start(id, tool), () => this.inSpan(done))
   }

@@ -26,7 +26,7 @@ import type { CompensatedMark } from "../../run/transcript.ts"
 import { toolOf } from "./toolOfWrite.ts"
 import { Redaction } from "../../../Redaction.ts"
 import type { Compensates } from "./compensationOptions.ts"
-import { type Because, type Fate, notUndone } from "./compensationOutcome.ts"
+import { type Because, type Fate, notCompensatedFate } from "./compensationOutcome.ts"
 
 /** Services and state of a compensation. */
 interface Compensating {
@@ -77,12 +77,12 @@ export class WriteCompensation {
   /** Compensates a write, or says why it is not compensated. Never fails. */
   fateOf(done: CompletedWrite, spanned: Context.Context<never>): Effect.Effect<Fate> {
     const { live, write } = done
-    if (write.known === "partial" || write.known === "pending") return Effect.succeed(notUndone(write.known))
+    if (write.known === "partial" || write.known === "pending") return Effect.succeed(notCompensatedFate(write.known))
     const compensation = this.infoOf(done)?.compensation
-    if (compensation === undefined) return Effect.succeed(notUndone("no_tool"))
+    if (compensation === undefined) return Effect.succeed(notCompensatedFate("no_tool"))
     // The ledger has no entry of a write that had no key at its start.
     if (write.known === "unknown" && (!compensation.canReconcile || write.intent === undefined)) {
-      return Effect.succeed(notUndone("unknown"))
+      return Effect.succeed(notCompensatedFate("unknown"))
     }
     const { ambient, isBehind } = this
     const services = live === undefined
@@ -101,21 +101,21 @@ export class WriteCompensation {
       ? Effect.map(Effect.option(decodeArguments(compensation, write.arguments)), Option.map(compensating))
       : Effect.succeed(Option.some(compensating(live.params)))
     const fate = Effect.flatMap(began, (found): Effect.Effect<Fate> => {
-      if (Option.isNone(found)) return Effect.succeed(notUndone("unreadable"))
+      if (Option.isNone(found)) return Effect.succeed(notCompensatedFate("unreadable"))
       if (write.known === "unknown") return this.reconciled(write, found.value)
       if (live !== undefined) return this.compensated(write, found.value, live.value)
       return write.result === undefined
-        ? Effect.succeed(notUndone("unreadable"))
+        ? Effect.succeed(notCompensatedFate("unreadable"))
         : Effect.flatMap(Effect.option(decodeResult(compensation, write.result)), (result) =>
           Option.isNone(result)
-            ? Effect.succeed(notUndone("unreadable"))
+            ? Effect.succeed(notCompensatedFate("unreadable"))
             : this.compensated(write, found.value, result.value))
     })
     return Effect.catchCause(
       answerWithin(
         Effect.provideContext(fate, context),
         compensation.timeout ?? this.compensates.timeout,
-        () => Effect.succeed(notUndone("timeout"))
+        () => Effect.succeed(notCompensatedFate("timeout"))
       ),
       (cause) => Effect.succeed(this.failed("failed", cause))
     )
@@ -169,15 +169,15 @@ export class WriteCompensation {
         identity: write.identity,
         record
       }
-      const undo: Effect.Effect<unknown, unknown, unknown> = Effect.suspend(() =>
-        compensation.undo(params as never, result as never)
+      const inverse: Effect.Effect<unknown, unknown, unknown> = Effect.suspend(() =>
+        compensation.compensate(params as never, result as never)
       )
-      const undone = Effect.flatMap(
+      const interceptedInverse = Effect.flatMap(
         CompensationInterceptor,
-        (intercept) => intercept?.({ tool: write.tool, callId: write.callId, params, result }, undo) ?? undo
+        (intercept) => intercept?.({ tool: write.tool, callId: write.callId, params, result }, inverse) ?? inverse
       )
       const during = compensation.timeout ?? this.compensates.timeout
-      return Effect.matchCause(underKeyOf(write, during, Effect.provideService(undone, ToolCall, call)), {
+      return Effect.matchCause(underKeyOf(write, during, Effect.provideService(interceptedInverse, ToolCall, call)), {
         onFailure: (cause): Fate => this.failed("failed", cause),
         onSuccess: (): Fate => ({ outcome: "undone" })
       }) as Effect.Effect<Fate>

@@ -16,7 +16,7 @@ export type Fate =
     readonly reason?: unknown
   }
 
-export const notUndone = (because: Because): Fate => ({ outcome: "not_undone", because })
+export const notCompensatedFate = (because: Because): Fate => ({ outcome: "not_undone", because })
 
 /** State of a write whose compensation has started. A failed or unanswered one may have done its work. */
 export const markOf = (fate: Fate): CompensatedMark | undefined => {

@@ -5,7 +5,7 @@ import { describeTools } from "../../approval/compareParts.ts"
 import type { Explanation } from "../../approval/definitions.ts"
 import { type ApprovalRequired, type DecisionRefused, SnapshotRefused } from "../../approval/outcome.ts"
 import type { Decision } from "../../approval/decision.ts"
-import type { NestedRun, Snapshot, Steps as Kept } from "../../approval/snapshot.ts"
+import type { NestedRun, Snapshot, Steps as StoredSteps } from "../../approval/snapshot.ts"
 import type { SnapshotKey } from "../../approval/snapshotKey.ts"
 import { presentationOf } from "../../result/delivery.ts"
 import { decisionsWithin } from "../../round/resume/nestedPauses.ts"
@@ -60,7 +60,7 @@ type Checked = Effect.Effect<unknown, SnapshotRefused | DecisionRefused, unknown
 type Body = (steps: Steps, input: never) => Effect.Effect<unknown, unknown, unknown>
 
 /** Passes the answer of the whole to the steps. */
-const told = (steps: Steps, answering: Effect.Effect<unknown, unknown, unknown>) =>
+const passAnswer = (steps: Steps, answering: Effect.Effect<unknown, unknown, unknown>) =>
   Effect.tap(answering, (answer) => Effect.sync(() => steps.answered(answer)))
 
 /** End of a body: it waits if a step does. If it fails, it compensates abandoned steps of earlier executions. */
@@ -164,14 +164,14 @@ export const compose = (
       const begin = (run: Run): Effect.Effect<unknown, unknown, unknown> => {
         if ("input" in from) {
           const freshSteps = steps = new Steps(run, { input: from.input, form: forms.input })
-          return told(freshSteps, body(freshSteps, from.input as never))
+          return passAnswer(freshSteps, body(freshSteps, from.input as never))
         }
         const { checkpoint, decisions } = from
-        return Effect.flatMap(forms.input.read((checkpoint.steps as Kept).input), (input) =>
+        return Effect.flatMap(forms.input.read((checkpoint.steps as StoredSteps).input), (input) =>
           Effect.contextWith((context: Context.Context<never>) => {
             const resumed = { checkpoint, decisions: [...decisions.values()], shown: presentationOf(context) }
             const freshSteps = steps = new Steps(run, { input, form: forms.input }, resumed)
-            return told(freshSteps, body(freshSteps, input as never))
+            return passAnswer(freshSteps, body(freshSteps, input as never))
           }))
       }
       return driven(
@@ -209,10 +209,10 @@ export const compose = (
     // Only the inner agent knows if an approved inner call has run.
     isRepeatable: (_snapshot, byCall) =>
       [...byCall.values()].every(({ _tag }) => _tag !== "Approve" && _tag !== "Edit"),
-    undoes: (snapshot, isLeft) =>
+    shouldCompensate: (snapshot, isLeft) =>
       compensatesOwn(compensates, snapshot, isLeft) ||
       snapshot.round!.nested!.some(({ callId, snapshot }) =>
-        parts.some((part) => isResumable(part) && isStepOf(callId, part.name) && part.undoes(snapshot as never, isLeft))
+        agentsOf(callId, parts).some((part) => part.shouldCompensate(snapshot as never, isLeft))
       ),
     drive
   }

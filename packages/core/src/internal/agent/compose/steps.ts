@@ -15,7 +15,7 @@ import {
   type Checkpoint,
   type NestedRun,
   type PendingCall,
-  type Steps as Kept,
+  type Steps as StoredSteps,
   version
 } from "../../approval/snapshot.ts"
 import { withDefects } from "../../foundation/failureWithDefect.ts"
@@ -47,7 +47,7 @@ import type { From, Resumable } from "../resume/resumableRun.ts"
 type Entry =
   | { readonly _tag: "Answered"; readonly value: unknown; readonly form: Form }
   /** Of an earlier execution; decoded at replay. */
-  | { readonly _tag: "Kept"; readonly json: Schema.Json }
+  | { readonly _tag: "Stored"; readonly json: Schema.Json }
   | { readonly _tag: "Failed" }
   | {
     readonly _tag: "Waiting"
@@ -91,7 +91,7 @@ const entriesOf = ({ round, steps }: Checkpoint): Map<string, Entry> =>
   new Map([
     ...Object.entries(steps!.done).map(([id, { answer }]): readonly [string, Entry] => [
       id,
-      answer === undefined ? { _tag: "Failed" } : { _tag: "Kept", json: answer }
+      answer === undefined ? { _tag: "Failed" } : { _tag: "Stored", json: answer }
     ]),
     ...round!.nested!.map((nested): readonly [string, Entry] => [nested.callId, {
       _tag: "Waiting",
@@ -208,7 +208,7 @@ export class Steps {
       switch (entry?._tag) {
         case "Answered":
           return Effect.succeed(entry.value)
-        case "Kept":
+        case "Stored":
           return this.read(step.id, entry.json, formsOf(agent).output)
         case "Failed":
           return Effect.fail(failedBefore)
@@ -230,7 +230,7 @@ export class Steps {
     const { id } = this.next(`${name}()`)
     return Effect.suspend((): Effect.Effect<unknown, unknown, unknown> => {
       const entry = this.entries.get(id)
-      return entry?._tag === "Kept"
+      return entry?._tag === "Stored"
         ? this.read(id, entry.json, form)
         : Effect.tap(effect, (value) => Effect.sync(() => this.entries.set(id, { _tag: "Answered", value, form })))
     }) as Effect.Effect<A, E, R>
@@ -437,7 +437,7 @@ export class Steps {
       return entry?._tag === "Waiting" ? [entry] : []
     })
     const pending = waiting.flatMap(({ pending }) => pending)
-    return Effect.map(Steps.kept(this), (steps) => {
+    return Effect.map(Steps.encodeSteps(this), (steps) => {
       const { run } = this
       const checkpoint = (): Checkpoint => ({
         version,
@@ -467,8 +467,8 @@ export class Steps {
   }
 
   private keep(what: string, value: unknown, form: Form) {
-    return Effect.map(form.keep(value), (kept) => {
-      if (Option.isSome(kept)) return kept.value
+    return Effect.map(form.keep(value), (encoded) => {
+      if (Option.isSome(encoded)) return encoded.value
       throw new ConfigurationError({
         subject: `Agent "${this.run.path.at(-1)}"`,
         problem: `it cannot wait: ${what} has no JSON form. Make it JSON, or let an agent with a schema answer it`
@@ -476,17 +476,19 @@ export class Steps {
     })
   }
 
-  private static readonly kept = Effect.fnUntraced(function*(self: Steps): Effect.fn.Return<Kept, never, unknown> {
-    const done: Record<string, { readonly answer?: Schema.Json }> = {}
-    for (const [id, entry] of self.entries) {
-      if (entry._tag === "Answered") {
-        done[id] = { answer: yield* self.keep(`what "${id}" answers`, entry.value, entry.form) }
+  private static readonly encodeSteps = Effect.fnUntraced(
+    function*(self: Steps): Effect.fn.Return<StoredSteps, never, unknown> {
+      const done: Record<string, { readonly answer?: Schema.Json }> = {}
+      for (const [id, entry] of self.entries) {
+        if (entry._tag === "Answered") {
+          done[id] = { answer: yield* self.keep(`what "${id}" answers`, entry.value, entry.form) }
+        }
+        if (entry._tag === "Stored") done[id] = { answer: entry.json }
+        if (entry._tag === "Failed") done[id] = {}
       }
-      if (entry._tag === "Kept") done[id] = { answer: entry.json }
-      if (entry._tag === "Failed") done[id] = {}
+      const input = yield* self.keep("its input", self.input, self.inputForm)
+      const nested = self.run.nested.state()
+      return { input, done, nested, ...(Prompt.isPrompt(self.input) ? { asGiven: [...self.asGiven] } : undefined) }
     }
-    const input = yield* self.keep("its input", self.input, self.inputForm)
-    const nested = self.run.nested.state()
-    return { input, done, nested, ...(Prompt.isPrompt(self.input) ? { asGiven: [...self.asGiven] } : undefined) }
-  })
+  )
 }

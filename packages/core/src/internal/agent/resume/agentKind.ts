@@ -32,6 +32,6 @@ export interface Kind {
   /** True if all approved calls may run again: they read, or the ledger records their execution. */
   readonly isRepeatable: (snapshot: Snapshot, byCall: ReadonlyMap<string, Decision>) => boolean
   /** True if a run in this state, or an inner one, is compensated when it is abandoned. */
-  readonly undoes: Tool.Undoes
+  readonly shouldCompensate: Tool.ShouldCompensate
   readonly drive: (from: Start, mode: Mode, input: unknown) => Effect.Effect<Driven, unknown, unknown>
 }

@@ -77,7 +77,7 @@ export interface Resumable<in In, out Out, out E, out R, out Resume = R | Snapsh
   /** @internal Ends a waiting run that is abandoned: its completed writes are compensated, if due. */
   readonly end: (snapshot: unknown, over: Over, mode?: EndMode) => Effect.Effect<void, never, Resume>
   /** @internal True if that compensates a write. `isLeft`: true if a write is not compensated yet. */
-  readonly undoes: Tool.Undoes
+  readonly shouldCompensate: Tool.ShouldCompensate
   /** @internal Start or resume, with a mode. */
   readonly proceed: (
     from: From<In>,
@@ -125,10 +125,10 @@ export const driven = (
       const waited = pause
       pause = undefined
       if (waited === undefined) return withdraw()
-      const owed = Effect.sync(() =>
+      const registration = Effect.sync(() =>
         registerCleanup(kind, currentRun!, mode, Effect.suspend(() => sealed(waited)), context)
       )
-      return Effect.andThen(withdraw(), owed)
+      return Effect.andThen(withdraw(), registration)
     }))
     const answered = Effect.flatMap(
       withinLimitsIn(
@@ -190,7 +190,7 @@ export const about = (
 
 /** The ways in which it can be started and resumed. */
 export const resumable = (kind: Kind): Resumable<unknown, unknown, unknown, unknown> => {
-  const { drive, mayAsk, name, undoes } = kind
+  const { drive, mayAsk, name, shouldCompensate } = kind
   const start = (input: unknown, mode: Mode) => Effect.map(drive({ input }, mode, input), asOutcome)
   const resume = (snapshot: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) =>
     Effect.map(resumed(kind, snapshot, decisions, mode), asOutcome)
@@ -206,7 +206,7 @@ export const resumable = (kind: Kind): Resumable<unknown, unknown, unknown, unkn
     explain: (snapshot) => explain(kind, snapshot),
     check: (snapshot, decisions) => checked(kind, snapshot, decisions, undefined),
     end: (snapshot, over, mode) => endOver(kind, snapshot as Snapshot, over, mode),
-    undoes,
+    shouldCompensate,
     proceed: (from, mode) => "input" in from ? start(from.input, mode) : resume(from.snapshot, from.decisions, mode)
   }
 }

@@ -105,7 +105,7 @@ export const endOver = (
 ): Effect.Effect<void, never, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const parent = Context.get(context, CurrentRun)
-    if (!kind.undoes(snapshot, (id) => isPendingIn(parent, id))) return Effect.void
+    if (!kind.shouldCompensate(snapshot, (id) => isPendingIn(parent, id))) return Effect.void
     const ended = resumed(kind, snapshot, [], { ...plain, ...mode, over })
     const orElsewhere = Effect.catchIf(
       ended,

@@ -33,8 +33,8 @@ export const plain: Form = {
     ),
   read: (json) =>
     Effect.sync(() => {
-      const kept = json as { readonly prompt?: Schema.Json; readonly value?: Schema.Json }
-      return kept.prompt === undefined ? kept.value : decodePrompt(kept.prompt)
+      const stored = json as { readonly prompt?: Schema.Json; readonly value?: Schema.Json }
+      return stored.prompt === undefined ? stored.value : decodePrompt(stored.prompt)
     })
 }
 
@@ -55,14 +55,14 @@ export const anyOf = (forms: ReadonlyArray<Form>): Form => {
       Effect.succeedNone :
       Effect.flatMap(
         form.keep(value),
-        (kept) => Option.isSome(kept) ? Effect.succeedSome([from, kept.value]) : keep(value, from + 1)
+        (encoded) => Option.isSome(encoded) ? Effect.succeedSome([from, encoded.value]) : keep(value, from + 1)
       )
   }
   return {
     keep: (value) => keep(value, 0),
     read: (json) => {
-      const [form, kept] = json as readonly [number, Schema.Json]
-      return all[form]!.read(kept)
+      const [form, stored] = json as readonly [number, Schema.Json]
+      return all[form]!.read(stored)
     }
   }
 }
@@ -72,7 +72,7 @@ export const tuple = (forms: ReadonlyArray<Form>): Form => ({
   keep: (value) =>
     Effect.map(
       Effect.forEach(value as ReadonlyArray<unknown>, (item, index) => forms[index]!.keep(item)),
-      (kept) => Option.all(kept) as Option.Option<ReadonlyArray<Schema.Json>>
+      (encoded) => Option.all(encoded) as Option.Option<ReadonlyArray<Schema.Json>>
     ),
   read: (json) => Effect.forEach(json as ReadonlyArray<Schema.Json>, (item, index) => forms[index]!.read(item))
 })

@@ -67,10 +67,10 @@ export const provide =
     )
     Object.assign(provided, descriptionOf(self))
     if (!isResumable(self)) return provided as never
-    const { check, end, explain, mayAsk, proceed, resume, resumeStream, start, undoes } = self
+    const { check, end, explain, mayAsk, proceed, resume, resumeStream, start, shouldCompensate } = self
     return Object.assign(provided, {
       mayAsk,
-      undoes,
+      shouldCompensate,
       end: (snapshot: unknown, over: Over, mode?: EndMode) => withServices(end(snapshot, over, mode)),
       explain: (snapshot: unknown) => withServices(explain(snapshot)),
       check: (snapshot: unknown, decisions: ReadonlyArray<Decision>) => withServices(check(snapshot, decisions)),

@@ -41,10 +41,10 @@ export const answerFromLog: Step = (next) => (attempt) => {
   const answered = answerStarted(run, attempted)
   if (answered !== undefined) return answered
   // An agent that is a tool is executed, so that the calls of its own run are answered from the log.
-  const held = tool.info.isAgent === true ? undefined : waitForCancellation(run)
-  if (held !== undefined) {
+  const cancellation = tool.info.isAgent === true ? undefined : waitForCancellation(run)
+  if (cancellation !== undefined) {
     noteCancelledStart(run, attempted)
-    return held
+    return cancellation
   }
   const keyed = idempotencyOf(tool, call) === undefined ? keyedStarts(run, attempted) : []
   return keyed.length === 0 ? next(attempt) : resolveKeys(attempt.today, keyed, () => next(attempt))

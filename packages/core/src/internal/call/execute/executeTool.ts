@@ -245,10 +245,10 @@ export const execute = <Params, A, D, R>(
     : maxTimeout === undefined
     ? Effect.timeoutOrElse(attempted, { duration: timeout, orElse: () => execution.late(timeout) })
     : withIdleTimeout(attempted, { idle: timeout, max: maxTimeout }, (after) => execution.late(after))
-  const kept = executable.info.compensation === undefined
+  const stored = executable.info.compensation === undefined
     ? timed
     : Effect.flatMap(timed, (answer) => execution.keep(answer))
-  const ended = Effect.onExitPrimitive(kept, (exit) => {
+  const ended = Effect.onExitPrimitive(stored, (exit) => {
     execution.end(exit)
     return undefined
   })

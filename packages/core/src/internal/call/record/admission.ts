@@ -23,7 +23,7 @@ export interface Continuation {
   readonly snapshot: unknown
   readonly decisions: ReadonlyArray<Decision>
   /** True if the agent has resumed. */
-  readonly begun: boolean
+  readonly hasResumed: boolean
 }
 
 export interface Admission<Stop> {
@@ -133,8 +133,8 @@ export const clearStop = (record: Has<unknown>): void => {
 }
 
 /** Notes that the agent has been resumed. */
-export const noteContinued = (continuation: { begun: boolean }): void => {
-  continuation.begun = true
+export const noteContinued = (continuation: { hasResumed: boolean }): void => {
+  continuation.hasResumed = true
 }
 
 /** Notes that the call does not continue an agent any more: a further attempt starts the agent. */

@@ -28,7 +28,7 @@ export type Stop =
       /** Set if the page executes it. */
       readonly client?: ToolInfo["client"]
       /** Started writes of the outer call. */
-      readonly begun: ReadonlyArray<CallBeforePause>
+      readonly startedCalls: ReadonlyArray<CallBeforePause>
     }
     | WaitsInAgent
     /** The agent that is the tool does not resume. */

@@ -6,7 +6,7 @@ import type * as Schema from "effect/Schema"
 /** Inverse of a tool's writes. */
 export interface Compensation {
   /** Compensates a write, given its decoded arguments and its result. */
-  readonly undo: (params: never, result: never) => Effect.Effect<unknown, unknown, unknown>
+  readonly compensate: (params: never, result: never) => Effect.Effect<unknown, unknown, unknown>
   /** A call of the tool below its recovery. */
   readonly attempt: Effect.Effect<unknown, unknown, unknown>
   readonly parameters: Schema.Top

@@ -63,7 +63,7 @@ const threadOf =
 const appended = (before: Stored, options: AppendOptions, now: number): Stored => {
   const { claim, leasedUntil, snapshot, ...rest } = before
   const isReleased = claim !== undefined && claim === options.release
-  const held = options.claim !== undefined
+  const lease = options.claim !== undefined
     ? { claim: options.claim.id, leasedUntil: now + millis(options.claim.lease) }
     : claim === undefined || isReleased
     ? undefined
@@ -75,7 +75,7 @@ const appended = (before: Stored, options: AppendOptions, now: number): Stored =
     ...(options.events.length === 0
       ? undefined
       : { updatedAt: now, batches: [...before.batches, before.version + 1] }),
-    ...held,
+    ...lease,
     ...(waits === undefined ? undefined : { snapshot: waits })
   }
 }

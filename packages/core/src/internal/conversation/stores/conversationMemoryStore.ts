@@ -8,8 +8,8 @@ import { claimOf, cursorOf, cursorText, latestFirst, millis, pageSize, refusal, 
 import type { Entry, Thread } from "../thread.ts"
 import { searchText } from "../threadView.ts"
 
-/** A thread as it is kept. */
-interface Kept {
+/** A thread in its stored form. */
+interface StoredThread {
   /** Orders threads with the same time of update, like a cursor. */
   readonly key: string
   readonly id: string
@@ -23,41 +23,42 @@ interface Kept {
   readonly entries: Array<Entry>
 }
 
-const isHeld = ({ claim, leasedUntil }: Kept, now: number): boolean => claim !== undefined && leasedUntil > now
+const isLeased = ({ claim, leasedUntil }: StoredThread, now: number): boolean =>
+  claim !== undefined && leasedUntil > now
 
-const threadOf = (kept: Kept, now: number): Thread => ({
-  id: kept.id,
-  owner: kept.owner,
-  ...(kept.title === undefined ? undefined : { title: kept.title }),
-  version: kept.entries.length,
-  createdAt: kept.createdAt,
-  updatedAt: kept.updatedAt,
-  isRunning: isHeld(kept, now),
-  isWaiting: kept.snapshot !== undefined
+const threadOf = (stored: StoredThread, now: number): Thread => ({
+  id: stored.id,
+  owner: stored.owner,
+  ...(stored.title === undefined ? undefined : { title: stored.title }),
+  version: stored.entries.length,
+  createdAt: stored.createdAt,
+  updatedAt: stored.updatedAt,
+  isRunning: isLeased(stored, now),
+  isWaiting: stored.snapshot !== undefined
 })
 
-const matches = ({ entries, title }: Kept, search: string | undefined): boolean =>
+const matches = ({ entries, title }: StoredThread, search: string | undefined): boolean =>
   search === undefined || title?.toLowerCase().includes(search) === true ||
   entries.some(({ event }) => searchText(event).includes(search))
 
 /** Conversations that end with the process. */
 // oxlint-disable-next-line max-lines-per-function -- the operations of one store share its maps
 export const memoryConversations = (): Conversations["Service"] => {
-  const owners = new Map<string, Map<string, Kept>>()
+  const owners = new Map<string, Map<string, StoredThread>>()
   let made = 0
 
-  const find = ({ owner, thread }: ThreadKey): Kept | undefined => owners.get(owner)?.get(thread)
+  const find = ({ owner, thread }: ThreadKey): StoredThread | undefined => owners.get(owner)?.get(thread)
   const inStep = <A, E = never>(step: (now: number) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
     Clock.clockWith((clock) => step(clock.currentTimeMillisUnsafe()))
   const onThread = <A, E = never>(
     key: ThreadKey,
-    step: (kept: Kept, now: number) => Effect.Effect<A, E>
+    step: (stored: StoredThread, now: number) => Effect.Effect<A, E>
   ): Effect.Effect<A, E | ThreadNotFound> =>
     inStep((now): Effect.Effect<A, E | ThreadNotFound> => {
-      const kept = find(key)
-      return kept === undefined ? Effect.fail(new ThreadNotFound({ thread: key.thread })) : step(kept, now)
+      const stored = find(key)
+      return stored === undefined ? Effect.fail(new ThreadNotFound({ thread: key.thread })) : step(stored, now)
     })
-  const forget = ({ id, owner }: Kept): void => {
+  const forget = ({ id, owner }: StoredThread): void => {
     const own = owners.get(owner)
     own?.delete(id)
     if (own?.size === 0) owners.delete(owner)
@@ -66,8 +67,8 @@ export const memoryConversations = (): Conversations["Service"] => {
   return {
     create: ({ owner, thread, title }) =>
       inStep((now) => {
-        const own = owners.get(owner) ?? new Map<string, Kept>()
-        const kept = own.get(thread) ?? {
+        const own = owners.get(owner) ?? new Map<string, StoredThread>()
+        const stored = own.get(thread) ?? {
           key: String(++made).padStart(64, "0"),
           id: thread,
           owner,
@@ -79,8 +80,8 @@ export const memoryConversations = (): Conversations["Service"] => {
           snapshot: undefined,
           entries: []
         }
-        owners.set(owner, own.set(thread, kept))
-        return Effect.succeed(threadOf(kept, now))
+        owners.set(owner, own.set(thread, stored))
+        return Effect.succeed(threadOf(stored, now))
       }),
 
     list: (options) =>
@@ -88,40 +89,40 @@ export const memoryConversations = (): Conversations["Service"] => {
         const size = pageSize(options)
         const search = searched(options)
         const found = latestFirst([...owners.get(options.owner)?.values() ?? []], cursorOf(options.after))
-          .filter((kept) => matches(kept, search))
+          .filter((stored) => matches(stored, search))
         const last = found.length > size ? found[size - 1] : undefined
         return Effect.succeed({
-          threads: found.slice(0, size).map((kept) => threadOf(kept, now)),
+          threads: found.slice(0, size).map((stored) => threadOf(stored, now)),
           ...(last === undefined ? undefined : { next: cursorText(last) })
         })
       }),
 
     read: (options) =>
-      onThread(options, (kept, now) =>
+      onThread(options, (stored, now) =>
         Effect.succeed({
-          thread: threadOf(kept, now),
-          entries: kept.entries.slice(Math.max(0, options.after ?? 0)),
-          ...(kept.snapshot === undefined ? undefined : { snapshot: kept.snapshot }),
-          ...claimOf(kept, now)
+          thread: threadOf(stored, now),
+          entries: stored.entries.slice(Math.max(0, options.after ?? 0)),
+          ...(stored.snapshot === undefined ? undefined : { snapshot: stored.snapshot }),
+          ...claimOf(stored, now)
         })),
 
     rename: (options) =>
-      onThread(options, (kept, now) => {
-        kept.title = options.title
-        kept.updatedAt = now
-        return Effect.succeed(threadOf(kept, now))
+      onThread(options, (stored, now) => {
+        stored.title = options.title
+        stored.updatedAt = now
+        return Effect.succeed(threadOf(stored, now))
       }),
 
-    delete: (key) => onThread(key, (kept) => Effect.sync(() => forget(kept))),
+    delete: (key) => onThread(key, (stored) => Effect.sync(() => forget(stored))),
 
     append: (options) =>
-      onThread(options, (kept, now) => {
+      onThread(options, (stored, now) => {
         const { claim, events, release, runId, snapshot } = options
-        const { entries } = kept
+        const { entries } = stored
         const refused = refusal(options, {
           version: entries.length,
-          claim: kept.claim,
-          leasedUntil: kept.leasedUntil
+          claim: stored.claim,
+          leasedUntil: stored.leasedUntil
         }, now)
         if (refused !== undefined) return Effect.fail(refused)
         for (const event of events) {
@@ -132,30 +133,30 @@ export const memoryConversations = (): Conversations["Service"] => {
             event
           })
         }
-        if (events.length > 0) kept.updatedAt = now
+        if (events.length > 0) stored.updatedAt = now
         if (claim !== undefined) {
-          kept.claim = claim.id
-          kept.leasedUntil = now + millis(claim.lease)
-        } else if (kept.claim === release) {
-          kept.claim = undefined
+          stored.claim = claim.id
+          stored.leasedUntil = now + millis(claim.lease)
+        } else if (stored.claim === release) {
+          stored.claim = undefined
         }
-        if (snapshot !== undefined) kept.snapshot = snapshot ?? undefined
-        return Effect.succeed(threadOf(kept, now))
+        if (snapshot !== undefined) stored.snapshot = snapshot ?? undefined
+        return Effect.succeed(threadOf(stored, now))
       }),
 
     purge: (olderThanMillis) =>
       inStep((now) => {
         const old = [...owners.values()].flatMap((own) => [...own.values()])
-          .filter((kept) => kept.updatedAt <= now - olderThanMillis && !isHeld(kept, now))
-        for (const kept of old) forget(kept)
+          .filter((stored) => stored.updatedAt <= now - olderThanMillis && !isLeased(stored, now))
+        for (const stored of old) forget(stored)
         return Effect.succeed(old.length)
       }),
 
     renew: (key, { id, lease }) =>
       inStep((now) => {
-        const kept = find(key)
-        if (kept === undefined || kept.claim !== id) return Effect.succeed(false)
-        kept.leasedUntil = now + millis(lease)
+        const stored = find(key)
+        if (stored === undefined || stored.claim !== id) return Effect.succeed(false)
+        stored.leasedUntil = now + millis(lease)
         return Effect.succeed(true)
       })
   }

@@ -130,7 +130,7 @@ const withoutReferences = (schema: Json) =>
 const reduced = (
   document: Rooted,
   patterns: "apply" | "ignore",
-  told: (place: Place, problem: string) => void,
+  reportProblem: (place: Place, problem: string) => void,
   withReferences: boolean
 ): Rooted => {
   const definitions = { ...document.definitions }
@@ -142,21 +142,21 @@ const reduced = (
     }, patterns)
   const reduce = (part: unknown, place: Place) =>
     rebuild(part, place, (node, at) => {
-      let kept = node
-      let { problem } = imports(kept)
+      let rest = node
+      let { problem } = imports(rest)
       for (const keyword of order) {
         if (problem === undefined) break
-        if (!Object.hasOwn(kept, keyword)) continue
-        const without = withKeywords(kept, (other) => other !== keyword)
+        if (!Object.hasOwn(rest, keyword)) continue
+        const without = withKeywords(rest, (other) => other !== keyword)
         const left = imports(without).problem
         // It is this keyword, or it is one of several.
         if (left === problem) continue
-        told([...at, keyword], problem)
-        kept = without
+        reportProblem([...at, keyword], problem)
+        rest = without
         problem = left
       }
-      if (problem === undefined) return kept
-      told(at, problem)
+      if (problem === undefined) return rest
+      reportProblem(at, problem)
       return {}
     }) as Json
   for (const name of Object.keys(definitions)) {
@@ -170,12 +170,12 @@ const reduced = (
 }
 
 /** Removes and reports keywords that the importer would ignore: those in an invalid form. */
-const unsaid = (document: Rooted, told: (place: Place, problem: string) => void): Rooted => {
+const unsaid = (document: Rooted, reportProblem: (place: Place, problem: string) => void): Rooted => {
   const clean = (part: unknown, place: Place) =>
     rebuild(part, place, (node, at) =>
       withKeywords(node, (keyword) => {
         const misformed = isMisformed(node, keyword)
-        if (misformed) told([...at, keyword], `"${keyword}" is not as JSON Schema has it`)
+        if (misformed) reportProblem([...at, keyword], `"${keyword}" is not as JSON Schema has it`)
         return !misformed
       })) as Json
   return {
@@ -229,7 +229,7 @@ const patternsIn = (document: Rooted): ReadonlyArray<string> => {
 export const importJsonSchema = (document: Json, options: JsonSchemaOptions = {}): ImportedJsonSchema => {
   const { patterns = "ignore", unchecked: allowed = [] } = options
   const left: Array<readonly [place: string, keyword: string | undefined, problem: string]> = []
-  const told = (place: Place, problem: string) => {
+  const reportProblem = (place: Place, problem: string) => {
     left.push([pointer(place), place.at(-1), problem])
   }
   const isAllowed = (keyword: string | undefined) =>
@@ -238,18 +238,18 @@ export const importJsonSchema = (document: Json, options: JsonSchemaOptions = {}
     const read = draftOf(document, options) === "draft-07"
       ? JsonSchema.fromSchemaDraft07(document)
       : JsonSchema.fromSchemaDraft2020_12(document)
-    const given = unsaid(rooted(read), told)
+    const given = unsaid(rooted(read), reportProblem)
     let made = attempt(given, patterns)
-    let kept = given
+    let importable = given
     if (made.schema === undefined) {
       if (sizeOf(given) > maxSearched) throw new NotCheckable([""], made.problem)
-      kept = reduced(reduced(given, patterns, told, false), patterns, told, true)
-      made = attempt(kept, patterns)
+      importable = reduced(reduced(given, patterns, reportProblem, false), patterns, reportProblem, true)
+      made = attempt(importable, patterns)
     }
     const refused = left.filter(([, keyword]) => !isAllowed(keyword))
     if (refused.length > 0) throw new NotCheckable(refused.map(([place]) => place), refused[0]![2])
     if (made.schema === undefined) throw new NotCheckable([""], made.problem ?? "")
-    const ignored = patterns === "ignore" ? patternsIn(kept) : []
+    const ignored = patterns === "ignore" ? patternsIn(importable) : []
     return {
       schema: made.schema as Schema.Codec<unknown>,
       unchecked: [...new Set([...left.map(([place]) => place), ...ignored])]

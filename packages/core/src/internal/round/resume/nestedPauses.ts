@@ -7,7 +7,7 @@ import { isDoneWithin } from "../../call/execute/effects.ts"
 import type { CallRecord, Stop } from "../../call/record/record.ts"
 import { decidedWithin } from "./pausedWithin.ts"
 
-/** A call with a waiting agent. `begun`: the recovery's writes around the agent. */
+/** A call with a waiting agent. `startedCalls`: the recovery's writes around the agent. */
 export const waiting = (
   { id }: RequestedCall,
   record: CallRecord,

@@ -42,7 +42,7 @@ const waitingWithin = (
  */
 export const waitsWithin = (
   root: CallRecord,
-  { begun: startedCalls, of = root }: Stop & { readonly _tag: "Waiting" },
+  { startedCalls, of = root }: Stop & { readonly _tag: "Waiting" },
   given: unknown
 ): { readonly within?: WaitingWithin } =>
   of === root && startedCalls.length === 0 && root.admission.approvals === undefined
@@ -59,7 +59,7 @@ export const isItself = ({ callId, identity }: WaitingWithin): boolean => identi
 export const goingOn = (within: WaitingWithin | undefined, args: WaitingWithin["approvals"][number]["arguments"]) =>
   within === undefined ? undefined : {
     approvals: [...within.approvals, { identity: within.identity, arguments: args }],
-    begun: within.begun
+    startedCalls: within.begun
   }
 
 /** Returns the arguments with which a call may be repeated without asking a person. */

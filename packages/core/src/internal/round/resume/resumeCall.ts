@@ -48,9 +48,9 @@ const reject = (
     Effect.suspend(() => {
       const { run, run: { writes: { compensatesWhenRejected, completed } } } = calls
       completed?.reject(run)
-      const undoes = compensatesWhenRejected && completed !== undefined && completed.newestFirst(run).length > 0
+      const compensates = compensatesWhenRejected && completed !== undefined && completed.newestFirst(run).length > 0
       return delivered(calls, {
-        ...counted(calls, raw, rejectedAs(within)(reason, calls.run.id, calls.shown.user, undoes)),
+        ...counted(calls, raw, rejectedAs(within)(reason, calls.run.id, calls.shown.user, compensates)),
         repaired: shownAs(within === undefined || isItself(within) ? of : within),
         verdict: {
           decision: "rejected",
@@ -147,7 +147,7 @@ const resumeNested = (
   calls: RoundContext,
   raw: RequestedCall,
   tool: AgentTool,
-  { approvals, arguments: args, begun, doneInPart, fixedBy }: NestedRun,
+  { approvals, arguments: args, begun: startedCalls, doneInPart, fixedBy }: NestedRun,
   continuation: Continuation
 ): Effect.Effect<CallOutcome, unknown, unknown> =>
   runCall(calls, tool, raw, {
@@ -156,7 +156,7 @@ const resumeNested = (
     fixedBy,
     doneInPart,
     approvals,
-    begun,
+    startedCalls,
     continuation
   })
 
@@ -187,7 +187,7 @@ const resumeWithin = (
       approved: admittedBefore(within),
       fixedBy,
       approvals: approvalsWith(within, pending, decision, isLate),
-      begun: within.begun
+      startedCalls: within.begun
     })
   )
 }
@@ -209,7 +209,7 @@ export const resumeCall = (
       const within = decisionsWithin(raw.id, decisions.values())
       // In a cancelled run, it resumes only to compensate its own writes.
       if (within.length === 0 && calls.run.log?.isCancelledReplay !== true) return Effect.succeed<CallOutcome>(waiting)
-      resumption.continuation = { snapshot: waiting.nested.snapshot, decisions: within, begun: false }
+      resumption.continuation = { snapshot: waiting.nested.snapshot, decisions: within, hasResumed: false }
       return resumeNested(calls, raw, tool, waiting.nested, resumption.continuation)
     }
     const pending = waiting.pending[0]

@@ -174,7 +174,7 @@ const withdrawNotMet = (
   const { run, shown } = calls
   const { nested, pending, within } = waiting
   if (nested !== undefined) {
-    return continuation?.begun === true ? Effect.void : withdrawNested(calls, raw, nested)
+    return continuation?.hasResumed === true ? Effect.void : withdrawNested(calls, raw, nested)
   }
   if (within === undefined || isItself(within)) return Effect.void
   const made = record === undefined ? [] : madeAs(record, within.identity)

@@ -11,11 +11,11 @@ const maxTag = 128
 const maxLength = 1_000
 
 /** Tags are few and emitted often: their redacted forms are cached. */
-const kept = new WeakMap<Redactor, Map<string, string>>()
+const cache = new WeakMap<Redactor, Map<string, string>>()
 
 const shownTag = (tag: string, redactor: Redactor): string => {
-  let tags = kept.get(redactor)
-  if (tags === undefined) kept.set(redactor, tags = new Map())
+  let tags = cache.get(redactor)
+  if (tags === undefined) cache.set(redactor, tags = new Map())
   let shown = tags.get(tag)
   if (shown === undefined) {
     shown = cutText(redactor.text(tag), maxTag)

@@ -27,9 +27,9 @@ export class AnswersByEntry<Run> {
   /** Forgets the calls that a predicate is true for. */
   forget(isForgotten: (answer: LedgerAnswer<Run>) => boolean): void {
     for (const [entry, answers] of this.all()) {
-      const kept = answers.filter((answer) => !isForgotten(answer))
-      if (kept.length === 0) this.entries?.delete(entry)
-      else this.entries?.set(entry, kept)
+      const remaining = answers.filter((answer) => !isForgotten(answer))
+      if (remaining.length === 0) this.entries?.delete(entry)
+      else this.entries?.set(entry, remaining)
     }
   }
 }

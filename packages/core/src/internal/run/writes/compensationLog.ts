@@ -7,7 +7,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../../Journal.ts"
 import { separator } from "../../path/idsWithin.ts"
-import { auditedKey, compensationKey, notHappenedKey, reportedKey } from "../../path/entryKeys.ts"
+import { auditedKey, compensationKey, notHappenedKey, reportedKey, writeField } from "../../path/entryKeys.ts"
 import { isBelow } from "../../path/path.ts"
 import { CompensableWrite } from "./completedWrites.ts"
 import { Used } from "../used.ts"
@@ -29,11 +29,12 @@ const Start = Schema.Struct({
 
 type Start = typeof Start.Type
 
-const decode = Schema.decodeUnknownOption(Schema.Struct({ begun: Start }))
+const decode = Schema.decodeUnknownOption(Schema.Struct({ [writeField]: Start }))
 const decodeCall = Schema.decodeUnknownOption(Schema.Struct({ used: Used }))
 const wasNotCompensated = Schema.is(Schema.Struct({ outcome: Schema.Literal("not_undone") }))
 
-const startIn = (value: Schema.Json | undefined): Start | undefined => Option.getOrUndefined(decode(value))?.begun
+const startIn = (value: Schema.Json | undefined): Start | undefined =>
+  Option.getOrUndefined(decode(value))?.[writeField]
 
 /** A write as an agent of its path knows it, by the place of that agent: 1 is the outermost one. */
 const knownAt = (level: number, { around = [] }: Start, write: CompensableWrite): CompensableWrite => {

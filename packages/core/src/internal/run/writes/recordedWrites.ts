@@ -1,6 +1,6 @@
 /** Writes that earlier executions of a run have started: the fields of their entries, and their recall into the writes of the run. */
 import type * as Schema from "effect/Schema"
-import { callKey } from "../../path/entryKeys.ts"
+import { callKey, writeField } from "../../path/entryKeys.ts"
 import type { CompensableWrite } from "./completedWrites.ts"
 import { isWithin } from "./compensationLog.ts"
 import type { Run } from "../run.ts"
@@ -26,10 +26,10 @@ export const startedWriteFields = (
   run: Run,
   write: CompensableWrite,
   { child, isAtomic, later }: { readonly child: string; readonly isAtomic: boolean; readonly later: string }
-): { readonly begun: Schema.Json } => {
+): { readonly [writeField]: Schema.Json } => {
   const around = outerCallsOf(run)
   return {
-    begun: {
+    [writeField]: {
       write,
       ...(around.some((call) => call !== null) ? { around } : undefined),
       call: callKey(run.start.place, write.root),

@@ -15,6 +15,7 @@ import type {
   ApprovalError,
   ApprovalServices,
   Approves,
+  CompensatesWrites,
   DeclaresApprovalRequests,
   ExecuteError,
   Given,
@@ -25,7 +26,6 @@ import type {
   StatusError,
   TimeoutError,
   TransactionError,
-  UndoesWrites,
   WriteError
 } from "../callTypes.ts"
 import { type JsonObject, type JsonParameters, schemaFromJsonSchema } from "./jsonSchemaParameters.ts"
@@ -102,7 +102,7 @@ export const fromJsonSchema = <
     & Inferred<O>
     & OnlyKnown<O, keyof JsonSchemaToolOptions<never, 0, 0, 0, 0, 0, 0>, OtherNames["tool"]>
     & DeclaresApprovalRequests<Types.NoInfer<D>, O>
-    & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
+    & CompensatesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
 ): Tool<
   Name,
   JsonParameters,

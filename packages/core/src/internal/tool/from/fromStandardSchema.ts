@@ -16,6 +16,7 @@ import type {
   ApprovalError,
   ApprovalServices,
   Approves,
+  CompensatesWrites,
   DeclaresApprovalRequests,
   ExecuteError,
   Given,
@@ -26,7 +27,6 @@ import type {
   StatusError,
   TimeoutError,
   TransactionError,
-  UndoesWrites,
   WriteError
 } from "../callTypes.ts"
 import { aStandardSchema } from "./standardSchemaKind.ts"
@@ -157,7 +157,7 @@ export const fromStandardSchema = <
     & HasJsonSchema<Types.NoInfer<S>, O>
     & OnlyKnown<O, keyof StandardSchemaToolOptions<never, never, 0, 0, 0, 0, 0, 0>, OtherNames["standardTool"]>
     & DeclaresApprovalRequests<Types.NoInfer<D>, O>
-    & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
+    & CompensatesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
 ): Tool<
   Name,
   StandardParameters<S>,
