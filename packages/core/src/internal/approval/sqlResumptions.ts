@@ -43,13 +43,13 @@ const statementsOf = (sql: SqlClient.SqlClient, name: string, duration: Duration
     Effect.flatMap(
       sql`UPDATE ${table} SET claim = ${claim}, leased_until = ${now} + ${lease}
         WHERE snapshot_id = ${snapshotId} AND ended_at IS NULL AND leased_until <= ${now}`,
-      () => Effect.map(holder(snapshotId), (holds) => holds === claim)
+      () => Effect.map(holder(snapshotId), (current) => current === claim)
     )
   const renew = (snapshotId: string, claim: string): Effect.Effect<boolean, SqlError.SqlError> =>
     Effect.andThen(
       sql`UPDATE ${table} SET leased_until = ${now} + ${lease}
         WHERE snapshot_id = ${snapshotId} AND claim = ${claim} AND ended_at IS NULL`,
-      Effect.map(holder(snapshotId), (holds) => holds === claim)
+      Effect.map(holder(snapshotId), (current) => current === claim)
     )
   const record = (snapshotId: string, claim: string, fate: ResumptionFate) => {
     const renewal = sql`snapshot_id = ${snapshotId} AND claim = ${claim}`
@@ -77,7 +77,7 @@ const statementsOf = (sql: SqlClient.SqlClient, name: string, duration: Duration
     Effect.andThen(
       sql`UPDATE ${table} SET claim = ${claim}, leased_until = ${now} + ${lease}
         WHERE snapshot_id = ${snapshotId} AND ended_at IS NULL AND ${sql.in("claim", from)}`,
-      Effect.map(holder(snapshotId), (holds) => holds === claim)
+      Effect.map(holder(snapshotId), (current) => current === claim)
     )
   return { insert, take, renew, record, adopt, claimedUntil }
 }

@@ -43,15 +43,15 @@ export const make = <E>(duration: Duration.Duration, renew: Effect.Effect<boolea
   let renewing: Fiber.Fiber<unknown, unknown> | undefined
 
   const renewed = Effect.flatMap(moment, (asked) =>
-    Effect.map(renew, (holds) => {
-      if (holds) renewedAt = asked
+    Effect.map(renew, (isOwned) => {
+      if (isOwned) renewedAt = asked
       else isLost = true
-      return holds
+      return isOwned
     }))
   // A failed renewal is retried: until the lease has expired no other process takes the entry.
   const renewal: Effect.Effect<void> = Effect.flatMap(
     Effect.andThen(Effect.sleep(third), Effect.orElseSucceed(renewed, () => true)),
-    (holds) => holds ? renewal : Effect.void
+    (isOwned) => isOwned ? renewal : Effect.void
   )
   return {
     start: (asked) =>

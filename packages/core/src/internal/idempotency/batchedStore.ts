@@ -51,7 +51,7 @@ export const together = (store: Store, lease: Duration.Duration): Together => {
   }
   const renewals = resolver<Renewal, ReadonlySet<string>>(
     (requests) => renewAll(requests.map(({ intent }) => intent), lease),
-    (held, { intent }) => held.has(intent.claim),
+    (renewed, { intent }) => renewed.has(intent.claim),
     { delay: "10 millis", atMost }
   )
   const looking = Semaphore.makeUnsafe(1)

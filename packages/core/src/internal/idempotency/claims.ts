@@ -102,7 +102,7 @@ interface Running {
 }
 
 /**
- * Claims a key. `onHeld` is given `settle` at the moment from which others wait for this call, so that no interruption can
+ * Claims a key. `onClaimed` is given `settle` at the moment from which others wait for this call, so that no interruption can
  * leave them waiting: each claim settles in the end, however its call ends.
  *
  * @category models
@@ -110,7 +110,7 @@ interface Running {
  */
 export type ClaimKey = (
   intent: Intent,
-  onHeld: (settle: Effect.Effect<void>) => void,
+  onClaimed: (settle: Effect.Effect<void>) => void,
   by?: Claimant | undefined
 ) => Effect.Effect<Claimed, LedgerError>
 
@@ -177,11 +177,11 @@ const claimantsAtMost = 10_000
 /** Claims over a store. A call with a key that is running waits for the call that runs. */
 // oxlint-disable-next-line max-lines-per-function -- what may be done with a claim shares its lease
 export const claims = (
-  kept: Store,
+  ledger: Store,
   options: Options
 ): { readonly claim: ClaimKey; readonly reopen: Reopen; readonly isRunning: (id: string) => boolean } => {
   const duration = options.lease ?? Duration.zero
-  const { look, renew, store } = together(options.lease === undefined ? kept : limited(kept), duration)
+  const { look, renew, store } = together(options.lease === undefined ? ledger : limited(ledger), duration)
   const waitFor = Duration.toMillis(options.waitFor)
   const running = new Map<string, Running>()
   /**
@@ -245,7 +245,7 @@ export const claims = (
 
   const claim = (
     intent: Intent,
-    onHeld: (settle: Effect.Effect<void>) => void,
+    onClaimed: (settle: Effect.Effect<void>) => void,
     waited: boolean,
     by: Claimant | undefined
   ): Effect.Effect<Claimed, LedgerError> =>
@@ -253,13 +253,13 @@ export const claims = (
       const other = running.get(intent.id)
       if (other !== undefined) {
         return other.arguments === intent.arguments && !isOtherTool(by, other.by)
-          ? Effect.andThen(Effect.interruptible(Deferred.await(other.settled)), claim(intent, onHeld, true, by))
+          ? Effect.andThen(Effect.interruptible(Deferred.await(other.settled)), claim(intent, onClaimed, true, by))
           : Effect.succeed<Claimed>({ _tag: "Conflict" })
       }
       const mine: Running = { arguments: intent.arguments, settled: Deferred.makeUnsafe<void>(), by }
       running.set(intent.id, mine)
-      const { claim: held, settle, started } = hold(intent, mine)
-      onHeld(settle)
+      const { claim: ownClaim, settle, started } = hold(intent, mine)
+      onClaimed(settle)
       const isOther = () => isOtherTool(by, claimants.get(intent.id))
       const begin = Effect.onError(
         store.begin(intent, duration),
@@ -278,7 +278,7 @@ export const claims = (
             // it.
             if (found === undefined || (isPendingOf(intent, found.entry) && !isOther())) {
               if (by !== undefined) claimants.set(intent.id, by)
-              return Effect.as(started(asked), { _tag: "Begun", claim: held, isAgain: found !== undefined })
+              return Effect.as(started(asked), { _tag: "Begun", claim: ownClaim, isAgain: found !== undefined })
             }
             const { entry, now } = found
             const sinceMillis = Math.max(0, now - entry.startedAt)
@@ -294,7 +294,7 @@ export const claims = (
               return Effect.as(settle, { _tag: "Finished", outcome, entry, sinceMillis, waited: hasWaited })
             }
             const left = entry.leasedUntil - now
-            if (left <= 0) return Effect.succeed({ _tag: "Abandoned", entry, sinceMillis, claim: held })
+            if (left <= 0) return Effect.succeed({ _tag: "Abandoned", entry, sinceMillis, claim: ownClaim })
             if (waitedMillis >= waitFor) return Effect.as(settle, { _tag: "Busy", entry, sinceMillis })
             return wait(entry, left, waitedMillis, poll)
           }))
@@ -339,5 +339,5 @@ export const claims = (
     })
 
   const isRunning = (id: string): boolean => running.has(id)
-  return { claim: (intent, onHeld, by) => claim(intent, onHeld, false, by), reopen, isRunning }
+  return { claim: (intent, onClaimed, by) => claim(intent, onClaimed, false, by), reopen, isRunning }
 }

@@ -218,8 +218,8 @@ export const redisStore = (redis: Redis.Redis["Service"], prefix: string): Store
       Effect.flatMap(encodeIntent(intent), (text) =>
         Effect.flatMap(
           begin(keyOf(intent.id), text, intent.claim, intent.callId, millis(lease)),
-          (held): Effect.Effect<Found | undefined, Schema.SchemaError> =>
-            held === null ? Effect.undefined : foundOf(held)
+          (entry): Effect.Effect<Found | undefined, Schema.SchemaError> =>
+            entry === null ? Effect.undefined : foundOf(entry)
         )).pipe(during("begin")),
     renew: (intent, lease) =>
       renew(keyOf(intent.id), intent.claim, intent.callId, millis(lease)).pipe(

@@ -21,7 +21,7 @@ export const callsOf = (
     session,
     shown,
     tools: tools.byName,
-    told: undefined,
+    emittedStarts: undefined,
     offered: tools.names,
     gate: {
       policies: (taintedBy) => taintedBy.length === 0 ? policies : [quarantine(canPause), ...policies],

@@ -29,7 +29,7 @@ export const waitKey = (place: string, call: string, nth: number): string => ofE
 /** `wait`: a failed request of a turn. */
 export const failureKey = (place: string, turn: number, nth: number): string => ofEqual(turnKey(place, turn), nth)
 
-/** `wait`: an answer that a guard held was announced. */
+/** `wait`: an answer that a guard delayed was announced. */
 export const announcedKey = (turn: string): string => `told ${turn}`
 
 /** `wait`: messages of the run's inbox joined it before a turn. */

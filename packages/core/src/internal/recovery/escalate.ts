@@ -52,7 +52,7 @@ export const escalateAs = (
   return before(
     run?.audience === undefined ? Effect.void : Effect.flatMapEager(
       escalating(context, call, escalated),
-      (told) => emit(run, () => ({ _tag: "ToolEscalated", ...subjectOf(call.record), ...told, severity }))
+      (texts) => emit(run, () => ({ _tag: "ToolEscalated", ...subjectOf(call.record), ...texts, severity }))
     ),
     () => {
       Telemetry.countToolEscalation(context, { tool, code })

@@ -77,7 +77,7 @@ export const announceStart = (
   resumedWith?: unknown
 ): Effect.Effect<void> =>
   emit(calls.run, () => {
-    ;(calls.told ??= new Set()).add(raw.id)
+    ;(calls.emittedStarts ??= new Set()).add(raw.id)
     return {
       _tag: "ToolCallStarted",
       callId: raw.id,

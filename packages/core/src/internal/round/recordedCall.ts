@@ -110,7 +110,7 @@ export const tallying = (
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
   const run = runSection(calls.run)
   // Facts for the round of a call that ends without a result.
-  calls.told ??= new Set()
+  calls.emittedStarts ??= new Set()
   calls.readWithin ??= new Map()
   return provide(within({ ...calls, run }), CurrentRun, run)
 }

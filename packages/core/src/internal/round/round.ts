@@ -71,7 +71,7 @@ const withdrawQuestions = (round: Round): Effect.Effect<void> => {
 /** Emits calls that never started as started and ended at once: for listeners every result has a start. */
 const announceMissing = (round: Round, results: ReadonlyArray<CallResult>): Effect.Effect<void> => {
   return announceEach(round.calls.run, results, ({ call }) => {
-    const isReported = round.calls.told?.has(call.id) === true || round.resumed?.waiting.has(call.id) === true
+    const isReported = round.calls.emittedStarts?.has(call.id) === true || round.resumed?.waiting.has(call.id) === true
     return isReported ? Effect.void : announceStart(round.calls, call)
   })
 }

@@ -17,7 +17,7 @@ export interface RoundContext {
   /** The tools of the turn. */
   tools: ReadonlyMap<string, AgentTool>
   /** Calls whose start was emitted. */
-  told: Set<string> | undefined
+  emittedStarts: Set<string> | undefined
   /** Names of the tools that the model was offered in the request that it answered. */
   offered: ReadonlyArray<string>
   readonly session: Session

@@ -29,7 +29,7 @@ export class NestedRuns {
   private counts: Map<string, number> | undefined
   private failures: Array<NestedRun & { readonly exit: Exit.Exit<never, unknown> }> | undefined
   private fibers: Set<Fiber.Fiber<unknown, unknown>> | undefined
-  private owed: Array<Cleanup> | undefined
+  private cleanups: Array<Cleanup> | undefined
   private withdrawals: Array<Effect.Effect<void>> | undefined
   /** Set when the run around them has ended; called when the last of them ends. */
   private onLast: (() => void) | undefined
@@ -92,19 +92,19 @@ export class NestedRuns {
   }
 
   /** Notes the end of an agent that is abandoned. It is run when it is known that the run does not resume the agent. */
-  registerCleanup(owed: Cleanup): void {
-    ;(this.owed ??= []).push(owed)
+  registerCleanup(cleanup: Cleanup): void {
+    ;(this.cleanups ??= []).push(cleanup)
   }
 
   /** True if a cleanup is pending. */
   get hasPendingEnd(): boolean {
-    return this.owed !== undefined && this.owed.length > 0
+    return this.cleanups !== undefined && this.cleanups.length > 0
   }
 
   /** Returns the pending cleanups that match a predicate, once. */
-  takeOwed(isTaken: (owed: Cleanup) => boolean = () => true): ReadonlyArray<Cleanup> {
-    const all = this.owed ?? []
-    this.owed = all.filter((one) => !isTaken(one))
+  takeCleanups(isTaken: (cleanup: Cleanup) => boolean = () => true): ReadonlyArray<Cleanup> {
+    const all = this.cleanups ?? []
+    this.cleanups = all.filter((one) => !isTaken(one))
     return all.filter(isTaken)
   }
 

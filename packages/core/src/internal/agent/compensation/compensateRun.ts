@@ -44,7 +44,7 @@ class Unwinding {
   }
 
   /** Compensates one write, emits it, and removes it. A write reported to a live call outside of the run stays. */
-  undo(done: CompletedWrite): Effect.Effect<void> {
+  compensate(done: CompletedWrite): Effect.Effect<void> {
     const { run } = this
     const { write } = done
     if (handOver(run, done)) return Effect.void
@@ -176,7 +176,7 @@ export const compensateWrites = (
     noteCompensating(over.run)
     const unwinding = new Unwinding(over)
     return Effect.andThen(
-      Effect.forEach(all, (one) => unwinding.undo(one), { discard: true }),
+      Effect.forEach(all, (one) => unwinding.compensate(one), { discard: true }),
       Effect.map(Effect.suspend(() => unwinding.report()), () => unwinding.broken)
     )
   })

@@ -55,7 +55,7 @@ export const runCleanupsAtEnd = (run: Run, mode: Mode, exit: Exit.Exit<unknown, 
   const { parent } = run
   if (parent === undefined && interrupted === "over") return runCleanups(run)
   // It is resumed as a whole, or the run around it compensates all of it.
-  for (const one of run.nested.takeOwed()) {
+  for (const one of run.nested.takeCleanups()) {
     if (interrupted !== "given_back") {
       parent?.nested.registerCleanup({ ...one, end: mode.provided?.(one.end) ?? one.end })
     }

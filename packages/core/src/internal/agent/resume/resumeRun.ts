@@ -139,7 +139,7 @@ export const registerCleanup = (
   sealed: Effect.Effect<Snapshot, never, SnapshotKey>,
   context: Context.Context<SnapshotKey>
 ): void => {
-  nested.takeOwed()
+  nested.takeCleanups()
   const end = Effect.flatMap(
     sealed,
     (snapshot) => endOver(kind, snapshot, { agentRunId, outerCall }, { step, onRecord })

@@ -11,8 +11,8 @@ const confirmed = (keyed: KeyedAttempt, claim: Claim, isAgain: boolean): UnderKe
   const { asking, execute, identity, refusals } = keyed
   return Effect.flatMap(
     Effect.catch(claim.confirm, (error) => keyed.unavailable(error)),
-    (isHeld): UnderKey => {
-      if (isHeld) return execute(identity.key, isAgain)
+    (isClaimed): UnderKey => {
+      if (isClaimed) return execute(identity.key, isAgain)
       dropClaim(asking.call.record)
       keyed.move("lose")
       return Effect.andThen(reportFate(asking, "lost"), refusals.unknown(0))

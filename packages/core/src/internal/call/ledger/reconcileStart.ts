@@ -41,8 +41,8 @@ const happened = (keyed: KeyedAttempt, claim: Claim, entry: Entry, result: unkno
 
 /** It has not happened, or may be sent again: it is executed. */
 const resumed = (keyed: KeyedAttempt, claim: Claim, sinceMillis: number): UnderKey =>
-  Effect.flatMap(Effect.catch(claim.resume, (error) => keyed.unavailable(error)), (isHeld) => {
-    if (!isHeld) return keyed.unknown(sinceMillis)
+  Effect.flatMap(Effect.catch(claim.resume, (error) => keyed.unavailable(error)), (isClaimed) => {
+    if (!isClaimed) return keyed.unknown(sinceMillis)
     keyed.move("resume")
     return executeUnderKey(keyed, claim)
   })

@@ -98,7 +98,7 @@ const attempt = (document: JsonSchema.Document<"draft-2020-12">, patterns: "appl
   }
 }
 
-/** Keywords that a schema is held without, from those that are seldom checkable on. */
+/** Keywords that are removed from a schema, from those that are seldom checkable on. */
 const order = [
   "if",
   "not",
