@@ -300,14 +300,14 @@ export const layer = <const Agents extends ReadonlyArray<Any>>(
         conversations,
         poll,
         starting: (agent, add) => runner.start(agent, add),
-        isHeld: (runId) => runner.isHeld(runId)
+        isOwned: (runId) => runner.isOwned(runId)
       })
       const context = Context.add(Context.add(yield* Effect.context<never>(), Runs, runs), RunStore, store)
       const known = versionsOf(agents, context)
       const runner: Runner.Runner = yield* Runner.make(store, known, changes, conversations, runnerOptions)
       yield* store.listen((wakeUp) => {
-        changes.hear(wakeUp)
-        runner.hear(wakeUp)
+        changes.receive(wakeUp)
+        runner.receive(wakeUp)
       })
       return runs
     })
@@ -360,14 +360,14 @@ export const layerClient = <const Agents extends ReadonlyArray<Any>>(
     Effect.gen(function*() {
       const store = yield* RunStore
       const changes = new Changes()
-      yield* store.listen((wakeUp) => changes.hear(wakeUp))
+      yield* store.listen((wakeUp) => changes.receive(wakeUp))
       return Service.make(store, {
         agents: Function.constant(versionsOf(agents, Context.empty())),
         changes,
         conversations: new KnownConversations(),
         poll,
         starting: (_, add) => add(),
-        isHeld: () => false
+        isOwned: () => false
       })
     })
   )

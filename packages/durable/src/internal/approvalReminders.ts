@@ -89,7 +89,7 @@ export const askAbout = (
     const next = waiting.length === 0 ? undefined : asking.people[run.asked]
     const isAsked = next !== undefined && requestedAt(waiting) + next.afterMillis <= now
     const { agent, runId } = run
-    const told = isAsked
+    const notification = isAsked
       ? Effect.provideContext(
         asking.notify({ runId, agent, to: next.to, before: run.asked, pending: waiting }),
         context
@@ -99,7 +99,7 @@ export const askAbout = (
     const askedOf = isAsked ? next.to : run.askedOf
     const wakeInMillis = dueIn(asking, pending, asked, now)
     return Effect.andThen(
-      told as Effect.Effect<void>,
+      notification as Effect.Effect<void>,
       Effect.asVoid(store.settle(run, { status: "asked", asked, askedOf, wakeInMillis }))
     )
   })

@@ -18,27 +18,27 @@ export class Changes {
   private readonly waiting = new Map<string, Set<() => void>>()
   private readonly readers = new Map<string, number>()
 
-  private readonly hearing: Array<(runId: string) => void> = []
+  private readonly listeners: Array<(runId: string) => void> = []
 
   /** Hears of each change. */
-  onTell(hear: (runId: string) => void): void {
-    this.hearing.push(hear)
+  onChange(listener: (runId: string) => void): void {
+    this.listeners.push(listener)
   }
 
   /** A run has changed. */
-  tell(runId: string): void {
-    for (const hear of this.hearing) hear(runId)
-    const told = this.waiting.get(runId)
-    if (told === undefined) return
+  notify(runId: string): void {
+    for (const listener of this.listeners) listener(runId)
+    const waiters = this.waiting.get(runId)
+    if (waiters === undefined) return
     this.waiting.delete(runId)
-    for (const resume of told) resume()
+    for (const resume of waiters) resume()
   }
 
   /** Receives a store's notification of any process's change. */
-  hear(wakeUp: WakeUp): void {
+  receive(wakeUp: WakeUp): void {
     if (wakeUp._tag === "Queued" || wakeUp._tag === "Read") return
-    if (wakeUp._tag !== "Recorded") this.tell(wakeUp.runId)
-    this.tell(eventsOf(wakeUp.runId))
+    if (wakeUp._tag !== "Recorded") this.notify(wakeUp.runId)
+    this.notify(eventsOf(wakeUp.runId))
   }
 
   /**
@@ -52,13 +52,13 @@ export class Changes {
   /** Waits for the next change in this process. */
   heard(runId: string): Effect.Effect<void> {
     return Effect.callback<void>((resume) => {
-      const told = this.waiting.get(runId) ?? new Set()
-      this.waiting.set(runId, told)
+      const waiters = this.waiting.get(runId) ?? new Set()
+      this.waiting.set(runId, waiters)
       const one = () => resume(Effect.void)
-      told.add(one)
+      waiters.add(one)
       return Effect.sync(() => {
-        told.delete(one)
-        if (told.size === 0 && this.waiting.get(runId) === told) this.waiting.delete(runId)
+        waiters.delete(one)
+        if (waiters.size === 0 && this.waiting.get(runId) === waiters) this.waiting.delete(runId)
       })
     })
   }
@@ -68,7 +68,7 @@ export class Changes {
     return Effect.acquireRelease(
       Effect.sync(() => {
         this.readers.set(runId, (this.readers.get(runId) ?? 0) + 1)
-        this.tell(pendingOf(runId))
+        this.notify(pendingOf(runId))
       }),
       () =>
         Effect.sync(() => {

@@ -27,15 +27,15 @@ export const circuitsOf = <E>(
       Effect.delay(
         Effect.orElseSucceed(
           circuits.change(key, (circuit, now) => {
-            const isHeld = circuit?.state === "HalfOpen" && circuit.generation === generation
-            return [isHeld ? { ...circuit, probeUntil: now + probeMillis } : undefined, isHeld]
+            const isProbing = circuit?.state === "HalfOpen" && circuit.generation === generation
+            return [isProbing ? { ...circuit, probeUntil: now + probeMillis } : undefined, isProbing]
           }),
           // It is tried again while the lease is not over.
           () => true
         ),
         probeMillis / 3
       ),
-      (isHeld) => isHeld ? renewing(key, generation) : Effect.void
+      (isProbing) => isProbing ? renewing(key, generation) : Effect.void
     )
 
   return {

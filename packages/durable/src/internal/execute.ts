@@ -45,7 +45,7 @@ const placeOf = (
     take: Effect.andThen(
       until(Effect.map(
         store.take({ held: [{ runId: run.runId, epoch: run.epoch, place: concurrency }] }),
-        ({ held: [kept] }) => kept?.hasPlace === true
+        ({ held: [leased] }) => leased?.hasPlace === true
       )),
       place.take
     ),

@@ -53,8 +53,8 @@ export class MemoryMessages {
     for (const part of deleted) this.remove(part)
     const left = [...this.byRun.values()].flat()
     const wanted = new Set(left.flatMap(({ parent }) => parent === undefined ? [] : [parent]))
-    const kept = referencedParts(deleted, wanted, new Set(this.byId.keys()))
-    for (const part of kept) {
+    const referenced = referencedParts(deleted, wanted, new Set(this.byId.keys()))
+    for (const part of referenced) {
       const messages = messagesOf(part, textsIn(stepsOf(part.runId)))
       this.add({ ...part, runId: orphanOf(part.id), part: 0, messages })
     }

@@ -21,7 +21,7 @@ const logOf = (rows: MemoryRows, wakeUps: WakeUps): RunLog => ({
       const row = rows.all.get(runId)
       if (row !== undefined && readMillis !== undefined) {
         row.readUntil = now + readMillis
-        wakeUps.tell({ _tag: "Read", runId })
+        wakeUps.emit({ _tag: "Read", runId })
       }
       return rows.stepsOf(runId).flatMap(({ events, firstEvent }) =>
         events.map((event, index) => ({ number: firstEvent + index, event }))
@@ -32,7 +32,7 @@ const logOf = (rows: MemoryRows, wakeUps: WakeUps): RunLog => ({
       const signals = rows.all.get(runId)?.signals
       if (signals === undefined || signals.has(name)) return false
       signals.set(name, copy(value))
-      wakeUps.tell({ _tag: "Changed", runId })
+      wakeUps.emit({ _tag: "Changed", runId })
       return true
     }),
   signalled: (runId, name) =>

@@ -9,14 +9,14 @@ import type { Place } from "./slot.ts"
 export class Places {
   private readonly concurrency: number
   /** Runs that have a place, or have given theirs away; those that are being added among them. */
-  private readonly held: () => number
+  private readonly owned: () => number
   private readonly onGiven: () => void
   private lent = 0
   private waiting: Array<() => void> = []
 
-  constructor(concurrency: number, held: () => number, onGiven: () => void) {
+  constructor(concurrency: number, owned: () => number, onGiven: () => void) {
     this.concurrency = concurrency
-    this.held = held
+    this.owned = owned
     this.onGiven = onGiven
   }
 
@@ -26,7 +26,7 @@ export class Places {
   }
 
   private get free(): number {
-    return this.concurrency - this.held() + this.lent
+    return this.concurrency - this.owned() + this.lent
   }
 
   /** Places may be free: whoever wants his back has it. */

@@ -16,7 +16,7 @@ import { InTransaction, outside } from "./inTransaction.ts"
 import type { Places } from "./processSlots.ts"
 import { RunStoreError, type Settlement, type Step, type Store, type StoredRun } from "./store.ts"
 import { earlierEvents, StoredForms } from "./storedForms.ts"
-import { restartsOf, Told } from "./unrecordedEvents.ts"
+import { restartsOf, UnrecordedEvents } from "./unrecordedEvents.ts"
 import type { Writer } from "./writer.ts"
 
 /** Services of executions. */
@@ -24,8 +24,8 @@ export interface Surroundings {
   readonly store: Store
   readonly writer: Writer
   /** Something of the run is new in the store. */
-  readonly tell: (runId: string) => void
-  /** Waits until {@link tell} is called with the name. */
+  readonly notify: (runId: string) => void
+  /** Waits until {@link notify} is called with the name. */
   readonly heard: (name: string) => Effect.Effect<void>
   /** True if the events of the run have a reader. */
   readonly isRead: (runId: string) => boolean
@@ -50,7 +50,7 @@ export class Recorder {
   private readonly started: number
   private readonly execution: Execution
   private readonly recorded = new Map<string, Effect.Effect<void>>()
-  private readonly told = new Told()
+  private readonly unrecorded = new UnrecordedEvents()
   /** Steps that come with the next one. */
   private noted: Array<Step> = []
   private position: number
@@ -95,7 +95,7 @@ export class Recorder {
     this.position = loaded.positions
     this.firstEvent = loaded.events
     this.forms = new StoredForms(run, conversation, loaded.steps)
-    for (const event of restartsOf(earlierEvents(run, loaded.steps), this.started)) this.told.add(event)
+    for (const event of restartsOf(earlierEvents(run, loaded.steps), this.started)) this.unrecorded.add(event)
     const earlier = new Map(loaded.steps.map((step) => [`${step.kind} ${step.key}`, step]))
     this.left = new Set([...earlier.keys()].filter((key) => key.startsWith("model ") || key.startsWith("call ")))
     this.journal = {
@@ -128,7 +128,7 @@ export class Recorder {
     return this.left.size === 0
   }
 
-  hear(event: AgentEvent.AgentEvent): Effect.Effect<void> {
+  receive(event: AgentEvent.AgentEvent): Effect.Effect<void> {
     return Effect.sync(() => {
       if (event.runId !== this.run.runId) return
       if (event._tag === "RunStarted") {
@@ -149,8 +149,8 @@ export class Recorder {
         const { code = "execution_error", error = "Error", userMessage = "" } = event
         this.failure = { code, error, userMessage }
       }
-      this.told.add(event)
-      if (this.isRead) this.around.tell(pendingOf(this.run.runId))
+      this.unrecorded.add(event)
+      if (this.isRead) this.around.notify(pendingOf(this.run.runId))
     })
   }
 
@@ -160,7 +160,7 @@ export class Recorder {
   }
 
   private get hasMore(): boolean {
-    return this.noted.length > 0 || (this.isRead && this.told.hasMore)
+    return this.noted.length > 0 || (this.isRead && this.unrecorded.hasMore)
   }
 
   /**
@@ -170,8 +170,10 @@ export class Recorder {
   get telling(): Effect.Effect<void> {
     return Effect.uninterruptible(Effect.suspend(() => {
       if (!this.hasMore) return Effect.void
-      const isReported = this.isRead && this.told.hasMore
-      return this.add(isReported ? [this.stepWith("told", String(this.position), null, this.told.takeEarly())] : [])
+      const isReported = this.isRead && this.unrecorded.hasMore
+      return this.add(
+        isReported ? [this.stepWith("told", String(this.position), null, this.unrecorded.takeEarly())] : []
+      )
     }))
   }
 
@@ -189,14 +191,14 @@ export class Recorder {
     if (status === "waiting" || (this.isFinished && !isLeft)) return
     const { failure = noFailure } = (outcome ?? {}) as { readonly failure?: Failure }
     const finish = finishOf(run, clock.currentTimeMillisUnsafe(), status === "failed" ? failure : undefined)
-    this.told.add(
+    this.unrecorded.add(
       this.last ?? (ended === undefined ? finish : { ...finish, usage: ended.usage, transcript: ended.transcript })
     )
   }
 
   /** The next step: takes the events since the last one. */
   next(kind: string, key: string, value: Schema.Json): Step {
-    return this.stepWith(kind, key, value, this.told.take(this.isRead))
+    return this.stepWith(kind, key, value, this.unrecorded.take(this.isRead))
   }
 
   /** A settlement as it is stored. Call it before the last step is made. */
@@ -254,7 +256,7 @@ export class Recorder {
     return Effect.sync(() => {
       this.noted.push(this.next(kind, key, value))
       // It is recorded soon if no other step follows.
-      this.around.tell(pendingOf(this.run.runId))
+      this.around.notify(pendingOf(this.run.runId))
     })
   }
 
@@ -296,7 +298,7 @@ export class Recorder {
     return Effect.flatMap(added, (result) => {
       if (result === "denied") return this.ending("cancelled")
       if (result === "added") {
-        this.around.tell(eventsOf(this.run.runId))
+        this.around.notify(eventsOf(this.run.runId))
         return Metric.update(stepDuration, Number(this.clock.currentTimeNanosUnsafe() - startedAt) / 1e6)
       }
       return this.ending("lost")

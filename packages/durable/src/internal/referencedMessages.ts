@@ -16,13 +16,13 @@ export const referencedParts = <A extends Link>(
   there: ReadonlySet<string>
 ): ReadonlyArray<A> => {
   const byId = new Map(deleted.map((part) => [part.id, part]))
-  const kept = new Map<string, A>()
+  const referenced = new Map<string, A>()
   const pending = [...wanted]
   for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
-    const part = kept.has(id) || there.has(id) ? undefined : byId.get(id)
+    const part = referenced.has(id) || there.has(id) ? undefined : byId.get(id)
     if (part === undefined) continue
-    kept.set(id, part)
+    referenced.set(id, part)
     if (part.parent !== undefined) pending.push(part.parent)
   }
-  return [...kept.values()]
+  return [...referenced.values()]
 }

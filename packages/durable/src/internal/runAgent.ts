@@ -59,7 +59,7 @@ export const runAgent = Effect.fnUntraced(function*(
       Effect.provideService(Tracer.ParentSpan, spanOf(run)),
       Effect.provide(AgentEvent.listen((event) => {
         hasCompensated ||= event._tag === "ToolCompensated"
-        return recorder.hear(event)
+        return recorder.receive(event)
       })),
       Effect.provideService(AgentEvent.Details, true),
       Effect.provideService(Owner, run.owner),

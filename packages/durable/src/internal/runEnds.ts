@@ -59,7 +59,7 @@ export const reportAbandoned = (
   left: ReadonlyArray<UncompensatedWrite>,
   at: number,
   because: "failed" | "no_tool",
-  hear: (event: AgentEvent.AgentEvent) => Effect.Effect<void>
+  receive: (event: AgentEvent.AgentEvent) => Effect.Effect<void>
 ): Effect.Effect<void> =>
   Effect.forEach(left, ({ arguments: args, callId, tool }) => {
     const event = {
@@ -75,7 +75,7 @@ export const reportAbandoned = (
       because
     } as const
     return Effect.andThen(
-      hear(event),
+      receive(event),
       Effect.annotateLogs(Effect.logError("A write of a durable run is not compensated: a person has to look"), {
         run_id: run.runId,
         tool,

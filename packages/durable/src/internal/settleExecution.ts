@@ -78,7 +78,7 @@ const record = Effect.fnUntraced(function*(
     while: () => execution.why === undefined || execution.why === "cancelled"
   })
   if (isSettled) recorder.noteSettled()
-  if (asking !== undefined) around.tell(wakeUp)
+  if (asking !== undefined) around.notify(wakeUp)
   if (settlement.status !== "waiting") yield* countEnded({ agent: run.agent, status: settlement.status })
   if (settlement.status === "failed") yield* logFailed(run, exit, execution.over)
 })
@@ -100,7 +100,7 @@ export const settleExecution = Effect.fnUntraced(function*(
     const left = uncompensatedWrites({ snapshot: run.snapshot, journal: recorder.journal })
     const because = fate.proceeds ? "no_tool" : "failed"
     const now = yield* Clock.currentTimeMillis
-    yield* reportAbandoned(run, left, now, because, (event) => recorder.hear(event))
+    yield* reportAbandoned(run, left, now, because, (event) => recorder.receive(event))
   }
   yield* record(around, prepared, execution, exit)
 })

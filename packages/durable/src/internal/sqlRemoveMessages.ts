@@ -18,9 +18,9 @@ const keeping = ({ insertOf, messages, sql }: Parts, stepsAt: ReturnType<typeof 
     void,
     SqlError.SqlError | RunStoreError
   > {
-    const kept = links.map(partOf)
-    const textOf = textsIn(yield* stepsAt(stepsNamedBy(kept)))
-    for (const part of kept) {
+    const parts = links.map(partOf)
+    const textOf = textsIn(yield* stepsAt(stepsNamedBy(parts)))
+    for (const part of parts) {
       const whole = {
         ...part,
         part: 0,
@@ -87,8 +87,8 @@ export const sqlRemoveMessages = (parts: Parts, stepsAt: ReturnType<typeof sqlSt
       sql`SELECT run_id, part, id, parent FROM ${messages} WHERE ${ofRuns} ${sql.literal(isPg ? "FOR UPDATE" : "")}`
     )
     if (links.length === 0) return
-    const kept = yield* referenced(links, ofRuns)
-    for (const some of Arr.chunksOf(kept, 100)) {
+    const referencedLinks = yield* referenced(links, ofRuns)
+    for (const some of Arr.chunksOf(referencedLinks, 100)) {
       const read = yield* rows<MessageRow>(
         sql`SELECT * FROM ${messages} WHERE ${
           sql.or(some.map(({ part, run_id }) => sql`(run_id = ${run_id} AND part = ${part})`))

@@ -3,6 +3,9 @@ import type * as Schema from "effect/Schema"
 import type { Status } from "@recourse/core/Runs"
 import type { MessagePart, Step, StoredRun } from "./store.ts"
 
+/** Column of the segment, in the tables of runs, steps and decisions. Its name is stored. */
+export const segmentColumn = "leg"
+
 export interface RunRow {
   readonly run_id: string
   readonly agent: string
@@ -12,7 +15,7 @@ export interface RunRow {
   readonly trace: string | null
   readonly status: string
   readonly epoch: number
-  readonly leg: number
+  readonly [segmentColumn]: number
   readonly is_cancelled: number
   readonly ran: number | string
   readonly asked: number
@@ -29,7 +32,7 @@ export interface StepRow {
   readonly run_id: string
   readonly position: number
   readonly epoch: number
-  readonly leg: number
+  readonly [segmentColumn]: number
   readonly kind: string
   readonly key: string
   readonly value: string
@@ -62,7 +65,7 @@ export const runOf = (row: RunRow): StoredRun => ({
   askedOf: row.asked_of ?? undefined,
   status: row.status as Status,
   epoch: row.epoch,
-  segment: row.leg,
+  segment: row[segmentColumn],
   isCancelled: row.is_cancelled !== 0,
   ran: Number(row.ran),
   startedAt: Number(row.started_at),
@@ -77,7 +80,7 @@ export const stepOf = (row: StepRow): Step => ({
   runId: row.run_id,
   position: row.position,
   epoch: row.epoch,
-  segment: row.leg,
+  segment: row[segmentColumn],
   kind: row.kind,
   key: row.key,
   value: json(row.value),

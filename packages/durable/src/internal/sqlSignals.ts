@@ -16,7 +16,7 @@ export const sqlSignals = ({ failing, rows, signals, sql, wakeUps }: Parts): Pic
           (added) => added.length > 0
         )
       ),
-      (isAdded) => isAdded ? wakeUps.tell([{ _tag: "Changed", runId }]) : Effect.void
+      (isAdded) => isAdded ? wakeUps.notify([{ _tag: "Changed", runId }]) : Effect.void
     ),
   signalled: (runId, name) =>
     failing(

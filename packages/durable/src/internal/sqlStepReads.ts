@@ -18,11 +18,11 @@ export const sqlStepReads = ({ failing, now, rows, runs, sql, steps, wakeUps }: 
    */
   const endOf = Effect.fnUntraced(function*(runId: string) {
     const last = yield* lastOf(runId, sql.literal(""))
-    const told = last?.event_count === 0 ? yield* lastOf(runId, sql`AND event_count > 0`) : last
+    const lastWithEvents = last?.event_count === 0 ? yield* lastOf(runId, sql`AND event_count > 0`) : last
     return {
       last,
       positions: last === undefined ? 0 : last.position + 1,
-      events: told === undefined ? 0 : told.first_event + told.event_count
+      events: lastWithEvents === undefined ? 0 : lastWithEvents.first_event + lastWithEvents.event_count
     }
   })
   /** The steps of a segment, and the numbers of the whole run. */

@@ -49,9 +49,9 @@ export const sqlStepRows = ({ isPg, runs, sql, states }: Parts) => {
    * Locks the rows of the runs, so that no process takes one over between the check and the insert. They are named: a
    * look-up by `given` would read all runs.
    */
-  const held = (batch: ReadonlyArray<Step>) =>
+  const ownedRuns = (batch: ReadonlyArray<Step>) =>
     sql`SELECT run_id, epoch, is_cancelled FROM ${runs} WHERE ${
       sql.in("run_id", [...new Set(batch.map(({ runId }) => runId))])
     } AND ${states.from("release")} ${sql.literal(isPg ? "ORDER BY run_id FOR SHARE" : "")}`
-  return { columns, given, held, rowOf, stored }
+  return { columns, given, held: ownedRuns, rowOf, stored }
 }

@@ -68,18 +68,18 @@ export const sqlTransaction = (
         if (Exit.isSuccess(exit)) return committed(exit.value)
         if (own !== undefined && Exit.isFailure(own)) return Effect.failCause(own.cause)
         if (isLost) return Effect.succeed({ _tag: "Lost" })
-        const undone = Cause.hasInterruptsOnly(exit.cause)
+        const rolledBack = Cause.hasInterruptsOnly(exit.cause)
           ? Effect.failCause(exit.cause as Cause.Cause<never>)
           : Effect.fail(failed(Cause.squash(exit.cause)))
         // No step has its position.
-        if (step === undefined) return undone
+        if (step === undefined) return rolledBack
         const { value } = own as Exit.Success<A, E>
         onFate("unknown")
         return Effect.flatMap(restore(isThere(step)), (fate): Effect.Effect<Committed<A>, E | RunStoreError> => {
           if (fate === "committed") return committed(value)
           if (fate === "lost") return Effect.succeed({ _tag: "Lost" })
           onFate("undone")
-          return undone
+          return rolledBack
         })
       }
       return Effect.flatMap(isOther, (isOther) =>

@@ -27,7 +27,7 @@ const joined = (one: Event | undefined, next: Piece): Piece | undefined => {
 }
 
 /** The events of a run between its steps. */
-export class Told {
+export class UnrecordedEvents {
   private pending: Array<Event> = []
   /** Answers that are being written. */
   private readonly open = new Set<string>()
@@ -86,13 +86,13 @@ export class Told {
 export const restartsOf = (events: ReadonlyArray<Schema.Json>, at: number): ReadonlyArray<Event> => {
   const cut = new Map<string, { readonly piece: Piece; text: string }>()
   for (const event of events) {
-    const told = event as { readonly _tag: string; readonly agentRunId: string; readonly turn: number }
-    const ends = told._tag === "ModelTurnFinished" || told._tag === "AnswerRestarted" ||
-      told._tag === "ModelSubstituted"
-    if (ends) cut.delete(answerOf(told))
-    else if (told._tag === "AgentFinished") {
-      for (const [answer, { piece }] of cut) if (piece.agentRunId === told.agentRunId) cut.delete(answer)
-    } else if (told._tag === "TextDelta" || told._tag === "ReasoningDelta" || told._tag === "ToolCallDelta") {
+    const fields = event as { readonly _tag: string; readonly agentRunId: string; readonly turn: number }
+    const ends = fields._tag === "ModelTurnFinished" || fields._tag === "AnswerRestarted" ||
+      fields._tag === "ModelSubstituted"
+    if (ends) cut.delete(answerOf(fields))
+    else if (fields._tag === "AgentFinished") {
+      for (const [answer, { piece }] of cut) if (piece.agentRunId === fields.agentRunId) cut.delete(answer)
+    } else if (fields._tag === "TextDelta" || fields._tag === "ReasoningDelta" || fields._tag === "ToolCallDelta") {
       const piece = Option.getOrUndefined(EventJson.decode(event)) as Piece | undefined
       if (piece === undefined) continue
       const known = cut.get(answerOf(piece)) ?? { piece, text: "" }

@@ -22,7 +22,7 @@ export class Waiting {
   private readonly changes: Changes
   private readonly poll: Duration.Duration
   private readonly waiting = new Map<string, Set<Resume>>()
-  private readonly told = new Set<string>()
+  private readonly notified = new Set<string>()
   private isAsking = false
   private askedAllAt = -Infinity
 
@@ -30,10 +30,10 @@ export class Waiting {
     this.store = store
     this.changes = changes
     this.poll = poll
-    changes.onTell((runId) => {
+    changes.onChange((runId) => {
       if (!this.waiting.has(runId)) return
-      this.told.add(runId)
-      changes.tell(ends)
+      this.notified.add(runId)
+      changes.notify(ends)
     })
   }
 
@@ -71,9 +71,9 @@ export class Waiting {
 
   /** Runs with notifications in this process; all, at intervals, because other processes notify none. */
   private asked(now: number): ReadonlyArray<string> {
-    const told = [...this.told]
-    this.told.clear()
-    if (now - this.askedAllAt < Duration.toMillis(this.poll)) return told
+    const notified = [...this.notified]
+    this.notified.clear()
+    if (now - this.askedAllAt < Duration.toMillis(this.poll)) return notified
     this.askedAllAt = now
     return [...this.waiting.keys()]
   }

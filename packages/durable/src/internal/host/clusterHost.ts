@@ -53,19 +53,19 @@ export class ClusterHost {
       decide: (runId, segment, decisions) =>
         Effect.tap(
           base.decide(runId, segment, decisions),
-          ({ decidedBefore }) => decidedBefore === undefined ? this.tell(runId, this.messages.wake) : Effect.void
+          ({ decidedBefore }) => decidedBefore === undefined ? this.notify(runId, this.messages.wake) : Effect.void
         ),
       cancel: (runId) =>
         Effect.tap(
           base.cancel(runId),
-          (isCancelled) => isCancelled ? this.tell(runId, this.messages.cancel) : Effect.void
+          (isCancelled) => isCancelled ? this.notify(runId, this.messages.cancel) : Effect.void
         ),
       signal: (runId, name, value) =>
         Effect.tap(
           base.signal(runId, name, value),
-          (isAdded) => isAdded ? this.tell(runId, this.messages.change) : Effect.void
+          (isAdded) => isAdded ? this.notify(runId, this.messages.change) : Effect.void
         ),
-      listen: (hear) => Effect.andThen(base.listen(hear), this.wakeUps.listen(hear))
+      listen: (listener) => Effect.andThen(base.listen(listener), this.wakeUps.listen(listener))
     }
   }
 
@@ -73,21 +73,21 @@ export class ClusterHost {
   hearWake({ agent, runId, version }: Named): Effect.Effect<void> {
     return Effect.map(Clock.currentTimeMillis, (at) => {
       this.inbox.set(runId, { runId, agent, version, at })
-      this.wakeUps.tell({ _tag: "Queued" })
+      this.wakeUps.emit({ _tag: "Queued" })
     })
   }
 
   /** A message says that a run was cancelled. */
   hearCancel(run: Named): Effect.Effect<void> {
     return Effect.suspend(() => {
-      this.wakeUps.tell({ _tag: "Cancelled", runId: run.runId })
+      this.wakeUps.emit({ _tag: "Cancelled", runId: run.runId })
       return this.hearWake(run)
     })
   }
 
   /** A message says that a run has changed. */
   hearChange({ runId }: Named): Effect.Effect<void> {
-    return Effect.sync(() => this.wakeUps.tell({ _tag: "Changed", runId }))
+    return Effect.sync(() => this.wakeUps.emit({ _tag: "Changed", runId }))
   }
 
   private send(run: Named, message: (address: string, run: Named) => Effect.Effect<unknown, unknown>): void {
@@ -96,7 +96,7 @@ export class ClusterHost {
     this.fork(Effect.ignoreCause(Effect.timeout(sent, patience)))
   }
 
-  private readonly tell = (runId: string, message: Messages["wake"]) =>
+  private readonly notify = (runId: string, message: Messages["wake"]) =>
     Effect.map(this.base.get(runId), (run) => {
       if (run !== undefined) this.send(run, message)
     })

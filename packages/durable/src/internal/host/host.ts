@@ -189,5 +189,5 @@ export interface Host {
    */
   readonly cancel: (runId: string) => Effect.Effect<boolean, RunStoreError>
   /** Calls a function with each wake-up, until the scope is closed. */
-  readonly listen: (hear: (wakeUp: WakeUp) => void) => Effect.Effect<void, never, Scope.Scope>
+  readonly listen: (listener: (wakeUp: WakeUp) => void) => Effect.Effect<void, never, Scope.Scope>
 }

@@ -122,6 +122,6 @@ export class Leases {
   private setRead(read: ReadonlySet<string>): void {
     const before = this.readElsewhere
     this.readElsewhere = read
-    for (const runId of read) if (!before.has(runId)) this.changes.tell(pendingOf(runId))
+    for (const runId of read) if (!before.has(runId)) this.changes.notify(pendingOf(runId))
   }
 }

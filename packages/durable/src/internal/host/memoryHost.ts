@@ -101,8 +101,8 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
   const statusOf = (runId: string): StoredRun["status"] | undefined => rows.all.get(runId)?.run.status
   /** Notifies that a run has changed, and that it may be taken if it is queued now. */
   const changed = (runId: string): void => {
-    wakeUps.tell({ _tag: "Changed", runId })
-    if (statusOf(runId) === "queued") wakeUps.tell(queued)
+    wakeUps.emit({ _tag: "Changed", runId })
+    if (statusOf(runId) === "queued") wakeUps.emit(queued)
   }
   return {
     insert: (started) =>
@@ -112,7 +112,7 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
         const row = rowOf(started, now)
         rows.all.set(started.runId, row)
         if (started.conversation !== undefined) rows.messages.addInput(started.runId, copy(started.conversation))
-        if (row.run.status === "queued" && row.leasedUntil === 0) wakeUps.tell(queued)
+        if (row.run.status === "queued" && row.leasedUntil === 0) wakeUps.emit(queued)
         return { run: row.run, isNew: true }
       }),
     take: memoryTake(rows),
@@ -132,14 +132,14 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
         steps.map((step) => {
           const row = rows.from("release", step)
           if (row === undefined) return "lost"
-          if (step.isFollowed === true) wakeUps.tell({ _tag: "Recorded", runId: step.runId })
+          if (step.isFollowed === true) wakeUps.emit({ _tag: "Recorded", runId: step.runId })
           return rows.append(row, step)
         })
       ),
     settle: (hold, leaving) =>
       at((now) => {
         const isLeft = leave(rows, hold, leaving, now)
-        if (isLeft && leaving.status === "lent") wakeUps.tell(queued)
+        if (isLeft && leaving.status === "lent") wakeUps.emit(queued)
         else if (isLeft && leaving.status !== "asked") changed(hold.runId)
         return isLeft
       }),
@@ -162,8 +162,8 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
         if (row === undefined || ended.has(row.run.status)) return false
         rows.change(row, now, { isCancelled: true })
         if (row.run.status !== "running") rows.cancelUnowned(row, now)
-        wakeUps.tell({ _tag: "Cancelled", runId })
-        if (statusOf(runId) === "queued") wakeUps.tell(queued)
+        wakeUps.emit({ _tag: "Cancelled", runId })
+        if (statusOf(runId) === "queued") wakeUps.emit(queued)
         return true
       }),
     listen: wakeUps.listen

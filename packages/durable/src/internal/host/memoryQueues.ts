@@ -26,8 +26,8 @@ export class MemoryQueues {
     const interval = rate.perMillis / rate.limit
     const busyUntil = Math.max(this.busyUntil.get(agent) ?? 0, now)
     const permitted = Math.max(0, Math.floor((now + rate.perMillis - busyUntil) / interval))
-    const begun = first.slice(0, Math.min(free - again.length, permitted))
-    if (begun.length > 0) this.busyUntil.set(agent, Math.ceil(busyUntil + begun.length * interval))
-    return [...over, ...again, ...begun]
+    const newRuns = first.slice(0, Math.min(free - again.length, permitted))
+    if (newRuns.length > 0) this.busyUntil.set(agent, Math.ceil(busyUntil + newRuns.length * interval))
+    return [...over, ...again, ...newRuns]
   }
 }

@@ -48,7 +48,7 @@ export const memoryTake = (rows: MemoryRows): (wanted: Take) => Effect.Effect<Ta
     if (isFree && isAllowed("regain", stateOfRow(row))) rows.move(row, "regain", now)
   }
 
-  const held = (now: number, { held = [], leaseMillis }: Take): ReadonlyArray<LeasedRun> =>
+  const leasedRuns = (now: number, { held = [], leaseMillis }: Take): ReadonlyArray<LeasedRun> =>
     held.flatMap(({ place, ...hold }) => {
       const row = rows.from("release", hold)
       if (row === undefined) return []
@@ -62,5 +62,6 @@ export const memoryTake = (rows: MemoryRows): (wanted: Take) => Effect.Effect<Ta
       return [{ runId, isCancelled, isRead: row.readUntil > now, hasPlace: row.lent === 0 }]
     })
 
-  return (wanted) => at((now) => ({ held: held(now, wanted), taken: claim(now, wanted), due: dueOf(now, wanted) }))
+  return (wanted) =>
+    at((now) => ({ held: leasedRuns(now, wanted), taken: claim(now, wanted), due: dueOf(now, wanted) }))
 }

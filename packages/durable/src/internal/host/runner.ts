@@ -35,14 +35,14 @@ type Added = Effect.Success<ReturnType<Store["insert"]>>
 /** A runner that works. */
 export interface Runner {
   /** A run was cancelled, or has a reader in another process. */
-  readonly hear: (wakeUp: WakeUp) => void
+  readonly receive: (wakeUp: WakeUp) => void
   /** Starts a run by adding it: as one that this process executes from the start, if there is room. */
   readonly start: <E>(
     agent: string,
     add: (leaseMillis?: number) => Effect.Effect<Added, E>
   ) => Effect.Effect<Added, E>
   /** True if this process owns the run. */
-  readonly isHeld: (runId: string) => boolean
+  readonly isOwned: (runId: string) => boolean
 }
 
 /** The process of a runner. */
@@ -88,7 +88,7 @@ class LeasingRunner {
     this.places = new Places(options.concurrency, () => leases.size + this.adding, () => this.wake())
     this.around = {
       store,
-      tell: (name) => changes.tell(name),
+      notify: (name) => changes.notify(name),
       heard: (name) => changes.heard(name),
       isRead: (runId) => changes.isRead(runId) || leases.isReadElsewhere(runId),
       isFollowed: (runId) => leases.isReadElsewhere(runId),
@@ -98,7 +98,7 @@ class LeasingRunner {
     }
   }
 
-  readonly hear = (event: WakeUp): void => {
+  readonly receive = (event: WakeUp): void => {
     if (event._tag === "Queued") return this.wake()
     if (event._tag === "Cancelled") this.leases.cancel(event.runId)
     else if (event._tag === "Read") this.leases.addReader(event.runId)
@@ -160,7 +160,7 @@ class LeasingRunner {
 
   private wake(): void {
     this.isAwake = true
-    this.changes.tell(wakeUp)
+    this.changes.notify(wakeUp)
   }
 
   private take(what: string, wanted: Take): Effect.Effect<Taken> {
@@ -248,6 +248,6 @@ export const make = Effect.fnUntraced(function*(
       Scope.close(scope, exit)
     )
   )
-  const { hear, leases, start } = runner
-  return { hear, start, isHeld: (runId) => leases.has(runId) }
+  const { leases, receive, start } = runner
+  return { receive, start, isOwned: (runId) => leases.has(runId) }
 })

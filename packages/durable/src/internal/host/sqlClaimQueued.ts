@@ -41,10 +41,10 @@ export const sqlClaimQueued = (
     const busyUntil = Math.max(busy, at)
     const permitted = rate === undefined ? Infinity : Math.floor((at + rate.perMillis - busyUntil) / interval)
     const left = Math.min(free - again.length, permitted)
-    const begun = yield* claimed([claimable], sql`${ofAgent} AND status = 'queued' AND epoch = 0`, wanted, left)
-    if (rate !== undefined && begun.length > 0) {
-      const until = Math.ceil(busyUntil + begun.length * interval)
+    const newRuns = yield* claimed([claimable], sql`${ofAgent} AND status = 'queued' AND epoch = 0`, wanted, left)
+    if (rate !== undefined && newRuns.length > 0) {
+      const until = Math.ceil(busyUntil + newRuns.length * interval)
       yield* sql`UPDATE ${queues} SET busy_until = ${until} WHERE agent = ${agent}`
     }
-    return [...over, ...again, ...begun]
+    return [...over, ...again, ...newRuns]
   }))

@@ -30,7 +30,7 @@ export const sqlHost = (
       const isWithin = Option.isSome(yield* Effect.serviceOption(sql.transactionService))
       const added = yield* inserted(isWithin ? { ...run, leaseMillis: undefined } : run)
       if (added.isNew && added.run.status === "queued" && run.delayMillis === undefined) {
-        yield* isWithin ? wakeUps.tell([queued]) : wakeUps.notifySoon([queued])
+        yield* isWithin ? wakeUps.notify([queued]) : wakeUps.notifySoon([queued])
       }
       return added
     }),
@@ -64,12 +64,12 @@ export const sqlHost = (
       Effect.tap(
         decide(runId, segment, decisions),
         ({ decidedBefore }) =>
-          decidedBefore === undefined ? wakeUps.tell([{ _tag: "Changed", runId }, queued]) : Effect.void
+          decidedBefore === undefined ? wakeUps.notify([{ _tag: "Changed", runId }, queued]) : Effect.void
       ),
     cancel: (runId) =>
       Effect.tap(
         cancellation.cancel(runId),
-        (isCancelled) => isCancelled ? wakeUps.tell([{ _tag: "Cancelled", runId }, queued]) : Effect.void
+        (isCancelled) => isCancelled ? wakeUps.notify([{ _tag: "Cancelled", runId }, queued]) : Effect.void
       ),
     listen: wakeUps.listen
   }

@@ -6,7 +6,7 @@ import type { RunRow } from "../sqlRows.ts"
 import type { Lease, LeasedRun, Take } from "../store.ts"
 import type { sqlQueueSlots } from "./sqlQueueSlots.ts"
 
-type HeldRow = Pick<RunRow, "run_id" | "epoch" | "is_cancelled"> & {
+type LeasedRow = Pick<RunRow, "run_id" | "epoch" | "is_cancelled"> & {
   readonly lent: number
   readonly is_read: number | boolean
 }
@@ -36,7 +36,7 @@ export const sqlKeepRuns = (
     for (const { place, ...hold } of held) if (place !== undefined) yield* regain(hold, place)
     const which = sql`${sql.in("run_id", held.map(({ runId }) => runId))} AND ${states.from("release")}`
     const columns = sql`run_id, epoch, is_cancelled, lent, read_until > ${now} AS is_read`
-    const found = yield* rows<HeldRow>(
+    const found = yield* rows<LeasedRow>(
       leaseMillis === undefined
         ? sql`SELECT ${columns} FROM ${runs} WHERE ${which}`
         : sql`UPDATE ${runs} SET leased_until = ${now} + ${leaseMillis}, ran = ran + ${now} - renewed_at, renewed_at = ${now}

@@ -19,7 +19,7 @@ export const sqlTake = (parts: Parts): Host["take"] => {
   const slots = sqlQueueSlots(parts)
   const claimed = sqlClaimRuns(parts)
   const queued = sqlClaimQueued(parts, claimed, slots)
-  const kept = sqlKeepRuns(parts, slots)
+  const leasedRuns = sqlKeepRuns(parts, slots)
 
   const claim = Effect.fnUntraced(function*(
     wanted: Take
@@ -56,7 +56,7 @@ export const sqlTake = (parts: Parts): Host["take"] => {
     failing(
       "take",
       Effect.gen(function*() {
-        return { held: yield* kept(wanted), taken: yield* claim(wanted), due: yield* dueOf(wanted) }
+        return { held: yield* leasedRuns(wanted), taken: yield* claim(wanted), due: yield* dueOf(wanted) }
       })
     )
 }

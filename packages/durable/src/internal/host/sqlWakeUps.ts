@@ -50,7 +50,7 @@ const gathered = "5 millis"
 export interface SqlWakeUps {
   readonly listen: Host["listen"]
   /** Notifies the listeners of this process at once, and others when the effect has ended. */
-  readonly tell: (news: ReadonlyArray<WakeUp>) => Effect.Effect<void>
+  readonly notify: (news: ReadonlyArray<WakeUp>) => Effect.Effect<void>
   /** The same, and others soon: the effect does not wait for it. */
   readonly notifySoon: (news: ReadonlyArray<WakeUp>) => Effect.Effect<void>
 }
@@ -77,8 +77,8 @@ export const make = Effect.fnUntraced(function*(
   { runs }: Pick<Tables, "runs">
 ): Effect.fn.Return<SqlWakeUps, never, Scope.Scope> {
   const local = new WakeUps()
-  const notifyHere = (news: ReadonlyArray<WakeUp>) => Effect.sync(() => news.forEach((one) => local.tell(one)))
-  if (!isListening(sql)) return { listen: local.listen, tell: notifyHere, notifySoon: notifyHere }
+  const notifyHere = (news: ReadonlyArray<WakeUp>) => Effect.sync(() => news.forEach((one) => local.emit(one)))
+  if (!isListening(sql)) return { listen: local.listen, notify: notifyHere, notifySoon: notifyHere }
   const from = (yield* WebCrypto.WebCrypto).randomUUID()
   // Tables of one name in two schemas have a channel each.
   const channel = sql`'recourse_' || md5(coalesce(current_schema(), '') || '.' || ${runs})`
@@ -89,10 +89,10 @@ export const make = Effect.fnUntraced(function*(
       { discard: true }
     ))
 
-  const hear = (payload: string): void => {
+  const receive = (payload: string): void => {
     const message = Option.getOrUndefined(decode(payload))
     if (message === undefined || message.from === from) return
-    for (const one of message.news) local.tell(one)
+    for (const one of message.news) local.emit(one)
   }
   /** Hears until the connection is lost; `false` if the client has no connection to spare. */
   const hearing = Effect.scoped(Effect.gen(function*() {
@@ -100,8 +100,8 @@ export const make = Effect.fnUntraced(function*(
     const queue = yield* sql.listen(named!.channel)
     if (Option.isNone(yield* Effect.timeoutOption(sql`SELECT 1`, "1 second"))) return
     // Earlier changes are found by polling.
-    local.tell({ _tag: "Queued" })
-    return yield* Effect.forever(Effect.map(Queue.take(queue), ({ payload }) => hear(payload)))
+    local.emit({ _tag: "Queued" })
+    return yield* Effect.forever(Effect.map(Queue.take(queue), ({ payload }) => receive(payload)))
   }))
   const forever = Effect.andThen(
     Effect.orDie(Effect.retry(hearing, again)),
@@ -124,8 +124,8 @@ export const make = Effect.fnUntraced(function*(
   })
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   return {
-    listen: (hear) => Effect.andThen(local.listen(hear), Effect.asVoid(RcRef.get(listening))),
-    tell: (news) => Effect.andThen(notifyHere(news), send(news)),
+    listen: (listener) => Effect.andThen(local.listen(listener), Effect.asVoid(RcRef.get(listening))),
+    notify: (news) => Effect.andThen(notifyHere(news), send(news)),
     notifySoon: (news) =>
       Effect.andThen(
         notifyHere(news),

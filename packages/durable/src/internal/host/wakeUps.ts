@@ -7,16 +7,16 @@ export class WakeUps {
   private readonly listeners = new Set<(wakeUp: WakeUp) => void>()
 
   /** Calls each listener. */
-  tell(wakeUp: WakeUp): void {
-    for (const hear of this.listeners) hear(wakeUp)
+  emit(wakeUp: WakeUp): void {
+    for (const listener of this.listeners) listener(wakeUp)
   }
 
   /** The operation `listen` of a host. */
-  readonly listen: Host["listen"] = (hear) =>
+  readonly listen: Host["listen"] = (listener) =>
     Effect.asVoid(
       Effect.acquireRelease(
         Effect.sync(() => {
-          const one = (wakeUp: WakeUp): void => hear(wakeUp)
+          const one = (wakeUp: WakeUp): void => listener(wakeUp)
           this.listeners.add(one)
           return one
         }),

@@ -12,5 +12,5 @@ export interface Here {
   readonly conversations: KnownConversations
   readonly poll: Duration.Duration
   readonly starting: Runner["start"]
-  readonly isHeld: (runId: string) => boolean
+  readonly isOwned: (runId: string) => boolean
 }

@@ -20,7 +20,7 @@ const readFor = 10_000
 export const readEvents = (
   store: Store,
   { get }: StoredRuns,
-  { changes, conversations, isHeld, poll }: Here
+  { changes, conversations, isOwned, poll }: Here
 ): RunsService["events"] => {
   const eventsFrom = (run: StoredRun, from: number, readMillis: number | undefined) =>
     Effect.flatMap(
@@ -33,7 +33,7 @@ export const readEvents = (
     return ({ runId, status }) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         // The owner of the run emits its events early while they are read.
-        if (status !== "running" || isHeld(runId) || now - markedAt < readFor / 2) return undefined
+        if (status !== "running" || isOwned(runId) || now - markedAt < readFor / 2) return undefined
         markedAt = now
         return readFor
       })
