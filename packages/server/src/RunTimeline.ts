@@ -123,11 +123,11 @@ export class RunTimeline implements Timeline {
   next(event: Event, number: number): void {
     if (number < this.count) return
     this.count = number + 1
-    const span = this.spanning.hear(event, number)
-    this.failing.hear(event, number, span)
-    this.settling.hear(event, number, span)
-    this.requesting.hear(event, number)
-    this.budgets.hear(event)
+    const span = this.spanning.receive(event, number)
+    this.failing.receive(event, number, span)
+    this.settling.receive(event, number, span)
+    this.requesting.receive(event, number)
+    this.budgets.receive(event)
     const decision = decisionOf(event)
     if (decision !== undefined) this.decided.push({ ...decision, number, at: event.at, spanId: span })
     if (event._tag === "RunStarted") {

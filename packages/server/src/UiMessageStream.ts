@@ -63,14 +63,14 @@ export class UiMessageStream {
 
   /** The chunks of the next event. */
   next(event: AgentEvent): ReadonlyArray<UiMessageChunk> {
-    this.visible.hear(event)
+    this.visible.receive(event)
     const chunks: Array<UiMessageChunk> = []
     if (event._tag === "ApprovalDecided") {
       this.calls.decided(event)
       chunks.push({ type: "data-approval", id: event.pendingCallId, data: decidedApproval(event, this.shows) })
     } else if (isVisible(this.visible, event)) this.own(event, chunks)
     if (this.visible.has(event.agentRunId)) {
-      const recovered = this.recoveries.hear(event)
+      const recovered = this.recoveries.receive(event)
       if (recovered !== undefined) {
         const { callId, key, steps, tool } = recovered
         const { agentRunId, runId } = event
@@ -78,7 +78,7 @@ export class UiMessageStream {
         chunks.push({ type: "data-recovery", id: key, data })
       }
     } else {
-      const agent = this.nested.hear(event)
+      const agent = this.nested.receive(event)
       if (agent !== undefined) chunks.push({ type: "data-agent", id: event.agentRunId, data: agent })
     }
     return chunks

@@ -46,7 +46,7 @@ export interface ChatOptions {
 }
 
 /** A run, and the number of its pauses at its start or resumption. Absent for a run that a message has joined. */
-export interface Begun {
+export interface StartedRun {
   readonly runId: string
   readonly segment?: number
 }
@@ -97,7 +97,7 @@ export class Chats {
    * Starts the run that answers a message; returns the existing one if there is one. Its sender may leave at any
    * moment, like a closed page: it is withdrawn only while the message is queued.
    */
-  readonly send = (message: NewMessage): Effect.Effect<Begun, SendError> =>
+  readonly send = (message: NewMessage): Effect.Effect<StartedRun, SendError> =>
     Effect.uninterruptibleMask((restore) => this.sent(message, restore))
 
   private readonly sent = Effect.fnUntraced(
@@ -105,7 +105,7 @@ export class Chats {
     function*(
       { agent, message, messageId, owner, replaces, thread }: NewMessage,
       restore: Restore
-    ): Effect.fn.Return<Begun, SendError> {
+    ): Effect.fn.Return<StartedRun, SendError> {
       const prefix = yield* threadPrefix(owner, thread)
       const runId = prefix + (yield* digest([agent, messageId], 24))
       const known = yield* Effect.option(this.owned.get(runId, owner))
@@ -225,7 +225,7 @@ export class Chats {
     segment: number
   ) {
     const { runId } = run
-    const startedRun: Begun = { runId, segment }
+    const startedRun: StartedRun = { runId, segment }
     const go = this.runs.decide(runId, decisions)
     if (key === undefined) return Effect.as(go, startedRun)
     return Effect.uninterruptible(Effect.flatMap(this.turns.claim({ ...key, runId }), (threadClaim) =>

@@ -68,7 +68,7 @@ export const statuses: Readonly<Record<Problem["_tag"], number>> = {
 export type Form = "problem" | "text" | "openai"
 
 /** Public fields of a problem. */
-interface Told {
+interface PublicProblem {
   readonly status: number
   readonly title: string
   readonly detail: string
@@ -77,7 +77,10 @@ interface Told {
   readonly param?: string | undefined
 }
 
-const tell = (form: Form, { detail, param, reason, status, title, traceId }: Told): Response.HttpServerResponse => {
+const render = (
+  form: Form,
+  { detail, param, reason, status, title, traceId }: PublicProblem
+): Response.HttpServerResponse => {
   switch (form) {
     case "text":
       return Response.text(detail, { status })
@@ -98,7 +101,7 @@ const tell = (form: Form, { detail, param, reason, status, title, traceId }: Tol
 
 /** A problem as a response. */
 const toResponse = (problem: Problem, form: Form, traceId: string): Response.HttpServerResponse => {
-  const response = tell(form, {
+  const response = render(form, {
     status: statuses[problem._tag],
     title: problem._tag,
     detail: problem.message,
@@ -114,7 +117,7 @@ const toResponse = (problem: Problem, form: Form, traceId: string): Response.Htt
 }
 
 const unexpected = (form: Form, traceId: string): Response.HttpServerResponse =>
-  tell(form, {
+  render(form, {
     status: 500,
     title: "InternalServerError",
     detail: form === "text" ? `${wentWrong} (${traceId})` : wentWrong,

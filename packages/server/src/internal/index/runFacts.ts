@@ -49,7 +49,7 @@ type Open = { -readonly [K in keyof CallFacts]: CallFacts[K] }
 class Calls {
   readonly list = new Map<string, Open>()
 
-  hear(event: AgentEvent): void {
+  receive(event: AgentEvent): void {
     if (!("callId" in event) || !("tool" in event)) return
     const spanId = RunTimeline.callSpanId(event)
     if (event._tag === "ToolCallStarted") {
@@ -117,7 +117,7 @@ export const factsOf = (run: RunInfo, events: ReadonlyArray<AgentEvent>): RunFac
   let input = ""
   let output = ""
   for (const event of events) {
-    calls.hear(event)
+    calls.receive(event)
     if (event._tag === "RunStarted" && event.input !== undefined) input = plain(inputText(event.input))
     if (event._tag === "RunFinished" && event.outcome === "success") output = plain(outputText(event.output))
   }

@@ -5,7 +5,7 @@ import * as Prompt from "effect/ai/Prompt"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import * as RequestInput from "@recourse/core/RequestInput"
-import type { Begun } from "../chat/chats.ts"
+import type { StartedRun } from "../chat/chats.ts"
 import { filePart } from "../chat/files.ts"
 import { type Answer, type Question, questionOf } from "../chat/questions.ts"
 import { BadRequest } from "../http/errors.ts"
@@ -85,7 +85,7 @@ const messageOf = Effect.fnUntraced(function*(given: unknown, param: string) {
 })
 
 /** The events of a segment. */
-const response = ({ frames, shows }: Config, startedRun: Begun, input: typeof RunAgentInput.Type) => {
+const response = ({ frames, shows }: Config, startedRun: StartedRun, input: typeof RunAgentInput.Type) => {
   const { protocolVersion, runId, threadId } = input
   return eventStream(
     frames.of(agUi({ runId, threadId, speaksV1: typeof protocolVersion === "string" }, shows), startedRun)

@@ -43,7 +43,7 @@ const words = {
 } as const
 
 /** The sentence that the model of the next turn reads. */
-const told = ({ call }: OpenOutcome, { answer, note }: Check): string => {
+const reportText = ({ call }: OpenOutcome, { answer, note }: Check): string => {
   const args = call.arguments === undefined ? "" : ` with the arguments ${call.arguments}`
   const why = note === undefined || note === "" ? "" : ` (${note})`
   return `[A person has checked the call ${call.callId} of ${call.tool}${args}. ${words[answer]}${why}]`
@@ -83,7 +83,7 @@ const post = Effect.fnUntraced(function*(config: Config) {
     yield* audited(config, outcome, answer)
     yield* config.indexer.index.check(run.runId, answer)
   }
-  yield* config.chats.entries.addNote(run, found.map(({ answer, outcome }) => told(outcome, answer)).join("\n"))
+  yield* config.chats.entries.addNote(run, found.map(({ answer, outcome }) => reportText(outcome, answer)).join("\n"))
   return Response.jsonUnsafe({ outcomes: yield* config.indexer.index.outcomes({ runId: run.runId, limit: most }) })
 })
 

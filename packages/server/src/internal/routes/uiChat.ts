@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
-import type { Begun } from "../chat/chats.ts"
+import type { StartedRun } from "../chat/chats.ts"
 import { filePart } from "../chat/files.ts"
 import { isSaidId, messageIdOf, runIdOfMessage } from "../chat/messages.ts"
 import { type Answer, type Question, questionOf } from "../chat/questions.ts"
@@ -114,7 +114,7 @@ const outputsOf = Effect.fnUntraced(function*(config: Config, owner: string, mes
  */
 const response = (
   config: Config,
-  run: Partial<Begun> & Pick<Begun, "runId"> & { readonly untilOver?: boolean },
+  run: Partial<StartedRun> & Pick<StartedRun, "runId"> & { readonly untilOver?: boolean },
   threadId: string
 ) => {
   const { runId, segment = 0 } = run

@@ -207,12 +207,12 @@ export class MemoryRuns implements RunsService {
     return Effect.suspend(() => {
       const startSignal = Deferred.makeUnsafe<void, Approval.DecisionRefused>()
       let last: Finished | undefined
-      const tell = (event: AgentEvent) => run.log.append({ number: run.log.items.length, event })
-      const hear = (event: AgentEvent): void => {
+      const append = (event: AgentEvent) => run.log.append({ number: run.log.items.length, event })
+      const listener = (event: AgentEvent): void => {
         if (event._tag === "RunFinished") {
           last = event
         } else {
-          tell(event)
+          append(event)
           Deferred.doneUnsafe(startSignal, Exit.void)
         }
       }
@@ -220,21 +220,21 @@ export class MemoryRuns implements RunsService {
         run.fiber = undefined
         const refused = last === undefined ? refusedBy(exit) : undefined
         if (refused !== undefined) return Effect.asVoid(Deferred.fail(startSignal, refused))
-        const told = Effect.map(Clock.currentTimeMillis, (updatedAt) => {
+        const settled = Effect.map(Clock.currentTimeMillis, (updatedAt) => {
           run.snapshot = Exit.isSuccess(exit) ? exit.value : undefined
           this.runs.place(run, { ...run.info, ...endOf(run.info, last, exit), updatedAt })
           run.inbox.close()
           // Readers that hear of the end find the run as it is then.
-          if (last !== undefined) tell(last)
+          if (last !== undefined) append(last)
           if (isEnded(run.info.status)) run.log.close()
           Deferred.doneUnsafe(startSignal, Exit.void)
         })
         return Exit.isFailure(exit) && endOf(run.info, last, exit).status === "failed"
-          ? Effect.andThen(Effect.provideContext(logFailure(run.info, exit.cause), run.served.services), told)
-          : told
+          ? Effect.andThen(Effect.provideContext(logFailure(run.info, exit.cause), run.served.services), settled)
+          : settled
       }
       const fork = Effect.forkIn(
-        effect({ syncListener: hear, owner: run.info.owner, inbox: run.inbox }).pipe(
+        effect({ syncListener: listener, owner: run.info.owner, inbox: run.inbox }).pipe(
           Effect.interruptible,
           Effect.onExit(ended),
           Effect.ignoreCause

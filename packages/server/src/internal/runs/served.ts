@@ -68,7 +68,7 @@ const serve = (agent: Servable, services: Context.Context<never>): Served => {
   const context = Context.add(services, AgentEvent.Details, true)
   const takesText = "takesText" in agent && agent.takesText === true
   // All events go to the function: a stream of the same events would have no reader.
-  const told = (
+  const execute = (
     run: Effect.Effect<unknown, unknown, unknown>,
     { inbox, owner, syncListener }: Around
   ): Effect.Effect<Ended, unknown> =>
@@ -113,10 +113,10 @@ const serve = (agent: Servable, services: Context.Context<never>): Served => {
             )
       })
     },
-    start: (input, runId, around) => told(agent.run(input as never, { runId, streaming: true }), around),
+    start: (input, runId, around) => execute(agent.run(input as never, { runId, streaming: true }), around),
     resume: (snapshot, decisions, around) =>
       Agent.isResumable(agent)
-        ? told(agent.resume(snapshot, decisions, { streaming: true }), around)
+        ? execute(agent.resume(snapshot, decisions, { streaming: true }), around)
         : Effect.die(new Error(`Agent "${agent.name}" cannot wait`))
   }
 }

@@ -33,7 +33,7 @@ export class Budgets {
   private readonly parents = new Map<string, string>()
   private readonly startedAt = new Map<string, number>()
 
-  hear(event: Event): void {
+  receive(event: Event): void {
     const { agentRunId, path } = event
     const agent = path.at(-1) ?? ""
     switch (event._tag) {

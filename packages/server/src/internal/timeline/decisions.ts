@@ -2,12 +2,12 @@
 import { editsOf } from "../wire/decidedApproval.ts"
 import type { Decision, Event } from "./types.ts"
 
-type Told = Pick<Decision, "kind" | "text">
+type DecisionText = Pick<Decision, "kind" | "text">
 
 const after = (delay: number): string =>
   delay === 0 ? "at once" : delay < 1000 ? `after ${Math.round(delay)} ms` : `after ${(delay / 1000).toFixed(1)} s`
 
-const told = (kind: Decision["kind"], text: string): Told => ({ kind, text })
+const toDecision = (kind: Decision["kind"], text: string): DecisionText => ({ kind, text })
 
 const decisionText = (event: Extract<Event, { readonly _tag: "ApprovalDecided" }>): string => {
   const by = `${event.tool} is ${event.decision === "responded" ? "answered" : event.decision} by ${
@@ -19,73 +19,78 @@ const decisionText = (event: Extract<Event, { readonly _tag: "ApprovalDecided" }
 }
 
 /** Returns the decision in an event, if it has one. */
-export const decisionOf = (event: Event): Told | undefined => {
+export const decisionOf = (event: Event): DecisionText | undefined => {
   switch (event._tag) {
     case "ToolRetry":
-      return told("retry", `${event.tool} is tried again ${after(event.delay)}: ${event.error}`)
+      return toDecision("retry", `${event.tool} is tried again ${after(event.delay)}: ${event.error}`)
     case "ToolAttemptRefused": {
       const why = event.because === "retry_budget"
         ? "the retry budget of the process is used up"
         : "it has run, and may not run twice"
       const end = event.error === "none" ? "its answer stays" : `it ends with ${event.error}`
-      return told("refused", `${event.tool} is not run again: ${why}; ${end}`)
+      return toDecision("refused", `${event.tool} is not run again: ${why}; ${end}`)
     }
     case "FixStarted":
-      return told("fix", `${event.fixer} is asked to repair ${event.tool}: ${event.error}`)
+      return toDecision("fix", `${event.fixer} is asked to repair ${event.tool}: ${event.error}`)
     case "ToolFallback":
-      return told("fallback", `a declared fallback answers for ${event.tool}: ${event.error}`)
+      return toDecision("fallback", `a declared fallback answers for ${event.tool}: ${event.error}`)
     case "ToolEscalated":
-      return told(
+      return toDecision(
         "escalation",
         `${event.tool} is left to the model (${event.code}, ${event.severity}): ${event.reason}`
       )
     case "ToolReplayed":
-      return told(
+      return toDecision(
         "replay",
         `an earlier call with the same key answers for ${event.tool}${event.waited ? ", which was still running" : ""}`
       )
     case "ToolCircuitOpen":
-      return told(
+      return toDecision(
         "circuit",
         `${event.tool} is not run: circuit ${event.circuit} is open, ${after(event.retryAfter)} again`
       )
     case "ApprovalRequested":
-      return told(
+      return toDecision(
         "question",
         `${event.tool} waits for a person${event.reasons.length === 0 ? "" : `: ${event.reasons.join("; ")}`}`
       )
     case "ApprovalDecided":
-      return told("approval", decisionText(event))
+      return toDecision("approval", decisionText(event))
     case "ToolResult":
       if (event.deniedBy === "person") return undefined
-      return event.deniedBy === undefined ? undefined : told("denied", `${event.tool} is denied by a ${event.deniedBy}`)
+      return event.deniedBy === undefined
+        ? undefined
+        : toDecision("denied", `${event.tool} is denied by a ${event.deniedBy}`)
     case "ModelRetry":
-      return told("model", `the model is asked again ${after(event.delay)}: ${event.error}`)
+      return toDecision("model", `the model is asked again ${after(event.delay)}: ${event.error}`)
     case "TransportRetry":
-      return told("model", `the request to ${event.host} is sent again ${after(event.delay)}: ${event.error}`)
+      return toDecision("model", `the request to ${event.host} is sent again ${after(event.delay)}: ${event.error}`)
     case "ModelFallback":
-      return told("model", `model ${event.model} of the fallbacks is asked`)
+      return toDecision("model", `model ${event.model} of the fallbacks is asked`)
     case "ModelSubstituted":
-      return told("model", `a declared answer takes the model's place: ${event.error}`)
+      return toDecision("model", `a declared answer takes the model's place: ${event.error}`)
     case "AnswerRestarted":
-      return told("model", "the answer was cut off and begins again")
+      return toDecision("model", "the answer was cut off and begins again")
     case "OutputCorrection":
-      return told("model", `the answer does not fit and is asked for once more: ${event.issues.join("; ")}`)
+      return toDecision("model", `the answer does not fit and is asked for once more: ${event.issues.join("; ")}`)
     case "HistoryMended":
-      return told("history", `the conversation is mended: ${event.mended.map(({ problem }) => problem).join(", ")}`)
+      return toDecision(
+        "history",
+        `the conversation is mended: ${event.mended.map(({ problem }) => problem).join(", ")}`
+      )
     case "MessageJoined":
-      return told("history", `a message of the user joins: ${event.text}`)
+      return toDecision("history", `a message of the user joins: ${event.text}`)
     case "ContextCompacted":
-      return told(
+      return toDecision(
         "history",
         `the conversation is made shorter, ${event.tokensBefore} to ${event.tokens} tokens: ${event.because}`
       )
     case "BudgetThreshold":
-      return told("budget", `${event.used} of ${event.limit} ${event.budget} of ${event.agent} are used`)
+      return toDecision("budget", `${event.used} of ${event.limit} ${event.budget} of ${event.agent} are used`)
     case "BudgetExtended":
-      return told("budget", `${event.budget} of ${event.agent} may go up to ${event.limit}`)
+      return toDecision("budget", `${event.budget} of ${event.agent} may go up to ${event.limit}`)
     case "SkillChosen":
-      return told("skill", `skill ${event.skill} is chosen`)
+      return toDecision("skill", `skill ${event.skill} is chosen`)
     default:
       return undefined
   }

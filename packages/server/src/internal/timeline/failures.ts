@@ -30,7 +30,7 @@ export class Failures {
       : undefined
   }
 
-  hear(event: Event, number: number, spanId: string | undefined): void {
+  receive(event: Event, number: number, spanId: string | undefined): void {
     const base = {
       number,
       at: event.at,
@@ -59,12 +59,12 @@ export class Failures {
         const attempt = this.lastOf.get(callKey(event))
         this.lastOf.delete(callKey(event))
         if (!event.isFailure) return
-        const told = { code: event.code, model: modelText(event.result), user: event.userMessage }
+        const texts = { code: event.code, model: modelText(event.result), user: event.userMessage }
         // The result belongs to the last attempt: one failure, and not two.
-        if (attempt !== undefined) Object.assign(attempt, told, { isRecovered: false })
+        if (attempt !== undefined) Object.assign(attempt, texts, { isRecovered: false })
         else {
           const error = event.deniedBy === undefined ? undefined : `denied by a ${event.deniedBy}`
-          this.list.push({ ...base, ...told, subject: event.tool, error, operator: undefined, isRecovered: false })
+          this.list.push({ ...base, ...texts, subject: event.tool, error, operator: undefined, isRecovered: false })
         }
         return
       }

@@ -16,7 +16,7 @@ export class Outcomes {
   private readonly byCall = new Map<string, Open>()
   private readonly arguments = new Map<string, string>()
 
-  hear(event: Event, number: number, spanId: string | undefined): void {
+  receive(event: Event, number: number, spanId: string | undefined): void {
     switch (event._tag) {
       case "ToolCallStarted":
         this.arguments.set(callKey(event), event.arguments)

@@ -7,7 +7,7 @@ export class Requests {
   private readonly before = new Map<Request, Request>()
   private readonly last = new Map<string, Request>()
 
-  hear(event: Event, number: number): void {
+  receive(event: Event, number: number): void {
     if (event._tag !== "ModelRequested") return
     const { agentRunId, at, kept, messages, path, toolChoice, tools, turn } = event
     const request: Request = {

@@ -20,7 +20,7 @@ export class Spans {
   }
 
   /** The span that an event is about. */
-  hear(event: Event, number: number): string | undefined {
+  receive(event: Event, number: number): string | undefined {
     const span = this.of(event, number)
     if (span !== undefined) span.last = number
     return span?.id

@@ -113,7 +113,7 @@ export const completionMapper = ({ agent, created, maxTokens, runId, withUsage }
     return shown === "" ? [] : [chunk({ content: shown }, null)]
   }
   const next = (event: AgentEvent): ReadonlyArray<unknown> => {
-    visible.hear(event)
+    visible.receive(event)
     if (event._tag === "RunStarted") return [chunk({ role: "assistant", content: "" }, null)]
     if (event._tag === "TextDelta" && visible.has(event.agentRunId)) {
       wasEmitted = true

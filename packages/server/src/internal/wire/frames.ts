@@ -41,7 +41,7 @@ const encoder = new TextEncoder()
 const lastWords = Duration.seconds(1)
 
 /** Frames of one run on one wire, and how many read them. */
-interface Kept {
+interface StoredFrames {
   readonly log: Log<Frame>
   readonly fiber: Fiber.Fiber<void>
   readers: number
@@ -59,7 +59,7 @@ export interface KeepOptions {
 
 /** The frames of a server's runs. */
 export class Frames {
-  private readonly kept = new Map<string, Kept>()
+  private readonly stored = new Map<string, StoredFrames>()
   private readonly runs: RunsService
   private readonly settled: (runId: string) => Effect.Effect<void>
   private readonly scope: Scope.Scope
@@ -86,7 +86,7 @@ export class Frames {
       const every = (time: Duration.Duration, work: () => Effect.Effect<void>) =>
         Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(time), Effect.suspend(work))))
       yield* every(heartbeat, () => {
-        for (const { log } of frames.kept.values()) log.beat()
+        for (const { log } of frames.stored.values()) log.beat()
         return Effect.void
       })
       yield* every(keepFor, () => frames.sweep())
@@ -101,43 +101,43 @@ export class Frames {
   of(wire: Wire, wanted: Wanted, around: Around = {}): Stream.Stream<Uint8Array> {
     return Stream.fromChannel(
       Channel.fromTransform((_, scope) =>
-        Effect.uninterruptible(Effect.flatMap(this.take(wanted.runId, wire), (kept) =>
+        Effect.uninterruptible(Effect.flatMap(this.take(wanted.runId, wire), (stored) =>
           Effect.as(
-            Scope.addFinalizer(scope, Effect.sync(() => this.leave(kept))),
-            this.reader(kept.log, wire, wanted, around)
+            Scope.addFinalizer(scope, Effect.sync(() => this.leave(stored))),
+            this.reader(stored.log, wire, wanted, around)
           )))
       )
     )
   }
 
-  /** The frames that are kept, or new ones. */
-  private take(runId: string, wire: Wire): Effect.Effect<Kept> {
+  /** The stored frames, or new ones. */
+  private take(runId: string, wire: Wire): Effect.Effect<StoredFrames> {
     return Effect.suspend(() => {
       this.readers++
       const key = `${runId} ${wire.name}`
-      const kept = this.kept.get(key)
-      if (kept !== undefined) {
-        kept.readers++
-        return Effect.succeed(kept)
+      const known = this.stored.get(key)
+      if (known !== undefined) {
+        known.readers++
+        return Effect.succeed(known)
       }
       const log = new Log<Frame>()
       const mapped = Effect.onExit(mapFrames(this.runs, this.settled, runId, wire, log), (exit) =>
         Effect.sync(() => {
           log.close(Exit.asVoid(exit))
           // The next reader gets a log that starts again.
-          if (Exit.isFailure(exit) && this.kept.get(key)?.log === log) this.kept.delete(key)
+          if (Exit.isFailure(exit) && this.stored.get(key)?.log === log) this.stored.delete(key)
         }))
       return Effect.map(Effect.forkIn(Effect.ignoreCause(mapped), this.scope), (fiber) => {
-        const made: Kept = { log, fiber, readers: 1, leftAt: 0 }
-        this.kept.set(key, made)
+        const made: StoredFrames = { log, fiber, readers: 1, leftAt: 0 }
+        this.stored.set(key, made)
         return made
       })
     })
   }
 
-  private leave(kept: Kept): void {
-    kept.readers--
-    kept.leftAt = this.sweeps
+  private leave(stored: StoredFrames): void {
+    stored.readers--
+    stored.leftAt = this.sweeps
     if (--this.readers === 0) this.onIdle?.()
   }
 
@@ -154,7 +154,7 @@ export class Frames {
   close(within: Duration.Duration): Effect.Effect<void> {
     const restart = Effect.sync(() => {
       this.isClosing = true
-      for (const { log } of this.kept.values()) log.beat()
+      for (const { log } of this.stored.values()) log.beat()
     })
     return Effect.andThen(Effect.andThen(this.idle(within), restart), Effect.asVoid(this.idle(lastWords)))
   }
@@ -163,9 +163,9 @@ export class Frames {
   private sweep(): Effect.Effect<void> {
     this.sweeps++
     const idle: Array<Fiber.Fiber<void>> = []
-    for (const [key, { fiber, leftAt, readers }] of this.kept) {
+    for (const [key, { fiber, leftAt, readers }] of this.stored) {
       if (readers > 0 || this.sweeps - leftAt < 2) continue
-      this.kept.delete(key)
+      this.stored.delete(key)
       idle.push(fiber)
     }
     return Fiber.interruptAll(idle)

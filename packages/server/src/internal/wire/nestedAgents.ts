@@ -29,8 +29,11 @@ const after = (agent: NestedAgent, event: AgentEvent): NestedAgent | undefined =
         : isFailure
         ? "failure" as const
         : "success" as const
-      const told = userMessage === undefined ? undefined : { userMessage }
-      return { ...agent, calls: agent.calls.map((call) => call.callId === callId ? { ...call, state, ...told } : call) }
+      const userText = userMessage === undefined ? undefined : { userMessage }
+      return {
+        ...agent,
+        calls: agent.calls.map((call) => call.callId === callId ? { ...call, state, ...userText } : call)
+      }
     }
     default:
       return undefined
@@ -42,7 +45,7 @@ export class NestedAgents {
   private readonly agents = new Map<string, NestedAgent>()
 
   /** The agent that an event changes. */
-  hear(event: AgentEvent): NestedAgent | undefined {
+  receive(event: AgentEvent): NestedAgent | undefined {
     const known = this.agents.get(event.agentRunId)
     const agent = known === undefined ? event._tag === "AgentStarted" ? began(event) : undefined : after(known, event)
     if (agent !== undefined) this.agents.set(event.agentRunId, agent)

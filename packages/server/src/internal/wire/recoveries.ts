@@ -24,7 +24,7 @@ export class Recoveries {
   private readonly tools = new Map<string, string>()
 
   /** Returns the recovery that an event changes, unless it is only a first attempt that may succeed. */
-  hear(event: AgentEvent): Recovered | undefined {
+  receive(event: AgentEvent): Recovered | undefined {
     if (!isOfCall(event)) return undefined
     const { agentRunId, callId, tool } = event
     const key = (callId: string) => `${agentRunId}/${callId}`

@@ -8,7 +8,7 @@ import type { AgentEvent } from "@recourse/core/AgentEvent"
 export class Visible {
   private readonly runs = new Set<string>()
 
-  hear(event: AgentEvent): void {
+  receive(event: AgentEvent): void {
     if (event._tag === "RunStarted") this.runs.add(event.agentRunId)
     const { parent } = event
     if (event._tag !== "AgentStarted" || parent === undefined || parent.callId !== undefined) return

@@ -29,7 +29,7 @@ export class RecoveryTimelines {
 
   /** Returns the change of a timeline by an event. */
   next(event: AgentEvent): Untimed | undefined {
-    const recovered = this.recoveries.hear(event)
+    const recovered = this.recoveries.receive(event)
     if (recovered === undefined) return undefined
     const { callId, key, steps, tool } = recovered
     // A timeline belongs to the agent that has started it: a continuing one emits it again.
