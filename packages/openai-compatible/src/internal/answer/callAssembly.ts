@@ -95,10 +95,10 @@ export class CallAssembly {
   finish(
     message: OpaqueState.MessageFields
   ): Result.Result<ReadonlyArray<Response.ToolCallPartEncoded>, AiError.AiErrorReason> {
-    const kept = this.withWholes(this.distinct())
-    if (kept.some(({ name }) => name === "")) return Result.fail(ChatResponse.namelessCall())
-    for (const { id } of kept) this.emit({ type: "tool-params-end", id: id! })
-    return Result.succeed(kept.map((call, at): Response.ToolCallPartEncoded => ({
+    const assembled = this.withWholes(this.distinct())
+    if (assembled.some(({ name }) => name === "")) return Result.fail(ChatResponse.namelessCall())
+    for (const { id } of assembled) this.emit({ type: "tool-params-end", id: id! })
+    return Result.succeed(assembled.map((call, at): Response.ToolCallPartEncoded => ({
       type: "tool-call",
       id: call.id!,
       name: call.name,
@@ -165,12 +165,12 @@ export class CallAssembly {
 
   /** The calls that are not repeated reports of others. */
   private distinct(): Array<Call> {
-    const kept: Array<Call> = this.calls.filter(({ repeats }) => repeats === undefined)
+    const distinctCalls: Array<Call> = this.calls.filter(({ repeats }) => repeats === undefined)
     for (const call of this.calls) {
       const { repeats } = call
       if (repeats === undefined) continue
       const name = nameOf(call)
-      const same = kept.find((other) =>
+      const same = distinctCalls.find((other) =>
         (repeats === "any" || other === repeats || other.repeats === repeats) &&
         other.name === name && hasSameArguments(other.arguments, call.arguments)
       )
@@ -179,15 +179,15 @@ export class CallAssembly {
       else if (call.name === "" && repeats !== "any") this.grow(repeats, call.arguments)
       else {
         if (call.name !== "") this.reveal(call, name)
-        kept.push(call)
+        distinctCalls.push(call)
       }
     }
-    return this.calls.filter((call) => kept.includes(call))
+    return this.calls.filter((call) => distinctCalls.includes(call))
   }
 
   /** Adds the calls of a whole message that no delta has reported. */
-  private withWholes(kept: Array<Call>): Array<Call> {
-    const unmatched = new Set(kept)
+  private withWholes(assembled: Array<Call>): Array<Call> {
+    const unmatched = new Set(assembled)
     for (const whole of this.wholes) {
       const wireId = Wire.callId(whole)
       const text = argumentsText(whole.function?.arguments)
@@ -203,7 +203,7 @@ export class CallAssembly {
         call.arguments = text
         call.fields = OpaqueState.callFields(whole)
         if (name !== "") this.reveal(call, name)
-        kept.push(call)
+        assembled.push(call)
         continue
       }
       unmatched.delete(same)
@@ -214,7 +214,7 @@ export class CallAssembly {
         same.arguments = text
       }
     }
-    return kept
+    return assembled
   }
 }
 
