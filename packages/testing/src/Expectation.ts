@@ -46,13 +46,13 @@ const eventsOf = <const Tag extends AgentEvent.AgentEvent["_tag"]>(
     event._tag === tag && (tool === undefined || !("tool" in event) || event.tool === tool)
   )
 
-const holds: Verdict = Result.void
+const passes: Verdict = Result.void
 
 const misses = (why: string): Verdict => Result.fail(why)
 
 const check = (...checks: ReadonlyArray<readonly [holds: boolean, why: string]>): Verdict => {
   const missed = checks.find(([holds]) => !holds)
-  return missed === undefined ? holds : misses(missed[1])
+  return missed === undefined ? passes : misses(missed[1])
 }
 
 const succeeded = (subject: Subject): readonly [boolean, string] => {
@@ -201,7 +201,7 @@ export const all = {
    */
   asks_user: (subject) => {
     const { exit } = subject.observation
-    if (eventsOf(subject, "ApprovalRequested").length > 0) return holds
+    if (eventsOf(subject, "ApprovalRequested").length > 0) return passes
     const answer = exit._tag === "Success" ? textOf(exit.value) : ""
     return check(
       succeeded(subject),

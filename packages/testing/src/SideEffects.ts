@@ -101,7 +101,7 @@ export const layer: Layer.Layer<SideEffects> = Layer.sync(SideEffects, () => {
         ...(within === undefined || within.executions.length === 0
           ? undefined
           : { executions: within.executions }),
-        ...(within?.undoes === undefined ? undefined : { undoes: within.undoes })
+        ...(within?.compensates === undefined ? undefined : { undoes: within.compensates })
       }
       all.push(effect)
       return effect

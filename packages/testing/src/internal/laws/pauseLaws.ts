@@ -108,7 +108,7 @@ export const pauseLaws = {
       const before = run.events.slice(0, after)
       const asked = before.findLastIndex((event) => event._tag === "ApprovalRequested" && isAbout(event, call))
       // One model that gives all calls the same id, in several agents' runs: ids have no meaning then.
-      const told = !run.injected.some(({ type }) => type === "duplicate_ids") &&
+      const hasResult = !run.injected.some(({ type }) => type === "duplicate_ids") &&
         before.some((event) => event._tag === "ToolResult" && isAbout(event, call))
       const denied = run.events.some((event) =>
         event._tag === "ToolResult" && event.code === "permission_denied" && isAbout(event, call)
@@ -120,7 +120,7 @@ export const pauseLaws = {
             !(asked >= 0 && isApprovedWithin(run, call, asked, after))
           ? [`${tool} ${callId} ran without an approval`]
           : []),
-        ...(told ? [`${tool} ${callId} ran after its result`] : []),
+        ...(hasResult ? [`${tool} ${callId} ran after its result`] : []),
         ...(denied ? [`${tool} ${callId} was denied, and ran`] : [])
       ]
     })

@@ -109,13 +109,13 @@ export const worldLaws = {
         decisions.flatMap((decision) => decision._tag === "Respond" ? [decision.callId.split("/").at(-1)!] : [])
       )
     )
-    const told = recorded.flatMap((name) => resultsOf(run, name)).filter(({ callId, isFailure }) =>
+    const reported = recorded.flatMap((name) => resultsOf(run, name)).filter(({ callId, isFailure }) =>
       !isFailure && !isAnswered.has(callId)
     )
     const answered = run.events.filter(({ _tag }) => _tag === "ToolReplayed" || _tag === "ToolPending").length
     const times = asked(run).length
-    return told.length > times + answered
-      ? [`${told.length} calls of ${recorded.join(", ")} are reported as done, and ${times} effects happened`]
+    return reported.length > times + answered
+      ? [`${reported.length} calls of ${recorded.join(", ")} are reported as done, and ${times} effects happened`]
       : []
   }),
 

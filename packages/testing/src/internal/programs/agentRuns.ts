@@ -44,7 +44,7 @@ export const agentRunsOf = ({ events }: Observed): ReadonlyMap<string, AgentRun>
 }
 
 /** True if an agent compensates. */
-export const undoes = ({ compensates, undoesAround }: Program, { name }: AgentRun): boolean =>
+export const hasCompensation = ({ compensates, undoesAround }: Program, { name }: AgentRun): boolean =>
   name === clerk || name === partner ? compensates : undoesAround && (name === desk || name.endsWith(" compensated"))
 
 /** The runs that a deed was done in, from the innermost one. */

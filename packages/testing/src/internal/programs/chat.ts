@@ -85,13 +85,13 @@ const byHand = Effect.fnUntraced(
 )
 
 /** Callbacks of a run. */
-interface Ears {
+interface Callbacks {
   readonly onRecord: (record: RunRecord.RunRecord) => void
   readonly onEnd: (exit: Exit.Exit<unknown, unknown>) => void
 }
 
 /** The agent with callbacks: its record, and its end, are known also if the sender is interrupted. */
-const heard = (agent: Composed, { onEnd, onRecord }: Ears): Composed => {
+const heard = (agent: Composed, { onEnd, onRecord }: Callbacks): Composed => {
   const ending = <A, E, R>(run: Effect.Effect<A, E, R>) => Effect.onExit(run, (exit) => Effect.sync(() => onEnd(exit)))
   const hearing = <Mode extends Parameters<Composed["runIn"]>[1]>(mode: Mode): Mode => ({
     ...mode,

@@ -1,7 +1,7 @@
 /** Laws about compensations of programs. */
 import { count, isAmbiguous, isWaiting, type Law, ofEachRun, specOf } from "./judging.ts"
 import type { Observed, Part } from "./observed.ts"
-import type { Deed, Undone } from "./world.ts"
+import type { CompensatedEffect, Deed } from "./world.ts"
 
 const canCompensate = (run: Observed, { tool }: Deed): boolean => {
   const { effects, undo } = specOf(run.program, tool)
@@ -9,11 +9,11 @@ const canCompensate = (run: Observed, { tool }: Deed): boolean => {
 }
 
 /** The successful executions of a compensated call. */
-const doneAs = (run: Observed, { receipt, tool }: Undone): ReadonlyArray<Deed> =>
+const doneAs = (run: Observed, { receipt, tool }: CompensatedEffect): ReadonlyArray<Deed> =>
   run.deeds.filter((deed) => deed.tool === tool && deed.receipt === receipt && deed.state === "ok")
 
 /** The executions of a compensated call: also those that repeated it under its key, and failed. */
-const attemptsAt = (run: Observed, { receipt, tool }: Undone): ReadonlyArray<Deed> =>
+const attemptsAt = (run: Observed, { receipt, tool }: CompensatedEffect): ReadonlyArray<Deed> =>
   run.deeds.filter((deed) => deed.tool === tool && deed.receipt === receipt)
 
 /** Position at which the outcome of a call is reported: before that, another attempt may be about to repeat it. */
@@ -106,9 +106,9 @@ export const compensationLaws = {
     return endings(run).flatMap(({ undone }) =>
       undone.flatMap((later, index) =>
         undone.slice(0, index).flatMap((earlier) => {
-          const told = Math.max(...attemptsAt(run, earlier).map((deed) => reportedAt(run, deed)))
+          const reported = Math.max(...attemptsAt(run, earlier).map((deed) => reportedAt(run, deed)))
           const began = Math.min(...attemptsAt(run, later).map(({ after }) => after))
-          return told < began
+          return reported < began
             ? [`${earlier.receipt} was reported as done before ${later.receipt} started, and is compensated before it`]
             : []
         })

@@ -1,5 +1,5 @@
 /** Laws about compensations of agents, in any composition: each run of each compensating agent is checked. */
-import { type AgentRun, agentRunsOf, runsAround, undoes } from "./agentRuns.ts"
+import { type AgentRun, agentRunsOf, hasCompensation, runsAround } from "./agentRuns.ts"
 import { clerk, partner } from "./forms.ts"
 import { distinguishesCalls, type Law, ofEachRun, specOf } from "./judging.ts"
 import type { Observed } from "./observed.ts"
@@ -71,7 +71,7 @@ export const compensationOrderLaws = {
       const around = runsAround(run, runs, deed)
       // The user of an inner run's snapshot ends that run, and not the outer one.
       if (around.some((one) => mayBeUsed(run, one))) return []
-      const bad = around.find((one) => undoes(run.program, one) && hasEndedBadly(run, one, around.at(-1)!))
+      const bad = around.find((one) => hasCompensation(run.program, one) && hasEndedBadly(run, one, around.at(-1)!))
       return bad === undefined || isCompensated(run, deed) || isReportedUncompensated(run, deed)
         ? []
         : [`${tool} ${callId} (${receipt}) was done in ${bad.name}, which ended with ${bad.end?.outcome}, and stays`]
@@ -87,7 +87,7 @@ export const compensationOrderLaws = {
       const around = deed === undefined ? [] : runsAround(run, runs, deed)
       if (around.length === 0) return []
       const isAllowed = around.some((one) =>
-        undoes(run.program, one) && one.begunAt < after && (one.end?.at ?? Infinity) >= after &&
+        hasCompensation(run.program, one) && one.begunAt < after && (one.end?.at ?? Infinity) >= after &&
         one.end?.outcome !== "paused" && (one.end?.outcome !== "success" || isRejected(run))
       )
       return isAllowed ? [] : [`${tool} ${receipt} is compensated, and its run continues, or has ended well`]

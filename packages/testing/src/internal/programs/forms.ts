@@ -119,8 +119,8 @@ export const composed = (
   const first = isWithin ? asking(agent) : agent
   const other = otherOf(program, first, () => isWithin ? asking(works()) : works())
   const whole = together(program, first, other, prompt) as Composed
-  const undoing = undoesAround && form !== "tool"
+  const compensated = undoesAround && form !== "tool"
     ? whole.pipe(Agent.compensated({ timeout: "1 second" }) as never) as Composed
     : whole
-  return asks === "around" && !isWithin ? asking(undoing) : undoing
+  return asks === "around" && !isWithin ? asking(compensated) : compensated
 }

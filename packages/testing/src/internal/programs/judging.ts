@@ -81,7 +81,7 @@ export const codeOf = (result: unknown): string | undefined =>
   Predicate.hasProperty(result, "code") && typeof result.code === "string" ? result.code : undefined
 
 /** The model's result of a call, or its next one if the conversation continued. */
-export const told = (
+export const reportedResult = (
   run: Observed,
   deed: Deed
 ): { readonly isFailure: boolean; readonly code: string | undefined } | undefined => {

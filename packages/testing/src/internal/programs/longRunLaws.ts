@@ -54,12 +54,12 @@ export const longRunLaws = {
     return run.parts.flatMap((part, nth) => {
       // A resumption without effect has no record: its snapshot has the conversation.
       if (nth === 0 && run.interrupted && run.pauses.length > 0 && endedWithoutEffect(run)) return []
-      const kept = resultsIn(part)
+      const recorded = resultsIn(part)
       const [from, to] = part.events
       return part.record === undefined ?
         [] :
         run.events.slice(from, to).flatMap((event) =>
-          event._tag === "ToolResult" && event.parentCallId === undefined && !kept.has(event.callId)
+          event._tag === "ToolResult" && event.parentCallId === undefined && !recorded.has(event.callId)
             ? [`the transcript does not have the result of ${event.tool} ${event.callId}`]
             : []
         )

@@ -13,10 +13,10 @@ import {
   madeAgain,
   moreOften,
   ofEachRun,
+  reportedResult,
   reportOfRoot,
   saysItWaits,
-  specOf,
-  told
+  specOf
 } from "./judging.ts"
 import { answers } from "./operators.ts"
 import { toolName } from "./program.ts"
@@ -42,7 +42,7 @@ export const reportLaws = {
     return run.deeds.flatMap((deed) => {
       const { effects, keyed } = specOf(run.program, deed.tool)
       if (effects !== "write" || keyed === "order" || deed.within !== undefined || deed.callId === undefined) return []
-      const said = told(run, deed)
+      const said = reportedResult(run, deed)
       const call = `${deed.tool} ${deed.callId}`
       if (said === undefined) {
         return run.parts.some((part) => isWaiting(part) || saysItWaits(run, part)) ||
@@ -133,7 +133,7 @@ export const reportLaws = {
         again.has(`${agentRunId}/${callId}`) ? [rootOf(agentRunId, callId)] : []
       )
     )
-    const told = eventsOf(run, "ToolResult").flatMap(
+    const reported = eventsOf(run, "ToolResult").flatMap(
       ({ agentRunId, callId, isFailure, parentCallId, result, tool }, at) => {
         const index = run.program.tools.findIndex((_, index) => toolName(run.program, index) === tool)
         const spec = run.program.tools[index]
@@ -152,12 +152,12 @@ export const reportLaws = {
           }]
       }
     )
-    const shown = [...new Map(told.map((one) => [`${one.call} ${one.tool} ${one.receipt}`, one])).values()]
+    const shown = [...new Map(reported.map((one) => [`${one.call} ${one.tool} ${one.receipt}`, one])).values()]
     return [
       ...[...count(shown.map(({ receipt, tool }) => `${tool} ${receipt}`))].flatMap(([receipt, times]) =>
         times > 1 ? [`${receipt} is reported by ${times} calls`] : []
       ),
-      ...told.flatMap(({ callId, isAgain, receipt, tool }) =>
+      ...reported.flatMap(({ callId, isAgain, receipt, tool }) =>
         run.deeds.some((deed) =>
             deed.done && deed.tool === tool && deed.receipt === receipt &&
             // A repeated call has the same answer within the same call of the model.

@@ -50,7 +50,7 @@ export const observe = (program: Program, options: ObserveOptions = {}): Effect.
           events,
           requests: yield* Context.get(context, ScriptedModel.ScriptedModel).requests,
           deeds: world.deeds,
-          undone: world.undone,
+          undone: world.compensated,
           audit,
           entries: stores.all(),
           unansweredClaims: stores.unansweredClaims(),

@@ -199,10 +199,10 @@ export class ToolBuilder {
     const { progress, world } = this.owner
     return Effect.flatMap(ToolCall.ToolCall, ({ idempotencyKey: key }) => {
       const receipt = /receipt-\d+/.exec(result.receipt)?.[0] ?? "nothing"
-      world.undone.push({ tool, receipt, key, after: progress.events() })
+      world.compensated.push({ tool, receipt, key, after: progress.events() })
       if (undo === "fails") return Effect.fail(new ConnectionReset())
       if (undo === "hangs") return Effect.never
-      world.undo(receipt)
+      world.compensate(receipt)
       return Effect.yieldNow
     })
   }

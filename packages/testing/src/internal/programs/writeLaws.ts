@@ -35,11 +35,11 @@ export const writeLaws = {
     const began = (tool: string, callId: string) =>
       run.deeds.some((deed) => deed.tool === tool && (deed.callId === undefined || isOfCall(deed.callId, callId)))
     // The key of a compensated call is free for a repetition.
-    const undone = new Set(run.undone.map(({ receipt, tool }) => `${tool} ${receipt}`))
+    const compensated = new Set(run.undone.map(({ receipt, tool }) => `${tool} ${receipt}`))
     const keys = new Set(
       run.deeds.flatMap(({ key, receipt, state, tool }) =>
         key === undefined || state === "declined" || specOf(run.program, tool).effects === "read" ||
-          undone.has(`${tool} ${receipt}`)
+          compensated.has(`${tool} ${receipt}`)
           ? []
           : [`${tool} ${key}`]
       )

@@ -14,8 +14,8 @@ const isJson = Schema.is(Schema.Json)
 const rejected = "A person rejected this call: "
 
 const reasonIn = (result: unknown): string => {
-  const told = Predicate.hasProperty(result, "message_for_model") ? result.message_for_model : undefined
-  return typeof told === "string" && told.startsWith(rejected) ? told.slice(rejected.length) : ""
+  const text = Predicate.hasProperty(result, "message_for_model") ? result.message_for_model : undefined
+  return typeof text === "string" && text.startsWith(rejected) ? text.slice(rejected.length) : ""
 }
 
 /** Decision about a call: calls that ran behind the pause were approved, unchanged or with other arguments. */

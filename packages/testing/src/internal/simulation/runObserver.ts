@@ -66,7 +66,7 @@ export class RunObserver {
       Layer.succeed(
         ToolInterceptor.CompensationInterceptor,
         ({ callId, tool }, undo) =>
-          Effect.provideService(undo, CurrentWithin, { executions: [], undoes: { tool, callId } })
+          Effect.provideService(undo, CurrentWithin, { executions: [], compensates: { tool, callId } })
       ),
       Audit.layer((record) => Effect.sync(() => this.audit.push(record)))
     )

@@ -6,7 +6,7 @@ export interface Within {
   /** The executions of tools, the outermost first: their places in the executions of the run. */
   readonly executions: ReadonlyArray<number>
   /** The compensated call. */
-  readonly undoes?: { readonly tool: string; readonly callId: string } | undefined
+  readonly compensates?: { readonly tool: string; readonly callId: string } | undefined
 }
 
 export const CurrentWithin: Context.Reference<Within | undefined> = Context.Reference<Within | undefined>(
