@@ -183,6 +183,10 @@ const makerOf = (model: string): string | undefined => {
   return Object.entries(families).find(([, family]) => family.test(last))?.[0]
 }
 
+/** @internal Quirks of a model's template, on whatever server it runs. */
+export const quirksOfModel = (model: string): Partial<Quirks> =>
+  makerOf(model) === "mistral" ? { roleAfterTool: "assistant" } : {}
+
 /** Presets whose servers have the models of their own makers only. */
 const servesOwn: ReadonlySet<string> = new Set(["openai", "deepseek", "moonshot", "perplexity", "gemini", "mistral"])
 

@@ -70,6 +70,11 @@ export interface Quirks {
    */
   readonly textCalls: ReadonlyArray<RegExp>
   /**
+   * The role that may follow results of tools. `assistant`: Mistral's servers and templates refuse a user message there, so a short
+   * message of the assistant stands between them.
+   */
+  readonly roleAfterTool: "any" | "assistant"
+  /**
    * Form of schemas of tools and answers. `subset`: without references, `const`, numbers in an `enum` and other keywords that
    * OpenAPI 3.0 does not have. Arguments are checked by the whole schema in any case.
    */
@@ -115,6 +120,7 @@ export const defaults: Quirks = {
   reasoningHistory: "received",
   unreturnedFields: ["audio", "executed_tools", "citations", "search_results", "context"],
   textCalls: TextCall.spellings,
+  roleAfterTool: "any",
   schemas: "json-schema",
   maxTools: Number.POSITIVE_INFINITY,
   toolFiles: "user"

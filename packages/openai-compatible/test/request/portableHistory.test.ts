@@ -85,6 +85,22 @@ describe("a history", () => {
       ])
     }))
 
+  it.effect("has a message of the assistant between results and the user for models of Mistral", () =>
+    Effect.gen(function*() {
+      const prompt = conversation(question, ...turn(called("abcdefghi")), question)
+      for (
+        const [options, expected] of [
+          [{ model: "mistralai/Devstral-Small-2" }, ["user", "assistant", "tool", "assistant", "user"]],
+          [{ quirks: { roleAfterTool: "assistant" } }, ["user", "assistant", "tool", "assistant", "user"]],
+          [{ model: "mistral-large", quirks: { roleAfterTool: "any" } }, ["user", "assistant", "tool", "user"]],
+          [{}, ["user", "assistant", "tool", "user"]]
+        ] as const
+      ) {
+        const { messages } = yield* bodyOf(generate(prompt), options)
+        assert.deepStrictEqual(messages.map(({ role }: { role: string }) => role), expected)
+      }
+    }))
+
   it.effect("has one message for neighbours of one role, and none without content", () =>
     Effect.gen(function*() {
       const picture = { type: "file", mediaType: "image/png", data: new Uint8Array([1]) }

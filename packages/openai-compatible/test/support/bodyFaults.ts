@@ -232,6 +232,14 @@ export const bodyFaults: ReadonlyArray<Fault> = [
     check: ({ parts }) => assert.deepStrictEqual(callsIn(parts).map(({ params }) => params), [{ n: 1 }])
   },
   {
+    fault: "a call with its name and arguments in itself",
+    does: "reads it",
+    replies: message({ tool_calls: [{ index: 0, id: "a", name: "now", arguments: "{\"n\":1}" }] }, "tool_calls"),
+    requests: 1,
+    check: ({ parts }) =>
+      assert.deepStrictEqual(callsIn(parts).map(({ name, params }) => [name, params]), [["now", { n: 1 }]])
+  },
+  {
     fault: "control tokens behind the name of a called tool",
     does: "reads the name",
     replies: message(

@@ -71,8 +71,19 @@ export const toolCalls = (message: Message): ReadonlyArray<ToolCall> =>
     ...(message.function_call ? [{ function: message.function_call }] : [])
   ].map(named)
 
-/** The call with the name of its tool alone: parsers leave the model's control tokens and blanks behind it. */
-export const named = (call: ToolCall): ToolCall => {
+/** The call with its function, also if the server writes the fields of it in the call. */
+const nested = (call: ToolCall): ToolCall => {
+  if (call.function || typeof call["name"] !== "string") return call
+  const { arguments: args, name, ...rest } = call
+  return { ...rest, function: { name, arguments: args } }
+}
+
+/**
+ * The call in the usual form, with the name of its tool alone: parsers leave the model's control tokens and blanks behind
+ * it.
+ */
+export const named = (given: ToolCall): ToolCall => {
+  const call = nested(given)
   const name = call.function?.name
   if (!name) return call
   const plain = name.replace(/<\|[\s\S]*$/, "").trim()

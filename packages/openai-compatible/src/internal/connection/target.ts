@@ -104,7 +104,7 @@ export const make = (options: TargetOptions): Result.Result<Target, SetupError.S
     host: url.success.host,
     server: url.success.host,
     model,
-    quirks: { ...Quirks.defaults, ...preset?.quirks, ...options.quirks },
+    quirks: { ...Quirks.defaults, ...Presets.quirksOfModel(model), ...preset?.quirks, ...options.quirks },
     headers: { ...(key === undefined ? undefined : { authorization: `Bearer ${key}` }), ...options.headers },
     hasKey: key !== undefined,
     scrub: (text) => key === undefined ? text : text.replaceAll(key, "<redacted>")

@@ -71,14 +71,23 @@ const partsOf = (content: unknown): ReadonlyArray<unknown> =>
 const both = (a: unknown, b: unknown): unknown =>
   typeof a === "string" && typeof b === "string" ? `${a}\n\n${b}` : [...partsOf(a), ...partsOf(b)]
 
+/** The assistant's message between results and the user, for servers that demand one. */
+const bridge: Message = { role: "assistant", content: "I have the results." }
+
 /** Messages of the same role one after the other as one: the templates of many models refuse them. Only questions and instructions. */
-const joined = (messages: ReadonlyArray<Message>, { systemRole }: Quirks): ReadonlyArray<Message> => {
+const joined = (
+  messages: ReadonlyArray<Message>,
+  { roleAfterTool, systemRole }: Quirks
+): ReadonlyArray<Message> => {
   const out: Array<Message> = []
   for (const message of messages) {
     const last = out.at(-1)
     if (last?.role === message.role && (message.role === "user" || message.role === systemRole)) {
       out[out.length - 1] = { ...last, content: both(last.content, message.content) }
-    } else out.push(message)
+      continue
+    }
+    if (roleAfterTool === "assistant" && last?.role === "tool" && message.role === "user") out.push(bridge)
+    out.push(message)
   }
   return out
 }
