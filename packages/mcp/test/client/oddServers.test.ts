@@ -1,7 +1,8 @@
 /** Servers that depart from the protocol in their results, handshakes and messages: what they say is not lost. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { ChildProcess } from "effect/process"
+import type { HttpClient } from "effect/http"
+import { ChildProcess, type ChildProcessSpawner } from "effect/process"
 import { Mcp } from "@recourse/mcp"
 import { call, live, overStdio, resultOf, versions } from "../support/helpers.ts"
 import type { Options } from "../servers/byHand.mjs"
@@ -62,7 +63,8 @@ const handshakes: Readonly<Record<string, object>> = {
   "a server info without a version": { serverInfo: { name: "odd" } }
 }
 
-const tools = <R>(connect: Mcp.Connect<R>) => Mcp.tools({ name: "s", connect, trust: "trusted", timeout: "10 seconds" })
+const tools = (connect: Mcp.Connect<ChildProcessSpawner.ChildProcessSpawner | HttpClient.HttpClient>) =>
+  Mcp.tools({ name: "s", connect, trust: "trusted", timeout: "10 seconds" })
 
 const over = {
   stdio: (options: Options) => Effect.succeed(overStdio(options)),

@@ -37,7 +37,7 @@ describe.each(Object.entries(texts))("a text with %s", (_, [raw, expected]) => {
   it.effect("is reasoning and text of a whole answer", () =>
     Effect.gen(function*() {
       const { content } = yield* generate().pipe(Effect.provide(answering(whole(raw))))
-      assert.deepStrictEqual(pairs(content.map(plain)), expected)
+      assert.deepStrictEqual<unknown>(pairs(content.map(plain)), expected)
     }))
 
   it.effect("is the same in a stream, in any split", () =>
@@ -46,7 +46,7 @@ describe.each(Object.entries(texts))("a text with %s", (_, [raw, expected]) => {
       for (const pieces of splits) {
         const { error, parts } = yield* observe(stream()).pipe(Effect.provide(answering(streamed(pieces))))
         assert.isUndefined(error)
-        assert.deepStrictEqual(pairs(joined(parts, true)), expected)
+        assert.deepStrictEqual<unknown>(pairs(joined(parts, true)), expected)
       }
     }))
 })

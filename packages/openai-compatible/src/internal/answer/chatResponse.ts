@@ -140,19 +140,19 @@ const withState = (
 
 /** The calls of a whole message, each once: by id, and the older `function_call` by its content. */
 const distinctCalls = (message: Wire.Message): ReadonlyArray<Wire.ToolCall> => {
-  const kept: Array<Wire.ToolCall> = []
+  const distinct: Array<Wire.ToolCall> = []
   const isReported = (call: Wire.ToolCall, isRepeat: (other: Wire.ToolCall) => boolean): boolean =>
-    kept.some((other) =>
+    distinct.some((other) =>
       isRepeat(other) && (call.function?.name || other.function?.name) === other.function?.name &&
       hasSameArguments(argumentsText(call.function?.arguments), argumentsText(other.function?.arguments))
     )
   for (const call of (message.tool_calls ?? []).map(Wire.named)) {
     const id = Wire.callId(call)
-    if (id === undefined || !isReported(call, (other) => Wire.callId(other) === id)) kept.push(call)
+    if (id === undefined || !isReported(call, (other) => Wire.callId(other) === id)) distinct.push(call)
   }
   const legacy = message.function_call ? Wire.named({ function: message.function_call }) : undefined
-  if (legacy && !isReported(legacy, () => true)) kept.push(legacy)
-  return kept
+  if (legacy && !isReported(legacy, () => true)) distinct.push(legacy)
+  return distinct
 }
 
 /** The server ended the answer because of a failure of its own and says no more. */

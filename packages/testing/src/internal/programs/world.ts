@@ -37,7 +37,7 @@ export interface Deed {
  * @category models
  * @since 0.2.0
  */
-export interface Undone {
+export interface CompensatedEffect {
   readonly tool: string
   readonly receipt: string
   readonly key: string | undefined
@@ -57,7 +57,7 @@ export class World {
   readonly secret: string | undefined
   readonly deeds: Array<Deed> = []
   /** Compensated effects, in order. */
-  readonly undone: Array<Undone> = []
+  readonly compensated: Array<CompensatedEffect> = []
   private readonly receipts = new Map<string, string>()
   private given = 0
   private readonly executions = new Map<string, number>()
@@ -105,7 +105,7 @@ export class World {
   }
 
   /** The service compensates an effect by its receipt: its key is free again. */
-  undo(receipt: string): void {
+  compensate(receipt: string): void {
     for (const [id, given] of this.receipts) if (given === receipt) this.receipts.delete(id)
   }
 }
