@@ -71,7 +71,7 @@ export interface Quirks {
   readonly textCalls: ReadonlyArray<RegExp>
   /**
    * The role that may follow results of tools. `assistant`: Mistral's servers and templates refuse a user message there, so a short
-   * message of the assistant stands between them.
+   * message of the assistant has to be between them.
    */
   readonly roleAfterTool: "any" | "assistant"
   /**
