@@ -43,6 +43,8 @@ if (import.meta.main) {
       void setTimeout(10 + (orders * 37) % 60).then(() => response.writeHead(200).end())
     })
   })
+  // A connection that is closed while it is used again would be a defect of the tool, and not of the run.
+  server.keepAliveTimeout = 0
   server.listen(0, "127.0.0.1", () => {
     const address = server.address()
     process.send?.(typeof address === "object" && address !== null ? address.port : 0)
