@@ -24,7 +24,7 @@ import { escalate } from "../call/execute/executorAnswers.ts"
 import { Escalated, type Escalation, type InvalidArgs, type InvalidResult, type NotApproved } from "../../ToolError.ts"
 import { type Agent, type Any, type Input, type Output, ownToolsOf } from "./agent.ts"
 import type { Among, IsStored, Single } from "../foundation/errorTags.ts"
-import type { OnlyKnown } from "../foundation/options/misspeltName.ts"
+import type { Keys, OnlyKnown } from "../foundation/options/misspeltName.ts"
 import { type Described, descriptionOf } from "./modelAgent.ts"
 import type { StartErrorOf } from "./compose/composedAgent.ts"
 import { isResumable } from "./services/provideLayer.ts"
@@ -53,6 +53,14 @@ export type AgentToolError<E, Resume, Eff, Start> = {
     | ([Among<E, ApprovalRequired>] extends [never] ? never : NotApproved)
 }["error"]
 
+/** The parameters of an agent that takes no object: models give arguments by name. */
+type Wrapped<Input extends Schema.Top> = Schema.Codec<
+  Input["Type"],
+  { readonly input: Input["Encoded"] },
+  Input["DecodingServices"],
+  Input["EncodingServices"]
+>
+
 /**
  * Parameters that a model gives an agent with a described input. Models give arguments by name: an input that is no object
  * is in `input`.
@@ -62,12 +70,7 @@ export type AgentToolError<E, Resume, Eff, Start> = {
  */
 export type OwnParameters<Known> = Known extends Described<infer Input, infer _Output>
   ? [Single<Input["Encoded"]>] extends [string | number | boolean | bigint | null | undefined | ReadonlyArray<unknown>]
-    ? Schema.Codec<
-      Input["Type"],
-      Readonly<Record<"input", Input["Encoded"]>>,
-      Input["DecodingServices"],
-      Input["EncodingServices"]
-    >
+    ? Wrapped<Input>
   : Input
   : never
 
@@ -189,7 +192,7 @@ export const asTool = <
       readonly success?: Success & SuccessFits<Known, Success["Type"]>
       readonly effects?: Eff
     }
-    & { readonly [K in keyof O]: unknown }
+    & Keys<O>
     & OnlyKnown<O, "description" | "parameters" | "success" | "effects">
 ) =>
 <E, R, Resume, Start>(

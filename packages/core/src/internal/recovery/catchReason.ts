@@ -46,6 +46,9 @@ function handleReasons(
   )
 }
 
+/** Any failure of an executor, by a name that readers are shown. */
+interface AnyExecutionError extends ExecutionError {}
+
 /**
  * The executor's own errors among those of a call.
  *
@@ -62,7 +65,7 @@ export type ReasonOf<E> = E extends ExecutionError<infer D> ? D : never
  */
 export type ExcludeReason<E, Tag extends string> = {
   readonly error:
-    | Exclude<E, ExecutionError>
+    | Exclude<E, AnyExecutionError>
     | ([Exclude<ReasonOf<E>, Tagged<Tag>>] extends [never] ? never : ExecutionError<Exclude<ReasonOf<E>, Tagged<Tag>>>)
 }["error"]
 

@@ -34,6 +34,9 @@ export type Misspelt<Name, Known, Others = {}> = Name extends string
   : `There is no "${Name}" here. Did you mean "${Near<Name, Known> & string}"?`
   : never
 
+/** The required and optional keys of an object, without their values. */
+export type Keys<O> = { readonly [K in keyof O]: unknown }
+
 /** Asks that all keys of a table are known. */
 export type OnlyKnown<T, Known, Others = {}> = [Exclude<keyof T, Known>] extends [never] ? unknown
   : { readonly [K in Exclude<keyof T, Known>]: Misspelt<K, Known, Others> }
