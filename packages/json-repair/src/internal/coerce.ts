@@ -63,7 +63,8 @@ const exactNumber = (text: string): number | undefined => {
 
 /** The array or object that a text holds if that type is wanted and no part of it changes by parsing: digits, equal keys. */
 const nested = (text: string, wanted: ReadonlySet<unknown>): unknown => {
-  const value = JsonText.argumentsOf(text)
+  // An empty list is a value here, and not the arguments of a call without any.
+  const value = /^\s*\[\s*\]\s*$/.test(text) ? [] : JsonText.argumentsOf(text)
   return typeof value === "object" && wanted.has(Array.isArray(value) ? "array" : "object") ? value : undefined
 }
 
