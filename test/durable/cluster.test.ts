@@ -67,7 +67,8 @@ const processOf = Effect.fnUntraced(function*(
     RunStore.RunStore,
     Effect.map(RunStore.RunStore, (store) => ({ ...store, listen: () => Effect.void }))
   ).pipe(Layer.provide(RunStore.layerSql()), Layer.provide(sqlLayer(address)))
-  const store = (agents === undefined ? Cluster.layerClient : Cluster.layer({ sweep: "1 minute" })).pipe(
+  // On a busy machine a message can be lost as its receiver starts: the sweep finds its run.
+  const store = (agents === undefined ? Cluster.layerClient : Cluster.layer({ sweep: "8 seconds" })).pipe(
     Layer.provide([rows, sharding])
   )
   const layer = agents === undefined
