@@ -19,21 +19,16 @@ import type { HookError, HookServices, HookSuccess } from "../foundation/options
 import type { OnlyKnown } from "../foundation/options/misspeltName.ts"
 import { refusePrototype } from "../foundation/options/plainTable.ts"
 
+type AnyEffect = Effect.Effect<unknown, unknown, unknown>
+
 const hasReason = (error: unknown, tags: ReadonlyArray<string>): error is ExecutionError<Tagged<string>> =>
   error instanceof ExecutionError && isTagged(error.reason, tags)
 
-type Handler = (
-  reason: never,
-  ...params: ReadonlyArray<Effect.Effect<unknown, unknown, unknown>>
-) => Effect.Effect<unknown, unknown, unknown>
+type Handler = (reason: never, ...params: ReadonlyArray<AnyEffect>) => AnyEffect
 
 type Handlers = Readonly<Record<string, Handler | undefined>>
 
-function handleReasons(
-  call: Effect.Effect<unknown, unknown, unknown>,
-  cases: Handlers,
-  params: ReadonlyArray<Effect.Effect<unknown, unknown, unknown>> = []
-): Effect.Effect<unknown, unknown, unknown> {
+function handleReasons(call: AnyEffect, cases: Handlers, params: ReadonlyArray<AnyEffect> = []): AnyEffect {
   refusePrototype("Recovery.catchReasons", cases)
   const tags = Object.keys(cases).filter((tag) => cases[tag] !== undefined)
   return Effect.catchIf(
@@ -125,13 +120,10 @@ export const catchReason: {
     tag: Tag,
     handle: (reason: Extract<ReasonOf<Types.NoInfer<E>>, Tagged<Tag>>) => Effect.Effect<A2, E2, R2>
   ): Effect.Effect<A | A2, ExcludeReason<E, Single<Tag>> | E2, R | R2>
-} = ((...of: readonly [Effect.Effect<unknown, unknown, unknown>, string, Handler] | readonly [string, Handler]) => {
+} = ((...of: readonly [AnyEffect, string, Handler] | readonly [string, Handler]) => {
   if (of.length === 3) return handleReasons(of[0], { [of[1]]: of[2] })
   const [tag, handle] = of
-  return (
-    call: Effect.Effect<unknown, unknown, unknown>,
-    ...params: ReadonlyArray<Effect.Effect<unknown, unknown, unknown>>
-  ) => handleReasons(call, { [tag]: handle }, params)
+  return (call: AnyEffect, ...params: ReadonlyArray<AnyEffect>) => handleReasons(call, { [tag]: handle }, params)
 }) as never
 
 /**
@@ -209,12 +201,9 @@ export const catchReasons: {
     ExcludeReason<E, CertainCases<C>> | (C extends unknown ? HookError<C, keyof C> : never),
     R | (C extends unknown ? HookServices<C, keyof C> : never)
   >
-} = ((...of: readonly [Effect.Effect<unknown, unknown, unknown>, Handlers] | readonly [Handlers]) => {
+} = ((...of: readonly [AnyEffect, Handlers] | readonly [Handlers]) => {
   if (of.length === 2) return handleReasons(...of)
-  return (
-    call: Effect.Effect<unknown, unknown, unknown>,
-    ...params: ReadonlyArray<Effect.Effect<unknown, unknown, unknown>>
-  ) => handleReasons(call, of[0], params)
+  return (call: AnyEffect, ...params: ReadonlyArray<AnyEffect>) => handleReasons(call, of[0], params)
 }) as never
 
 /** The reasons that are handled for certain. */
