@@ -4,7 +4,7 @@ import { Agent, Approval, Runs } from "@recourse/core"
 import { Durable, RunStore, Signal } from "@recourse/durable"
 import * as Cluster from "@recourse/durable/Cluster"
 import * as Certify from "@recourse/testing/Certify"
-import { Context, Cron, Effect, Layer } from "effect"
+import { Context, Cron, Effect, Fiber, Latch, Layer } from "effect"
 import { MessageStorage, RunnerHealth, Runners, RunnerStorage, Sharding, ShardingConfig } from "effect/cluster"
 import { type SqlAddress, sqlLayer } from "../support/connections.ts"
 import { clusterDatabases } from "../support/servers.ts"
@@ -20,6 +20,15 @@ const oneProcess = Sharding.layer.pipe(
   Layer.provide(ShardingConfig.layer({ entityMessagePollInterval: "100 millis" }))
 )
 
+const echoRun = {
+  agent: "echo",
+  version: "1",
+  owner: undefined,
+  parent: undefined,
+  trace: undefined,
+  input: "hello"
+}
+
 describe("a cluster of one process", () => {
   for (const [sweep, runs] of [[0, 30], ["200 millis", 0]] as const) {
     it(`is certified with a sweep of ${sweep}`, async () => {
@@ -28,6 +37,45 @@ describe("a cluster of one process", () => {
       assert.isAtLeast(tried["owner_may_change"]!, 10)
     }, 120_000)
   }
+
+  it("takes a run that a message names again while it takes others", async () => {
+    await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+      const rows = Context.get(yield* Layer.build(Layer.fresh(RunStore.layerMemory)), RunStore.RunStore)
+      const named: Array<ReadonlyArray<string> | undefined> = []
+      const arrived = yield* Latch.make()
+      /** Another process has the run at the first request that names it, and the answer is late. */
+      const take: RunStore.Store["take"] = (wanted) =>
+        Effect.suspend(() => {
+          named.push(wanted.only)
+          return wanted.only === undefined || named.length > 2
+            ? rows.take(wanted)
+            : Effect.as(arrived.await, { taken: [], due: [], held: [] })
+        })
+      const silent: RunStore.Store = { ...rows, take, listen: () => Effect.void }
+      const layer = Cluster.layer({ sweep: "1 hour" }).pipe(
+        Layer.provide([Layer.succeed(RunStore.RunStore, silent), oneProcess])
+      )
+      const store = Context.get(yield* Layer.build(layer), RunStore.RunStore)
+      let messages = 0
+      yield* store.listen(() => void messages++)
+      const messageCame = (count: number) =>
+        Effect.repeat(Effect.sleep("5 millis"), { until: () => messages >= count })
+      const wanted: RunStore.Take = { agents: [{ agent: "echo", versions: ["1"] }], limit: 5, leaseMillis: 30_000 }
+      yield* store.take(wanted)
+      const { run } = yield* store.insert({ ...echoRun, runId: "r1", leaseMillis: 30_000 })
+      yield* store.settle(run, { status: "queued" })
+      yield* messageCame(1)
+      const late = yield* Effect.forkChild(store.take(wanted), { startImmediately: true })
+      const [again] = (yield* rows.take({ ...wanted, only: ["r1"] })).taken
+      yield* store.settle(again!, { status: "queued" })
+      yield* messageCame(2)
+      yield* arrived.open
+      yield* Fiber.join(late)
+      const { taken } = yield* store.take(wanted)
+      assert.deepStrictEqual(taken.map(({ runId }) => runId), ["r1"])
+      assert.deepStrictEqual(named, [undefined, ["r1"], ["r1"]])
+    })))
+  })
 
   it("starts runs later, and each time of a cron", async () => {
     const Echo = Durable.make(Agent.fromFunction("echo", (text: string) => Effect.succeed(text)))
@@ -67,8 +115,7 @@ const processOf = Effect.fnUntraced(function*(
     RunStore.RunStore,
     Effect.map(RunStore.RunStore, (store) => ({ ...store, listen: () => Effect.void }))
   ).pipe(Layer.provide(RunStore.layerSql()), Layer.provide(sqlLayer(address)))
-  // On a busy machine a message can be lost as its receiver starts: the sweep finds its run.
-  const store = (agents === undefined ? Cluster.layerClient : Cluster.layer({ sweep: "8 seconds" })).pipe(
+  const store = (agents === undefined ? Cluster.layerClient : Cluster.layer({ sweep: "1 minute" })).pipe(
     Layer.provide([rows, sharding])
   )
   const layer = agents === undefined

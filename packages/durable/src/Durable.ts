@@ -305,10 +305,6 @@ export const layer = <const Agents extends ReadonlyArray<Any>>(
       const context = Context.add(Context.add(yield* Effect.context<never>(), Runs, runs), RunStore, store)
       const known = versionsOf(agents, context)
       const runner: Runner.Runner = yield* Runner.make(store, known, changes, conversations, runnerOptions)
-      yield* store.listen((wakeUp) => {
-        changes.receive(wakeUp)
-        runner.receive(wakeUp)
-      })
       return runs
     })
   ) as Layer.Layer<Runs, never, RunStore | Exclude<Services<Agents[number]>, Runs>>

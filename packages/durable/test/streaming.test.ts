@@ -138,7 +138,7 @@ describe("an answer of a durable run", () => {
   it.live("restarts for its readers if the writing process is killed", () =>
     Effect.gen(function*() {
       let restarts = 0
-      for (let killAt = 100; killAt <= 1300; killAt += 60) {
+      for (let killAt = 700; killAt <= 2700; killAt += 100) {
         const store = storeOf()
         yield* starter(store)
         const ended = yield* VirtualTime.runAll<unknown, unknown, never>([

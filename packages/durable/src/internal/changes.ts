@@ -1,6 +1,7 @@
 /** Changes of runs, notified within this process: waiting fibers need not poll the store at each moment. */
 import * as Effect from "effect/Effect"
 import type * as Duration from "effect/Duration"
+import * as Latch from "effect/Latch"
 import type * as Scope from "effect/Scope"
 import type { WakeUp } from "./store.ts"
 
@@ -13,9 +14,18 @@ export const wakeUp = ""
 /** The name under which a run's owner is notified of events for its readers. */
 export const pendingOf = (runId: string): string => `pending ${runId}`
 
-/** Waiting fibers by run. */
+/** Notifications under one name. */
+export interface Subscription {
+  /**
+   * Waits for a notification, at most for the given time if there is one. One that has arrived since the last wait ends this one at once:
+   * whoever reads the store between two waits misses no change.
+   */
+  readonly next: (atMost?: Duration.Input) => Effect.Effect<void>
+}
+
+/** Subscriptions by name. */
 export class Changes {
-  private readonly waiting = new Map<string, Set<() => void>>()
+  private readonly subscriptions = new Map<string, Set<Latch.Latch>>()
   private readonly readers = new Map<string, number>()
 
   private readonly listeners: Array<(runId: string) => void> = []
@@ -28,10 +38,7 @@ export class Changes {
   /** A run has changed. */
   notify(runId: string): void {
     for (const listener of this.listeners) listener(runId)
-    const waiters = this.waiting.get(runId)
-    if (waiters === undefined) return
-    this.waiting.delete(runId)
-    for (const resume of waiters) resume()
+    for (const latch of this.subscriptions.get(runId) ?? []) latch.openUnsafe()
   }
 
   /** Receives a store's notification of any process's change. */
@@ -41,26 +48,27 @@ export class Changes {
     this.notify(eventsOf(wakeUp.runId))
   }
 
-  /**
-   * Waits for the next change in this process; at most for the given time, because another process may have changed the
-   * run.
-   */
-  next(runId: string, atMost: Duration.Duration): Effect.Effect<void> {
-    return Effect.raceFirst(this.heard(runId), Effect.sleep(atMost))
-  }
-
-  /** Waits for the next change in this process. */
-  heard(runId: string): Effect.Effect<void> {
-    return Effect.callback<void>((resume) => {
-      const waiters = this.waiting.get(runId) ?? new Set()
-      this.waiting.set(runId, waiters)
-      const one = () => resume(Effect.void)
-      waiters.add(one)
-      return Effect.sync(() => {
-        waiters.delete(one)
-        if (waiters.size === 0 && this.waiting.get(runId) === waiters) this.waiting.delete(runId)
-      })
+  /** Subscribes to the notifications under a name. */
+  subscribe(name: string): Effect.Effect<Subscription, never, Scope.Scope> {
+    const acquire = Effect.sync(() => {
+      const latch = Latch.makeUnsafe()
+      const all = this.subscriptions.get(name) ?? new Set()
+      this.subscriptions.set(name, all.add(latch))
+      return latch
     })
+    const release = (latch: Latch.Latch) =>
+      Effect.sync(() => {
+        const all = this.subscriptions.get(name)!
+        all.delete(latch)
+        if (all.size === 0) this.subscriptions.delete(name)
+      })
+    return Effect.map(Effect.acquireRelease(acquire, release), (latch) => ({
+      next: (atMost) =>
+        Effect.map(
+          atMost === undefined ? latch.await : Effect.raceFirst(latch.await, Effect.sleep(atMost)),
+          () => void latch.closeUnsafe()
+        )
+    }))
   }
 
   /** Adds a reader of a run's events in this process, until the scope is closed. */

@@ -3,9 +3,9 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Resumptions } from "@recourse/core/Approval"
-import { wakeUp } from "./changes.ts"
+import { type Subscription, wakeUp } from "./changes.ts"
 import { noKey, type Registered } from "./definition.ts"
-import { Execution } from "./execution.ts"
+import type { Execution } from "./execution.ts"
 import { prepareExecution } from "./prepareExecution.ts"
 import type { Surroundings } from "./recorder.ts"
 import { runAgent } from "./runAgent.ts"
@@ -24,7 +24,7 @@ const resumptions = Context.make(Resumptions, {
  * execution has ended.
  */
 const placeOf = (
-  { heard, places, store }: Surroundings,
+  { places, store, subscribe }: Surroundings,
   { definition: { queue } }: Registered,
   run: StoredRun
 ): Place & { readonly end: () => void } => {
@@ -32,14 +32,18 @@ const placeOf = (
   const concurrency = queue?.concurrency
   if (concurrency === undefined) return place
   let isOver = false
-  const until = (done: Effect.Effect<boolean, RunStoreError>): Effect.Effect<void> =>
-    Effect.flatMap(
-      Effect.catchCause(done, (cause) => Cause.hasInterrupts(cause) ? Effect.interrupt : Effect.succeed(false)),
-      (isDone) =>
-        isDone || isOver
-          ? Effect.void
-          : Effect.andThen(Effect.raceFirst(heard(wakeUp), Effect.sleep("500 millis")), until(done))
+  const until = (done: Effect.Effect<boolean, RunStoreError>): Effect.Effect<void> => {
+    const isDone = Effect.catchCause(
+      done,
+      (cause) => Cause.hasInterrupts(cause) ? Effect.interrupt : Effect.succeed(false)
     )
+    const again = (change: Subscription): Effect.Effect<void> =>
+      Effect.flatMap(
+        isDone,
+        (isDone) => isDone || isOver ? Effect.void : Effect.andThen(change.next("500 millis"), again(change))
+      )
+    return Effect.scoped(Effect.flatMap(subscribe(wakeUp), again))
+  }
   return {
     give: Effect.andThen(place.give, until(Effect.as(store.settle(run, { status: "lent" }), true))),
     take: Effect.andThen(
@@ -61,11 +65,9 @@ export const execute = (
   around: Surroundings,
   taken: Taken,
   stored: StoredRun,
-  onReady: (execution: Execution) => void
+  execution: Execution
 ): Effect.Effect<void> => {
   const { registered } = taken
-  const execution = new Execution(stored)
-  onReady(execution)
   const place = placeOf(around, registered, stored)
   const whole = Effect.gen(function*() {
     const prepared = yield* prepareExecution(around, taken, stored, execution)

@@ -109,15 +109,16 @@ export const send = (
   return Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(post(store, runId, message), (position) => {
       const withdraw = decide(store, runId, position, "withdrawn")
-      const decided: Effect.Effect<Fate, RunStoreError> = Effect.gen(function*() {
+      const decided: Effect.Effect<Fate, RunStoreError> = Effect.scoped(Effect.gen(function*() {
+        const change = yield* changes.subscribe(runId)
         while (true) {
           const fate = yield* fateAt(store, runId, position)
           if (fate !== undefined) return fate
           const run = yield* store.get(runId)
           if (run === undefined || !isActive(run)) return yield* withdraw
-          yield* changes.next(runId, poll)
+          yield* change.next(poll)
         }
-      })
+      }))
       return Effect.map(
         Effect.onInterrupt(restore(decided), () => Effect.ignore(withdraw)),
         (fate) => fate === "joined"

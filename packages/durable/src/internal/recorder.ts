@@ -1,13 +1,13 @@
 /** Recorder: the journal of an execution, and the steps and events that it adds to its run. */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Hash from "effect/Hash"
 import * as Metric from "effect/Metric"
 import type * as Schema from "effect/Schema"
 import type * as AgentEvent from "@recourse/core/AgentEvent"
 import * as Journal from "@recourse/core/Journal"
 import type { Failure } from "@recourse/core/Runs"
-import { eventsOf, pendingOf } from "./changes.ts"
+import { type Changes, eventsOf, pendingOf } from "./changes.ts"
+import { claimOf } from "./claimOf.ts"
 import type { Conversation, KnownConversations } from "./conversation.ts"
 import { stepDuration } from "./counting.ts"
 import { finishOf } from "./unemittedEnds.ts"
@@ -25,8 +25,8 @@ export interface Surroundings {
   readonly writer: Writer
   /** Something of the run is new in the store. */
   readonly notify: (runId: string) => void
-  /** Waits until {@link notify} is called with the name. */
-  readonly heard: (name: string) => Effect.Effect<void>
+  /** Subscribes to the calls of {@link notify} with a name. */
+  readonly subscribe: Changes["subscribe"]
   /** True if the events of the run have a reader. */
   readonly isRead: (runId: string) => boolean
   /** True if its events have a reader in another process. */
@@ -35,12 +35,11 @@ export interface Surroundings {
   readonly known: KnownConversations
 }
 
+/** Time for which events are collected before the run's readers receive them. */
+const gathered = "100 millis"
+
 /** Report of an unknown failure. */
 export const noFailure: Failure = { error: "Error", code: "execution_error", userMessage: "" }
-
-/** A text of 32 characters. */
-const hashed = (text: string): string =>
-  [0, 1, 2, 3].map((n) => (Hash.string(`${n} ${text}`) >>> 0).toString(16).padStart(8, "0")).join("")
 
 /** The journal of an execution, and its added steps. */
 export class Recorder {
@@ -115,7 +114,7 @@ export class Recorder {
       record: (kind, key, value) => this.record(kind, key, value),
       note: (kind, key, value) => mayNote && !this.isRead ? this.note(kind, key, value) : this.record(kind, key, value),
       transaction: around.store.transaction && this.committing(around.store.transaction),
-      claim: (entry) => `${hashed(run.runId)}${entry.slice(0, 32)}`
+      claim: (entry) => claimOf(run.runId, entry)
     }
   }
 
@@ -154,9 +153,12 @@ export class Recorder {
     })
   }
 
-  /** Waits until there may be events to emit. */
-  get more(): Effect.Effect<void> {
-    return Effect.suspend(() => this.hasMore ? Effect.void : this.around.heard(pendingOf(this.run.runId)))
+  /** Emits events between steps, soon after the first of them. */
+  get emitting(): Effect.Effect<never> {
+    return Effect.scoped(Effect.flatMap(this.around.subscribe(pendingOf(this.run.runId)), (change) => {
+      const more = Effect.suspend(() => this.hasMore ? Effect.void : change.next())
+      return Effect.forever(Effect.andThen(more, Effect.andThen(Effect.sleep(gathered), this.emit)))
+    }))
   }
 
   private get hasMore(): boolean {
@@ -167,7 +169,7 @@ export class Recorder {
    * Emits the events that no step has carried yet to the run's readers. The end of the run waits for it, because the
    * end is the last step.
    */
-  get telling(): Effect.Effect<void> {
+  private get emit(): Effect.Effect<void> {
     return Effect.uninterruptible(Effect.suspend(() => {
       if (!this.hasMore) return Effect.void
       const isReported = this.isRead && this.unrecorded.hasMore

@@ -15,9 +15,6 @@ import type { Recorder } from "./recorder.ts"
 import { lending, Parent, type Place, Slot } from "./slot.ts"
 import { spanOf } from "./trace.ts"
 
-/** Time for which events are collected before the run's readers receive them. */
-const gathered = "100 millis"
-
 /**
  * A run that only replays is ended this long after it has replayed all existing answers and outcomes. If it does not
  * replay some, because its program is another one today, it is ended after no replay for so long, four times in a row.
@@ -66,11 +63,7 @@ export const runAgent = Effect.fnUntraced(function*(
       Effect.provideService(CurrentRunInbox, prepared.inbox)
     )
   )
-  const telling = yield* Effect.forkChild(
-    Effect.forever(
-      Effect.andThen(recorder.more, Effect.andThen(Effect.sleep(gathered), recorder.telling))
-    )
-  )
+  const emitting = yield* Effect.forkChild(recorder.emitting)
   const isToEnd = yield* Deferred.make<void>()
   const hasLog = execution.isCancelled || loaded.steps.length > 0
   const draining = hasLog
@@ -84,6 +77,6 @@ export const runAgent = Effect.fnUntraced(function*(
   const exit = yield* Fiber.await(fiber)
   execution.on("stop")
   if (draining !== undefined) yield* Fiber.interrupt(draining)
-  yield* Fiber.interrupt(telling)
+  yield* Fiber.interrupt(emitting)
   return { exit, hasCompensated }
 })

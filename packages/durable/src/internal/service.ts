@@ -32,13 +32,13 @@ export const make = (store: Store, here: Here): RunsService => {
     start: startRun(store, here),
     get: (runId) => Effect.flatMap(get(runId), describedOne),
     wait: (runId) =>
-      Effect.flatMap(get(runId), (run) =>
-        ended.has(run.status)
-          ? describedOne(run)
-          : Effect.flatMap(
-            Slot,
-            (slot) => Effect.andThen(slot.lent(waiting.ended(runId)), Effect.flatMap(get(runId), describedOne))
-          )),
+      Effect.scoped(Effect.gen(function*() {
+        const end = yield* waiting.watch(runId)
+        const run = yield* get(runId)
+        if (ended.has(run.status)) return yield* describedOne(run)
+        yield* (yield* Slot).lent(end)
+        return yield* describedOne(yield* get(runId))
+      })),
     events: readEvents(store, reads, here),
     decide: decideRun(store, reads, here),
     addMessage: (runId, message) =>

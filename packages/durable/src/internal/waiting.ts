@@ -2,10 +2,14 @@
  * Waiters for the ends of runs: one read of the store serves all of them, and an event emitted here serves its run at
  * once.
  */
+import type * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Scope from "effect/Scope"
 import { RunsUnavailable } from "@recourse/core/Runs"
-import type { Changes } from "./changes.ts"
+import type { Changes, Subscription } from "./changes.ts"
 import type { Store } from "./store.ts"
 
 /** The name under which those hear that wait for ends. */
@@ -14,14 +18,14 @@ const ends = "ends"
 /** Number of runs in one request. */
 const most = 500
 
-type Resume = (ended: Effect.Effect<void, RunsUnavailable>) => void
+type Ended = Deferred.Deferred<void, RunsUnavailable>
 
 /** Waits for the ends of runs. */
 export class Waiting {
   private readonly store: Store
   private readonly changes: Changes
   private readonly poll: Duration.Duration
-  private readonly waiting = new Map<string, Set<Resume>>()
+  private readonly waiting = new Map<string, Set<Ended>>()
   private readonly notified = new Set<string>()
   private isAsking = false
   private askedAllAt = -Infinity
@@ -37,36 +41,42 @@ export class Waiting {
     })
   }
 
-  /** Comes back when the run has ended. */
-  ended(runId: string): Effect.Effect<void, RunsUnavailable> {
-    return Effect.contextWith((context) =>
-      Effect.callback<void, RunsUnavailable>((resume) => {
-        const one: Resume = (ended) => resume(ended)
+  /**
+   * Watches a run, until the scope is closed. The effect that it returns waits for the end; an end since the beginning of
+   * the watch counts, too.
+   */
+  watch(runId: string): Effect.Effect<Effect.Effect<void, RunsUnavailable>, never, Scope.Scope> {
+    const begin = Effect.contextWith((context: Context.Context<never>) =>
+      Effect.sync(() => {
+        const ended: Ended = Deferred.makeUnsafe()
         const all = this.waiting.get(runId) ?? new Set()
-        this.waiting.set(runId, all)
-        all.add(one)
+        this.waiting.set(runId, all.add(ended))
         if (!this.isAsking) {
           this.isAsking = true
-          Effect.runForkWith(context)(this.asking())
+          Effect.runForkWith(context)(this.asking)
         }
-        return Effect.sync(() => {
-          all.delete(one)
-          if (all.size === 0 && this.waiting.get(runId) === all) this.waiting.delete(runId)
-        })
+        return ended
       })
     )
+    const end = (ended: Ended) =>
+      Effect.sync(() => {
+        const all = this.waiting.get(runId)
+        all?.delete(ended)
+        if (all?.size === 0) this.waiting.delete(runId)
+      })
+    return Effect.map(Effect.acquireRelease(begin, end), (ended) => Deferred.await(ended))
   }
 
   /** Reads the store as long as there is a waiter. */
-  private asking(): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      if (this.waiting.size === 0) {
+  private get asking(): Effect.Effect<void> {
+    const ask = Effect.clockWith((clock) => this.ask(this.asked(clock.currentTimeMillisUnsafe())))
+    const askedBy = (change: Subscription): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (this.waiting.size > 0) return Effect.andThen(Effect.andThen(change.next(this.poll), ask), askedBy(change))
         this.isAsking = false
         return Effect.void
-      }
-      const ask = Effect.clockWith((clock) => this.ask(this.asked(clock.currentTimeMillisUnsafe())))
-      return Effect.flatMap(Effect.andThen(this.changes.next(ends, this.poll), ask), () => this.asking())
-    })
+      })
+    return Effect.scoped(Effect.flatMap(this.changes.subscribe(ends), askedBy))
   }
 
   /** Runs with notifications in this process; all, at intervals, because other processes notify none. */
@@ -87,19 +97,18 @@ export class Waiting {
       parts,
       (part) =>
         Effect.match(this.store.ended(part), {
-          onSuccess: (ended) => this.resume(ended, Effect.void),
-          onFailure: ({ operation, reason }) =>
-            this.resume(part, Effect.fail(new RunsUnavailable({ operation, reason })))
+          onSuccess: (ended) => this.resume(ended, Exit.void),
+          onFailure: ({ operation, reason }) => this.resume(part, Exit.fail(new RunsUnavailable({ operation, reason })))
         }),
       { discard: true }
     )
   }
 
-  private resume(runIds: ReadonlyArray<string>, ended: Effect.Effect<void, RunsUnavailable>): void {
+  private resume(runIds: ReadonlyArray<string>, exit: Exit.Exit<void, RunsUnavailable>): void {
     for (const runId of runIds) {
       const all = this.waiting.get(runId)
       this.waiting.delete(runId)
-      for (const resume of all ?? []) resume(ended)
+      for (const ended of all ?? []) Deferred.doneUnsafe(ended, exit)
     }
   }
 }

@@ -26,6 +26,9 @@ const patience = "5 seconds"
 const addressOf = ({ agent, runId, version }: Named): string =>
   [agent, version, runId].map((part) => encodeURIComponent(part).slice(0, 80)).join("/")
 
+/** A run that a message has named. */
+type InboxEntry = Named & { readonly at: number }
+
 /** A host whose runs are placed by messages. */
 export class ClusterHost {
   private readonly base: Store
@@ -34,7 +37,7 @@ export class ClusterHost {
   private readonly fork: (effect: Effect.Effect<void>) => void
   private readonly wakeUps = new WakeUps()
   /** Runs that a message has named, and when. */
-  private readonly inbox = new Map<string, Named & { readonly at: number }>()
+  private readonly inbox = new Map<string, InboxEntry>()
   /** When the runs of these agents were looked for without a message. */
   private readonly sweptAt = new Map<string, number>()
   readonly store: Store
@@ -139,10 +142,15 @@ export class ClusterHost {
   }
 
   /** Runs of these agents that a message has named. */
-  private namedOf(agents: ReadonlyArray<Claimable> = []): ReadonlyArray<string> {
-    return [...this.inbox.values()].flatMap(({ agent, runId, version }) =>
-      agents.some((one) => one.agent === agent && one.versions.includes(version)) ? [runId] : []
+  private namedOf(agents: ReadonlyArray<Claimable> = []): ReadonlyArray<InboxEntry> {
+    return [...this.inbox.values()].filter(({ agent, version }) =>
+      agents.some((one) => one.agent === agent && one.versions.includes(version))
     ).slice(0, most)
+  }
+
+  /** Removes entries, and keeps those of runs that another message has named since. */
+  private remove(entries: ReadonlyArray<InboxEntry>): void {
+    for (const entry of entries) if (this.inbox.get(entry.runId) === entry) this.inbox.delete(entry.runId)
   }
 
   /**
@@ -155,7 +163,7 @@ export class ClusterHost {
       const free = agents?.filter(({ queue }) => queue === undefined)
       const limited = agents?.filter(({ queue }) => queue !== undefined) ?? []
       const named = this.namedOf(free ?? due)
-      const only = this.isSweep("all", agents, now) ? undefined : named
+      const only = this.isSweep("all", agents, now) ? undefined : named.map(({ runId }) => runId)
       const isAny = free !== undefined && free.length > 0 && only?.length !== 0
       const first = this.base.take({
         ...wanted,
@@ -167,9 +175,10 @@ export class ClusterHost {
         const { taken } = answer
         // The others have ended, or are another's.
         const isWhole = taken.length < limit && onlyCancelled !== true
-        if (isAny) { for (const runId of isWhole ? named : taken.map(({ runId }) => runId)) this.inbox.delete(runId) }
+        const isTaken = (runId: string) => taken.some((run) => run.runId === runId)
+        if (isAny) this.remove(isWhole ? named : named.filter(({ runId }) => isTaken(runId)))
         if (limited.length === 0 || taken.length >= limit) return Effect.succeed(answer)
-        for (const runId of this.namedOf(limited)) this.inbox.delete(runId)
+        this.remove(this.namedOf(limited))
         return Effect.map(
           this.base.take({ ...wanted, agents: limited, limit: limit - taken.length, due: undefined, held: undefined }),
           (more) => ({ ...answer, taken: [...taken, ...more.taken] })

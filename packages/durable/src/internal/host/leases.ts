@@ -4,13 +4,20 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import { type Changes, pendingOf } from "../changes.ts"
 import type { Execution } from "../execution.ts"
-import type { Lease, LeasedRun, Store } from "../store.ts"
+import type { Lease, LeasedRun, Store, StoredRun } from "../store.ts"
 import type { makeQuietly } from "./ignoreFailures.ts"
 
 /** A run that this process executes. */
-export interface Executed extends Lease {
+export interface Executed extends Pick<StoredRun, "runId" | "epoch" | "isCancelled"> {
   readonly leave: Execution["leave"]
   readonly fiber: Fiber.Fiber<void>
+}
+
+/** Wake-ups about a run that came before the answer to its claim. */
+interface Early {
+  readonly at: number
+  readonly isCancelled: boolean
+  readonly isRead: boolean
 }
 
 /** The leases of a process. */
@@ -23,6 +30,8 @@ export class Leases {
   private readonly runs = new Map<string, Executed>()
   /** Runs with a reader in another process. */
   private readElsewhere: ReadonlySet<string> = new Set()
+  /** Wake-ups about runs that this process does not have, or not yet, by run; the oldest first. */
+  private readonly early = new Map<string, Early>()
   private renewedAt: number
 
   constructor(
@@ -57,8 +66,13 @@ export class Leases {
   }
 
   add(executed: Executed): void {
-    this.runs.set(executed.runId, executed)
-    if (executed.fiber.pollUnsafe() !== undefined) this.runs.delete(executed.runId)
+    const { fiber, runId } = executed
+    this.runs.set(runId, executed)
+    const early = this.early.get(runId)
+    this.early.delete(runId)
+    if (early?.isCancelled === true && !executed.isCancelled) executed.leave("cancelled")
+    if (early?.isRead === true) this.addReader(runId)
+    if (fiber.pollUnsafe() !== undefined) this.runs.delete(runId)
   }
 
   remove({ epoch, runId }: Lease): void {
@@ -74,12 +88,32 @@ export class Leases {
     return this.readElsewhere.has(runId)
   }
 
-  cancel(runId: string): void {
-    this.runs.get(runId)?.leave("cancelled")
+  /** A run was cancelled, or has a reader in another process. */
+  receive(tag: "Cancelled" | "Read", runId: string): void {
+    const executed = this.runs.get(runId)
+    if (executed === undefined) this.keep(tag, runId)
+    else if (tag === "Cancelled") executed.leave("cancelled")
+    else this.addReader(runId)
   }
 
-  addReader(runId: string): void {
-    if (this.runs.has(runId)) this.setRead(new Set([...this.readElsewhere, runId]))
+  /** Keeps a wake-up for as long as the answer to a claim may take. */
+  private keep(tag: "Cancelled" | "Read", runId: string): void {
+    const at = this.now
+    for (const [runId, one] of this.early) {
+      if (at - one.at < this.millis) break
+      this.early.delete(runId)
+    }
+    const before = this.early.get(runId)
+    this.early.delete(runId)
+    this.early.set(runId, {
+      at,
+      isCancelled: tag === "Cancelled" || before?.isCancelled === true,
+      isRead: tag === "Read" || before?.isRead === true
+    })
+  }
+
+  private addReader(runId: string): void {
+    this.setRead(new Set([...this.readElsewhere, runId]))
   }
 
   /** Looks at the runs, and renews their leases in time. */

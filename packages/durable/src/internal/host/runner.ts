@@ -5,10 +5,10 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { askAbout } from "../approvalReminders.ts"
-import { type Changes, wakeUp } from "../changes.ts"
+import { type Changes, type Subscription, wakeUp } from "../changes.ts"
 import type { KnownConversations } from "../conversation.ts"
 import { execute } from "../execute.ts"
-import type { Execution } from "../execution.ts"
+import { Execution } from "../execution.ts"
 import { Places } from "../processSlots.ts"
 import type { Surroundings } from "../recorder.ts"
 import type { Store, StoredRun, Take, Taken, WakeUp } from "../store.ts"
@@ -34,8 +34,6 @@ type Added = Effect.Success<ReturnType<Store["insert"]>>
 
 /** A runner that works. */
 export interface Runner {
-  /** A run was cancelled, or has a reader in another process. */
-  readonly receive: (wakeUp: WakeUp) => void
   /** Starts a run by adding it: as one that this process executes from the start, if there is room. */
   readonly start: <E>(
     agent: string,
@@ -66,7 +64,6 @@ class LeasingRunner {
   private readonly around: Surroundings
   private readonly quietly = makeQuietly()
   private isStopping = false
-  private isAwake = false
   /** Number of runs that are being added. */
   private adding = 0
 
@@ -89,7 +86,7 @@ class LeasingRunner {
     this.around = {
       store,
       notify: (name) => changes.notify(name),
-      heard: (name) => changes.heard(name),
+      subscribe: (name) => changes.subscribe(name),
       isRead: (runId) => changes.isRead(runId) || leases.isReadElsewhere(runId),
       isFollowed: (runId) => leases.isReadElsewhere(runId),
       places: this.places,
@@ -98,10 +95,10 @@ class LeasingRunner {
     }
   }
 
-  readonly receive = (event: WakeUp): void => {
-    if (event._tag === "Queued") return this.wake()
-    if (event._tag === "Cancelled") this.leases.cancel(event.runId)
-    else if (event._tag === "Read") this.leases.addReader(event.runId)
+  /** A run may be taken, was cancelled, or has a reader in another process. */
+  readonly receive = (wakeUp: WakeUp): void => {
+    if (wakeUp._tag === "Queued") this.wake()
+    else if (wakeUp._tag === "Cancelled" || wakeUp._tag === "Read") this.leases.receive(wakeUp._tag, wakeUp.runId)
   }
 
   readonly start: Runner["start"] = (agent, add) =>
@@ -128,13 +125,9 @@ class LeasingRunner {
     })
 
   /** Asks persons and claims runs, whenever the runner wakes. */
-  get claiming(): Effect.Effect<never> {
-    const tick = Effect.suspend(() => {
-      this.isAwake = false
-      return Effect.andThen(this.ask, this.claim)
-    })
-    const next = Effect.suspend(() => this.isAwake ? Effect.void : this.changes.next(wakeUp, this.options.poll))
-    return Effect.forever(Effect.andThen(tick, next))
+  claiming(change: Subscription): Effect.Effect<never> {
+    const tick = Effect.suspend(() => Effect.andThen(this.ask, this.claim))
+    return Effect.forever(Effect.andThen(tick, change.next(this.options.poll)))
   }
 
   /** Renews the leases. */
@@ -159,7 +152,6 @@ class LeasingRunner {
   })
 
   private wake(): void {
-    this.isAwake = true
     this.changes.notify(wakeUp)
   }
 
@@ -171,10 +163,10 @@ class LeasingRunner {
     return Effect.suspend(() => {
       const taken = this.agents.takes(stored)
       if (taken === undefined) return Effect.void
-      const { epoch, runId } = stored
-      let execution: Execution | undefined
+      const { epoch, isCancelled, runId } = stored
+      const execution = new Execution(stored)
       const executing = Effect.onExit(
-        Effect.suspend(() => execute(this.around, taken, stored, (ready) => execution = ready)),
+        Effect.suspend(() => execute(this.around, taken, stored, execution)),
         () =>
           Effect.sync(() => {
             this.leases.remove({ runId, epoch })
@@ -184,7 +176,7 @@ class LeasingRunner {
       )
       return Effect.map(
         Effect.forkIn(executing, this.process.scope),
-        (fiber) => this.leases.add({ runId, epoch, fiber, leave: (why) => execution?.leave(why) })
+        (fiber) => this.leases.add({ runId, epoch, isCancelled, fiber, leave: (why) => execution.leave(why) })
       )
     })
   }
@@ -238,7 +230,13 @@ export const make = Effect.fnUntraced(function*(
   const scope = yield* Scope.make()
   const process: Process = { clock: yield* Clock.Clock, scope, fork: (effect) => void run(effect) }
   const runner = new LeasingRunner(store, agents, changes, known, options, process)
-  const claims = yield* Effect.forkIn(runner.claiming, scope)
+  const change = yield* Effect.provideService(changes.subscribe(wakeUp), Scope.Scope, scope)
+  // Before the first claim: a wake-up after it is not missed.
+  yield* store.listen((wakeUp) => {
+    changes.receive(wakeUp)
+    runner.receive(wakeUp)
+  })
+  const claims = yield* Effect.forkIn(runner.claiming(change), scope)
   yield* Effect.forkIn(runner.renewing, scope)
   // Leases are renewed while the runs come to their ends.
   yield* Effect.addFinalizer((exit) =>
@@ -248,6 +246,6 @@ export const make = Effect.fnUntraced(function*(
       Scope.close(scope, exit)
     )
   )
-  const { leases, receive, start } = runner
-  return { receive, start, isOwned: (runId) => leases.has(runId) }
+  const { leases, start } = runner
+  return { start, isOwned: (runId) => leases.has(runId) }
 })

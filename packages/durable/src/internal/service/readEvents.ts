@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as EventJson from "@recourse/core/EventJson"
 import type { NumberedEvent, RunsService, RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
-import { eventsOf } from "../changes.ts"
+import { eventsOf, type Subscription } from "../changes.ts"
 import * as Requests from "../requests.ts"
 import type { Store, StoredRun } from "../store.ts"
 import { ended } from "../unemittedEnds.ts"
@@ -42,7 +42,7 @@ export const readEvents = (
   const page = Effect.fnUntraced(function*(
     runId: string,
     from: number,
-    mark: ReturnType<typeof markerOf>
+    { change, mark }: { readonly change: Subscription; readonly mark: ReturnType<typeof markerOf> }
   ): Effect.fn.Return<
     readonly [ReadonlyArray<NumberedEvent>, Option.Option<number>],
     UnknownRun | RunsUnavailable
@@ -58,14 +58,17 @@ export const readEvents = (
     const last = found.at(-1)
     if (last !== undefined) return [events, Option.some(last.number + 1)]
     if (ended.has(run.status)) return [[], Option.none()]
-    yield* changes.next(eventsOf(runId), poll)
+    yield* change.next(poll)
     return [[], Option.some(from)]
   })
   return (runId, from = 0) =>
     Requests.isNumber(from)
-      ? Stream.unwrap(Effect.map(changes.reading(runId), () => {
-        const mark = markerOf()
-        return Stream.paginate(from, (number) => page(runId, number, mark))
-      }))
+      ? Stream.unwrap(Effect.map(
+        Effect.andThen(changes.reading(runId), changes.subscribe(eventsOf(runId))),
+        (change) => {
+          const reader = { change, mark: markerOf() }
+          return Stream.paginate(from, (number) => page(runId, number, reader))
+        }
+      ))
       : Stream.fromEffect(Effect.flatMap(get(runId), ({ agent }) => Requests.noNumber(agent)))
 }
