@@ -7,6 +7,7 @@
 import { execFileSync } from "node:child_process"
 import { globSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
+import { codeIn, commentsIn } from "./sourceText.ts"
 
 /** Kinds of text in the project, with the patterns of their files. */
 const kinds = {
@@ -49,11 +50,12 @@ const partsOf = (name: string): ReadonlyArray<string> =>
   name.split(/(?=[A-Z])|[^A-Za-z]+/).filter((part) => part !== "")
 
 function commentsOf(code: string): string {
-  const blocks = [...code.matchAll(/\/\*\*?([\s\S]*?)\*\//g)].map(([, text = ""]) =>
-    text.replaceAll(/^\s*\* ?/gm, "").replaceAll(/```[\s\S]*?```/g, "").replaceAll(/^@(?:category|since) .*$/gm, "")
-  )
-  const lines = [...code.matchAll(/(?<=^|\s)\/\/ (?!oxlint|@ts)(.*)$/gm)].map(([, text = ""]) => text)
-  return withoutCode([...blocks, ...lines].join("\n"))
+  const texts = commentsIn(code).flatMap((comment) => {
+    if (comment.startsWith("//")) return /^\/\/ (?!oxlint|@ts)(.*)$/.exec(comment)?.[1] ?? []
+    return comment.slice(2, -2).replaceAll(/^\s*\* ?/gm, "").replaceAll(/```[\s\S]*?```/g, "")
+      .replaceAll(/^@(?:category|since) .*$/gm, "")
+  })
+  return withoutCode(texts.join("\n"))
 }
 
 function titlesOf(code: string): string {
@@ -63,8 +65,7 @@ function titlesOf(code: string): string {
 
 /** Texts of three words or more in the code: errors, logs, texts for a model or a user. */
 function messagesOf(code: string): string {
-  const bare = code.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/(?<=^|\s)\/\/ .*$/gm, "")
-  return [...bare.matchAll(/(["`])((?:\\.|(?!\1)[^\\\n])*)\1/g)]
+  return [...codeIn(code).matchAll(/(["`])((?:\\.|(?!\1)[^\\\n])*)\1/g)]
     .map(([, , text = ""]) => text.replaceAll(/\$\{[^}]*\}/g, "x"))
     .filter((text) =>
       /[a-z]+ [a-z]+ [a-z]+/i.test(text) && !/\b(?:SELECT|UPDATE|INSERT|DELETE|WHERE|FROM)\b/.test(text)
@@ -79,8 +80,7 @@ function proseOf(page: string): string {
 const declaration = /\b(?:const|let|function|class|interface|type|readonly|get|set)\s+([A-Za-z]\w+)/g
 
 function namesOf(code: string): string {
-  const bare = code.replaceAll(/\/\*[\s\S]*?\*\//g, "")
-  return [...new Set([...bare.matchAll(declaration)].map(([, name = ""]) => name))].join("\n")
+  return [...new Set([...codeIn(code).matchAll(declaration)].map(([, name = ""]) => name))].join("\n")
 }
 
 function withoutCode(text: string): string {
