@@ -7,14 +7,41 @@ import { lossyNumbers } from "./internal/foundation/json/lossyNumbers.ts"
 import { jsonPart } from "./internal/foundation/json/jsonPart.ts"
 import { maxDepth, shapeOf, textShapeOf } from "./internal/foundation/json/jsonShape.ts"
 
+/**
+ * Returns the value of a JSON text, and `undefined` if the value would lose something: no JSON, a duplicate key, a
+ * number with more digits than a double has, `__proto__`, or more than 200 levels.
+ *
+ * **Example** (A value that a double does not hold)
+ *
+ * ```ts
+ * import { JsonText } from "@recourse/core"
+ *
+ * JsonText.parseLossless(`[0.5, ""]`) // => [0.5, ""]
+ * JsonText.parseLossless("[9007199254740993]") // => undefined
+ * ```
+ *
+ * @category decoding
+ * @since 0.2.0
+ */
+export const parseLossless = (text: string): unknown => {
+  const { colons, depth } = textShapeOf(text)
+  if (depth > maxDepth) return undefined
+  try {
+    const value = AiTool.unsafeSecureJsonParse(text)
+    return shapeOf(value, maxDepth).keys !== colons || lossyNumbers(text).length > 0 ? undefined : value
+  } catch {
+    return undefined
+  }
+}
+
 /** True for the spellings of no arguments: an empty list is the empty object of PHP. */
-const isNone = (value: unknown): boolean =>
-  value === null || value === "" || (Array.isArray(value) && value.length === 0)
+const isNone = (text: string, value: unknown): boolean =>
+  text.trim() === "" || value === null || value === "" || (Array.isArray(value) && value.length === 0)
 
 /**
- * Returns the value of a call's arguments, or the text if the value would lose something: no JSON, a string, a
- * duplicate key, a number with more digits than a double has, `__proto__`, or more than 200 levels. The tool's own
- * check names it. Servers spell a call without arguments as blank text, `null`, `""` or `[]`: `{}`.
+ * Returns the value of a call's arguments, or the text if it is a string or has no value without a loss: see
+ * {@link parseLossless}. The tool's own check names it. Servers spell a call without arguments as blank text, `null`,
+ * `""` or `[]`: `{}`.
  *
  * ```ts
  * import { JsonText } from "@recourse/core"
@@ -28,17 +55,9 @@ const isNone = (value: unknown): boolean =>
  * @since 0.2.0
  */
 export const argumentsOf = (text: string): unknown => {
-  if (text.trim() === "") return {}
-  const { colons, depth } = textShapeOf(text)
-  if (depth > maxDepth) return text
-  try {
-    const value = AiTool.unsafeSecureJsonParse(text)
-    if (isNone(value)) return {}
-    const isChanged = typeof value === "string" || shapeOf(value, maxDepth).keys !== colons
-    return isChanged || lossyNumbers(text).length > 0 ? text : value
-  } catch {
-    return text
-  }
+  const value = parseLossless(text)
+  if (isNone(text, value)) return {}
+  return value === undefined || typeof value === "string" ? text : value
 }
 
 /** Returns the text of the value at a path; `undefined` if the whole text is no JSON. */

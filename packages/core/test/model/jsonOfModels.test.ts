@@ -43,6 +43,23 @@ describe("arguments of a call", () => {
   })
 })
 
+describe("the value of a JSON text", () => {
+  it.each<readonly [text: string, value: unknown]>([
+    ["[]", []],
+    [" [ ] ", []],
+    ["\"\"", ""],
+    ["\"a:b\"", "a:b"],
+    ["null", null],
+    ["{}", {}],
+    ["", undefined],
+    ["{\"a\":1", undefined],
+    ["{\"a\":1,\"a\":2}", undefined],
+    ["[9007199254740993]", undefined],
+    ["{\"__proto__\":{}}", undefined],
+    [nested(201), undefined]
+  ])("%s is exact, or missing", (text, value) => assert.deepStrictEqual(JsonText.parseLossless(text), value))
+})
+
 describe("a text that grows", () => {
   const texts: ReadonlyArray<readonly [text: string, progress: JsonText.Progress]> = [
     ["", "bare"],

@@ -63,8 +63,7 @@ const exactNumber = (text: string): number | undefined => {
 
 /** The array or object that a text holds if that type is wanted and no part of it changes by parsing: digits, equal keys. */
 const nested = (text: string, wanted: ReadonlySet<unknown>): unknown => {
-  // An empty list is a value here, and not the arguments of a call without any.
-  const value = /^\s*\[\s*\]\s*$/.test(text) ? [] : JsonText.argumentsOf(text)
+  const value = JsonText.parseLossless(text)
   return typeof value === "object" && wanted.has(Array.isArray(value) ? "array" : "object") ? value : undefined
 }
 
