@@ -313,31 +313,33 @@ export interface CompensateOptions {
  * @category running
  * @since 0.2.0
  */
-export const compensate = Effect.fnUntraced(function*(options: CompensateOptions): Effect.fn.Return<
-  ReadonlyArray<RunWrite>,
-  ReadError | NotCompensable | UnknownAgent,
-  Runs
-> {
-  const { by, runId } = options
-  const runs = yield* Runs
-  const all = yield* readFrom(runs, runId)
-  const isTaken = ({ canCompensate, state }: RunWrite) => canCompensate || state === "compensating"
-  const chosen = new Set(
-    options.writes ?? all.flatMap(({ described }) => isTaken(described) ? [described.id] : [])
-  )
-  for (const id of chosen) {
-    const found = all.find(({ write }) => write.id === id)?.described
-    if (found === undefined || !(isTaken(found) || found.compensatedBy !== undefined)) {
-      return yield* new NotCompensable({ runId, write: id })
+export const compensate: (
+  options: CompensateOptions
+) => Effect.Effect<ReadonlyArray<RunWrite>, ReadError | NotCompensable | UnknownAgent, Runs> = Effect.fnUntraced(
+  function*(
+    options: CompensateOptions
+  ) {
+    const { by, runId } = options
+    const runs = yield* Runs
+    const all = yield* readFrom(runs, runId)
+    const isTaken = ({ canCompensate, state }: RunWrite) => canCompensate || state === "compensating"
+    const chosen = new Set(
+      options.writes ?? all.flatMap(({ described }) => isTaken(described) ? [described.id] : [])
+    )
+    for (const id of chosen) {
+      const found = all.find(({ write }) => write.id === id)?.described
+      if (found === undefined || !(isTaken(found) || found.compensatedBy !== undefined)) {
+        return yield* new NotCompensable({ runId, write: id })
+      }
     }
+    for (const { by: compensatingRun, info: { agent, owner }, write } of all.toReversed()) {
+      if (!chosen.has(write.id)) continue
+      const input: Request = { runId, write: write.compensable!, ...(by === undefined ? undefined : { by }) }
+      const started = runs.start({ agent: nameOf(agent), input, runId: compensatingRun, owner })
+      // Another person was first.
+      yield* Effect.catchTag(started, "RunConflict", () => Effect.void)
+      yield* runs.wait(compensatingRun)
+    }
+    return yield* writes(runId)
   }
-  for (const { by: compensatingRun, info: { agent, owner }, write } of all.toReversed()) {
-    if (!chosen.has(write.id)) continue
-    const input: Request = { runId, write: write.compensable!, ...(by === undefined ? undefined : { by }) }
-    const started = runs.start({ agent: nameOf(agent), input, runId: compensatingRun, owner })
-    // Another person was first.
-    yield* Effect.catchTag(started, "RunConflict", () => Effect.void)
-    yield* runs.wait(compensatingRun)
-  }
-  return yield* writes(runId)
-})
+)

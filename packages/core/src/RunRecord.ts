@@ -17,8 +17,7 @@ export {
   type ExecutedCall,
   fromCause,
   type RunRecord,
-  type RunReport,
-  type RunUsage
+  type RunReport
 } from "./internal/run/runEntries.ts"
 
 /**
