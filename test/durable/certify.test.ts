@@ -71,7 +71,7 @@ const broken: Readonly<
     take: (wanted) =>
       Effect.map(store.take(wanted), (taken) => ({
         ...taken,
-        held: (wanted.held ?? []).map(({ runId }) => ({ runId, isCancelled: false, isRead: false, hasPlace: true }))
+        leases: (wanted.leases ?? []).map(({ runId }) => ({ runId, isCancelled: false, isRead: false, hasPlace: true }))
       }))
   })],
   "gives runs to other versions": ["others_leave_a_run_alone", (store) => ({

@@ -101,15 +101,15 @@ describe("a store of durable runs", () => {
         ])
         yield* store.cancel(two.runId)
         const second = { runId: two.runId, epoch: two.epoch + 1 }
-        assert.deepEqual(yield* store.take({ held: [two, { runId: "r9", epoch: 1 }] }), {
+        assert.deepEqual(yield* store.take({ leases: [two, { runId: "r9", epoch: 1 }] }), {
           taken: [],
           due: [],
-          held: []
+          leases: []
         })
         const kept = { runId: two.runId, isCancelled: true, isRead: false, hasPlace: true }
-        assert.deepEqual((yield* store.take({ held: [second], leaseMillis: 60_000 })).held, [kept])
+        assert.deepEqual((yield* store.take({ leases: [second], leaseMillis: 60_000 })).leases, [kept])
         yield* store.events(two.runId, 0, 10_000)
-        assert.deepEqual((yield* store.take({ held: [second] })).held, [{ ...kept, isRead: true }])
+        assert.deepEqual((yield* store.take({ leases: [second] })).leases, [{ ...kept, isRead: true }])
         // A waiting run is due once for a time, and the asked person is found.
         const due = Effect.map(store.take({ due: agents(), ...minute }), ({ due }) => due)
         const [waiting, ...others] = yield* due
@@ -185,7 +185,7 @@ describe("a store of durable runs", () => {
         const claimed = (leaseMillis = 60_000) =>
           Effect.map(store.take({ ...narrow, leaseMillis }), ({ taken }) => taken.map(({ runId }) => runId))
         const reclaim = (held: RunStore.Lease, place: number) =>
-          Effect.map(store.take({ held: [{ ...held, place }] }), ({ held: [one] }) => one?.hasPlace === true)
+          Effect.map(store.take({ leases: [{ ...held, place }] }), ({ leases: [one] }) => one?.hasPlace === true)
         const lend = (held: RunStore.Lease) => store.settle(held, { status: "lent" })
         const hold = (runId: string, epoch = 1) => ({ runId, epoch })
         for (const n of [1, 2, 3]) yield* store.insert({ ...run(`n${n}`), agent: "narrow" })

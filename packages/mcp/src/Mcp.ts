@@ -46,7 +46,7 @@ export type { ClientRequest } from "./internal/server/request.ts"
  * @category models
  * @since 0.2.0
  */
-export type Told = McpToolError | McpInvalidArgs | McpUnknownTool
+export type ReportedError = McpToolError | McpInvalidArgs | McpUnknownTool
 
 /**
  * A tool of an MCP server. Whether it is a write the server says, so that a call may always be `OutcomeUnknown`.
@@ -60,7 +60,7 @@ export type McpTool<Failures extends "escalate" | "fail" = "escalate"> = Tool.To
   Schema.Codec<McpResult, unknown>,
   | ToolError.InvalidArgs
   | ToolError.InvalidResult
-  | ToolError.ExecutionError<Failures extends "escalate" ? Exclude<McpError, Told> : McpError>
+  | ToolError.ExecutionError<Failures extends "escalate" ? Exclude<McpError, ReportedError> : McpError>
   | ToolError.Timeout
   | ToolError.OutcomeUnknown
   | ToolError.NotApproved
@@ -103,7 +103,7 @@ export interface Options<R, Failures extends "escalate" | "fail"> extends Server
   /** Predicate of used tools. Default: all. */
   readonly filter?: ((tool: McpSchema.Tool) => boolean) | undefined
   /**
-   * Treatment of {@link Told}. `"escalate"`: the model reads them, and the run continues. `"fail"`: they are in the
+   * Treatment of {@link ReportedError}. `"escalate"`: the model reads them, and the run continues. `"fail"`: they are in the
    * tool's error type, in the `reason` of `ExecutionError`, and end the run unless your recovery handles them. Default:
    * `"escalate"`.
    */
@@ -139,7 +139,7 @@ const effectsOf = ({ annotations }: McpSchema.Tool): Tool.Effects | undefined =>
     ? "write"
     : undefined
 
-const isReported = (error: unknown): error is ToolError.ExecutionError<Told> =>
+const isReported = (error: unknown): error is ToolError.ExecutionError<ReportedError> =>
   error instanceof ToolError.ExecutionError &&
   (error.reason instanceof McpToolError || error.reason instanceof McpInvalidArgs ||
     error.reason instanceof McpUnknownTool)

@@ -15,7 +15,7 @@ holds<
     Left<typeof told>,
     | ToolError.InvalidArgs
     | ToolError.InvalidResult
-    | ToolError.ExecutionError<Exclude<McpError.McpError, Mcp.Told>>
+    | ToolError.ExecutionError<Exclude<McpError.McpError, Mcp.ReportedError>>
     | ToolError.Timeout
     | ToolError.OutcomeUnknown
     | ToolError.NotApproved
@@ -37,7 +37,7 @@ const agent = Agent.make("a", { tools, defaults: { onError: Recovery.standard } 
 holds<
   Equals<
     Extract<Agent.Error<typeof agent>, { readonly _tag: "ExecutionError" }>,
-    ToolError.ExecutionError<Exclude<McpError.McpError, Mcp.Told>>
+    ToolError.ExecutionError<Exclude<McpError.McpError, Mcp.ReportedError>>
   >
 >()
 holds<

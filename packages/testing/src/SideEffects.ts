@@ -30,7 +30,7 @@ export interface SideEffect {
    */
   readonly executions?: ReadonlyArray<number>
   /** In a simulation: the compensated call, if a `compensate` has done it. */
-  readonly undoes?: { readonly tool: string; readonly callId: string }
+  readonly compensates?: { readonly tool: string; readonly callId: string }
 }
 
 export { ServiceFailed } from "./internal/faults/serviceFaults.ts"
@@ -101,7 +101,7 @@ export const layer: Layer.Layer<SideEffects> = Layer.sync(SideEffects, () => {
         ...(within === undefined || within.executions.length === 0
           ? undefined
           : { executions: within.executions }),
-        ...(within?.compensates === undefined ? undefined : { undoes: within.compensates })
+        ...(within?.compensates === undefined ? undefined : { compensates: within.compensates })
       }
       all.push(effect)
       return effect

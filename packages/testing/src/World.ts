@@ -7,12 +7,12 @@ export { Command } from "./internal/world/commands.ts"
 export {
   type AnswerOf,
   CurrentWorld,
-  type Deed,
   type InputOf,
   type Instance,
   make,
   type Operation,
   type Operations,
+  type SideEffect,
   type World
 } from "./internal/world/model.ts"
 export type { Program, Provided } from "./internal/world/program.ts"

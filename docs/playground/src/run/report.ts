@@ -80,10 +80,10 @@ const requestsOf = ({ requests }: Observation): ReadonlyArray<ModelRequest> =>
   }))
 
 const servicesOf = ({ sideEffects }: Observation): ReadonlyArray<ServiceRequest> =>
-  sideEffects.map(({ details, duplicate, key, read, undoes }) => ({
+  sideEffects.map(({ details, duplicate, key, read, compensates }) => ({
     details: JSON.stringify(details),
     key,
-    effect: read === true ? "read" : duplicate ? "repeated" : undoes === undefined ? "done" : "compensated"
+    effect: read === true ? "read" : duplicate ? "repeated" : compensates === undefined ? "done" : "compensated"
   }))
 
 const textOf = ({ exit }: Observation): string => {

@@ -79,10 +79,10 @@ const drawn = (
       const version = pick([undefined, undefined, model?.entries.length, 1])
       const claim = pick([undefined, ...claims.map((id) => ({ id, lease }))])
       const release = pick([undefined, ...claims])
-      const holds = pick([undefined, undefined, undefined, ...claims])
+      const requiredClaim = pick([undefined, undefined, undefined, ...claims])
       const snapshot = pick([undefined, null, { s: 1 }])
       const runId = pick([undefined, "run"])
-      const options = { ...key, events, version, claim, holds, release, snapshot, runId }
+      const options = { ...key, events, version, claim, requiredClaim, release, snapshot, runId }
       const ask = (store: Store) => store.append(options as Conversation.AppendOptions)
       const name = `append ${JSON.stringify({ ...options, events: events.length })}`
       if (model === undefined) return [name, ask, none]
@@ -93,7 +93,7 @@ const drawn = (
       }
       const isTaken = claim !== undefined && held !== undefined && held.id !== claim.id && held.id !== release &&
         held.until > now
-      if (isTaken || (holds !== undefined && held?.id !== holds)) {
+      if (isTaken || (requiredClaim !== undefined && held?.id !== requiredClaim)) {
         const until = held === undefined
           ? ""
           : `, or at ${new Date(held.until).toISOString()} if its process has died`

@@ -48,8 +48,8 @@ const placeOf = (
     give: Effect.andThen(place.give, until(Effect.as(store.settle(run, { status: "lent" }), true))),
     take: Effect.andThen(
       until(Effect.map(
-        store.take({ held: [{ runId: run.runId, epoch: run.epoch, place: concurrency }] }),
-        ({ held: [leased] }) => leased?.hasPlace === true
+        store.take({ leases: [{ runId: run.runId, epoch: run.epoch, place: concurrency }] }),
+        ({ leases: [leased] }) => leased?.hasPlace === true
       )),
       place.take
     ),

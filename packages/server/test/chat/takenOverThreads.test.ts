@@ -92,7 +92,7 @@ describe("a thread whose server died, when another server has ended the run", ()
 const slow = (all: Shared): Shared => {
   const store = Context.get(all.stores, Conversation.Conversations)
   const append: typeof store.append = (options) =>
-    options.holds === undefined ? store.append(options) : Effect.delay(store.append(options), "300 millis")
+    options.requiredClaim === undefined ? store.append(options) : Effect.delay(store.append(options), "300 millis")
   return { ...all, stores: Context.add(all.stores, Conversation.Conversations, { ...store, append }) }
 }
 

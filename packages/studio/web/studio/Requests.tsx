@@ -64,7 +64,7 @@ export const RequestText = (
 ) => {
   const [isOpen, setOpen] = useState(false)
   const messages = timeline.messages(request)
-  const folded = isOpen ? 0 : Math.min(request.kept, messages.length)
+  const folded = isOpen ? 0 : Math.min(request.unchanged, messages.length)
   return (
     <div className="request">
       <p className="request-facts">
@@ -81,7 +81,7 @@ export const RequestText = (
         )}
       <ol>
         {messages.slice(folded).map((message, index) => (
-          <MessageText key={index} message={message} isNew={index + folded >= request.kept} />
+          <MessageText key={index} message={message} isNew={index + folded >= request.unchanged} />
         ))}
       </ol>
     </div>

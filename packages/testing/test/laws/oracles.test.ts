@@ -141,7 +141,7 @@ describe("laws", () => {
       })
     ],
     no_false_compensation: ["undone", ({ sideEffects }) => ({
-      sideEffects: sideEffects.filter(({ undoes }) => undoes === undefined)
+      sideEffects: sideEffects.filter(({ compensates }) => compensates === undefined)
     })],
     failed_compensations_are_reported: [
       "notUndone",

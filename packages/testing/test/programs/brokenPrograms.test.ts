@@ -18,8 +18,10 @@ describe("a program that breaks a law is found", () => {
   const lawful = (program: Programs.Program) =>
     Effect.tap(Programs.observe(program), (run) => Effect.sync(() => assert.deepStrictEqual(broken(run, {}), [])))
 
-  const deed = (run: Programs.Observed, change: Partial<Programs.Observed["deeds"][number]>) => ({
-    deeds: run.deeds.map((deed, index) => index === run.deeds.length - 1 ? { ...deed, ...change } : deed)
+  const effect = (run: Programs.Observed, change: Partial<Programs.Observed["sideEffects"][number]>) => ({
+    sideEffects: run.sideEffects.map((effect, index) =>
+      index === run.sideEffects.length - 1 ? { ...effect, ...change } : effect
+    )
   })
 
   const part = (run: Programs.Observed, change: Partial<Programs.Observed["parts"][number]>) => ({
@@ -41,7 +43,7 @@ describe("a program that breaks a law is found", () => {
       // An error is a defect only in parallel to one.
       assert.include(broken(run, died({ _tag: "InvalidOutput" })), "endings_are_typed")
       assert.notInclude(
-        broken(run, { ...died({ _tag: "InvalidOutput" }, bug), ...deed(run, { state: "died" }) }),
+        broken(run, { ...died({ _tag: "InvalidOutput" }, bug), ...effect(run, { state: "died" }) }),
         "endings_are_typed"
       )
       const asks = { ...program, asks: "within", store: [{ at: 1, fault: "twice", store: "resumptions" }] } as const
@@ -51,7 +53,7 @@ describe("a program that breaks a law is found", () => {
       // Internal signals of composed agents are no endings.
       for (const _tag of ["Waits", "FailedBefore"]) {
         assert.include(broken(run, part(run, { exit: Exit.fail({ _tag }) })), "endings_are_typed")
-        assert.include(broken(run, { ...died({ _tag }, bug), ...deed(run, { state: "died" }) }), "endings_are_typed")
+        assert.include(broken(run, { ...died({ _tag }, bug), ...effect(run, { state: "died" }) }), "endings_are_typed")
       }
       assert.include(broken(run, part(run, { record: undefined })), "begun_is_recorded")
       assert.include(
@@ -75,8 +77,8 @@ describe("a program that breaks a law is found", () => {
   it.effect("about completed calls", () =>
     Effect.gen(function*() {
       const run = yield* lawful(program)
-      assert.include(broken(run, { deeds: [...run.deeds, ...run.deeds] }), "writes_begin_once")
-      assert.include(broken(run, deed(run, { done: false })), "receipts_are_true")
+      assert.include(broken(run, { sideEffects: [...run.sideEffects, ...run.sideEffects] }), "writes_begin_once")
+      assert.include(broken(run, effect(run, { done: false })), "receipts_are_true")
       const results = run.events.flatMap((event) => event._tag === "ToolResult" ? [event] : [])
       assert.include(broken(run, { events: [...results, ...run.events] }), "receipts_are_true")
 
@@ -85,9 +87,9 @@ describe("a program that breaks a law is found", () => {
       const failed = failedWith("not_run")
       assert.deepStrictEqual(broken(run, { events: failed }), ["begun_is_reported"])
       for (const state of ["running", "failed", "interrupted", "died"] as const) {
-        assert.include(broken(run, { ...deed(run, { state }), events: failed }), "begun_is_reported")
+        assert.include(broken(run, { ...effect(run, { state }), events: failed }), "begun_is_reported")
       }
-      const unknown = { ...deed(run, { state: "failed" }), events: failedWith("outcome_unknown") }
+      const unknown = { ...effect(run, { state: "failed" }), events: failedWith("outcome_unknown") }
       assert.notInclude(broken(run, unknown), "begun_is_reported")
     }))
 
@@ -136,18 +138,24 @@ describe("a program that breaks a law is found", () => {
         compensates: true
       }
       const run = yield* lawful(bad)
-      const [second, first] = run.undone
-      assert.strictEqual(run.undone.length, 2)
-      assert.deepStrictEqual(broken(run, { undone: [] }), ["badly_ended_is_undone", "each_that_undoes_has_undone"])
-      assert.include(broken(run, { undone: [first!, second!] }), "undone_in_reverse")
+      const [second, first] = run.compensations
+      assert.strictEqual(run.compensations.length, 2)
+      assert.deepStrictEqual(broken(run, { compensations: [] }), [
+        "badly_ended_is_undone",
+        "each_that_undoes_has_undone"
+      ])
+      assert.include(broken(run, { compensations: [first!, second!] }), "undone_in_reverse")
       const key = "once more"
-      assert.include(broken(run, { undone: [...run.undone, { ...first!, key }] }), "undone_once_and_only_what_was_done")
       assert.include(
-        broken(run, { undone: [second!, { ...first!, key: second!.key }] }),
+        broken(run, { compensations: [...run.compensations, { ...first!, key }] }),
         "undone_once_and_only_what_was_done"
       )
       assert.include(
-        broken(run, { undone: [second!, { ...first!, receipt: "receipt-9" }] }),
+        broken(run, { compensations: [second!, { ...first!, key: second!.key }] }),
+        "undone_once_and_only_what_was_done"
+      )
+      assert.include(
+        broken(run, { compensations: [second!, { ...first!, receipt: "receipt-9" }] }),
         "undone_once_and_only_what_was_done"
       )
       assert.include(
@@ -157,7 +165,12 @@ describe("a program that breaks a law is found", () => {
       const well = yield* lawful({ ...bad, turns: [[{ tool: 0, order: "a" }]] })
       assert.deepStrictEqual(
         broken(well, {
-          undone: well.deeds.map(({ after, receipt, tool }) => ({ tool, receipt: receipt!, after: after + 1, key }))
+          compensations: well.sideEffects.map(({ after, receipt, tool }) => ({
+            tool,
+            receipt: receipt!,
+            after: after + 1,
+            key
+          }))
         }),
         ["well_ended_stays", "nobody_undoes_who_goes_on"]
       )
@@ -172,13 +185,21 @@ describe("a program that breaks a law is found", () => {
       const cutOff = {
         ...waits,
         events: waits.events.slice(0, to),
-        deeds: waits.deeds.filter(({ after }) => after < to),
+        sideEffects: waits.sideEffects.filter(({ after }) => after < to),
         ...part(waits, { exit: Exit.interrupt(), events: [0, to] })
       }
       assert.deepStrictEqual(broken(cutOff, {}), [])
-      const undone = cutOff.deeds.map(({ receipt, tool }, n) => ({ tool, receipt: receipt!, after: to, key: `${n}` }))
-      assert.include(broken(cutOff, { undone }), "what_goes_on_stays")
-      assert.include(broken(cutOff, { undone, ...part(cutOff, { exit: run.parts[0]!.exit }) }), "what_goes_on_stays")
+      const compensations = cutOff.sideEffects.map(({ receipt, tool }, n) => ({
+        tool,
+        receipt: receipt!,
+        after: to,
+        key: `${n}`
+      }))
+      assert.include(broken(cutOff, { compensations }), "what_goes_on_stays")
+      assert.include(
+        broken(cutOff, { compensations, ...part(cutOff, { exit: run.parts[0]!.exit }) }),
+        "what_goes_on_stays"
+      )
     }))
 
   it.effect("of keys", () =>
@@ -187,7 +208,7 @@ describe("a program that breaks a law is found", () => {
       assert.strictEqual(run.entries.length, 1)
       const entries = run.entries.map((entry) => ({ ...entry, finished: false }))
       assert.include(broken(run, { entries: [] }), "keys_are_free_iff_nothing_began")
-      assert.include(broken(run, { entries, deeds: [] }), "keys_are_free_iff_nothing_began")
+      assert.include(broken(run, { entries, sideEffects: [] }), "keys_are_free_iff_nothing_began")
       assert.deepStrictEqual(broken(run, { entries }), [])
     }))
 
@@ -199,7 +220,7 @@ describe("a program that breaks a law is found", () => {
         broken(run, { pauses: run.pauses.map((pause) => ({ ...pause, decisions: [] })) }),
         ["approved_by_its_own_tool"]
       )
-      assert.include(broken(run, deed(run, { order: "b" })), "approved_by_its_own_tool")
+      assert.include(broken(run, effect(run, { order: "b" })), "approved_by_its_own_tool")
       assert.include(
         broken(run, { pauses: run.pauses.map((pause) => ({ ...pause, after: run.events.length + 1 })) }),
         "approved_by_its_own_tool"
@@ -214,10 +235,10 @@ describe("a program that breaks a law is found", () => {
         tools: [{ ...tool, recovery: [{ op: "fallbackTool", times: 1 }] }, tool],
         turns: [[{ tool: 0, order: "a" }, { tool: 1, order: "a" }]]
       })
-      const [first, second] = two.deeds
+      const [first, second] = two.sideEffects
       assert.deepStrictEqual([first?.tool, second?.tool], ["t0", "t1"])
       const moved = [{ ...first!, state: "failed" as const }, { ...second!, callId: first!.callId }]
-      assert.include(broken(two, { deeds: moved }), "no_fallback_after_a_doubt")
+      assert.include(broken(two, { sideEffects: moved }), "no_fallback_after_a_doubt")
     }))
 
   it.effect("of outsiders", () =>
@@ -228,10 +249,13 @@ describe("a program that breaks a law is found", () => {
         tools: [reader, tool],
         turns: [[{ tool: 0, order: "a" }], [{ tool: 1, order: "a" }]]
       })
-      assert.strictEqual(run.deeds.length, 1)
-      const write = { ...run.deeds[0]!, tool: "t1", requests: 2 }
-      assert.include(broken(run, { deeds: [...run.deeds, write] }), "tainted_stays_tainted")
-      assert.notInclude(broken(run, { deeds: [...run.deeds, { ...write, requests: 1 }] }), "tainted_stays_tainted")
+      assert.strictEqual(run.sideEffects.length, 1)
+      const write = { ...run.sideEffects[0]!, tool: "t1", requests: 2 }
+      assert.include(broken(run, { sideEffects: [...run.sideEffects, write] }), "tainted_stays_tainted")
+      assert.notInclude(
+        broken(run, { sideEffects: [...run.sideEffects, { ...write, requests: 1 }] }),
+        "tainted_stays_tainted"
+      )
       const bare = run.requests.map((request) => ({
         ...request,
         prompt: JSON.parse(JSON.stringify(request.prompt).replaceAll("\"untrusted\":true", "\"untrusted\":false"))
@@ -246,7 +270,9 @@ describe("a program that breaks a law is found", () => {
         laws: [],
         more: {
           nothing_is_lost: ({ plain }) =>
-            plain.deeds.some(({ state }) => state === "failed") ? [{ run: "plain", problem: "an answer is lost" }] : []
+            plain.sideEffects.some(({ state }) => state === "failed")
+              ? [{ run: "plain", problem: "an answer is lost" }]
+              : []
         }
       }
       const error = yield* Effect.flip(Programs.check(options))

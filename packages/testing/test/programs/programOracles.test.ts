@@ -26,8 +26,8 @@ const inTurn = { turns: [[{ tool: 0, order: "a" }], [{ tool: 1, order: "a" }]] }
 const parts = (run: Run, change: Partial<Run["parts"][number]>): Partial<Run> => ({
   parts: run.parts.map((part) => ({ ...part, ...change }))
 })
-const deeds = (run: Run, change: (deed: Run["deeds"][number]) => object): Partial<Run> => ({
-  deeds: run.deeds.map((deed) => ({ ...deed, ...change(deed) }))
+const sideEffects = (run: Run, change: (effect: Run["sideEffects"][number]) => object): Partial<Run> => ({
+  sideEffects: run.sideEffects.map((effect) => ({ ...effect, ...change(effect) }))
 })
 const without = (run: Run, tag: string): Partial<Run> => ({ events: run.events.filter(({ _tag }) => _tag !== tag) })
 /** The model's result of its own call: it failed. */
@@ -59,7 +59,7 @@ const broken: Readonly<
     }))
   })],
   begun_is_reported: [program, (run) => ({
-    ...deeds(run, () => ({ state: "interrupted" })),
+    ...sideEffects(run, () => ({ state: "interrupted" })),
     ...failing(run, "execution_error")
   })],
   no_fallback_after_a_doubt: [
@@ -67,7 +67,8 @@ const broken: Readonly<
       ...of({ ...tool, recovery: [{ op: "fallbackTool", times: 1 }] }, tool),
       turns: [[...inTurn.turns[0], ...inTurn.turns[1]]]
     },
-    (run) => deeds(run, ({ tool }) => tool === "t0" ? { state: "failed" } : { callId: run.deeds[0]!.callId })
+    (run) =>
+      sideEffects(run, ({ tool }) => tool === "t0" ? { state: "failed" } : { callId: run.sideEffects[0]!.callId })
   ],
   keys_are_free_iff_nothing_began: [of({ ...tool, keyed: "call" }), () => ({ entries: [] })],
   approved_by_its_own_tool: [of({ ...tool, approval: true }), () => ({ pauses: [] })],
@@ -77,15 +78,15 @@ const broken: Readonly<
   done_within_is_not_denied: [of(caller, tool), (run) => failing(run, "permission_denied")],
   done_by_an_agent_is_not_denied: [{ ...program, form: "tool" }, (run) => failing(run, "approval_required")],
   retries_are_safe: [program, (run) => failing(run, "timeout", { safe_to_retry: true })],
-  tainted_stays_tainted: [{ ...of({ ...read, untrusted: true }, tool), ...inTurn }, ({ deeds }) => ({
-    deeds: [...deeds, { ...deeds[0]!, tool: "t1", requests: 2 }]
+  tainted_stays_tainted: [{ ...of({ ...read, untrusted: true }, tool), ...inTurn }, ({ sideEffects }) => ({
+    sideEffects: [...sideEffects, { ...sideEffects[0]!, tool: "t1", requests: 2 }]
   })],
   untrusted_content_labelled: [of({ ...read, untrusted: true }), ({ requests }) => ({
     requests: JSON.parse(JSON.stringify(requests).replaceAll("\"untrusted\":true", "\"untrusted\":false")) as never
   })],
   said_before_the_result: [of({ ...read, streams: true }), (run) => without(run, "ToolAttempt")],
-  receipts_are_true: [program, (run) => deeds(run, () => ({ done: false }))],
-  writes_begin_once: [program, ({ deeds }) => ({ deeds: [...deeds, ...deeds] })],
+  receipts_are_true: [program, (run) => sideEffects(run, () => ({ done: false }))],
+  writes_begin_once: [program, ({ sideEffects }) => ({ sideEffects: [...sideEffects, ...sideEffects] })],
   results_name_the_call_around_them: [of(caller, tool), ({ events }) => ({
     events: events.map((event) => {
       if (event._tag !== "ToolResult") return event
@@ -93,7 +94,7 @@ const broken: Readonly<
       return rest
     })
   })],
-  only_offered_tools_run: [{ ...of(read, tool), offers: "first" }, (run) => deeds(run, () => ({ tool: "t1" }))],
+  only_offered_tools_run: [{ ...of(read, tool), offers: "first" }, (run) => sideEffects(run, () => ({ tool: "t1" }))],
   guards_come_first: [{ ...program, guards: "replace" }, (run) => parts(run, { exit: Exit.succeed("done") })],
   compacted_is_shorter: [program, ({ events }) => ({
     events: [...events, {
@@ -114,7 +115,7 @@ const broken: Readonly<
     const refused = new Approval.SnapshotRefused({ agent: "clerk", reason: "used" })
     const [part] = run.parts
     return {
-      deeds: [],
+      sideEffects: [],
       events: run.events.slice(0, paused!.after),
       parts: [
         { ...part!, exit: Exit.interrupt(), events: [0, paused!.after] },
@@ -122,21 +123,26 @@ const broken: Readonly<
       ]
     }
   }],
-  resumed_writes_begin_once: [of({ ...tool, approval: true }), ({ deeds }) => ({
-    deeds: [...deeds, ...deeds.map((deed) => ({ ...deed, instance: 7 }))]
+  resumed_writes_begin_once: [of({ ...tool, approval: true }), ({ sideEffects }) => ({
+    sideEffects: [...sideEffects, ...sideEffects.map((effect) => ({ ...effect, instance: 7 }))]
   })],
   every_start_has_its_end: [program, (run) => without(run, "RunFinished")],
   it_ends: [program, (run) => parts(run, { fibers: 1 })],
-  streamed_alike: [program, (run) => deeds(run, () => ({ order: "b" })), "streamed"],
-  undone_once_and_only_what_was_done: [undoing, ({ undone }) => ({
-    undone: [...undone, { ...undone[0]!, key: "another" }]
+  streamed_alike: [program, (run) => sideEffects(run, () => ({ order: "b" })), "streamed"],
+  undone_once_and_only_what_was_done: [undoing, ({ compensations }) => ({
+    compensations: [...compensations, { ...compensations[0]!, key: "another" }]
   })],
-  badly_ended_is_undone: [undoing, () => ({ undone: [] })],
-  each_that_undoes_has_undone: [{ ...undoing, form: "route" }, () => ({ undone: [] })],
+  badly_ended_is_undone: [undoing, () => ({ compensations: [] })],
+  each_that_undoes_has_undone: [{ ...undoing, form: "route" }, () => ({ compensations: [] })],
   nobody_undoes_who_goes_on: [
     { ...undoing, form: "route", turns: [[{ tool: 0, order: "a" }]] },
-    ({ deeds }) => ({
-      undone: deeds.map(({ after, receipt, tool }) => ({ tool, receipt: receipt!, after: after + 1, key: "k" }))
+    ({ sideEffects }) => ({
+      compensations: sideEffects.map(({ after, receipt, tool }) => ({
+        tool,
+        receipt: receipt!,
+        after: after + 1,
+        key: "k"
+      }))
     })
   ],
   chats_know_what_was_done: [chatting, (run) => reading(run, (json) => json.replaceAll("\"c0_0\"", "\"other\""))],
@@ -151,14 +157,14 @@ const broken: Readonly<
     turns: undoing.turns,
     compensates: true
   }, (run) => reading(run, (json) => json.replaceAll("undone", "done"))],
-  chats_do_nothing_twice: [chatting, ({ deeds }) => ({ deeds: [...deeds, deeds[0]!] })],
+  chats_do_nothing_twice: [chatting, ({ sideEffects }) => ({ sideEffects: [...sideEffects, sideEffects[0]!] })],
   late_decisions_are_refused: [{ ...chatting, chat: ["decide"] }, ({ parts }) => ({
     parts: parts.map((part) => part.turn?.says === "decision" ? { ...part, exit: Exit.succeed("done") } : part)
   })],
   one_run_a_chat: [chatting, ({ events }) => ({
     events: [...events, ...events.filter(({ _tag }) => _tag === "RunStarted")]
   })],
-  undone_in_reverse: [undoing, ({ undone }) => ({ undone: undone.toReversed() })],
+  undone_in_reverse: [undoing, ({ compensations }) => ({ compensations: compensations.toReversed() })],
   // Interrupted while it waits: none of its calls is compensated.
   what_goes_on_stays: [
     { ...of({ ...tool, undo: "ok" }, { ...tool, approval: true }), ...inTurn, compensates: true },
@@ -167,12 +173,17 @@ const broken: Readonly<
       return {
         events: run.events.slice(0, to),
         ...parts(run, { exit: Exit.interrupt(), events: [0, to] }),
-        undone: [{ tool: "t0", receipt: run.deeds[0]!.receipt!, key: "k", after: to }]
+        compensations: [{ tool: "t0", receipt: run.sideEffects[0]!.receipt!, key: "k", after: to }]
       }
     }
   ],
-  well_ended_stays: [{ ...undoing, turns: [[{ tool: 0, order: "a" }]] }, ({ deeds }) => ({
-    undone: deeds.map(({ after, receipt, tool }) => ({ tool, receipt: receipt!, after: after + 1, key: "k" }))
+  well_ended_stays: [{ ...undoing, turns: [[{ tool: 0, order: "a" }]] }, ({ sideEffects }) => ({
+    compensations: sideEffects.map(({ after, receipt, tool }) => ({
+      tool,
+      receipt: receipt!,
+      after: after + 1,
+      key: "k"
+    }))
   })]
 }
 

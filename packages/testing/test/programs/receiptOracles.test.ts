@@ -65,7 +65,7 @@ describe("receipts in drawn programs", () => {
         event === run.events[isLast] ? reporting(inner!, receipt)(event) : event
       // Without an effect, and of another call of the model.
       assert.deepStrictEqual(found(run, answering("receipt-9")), ["t1 reports receipt-9, which was not done"])
-      const other = run.deeds.find(({ callId }) => callId === "c0_1")!.receipt!
+      const other = run.sideEffects.find(({ callId }) => callId === "c0_1")!.receipt!
       assert.deepStrictEqual(found(run, answering(other)), [
         `t1 ${other} is reported by 2 calls`,
         `t1 reports ${other}, which was not done`
@@ -76,7 +76,7 @@ describe("receipts in drawn programs", () => {
     Effect.gen(function*() {
       const run = yield* Programs.observe(again)
       const [inner] = run.events.flatMap((event) => event._tag === "ToolReplayed" ? [event] : [])
-      const first = run.deeds.find(({ callId }) => callId === inner!.callId)!.receipt!
+      const first = run.sideEffects.find(({ callId }) => callId === inner!.callId)!.receipt!
       const replays = (callId: string) => ({ ...inner!, callId, parentCallId: undefined as never })
       const events = run.events.flatMap((event) =>
         event._tag === "ToolResult" && event.callId === "c0_1"

@@ -23,7 +23,7 @@ export const Book = Tool.make("book", {
       Effect.map(
         Effect.flatMap(SideEffects.SideEffects, ({ all }) => all),
         (effects) =>
-          effects.some(({ tool, undoes }) => tool === "book" && undoes === undefined)
+          effects.some(({ tool, compensates }) => tool === "book" && compensates === undefined)
             ? Reconciliation.completed("booked")
             : Reconciliation.notStarted
       )

@@ -161,7 +161,7 @@ describe("a world", { timeout: 60_000 }, () => {
     Effect.gen(function*() {
       const replay = JSON.stringify([ask(0), { ...approve, twice: true }])
       const report = yield* World.check(log, noting({ open: [["open"]] }, ["open"]), { replay })
-      assert.deepStrictEqual(report, { sequences: 1, deeds: 1, paused: 1, cancelled: 0, killed: 0 })
+      assert.deepStrictEqual(report, { sequences: 1, sideEffects: 1, paused: 1, cancelled: 0, killed: 0 })
     }))
 
   it.effect("is broken by calls that arrive in another order", () =>
@@ -188,7 +188,7 @@ describe("a world", { timeout: 60_000 }, () => {
       }]))
       const report = yield* World.check(shop, { agent: chat, tools: ["charge"], chats: 2, scenarios }, { runs: 200 })
       assert.isAbove(report.paused, 100)
-      assert.isAbove(report.deeds, 20)
+      assert.isAbove(report.sideEffects, 20)
     }))
 
   it.effect("is broken by earlier messages in the same chat", () =>
@@ -282,7 +282,7 @@ describe("a world", { timeout: 60_000 }, () => {
       Effect.gen(function*() {
         const report = yield* World.check(shop, clerk({ key: ofOrder, retry: true }), { runs: 300 })
         assert.strictEqual(report.sequences, 300)
-        assert.isAbove(report.deeds, 150)
+        assert.isAbove(report.sideEffects, 150)
         assert.isAbove(report.killed, 50)
         assert.isAbove(report.cancelled, 50)
       }),
@@ -293,7 +293,7 @@ describe("a world", { timeout: 60_000 }, () => {
     Effect.gen(function*() {
       const report = yield* World.check(shop, clerk({ key: ofOrder, approval: true }), { runs: 200, seed: 3 })
       assert.isAbove(report.paused, 100)
-      assert.isAbove(report.deeds, 25)
+      assert.isAbove(report.sideEffects, 25)
     }), 60_000)
 
   it.effect(
@@ -325,7 +325,7 @@ describe("a world", { timeout: 60_000 }, () => {
       const versions = [clerk({ key: ofOrder, approval: true, retry: true }).agent, clerk({ key: ofOrder }).agent]
       const report = yield* World.check(shop, { ...program, versions }, { runs: 200, seed: 5 })
       assert.isAbove(report.paused, 20)
-      assert.isAbove(report.deeds, 20)
+      assert.isAbove(report.sideEffects, 20)
     }), 60_000)
 
   it.effect("is broken by a deployment that changes the key of an order", () =>

@@ -64,7 +64,7 @@ describe("invariants of a world", () => {
   it.effect("hold in a program that keeps them", () =>
     Effect.gen(function*() {
       const report = yield* World.check(bank, clerk(once), { runs: 20 })
-      assert.isAbove(report.deeds, 10)
+      assert.isAbove(report.sideEffects, 10)
     }))
 
   for (const [invariant, act] of Object.entries(broken)) {

@@ -79,7 +79,7 @@ export interface AppendOptions extends ThreadKey {
   /** Holds the thread for a run: fails with `ThreadBusy` while another one holds it. */
   readonly claim?: { readonly id: string; readonly lease: Duration.Duration } | undefined
   /** Appends only while this claim has the thread, also behind its lease if no other run took it: else fails with `ThreadBusy`. */
-  readonly holds?: string | undefined
+  readonly requiredClaim?: string | undefined
   /** Releases the thread if this claim has it. With `claim`, that one replaces it. */
   readonly release?: string | undefined
   /** The snapshot of a run that waits; `null`: none waits any more. Left out: as before. */

@@ -71,7 +71,7 @@ export const endOf = (
       ...key,
       events: [...before, ...fresh],
       runId,
-      holds: claim,
+      requiredClaim: claim,
       release: claim,
       snapshot: (snapshot as Schema.Json | undefined) ?? null
     })

@@ -5,5 +5,5 @@ import type { AppendOptions, Conversations } from "./conversationService.ts"
 /** Appends whatever was appended meanwhile: neither a version nor a claim is given. */
 export const appendAnyway = (
   store: Conversations["Service"],
-  options: Omit<AppendOptions, "version" | "claim" | "holds">
+  options: Omit<AppendOptions, "version" | "claim" | "requiredClaim">
 ) => Effect.catchTags(store.append(options), { VersionConflict: Effect.die, ThreadBusy: Effect.die })

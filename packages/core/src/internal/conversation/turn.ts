@@ -266,7 +266,7 @@ export const begin: (options: BeginOptions) => Effect.Effect<Turn, BeginError, C
     const known = found.length === 0 ? read : yield* store.read(key)
     const isAgain = options.regenerate === true && options.message === undefined
     const content = isAgain
-      ? yield* answerAgain(store, { ...key, runId: options.runId, holds: claim.id }, known)
+      ? yield* answerAgain(store, { ...key, runId: options.runId, requiredClaim: claim.id }, known)
       : known
     const { prompt: stored, repaired } = readThread(content.entries)
     const { mended, prompt } = mend(stored)

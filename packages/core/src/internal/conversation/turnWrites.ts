@@ -48,7 +48,7 @@ export class TurnWrites implements WriteLog {
         ...message
       }
       // A turn that has lost its thread starts no write: the next one may do the same.
-      return this.store.append({ ...this.key, events: [event], runId, holds: this.claim }).pipe(
+      return this.store.append({ ...this.key, events: [event], runId, requiredClaim: this.claim }).pipe(
         Effect.matchEffect({
           onFailure: (error) => Effect.die(new WriteNotStored(error)),
           onSuccess: () =>

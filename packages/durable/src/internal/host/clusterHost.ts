@@ -180,7 +180,13 @@ export class ClusterHost {
         if (limited.length === 0 || taken.length >= limit) return Effect.succeed(answer)
         this.remove(this.namedOf(limited))
         return Effect.map(
-          this.base.take({ ...wanted, agents: limited, limit: limit - taken.length, due: undefined, held: undefined }),
+          this.base.take({
+            ...wanted,
+            agents: limited,
+            limit: limit - taken.length,
+            due: undefined,
+            leases: undefined
+          }),
           (more) => ({ ...answer, taken: [...taken, ...more.taken] })
         )
       })

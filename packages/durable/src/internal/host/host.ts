@@ -50,8 +50,8 @@ export interface Take {
   /** Returns runs of these agents that wait and are due. They are not due again for the time of a lease. */
   readonly due?: ReadonlyArray<Claimable> | undefined
   /** Runs that the process owns. With `place`, it wants its place back in a queue of so many. */
-  readonly held?: ReadonlyArray<Lease & { readonly place?: number | undefined }> | undefined
-  /** For how long runs that are taken are owned, and those that are held from now on. Left out: held runs are looked at, and not renewed. */
+  readonly leases?: ReadonlyArray<Lease & { readonly place?: number | undefined }> | undefined
+  /** For how long runs that are taken are owned, and the leases from now on. Left out: leases are read, and not renewed. */
   readonly leaseMillis?: number | undefined
 }
 
@@ -71,7 +71,7 @@ export interface LeasedRun {
 }
 
 /**
- * The answer to a process. Runs that it holds and that are not named are another's by now.
+ * The answer to a process. Leases that are not in the answer have another owner by now.
  *
  * @category models
  * @since 0.2.0
@@ -79,7 +79,7 @@ export interface LeasedRun {
 export interface Taken {
   readonly taken: ReadonlyArray<StoredRun>
   readonly due: ReadonlyArray<StoredRun>
-  readonly held: ReadonlyArray<LeasedRun>
+  readonly leases: ReadonlyArray<LeasedRun>
 }
 
 /**

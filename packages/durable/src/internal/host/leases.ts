@@ -126,7 +126,7 @@ export class Leases {
       return Effect.void
     }
     const taken = this.store.take({
-      held: executed.map(({ epoch, runId }) => ({ epoch, runId })),
+      leases: executed.map(({ epoch, runId }) => ({ epoch, runId })),
       leaseMillis: isDue ? this.millis : undefined
     })
     return Effect.map(
@@ -134,7 +134,7 @@ export class Leases {
       (answer) => {
         if (answer !== undefined) {
           if (isDue) this.renewedAt = now
-          return this.note(executed, answer.held)
+          return this.note(executed, answer.leases)
         }
         // Others may have them by now.
         if (!this.isInTime(this.renewedAt)) { for (const { leave } of executed) leave("lost") }

@@ -48,8 +48,8 @@ export const memoryTake = (rows: MemoryRows): (wanted: Take) => Effect.Effect<Ta
     if (isFree && isAllowed("regain", stateOfRow(row))) rows.move(row, "regain", now)
   }
 
-  const leasedRuns = (now: number, { held = [], leaseMillis }: Take): ReadonlyArray<LeasedRun> =>
-    held.flatMap(({ place, ...hold }) => {
+  const leasedRuns = (now: number, { leases = [], leaseMillis }: Take): ReadonlyArray<LeasedRun> =>
+    leases.flatMap(({ place, ...hold }) => {
       const row = rows.from("release", hold)
       if (row === undefined) return []
       if (place !== undefined) regain(row, now, place)
@@ -63,5 +63,5 @@ export const memoryTake = (rows: MemoryRows): (wanted: Take) => Effect.Effect<Ta
     })
 
   return (wanted) =>
-    at((now) => ({ held: leasedRuns(now, wanted), taken: claim(now, wanted), due: dueOf(now, wanted) }))
+    at((now) => ({ leases: leasedRuns(now, wanted), taken: claim(now, wanted), due: dueOf(now, wanted) }))
 }

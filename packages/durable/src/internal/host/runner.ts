@@ -28,7 +28,7 @@ export interface RunnerOptions {
 /** Number of cancelled runs that a runner ends in addition to its slots. */
 const endedTogether = 20
 
-const nothing: Taken = { taken: [], due: [], held: [] }
+const nothing: Taken = { taken: [], due: [], leases: [] }
 
 type Added = Effect.Success<ReturnType<Store["insert"]>>
 

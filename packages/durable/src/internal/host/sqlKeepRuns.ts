@@ -30,11 +30,11 @@ export const sqlKeepRuns = (
 
   /** Keeps runs, in one statement. A run that another process owns by now is renewed for that one, at most once. */
   return Effect.fnUntraced(function*(
-    { held = [], leaseMillis }: Take
+    { leases = [], leaseMillis }: Take
   ): Effect.fn.Return<ReadonlyArray<LeasedRun>, SqlError.SqlError> {
-    if (held.length === 0) return []
-    for (const { place, ...hold } of held) if (place !== undefined) yield* regain(hold, place)
-    const which = sql`${sql.in("run_id", held.map(({ runId }) => runId))} AND ${states.from("release")}`
+    if (leases.length === 0) return []
+    for (const { place, ...hold } of leases) if (place !== undefined) yield* regain(hold, place)
+    const which = sql`${sql.in("run_id", leases.map(({ runId }) => runId))} AND ${states.from("release")}`
     const columns = sql`run_id, epoch, is_cancelled, lent, read_until > ${now} AS is_read`
     const found = yield* rows<LeasedRow>(
       leaseMillis === undefined
@@ -42,7 +42,7 @@ export const sqlKeepRuns = (
         : sql`UPDATE ${runs} SET leased_until = ${now} + ${leaseMillis}, ran = ran + ${now} - renewed_at, renewed_at = ${now}
           WHERE ${which} RETURNING ${columns}`
     )
-    const epochs = new Map(held.map(({ epoch, runId }) => [runId, epoch]))
+    const epochs = new Map(leases.map(({ epoch, runId }) => [runId, epoch]))
     return found.filter(({ epoch, run_id }) => epochs.get(run_id) === epoch).map((row) => ({
       runId: row.run_id,
       isCancelled: row.is_cancelled !== 0,

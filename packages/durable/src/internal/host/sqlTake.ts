@@ -56,7 +56,7 @@ export const sqlTake = (parts: Parts): Host["take"] => {
     failing(
       "take",
       Effect.gen(function*() {
-        return { held: yield* leasedRuns(wanted), taken: yield* claim(wanted), due: yield* dueOf(wanted) }
+        return { leases: yield* leasedRuns(wanted), taken: yield* claim(wanted), due: yield* dueOf(wanted) }
       })
     )
 }

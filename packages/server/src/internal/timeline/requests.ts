@@ -16,7 +16,7 @@ export class Requests {
       agentRunId,
       agent: path.at(-1) ?? "",
       turn,
-      kept,
+      unchanged: kept,
       added: messages.content,
       tools,
       toolChoice
@@ -32,12 +32,12 @@ export class Requests {
     for (
       let at: Request | undefined = request;
       at !== undefined;
-      at = at.kept === 0 ? undefined : this.before.get(at)
+      at = at.unchanged === 0 ? undefined : this.before.get(at)
     ) {
       chain.push(at)
     }
     let messages: Array<Message> = []
-    for (const { added, kept } of chain.toReversed()) messages = [...messages.slice(0, kept), ...added]
+    for (const { added, unchanged } of chain.toReversed()) messages = [...messages.slice(0, unchanged), ...added]
     return messages
   }
 }

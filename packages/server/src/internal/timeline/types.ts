@@ -156,7 +156,7 @@ export interface Request {
   readonly agent: string
   readonly turn: number
   /** Number of messages that it shares with the agent's previous request. */
-  readonly kept: number
+  readonly unchanged: number
   /** The messages behind those. */
   readonly added: ReadonlyArray<Message>
   readonly tools: ReadonlyArray<string>

@@ -115,17 +115,17 @@ export class HostOperations {
       const place = yield* oneOf([undefined, 1, 9])
       const leaseMillis = epoch === run.epoch ? yield* oneOf([undefined, long, -1]) : undefined
       this.note("keep", run, { epoch, place, leaseMillis })
-      const { held } = yield* this.store.take({ held: [{ runId: run.runId, epoch, place }], leaseMillis })
+      const { leases } = yield* this.store.take({ leases: [{ runId: run.runId, epoch, place }], leaseMillis })
       if (Model.owns(run, epoch)) {
         const others = [...this.runs.values()].filter(({ state }) => state === "running").length
         if (place !== undefined) Model.regain(run, others, place)
         if (leaseMillis !== undefined) run.isLeaseOver = leaseMillis < 0
         yield* same(
           "a run that is held",
-          held.map(({ hasPlace, isCancelled, runId }) => ({ hasPlace, isCancelled, runId })),
+          leases.map(({ hasPlace, isCancelled, runId }) => ({ hasPlace, isCancelled, runId })),
           [{ runId: run.runId, isCancelled: run.isCancelled, hasPlace: run.state === "running" }]
         )
-      } else yield* same("a run that another process owns, or none", held, [])
+      } else yield* same("a run that another process owns, or none", leases, [])
     })
 
   private step(run: Model.ModelRun, epoch: number, kind: string): RunStore.Step {

@@ -5,7 +5,7 @@ import { textOf } from "../text/text.ts"
 type SideEffect = Simulation.Observation["sideEffects"][number]
 
 /** True for a requested effect, which is no request of `compensate`. */
-const isAsked = ({ read, undoes }: SideEffect): boolean => read !== true && undoes === undefined
+const isAsked = ({ read, compensates }: SideEffect): boolean => read !== true && compensates === undefined
 
 /** Tools' requested effects, answered as duplicates or not. */
 export const asked = (run: Simulation.Observation): ReadonlyArray<SideEffect> => run.sideEffects.filter(isAsked)

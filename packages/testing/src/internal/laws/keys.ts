@@ -1,6 +1,6 @@
 /** Idempotency keys of side effects: a tool that draws a key for each attempt is found by its double effects, and not by the keys. */
 import type * as Simulation from "../simulation/simulation.ts"
-import { done } from "./deeds.ts"
+import { done } from "./effectOrigins.ts"
 
 type SideEffects = Simulation.Observation["sideEffects"]
 

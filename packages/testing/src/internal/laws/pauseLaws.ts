@@ -5,7 +5,7 @@ import type { AgentEvent, RunRecord, Tool } from "@recourse/core"
 import type * as Simulation from "../simulation/simulation.ts"
 import { idsIn, problemsOfHistory } from "./wellFormedHistory.ts"
 import { textOf } from "../text/text.ts"
-import { doneBy, executionOf } from "./deeds.ts"
+import { doneBy, executionOf } from "./effectOrigins.ts"
 import { type Law, ofEachRun, partsOf } from "./law.ts"
 
 const decodePrompt = Schema.decodeUnknownSync(Schema.toCodecJson(Prompt.Prompt))

@@ -1,11 +1,11 @@
-/** Laws about side effects: the deed counts, whichever tool, call or run did it. */
+/** Laws about side effects, whichever tool, call or run did them. */
 import { Predicate } from "effect"
 import { Prompt } from "effect/ai"
 import { Quarantine, type Tool } from "@recourse/core"
 import { promptInjection } from "../faults/spoil.ts"
 import type * as Simulation from "../simulation/simulation.ts"
 import { textOf } from "../text/text.ts"
-import { agentRunOf, asked, done, doneBy, executionOf } from "./deeds.ts"
+import { agentRunOf, asked, done, doneBy, executionOf } from "./effectOrigins.ts"
 import { whyStopped } from "./whyStopped.ts"
 import { count, type Law, moreThan, namesOf, ofEachRun } from "./law.ts"
 
@@ -69,13 +69,13 @@ export const worldLaws = {
 
   /** No two runs of one agent do the same thing: not those of which one is chosen, and not one behind the other. */
   runs_are_independent: ofEachRun((run) => {
-    const deeds = done(run).flatMap((effect) => {
+    const sideEffects = done(run).flatMap((effect) => {
       const by = agentRunOf(run, effect)
       return by === undefined || effect.details === undefined
         ? []
         : [{ ...by, thing: `${effect.tool} ${textOf(effect.details)}` }]
     })
-    return [...Map.groupBy(deeds, ({ agent, thing }) => `${agent} ${thing}`).values()].flatMap((all) => {
+    return [...Map.groupBy(sideEffects, ({ agent, thing }) => `${agent} ${thing}`).values()].flatMap((all) => {
       const runs = new Set(all.map(({ id }) => id)).size
       return runs > 1 ? [`${all[0]!.thing} was done by ${runs} runs of ${all[0]!.agent}`] : []
     })
@@ -86,13 +86,13 @@ export const worldLaws = {
     namesOf(tools, ({ effects }) => effects === "read").flatMap((name) => {
       const isWithin = ({ executions = [] }: Simulation.Observation["sideEffects"][number]) =>
         executions.some((index) => run.executions[index]?.tool === name)
-      const deed = asked(run).find((effect) => effect.tool === name || isWithin(effect))
-      return deed === undefined
+      const sideEffect = asked(run).find((effect) => effect.tool === name || isWithin(effect))
+      return sideEffect === undefined
         ? []
         : [
-          deed.tool === name
+          sideEffect.tool === name
             ? `${name} says that it reads, and does something`
-            : `${name} says that it reads, and ${deed.tool} does something within it`
+            : `${name} says that it reads, and ${sideEffect.tool} does something within it`
         ]
     })
   ),
@@ -190,8 +190,8 @@ export const worldLaws = {
     run.events.flatMap((event) => {
       if (event._tag !== "ToolCompensated" || event.outcome !== "undone") return []
       const { callId, tool } = event
-      const compensations = run.sideEffects.filter(({ read, undoes }) =>
-        read !== true && undoes?.tool === tool && undoes.callId === callId
+      const compensations = run.sideEffects.filter(({ read, compensates }) =>
+        read !== true && compensates?.tool === tool && compensates.callId === callId
       )
       const twice = moreThan(
         compensations.flatMap(({ details, duplicate }) => duplicate || details === undefined ? [] : [textOf(details)]),

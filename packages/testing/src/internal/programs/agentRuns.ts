@@ -3,7 +3,7 @@ import type { AgentEvent } from "@recourse/core"
 import { clerk, desk, partner } from "./forms.ts"
 import type { Program } from "./program.ts"
 import type { Observed } from "./observed.ts"
-import type { Deed } from "./world.ts"
+import type { SideEffect } from "./world.ts"
 
 /** A run of an agent. */
 export interface AgentRun {
@@ -47,11 +47,11 @@ export const agentRunsOf = ({ events }: Observed): ReadonlyMap<string, AgentRun>
 export const hasCompensation = ({ compensates, undoesAround }: Program, { name }: AgentRun): boolean =>
   name === clerk || name === partner ? compensates : undoesAround && (name === desk || name.endsWith(" compensated"))
 
-/** The runs that a deed was done in, from the innermost one. */
+/** The runs that a side effect was done in, from the innermost one. */
 export const runsAround = (
   { events }: Observed,
   runs: ReadonlyMap<string, AgentRun>,
-  { after, agent, callId }: Deed
+  { after, agent, callId }: SideEffect
 ): ReadonlyArray<AgentRun> => {
   const began = events.slice(0, after).findLast((event) =>
     event._tag === "ToolAttempt" && event.callId === callId && event.path.at(-1) === agent

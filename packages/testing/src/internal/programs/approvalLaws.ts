@@ -8,13 +8,13 @@ const parallelOps: ReadonlySet<Step["op"]> = new Set(["race", "raceFirst", "both
 export const approvalLaws = {
   /** No call runs without the approval of its own tool and arguments, and none that a policy denies. */
   approved_by_its_own_tool: ofEachRun((run) =>
-    run.deeds.flatMap((deed) => {
+    run.sideEffects.flatMap((effect) => {
       const { policy, tools } = run.program
-      const isLast = deed.tool === toolName(run.program, tools.length - 1)
-      if (isLast && policy === "deny") return [`${deed.tool} ${deed.callId} ran, and is denied`]
-      const asks = specOf(run.program, deed.tool).approval || (isLast && policy === "ask")
-      return asks && !isApproved(run, deed)
-        ? [`${deed.tool} ${deed.callId}(${deed.order}) ran without an approval`]
+      const isLast = effect.tool === toolName(run.program, tools.length - 1)
+      if (isLast && policy === "deny") return [`${effect.tool} ${effect.callId} ran, and is denied`]
+      const asks = specOf(run.program, effect.tool).approval || (isLast && policy === "ask")
+      return asks && !isApproved(run, effect)
+        ? [`${effect.tool} ${effect.callId}(${effect.order}) ran without an approval`]
         : []
     })
   ),
@@ -28,11 +28,11 @@ export const approvalLaws = {
     return run.audit.flatMap(({ by, callId, decision, tool }) => {
       if (decision !== "denied" || by !== "approval") return []
       const path = callId.split("/")
-      const excuse = run.deeds.find((deed) => {
-        if (deed.callId === undefined) return true
-        const { effects, keyed } = specOf(run.program, deed.tool)
-        const isAround = path.length > 1 && callId.startsWith(`${deed.callId}/`)
-        return deed.callId.split("/")[0] === path[0] && isAmbiguous(deed) &&
+      const excuse = run.sideEffects.find((effect) => {
+        if (effect.callId === undefined) return true
+        const { effects, keyed } = specOf(run.program, effect.tool)
+        const isAround = path.length > 1 && callId.startsWith(`${effect.callId}/`)
+        return effect.callId.split("/")[0] === path[0] && isAmbiguous(effect) &&
           (effects === "write" || (isAround && keyed !== "no"))
       })
       return excuse === undefined ? [`${tool} ${callId} is denied for want of an approval, and could wait`] : []

@@ -6,7 +6,7 @@ import { Exit, Predicate } from "effect"
 import type { Prompt } from "effect/ai"
 import { count, hasOneChat, isAmbiguous, type Law, ofEachRun, renewsCallIds, specOf } from "./judging.ts"
 import type { Observed, Part } from "./observed.ts"
-import type { Deed } from "./world.ts"
+import type { SideEffect } from "./world.ts"
 
 /** True if a result is read under another id, because an earlier call of its thread has its id. */
 const isRenamed = ({ id: read, options }: Prompt.ToolResultPart, id: string): boolean =>
@@ -30,7 +30,10 @@ const isKnown = ({ isFailure, result }: Prompt.ToolResultPart): boolean =>
   !isFailure || (Predicate.hasProperty(result, "code") && mayHaveBeenDone.has(result.code))
 
 /** The first prompts of later turns' models, and that of another turn. */
-const readAfter = (run: Observed, { after }: Deed): ReadonlyArray<readonly [when: string, read: Prompt.Prompt]> => [
+const readAfter = (
+  run: Observed,
+  { after }: SideEffect
+): ReadonlyArray<readonly [when: string, read: Prompt.Prompt]> => [
   // A guard may have put another text in the place of the conversation.
   ...(run.program.guards === "none" ? run.parts : []).flatMap(({ events, requests: [from, to], turn }, nth) =>
     turn?.says === "message" && events[0] > after && to > from
@@ -56,11 +59,11 @@ export const chatLaws = {
   chats_know_what_was_done: ofEachRun((run) => {
     const { compact, observers } = run.program
     if (!hasOneChat(run.program) || compact !== "no" || observers !== "fine") return []
-    return run.deeds.flatMap((deed) => {
-      const { callId, done, state, tool } = deed
+    return run.sideEffects.flatMap((effect) => {
+      const { callId, done, state, tool } = effect
       if (callId === undefined || specOf(run.program, tool).effects !== "write") return []
-      if (!done && !isAmbiguous(deed)) return []
-      return readAfter(run, deed).flatMap(([when, read]) => {
+      if (!done && !isAmbiguous(effect)) return []
+      return readAfter(run, effect).flatMap(([when, read]) => {
         const results = resultsIn(read, callId.split("/")[0]!)
         return results.some(isKnown)
           ? []
@@ -77,11 +80,11 @@ export const chatLaws = {
   chats_know_what_was_undone: ofEachRun((run) => {
     const { compact, observers } = run.program
     if (!hasOneChat(run.program) || compact !== "no" || observers !== "fine") return []
-    return run.deeds.flatMap((deed) => {
-      const { callId, receipt, tool } = deed
+    return run.sideEffects.flatMap((effect) => {
+      const { callId, receipt, tool } = effect
       if (callId === undefined || callId.includes("/")) return []
-      if (!run.undone.some((one) => one.tool === tool && one.receipt === receipt)) return []
-      return readAfter(run, deed).flatMap(([when, read]) => {
+      if (!run.compensations.some((one) => one.tool === tool && one.receipt === receipt)) return []
+      return readAfter(run, effect).flatMap(([when, read]) => {
         const result = resultsIn(read, callId).findLast(({ id }) => id === callId)
         return result === undefined || result.isFailure || JSON.stringify(result.result).includes("undone")
           ? []
@@ -93,7 +96,7 @@ export const chatLaws = {
   /** A keyless write starts once in a chat, over all resumptions of its runs. */
   chats_do_nothing_twice: ofEachRun((run) => {
     if (!hasOneChat(run.program) || renewsCallIds(run.program) || run.program.observers !== "fine") return []
-    const calls = run.deeds.flatMap(({ callId, tool }) => {
+    const calls = run.sideEffects.flatMap(({ callId, tool }) => {
       const { effects, keyed } = specOf(run.program, tool)
       return effects === "write" && keyed === "no" && callId !== undefined && !callId.includes("/")
         ? [`${tool} ${callId}`]

@@ -38,7 +38,7 @@ export interface Report {
   readonly programs: number
   readonly laws: ReadonlyArray<string>
   /** Executions of tools, runs that waited, operations: how much there was to see. */
-  readonly deeds: number
+  readonly sideEffects: number
   readonly pauses: number
   readonly operations: number
 }
@@ -107,14 +107,14 @@ export const check = (options?: Options): Effect.Effect<Report, ProgramBroken> =
     ...names.map((name) => [name, programLaws[name]] as const),
     ...Object.entries(options?.more ?? {})
   ]
-  let deeds = 0
+  let sideEffects = 0
   let pauses = 0
   let operations = 0
   const property = (drawn: Program) =>
     Effect.gen(function*() {
       const program = options?.only?.(drawn) ?? drawn
       const trial = yield* tryProgram(program)
-      deeds += trial.plain.deeds.length
+      sideEffects += trial.plain.sideEffects.length
       pauses += trial.plain.pauses.length
       operations += trial.plain.parts.reduce((sum, part) => sum + part.operations, 0)
       for (const [law, evaluate] of laws) {
@@ -142,7 +142,13 @@ export const check = (options?: Options): Effect.Effect<Report, ProgramBroken> =
     (result): Effect.Effect<Report, ProgramBroken> => {
       switch (result._tag) {
         case "Passed":
-          return Effect.succeed({ programs: result.runs, laws: laws.map(([name]) => name), deeds, pauses, operations })
+          return Effect.succeed({
+            programs: result.runs,
+            laws: laws.map(([name]) => name),
+            sideEffects,
+            pauses,
+            operations
+          })
         case "Falsified":
           return result.failure._tag === "PropertyError"
             ? Effect.fail(new ProgramBroken({ ...result.failure.error, replay: result.replay }))

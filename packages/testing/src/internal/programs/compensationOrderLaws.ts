@@ -3,7 +3,7 @@ import { type AgentRun, agentRunsOf, hasCompensation, runsAround } from "./agent
 import { clerk, partner } from "./forms.ts"
 import { distinguishesCalls, type Law, ofEachRun, specOf } from "./judging.ts"
 import type { Observed } from "./observed.ts"
-import type { Deed } from "./world.ts"
+import type { SideEffect } from "./world.ts"
 
 /** True if events name the run of each effect. */
 const isReported = ({ program }: Observed): boolean =>
@@ -13,9 +13,9 @@ const isReported = ({ program }: Observed): boolean =>
 const noEnds: ReadonlySet<string | undefined> = new Set(["approval_required"])
 
 /** True if a resumed run was interrupted before any execution: it has released its snapshot. */
-const isGivenBack = ({ deeds }: Observed, { begunAt, end, isResumed, name }: AgentRun): boolean =>
+const isGivenBack = ({ sideEffects }: Observed, { begunAt, end, isResumed, name }: AgentRun): boolean =>
   isResumed && end?.outcome === "interrupted" &&
-  !deeds.some(({ after, agent }) =>
+  !sideEffects.some(({ after, agent }) =>
     begunAt < after && after <= end.at && (agent === name || (name !== clerk && name !== partner))
   )
 
@@ -43,14 +43,14 @@ const hasEndedBadly = (run: Observed, one: AgentRun, outermost: AgentRun): boole
 }
 
 /** True if a call is compensated: a successful execution of it represents earlier ones. */
-const isCompensated = (run: Observed, { agent, callId, instance, tool }: Deed): boolean =>
-  run.deeds.some((deed) =>
-    deed.tool === tool && deed.agent === agent && deed.callId === callId && deed.instance >= instance &&
-    run.undone.some((one) => one.tool === tool && one.receipt === deed.receipt)
+const isCompensated = (run: Observed, { agent, callId, instance, tool }: SideEffect): boolean =>
+  run.sideEffects.some((effect) =>
+    effect.tool === tool && effect.agent === agent && effect.callId === callId && effect.instance >= instance &&
+    run.compensations.some((one) => one.tool === tool && one.receipt === effect.receipt)
   )
 
 /** True if an effect is reported as uncompensated. */
-const isReportedUncompensated = (run: Observed, { agent, callId = "", tool }: Deed): boolean =>
+const isReportedUncompensated = (run: Observed, { agent, callId = "", tool }: SideEffect): boolean =>
   run.events.some((event) =>
     event._tag === "ToolCompensated" && event.tool === tool && event.outcome === "not_undone" &&
     (event.callId === callId || (event.callId.endsWith(`/${callId}`) && event.path.at(-1) !== agent))
@@ -64,15 +64,15 @@ export const compensationOrderLaws = {
   each_that_undoes_has_undone: ofEachRun((run) => {
     if (!isReported(run)) return []
     const runs = agentRunsOf(run)
-    return run.deeds.flatMap((deed) => {
-      const { callId, receipt, state, tool } = deed
+    return run.sideEffects.flatMap((effect) => {
+      const { callId, receipt, state, tool } = effect
       const { effects, undo } = specOf(run.program, tool)
       if (state !== "ok" || callId === undefined || effects === "read" || undo === "no") return []
-      const around = runsAround(run, runs, deed)
+      const around = runsAround(run, runs, effect)
       // The user of an inner run's snapshot ends that run, and not the outer one.
       if (around.some((one) => mayBeUsed(run, one))) return []
       const bad = around.find((one) => hasCompensation(run.program, one) && hasEndedBadly(run, one, around.at(-1)!))
-      return bad === undefined || isCompensated(run, deed) || isReportedUncompensated(run, deed)
+      return bad === undefined || isCompensated(run, effect) || isReportedUncompensated(run, effect)
         ? []
         : [`${tool} ${callId} (${receipt}) was done in ${bad.name}, which ended with ${bad.end?.outcome}, and stays`]
     })
@@ -82,9 +82,11 @@ export const compensationOrderLaws = {
   nobody_undoes_who_goes_on: ofEachRun((run) => {
     if (!isReported(run)) return []
     const runs = agentRunsOf(run)
-    return run.undone.flatMap(({ after, receipt, tool }) => {
-      const deed = run.deeds.findLast((deed) => deed.tool === tool && deed.receipt === receipt && deed.after <= after)
-      const around = deed === undefined ? [] : runsAround(run, runs, deed)
+    return run.compensations.flatMap(({ after, receipt, tool }) => {
+      const effect = run.sideEffects.findLast((effect) =>
+        effect.tool === tool && effect.receipt === receipt && effect.after <= after
+      )
+      const around = effect === undefined ? [] : runsAround(run, runs, effect)
       if (around.length === 0) return []
       const isAllowed = around.some((one) =>
         hasCompensation(run.program, one) && one.begunAt < after && (one.end?.at ?? Infinity) >= after &&

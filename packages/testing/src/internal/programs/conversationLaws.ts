@@ -11,12 +11,14 @@ export const conversationLaws = {
     ...run.parts.flatMap(({ record }) => record === undefined ? [] : problemsOfHistory(record.transcript))
   ]),
 
-  /** Streamed or not: the same ending, deeds and conversation. */
+  /** Streamed or not: the same ending, side effects and conversation. */
   streamed_alike: ({ plain, streamed }) => {
     // An interrupted answer is not requested again if its beginning was emitted.
     if (plain.program.order !== 0 || plain.program.model.some(({ fault }) => fault === "cut")) return []
     const shown = (run: Observed): Readonly<Record<string, string>> => ({
-      deeds: textOf(run.deeds.map(({ callId, done, order, state, tool }) => ({ callId, done, order, state, tool }))),
+      sideEffects: textOf(
+        run.sideEffects.map(({ callId, done, order, state, tool }) => ({ callId, done, order, state, tool }))
+      ),
       endings: textOf(run.parts.map(({ exit }) => exit._tag)),
       conversation: run.parts.map(transcriptOf).join("\n"),
       duration: textOf(run.parts.map(({ elapsed }) => elapsed))

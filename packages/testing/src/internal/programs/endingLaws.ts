@@ -8,8 +8,8 @@ import type { Observed } from "./observed.ts"
  * no write to compensate: no segment emits its end. An agent that a function runs by hand waits, and the caller of the
  * function is interrupted (decision 191).
  */
-const leavesQuestionsOpen = ({ program: { asks, chat, form }, undone }: Observed): boolean =>
-  form === "hand" || (asks !== "outside" && (chat.length > 0 || undone.length === 0))
+const leavesQuestionsOpen = ({ program: { asks, chat, form }, compensations }: Observed): boolean =>
+  form === "hand" || (asks !== "outside" && (chat.length > 0 || compensations.length === 0))
 
 /** Internal signals between steps of composed agents. */
 const betweenSteps: ReadonlySet<unknown> = new Set(["Waits", "FailedBefore"])
@@ -20,13 +20,13 @@ const isError = (error: unknown): boolean => Predicate.hasProperty(error, "_tag"
  * True if a run itself may have died of that: of a tool, of a store that has not answered a claim, or of one that has
  * refused it.
  */
-const isDefectOf = ({ deeds, program, unansweredClaims }: Observed, defect: unknown): boolean => {
+const isDefectOf = ({ sideEffects, program, unansweredClaims }: Observed, defect: unknown): boolean => {
   // An interactive agent has no error for a store that reports its own snapshot as used.
   if (Predicate.isTagged(defect, "SnapshotRefused")) return program.asks !== "outside" && program.store.length > 0
   if (Predicate.isTagged(defect, "StoreDown")) return unansweredClaims > 0
-  if (Predicate.isTagged(defect, "ExecutorDefect")) return deeds.some(({ state }) => state === "died")
+  if (Predicate.isTagged(defect, "ExecutorDefect")) return sideEffects.some(({ state }) => state === "died")
   return !Predicate.hasProperty(defect, "_tag") &&
-    (unansweredClaims > 0 || deeds.some(({ state }) => state === "died"))
+    (unansweredClaims > 0 || sideEffects.some(({ state }) => state === "died"))
 }
 
 export const endingLaws = {
@@ -95,7 +95,7 @@ export const endingLaws = {
     const silent = run.program.store.filter(({ fault }) => fault === "hangs")
     const hangs = silent.length + (run.program.observers === "hang" ? 1 : 0)
     // Compensations run behind the deadline, each within its time.
-    const limit = deadline(run.program, run.pauses.length > 0) + hangs * 30_000 + run.undone.length * 3_000
+    const limit = deadline(run.program, run.pauses.length > 0) + hangs * 30_000 + run.compensations.length * 3_000
     return run.parts.flatMap(({ elapsed, fibers, stopped, waited }) => [
       ...(stopped === undefined ? [] : [`the run did not end: ${stopped}`]),
       ...(elapsed - waited > limit ? [`the run took ${elapsed - waited} ms of ${limit}`] : []),

@@ -18,7 +18,7 @@ export const guardLaws = {
   only_offered_tools_run: ofEachRun((run) =>
     run.program.offers === "all" ?
       [] :
-      run.deeds.flatMap(({ callId, tool, within }) =>
+      run.sideEffects.flatMap(({ callId, tool, within }) =>
         within === undefined && callId?.includes("/") === false && tool !== toolName(run.program, 0)
           ? [`${tool} ${callId} ran, and was not offered`]
           : []
@@ -31,7 +31,7 @@ export const guardLaws = {
     if (guards === "none") return []
     if (guards === "refuseInput") {
       return [
-        ...run.deeds.map(({ tool }) => `${tool} ran, and the input was refused`),
+        ...run.sideEffects.map(({ tool }) => `${tool} ran, and the input was refused`),
         ...eventsOf(run, "ToolCallStarted").flatMap(({ tool }) =>
           specOf(run.program, tool) === undefined ? [] : [`a call of ${tool} is emitted, and the input was refused`]
         )

@@ -4,7 +4,7 @@ import type { AgentEvent } from "@recourse/core"
 import { textOf } from "../text/text.ts"
 import { type Program, toolName, type ToolSpec } from "./program.ts"
 import type { Observed, Part } from "./observed.ts"
-import type { Deed } from "./world.ts"
+import type { SideEffect } from "./world.ts"
 
 /**
  * The runs of one program.
@@ -75,7 +75,7 @@ export const hasOneChat = ({ chat, form }: Program): boolean =>
 /** True if a model reuses ids: it reads neither calls that a guard has dropped, nor those removed by compaction. */
 export const renewsCallIds = ({ compact, guards }: Program): boolean => compact !== "no" && guards === "replace"
 
-export const isAmbiguous = ({ state }: Deed): boolean => state !== "ok" && state !== "declined"
+export const isAmbiguous = ({ state }: SideEffect): boolean => state !== "ok" && state !== "declined"
 
 export const codeOf = (result: unknown): string | undefined =>
   Predicate.hasProperty(result, "code") && typeof result.code === "string" ? result.code : undefined
@@ -83,17 +83,17 @@ export const codeOf = (result: unknown): string | undefined =>
 /** The model's result of a call, or its next one if the conversation continued. */
 export const reportedResult = (
   run: Observed,
-  deed: Deed
+  effect: SideEffect
 ): { readonly isFailure: boolean; readonly code: string | undefined } | undefined => {
-  const { callId } = deed
+  const { callId } = effect
   if (callId === undefined) return undefined
-  const event = run.events.slice(deed.after).find((event): event is Event<"ToolResult"> =>
+  const event = run.events.slice(effect.after).find((event): event is Event<"ToolResult"> =>
     // The result of a call within it goes to the tool, and not to the model.
     event._tag === "ToolResult" &&
     (event.callId === callId || (event.parentCallId === undefined && isOfCall(callId, event.callId)))
   )
   if (event !== undefined) return { isFailure: event.isFailure, code: event.code }
-  const part = run.parts.find(({ events: [from, to] }) => from <= deed.after && deed.after <= to)
+  const part = run.parts.find(({ events: [from, to] }) => from <= effect.after && effect.after <= to)
   for (const message of part?.record?.transcript.content.toReversed() ?? []) {
     if (message.role !== "tool") continue
     const result = message.content.find((part) => part.type === "tool-result" && isOfCall(callId, part.id))
@@ -105,7 +105,7 @@ export const reportedResult = (
 /** The model's result of its own call with an inner effect; `undefined` while that waits. */
 export const reportOfRoot = (
   run: Observed,
-  { after, callId = "" }: Deed
+  { after, callId = "" }: SideEffect
 ): Event<"ToolResult"> | undefined => {
   const root = callId.split("/")[0]!
   const started = run.events.slice(0, after).findLast(
@@ -123,13 +123,13 @@ export const reportOfRoot = (
  */
 export const placeOf = (
   run: Observed,
-  { callId, instance, order, tool, within }: Deed
+  { callId, instance, order, tool, within }: SideEffect
 ): { readonly place: string; readonly most: number } | undefined => {
   if (callId === undefined) return undefined
   const [root, ...inner] = callId.split("/")
   const names = inner.map((segment) => segment.replace(/_\d+$/, "")).join("/")
   if (within === undefined) return { place: `run ${instance}, ${root} ${names}`, most: 1 }
-  const outer = run.deeds[within]!
+  const outer = run.sideEffects[within]!
   const around = placeOf(run, outer)
   return around && {
     place: `${around.place} > ${tool}(${order}) as ${names}`,
@@ -153,17 +153,17 @@ export const isWithin = (id: string, callId: string): boolean => {
   return id.split("/").some((part) => parts.includes(part))
 }
 
-/** The decision that lets a deed happen, if there is one. */
-export const isApproved = (run: Observed, deed: Deed): boolean =>
+/** The decision that lets a side effect happen, if there is one. */
+export const isApproved = (run: Observed, effect: SideEffect): boolean =>
   run.pauses.some(({ after, decidedAt, decisions, pending }) =>
-    after <= deed.after && pending.some((call) =>
-      call.tool === deed.tool && decidedAt <= call.expiresAt &&
-      (deed.callId === undefined || isWithin(call.callId, deed.callId)) &&
+    after <= effect.after && pending.some((call) =>
+      call.tool === effect.tool && decidedAt <= call.expiresAt &&
+      (effect.callId === undefined || isWithin(call.callId, effect.callId)) &&
       decisions.some((decision) =>
         decision.callId === call.callId &&
         (decision._tag === "Approve"
-          ? call.arguments["order"] === deed.order
-          : decision._tag === "Edit" && decision.arguments["order"] === deed.order)
+          ? call.arguments["order"] === effect.order
+          : decision._tag === "Edit" && decision.arguments["order"] === effect.order)
       )
     )
   )
@@ -202,11 +202,11 @@ export const transcriptOf = (part: Part | undefined): string =>
  * True if a request is in the conversation of an effect: a resumption after another one does not know that one's
  * requests.
  */
-export const isReadBefore = ({ parts, pauses }: Observed, deed: Deed, request: number): boolean => {
-  const resumed = parts.find(({ events, resumed }) => resumed && deed.after >= events[0])
-  if (resumed === undefined) return request < deed.requests
+export const isReadBefore = ({ parts, pauses }: Observed, effect: SideEffect, request: number): boolean => {
+  const resumed = parts.find(({ events, resumed }) => resumed && effect.after >= events[0])
+  if (resumed === undefined) return request < effect.requests
   const paused = pauses.findLast(({ after }) => after <= resumed.events[0])?.requests ?? 0
-  return request < deed.requests && (request < paused || request >= resumed.requests[0])
+  return request < effect.requests && (request < paused || request >= resumed.requests[0])
 }
 
 export const requestsWith = (run: Observed, text: string): number =>

@@ -25,7 +25,7 @@ const isUsed = ({ exit }: Part): boolean =>
 const endedWithoutEffect = (run: Observed): boolean => {
   const [, to] = run.parts[0]?.events ?? [0, 0]
   const from = run.pauses.findLast(({ after }) => after <= to)?.after ?? to
-  return !run.deeds.some(({ after }) => after >= from && after < to) &&
+  return !run.sideEffects.some(({ after }) => after >= from && after < to) &&
     !run.events.slice(from, to).some((event) =>
       event._tag === "ToolAttempt" || event._tag === "ToolCompensated" ||
       (event._tag === "RunFinished" && event.outcome !== "interrupted")
@@ -69,7 +69,7 @@ export const longRunLaws = {
   /** An unused snapshot can be resumed again, unless its earlier writes are compensated. */
   given_back_goes_on: ofEachRun((run) => {
     const { observers, store } = run.program
-    return store.length === 0 && observers === "fine" && run.undone.length === 0 && endedWithoutEffect(run) &&
+    return store.length === 0 && observers === "fine" && run.compensations.length === 0 && endedWithoutEffect(run) &&
         run.parts.some((part) => part.resumed && isUsed(part))
       ? ["a resumption that was interrupted before anything ran has used its snapshot up"]
       : []
@@ -78,7 +78,7 @@ export const longRunLaws = {
   /** A keyless write starts once, over any number of resumptions. */
   resumed_writes_begin_once: ofEachRun((run) => {
     if (!hasOneConversation(run.program) || renewsCallIds(run.program) || run.program.observers !== "fine") return []
-    const calls = run.deeds.flatMap(({ callId, tool }) => {
+    const calls = run.sideEffects.flatMap(({ callId, tool }) => {
       const { effects, keyed } = specOf(run.program, tool)
       return effects === "write" && keyed === "no" && callId !== undefined && !callId.includes("/")
         ? [`${tool} ${callId}`]

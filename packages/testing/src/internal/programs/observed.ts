@@ -7,7 +7,7 @@ import type { Pause } from "../faults/approver.ts"
 import type * as VirtualTime from "../time/virtualTime.ts"
 import type { Program } from "./program.ts"
 import type { Entry } from "./surroundings.ts"
-import type { CompensatedEffect, Deed } from "./world.ts"
+import type { CompensatedEffect, SideEffect } from "./world.ts"
 
 /**
  * One run of the conversation; of a chat, a message or a decision.
@@ -57,9 +57,9 @@ export interface Observed {
   readonly parts: ReadonlyArray<Part>
   readonly events: ReadonlyArray<AgentEvent.AgentEvent>
   readonly requests: ReadonlyArray<ScriptedModel.Request>
-  readonly deeds: ReadonlyArray<Deed>
+  readonly sideEffects: ReadonlyArray<SideEffect>
   /** Compensated calls, including failed compensations. */
-  readonly undone: ReadonlyArray<CompensatedEffect>
+  readonly compensations: ReadonlyArray<CompensatedEffect>
   readonly audit: ReadonlyArray<Audit.AuditRecord>
   readonly entries: ReadonlyArray<Entry>
   /** Number of unanswered claims of the store of resumptions: a run ends with a defect then. */

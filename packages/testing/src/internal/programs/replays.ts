@@ -80,9 +80,9 @@ const endOf = (exit: Exit.Exit<unknown, unknown>): string => {
 }
 
 /** Tools that call tools are run again, with their own effects. */
-const hasDone = (program: Program, { compensated, deeds }: World): boolean =>
+const hasDone = (program: Program, { compensated, sideEffects }: World): boolean =>
   compensated.length > 0 ||
-  deeds.some(({ done, tool }) =>
+  sideEffects.some(({ done, tool }) =>
     done && calledBy(program, program.tools.findIndex((_, index) => toolName(program, index) === tool)).length === 0
   )
 
@@ -122,7 +122,7 @@ export const tryReplay = (drawn: Program, streaming: boolean): Effect.Effect<str
     const ends = [endOf(exit.value.exit), endOf(replayed.exit)]
     if (ends[0] !== ends[1]) return `The recorded run ended with ${ends[0]}, the replay with ${ends[1]}`
     return hasDone(program, world)
-      ? `Done in the replay: ${JSON.stringify(world.deeds)}; undone: ${JSON.stringify(world.compensated)}`
+      ? `Done in the replay: ${JSON.stringify(world.sideEffects)}; undone: ${JSON.stringify(world.compensated)}`
       : undefined
   })
 

@@ -1,4 +1,4 @@
-/** Laws about reports: records, results and receipts agree with the deeds of the calls. */
+/** Laws about reports: records, results and receipts agree with the side effects of the calls. */
 import { Predicate } from "effect"
 import { textOf } from "../text/text.ts"
 import {
@@ -31,7 +31,7 @@ export const reportLaws = {
       record === undefined && to > from ? ["there is no record of a run"] : []
     ),
     ...moreOften(
-      run.deeds.map(({ tool }) => tool),
+      run.sideEffects.map(({ tool }) => tool),
       run.parts.flatMap(({ record }) => record?.executed.map(({ tool }) => tool) ?? [])
     ).map(([tool, began, recorded]) => `${tool} began ${began} times, the record says ${recorded}`)
   ]),
@@ -39,11 +39,13 @@ export const reportLaws = {
   /** A started write with an unknown end is reported as `outcome_unknown`. */
   begun_is_reported: ofEachRun((run) => {
     if (!distinguishesCalls(run.program)) return []
-    return run.deeds.flatMap((deed) => {
-      const { effects, keyed } = specOf(run.program, deed.tool)
-      if (effects !== "write" || keyed === "order" || deed.within !== undefined || deed.callId === undefined) return []
-      const said = reportedResult(run, deed)
-      const call = `${deed.tool} ${deed.callId}`
+    return run.sideEffects.flatMap((effect) => {
+      const { effects, keyed } = specOf(run.program, effect.tool)
+      if (effects !== "write" || keyed === "order" || effect.within !== undefined || effect.callId === undefined) {
+        return []
+      }
+      const said = reportedResult(run, effect)
+      const call = `${effect.tool} ${effect.callId}`
       if (said === undefined) {
         return run.parts.some((part) => isWaiting(part) || saysItWaits(run, part)) ||
             run.parts.at(-1)?.stopped !== undefined
@@ -51,12 +53,12 @@ export const reportLaws = {
           : [`${call} began, and has no result`]
       }
       if (!said.isFailure) return []
-      if (isAmbiguous(deed)) {
+      if (isAmbiguous(effect)) {
         return said.code === "outcome_unknown"
           ? []
-          : [`${call} may have been done (${deed.state}), and is reported as ${said.code}`]
+          : [`${call} may have been done (${effect.state}), and is reported as ${said.code}`]
       }
-      return deed.done && (said.code === "not_run" || said.code === "permission_denied")
+      return effect.done && (said.code === "not_run" || said.code === "permission_denied")
         ? [`${call} was done, and is reported as ${said.code}`]
         : []
     })
@@ -65,12 +67,12 @@ export const reportLaws = {
   /** A call with an inner effect is not reported as not made, for any reason of its stop. */
   done_within_is_not_denied: ofEachRun((run) => {
     if (!distinguishesCalls(run.program)) return []
-    return run.deeds.flatMap((deed) => {
-      const { callId, done, tool, within } = deed
+    return run.sideEffects.flatMap((effect) => {
+      const { callId, done, tool, within } = effect
       if (within === undefined || !done || callId === undefined || specOf(run.program, tool).effects !== "write") {
         return []
       }
-      const said = reportOfRoot(run, deed)
+      const said = reportOfRoot(run, effect)
       return said?.isFailure === true && notMade.has(said.code ?? "")
         ? [`${tool} ${callId} was done, and the call around it is reported as ${said.code}`]
         : []
@@ -83,10 +85,10 @@ export const reportLaws = {
    */
   done_by_an_agent_is_not_denied: ofEachRun((run) => {
     if (run.program.form !== "tool" || !distinguishesCalls(run.program)) return []
-    return run.deeds.flatMap((deed) => {
-      const { after, callId, done, tool } = deed
+    return run.sideEffects.flatMap((effect) => {
+      const { after, callId, done, tool } = effect
       if (callId === undefined || specOf(run.program, tool).effects !== "write") return []
-      if (!done && !isAmbiguous(deed)) return []
+      if (!done && !isAmbiguous(effect)) return []
       const { agentRunId } = run.events.slice(0, after).findLast((event) =>
         event._tag === "ToolCallStarted" && event.callId === callId.split("/")[0]
       ) ?? {}
@@ -106,18 +108,18 @@ export const reportLaws = {
   /** If the model reads that a call may be repeated, the repetition repeats no write. */
   retries_are_safe: ofEachRun((run) => {
     if (!distinguishesCalls(run.program)) return []
-    return run.deeds.flatMap((deed) => {
-      const { effects, keyed } = specOf(run.program, deed.tool)
-      if (effects !== "write" || keyed === "order" || deed.callId === undefined) return []
-      if (!deed.done && !isAmbiguous(deed)) return []
-      const said = reportOfRoot(run, deed)
+    return run.sideEffects.flatMap((effect) => {
+      const { effects, keyed } = specOf(run.program, effect.tool)
+      if (effects !== "write" || keyed === "order" || effect.callId === undefined) return []
+      if (!effect.done && !isAmbiguous(effect)) return []
+      const said = reportOfRoot(run, effect)
       if (said?.isFailure !== true) return []
       // A key of its arguments, or its word, holds for all that it does.
       const around = specOf(run.program, said.tool)
       if (around.effects === "idempotent" || around.keyed === "order") return []
       return Predicate.hasProperty(said.result, "safe_to_retry") && said.result.safe_to_retry === true
         ? [
-          `${deed.tool} ${deed.callId} may have been done, and ${said.tool} ${said.callId} is reported as safe to retry`
+          `${effect.tool} ${effect.callId} may have been done, and ${said.tool} ${said.callId} is reported as safe to retry`
         ]
         : []
     })
@@ -158,10 +160,10 @@ export const reportLaws = {
         times > 1 ? [`${receipt} is reported by ${times} calls`] : []
       ),
       ...reported.flatMap(({ callId, isAgain, receipt, tool }) =>
-        run.deeds.some((deed) =>
-            deed.done && deed.tool === tool && deed.receipt === receipt &&
+        run.sideEffects.some((effect) =>
+            effect.done && effect.tool === tool && effect.receipt === receipt &&
             // A repeated call has the same answer within the same call of the model.
-            (!isAgain || deed.callId === undefined || isWithin(deed.callId, callId.split("/")[0]!))
+            (!isAgain || effect.callId === undefined || isWithin(effect.callId, callId.split("/")[0]!))
           )
           ? []
           : [`${tool} reports ${receipt}, which was not done`]

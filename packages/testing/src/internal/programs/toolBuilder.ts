@@ -6,7 +6,7 @@ import type { Asked } from "./asked.ts"
 import { type Call, ConnectionReset, Declined, operators, Parameters, results } from "./operators.ts"
 import { outside, soFar } from "./planted.ts"
 import { behind, calledBy, type Program, toolName, type ToolSpec } from "./program.ts"
-import { type Deed, Within, type World } from "./world.ts"
+import { type SideEffect, Within, type World } from "./world.ts"
 
 /** A run's knowledge of the time of an event. */
 export interface Progress {
@@ -21,11 +21,11 @@ export interface Progress {
 const outcome = (
   spec: ToolSpec,
   world: World,
-  deed: Deed,
+  effect: SideEffect,
   nth: number,
   within: string
 ): Effect.Effect<unknown, unknown> => {
-  const perform = Effect.sync(() => world.perform(deed))
+  const perform = Effect.sync(() => world.perform(effect))
   const answer = Effect.map(
     perform,
     (receipt) =>
@@ -54,8 +54,8 @@ const outcome = (
         perform,
         Effect.fail(
           new ToolError.OutcomeUnknown({
-            tool: deed.tool,
-            callId: deed.callId ?? "",
+            tool: effect.tool,
+            callId: effect.callId ?? "",
             attempt: 1,
             causes: [],
             after: Duration.zero
@@ -65,7 +65,7 @@ const outcome = (
   }
 }
 
-const stateOf = (exit: Effect.Effect<unknown, unknown> & { readonly _tag: string }): Deed["state"] => {
+const stateOf = (exit: Effect.Effect<unknown, unknown> & { readonly _tag: string }): SideEffect["state"] => {
   if (exit._tag === "Success") return "ok"
   const { reasons } = (exit as unknown as {
     readonly cause: { readonly reasons: ReadonlyArray<{ readonly _tag: string; readonly error?: unknown }> }
@@ -165,7 +165,7 @@ export class ToolBuilder {
   private execute(index: number, inner: ReadonlyArray<Tool.Any>, order: string) {
     const { agent, program, progress, world } = this.owner
     const spec = program.tools[index]!
-    const { deed, nth } = world.begin({
+    const { effect, nth } = world.begin({
       tool: toolName(program, index),
       agent,
       instance: progress.agents(),
@@ -175,16 +175,17 @@ export class ToolBuilder {
     })
     const executed = Effect.contextWith((context: Context.Context<ToolCall.ToolCall>) => {
       const { id, idempotencyKey } = Context.get(context, ToolCall.ToolCall)
-      Object.assign(deed, { callId: id, key: idempotencyKey, within: Context.get(context, Within) })
+      Object.assign(effect, { callId: id, key: idempotencyKey, within: Context.get(context, Within) })
       const within: Effect.Effect<ReadonlyArray<string>, unknown, unknown> = Effect.forEach(
         inner,
-        ({ call }) => Effect.map(Effect.provideService(call as Call, Within, deed.seq), ({ receipt }) => `(${receipt})`)
+        ({ call }) =>
+          Effect.map(Effect.provideService(call as Call, Within, effect.seq), ({ receipt }) => `(${receipt})`)
       )
-      return Effect.flatMap(within, (texts) => outcome(spec, world, deed, nth, texts.join(" ")))
+      return Effect.flatMap(within, (texts) => outcome(spec, world, effect, nth, texts.join(" ")))
     })
     const ended = (exit: Exit.Exit<unknown, unknown>) =>
       Effect.sync(() => {
-        world.end(deed, stateOf(exit as never), progress.events())
+        world.end(effect, stateOf(exit as never), progress.events())
       })
     return spec.streams
       ? Stream.onExit(Stream.concat(Stream.fromEffect(before(spec)), Stream.fromEffect(executed)), ended)

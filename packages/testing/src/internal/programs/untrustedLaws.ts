@@ -32,10 +32,10 @@ export const untrustedLaws = {
   tainted_stays_tainted: ofEachRun((run) => {
     if (!hasOneConversation(run.program) && !hasOneChat(run.program)) return []
     const read = run.requests.flatMap(({ prompt }, index) => textOf(prompt.content).includes(outside) ? [index] : [])
-    return run.deeds.flatMap((deed) =>
-      read.some((index) => isReadBefore(run, deed, index)) && specOf(run.program, deed.tool).effects !== "read" &&
-        (run.program.onTainted === "deny" || !isApproved(run, deed))
-        ? [`${deed.tool} ${deed.callId} ran in a conversation that had read untrusted text`]
+    return run.sideEffects.flatMap((effect) =>
+      read.some((index) => isReadBefore(run, effect, index)) && specOf(run.program, effect.tool).effects !== "read" &&
+        (run.program.onTainted === "deny" || !isApproved(run, effect))
+        ? [`${effect.tool} ${effect.callId} ran in a conversation that had read untrusted text`]
         : []
     )
   }),

@@ -7,14 +7,14 @@ import { Context } from "effect"
  * @category models
  * @since 0.2.0
  */
-export interface Deed {
+export interface SideEffect {
   readonly seq: number
   readonly tool: string
   /** The agent whose tool it is. */
   readonly agent: string
   /** Number of earlier runs of agents. */
   readonly instance: number
-  /** The deed of the tool within whose executor it is. */
+  /** The side effect of the tool within whose executor it is. */
   readonly within: number | undefined
   /** Number of earlier events. */
   readonly after: number
@@ -55,7 +55,7 @@ export const Within: Context.Reference<number | undefined> = Context.Reference<n
 export class World {
   /** A secret that tools answer, and that the model says at the end. */
   readonly secret: string | undefined
-  readonly deeds: Array<Deed> = []
+  readonly sideEffects: Array<SideEffect> = []
   /** Compensated effects, in order. */
   readonly compensated: Array<CompensatedEffect> = []
   private readonly receipts = new Map<string, string>()
@@ -67,15 +67,15 @@ export class World {
   }
 
   /** Begins an execution; answers which of the tool's it is, from 0. */
-  begin(deed: Pick<Deed, "tool" | "agent" | "instance" | "after" | "order" | "requests">): {
-    readonly deed: Deed
+  begin(effect: Pick<SideEffect, "tool" | "agent" | "instance" | "after" | "order" | "requests">): {
+    readonly effect: SideEffect
     readonly nth: number
   } {
-    const nth = this.executions.get(deed.tool) ?? 0
-    this.executions.set(deed.tool, nth + 1)
-    const started: Deed = {
-      ...deed,
-      seq: this.deeds.length,
+    const nth = this.executions.get(effect.tool) ?? 0
+    this.executions.set(effect.tool, nth + 1)
+    const started: SideEffect = {
+      ...effect,
+      seq: this.sideEffects.length,
       within: undefined,
       callId: undefined,
       key: undefined,
@@ -84,23 +84,23 @@ export class World {
       state: "running",
       endedAfter: undefined
     }
-    this.deeds.push(started)
-    return { deed: started, nth }
+    this.sideEffects.push(started)
+    return { effect: started, nth }
   }
 
   /** An execution ends. */
-  end(deed: Deed, state: Deed["state"], after: number): void {
-    deed.state = state
-    deed.endedAfter = after
+  end(effect: SideEffect, state: SideEffect["state"], after: number): void {
+    effect.state = state
+    effect.endedAfter = after
   }
 
   /** The service does it. */
-  perform(deed: Deed): string {
-    const id = deed.key === undefined ? `#${deed.seq}` : `${deed.tool} ${deed.key}`
+  perform(effect: SideEffect): string {
+    const id = effect.key === undefined ? `#${effect.seq}` : `${effect.tool} ${effect.key}`
     const receipt = this.receipts.get(id) ?? `receipt-${++this.given}`
     this.receipts.set(id, receipt)
-    deed.done = true
-    deed.receipt = receipt
+    effect.done = true
+    effect.receipt = receipt
     return receipt
   }
 

@@ -15,17 +15,17 @@ export const writeLaws = {
   /** A call whose write may have been done has no second provider. */
   no_fallback_after_a_doubt: ofEachRun((run) => {
     if (!distinguishesCalls(run.program)) return []
-    return run.deeds.flatMap((deed) => {
-      const { effects, recovery } = specOf(run.program, deed.tool)
-      if (effects !== "write" || !isAmbiguous(deed) || deed.callId === undefined) return []
+    return run.sideEffects.flatMap((effect) => {
+      const { effects, recovery } = specOf(run.program, effect.tool)
+      if (effects !== "write" || !isAmbiguous(effect) || effect.callId === undefined) return []
       if (!recovery.some(({ op }) => op === "fallbackTool")) return []
-      const second = run.deeds.find((other) =>
-        other.tool > deed.tool && other.callId !== undefined && isOfCall(other.callId, deed.callId!) &&
-        other.instance === deed.instance && other.within === deed.within && other.seq > deed.seq &&
-        deed.endedAfter !== undefined && other.after >= deed.endedAfter &&
+      const second = run.sideEffects.find((other) =>
+        other.tool > effect.tool && other.callId !== undefined && isOfCall(other.callId, effect.callId!) &&
+        other.instance === effect.instance && other.within === effect.within && other.seq > effect.seq &&
+        effect.endedAfter !== undefined && other.after >= effect.endedAfter &&
         specOf(run.program, other.tool).effects === "write"
       )
-      return second === undefined ? [] : [`${deed.tool} may have been done, and ${second.tool} ran in its place`]
+      return second === undefined ? [] : [`${effect.tool} may have been done, and ${second.tool} ran in its place`]
     })
   }),
 
@@ -33,11 +33,13 @@ export const writeLaws = {
   keys_are_free_iff_nothing_began: ofEachRun((run) => {
     if (run.program.store.length > 0) return []
     const began = (tool: string, callId: string) =>
-      run.deeds.some((deed) => deed.tool === tool && (deed.callId === undefined || isOfCall(deed.callId, callId)))
+      run.sideEffects.some((effect) =>
+        effect.tool === tool && (effect.callId === undefined || isOfCall(effect.callId, callId))
+      )
     // The key of a compensated call is free for a repetition.
-    const compensated = new Set(run.undone.map(({ receipt, tool }) => `${tool} ${receipt}`))
+    const compensated = new Set(run.compensations.map(({ receipt, tool }) => `${tool} ${receipt}`))
     const keys = new Set(
-      run.deeds.flatMap(({ key, receipt, state, tool }) =>
+      run.sideEffects.flatMap(({ key, receipt, state, tool }) =>
         key === undefined || state === "declined" || specOf(run.program, tool).effects === "read" ||
           compensated.has(`${tool} ${receipt}`)
           ? []
@@ -58,10 +60,10 @@ export const writeLaws = {
   /** A write without a key begins at most once for each call, however often the calls around it are made again. */
   writes_begin_once: ofEachRun((run) => {
     if (!distinguishesCalls(run.program)) return []
-    const calls = run.deeds.flatMap((deed) => {
-      const { effects, keyed } = specOf(run.program, deed.tool)
-      const at = effects === "write" && keyed === "no" ? placeOf(run, deed) : undefined
-      return at === undefined ? [] : [{ call: `${deed.tool} (${at.place})`, most: at.most }]
+    const calls = run.sideEffects.flatMap((effect) => {
+      const { effects, keyed } = specOf(run.program, effect.tool)
+      const at = effects === "write" && keyed === "no" ? placeOf(run, effect) : undefined
+      return at === undefined ? [] : [{ call: `${effect.tool} (${at.place})`, most: at.most }]
     })
     const most = new Map(calls.map(({ call, most }) => [call, most]))
     return [...count(calls.map(({ call }) => call))].flatMap(([call, times]) =>

@@ -12,10 +12,10 @@ const maxLine = 120
 type SideEffect = Observation["sideEffects"][number]
 
 /** A tool's request to the double of its service, with its key. */
-const requestLine = ({ details, duplicate, key, read, tool, undoes }: SideEffect): string =>
+const requestLine = ({ details, duplicate, key, read, tool, compensates }: SideEffect): string =>
   [
     tool,
-    undoes === undefined ? "asks the service" : `asks the service to undo ${undoes.callId}`,
+    compensates === undefined ? "asks the service" : `asks the service to undo ${compensates.callId}`,
     ...(details === undefined ? [] : [textOf(details)]),
     ...(key === undefined ? read === true ? [] : ["without a key"] : [`under key ${key}`]),
     ...(duplicate ? ["again: no effect"] : [])
@@ -31,8 +31,10 @@ const requestsByPlace = (
 ): Map<number | string, ReadonlyArray<SideEffect>> =>
   Map.groupBy(
     sideEffects,
-    ({ executions: within, undoes }) =>
-      undoes === undefined ? executions[within?.at(-1) ?? -1]?.after ?? Infinity : compensationOf(undoes.callId)
+    ({ executions: within, compensates }) =>
+      compensates === undefined
+        ? executions[within?.at(-1) ?? -1]?.after ?? Infinity
+        : compensationOf(compensates.callId)
   )
 
 /** The events that follow a call to the model, with its fault. */

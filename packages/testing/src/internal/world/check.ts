@@ -9,7 +9,7 @@ import { textOf } from "../text/text.ts"
 import * as VirtualTime from "../time/virtualTime.ts"
 import { inThread, sharedThreads } from "./chats.ts"
 import { Command, drawnCommand, type Executed, type Places, planOf, print, simplerThan } from "./commands.ts"
-import { CurrentWorld, type Deed, type Operations, type World } from "./model.ts"
+import { CurrentWorld, type Operations, type SideEffect, type World } from "./model.ts"
 import { ask, goOn, type Program, type Provided } from "./program.ts"
 import { drawn as drawnFaults } from "../faults/storeFaults.ts"
 import { SharedStores } from "../faults/stores.ts"
@@ -40,7 +40,7 @@ export interface Options {
  */
 export interface Report {
   readonly sequences: number
-  readonly deeds: number
+  readonly sideEffects: number
   /** Runs that waited, that were cancelled, and whose process was killed. */
   readonly paused: number
   readonly cancelled: number
@@ -184,8 +184,8 @@ const play = <In, Out, E>(declared: Program<In, Out, E>, places: Places, durable
   }
 }
 
-const historyOf = (deeds: ReadonlyArray<Deed>): string =>
-  deeds.map(({ broken, duplicate, input, key, operation }) =>
+const historyOf = (sideEffects: ReadonlyArray<SideEffect>): string =>
+  sideEffects.map(({ broken, duplicate, input, key, operation }) =>
     [
       `${operation} ${textOf(input)}`,
       ...(key === undefined ? [] : [`key ${key}`]),
@@ -212,7 +212,7 @@ export const check = <S, Ops extends Operations<S>, In, Out, E>(
   program: Program<In, Out, E>,
   options?: Options
 ): Effect.Effect<Report, WorldBroken> => {
-  const counts: Counts = { deeds: 0, paused: 0, cancelled: 0, killed: 0 }
+  const counts: Counts = { sideEffects: 0, paused: 0, cancelled: 0, killed: 0 }
   const scenarios = Object.keys(program.scenarios)
   const places = { tools: program.tools, operations: world.operations }
   const property = (commands: ReadonlyArray<Command>) =>
@@ -230,8 +230,8 @@ export const check = <S, Ops extends Operations<S>, In, Out, E>(
       const follow = play(program, places, durable, counts)
       for (const [nth, command] of commands.entries()) {
         yield* follow(command)
-        const deeds = instance.deeds()
-        const broken = deeds.find(({ broken }) => broken.length > 0)
+        const sideEffects = instance.sideEffects()
+        const broken = sideEffects.find(({ broken }) => broken.length > 0)
         if (broken === undefined) continue
         const followed = commands.slice(0, nth + 1)
         return yield* new WorldBroken({
@@ -240,11 +240,11 @@ export const check = <S, Ops extends Operations<S>, In, Out, E>(
           printed: followed.map((command, index) => `${index + 1}. ${print(command, scenarios, places)}`).join(
             "\n"
           ),
-          history: historyOf(deeds),
+          history: historyOf(sideEffects),
           replay: encodeSequence(followed)
         })
       }
-      counts.deeds += instance.deeds().length
+      counts.sideEffects += instance.sideEffects().length
       return true
     })
   if (options?.replay !== undefined) {

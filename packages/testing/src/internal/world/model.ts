@@ -11,12 +11,12 @@ import { CurrentRequests, type ServiceFailed } from "../faults/serviceFaults.ts"
 export type Operation<S, Input, Answer> = (state: S, input: Input) => readonly [state: S, answer: Answer]
 
 /**
- * Something that was done.
+ * A side effect: an operation on the world.
  *
  * @category models
  * @since 0.2.0
  */
-export interface Deed {
+export interface SideEffect {
   readonly operation: string
   readonly input: unknown
   readonly key: string | undefined
@@ -35,7 +35,7 @@ export interface Deed {
 export interface Instance {
   readonly perform: (operation: string, input: unknown, key: string | undefined) => unknown
   readonly state: () => unknown
-  readonly deeds: () => ReadonlyArray<Deed>
+  readonly sideEffects: () => ReadonlyArray<SideEffect>
 }
 
 /**
@@ -98,7 +98,7 @@ export interface World<S, Ops extends Operations<S>> {
   ) => Effect.Effect<AnswerOf<Ops[Name]>, ServiceFailed, CurrentWorld>
   readonly state: Effect.Effect<S, never, CurrentWorld>
   /** Actions so far. */
-  readonly deeds: Effect.Effect<ReadonlyArray<Deed>, never, CurrentWorld>
+  readonly sideEffects: Effect.Effect<ReadonlyArray<SideEffect>, never, CurrentWorld>
 }
 
 /**
@@ -124,7 +124,7 @@ export interface World<S, Ops extends Operations<S>> {
  *   yield* shop.perform("charge", { order: "A" }, { key: "A" })
  *   yield* shop.perform("charge", { order: "A" }, { key: "A" })
  *   yield* shop.perform("charge", { order: "A" })
- *   return (yield* shop.deeds).map(({ broken, duplicate }) => [duplicate, broken])
+ *   return (yield* shop.sideEffects).map(({ broken, duplicate }) => [duplicate, broken])
  * })
  *
  * await Effect.runPromise(program.pipe(Effect.provide(shop.layer)))
@@ -143,7 +143,7 @@ export const make = <S, const Ops extends Operations<S>>(options: {
   const instance = (): Instance => {
     let state = initial
     const answers = new Map<string, unknown>()
-    const deeds: Array<Deed> = []
+    const sideEffects: Array<SideEffect> = []
     return {
       perform: (operation, input, key) => {
         const id = `${operation} ${key}`
@@ -154,11 +154,11 @@ export const make = <S, const Ops extends Operations<S>>(options: {
           answers.set(id, answer)
         }
         const broken = Object.entries(invariants).flatMap(([name, holds]) => holds(state) ? [] : [name])
-        deeds.push({ operation, input, key, duplicate, broken })
+        sideEffects.push({ operation, input, key, duplicate, broken })
         return answers.get(id)
       },
       state: () => state,
-      deeds: () => [...deeds]
+      sideEffects: () => [...sideEffects]
     }
   }
   const perform = (operation: string, input: unknown, options: { readonly key?: string | undefined } | undefined) =>
@@ -172,6 +172,6 @@ export const make = <S, const Ops extends Operations<S>>(options: {
     request: (operation, input, options) =>
       Effect.flatMap(CurrentRequests, (requests) => requests(operation, perform(operation, input, options))),
     state: Effect.map(CurrentWorld, (world) => world.state() as S),
-    deeds: Effect.map(CurrentWorld, (world) => world.deeds())
+    sideEffects: Effect.map(CurrentWorld, (world) => world.sideEffects())
   }
 }

@@ -63,14 +63,14 @@ export interface Before {
 
 /** Returns the reason why entries cannot be appended to a thread, if there is one. */
 export const refusal = (
-  { claim, holds, release, thread, version }: AppendOptions,
+  { claim, requiredClaim, release, thread, version }: AppendOptions,
   before: Before,
   now: number
 ): VersionConflict | ThreadBusy | undefined => {
   if (version !== undefined && version !== before.version) {
     return new VersionConflict({ thread, expected: version, actual: before.version })
   }
-  if (holds !== undefined && before.claim !== holds) return busy(thread, before)
+  if (requiredClaim !== undefined && before.claim !== requiredClaim) return busy(thread, before)
   const isFree = before.claim === undefined || before.claim === release || before.leasedUntil <= now
   return claim === undefined || before.claim === claim.id || isFree ? undefined : busy(thread, before)
 }
