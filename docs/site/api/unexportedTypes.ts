@@ -61,11 +61,14 @@ const isOwnName = (symbol: ts.Symbol): boolean => {
     (parent !== undefined && exportedKeys.has(keyOf(parent)))
 }
 
-/** The compiler names the base of a class, and the type of a schema that an interface extends: only their parts count. */
+/** The type of a value that an interface extends to name it. */
+const isNamedType = (name: string): boolean => /(?:Schema|Api)Type$/.test(name)
+
+/** The compiler names the base of a class, and an interface names the type of a schema or of routes: only their parts count. */
 const isBase = (key: string, name: ts.Node): boolean =>
-  key.endsWith("_base") || key.endsWith("SchemaType") ||
+  key.endsWith("_base") || isNamedType(key) ||
   (name.parent !== undefined && ts.isTypeQueryNode(name.parent) && ts.isTypeAliasDeclaration(name.parent.parent) &&
-    name.parent.parent.name.text.endsWith("SchemaType"))
+    isNamedType(name.parent.parent.name.text))
 
 /** Returns the keys of such types, sorted, each with the first export that names it. */
 export const unexportedTypes = (): ReadonlyMap<string, string> => {

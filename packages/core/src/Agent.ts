@@ -18,6 +18,7 @@ export {
 export {
   type AgentToolError,
   asTool,
+  type InputField,
   type OwnParameters,
   type ParametersFit,
   type SaysBoth,
@@ -30,13 +31,15 @@ export type {
   CompensationOptions
 } from "./internal/agent/compensation/compensationOptions.ts"
 export type {
+  AgentList,
   AllTaking,
   InputOfAll,
   Judging,
   NoAgent,
   Repeatable,
   TakesConversation,
-  Taking
+  Taking,
+  ValueName
 } from "./internal/agent/compose/agentFit.ts"
 export { forCalls, type ForCallsOptions } from "./internal/agent/compose/callAgent.ts"
 export type { CallRunOptions, CallRunServices } from "./internal/agent/compose/callRunTypes.ts"
@@ -83,6 +86,7 @@ export type {
   Inferred,
   OptionOf
 } from "./internal/foundation/options/inferredOptions.ts"
+export type { Misspelt, OnlyKnown } from "./internal/foundation/options/misspeltName.ts"
 export type { CallAnswer, GivenCall } from "./internal/loop/singleCall.ts"
 export type { TurnPlan, TurnState } from "./internal/loop/turnPlan.ts"
 export type { Defaults } from "./internal/recovery/policy.ts"

@@ -132,9 +132,6 @@ export interface Policy<out V extends Verdict, out R, out N extends string = nev
  */
 export interface Any extends Policy<Verdict, unknown, string> {}
 
-/** The verdicts of a type, by tag: `{ _tag: "Allow" | "Deny", ... }` is `Allow | Deny`. */
-type Verdicts<V> = V extends { readonly _tag: infer Tag } ? Extract<Verdict, { readonly _tag: Tag }> : never
-
 /**
  * The verdicts that a policy can return.
  *
@@ -207,20 +204,33 @@ const of = <V extends Verdict, R, N extends string = never>(
   }
 })
 
-/** An answer that no function gives: it separates an answer that does not fit from one that may be any verdict. */
-interface Unfit {
-  readonly _tag: unique symbol
-}
+/**
+ * Answer of a policy: a verdict, or an effect of one. The last type is of no answer: it separates an answer that does not
+ * fit from one that may be any verdict.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export type Answer = Verdict | Effect.Effect<Verdict, never, unknown> | Record<"_tag", "">
 
-type Answer = Verdict | Effect.Effect<Verdict, never, unknown> | Unfit
+/**
+ * The verdicts of an answer, by tag: `{ _tag: "Allow" | "Deny", ... }` is `Allow | Deny`.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type VerdictIn<A> = (A extends Effect.Effect<infer V, infer _E, infer _R> ? V : A) extends infer V
+  ? V extends Record<"_tag", infer Tag> ? Extract<Verdict, Record<"_tag", Tag>> : never
+  : never
 
-type VerdictIn<A> = A extends Effect.Effect<infer V, infer _E, infer _R> ? Verdicts<V> : Verdicts<A>
-
-type Declared<A, Asks> = VerdictIn<A> | (true extends Asks ? RequireApproval : never)
-
-/** Asks that a policy which may require an approval declares it. */
-type Declares<A, Asks> = [Asks] extends [true] ? unknown
-  : [Unfit] extends [A] ? unknown // The answer is no verdict: the compiler reports that.
+/**
+ * Requires that a policy which may require an approval declares it.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type Declares<A, Asks> = [Asks] extends [true] ? unknown
+  : [Record<"_tag", "">] extends [A] ? unknown // The answer is no verdict: the compiler reports that.
   : [Extract<VerdictIn<A>, RequireApproval>] extends [never] ? unknown
   : "A policy that may require an approval has to declare it: Policy.make(name, decide, { mayRequestApproval: true })"
 
@@ -254,7 +264,7 @@ export const make = <const A extends Answer, const Asks extends boolean = false>
   name: string,
   decide: (request: Request) => A & Declares<A, Asks>,
   options?: { readonly mayRequestApproval: Asks }
-): Policy<Declared<A, Asks>, Effect.Services<A>> =>
+): Policy<VerdictIn<A> | (true extends Asks ? RequireApproval : never), Effect.Services<A>> =>
   of(
     name,
     (request) =>

@@ -58,7 +58,7 @@ export type OnTainted = "approve" | "deny" | { readonly allow: ReadonlyArray<Pol
  * @category utility types
  * @since 0.2.0
  */
-export type AllowedBy<Q> = Q extends { readonly allow: ReadonlyArray<infer N> } ? Extract<N, string> : never
+export type AllowedBy<Q> = Q extends Record<"allow", ReadonlyArray<infer N>> ? Extract<N, string> : never
 
 /**
  * The rule as a policy. An agent adds it by itself.

@@ -4,6 +4,7 @@
  */
 export type {
   Among,
+  CertainTags,
   HasTags,
   IsStored,
   KnownCall,
@@ -19,12 +20,17 @@ export type {
   Uncalled
 } from "./internal/foundation/errorTags.ts"
 export type { IdempotencyOptions } from "./internal/idempotency/idempotencyOptions.ts"
-export type { Degraded } from "./internal/projection/degradedMark.ts"
+export type { Degraded, DegradedMark } from "./internal/projection/degradedMark.ts"
 export {
+  type AnyExecutionError,
+  type CaseHandler,
   type Cases,
   catchReason,
   catchReasons,
+  type CertainCases,
   type ExcludeReason,
+  type HandlerParams,
+  type InheritedFit,
   type ReasonOf
 } from "./internal/recovery/catchReason.ts"
 export { circuitBreaker, type CircuitBreakerOptions } from "./internal/recovery/circuitBreaker.ts"
@@ -43,6 +49,7 @@ export {
   type Fixer,
   type FixerDoesNotFit,
   type FixerFits,
+  type FixError,
   type FixInput,
   type FixOptions,
   FixResult,
@@ -53,10 +60,13 @@ export { FixRequest, type FixRequestSchema, type FixTag, renderFixRequest } from
 export { idempotent, type IdempotentOptions } from "./internal/recovery/idempotent.ts"
 export {
   type AfterDefaults,
+  type AnyPolicy,
   type AnyTable,
   type DefaultOf,
   type Ending,
+  type EndingOf,
   type FixEntry,
+  type HandledTags,
   type NoPolicy,
   type PolicyServices,
   type PolicyTag,
@@ -64,6 +74,7 @@ export {
   type Recovered,
   type RecoveryPolicy,
   type RetryEntry,
+  type SometimesEscalates,
   type Table
 } from "./internal/recovery/policy.ts"
 export { chatSafe, keepGoing, standard } from "./internal/recovery/presets.ts"

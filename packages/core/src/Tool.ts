@@ -13,6 +13,7 @@ export type {
   ApprovalError,
   ApprovalServices,
   Approves,
+  CompensatesWrites,
   ExecuteError,
   Given,
   HasExecute,
@@ -28,7 +29,11 @@ export type {
 } from "./internal/tool/callTypes.ts"
 export { client, type ClientOptions, ClientToolFailed } from "./internal/tool/clientTool.ts"
 export { fromJsonSchema, type JsonSchemaToolOptions } from "./internal/tool/from/fromJsonSchema.ts"
-export { fromStandardSchema, type StandardSchemaToolOptions } from "./internal/tool/from/fromStandardSchema.ts"
+export {
+  fromStandardSchema,
+  type HasJsonSchema,
+  type StandardSchemaToolOptions
+} from "./internal/tool/from/fromStandardSchema.ts"
 export {
   type JsonObject,
   type JsonParameters,

@@ -72,7 +72,12 @@ export type FailedAttempt = typeof FailedAttempt.Type
  * @category schemas
  * @since 0.2.0
  */
-export const callFields = {
+export const callFields: {
+  readonly tool: Schema.String
+  readonly callId: Schema.String
+  readonly attempt: Schema.Int
+  readonly causes: Schema.$Array<typeof FailedAttempt>
+} = {
   /** Name of the tool. */
   tool: Schema.String,
   /** Id of the call, as the model gave it. */

@@ -7,5 +7,4 @@ export { make, open, type ToolRunOptions } from "./internal/agent/toolRun/makeTo
 export { call, callPromise, type OneCall } from "./internal/agent/toolRun/oneCall.ts"
 export { type Any, type SuccessOf, type ToolRun, TypeId, type Unhandled } from "./internal/agent/toolRun/toolRun.ts"
 export { ToolRunEnded } from "./internal/agent/toolRun/toolRunEnded.ts"
-export type { GivenCall } from "./internal/loop/singleCall.ts"
-export { Failed, type Outcome, Started, Succeeded, Waits } from "./internal/round/callOutcome.ts"
+export { Failed, type Outcome, type OutcomeFields, Started, Succeeded, Waits } from "./internal/round/callOutcome.ts"

@@ -129,8 +129,10 @@ export const retryAfter = (headers: Headers.Headers, nowMillis: number): Duratio
  * @category getters
  * @since 0.2.0
  */
-export const serverWait = (answer: ServerWait.Answer, nowMillis: number): Duration.Duration | undefined =>
-  ServerWait.serverWait(answer, nowMillis)
+export const serverWait = (
+  answer: Omit<Answer, "request"> & Partial<Record<"body", unknown>>,
+  nowMillis: number
+): Duration.Duration | undefined => ServerWait.serverWait(answer, nowMillis)
 
 /**
  * The first error code along a chain of causes, such as `ECONNRESET` or `UND_ERR_SOCKET`.

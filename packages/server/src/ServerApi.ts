@@ -192,7 +192,7 @@ const routes = HttpApi.make("recourse").add(agents).add(runs).add(threads).add(o
     description: "Runs of agents, their threads, and their operators' views."
   }))
 
-type Routes = typeof routes
+type ApiType = typeof routes
 
 /**
  * Type of {@link api}: its groups are `agents`, `runs`, `threads`, `operator`, `wires` and `health`.
@@ -200,7 +200,7 @@ type Routes = typeof routes
  * @category models
  * @since 0.2.0
  */
-export interface Api extends Routes {}
+export interface Api extends ApiType {}
 
 /**
  * The routes of the server, with their inputs and outputs.

@@ -24,7 +24,8 @@ import { escalate } from "../call/execute/executorAnswers.ts"
 import { Escalated, type Escalation, type InvalidArgs, type InvalidResult, type NotApproved } from "../../ToolError.ts"
 import { type Agent, type Any, type Input, type Output, ownToolsOf } from "./agent.ts"
 import type { Among, IsStored, Single } from "../foundation/errorTags.ts"
-import type { Keys, OnlyKnown } from "../foundation/options/misspeltName.ts"
+import type { Inferred } from "../foundation/options/inferredOptions.ts"
+import type { OnlyKnown } from "../foundation/options/misspeltName.ts"
 import { type Described, descriptionOf } from "./modelAgent.ts"
 import type { StartErrorOf } from "./compose/composedAgent.ts"
 import { isResumable } from "./services/provideLayer.ts"
@@ -53,10 +54,15 @@ export type AgentToolError<E, Resume, Eff, Start> = {
     | ([Among<E, ApprovalRequired>] extends [never] ? never : NotApproved)
 }["error"]
 
-/** The parameters of an agent that takes no object: models give arguments by name. */
-type Wrapped<Input extends Schema.Top> = Schema.Codec<
+/**
+ * Parameters of a tool whose agent takes no object: models give arguments by name.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type InputField<Input extends Schema.Top> = Schema.Codec<
   Input["Type"],
-  { readonly input: Input["Encoded"] },
+  Readonly<Record<"input", Input["Encoded"]>>,
   Input["DecodingServices"],
   Input["EncodingServices"]
 >
@@ -70,7 +76,7 @@ type Wrapped<Input extends Schema.Top> = Schema.Codec<
  */
 export type OwnParameters<Known> = Known extends Described<infer Input, infer _Output>
   ? [Single<Input["Encoded"]>] extends [string | number | boolean | bigint | null | undefined | ReadonlyArray<unknown>]
-    ? Wrapped<Input>
+    ? InputField<Input>
   : Input
   : never
 
@@ -192,7 +198,7 @@ export const asTool = <
       readonly success?: Success & SuccessFits<Known, Success["Type"]>
       readonly effects?: Eff
     }
-    & Keys<O>
+    & Inferred<O>
     & OnlyKnown<O, "description" | "parameters" | "success" | "effects">
 ) =>
 <E, R, Resume, Start>(

@@ -12,7 +12,7 @@ import { Definitions } from "./definitions.ts"
  * @category schemas
  * @since 0.2.0
  */
-export const PendingCall = Pending
+export const PendingCall: typeof Pending = Pending
 
 /**
  * A call that waits.

@@ -38,7 +38,7 @@ export const encodeMessages = (messages: ReadonlyArray<Prompt.Message>): Readonl
 export const toEvents = (
   messages: ReadonlyArray<Prompt.Message>,
   audience: Audience = "everyone"
-): ReadonlyArray<Extract<Event, { readonly _tag: "MessageAdded" }>> =>
+): ReadonlyArray<Extract<Event, Record<"_tag", "MessageAdded">>> =>
   encodeMessages(messages).map((message) => ({ _tag: "MessageAdded", audience, message }))
 
 /** A message of the model's projection, and the position of its entry. */

@@ -3,7 +3,7 @@ import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
-import type { AgentEvent } from "../../AgentEventSchema.ts"
+import type { RunFinished } from "../../AgentEventSchema.ts"
 import { type Compacted, Snapshot } from "../approval/snapshot.ts"
 import { decodePrompt } from "../foundation/json/promptJson.ts"
 import { resultsIn } from "../history/remainingCalls.ts"
@@ -44,7 +44,7 @@ export interface EndOptions {
    * Outcome of the run, as in its `RunFinished`. A pause (`"paused"`) without its `snapshot` is ignored: the turn
    * continues.
    */
-  readonly outcome?: Extract<AgentEvent, { readonly _tag: "RunFinished" }>["outcome"] | undefined
+  readonly outcome?: RunFinished["outcome"] | undefined
   /**
    * Treatment of failed calls for the next turn's model. Default: `"forget"`, except for those that may have had an
    * effect (`outcome_unknown`, `partial_success`). People are shown all of them.

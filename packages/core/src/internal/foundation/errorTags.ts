@@ -103,7 +103,7 @@ export type OtherTags<E, Tag = string> = unknown extends E ? Tag
  * @category utility types
  * @since 0.2.0
  */
-export type TagOf<E> = E extends { readonly _tag: infer Tag extends string } ? Tag : never
+export type TagOf<E> = E extends Record<"_tag", infer Tag extends string> ? Tag : never
 
 /**
  * Members of `X` that an error type may contain: its members among `X`, and all of `X` that a wider member may include.
@@ -121,7 +121,12 @@ export type Among<E, X> = E extends X ? E : X extends E ? X : never
  */
 export type Single<T, All = T> = T extends unknown ? [All] extends [T] ? T : never : never
 
-/** The tags that a list holds for certain: not those of a condition, and none of a list of unknown length. */
+/**
+ * The tags that are in a list for certain: not those of a condition, and none of a list of unknown length.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type CertainTags<Tags extends ReadonlyArray<unknown>> = number extends Tags["length"] ? never
   : { readonly [Index in keyof Tags]: Single<Tags[Index]> }[number]
 

@@ -15,14 +15,19 @@ export interface Degraded {
   readonly asOf?: DateTime.DateTime | undefined
 }
 
-/** A mark in results and events. */
-export interface Mark {
+/**
+ * A {@link Degraded} in results and events: its time in ISO 8601.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export interface DegradedMark {
   readonly source: string
   readonly asOf?: string
 }
 
 /** One mark for all that an answer is made of: all sources, and the time of the oldest. */
-export const markOf = (all: ReadonlyArray<Degraded>): Mark => {
+export const markOf = (all: ReadonlyArray<Degraded>): DegradedMark => {
   const times = all.flatMap(({ asOf }) => asOf === undefined ? [] : [DateTime.toEpochMillis(asOf)])
   return {
     source: [...new Set(all.map(({ source }) => source))].join(", "),
@@ -34,7 +39,7 @@ export const markOf = (all: ReadonlyArray<Degraded>): Mark => {
  * The model's result of a marked answer: the mark and the answer in separate fields, so that neither hides the other.
  */
 export const withMark = (
-  mark: Mark,
+  mark: DegradedMark,
   encoded: unknown,
   modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
 ): { readonly encoded: unknown; readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined } => ({

@@ -41,8 +41,13 @@ function handleReasons(call: AnyEffect, cases: Handlers, params: ReadonlyArray<A
   )
 }
 
-/** Any failure of an executor, by a name that readers are shown. */
-interface AnyExecutionError extends ExecutionError {}
+/**
+ * Any failure of an executor, by a name that readers are shown.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export interface AnyExecutionError extends ExecutionError {}
 
 /**
  * The executor's own errors among those of a call.
@@ -63,6 +68,14 @@ export type ExcludeReason<E, Tag extends string> = {
     | Exclude<E, AnyExecutionError>
     | ([Exclude<ReasonOf<E>, Tagged<Tag>>] extends [never] ? never : ExecutionError<Exclude<ReasonOf<E>, Tagged<Tag>>>)
 }["error"]
+
+/**
+ * Further arguments of a handler: in `Tool.onError` and `onToolError` the decoded arguments of the call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export type HandlerParams = ReadonlyArray<Effect.Effect<unknown, unknown, unknown>>
 
 /**
  * Like `Effect.catchReason("ExecutionError", …)`, exact in its type: when the last of the executor's errors has been
@@ -101,7 +114,7 @@ export const catchReason: {
     A2 = never,
     E2 = never,
     R2 = never,
-    Params extends ReadonlyArray<Effect.Effect<unknown, unknown, unknown>> = []
+    Params extends HandlerParams = []
   >(
     tag: Tag,
     handle: (
@@ -132,39 +145,35 @@ export const catchReason: {
  * @category utility types
  * @since 0.2.0
  */
-export type Cases<E, Params extends ReadonlyArray<Effect.Effect<unknown, unknown, unknown>> = []> = unknown extends E
-  ? {
+export type Cases<E, Params extends HandlerParams = []> = unknown extends E ? {
     readonly [Tag in string]:
       | ((reason: Tagged<Tag>, ...params: Params) => Effect.Effect<unknown, unknown, unknown>)
       | undefined
   }
-  : KnownCases<E, Params>
+  :
+    & { readonly [Tag in Exclude<TagOf<ReasonOf<E>>, keyof typeof Object.prototype>]?: CaseHandler<E, Tag, Params> }
+    & { readonly [Tag in Extract<TagOf<ReasonOf<E>>, keyof typeof Object.prototype>]?: unknown }
 
-/** Names of inherited properties of every object. */
-type InheritedName =
-  | "constructor"
-  | "hasOwnProperty"
-  | "isPrototypeOf"
-  | "propertyIsEnumerable"
-  | "toLocaleString"
-  | "toString"
-  | "valueOf"
-
-type Handling<E, Tag extends string, Params extends ReadonlyArray<Effect.Effect<unknown, unknown, unknown>>> =
+/**
+ * Handler of the errors of a tag.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type CaseHandler<E, Tag extends string, Params extends HandlerParams> =
   | ((reason: Extract<ReasonOf<E>, Tagged<Tag>>, ...params: Params) => Effect.Effect<unknown, unknown, unknown>)
   | undefined
 
-/** TypeScript finds inherited properties in each table: cases of such names are checked by {@link InheritedFit}. */
-type KnownCases<E, Params extends ReadonlyArray<Effect.Effect<unknown, unknown, unknown>>> =
-  & { readonly [Tag in Exclude<TagOf<ReasonOf<E>>, InheritedName>]?: Handling<E, Tag, Params> }
-  & { readonly [Tag in Extract<TagOf<ReasonOf<E>>, InheritedName>]?: unknown }
-
 /**
- * Requires that cases of such names take their arguments. Derived from the call, because a requirement on the cases
- * would remove their contextual types.
+ * Requires that cases with names of inherited properties take their arguments: TypeScript finds such properties in each
+ * table. Derived from the call, because a requirement on the cases would remove their contextual types.
+ *
+ * @category utility types
+ * @since 0.2.0
  */
-type InheritedFit<E, C, Params extends ReadonlyArray<Effect.Effect<unknown, unknown, unknown>> = []> = C extends
-  { readonly [Tag in keyof C & TagOf<ReasonOf<E>> & InheritedName]?: Handling<E, Tag, Params> } ? unknown
+export type InheritedFit<E, C, Params extends HandlerParams = []> = C extends
+  { readonly [Tag in keyof C & TagOf<ReasonOf<E>> & keyof typeof Object.prototype]?: CaseHandler<E, Tag, Params> } ?
+  unknown
   : { readonly "A case takes another error than that of its name": never }
 
 /**
@@ -174,7 +183,7 @@ type InheritedFit<E, C, Params extends ReadonlyArray<Effect.Effect<unknown, unkn
  * @since 0.2.0
  */
 export const catchReasons: {
-  <Known, C extends Cases<Known, Params>, Params extends ReadonlyArray<Effect.Effect<unknown, unknown, unknown>> = []>(
+  <Known, C extends Cases<Known, Params>, Params extends HandlerParams = []>(
     cases: unknown extends OnCalls<Known> ?
       C & (IsStored<Known> extends true ? unknown : OnlyKnown<C, TagOf<ReasonOf<Known>>>)
       : OnCalls<Known>
@@ -206,7 +215,12 @@ export const catchReasons: {
   return (call: AnyEffect, ...params: ReadonlyArray<AnyEffect>) => handleReasons(call, of[0], params)
 }) as never
 
-/** The reasons that are handled for certain. */
-type CertainCases<C> = {
+/**
+ * The tags that a table handles for certain.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type CertainCases<C> = {
   [K in keyof C & string]-?: {} extends Pick<C, K> ? never : undefined extends C[K] ? never : K
 }[keyof C & string]

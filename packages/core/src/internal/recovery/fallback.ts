@@ -19,6 +19,7 @@ import {
   type TagOf
 } from "../foundation/errorTags.ts"
 import { subjectOf } from "../call/record/record.ts"
+import type { HandlerParams } from "./catchReason.ts"
 
 /**
  * Failures that another answer may replace. `OutcomeUnknown` is excluded, because the write may have happened. A write
@@ -177,7 +178,7 @@ export const fallback = <
   A2 = never,
   E2 = never,
   R2 = never,
-  Params extends ReadonlyArray<Effect.Effect<unknown, unknown, unknown>> = []
+  Params extends HandlerParams = []
 >(
   tags: Tags,
   effect:

@@ -139,8 +139,13 @@ export interface FixOptions {
   readonly steps?: number | undefined
 }
 
-// A member of a type, because such types are displayed expanded and not by their names.
-
+/**
+ * Errors of a call by its fixer. A member of a type, because such types are displayed expanded and not by their
+ * names.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type FixError<FE> = {
   readonly error: Exclude<FE, Escalated> | ([Among<FE, Escalated>] extends [never] ? never : Escalation)
 }["error"]

@@ -127,8 +127,14 @@ export interface RecoveryPolicy<in out Handles extends string, out Adds, out R> 
   <A, E, R2>(call: Effect.Effect<A, E, R2>): Effect.Effect<A, Recovered<E, Handles, Adds>, R | R2 | ToolCall>
 }
 
-/** Any policy. */
+/**
+ * Any policy.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface AnyPolicy {
+  /** @internal */
   readonly [PolicyTypeId]: { readonly handles: unknown; readonly adds: unknown; readonly services: unknown }
   readonly table: AnyTable
   <A, E, R2>(call: Effect.Effect<A, E, R2>): Effect.Effect<A, unknown, unknown>
@@ -199,14 +205,30 @@ export type AfterDefaults<E, O> = [DefaultOf<O>] extends [never] ? E
  */
 export type PolicyServices<P> = P extends RecoveryPolicy<infer _Handles, infer _Adds, infer R> ? R : never
 
-/** Tags that end with the model, in each branch of a condition. A conditional entry handles none. */
+/**
+ * Tags that end with the model, in each branch of a condition. A conditional entry handles none.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type HandledTags<T> = {
-  [K in keyof T & string]-?: [T[K]] extends ["escalate" | { readonly otherwise: "escalate" }] ? K : never
+  [K in keyof T & string]-?: [T[K]] extends ["escalate" | Record<"otherwise", "escalate">] ? K : never
 }[keyof T & string]
 
-type EndingOf<Entry> = Entry extends { readonly otherwise: infer Otherwise } ? Otherwise : Entry
+/**
+ * The ending of an entry of a table.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type EndingOf<Entry> = Entry extends Record<"otherwise", infer Otherwise> ? Otherwise : Entry
 
-/** Additions of a policy that escalates an error only conditionally. */
+/**
+ * Additions of a policy that escalates an error only conditionally.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type SometimesEscalates<T, Certain = HandledTags<T>> = T extends unknown ? {
     [K in Exclude<keyof T & string, Certain>]-?: "escalate" extends EndingOf<T[K]> ? Escalation : never
   }[Exclude<keyof T & string, Certain>]

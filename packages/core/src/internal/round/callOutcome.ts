@@ -2,11 +2,17 @@
 import * as Data from "effect/Data"
 import type * as Prompt from "effect/ai/Prompt"
 import type { PendingCall } from "../approval/snapshot.ts"
-import type { Mark } from "../projection/degradedMark.ts"
+import type { DegradedMark } from "../projection/degradedMark.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import type { CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
 
-interface Common {
+/**
+ * Fields of each outcome of a call.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export interface OutcomeFields {
   readonly callId: string
   readonly tool: string
   /** The model's result as JSON: the tool's result, a `ToolFailure`, an envelope around untrusted text. */
@@ -24,13 +30,13 @@ interface Common {
  * @since 0.2.0
  */
 export class Succeeded<out A> extends Data.TaggedClass("Success")<
-  Common & {
+  OutcomeFields & {
     /** The tool's result, decoded: for the program, without an envelope, a redaction or a limit. */
     readonly value: unknown
     /** The model's parts in place of `result`, if the tool has a form of its own for it. */
     readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
     /** Source of the result, if not the tool. */
-    readonly degraded: Mark | undefined
+    readonly degraded: DegradedMark | undefined
   }
 > {
   declare readonly value: A
@@ -42,7 +48,7 @@ export class Succeeded<out A> extends Data.TaggedClass("Success")<
  * @category models
  * @since 0.2.0
  */
-export class Failed extends Data.TaggedClass("Failure")<Common & { readonly failure: ToolFailure }> {}
+export class Failed extends Data.TaggedClass("Failure")<OutcomeFields & { readonly failure: ToolFailure }> {}
 
 /**
  * The call has started a task that continues: the model reads how to query it.
@@ -50,7 +56,7 @@ export class Failed extends Data.TaggedClass("Failure")<Common & { readonly fail
  * @category models
  * @since 0.2.0
  */
-export class Started extends Data.TaggedClass("Task")<Common> {}
+export class Started extends Data.TaggedClass("Task")<OutcomeFields> {}
 
 /**
  * The call waits for the decision of a person: it was not executed.
@@ -59,7 +65,7 @@ export class Started extends Data.TaggedClass("Task")<Common> {}
  * @since 0.2.0
  */
 export class Waits extends Data.TaggedClass("ApprovalRequired")<
-  Common & { readonly pending: ReadonlyArray<PendingCall>; readonly failure: ToolFailure }
+  OutcomeFields & { readonly pending: ReadonlyArray<PendingCall>; readonly failure: ToolFailure }
 > {}
 
 /**

@@ -4,7 +4,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import type { Paused } from "../approval/outcome.ts"
 import type { NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
-import type { Mark } from "../projection/degradedMark.ts"
+import type { DegradedMark } from "../projection/degradedMark.ts"
 import type { Decision } from "./auditRecord.ts"
 
 /** A tool call as the model made it. */
@@ -27,7 +27,7 @@ export interface CallResult {
   /** The real arguments of the call, if they differ from the model's. */
   readonly repaired: { readonly arguments: string; readonly by: string } | undefined
   /** Source of the answer, if not the tool. */
-  readonly degraded?: Mark | undefined
+  readonly degraded?: DegradedMark | undefined
   /** The tool that has started a task, if this result only reports that. */
   readonly pendingOf?: string | undefined
   /** Audit facts beyond the code. */

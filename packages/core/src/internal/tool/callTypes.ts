@@ -62,7 +62,12 @@ export type DeclaresApprovalRequests<D, O> = [Exclude<Extract<D, NotApproved>, N
 export type HasExecute<O> = O extends Record<"execute", unknown> ? unknown
   : "A tool needs `execute`: the function that runs it."
 
-/** Refuses to compensate reads. */
+/**
+ * Refuses to compensate reads.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type CompensatesWrites<Eff, O> = [Eff] extends ["read"]
   ? "compensate" extends keyof O
     ? { readonly compensate: "compensate is for tools that do something, and this one only reads." }
@@ -159,7 +164,7 @@ export type IdempotencyError<Id> = [Id] extends [undefined] ? never
 export type IdempotencyServices<Id> = [Id] extends [undefined] ? never
   :
     | IdempotencyLedger
-    | (Id extends { readonly reconcile: (...args: never) => Effect.Effect<infer _A, infer _E, infer R> } ? R : never)
+    | (Id extends Record<"reconcile", (...args: never) => Effect.Effect<infer _A, infer _E, infer R>> ? R : never)
 
 /**
  * The question for the state of a task.

@@ -3,18 +3,18 @@ import type * as Prompt from "effect/ai/Prompt"
 import type { IsStored } from "../../foundation/errorTags.ts"
 import type { Any, Input, Output } from "../agent.ts"
 
-/** A value in a sentence of the compiler. */
-type ValueName<T> = [T] extends [string] ? "a string"
+/**
+ * A value in a sentence of the compiler.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type ValueName<T> = [T] extends [string] ? "a string"
   : [T] extends [number] ? "a number"
   : [T] extends [boolean] ? "a boolean"
   : [T] extends [ReadonlyArray<unknown>] ? "an array"
   : unknown extends T ? "unknown"
   : "an object"
-
-/** Sentence for an agent that takes another input than it is given. */
-type Takes<Taken, Given> = ValueName<Taken> extends ValueName<Given> ?
-  `This agent takes ${ValueName<Taken>} of another type than it is given.`
-  : `This agent takes ${ValueName<Taken>}, and is given ${ValueName<Given>}.`
 
 /**
  * Sentence for a value that is no agent.
@@ -25,12 +25,16 @@ type Takes<Taken, Given> = ValueName<Taken> extends ValueName<Given> ?
 export type NoAgent = "This is no agent: see Agent.make and Agent.fromFunction."
 
 /**
- * An agent that takes the given input.
+ * An agent that takes the given input, or a sentence about one that takes another.
  *
  * @category utility types
  * @since 0.2.0
  */
-export type Taking<A, Given> = [A] extends [Any] ? [Given] extends [Input<A>] ? A : Takes<Input<A>, Given> : NoAgent
+export type Taking<A, Given> = [A] extends [Any] ? [Given] extends [Input<A>] ? A
+  : ValueName<Input<A>> extends ValueName<Given> ?
+    `This agent takes ${ValueName<Input<A>>} of another type than it is given.`
+  : `This agent takes ${ValueName<Input<A>>}, and is given ${ValueName<Given>}.`
+  : NoAgent
 
 /**
  * Agents, each of which takes the given input.
@@ -61,7 +65,12 @@ export type Repeatable<Known> = IsStored<Known> extends true ? unknown
     : "This agent does not take its own output."
   : NoAgent
 
-/** Agents. No value has the property: it is a sentence, which the compiler shows for a value that is no agent. */
+/**
+ * Agents. No value has the property: it is a sentence, which the compiler shows for a value that is no agent.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export type AgentList = ReadonlyArray<Any & { readonly "An agent is made by Agent.make or Agent.fromFunction"?: never }>
 
 /**

@@ -134,12 +134,10 @@ export const pending = (
  * @category constructors
  * @since 0.2.0
  */
-export const escalation = (call: Call, options: {
-  readonly reason: string
-  readonly code?: string | undefined
-  readonly severity?: Severity | undefined
-  readonly error?: unknown
-}): Escalation =>
+export const escalation = (
+  call: Call,
+  options: Parameters<typeof escalate>[0] & Partial<Record<"error", unknown>>
+): Escalation =>
   stackless(() =>
     new Escalation({
       ...errorFields(call.record),

@@ -67,8 +67,13 @@ export interface StandardSchemaToolOptions<
   readonly jsonSchema?: JsonSchema.JsonSchema | undefined
 }
 
-/** Requires a JSON Schema if the schema does not convert itself. */
-type HasJsonSchema<S, O> = S extends Record<"~standard", Record<"jsonSchema", object>> ? unknown
+/**
+ * Requires a JSON Schema if the schema does not convert itself.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type HasJsonSchema<S, O> = S extends Record<"~standard", Record<"jsonSchema", object>> ? unknown
   : "jsonSchema" extends keyof O ? unknown
   : {
     readonly jsonSchema:
