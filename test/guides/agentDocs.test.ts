@@ -4,9 +4,10 @@ import { execFileSync } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { anchorsOf, linksOf } from "./markdownLinks.ts"
 import { guides, publishedFolders, root, shippedGuides, shippedText } from "../../scripts/guides.ts"
 
-const linksOf = (text: string): ReadonlyArray<string> =>
+const targetsOf = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, target]) => target!)
 
 describe.each(publishedFolders())("the package %s", (folder) => {
@@ -20,10 +21,31 @@ describe.each(publishedFolders())("the package %s", (folder) => {
 
   it("links to guides that it ships", () => {
     const shipped = shippedGuides(folder).map((name) => `docs/${name}.md`)
-    for (const target of linksOf(read("AGENTS.md"))) {
+    for (const target of targetsOf(read("AGENTS.md"))) {
       if (!/^https?:/.test(target)) assert.include(shipped, target)
     }
     for (const page of shipped) assert.isTrue(existsSync(join(root, page)), page)
+  })
+
+  it("links to headings that its guides have", () => {
+    for (const link of linksOf(read("AGENTS.md"))) {
+      const [path = "", anchor] = link.split("#")
+      if (anchor === undefined) continue
+      assert.isTrue(anchorsOf(shippedText(folder, path.slice("docs/".length, -".md".length))).has(anchor), link)
+    }
+  })
+
+  it("leads from its text to each guide that it ships", () => {
+    const found = new Set<string>()
+    const visit = (name: string): void => {
+      if (found.has(name)) return
+      found.add(name)
+      for (const target of targetsOf(shippedText(folder, name))) {
+        if (/^[\w-]+\.md$/.test(target)) visit(target.slice(0, -".md".length))
+      }
+    }
+    for (const target of targetsOf(read("AGENTS.md"))) visit(target.slice("docs/".length, -".md".length))
+    assert.deepStrictEqual(shippedGuides(folder).filter((name) => !found.has(name)), [])
   })
 })
 
@@ -32,7 +54,7 @@ it("links of shipped guides lead to shipped guides, to those of the core or to t
   for (const folder of publishedFolders()) {
     const near = new Set([...shippedGuides(folder).map((name) => `${name}.md`), ...ofCore])
     for (const name of shippedGuides(folder)) {
-      for (const target of linksOf(shippedText(folder, name).replaceAll(/```[^]*?```/g, ""))) {
+      for (const target of targetsOf(shippedText(folder, name).replaceAll(/```[^]*?```/g, ""))) {
         if (!/^(?:https?|mailto):/.test(target)) assert.isTrue(near.has(target), `${name}: ${target}`)
       }
     }
@@ -50,7 +72,7 @@ it("llms.txt lists each guide once with a link to its page", () => {
   execFileSync(process.execPath, [join(root, "scripts/llms.ts"), folder, "--base", "https://example.com/"], {
     stdio: "ignore"
   })
-  const links = linksOf(readFileSync(join(folder, "llms.txt"), "utf8"))
+  const links = targetsOf(readFileSync(join(folder, "llms.txt"), "utf8"))
   assert.sameMembers([...links], guides().map((name) => `https://example.com/${name}.md`))
   const full = readFileSync(join(folder, "llms-full.txt"), "utf8")
   for (const name of guides()) {

@@ -3,35 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { existsSync, globSync, readFileSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { root } from "../packed/support/workspace.ts"
+import { anchorsOf, linksOf } from "./markdownLinks.ts"
 
 const pages = globSync(["*.md", "docs/**/*.md", "packages/*/README.md", "examples/*/README.md", "test/README.md"], {
   cwd: root
 }).toSorted()
-
-/** A page without its fences: a comment of a shell is no heading. */
-const withoutFences = (page: string): string => page.replace(/^( *)(`{3,})[^\n]*\n[^]*?^\1\2 *$/gm, "")
-
-/** The anchor that GitHub gives a heading. */
-const anchorOf = (heading: string): string =>
-  heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase().replace(/[^\p{L}\p{N}\p{M}\p{Pc} -]/gu, "")
-    .replaceAll(" ", "-")
-
-const anchorsOf = (page: string): ReadonlySet<string> => {
-  const counts = new Map<string, number>()
-  return new Set(
-    [...withoutFences(page).matchAll(/^#{1,6} +(.*?) *$/gm)].map(([, heading]) => {
-      const anchor = anchorOf(heading!)
-      const count = counts.get(anchor) ?? 0
-      counts.set(anchor, count + 1)
-      return count === 0 ? anchor : `${anchor}-${count}`
-    })
-  )
-}
-
-const linksOf = (page: string): ReadonlyArray<string> =>
-  [...withoutFences(page).matchAll(/\]\(([^)\s]+)(?: "[^"]*")?\)|^\[[^\]]+\]: (\S+)/gm)]
-    .map(([, inline, reference]) => (inline ?? reference)!)
-    .filter((link) => !/^[a-z]+:/.test(link))
 
 /** The problem of a link of a page, or undefined. */
 const problemOf = (file: string, link: string): string | undefined => {

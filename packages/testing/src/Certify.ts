@@ -1,13 +1,16 @@
 /**
- * Certificates for hosts and logs of durable runs: whoever writes a `RunStore` of their own, for another database or engine, proves it with the laws that
- * those of `@recourse/durable` keep.
+ * Certificates for stores: of durable runs, and of the idempotency ledger. A store of your own, for another database or
+ * service, is proved by the laws that those of Recourse keep.
  */
+import type { IdempotencyLedger } from "@recourse/core"
 import * as RunStore from "@recourse/durable/RunStore"
 import { Effect, type Layer, Random } from "effect"
 import { type Differs, NotCertified } from "./internal/certify/broken.ts"
 import * as Executions from "./internal/certify/executions.ts"
 import { HostOperations } from "./internal/certify/hostOperations.ts"
+import { ledgerLaws } from "./internal/certify/ledgerLaws.ts"
 import { logLaws } from "./internal/certify/logLaws.ts"
+import { optionalLaws, remoteLaws } from "./internal/certify/optionalLedgerLaws.ts"
 
 export { NotCertified } from "./internal/certify/broken.ts"
 
@@ -49,9 +52,9 @@ interface Trying {
 }
 
 const tryLaw = <A>(
-  { seed, tried }: Trying,
+  { seed, tried }: Pick<Trying, "seed" | "tried">,
   law: string,
-  effect: Effect.Effect<A, Differs | RunStore.RunStoreError>,
+  effect: Effect.Effect<A, Differs | RunStore.RunStoreError | IdempotencyLedger.LedgerError>,
   operations: () => ReadonlyArray<string> = () => []
 ): Effect.Effect<A, NotCertified> =>
   Effect.mapError(
@@ -190,3 +193,59 @@ export const runLog = <E, R>(
         discard: true
       })
   )
+
+/**
+ * Options of the check of a ledger's store.
+ *
+ * @category options
+ * @since 0.2.0
+ */
+export interface LedgerOptions {
+  /**
+   * True if an answer of the store may be lost on its way: a repeated operation has its answer again. Default: true.
+   * `false` for a store within the process.
+   */
+  readonly isRemote?: boolean | undefined
+}
+
+/**
+ * Checks a store of the idempotency ledger: a key begins once, a lease protects its entry, and no claim changes another
+ * one's entry. Optional operations are checked if the store has them. The store may contain other entries, of which
+ * `purge` deletes those that have expired. It needs the live clock, and takes less than a second in memory.
+ *
+ * **Example** (A store that forgets to protect entries)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { type IdempotencyLedger } from "@recourse/core"
+ * import * as Certify from "@recourse/testing/Certify"
+ *
+ * const careless: IdempotencyLedger.Store = {
+ *   begin: () => Effect.undefined,
+ *   renew: () => Effect.succeed(true),
+ *   take: () => Effect.succeed(true),
+ *   complete: () => Effect.succeed("recorded"),
+ *   release: () => Effect.void
+ * }
+ *
+ * const { law } = await Effect.runPromise(Effect.flip(Certify.ledger(careless)))
+ * law // => "entries_are_answered"
+ * ```
+ *
+ * @category running
+ * @since 0.2.0
+ */
+export const ledger = (
+  store: IdempotencyLedger.Store,
+  options?: LedgerOptions
+): Effect.Effect<Certificate, NotCertified> =>
+  Effect.suspend(() => {
+    const trying = { seed: 1, tried: {} as Record<string, number> }
+    const laws = { ...ledgerLaws, ...optionalLaws, ...(options?.isRemote === false ? undefined : remoteLaws) }
+    // Not random by seed: a store may contain an earlier check's entries. Ids are hexadecimal, as those of the ledger.
+    const id = () => globalThis.crypto.randomUUID().replaceAll("-", "")
+    return Effect.map(
+      Effect.forEach(Object.entries(laws), ([name, law]) => tryLaw(trying, name, law(store, id())), { discard: true }),
+      () => ({ laws: Object.keys(trying.tried), tried: trying.tried })
+    )
+  })

@@ -1,8 +1,8 @@
-/** Comparisons of laws about hosts and logs. */
+/** Comparisons of laws about stores. */
 import { Effect, Schema } from "effect"
 
 /**
- * A law about a host or a log does not hold.
+ * A law about a store does not hold.
  *
  * @category errors
  * @since 0.2.0
