@@ -19,6 +19,7 @@ import type { World } from "./world.ts"
  * @since 0.2.0
  */
 export interface ObserveOptions {
+  /** True if models stream their answers. Default: false. */
   readonly streaming?: boolean | undefined
   /** The operation before which the first run is interrupted; of a chat, the operation of all its runs before which one is. */
   readonly interruptAt?: number | undefined
