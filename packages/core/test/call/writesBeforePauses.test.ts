@@ -21,8 +21,8 @@ import {
   Writes
 } from "../support/callRecords.ts"
 
-const { doneBefore, remember, rememberPart }: {
-  readonly doneBefore: (info: Info, call: object, run: undefined) => Effect.Effect<unknown, unknown> | undefined
+const { snapshotAnswer, remember, rememberPart }: {
+  readonly snapshotAnswer: (info: Info, call: object, run: undefined) => Effect.Effect<unknown, unknown> | undefined
   readonly remember: (root: Record, calls: ReadonlyArray<CallBeforePause>) => void
   readonly rememberPart: (record: Record) => void
 } = await load("replay/snapshotWrites.ts")
@@ -170,7 +170,7 @@ describe("writes started before the pause", () => {
           const root = recordOf("read")
           remember(root, [{ identity: "a", tool: "t", ...(outcome === undefined ? undefined : { outcome }) }])
           const record = recordOf("write", given, { parent: root, identity: "a" })
-          const ended = doneBefore(record.tool!, { id: "c", record }, undefined)
+          const ended = snapshotAnswer(record.tool!, { id: "c", record }, undefined)
           if (ended === undefined) return undefined
           const exit = yield* Effect.exit(ended)
           const shown = Exit.isSuccess(exit)

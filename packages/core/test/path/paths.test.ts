@@ -9,7 +9,18 @@ const load = async (name: string): Promise<never> => await import(new URL(name, 
 
 const Path:
   & Readonly<
-    Record<"ofRun" | "ofAgent" | "ofStep" | "ofEqual" | "ofCall" | "ofWrite" | "sibling" | "identityWithin", Make>
+    Record<
+      | "ofRun"
+      | "ofAgent"
+      | "ofStep"
+      | "ofEqual"
+      | "withoutNumber"
+      | "ofCall"
+      | "ofWrite"
+      | "sibling"
+      | "identityWithin",
+      Make
+    >
   >
   & Readonly<Record<"isBelow" | "isWithinCall" | "isOfCall", Is>>
   & { readonly agentsOf: (path: string) => ReadonlyArray<string> } = await load("path.ts")
@@ -34,8 +45,9 @@ const made: ReadonlyArray<readonly [path: string, text: string]> = [
   [Key["turnKey"]!("", 1), "/1"],
   [Key["callKey"]!("", "c1"), "/c1"],
   [Key["startKey"]!("run_1/3:pay/c1", 2), "run_1/3:pay/c1@2"],
-  [Key["waitKey"]!("", "c1", 2), "/c1#2"],
-  [Key["failureKey"]!("", 1, 2), "/1#2"],
+  // The waits of a call and of a turn.
+  [Path.ofEqual(Key["callKey"]!("", "c1"), 2), "/c1#2"],
+  [Path.ofEqual(Key["turnKey"]!("", 1), 2), "/1#2"],
   [Key["announcedKey"]!("/1"), "told /1"],
   [Key["inTimeKey"]!("", "c1", 7), "in time /c1@7"],
   [Key["notHappenedKey"]!("w"), "not w"],
@@ -49,6 +61,10 @@ describe("a path or key", () => {
     // Journals and snapshots of earlier versions hold these texts.
     it(`has the stored text ${text}`, () => assert.strictEqual(path, text))
   }
+
+  it("loses its number, and no other one in it", () => {
+    assert.strictEqual(Path.withoutNumber("/c1@1/c1/3:pay{}#1#12"), "/c1@1/c1/3:pay{}#1")
+  })
 
   it("a path lies below its outer path, and below no other", () => {
     assert.isTrue(Path.isBelow("run_1/3:pay/c1/3:pay{}#1", "run_1/3:pay/c1"))

@@ -2,8 +2,8 @@
  * Later attempts in a journaled run: entries of an earlier attempt, or of an earlier execution, apply to that one only.
  */
 import { assert, it } from "@effect/vitest"
-import { ScriptedModel } from "@recourse/testing"
-import { Effect, Fiber, Schema } from "effect"
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { Effect, Fiber, Schedule, Schema } from "effect"
 import { Agent, ErrorProjection, IdempotencyLedger, Journal, Recovery, Tool, ToolCall } from "@recourse/core"
 import { type CutAt, cuts, journalOf } from "../support/interruptedRuns.ts"
 
@@ -118,3 +118,53 @@ it.effect("Effect.retry does not rerun an agent that paid in an earlier executio
     assert.strictEqual(failures, 1)
     assert.deepStrictEqual(paid, ["7"])
   }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+
+it.effect("a failed attempt in a second attempt of the outer call is not repeated", () =>
+  Effect.gen(function*() {
+    const retried = (while_: (error: { readonly reason?: unknown }) => boolean) =>
+      Tool.onError(
+        Recovery.retry({
+          times: 2,
+          schedule: Schedule.spaced("2 seconds"),
+          while: while_,
+          evenIfRetried: true
+        } as never) as never
+      ) as never
+    let attempts = 0
+    const pay = Tool.make("pay", {
+      parameters: Order,
+      success: Schema.String,
+      failure: Declined,
+      effects: "write",
+      idempotency: true,
+      execute: () =>
+        Effect.suspend(() => {
+          attempts++
+          return attempts < 4 ? Effect.fail(new Declined()) : Effect.succeed("ok")
+        })
+    } as never).pipe(retried(() => attempts !== 2)) as unknown as Callable
+    const outer = (doing(() =>
+      Effect.flatMap(
+        ToolCall.ToolCall,
+        (call) => Effect.provideService(pay.call, ToolCall.ToolCall, { ...call, arguments: { order: "7" } })
+      )
+    ) as never as { pipe: (f: unknown) => Tool.Any }).pipe(retried(() => true))
+    const waits = (keys: Iterable<string>) => [...keys].filter((key) => key.startsWith("wait "))
+    const play = (cut: CutAt | undefined) =>
+      Effect.gen(function*() {
+        attempts = 0
+        const { kept, life } = journalOf()
+        yield* Drive.drive(execution([outer], life(cut).journal))
+        const keys = [...kept.keys()]
+        if (cut !== undefined) yield* Drive.drive(execution([outer], life().journal))
+        return { attempts, keys }
+      }).pipe(Effect.provide(IdempotencyLedger.layerMemory))
+    const whole = yield* play(undefined)
+    assert.deepStrictEqual([whole.attempts, waits(whole.keys).map((key) => key.split("/").slice(0, 2).join("/"))], [
+      4,
+      ["wait /c@1", "wait /c#1", "wait /c@2"]
+    ])
+    const at = whole.keys.indexOf(waits(whole.keys).at(-1)!) + 1
+    const { attempts: again } = yield* play({ at, behind: true })
+    assert.strictEqual(again, 4)
+  }))

@@ -9,7 +9,6 @@ interface Start {
   readonly key: string | undefined
   readonly isRepeatable: boolean
   readonly isAtomic: boolean
-  readonly failed: Schema.Json | undefined
 }
 
 interface RunLog {
@@ -37,20 +36,19 @@ const start = (path: string, more: object = {}) => ({ tool: "pay", at: 1, path, 
 const startedAt = (...paths: ReadonlyArray<string>) =>
   replayOf(Object.fromEntries(paths.map((path) => [`write ${path}@1`, start(path)])))
 
-const none = { key: undefined, isRepeatable: false, isAtomic: false, failed: undefined }
+const none = { key: undefined, isRepeatable: false, isAtomic: false }
 
 describe("the starts of a call", () => {
   it("are read from the entries of its path, in their order", () => {
-    const failed = [{ attempt: 1 }]
     const replay = replayOf({
       "write r/3:pay/c1@1": start("r/3:pay/c1", { effects: "write", key: "k1" }),
       "write r/3:pay/c2@1": start("r/3:pay/c2", { effects: "idempotent" }),
-      "write r/3:pay/c1@2": start("r/3:pay/c1", { attempt: 2, key: "k2", failed, begun: { isAtomic: true } }),
+      "write r/3:pay/c1@2": start("r/3:pay/c1", { attempt: 2, key: "k2", begun: { isAtomic: true } }),
       "wait r/3:pay/c1@3": start("r/3:pay/c1", { attempt: 3 })
     })
     assert.deepStrictEqual(replay.startsOf("r/3:pay/c1"), [
       { ...none, entry: "r/3:pay/c1@1", attempt: 1, key: "k1" },
-      { ...none, entry: "r/3:pay/c1@2", attempt: 2, key: "k2", isAtomic: true, failed }
+      { ...none, entry: "r/3:pay/c1@2", attempt: 2, key: "k2", isAtomic: true }
     ])
     assert.deepStrictEqual(replay.startsOf("r/3:pay/c2"), [
       { ...none, entry: "r/3:pay/c2@1", attempt: 1, isRepeatable: true }

@@ -21,8 +21,7 @@ export const addOldStarts = (
       attempt: "first",
       key: keyOfCall,
       isRepeatable: isIdempotent,
-      isAtomic: false,
-      failed: undefined
+      isAtomic: false
     })
   }
 }

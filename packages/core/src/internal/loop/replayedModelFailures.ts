@@ -8,7 +8,7 @@ import { atFirstUse } from "../foundation/lazyValue.ts"
 import type { ModelFailure } from "../model/modelDecision.ts"
 import { countReplayed } from "../run/tally.ts"
 import { Used } from "../run/used.ts"
-import { failureKey } from "../path/entryKeys.ts"
+import { turnKey } from "../path/entryKeys.ts"
 import type { Run } from "../run/run.ts"
 
 const codec = atFirstUse(() => {
@@ -39,22 +39,13 @@ export interface TurnFailures {
 
 /**
  * Returns the failures of a turn in earlier executions, with their counts. One of another version that cannot be
- * decoded occurs again, and keeps its position.
+ * decoded occurs again.
  */
-export const turnFailures = (log: RunLog, run: Run, turn: number): TurnFailures => {
-  const earlier: Array<EarlierFailure> = []
-  let used: Used | undefined
-  let positions = 0
-  for (;;) {
-    const stored = log.find("wait", failureKey(run.start.place, turn, positions + 1))
-    if (stored === undefined) break
-    positions++
-    const read = codec().decode(stored)
-    if (Option.isNone(read)) continue
-    earlier.push(read.value)
-    used = read.value.used
-  }
-  if (used !== undefined) countReplayed(run, used)
+export const turnFailures = ({ recovery }: RunLog, run: Run, turn: number): TurnFailures => {
+  const path = turnKey(run.start.place, turn)
+  const earlier = recovery.waitsOf(path).flatMap((stored) => Option.toArray(codec().decode(stored)))
+  const last = earlier.at(-1)
+  if (last !== undefined) countReplayed(run, last.used)
   return {
     earlier,
     record: (failure) =>
@@ -63,7 +54,7 @@ export const turnFailures = (log: RunLog, run: Run, turn: number): TurnFailures 
         Option.match({
           // It occurs again, if the process crashes in the wait.
           onNone: () => Effect.void,
-          onSome: (json) => log.record("wait", failureKey(run.start.place, turn, ++positions), json as Schema.Json)
+          onSome: (json) => recovery.append(path, json as Schema.Json)
         })
       )
   }

@@ -2,8 +2,6 @@
  * Keys of the entries in the journal of a run. `place` is the path of a run in which each attempt of a call has places of its own: an answer of
  * the model in one attempt is no answer in the next one.
  */
-import { ofEqual } from "./path.ts"
-
 /** Returns the place of a call within the run of its agent, or of a program: the attempts of the calls around it are part of it. */
 export const attemptOf = (call: string, attempts: number): string => `${call}@${attempts}`
 
@@ -14,20 +12,14 @@ export const afterAttempts = (call: string, attempts: number): string => `${call
 export const callWithin = (outer: string, attempts: number, call: string): string =>
   `${attemptOf(outer, attempts)}/${call}`
 
-/** `model`: an answer of the model. */
+/** `model`: an answer of the model. `wait`: the waits behind its failed requests, numbered. */
 export const turnKey = (place: string, turn: number): string => `${place}/${turn}`
 
-/** `call`: the outcome of a call of the model. */
+/** `call`: the outcome of a call of the model. `wait`: the waits of a call between its attempts, numbered. */
 export const callKey = (place: string, callId: string): string => `${place}/${callId}`
 
 /** `write`: the start of an attempt, and `child`: its outcome. */
 export const startKey = (path: string, attempt: number): string => `${path}@${attempt}`
-
-/** `wait`: a wait of a call between two attempts. */
-export const waitKey = (place: string, call: string, nth: number): string => ofEqual(`${place}/${call}`, nth)
-
-/** `wait`: a failed request of a turn. */
-export const failureKey = (place: string, turn: number, nth: number): string => ofEqual(turnKey(place, turn), nth)
 
 /** `wait`: an answer that a guard delayed was announced. */
 export const announcedKey = (turn: string): string => `told ${turn}`

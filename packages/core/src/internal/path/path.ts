@@ -30,6 +30,9 @@ export const ofStep = (agent: string, position: number): string => `${agent}@${p
 /** Returns the path of one of equal agents or calls. */
 export const ofEqual = (path: string, nth: number): string => `${path}#${nth}`
 
+/** Returns the path of which the end of a path numbers the equals: its reverse is {@link ofEqual}. */
+export const withoutNumber = (path: string): string => path.slice(0, path.lastIndexOf("#"))
+
 /** Returns the paths of the numbered agents in a path: its text before each number. */
 export const agentsOf = (path: string): ReadonlyArray<string> => {
   const agents: Array<string> = []

@@ -8,7 +8,7 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import type * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Arguments from "../call/arguments/toolArguments.ts"
-import { hasFailedBefore } from "../call/replay/replayedFailures.ts"
+import { nextFailure } from "../call/replay/replayedFailures.ts"
 import { errorFields, subjectOf, toolName } from "../call/record/record.ts"
 import { signalIn } from "../foundation/effect/signal.ts"
 import { CallStopped } from "../call/stop.ts"
@@ -130,7 +130,7 @@ export const circuitBreaker: {
     const breaker = yield* Breaker
     const run = yield* CurrentRun
     // An earlier execution of the run was admitted: its entries do not count for the circuit any more.
-    if (hasFailedBefore(run, current)) return yield* call
+    if (nextFailure(run, current) !== undefined) return yield* call
     const circuit = circuitOf(current, options?.key)
     const isFailure = (options?.isFailure ?? isServiceFailure) as (error: unknown) => boolean
 

@@ -6,7 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
-import { recordWait, waitBefore } from "../call/replay/replayedFailures.ts"
+import { lastWait, recordWait } from "../call/replay/replayedFailures.ts"
 import { refuse, withdraw } from "../call/refusal.ts"
 import { subjectOf, toolName } from "../call/record/record.ts"
 import {
@@ -198,7 +198,7 @@ const waited = (
   context: Context.Context<never>
 ): Effect.Effect<boolean> => {
   const clock = Context.get(context, Clock.Clock)
-  const earlier = waitBefore(run, current)
+  const earlier = lastWait(run, current)
   const onSuccess = ([, scheduled]: [unknown, Duration.Duration]): Effect.Effect<boolean> => {
     const now = clock.currentTimeMillisUnsafe()
     const delay = earlier === undefined

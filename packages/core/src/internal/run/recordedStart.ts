@@ -31,8 +31,6 @@ export interface RecordedStart {
   readonly isRepeatable: boolean
   /** True if the start is stored together with the outcome, or not at all. */
   readonly isAtomic: boolean
-  /** Attempts that failed since the entry before. */
-  readonly failed: Schema.Json | undefined
 }
 
 /** The key of a start whose entry does not say under which key of the ledger it ran: the key of the call, if it had one. */
@@ -49,15 +47,18 @@ const decodeOld = Schema.decodeUnknownOption(OldEntry)
 
 const ownKeys = "key "
 
-interface Found {
+/** A start with the path of its call. */
+export interface FoundStart {
   readonly path: string
   readonly start: RecordedStart
+  /** Attempts that failed since the entry before, as they are stored. */
+  readonly failed?: Schema.Json | undefined
 }
 
-const old = { key: undefined, isRepeatable: false, isAtomic: false, failed: undefined }
+const old = { key: undefined, isRepeatable: false, isAtomic: false }
 
 /** The start in an entry of an older version, which is found by its key. */
-const oldStart = (entry: string, value: Schema.Json): Found | undefined => {
+const oldStart = (entry: string, value: Schema.Json): FoundStart | undefined => {
   const [, path, number] = /^(.*)[@/](\d+)$/s.exec(entry) ?? []
   const attempt = Number(number)
   if (path !== undefined && value === true) {
@@ -73,18 +74,18 @@ const oldStart = (entry: string, value: Schema.Json): Found | undefined => {
 }
 
 /** Returns the starts that earlier executions have appended, with the paths of their calls. */
-export function* startsIn(journal: Journal): Generator<Found> {
+export function* startsIn(journal: Journal): Generator<FoundStart> {
   for (const [entry, value] of journal.entries("write")) {
     const start = Option.getOrUndefined(decode(value))
     const found = start === undefined ? oldStart(entry, value) : {
       path: start.path,
+      failed: start.failed,
       start: {
         entry,
         attempt: start.attempt,
         key: start.key,
         isRepeatable: start.effects === "idempotent",
-        isAtomic: start[writeField]?.isAtomic === true,
-        failed: start.failed
+        isAtomic: start[writeField]?.isAtomic === true
       }
     }
     if (found !== undefined) yield found

@@ -6,10 +6,11 @@ import * as Effect from "effect/Effect"
 import type { Journal, Kind } from "../../Journal.ts"
 import { agentsOf, isBelow, isOfCall, isWithinCall } from "../path/path.ts"
 import { type RecordedStart, startsIn } from "./recordedStart.ts"
+import { RecoveryLog } from "./recoveryLog.ts"
 import { CompensationLog } from "./writes/compensationLog.ts"
 
 /** True if a run is cancelled in an execution that replays earlier ones from its journal. */
-export const isCancelledReplay = (journal: Pick<Journal, "isCancelled" | "isResumed"> | undefined): boolean =>
+export const isCancelledReplay = (journal: Journal | undefined): boolean =>
   journal?.isResumed === true && journal.isCancelled?.() === true
 
 /** Without an interruption, or in an uninterruptible region, it ends as if interrupted. */
@@ -30,6 +31,8 @@ export class RunLog {
   private readonly journal: Journal
   /** Its entries about writes with a compensation. */
   readonly compensations: CompensationLog
+  /** Its entries about failed attempts and waits. */
+  readonly recovery: RecoveryLog
   /** True if an earlier execution of the run has started. */
   readonly isReplay: boolean
   /** The starts of each call that earlier executions have started. */
@@ -48,8 +51,10 @@ export class RunLog {
     this.journal = journal
     this.compensations = new CompensationLog(journal)
     this.isReplay = journal.isResumed
-    if (!journal.isResumed) return
-    for (const { path, start } of startsIn(journal)) {
+    const starts = this.isReplay ? [...startsIn(journal)] : []
+    this.recovery = new RecoveryLog(journal, starts, this.isReplay)
+    if (!this.isReplay) return
+    for (const { path, start } of starts) {
       this.appended.add(start.entry)
       this.add(path, start)
     }

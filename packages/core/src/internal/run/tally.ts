@@ -2,7 +2,7 @@
  * Tally: the usage and executions of a part of a journaled run, so that a run that replays its outcome counts the same.
  */
 import type { LedgerState } from "./account.ts"
-import type { Used } from "./used.ts"
+import { difference, type Used } from "./used.ts"
 import type { ExecutedCall, RunUsage } from "./runEntries.ts"
 import type { Run } from "./run.ts"
 import { addExecuted, use } from "./state/counts.ts"
@@ -23,13 +23,6 @@ export const usedBy = (section: Run): Used => {
     hidden: Object.fromEntries(hidden)
   }
 }
-
-const difference = (before: Readonly<Record<string, number>>, now: Readonly<Record<string, number>>) =>
-  Object.fromEntries(
-    Object.entries(now).map(([key, value]) => [key, value - (before[key] ?? 0)] as const).filter(([, value]) =>
-      value !== 0
-    )
-  )
 
 /** Records the usage of a run; returns the usage since. For work without parallel parts of the run. */
 export const usedSince = (run: Run): () => Used => {

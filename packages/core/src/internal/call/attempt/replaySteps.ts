@@ -1,10 +1,10 @@
 /** Steps of an attempt that answer it by an earlier execution of the run, from its journal or its snapshot. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { doneBefore } from "../replay/snapshotWrites.ts"
+import { snapshotAnswer } from "../replay/snapshotWrites.ts"
 import type { Step } from "./attemptState.ts"
 import { numberOf } from "../attemptLog.ts"
-import { failedBefore } from "../replay/replayedFailures.ts"
+import { replayedFailure } from "../replay/replayedFailures.ts"
 import { matchAttempt, startsOf } from "../replay/attemptedCall.ts"
 import { waitForCancellation } from "../../run/runLog.ts"
 import { idempotencyOf } from "../execute/executeTool.ts"
@@ -14,13 +14,13 @@ import { isInterruption } from "../../foundation/effect/signal.ts"
 
 /** Answers a call that was completed before the run paused. */
 export const answerFromSnapshot: Step = (next) => (attempt) =>
-  doneBefore(attempt.tool.info, attempt.call, attempt.run) ?? next(attempt)
+  snapshotAnswer(attempt.tool.info, attempt.call, attempt.run) ?? next(attempt)
 
 /** Fails as the attempt failed in an earlier execution of the run. The failure is neither charged nor announced. */
 export const replayFailure: Step = (next) => (attempt) => {
   const { call, run } = attempt
   if (run?.log === undefined) return next(attempt)
-  const replayed = failedBefore(run, attempt.attempted)
+  const replayed = replayedFailure(run, attempt.attempted)
   return replayed === undefined ? next(attempt) : Effect.matchEffect(replayed, {
     onFailure: (error) => {
       // The earlier execution may have started one more attempt, which the recovery of today may not make.

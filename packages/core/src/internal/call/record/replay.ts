@@ -1,11 +1,10 @@
-/** Replay of a call: entries of earlier executions of its run. A call of a new run has none. */
+/** Replay of a call: the failures that its run's log has not got yet, and the calls of before a pause. A call without both has no such state. */
 import type { CallBeforePause } from "../../approval/snapshot.ts"
 import type { AttemptError } from "../attemptError.ts"
-import type { Earlier } from "../replay/storedWait.ts"
 import type { Happened } from "./outcome.ts"
 
-/** A failed attempt that the journal of the run has not got yet. */
-export interface FailedBefore {
+/** A failed attempt that the log of the run has not got yet. */
+export interface AttemptFailure {
   readonly attempt: number
   readonly cause: string
   readonly error: AttemptError
@@ -23,20 +22,14 @@ export interface StartedBefore {
 }
 
 export interface Replay {
-  /** Entries of earlier executions of the run about the call, once looked up. */
-  readonly earlier: Earlier | undefined
-  /** Attempts that failed since the last entry of the call. */
-  readonly failedNow: ReadonlyArray<FailedBefore> | undefined
-  /** Waits of this execution that the journal has. */
-  readonly waited: number
+  /** Attempts that failed since the last entry of the call: its next entry has them. */
+  readonly failures: ReadonlyArray<AttemptFailure>
   /** Writes that had started within the call before the run paused, by their identities. */
   readonly callsBeforePause: ReadonlyMap<string, StartedBefore> | undefined
 }
 
 class State implements Replay {
-  earlier: Replay["earlier"] = undefined
-  failedNow: Array<FailedBefore> | undefined = undefined
-  waited = 0
+  failures: ReadonlyArray<AttemptFailure> = []
   callsBeforePause: Map<string, StartedBefore> | undefined = undefined
 }
 
@@ -50,23 +43,18 @@ export const noReplay: Replay = new State()
 const own = (record: { replay: Replay }): State =>
   (record.replay === noReplay ? record.replay = new State() : record.replay) as State
 
-/** Stores the entries of earlier executions. */
-export const keepEarlier = (record: Has, earlier: Earlier): Earlier => own(record).earlier = earlier
-
 /** Notes an attempt that failed. */
-export const noteFailedNow = (record: Has, failed: FailedBefore): void => {
-  ;(own(record).failedNow ??= []).push(failed)
+export const addFailure = (record: Has, failure: AttemptFailure): void => {
+  const state = own(record)
+  state.failures = [...state.failures, failure]
 }
 
 /** Returns the attempts that failed since the last entry of the call, for its next entry. */
-export const takeFailedNow = (record: Has): ReadonlyArray<FailedBefore> | undefined => {
-  const { failedNow } = record.replay
-  if (failedNow !== undefined) own(record).failedNow = undefined
-  return failedNow
+export const takeFailures = (record: Has): ReadonlyArray<AttemptFailure> => {
+  const { failures } = record.replay
+  if (failures.length > 0) own(record).failures = []
+  return failures
 }
-
-/** Counts a wait of this execution; returns its number. */
-export const startWait = (record: Has): number => ++own(record).waited
 
 /** Keeps the calls that had started before the pause. Those without an outcome need not be met. */
 export const setStartedBefore = (record: Has, calls: ReadonlyArray<CallBeforePause>): void => {

@@ -1,6 +1,6 @@
 /**
- * Earlier attempts of a call: those that failed in an earlier execution of its run, before a wait of recovery, and the
- * end of the wait. They are in the journal of the run, and are not repeated.
+ * Replayed failures of a call: attempts that failed in an earlier execution of its run, and the waits behind them. The log of the run has them, and
+ * they are not repeated.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -11,27 +11,24 @@ import type { RunLog } from "../../run/runLog.ts"
 import { ExecutionError, OutcomeUnknown, Timeout } from "../../../ToolError.ts"
 import { toJson } from "../../foundation/json/jsonValue.ts"
 import { stackless } from "../../foundation/stacklessError.ts"
-import { callWithin, waitKey } from "../../path/entryKeys.ts"
+import { callKey, callWithin } from "../../path/entryKeys.ts"
 import * as Path from "../../path/path.ts"
 import type { Run } from "../../run/run.ts"
+import type { Failed, RecoveryPaths, Wait } from "../../run/recoveryLog.ts"
 import { countReplayed, usedBy } from "../../run/tally.ts"
-import type { Used } from "../../run/used.ts"
 import { attemptOutcome, numberOf, openEntry } from "../attemptLog.ts"
 import type { Call } from "../call.ts"
-import { type Earlier, type EarlierWait, Failed, Wait } from "./storedWait.ts"
 import type { AttemptError } from "../attemptError.ts"
 import { type CallRecord, errorFields, identityOf, toolName } from "../record/record.ts"
 import { noteRead } from "../children/untrustedContent.ts"
 import { noteRequested, startAttempt } from "../record/attempts.ts"
 import { noteFailure, useMarks } from "../record/recovering.ts"
 import { noteError, replayOutcome } from "../record/outcome.ts"
-import { type FailedBefore, keepEarlier, startWait, takeFailedNow } from "../record/replay.ts"
+import { type AttemptFailure, takeFailures } from "../record/replay.ts"
 import type { AttemptedCall } from "./attemptedCall.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 import { noteExhausted, noteRepetition } from "../repetition.ts"
 import { use } from "../../run/state/counts.ts"
-
-const decodeWait = Schema.decodeUnknownOption(Wait)
 
 /** Below the place of its run, and for a call that a tool makes of the attempt that makes it. */
 const placeOf = (record: CallRecord): string =>
@@ -39,56 +36,30 @@ const placeOf = (record: CallRecord): string =>
     ? record.callId
     : callWithin(placeOf(record.parent), record.parent.attempts.count, identityOf(record))
 
-const keyOf = (run: Run, record: CallRecord, ordinal: number): string =>
-  waitKey(run.start.place, placeOf(record), ordinal)
-
-const decodeFailed = Schema.decodeUnknownOption(Schema.Array(Failed))
-
-const earlierOf = (log: RunLog, run: Run, call: Call): Earlier => {
-  const { record } = call
-  if (record.replay.earlier !== undefined) return record.replay.earlier
-  const failed = new Map<number, Failed>()
-  const waits = new Map<number, EarlierWait>()
-  const { tool } = record.attempts
-  const path = tool && Path.ofCall(run.scope, tool.name, call.identity ?? call.id)
-  for (const start of path === undefined ? [] : log.startsOf(path)) {
-    for (const one of Option.getOrElse(decodeFailed(start.failed), () => [])) failed.set(one.attempt, one)
-  }
-  let used: Used | undefined
-  let talliedUpTo = 0
-  let count = 0
-  for (;;) {
-    const stored = log.find("wait", keyOf(run, record, count + 1))
-    if (stored === undefined) break
-    count++
-    const read = decodeWait(stored)
-    // An attempt of another version keeps its number: earlier failed attempts are repeated.
-    if (Option.isNone(read)) continue
-    const wait = read.value
-    for (const one of wait.failed) failed.set(one.attempt, one)
-    waits.set(wait.behind, wait)
-    if (wait.used === undefined) continue
-    used = wait.used
-    talliedUpTo = wait.behind
-  }
-  const earlier = { failed, waits, used, talliedUpTo, count }
+const pathsOf = (run: Run, { id, identity, record, record: { attempts: { tool } } }: Call): RecoveryPaths => ({
   // The tool of a call by hand is known with its first attempt.
-  return path === undefined ? earlier : keepEarlier(record, earlier)
-}
+  starts: tool && Path.ofCall(run.scope, tool.name, identity ?? id),
+  waits: callKey(run.start.place, placeOf(record))
+})
 
-/** True if the next attempt of a call has failed in an earlier execution, and is not repeated. */
-export const hasFailedBefore = (run: Run | undefined, call: Call): boolean =>
-  run?.log !== undefined && earlierOf(run.log, run, call).failed.has(call.record.attempts.count + 1)
+/** Returns the failure of the next attempt of a call in an earlier execution of the run: the attempt is not repeated. */
+export const nextFailure = (run: Run | undefined, call: Call): Failed | undefined =>
+  run?.log?.isReplay === true
+    ? run.log.recovery.failureOf(pathsOf(run, call), call.record.attempts.count + 1)
+    : undefined
 
 /**
  * Returns the wait behind the last attempt that an earlier execution started, if there is one. A short wait, which was
  * not recorded, has ended.
  */
-export const waitBefore = (run: Run | undefined, call: Call): EarlierWait | undefined => {
-  if (run?.log === undefined) return undefined
+export const lastWait = (
+  run: Run | undefined,
+  call: Call
+): { readonly at: number | undefined; readonly until: number } | undefined => {
+  if (run?.log?.isReplay !== true) return undefined
   const { attempts: { count }, recovering: { lastFailureAt } } = call.record
-  const { failed, waits } = earlierOf(run.log, run, call)
-  return waits.get(count) ?? (failed.has(count + 1) ? { at: lastFailureAt, until: 0 } : undefined)
+  return run.log.recovery.waitBehind(pathsOf(run, call), count) ??
+    (nextFailure(run, call) === undefined ? undefined : { at: lastFailureAt, until: 0 })
 }
 
 /** A value that is JSON itself: a class instance is more than its fields. */
@@ -108,7 +79,7 @@ const decodeReason = (info: ToolInfo, reason: Schema.Json): Effect.Effect<unknow
 
 const encodeFailed = (
   info: ToolInfo,
-  { error, ...failed }: FailedBefore
+  { error, ...failed }: AttemptFailure
 ): Effect.Effect<ReadonlyArray<Failed>, never, unknown> => {
   const { after, declared, reason, repeatable, underKey } = error as Partial<OutcomeUnknown>
   const stored: Failed = {
@@ -128,11 +99,11 @@ const encodeFailed = (
 
 /** Returns the attempts that failed since the last entry of the call, in the stored form of the next entry. */
 export const storedFailures = (record: CallRecord): Effect.Effect<ReadonlyArray<Failed>, never, unknown> => {
-  const noted = takeFailedNow(record)
-  return noted === undefined
-    ? Effect.succeed([])
+  const failures = takeFailures(record)
+  return failures.length === 0
+    ? Effect.succeed(failures as ReadonlyArray<never>)
     : Effect.map(
-      Effect.forEach(noted, (failed) => encodeFailed(record.attempts.tool!, failed)),
+      Effect.forEach(failures, (failure) => encodeFailed(record.attempts.tool!, failure)),
       (failed) => failed.flat()
     )
 }
@@ -149,19 +120,17 @@ export const recordWait = (
   until: number
 ): Effect.Effect<void, never, unknown> => {
   const { record } = call
-  const ordinal = earlierOf(log, run, call).count + startWait(record)
-  return Effect.flatMap(
-    storedFailures(record),
-    (failed) =>
-      log.record("wait", keyOf(run, record, ordinal), {
-        tool: toolName(record),
-        behind: record.attempts.count,
-        at,
-        until,
-        failed,
-        ...(record.parent === undefined && run.counts.tally !== undefined ? { used: usedBy(run) } : undefined)
-      } as unknown as Schema.Json)
-  )
+  return Effect.flatMap(storedFailures(record), (failed) => {
+    const wait: Wait = {
+      tool: toolName(record),
+      behind: record.attempts.count,
+      at,
+      until,
+      failed,
+      ...(record.parent === undefined && run.counts.tally !== undefined ? { used: usedBy(run) } : undefined)
+    }
+    return log.recovery.append(pathsOf(run, call).waits, wait as unknown as Schema.Json)
+  })
 }
 
 const errorOf = (fields: ReturnType<typeof errorFields>, failed: Failed, reason: unknown): AttemptError => {
@@ -190,25 +159,25 @@ const errorOf = (fields: ReturnType<typeof errorFields>, failed: Failed, reason:
  * execution, a charge or an event. `undefined` if there is none. Returns if the present tool cannot decode its error:
  * the attempt is repeated.
  */
-export const failedBefore = (
-  run: Run | undefined,
+export const replayedFailure = (
+  run: Run,
   { attempt: { call }, info }: AttemptedCall
 ): Effect.Effect<void, AttemptError, unknown> | undefined => {
   const { record } = call
-  if (run?.log === undefined || record.admission.continuation !== undefined) return undefined
-  const earlier = earlierOf(run.log, run, call)
-  const failed = earlier.failed.get(record.attempts.count + 1)
+  if (record.admission.continuation !== undefined) return undefined
+  const failed = nextFailure(run, call)
   if (failed === undefined) return undefined
   const read = "reason" in failed ? decodeReason(info, failed.reason!) : Effect.undefined
   return Effect.matchEffect(read, {
-    onFailure: () => Effect.sync(() => void earlier.failed.delete(failed.attempt)),
+    onFailure: () => Effect.void,
     onSuccess: (reason) => {
-      const { used } = earlier
+      const { recovery } = run.log!
+      const paths = pathsOf(run, call)
+      const { used } = recovery.waitBehind(paths, failed.attempt) ?? {}
       if (used !== undefined) countReplayed(run, used)
-      earlier.used = undefined
       const isRetry = record.attempts.count > 0 && !record.recovering.isFix
       const failure = fails(call, info, failed, reason)
-      if (failed.attempt > earlier.talliedUpTo && failed.executed) countAttempt(run, call, isRetry, failure)
+      if (failed.attempt > recovery.talliedUpTo(paths) && failed.executed) countAttempt(run, call, isRetry, failure)
       return failure
     }
   })

@@ -64,7 +64,7 @@ const endOf = (
 /**
  * Ends an attempt of a call that was completed before the pause with the call's outcome; `undefined` for other calls.
  */
-export const doneBefore = <A>(
+export const snapshotAnswer = <A>(
   info: ToolInfo,
   call: Call,
   run: Run | undefined
