@@ -3,6 +3,7 @@ import type * as Effect from "effect/Effect"
 import type { BudgetExceeded, Caps, Extension } from "../../Budget.ts"
 import type { Checkpoint, Snapshot } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
+import type { Step } from "../path/stepNumbers.ts"
 import type { EventSink } from "../run/observe/listeners.ts"
 import type { RunRecord } from "../run/runEntries.ts"
 import type { Over, Run } from "../run/run.ts"
@@ -54,13 +55,6 @@ export interface EndedWrite {
 
 /** Listener of the segment in which a paused run ends, and its path. */
 export type EndMode = Partial<Pick<Mode, "sink" | "onRecord" | "step" | "streaming">>
-
-/** The path of a run in the agent that it is a step of: the same at each resumption of that agent. */
-export interface Step {
-  /** The name of the agent, with a number from the second run of a name on: `clerk`, `clerk#2`. */
-  readonly id: string
-  readonly position: number
-}
 
 export const plain: Mode = { streaming: false }
 

@@ -32,7 +32,7 @@ export const outerCallsOf = (callId: string): { readonly parentCallId: string } 
   return at < 0 ? undefined : { parentCallId: callId.slice(0, at) }
 }
 
-/** True if a step with this id runs an agent with this name: see `Steps`. */
+/** True if a step with this id runs an agent with this name: see `StepNumbers`. */
 export const isStepOf = (id: string, name: string): boolean => {
   const base = idPart(name)
   return id === base || id.startsWith(`${base}#`)

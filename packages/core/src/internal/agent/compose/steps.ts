@@ -25,7 +25,8 @@ import { Pause } from "../../loop/pause.ts"
 import { type Presentation, presentationOf } from "../../result/delivery.ts"
 import { decisionsWithin } from "../../round/resume/nestedPauses.ts"
 import { withdrawQuestionsWithin } from "../../round/resume/withdrawQuestions.ts"
-import { idPart, idWithin, isIdBelow } from "../../path/idsWithin.ts"
+import { idWithin, isIdBelow } from "../../path/idsWithin.ts"
+import { type Step, StepNumbers } from "../../path/stepNumbers.ts"
 import { ToolCall } from "../../call/call.ts"
 import { storedWrites } from "../../run/writes/completedWrites.ts"
 import { isWithin } from "../../run/writes/compensationLog.ts"
@@ -34,7 +35,7 @@ import { runCleanups } from "../../run/writes/cleanups.ts"
 import { CurrentRun, type Run } from "../../run/run.ts"
 import type { Agent, Any } from "../agent.ts"
 import type { Form } from "../resume/valueCodec.ts"
-import { type Mode, plain as plainMode, type Step } from "../runMode.ts"
+import { type Mode, plain as plainMode } from "../runMode.ts"
 import { formsOf } from "../resume/storedValue.ts"
 import { scopeWithin } from "../nestedRun.ts"
 import { isResumable } from "../services/provideLayer.ts"
@@ -67,7 +68,7 @@ const waits = new Waits()
 export class FailedBefore {
   readonly _tag = "FailedBefore"
 }
-const failedBefore = new FailedBefore()
+const lostFailure = new FailedBefore()
 
 const isWaits = (error: unknown): error is Waits => error instanceof Waits
 
@@ -118,8 +119,7 @@ export class Steps {
    * Steps that waited in an earlier execution, and failed before they resumed: their snapshots could not be claimed.
    */
   private readonly lost = new Set<string>()
-  private readonly counts = new Map<string, number>()
-  private positions = 0
+  private readonly numbers = new StepNumbers()
   /** Messages of the whole, if it is a conversation. */
   said: () => Said = () => this.conversation()
   /** Messages of steps; those of a waiting step are its earlier ones until it resumes. */
@@ -183,13 +183,6 @@ export class Steps {
     return isSaid ? said : { ...said, transcript: withAnswer(said.transcript, answer.value, run.reading.taintedBy) }
   }
 
-  private next(name: string): Step {
-    const base = idPart(name)
-    const nth = (this.counts.get(base) ?? 0) + 1
-    this.counts.set(base, nth)
-    return { id: nth === 1 ? base : `${base}#${nth}`, position: this.positions++ }
-  }
-
   /**
    * Runs an agent as the next step, or replays its earlier answer. Fails with {@link Waits} if it waits. `takes`: it
    * owns the conversation of the whole from here on, regardless of its content.
@@ -200,7 +193,7 @@ export class Steps {
     onRecord?: (record: () => RunRecord) => void,
     takes = input === this.input
   ): Effect.Effect<Out, E, R> {
-    const step = this.next(agent.name)
+    const step = this.numbers.next(agent.name)
     if (takes) this.taking.add(step.id)
     this.agents.set(step.id, { agent, step, input })
     return Effect.suspend(() => {
@@ -211,7 +204,7 @@ export class Steps {
         case "Stored":
           return this.read(step.id, entry.json, formsOf(agent).output)
         case "Failed":
-          return Effect.fail(failedBefore)
+          return Effect.fail(lostFailure)
         case "Waiting": {
           if (this.run.start.isOver) return Effect.andThen(this.endOf(step.id, entry.nested), Effect.fail(waits))
           const decisions = decisionsWithin(step.id, this.decisions)
@@ -227,7 +220,7 @@ export class Steps {
 
   /** Runs an effect that is no agent as the next step, or replays its earlier answer. */
   value<A, E, R>(name: string, effect: Effect.Effect<A, E, R>, form: Form): Effect.Effect<A, E, R> {
-    const { id } = this.next(`${name}()`)
+    const { id } = this.numbers.next(`${name}()`)
     return Effect.suspend((): Effect.Effect<unknown, unknown, unknown> => {
       const entry = this.entries.get(id)
       return entry?._tag === "Stored"

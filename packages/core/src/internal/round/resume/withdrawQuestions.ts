@@ -11,7 +11,7 @@ import { announce, announceResult } from "../../result/announce.ts"
 import { before } from "../../foundation/effect/sequence.ts"
 import { failed, type RoundContext } from "../roundContext.ts"
 import type { Presentation } from "../../result/delivery.ts"
-import { isIdBelow } from "../../path/idsWithin.ts"
+import { idWithin, isIdBelow } from "../../path/idsWithin.ts"
 import { type CallOutcome, type CallResult, codeOf, type RequestedCall, type Waiting } from "../../run/callResult.ts"
 import { CurrentRun, emit, type Run } from "../../run/run.ts"
 import type * as Tool from "../../tool/tool.ts"
@@ -85,7 +85,7 @@ export const withdrawQuestionsWithin = (
   const nested: Run = {
     ...run,
     path: [...run.path, agent],
-    agentRunId: `${run.agentRunId}/${callId}`,
+    agentRunId: idWithin(run.agentRunId, callId),
     start: { ...run.start, outerCall: isCall ? { id: callId, record: {} } : undefined },
     parent: run
   }
@@ -120,7 +120,7 @@ export const endOf = (
 ): Effect.Effect<void, never, unknown> => {
   if (ends === undefined) return Effect.void
   const record = newRecord(callId)
-  const agentRunId = `${run.agentRunId}/${callId}`
+  const agentRunId = idWithin(run.agentRunId, callId)
   return ends(snapshot, { agentRunId, outerCall: { id: callId, record } }).pipe(
     Effect.provideService(CurrentRun, run),
     Effect.provideService(ToolCall, { id: callId, arguments: args, attempt: 1, level: "tool", record })
