@@ -8,7 +8,7 @@ import { type Json, load, room, runOf, type Write, write } from "../support/part
 const { Session, readResults }: {
   readonly Session: new() => {
     isAnswerNew: boolean
-    hasStarted: boolean
+    isResumable: boolean
     isCorrected: boolean
     skill: string | undefined
     turn: number
@@ -32,7 +32,7 @@ describe("a session", () => {
 
   it("round-trips a checkpoint, without empty fields", () => {
     const plain = new Session()
-    assert.deepStrictEqual([plain.hasStarted, plain.isCorrected], [false, false])
+    assert.deepStrictEqual([plain.isResumable, plain.isCorrected], [false, false])
     const bare = plain.checkpoint(run(), undefined)
     for (const field of ["scope", "skill", "replaced", "replacedInput", "corrected", "done", "round"]) {
       assert.notProperty(bare, field)
@@ -40,7 +40,7 @@ describe("a session", () => {
     assert.strictEqual(bare["version"], 4)
     const again = new Session()
     again.restore({ ...bare, answers: undefined })
-    assert.deepStrictEqual([again.hasStarted, again.isCorrected, again.skill], [true, false, undefined])
+    assert.deepStrictEqual([again.isResumable, again.isCorrected, again.skill], [true, false, undefined])
     assert.deepStrictEqual(again.checkpoint(run(), undefined), bare)
 
     const full = new Session()

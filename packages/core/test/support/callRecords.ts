@@ -52,7 +52,9 @@ export interface Record {
   approvals: unknown
   read: ReadonlyArray<string> | undefined
   stop: { readonly of?: Record } | undefined
-  callsBeforePause: Map<string, { readonly call: CallBeforePause; isMet: boolean }> | undefined
+  readonly callsBeforePause:
+    | { readonly unmatched: ReadonlySet<string>; readonly has: (identity: string) => boolean }
+    | undefined
 }
 
 export interface CallBeforePause {

@@ -58,10 +58,10 @@ const runProgram = (
         },
         body: {
           run: (run) => loop(program, from, run, session),
-          said: () => session.hasStarted || stopped === undefined ? session.said() : stopped(),
+          said: () => session.isResumable || stopped === undefined ? session.said() : stopped(),
           resumable: (run) =>
             // Compensated calls are not resumed.
-            session.hasStarted && !run.writes.isCompensating
+            session.isResumable && !run.writes.isCompensating
               ? { checkpoint: () => session.checkpoint(run, undefined), parts: () => partsOf(session) }
               : undefined,
           services: (context, run) => {

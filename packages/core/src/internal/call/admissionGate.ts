@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Any as Policy, Request, Verdict } from "../../Policy.ts"
 import type { Call } from "./call.ts"
-import { doneCall, isDone, startedWithin, triedCall } from "./replay/pausedWrites.ts"
+import { doneCall, endOf, startedWithin, triedCall } from "./replay/pausedWrites.ts"
 import { CurrentRun } from "../run/run.ts"
 import { happenedItself } from "./execute/effects.ts"
 import { type CallRecord, rootOf, type Stop } from "./record/record.ts"
@@ -25,7 +25,9 @@ const isRepeatable = ({ claiming: { claim }, attempts: { tool } }: CallRecord, l
 const canWait = (record: CallRecord): boolean => {
   for (let made = record; made.parent !== undefined; made = made.parent) {
     const { parent } = made
-    if (happenedItself(parent) !== "no" && !isRepeatable(parent, made.level) && !isDone(parent)) return false
+    if (happenedItself(parent) !== "no" && !isRepeatable(parent, made.level) && endOf(parent) === undefined) {
+      return false
+    }
   }
   return rootOf(record).waitsFor !== undefined
 }

@@ -16,9 +16,8 @@ import { isWrite, mayBeRepeated } from "./execute/passThrough.ts"
 import { waitsInAgent } from "./stop.ts"
 import type { AttemptError } from "./attemptError.ts"
 import { type CallRecord, type ErrorFields, errorFields, subjectOf, toolName } from "./record/record.ts"
-import { noteFailure } from "./record/recovering.ts"
+import { addUnrecorded, noteFailure } from "./record/recovering.ts"
 import { forgetAnswer, noteError } from "./record/outcome.ts"
-import { addFailure } from "./record/replay.ts"
 import { noteExhausted } from "./repetition.ts"
 import { before } from "../foundation/effect/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
@@ -177,7 +176,7 @@ const noteFailed = (record: CallRecord, at: number, attempt: number, cause: stri
   if (record.children.within !== undefined) return
   if (!(error instanceof ExecutionError || error instanceof Timeout || error instanceof OutcomeUnknown)) return
   const { outcome: { executed, happened, startedAt } } = record
-  addFailure(record, { attempt, cause, error, at, startedAt, executed, happened })
+  addUnrecorded(record, { attempt, cause, error, at, startedAt, executed, happened })
 }
 
 /** Fails an attempt: in the call's record, in events and in the span. */

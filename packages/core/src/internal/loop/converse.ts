@@ -133,7 +133,7 @@ const turns = Effect.fnUntraced(function*(
     )
     if (answer instanceof Change) return answer
     guard = undefined
-    session.hasStarted = true
+    session.isResumable = true
     isCompacted = answer === again
     if (answer === again) continue
     if (isSubstitute(answer)) return substitute(state, answer)

@@ -104,7 +104,7 @@ const beginWith = (
             const mended = begin(state, tools, input, text, skill?.skill, instructions, conversation)
             chooseSkill(state.run, skill?.skill.name)
             // An input that the guard has not passed is not resumed.
-            session.hasStarted = guard === undefined || guard.hasPassed()
+            session.isResumable = guard === undefined || guard.hasPassed()
             return before(
               mended.length === 0 ? Effect.void : emit(state.run, () => ({ _tag: "HistoryMended", mended })),
               () => {

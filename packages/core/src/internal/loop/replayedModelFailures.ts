@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import type { RunLog } from "../run/runLog.ts"
 import { atFirstUse } from "../foundation/lazyValue.ts"
 import type { ModelFailure } from "../model/modelDecision.ts"
-import { countReplayed } from "../run/tally.ts"
+import { countReplayed, usedSince } from "../run/tally.ts"
 import { Used } from "../run/used.ts"
 import { turnKey } from "../path/entryKeys.ts"
 import type { Run } from "../run/run.ts"
@@ -34,7 +34,7 @@ export interface EarlierFailure extends ModelFailure {
 export interface TurnFailures {
   readonly earlier: ReadonlyArray<EarlierFailure>
   /** Records a failure, and when the wait behind it ends. */
-  readonly record: (failure: EarlierFailure & { readonly used: Used }) => Effect.Effect<void>
+  readonly record: (failure: EarlierFailure) => Effect.Effect<void>
 }
 
 /**
@@ -42,6 +42,7 @@ export interface TurnFailures {
  * decoded occurs again.
  */
 export const turnFailures = ({ recovery }: RunLog, run: Run, turn: number): TurnFailures => {
+  const used = usedSince(run)
   const path = turnKey(run.start.place, turn)
   const earlier = recovery.waitsOf(path).flatMap((stored) => Option.toArray(codec().decode(stored)))
   const last = earlier.at(-1)
@@ -50,7 +51,7 @@ export const turnFailures = ({ recovery }: RunLog, run: Run, turn: number): Turn
     earlier,
     record: (failure) =>
       Effect.flatMap(
-        Effect.option(codec().encode(failure)),
+        Effect.option(codec().encode({ ...failure, used: used() })),
         Option.match({
           // It occurs again, if the process crashes in the wait.
           onNone: () => Effect.void,

@@ -82,7 +82,7 @@ export const answerCall = (
     const { session, transcript } = state
     const part = Response.makePart("tool-call", { id, name, params, providerExecuted: false })
     const { calls: raws, content } = withUniqueIds([part], session.callIds)
-    session.hasStarted = true
+    session.isResumable = true
     const ran = runCalls(state, calls, raws, () => transcript.assistant(content))
     return Effect.map(ran, (ran) => ran instanceof Pause ? ran : answerOf(ran))
   })

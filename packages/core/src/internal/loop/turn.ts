@@ -8,7 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { consult, type ModelFailure, type RespondWith, rethrow, type RetryNotice } from "../model/modelDecision.ts"
-import { type EarlierFailure, turnFailures } from "./replayedModelFailures.ts"
+import { type TurnFailures, turnFailures } from "./replayedModelFailures.ts"
 import { requireCost } from "../model/usage.ts"
 import type { Conversation } from "./program.ts"
 import { hasRetried, startCall } from "../foundation/effect/retriedFailures.ts"
@@ -16,7 +16,6 @@ import { after, before } from "../foundation/effect/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
 import { errorName } from "../run/observe/errorName.ts"
 import { inSpan } from "../run/observe/span.ts"
-import { usedSince } from "../run/tally.ts"
 import { Redaction } from "../../Redaction.ts"
 import * as Telemetry from "../run/observe/counters.ts"
 import { withIds } from "../model/sendRequest.ts"
@@ -63,45 +62,32 @@ type Answered<A> = Effect.Effect<A | RespondWith<unknown>, unknown, unknown>
 /** A turn of the model: its calls, until one has an answer or a replacement is decided. */
 class Turn<A extends object> {
   private readonly state: Conversation
-  private readonly codec: AnswerCodec<A>
   private readonly call: (events: TurnEvents) => ModelEffect<A>
   private readonly context: Context.Context<never>
   private readonly number: number
   private readonly failures: Array<ModelFailure> = []
-  /** Those of the call that is made, or was made last. */
-  private events: TurnEvents | undefined = undefined
-  /** Failures of an earlier execution of the run, which do not occur again. */
-  private earlier: Array<EarlierFailure> | undefined = undefined
-  /** Records a failure of this execution in the run's journal, if it has one. */
-  private record: ((failure: EarlierFailure) => Effect.Effect<void>) | undefined = undefined
+  /** Failures of earlier executions of the run, which do not occur again, and the log for those of this one. */
+  private readonly logged: TurnFailures | undefined
 
   constructor(
     state: Conversation,
-    codec: AnswerCodec<A>,
     call: (events: TurnEvents) => ModelEffect<A>,
-    context: Context.Context<never>
+    context: Context.Context<never>,
+    number: number,
+    logged: TurnFailures | undefined
   ) {
     this.state = state
-    this.codec = codec
     this.call = call
     this.context = context
-    this.number = ++state.session.turn
+    this.number = number
+    this.logged = logged
   }
 
-  run(): Answered<A> {
-    const { state: { run, run: { log } } } = this
-    return log === undefined ? this.attempt() : recorded(this.state, log, this.number, this.codec, () => {
-      const used = usedSince(run)
-      const failures = turnFailures(log, run, this.number)
-      this.record = (failure) => failures.record({ ...failure, used: used() })
-      this.earlier = [...failures.earlier]
-      return this.attempt()
-    })
-  }
-
-  private attempt(): Answered<A> {
-    const before = this.earlier?.shift()
-    return before !== undefined ? this.failed(before, before.isHeard, before.until) : this.charged()
+  attempt(): Answered<A> {
+    const earlier = this.logged?.earlier[this.failures.length]
+    return earlier === undefined
+      ? this.charged()
+      : this.failed(earlier, undefined, earlier.isHeard, earlier.until)
   }
 
   /** One call of the model, within the budget. */
@@ -117,7 +103,7 @@ class Turn<A extends object> {
 
   private asked(): Answered<A> {
     const { number, state, state: { isDelayed, run, session } } = this
-    const events = this.events = state.events = new TurnEvents(run, number, (id) => session.keepsId(id), isDelayed)
+    const events = state.events = new TurnEvents(run, number, (id) => session.keepsId(id), isDelayed)
     const { exchange } = session
     const asked = before(events.started, () => {
       use(run, "turns", 1)
@@ -132,12 +118,23 @@ class Turn<A extends object> {
       withEvents,
       (error) => {
         const isRetried = exchange !== undefined && hasRetried(exchange, error)
-        return this.failed({ error, at: run.clock.currentTimeMillisUnsafe(), isRetried }, events.hasContent, undefined)
+        return this.failed(
+          { error, at: run.clock.currentTimeMillisUnsafe(), isRetried },
+          events,
+          events.hasContent,
+          undefined
+        )
       }
     )
   }
 
-  private failed(failure: ModelFailure, isHeard: boolean, until: number | undefined): Answered<A> {
+  /** `events`: those of the call that has failed; `undefined` for one of an earlier execution. */
+  private failed(
+    failure: ModelFailure,
+    events: TurnEvents | undefined,
+    isHeard: boolean,
+    until: number | undefined
+  ): Answered<A> {
     const { failures, number, state: { program, run } } = this
     failures.push(failure)
     const consulted = consult(program.onModelError ?? (() => rethrow), failures, {
@@ -149,7 +146,7 @@ class Turn<A extends object> {
     })
     return Effect.flatMap(consulted, (decision) =>
       decision === "again"
-        ? before(this.restarted(), () => this.attempt())
+        ? before(this.restarted(events), () => this.attempt())
         : Effect.as(
           emit(run, () => ({ _tag: "ModelSubstituted", turn: number, error: failure.error.reason._tag })),
           decision
@@ -157,7 +154,7 @@ class Turn<A extends object> {
   }
 
   private waits({ delay, error, retry, until }: RetryNotice, at: number, isHeard: boolean): Effect.Effect<void> {
-    const { number, record, state: { program, run } } = this
+    const { logged, number, state: { program, run } } = this
     const emitted = Effect.andThen(
       emit(run, () => ({
         _tag: "ModelRetry",
@@ -170,14 +167,14 @@ class Turn<A extends object> {
         Effect.sync(() => Telemetry.countModelRetry(context, { agent: program.name, error: error.reason._tag }))
       )
     )
-    return record === undefined
+    return logged === undefined
       ? emitted
-      : Effect.andThen(emitted, Effect.suspend(() => record({ error, at, until, isHeard })))
+      : Effect.andThen(emitted, Effect.suspend(() => logged.record({ error, at, until, isHeard })))
   }
 
   /** Listeners that received a part of the answer are informed that it is discarded. */
-  private restarted(): Effect.Effect<void> {
-    const { events, failures: { length: retry }, number, state: { run, transcript } } = this
+  private restarted(events: TurnEvents | undefined): Effect.Effect<void> {
+    const { failures: { length: retry }, number, state: { run, transcript } } = this
     transcript.forgetCutOff()
     if (events?.hasContent !== true) return Effect.void
     const { text } = events
@@ -194,6 +191,13 @@ export const turn = <A extends object>(
   codec: AnswerCodec<A>,
   call: (events: TurnEvents) => ModelEffect<A>
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
-  Effect.contextWith((context: Context.Context<never>) => new Turn(state, codec, call, context).run())
+  Effect.contextWith((context: Context.Context<never>) => {
+    const { run, run: { log }, session } = state
+    const number = ++session.turn
+    const make = (logged: TurnFailures | undefined) => new Turn(state, call, context, number, logged)
+    return log === undefined
+      ? make(undefined).attempt()
+      : recorded(state, log, number, codec, () => make(turnFailures(log, run, number)).attempt())
+  })
 
 export { isSubstitute } from "../model/modelDecision.ts"

@@ -18,12 +18,10 @@ export const ofEqualCalls = (calls: RoundContext, raw: RequestedCall): "first" |
   const isRepeatable = info.equalCalls.allowIdenticalCalls === true || info.equalCalls.hasKeyFunction === true ||
     info.effects === "read" ||
     info.effects === "idempotent"
-  return isRepeatable || hasStarted(calls, raw) ? undefined : "first"
+  const { run } = calls
+  // A call that an earlier execution has started is replayed, and never reported as not executed.
+  return isRepeatable || run.log?.has(Path.ofCall(run.scope, raw.name, raw.id)) === true ? undefined : "first"
 }
-
-/** True if an earlier execution of the run started the call: it is replayed and never reported as not executed. */
-const hasStarted = ({ run }: RoundContext, { id, name }: RequestedCall): boolean =>
-  run.log?.has(Path.ofCall(run.scope, name, id)) === true
 
 /** Returns the result of a call that is not executed because an equal call of its answer is. */
 export const duplicate = ({ run, shown }: RoundContext, call: RequestedCall, first: string): CallResult => ({

@@ -51,7 +51,7 @@ const ownKeys = "key "
 export interface FoundStart {
   readonly path: string
   readonly start: RecordedStart
-  /** Attempts that failed since the entry before, as they are stored. */
+  /** Attempts that failed since the entry before, in stored form. */
   readonly failed?: Schema.Json | undefined
 }
 

@@ -56,23 +56,31 @@ export interface RecordedWait {
   readonly used?: Used | undefined
 }
 
-/** Entries of earlier executions under one path, by the numbers of the attempts. */
-class Recovered {
-  readonly failed = new Map<number, Failed>()
-  readonly waits = new Map<number, RecordedWait>()
-  /** The call's usage at the last wait that has it, and the attempt before that wait. */
-  tallied: { readonly upTo: number; readonly used: Used } | undefined
-
-  addFailures(failures: ReadonlyArray<Failed>): void {
-    for (const failed of failures) this.failed.set(failed.attempt, failed)
-  }
-
-  addWait({ at, behind, failed, until, used }: Wait): void {
-    this.addFailures(failed)
-    this.waits.set(behind, { at, until, used: used && usedBetween(this.tallied?.used, used) })
-    if (used !== undefined) this.tallied = { upTo: behind, used }
-  }
+/** Entries of earlier executions under one path. */
+interface Recovered {
+  /** The failed attempts, by their numbers. */
+  readonly failed: ReadonlyMap<number, Failed>
+  /** The waits, by the numbers of the attempts before them. */
+  readonly waits: ReadonlyMap<number, RecordedWait>
+  /** The last attempt whose usage a wait has. */
+  readonly talliedUpTo: number
 }
+
+/** Returns the waits with the usage of each since the one before. */
+const withOwnUsage = (waits: ReadonlyArray<Wait>): ReadonlyMap<number, RecordedWait> => {
+  let before: Used | undefined
+  return new Map(waits.map(({ at, behind, until, used }) => {
+    const own = used && usedBetween(before, used)
+    before = used ?? before
+    return [behind, { at, until, used: own }]
+  }))
+}
+
+const recovered = (failures: ReadonlyArray<Failed>, waits: ReadonlyArray<Wait>): Recovered => ({
+  failed: new Map(failures.map((failed) => [failed.attempt, failed])),
+  waits: withOwnUsage(waits),
+  talliedUpTo: waits.findLast(({ used }) => used !== undefined)?.behind ?? 0
+})
 
 /** The paths of a call: of its starts, once its tool is known, and of its waits. */
 export interface RecoveryPaths {
@@ -109,10 +117,10 @@ export class RecoveryLog {
 
   /** Returns the last attempt whose usage a wait has: each later one counts itself, and so do those of calls without a model. */
   talliedUpTo({ waits }: RecoveryPaths): number {
-    return this.recovered.get(waits)?.tallied?.upTo ?? 0
+    return this.recovered.get(waits)?.talliedUpTo ?? 0
   }
 
-  /** Returns the waits under a path that earlier executions have appended, as they are stored. */
+  /** Returns the waits under a path that earlier executions have appended, in stored form. */
   waitsOf(path: string): ReadonlyArray<Schema.Json> {
     const waits: Array<Schema.Json> = []
     for (;;) {
@@ -131,24 +139,27 @@ export class RecoveryLog {
   }
 }
 
+const add = <A>(all: Map<string, Array<A>>, path: string, more: ReadonlyArray<A>): void => {
+  const there = all.get(path)
+  if (there === undefined) all.set(path, [...more])
+  else there.push(...more)
+}
+
 /** Folds the entries of earlier executions. Those of another version are left out: the attempts are repeated. */
 const recoveredIn = (
   journal: Pick<Journal, "entries">,
   starts: ReadonlyArray<FoundStart>
 ): ReadonlyMap<string, Recovered> => {
-  const all = new Map<string, Recovered>()
-  const at = (path: string): Recovered => {
-    const there = all.get(path) ?? new Recovered()
-    all.set(path, there)
-    return there
-  }
+  const failures = new Map<string, Array<Failed>>()
+  const waits = new Map<string, Array<Wait>>()
   for (const { failed, path } of starts) {
-    const failures = failed === undefined ? undefined : Option.getOrUndefined(decodeFailed(failed))
-    if (failures !== undefined) at(path).addFailures(failures)
+    if (failed !== undefined) add(failures, path, Option.getOrElse(decodeFailed(failed), () => []))
   }
   for (const [key, value] of journal.entries("wait")) {
     const wait = Option.getOrUndefined(decodeWait(value))
-    if (wait !== undefined) at(withoutNumber(key)).addWait(wait)
+    if (wait === undefined) continue
+    add(waits, withoutNumber(key), [wait])
+    add(failures, withoutNumber(key), wait.failed)
   }
-  return all
+  return new Map([...failures].map(([path, ofPath]) => [path, recovered(ofPath, waits.get(path) ?? [])]))
 }

@@ -46,8 +46,8 @@ export class Session {
   tools: ReadonlyMap<string, { readonly tool: DescribedTool }> = new Map()
   /** The client tools that the request of the run has declared, in JSON. */
   requestTools: Schema.Json | undefined
-  /** True if the conversation has started: from then on it can be resumed. */
-  hasStarted = false
+  /** True if the run can be resumed: the guard of its input has passed. */
+  isResumable = false
   /** Emits that the waiting calls are withdrawn. Set by a round that waits. */
   withdraw: Effect.Effect<void> | undefined
   /** Ids of all calls so far, those of the conversation that the run began with included. */
@@ -143,7 +143,7 @@ export class Session {
     this.isCorrected = checkpoint.corrected === true
     this.requestTools = checkpoint.requestTools
     this.turn = checkpoint.turn
-    this.hasStarted = true
+    this.isResumable = true
     for (const id of checkpoint.callIds) this.callIds.add(id)
     this.answers.restore(checkpoint.answers ?? {})
     for (const [key, codes] of Object.entries(checkpoint.failures)) {

@@ -38,13 +38,13 @@ const Snapshot = Schema.Struct({
 const decode = Schema.decodeUnknownOption(Snapshot)
 
 /** Returns the writes of a run, and its waiting inner agents. Those that are steps of an agent wait within no call. */
-const doneIn = (snapshot: unknown): ReadonlyArray<typeof Done.Type> =>
+const writesIn = (snapshot: unknown): ReadonlyArray<typeof Done.Type> =>
   Option.match(decode(snapshot), {
     onNone: () => [],
     onSome: ({ done = [], round, steps }) => [
       ...done,
       ...(round?.nested ?? []).flatMap(({ callId, snapshot }) => {
-        const within = doneIn(snapshot)
+        const within = writesIn(snapshot)
         return callId === undefined || steps !== undefined
           ? within
           : within.map((write) => ({ ...write, callId: idWithin(callId, write.callId) }))
@@ -63,7 +63,7 @@ const doneIn = (snapshot: unknown): ReadonlyArray<typeof Done.Type> =>
 export const uncompensatedWrites = (
   { journal, snapshot }: { readonly snapshot?: unknown; readonly journal?: Journal | undefined }
 ): ReadonlyArray<UncompensatedWrite> => {
-  const writes = new Map<string, typeof Done.Type>(doneIn(snapshot).map((write) => [write.id, write]))
+  const writes = new Map<string, typeof Done.Type>(writesIn(snapshot).map((write) => [write.id, write]))
   const log = journal && new CompensationLog(journal)
   for (const write of log?.unsettled(1) ?? []) writes.set(write.id, write)
   const left = [...writes.values()].filter(({ id }) => log?.outcomeOf(id) === undefined)

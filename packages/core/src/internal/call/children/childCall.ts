@@ -53,8 +53,8 @@ const staysOne = ({ effects, passesKey }: ToolInfo): boolean => effects === "wri
 const meet = (write: CallRecord, within: CallRecord): void => {
   if (write.parent === within) return
   noteMetIn(write, within)
-  for (const startedWrite of [...write.outcome.happened === "no" ? [] : [write], ...write.children.within ?? []]) {
-    forEachAround(write, (around) => noteWithin(around, startedWrite), outerOf)
+  for (const call of [...write.outcome.happened === "no" ? [] : [write], ...write.children.within ?? []]) {
+    forEachAround(write, (around) => noteWithin(around, call), outerOf)
   }
   noteRead(within, write.marks.read ?? [])
   if (write.admission.stop !== undefined && write.gate !== undefined) {

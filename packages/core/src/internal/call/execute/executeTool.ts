@@ -98,9 +98,9 @@ class Execution<Params, A, D, R> {
   private readonly params: Params
   private readonly isCharged: boolean
   private readonly commit: Committing<A> | undefined
-  private hasStarted = false
-  private hadExecuted = false
-  private entries: ReturnType<typeof entriesOf> = []
+  /** Set when the executor is called: whether an attempt before has called it, and the entries of this one. */
+  private started: { readonly isRepeated: boolean; readonly entries: ReturnType<typeof entriesOf> } | undefined =
+    undefined
   private declared: Declared | undefined = undefined
   private encoded: Schema.Json | undefined = undefined
   private position: number | undefined = undefined
@@ -128,12 +128,12 @@ class Execution<Params, A, D, R> {
     forgetEnd(record)
     if (record.outcome.running === 0) forgetDegraded(record)
     if (record.admission.continuation === undefined) use(run, "toolCalls", 1)
-    this.hasStarted = true
-    this.hadExecuted = record.outcome.executed
+    const isRepeated = record.outcome.executed
     begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
-    this.entries = record.admission.continuation === undefined
+    const entries = record.admission.continuation === undefined
       ? [openEntry(this.attempt)]
       : entriesOf(this.attempt.run, this.attempt.call.id)
+    this.started = { isRepeated, entries }
     const { info } = this.executable
     if (info.effects === "write" || info.passesKey) noteStartedWrite(run, record.outcome)
     if (isUnguarded(info, record)) noteWritten(run)
@@ -153,7 +153,8 @@ class Execution<Params, A, D, R> {
     const { call: { record }, run } = this.attempt
     if (Exit.isSuccess(exit)) noteAnswer(record, exit)
     else forgetDegraded(record)
-    if (!this.hasStarted) {
+    const { started } = this
+    if (started === undefined) {
       if (this.isCharged) run!.account.refund("toolCalls")
       return
     }
@@ -163,8 +164,8 @@ class Execution<Params, A, D, R> {
     const isKeyed = idempotencyOf(this.executable, this.attempt.call) !== undefined
     const known = afterExecution(record, exit, isKeyed, (error) => this.saysNotDone(error))
     endExecution(record, this.commit === undefined ? known : fates[this.commit.fate] ?? record.outcome.known)
-    if (this.isRolledBack && record.outcome.running === 0) noteExecuted(record, this.hadExecuted)
-    for (const entry of this.entries) entry.outcome = attemptOutcome(exit, record)
+    if (this.isRolledBack && record.outcome.running === 0) noteExecuted(record, started.isRepeated)
+    for (const entry of started.entries) entry.outcome = attemptOutcome(exit, record)
     const { info } = this.executable
     if (info.compensation !== undefined || isReported(info, run)) this.noteCompensable(exit, isKeyed)
     noteChange(run)
@@ -216,7 +217,7 @@ class Execution<Params, A, D, R> {
   private failed(error: unknown): Effect.Effect<never, AttemptError | PassThrough> {
     const { attempt, executable: { info } } = this
     // It was refused.
-    if (!this.hasStarted && error !== noAnswer) return Effect.fail(error as AttemptError | PassThrough)
+    if (this.started === undefined && error !== noAnswer) return Effect.fail(error as AttemptError | PassThrough)
     if (isPassThrough(error)) {
       noteError(attempt.call.record, error)
       return Effect.fail(error)

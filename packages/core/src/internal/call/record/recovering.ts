@@ -6,6 +6,19 @@ import type * as Exit from "effect/Exit"
 import type * as Effect from "effect/Effect"
 import type * as Schedule from "effect/Schedule"
 import type { FailedAttempt } from "../../../ToolError.ts"
+import type { AttemptError } from "../attemptError.ts"
+import type { Happened } from "./outcome.ts"
+
+/** A failed attempt that the log of the run has not got yet. */
+export interface AttemptFailure {
+  readonly attempt: number
+  readonly cause: string
+  readonly error: AttemptError
+  readonly at: number
+  readonly startedAt: number
+  readonly executed: boolean
+  readonly happened: Happened
+}
 
 /** A failure that was followed by another attempt, which has the number. `isFix`: with the arguments of a fixer. */
 export interface Repetition {
@@ -22,6 +35,8 @@ export interface Recovering {
   readonly causes: ReadonlyArray<FailedAttempt>
   /** When the last one failed, in milliseconds since the epoch. */
   readonly lastFailureAt: number | undefined
+  /** Those since the last entry of the call in the log of its run: the next entry has them. */
+  readonly unrecorded: ReadonlyArray<AttemptFailure>
   /** Set when a fixer answered: the next attempt is the fix's, and no retry. */
   readonly isFix: boolean
   /** Set when a `Recovery.retry` makes the next attempt: it has checked all rules, and the retry budget of the process has paid. */
@@ -47,6 +62,7 @@ export interface Recovering {
 class State implements Recovering {
   causes: ReadonlyArray<FailedAttempt> = []
   lastFailureAt: Recovering["lastFailureAt"] = undefined
+  unrecorded: ReadonlyArray<AttemptFailure> = []
   isFix = false
   isRetryPaid = false
   endedInTool: Recovering["endedInTool"] = undefined
@@ -74,6 +90,19 @@ export const noteFailure = (record: Has, cause: FailedAttempt, at: number): void
   const state = own(record)
   state.causes = [...state.causes, cause]
   state.lastFailureAt = at
+}
+
+/** Notes a failed attempt for the next entry of the call in the log of its run. */
+export const addUnrecorded = (record: Has, failure: AttemptFailure): void => {
+  const state = own(record)
+  state.unrecorded = [...state.unrecorded, failure]
+}
+
+/** Returns the failed attempts that the next entry of the call has. */
+export const takeUnrecorded = (record: Has): ReadonlyArray<AttemptFailure> => {
+  const { unrecorded } = record.recovering
+  if (unrecorded.length > 0) own(record).unrecorded = []
+  return unrecorded
 }
 
 /** Notes that the next attempt has the arguments of a fixer. */

@@ -1,69 +1,44 @@
-/** Replay of a call: the failures that its run's log has not got yet, and the calls of before a pause. A call without both has no such state. */
+/** Replay of a call: the calls within it that had started before its run paused. Most calls have none. */
 import type { CallBeforePause } from "../../approval/snapshot.ts"
-import type { AttemptError } from "../attemptError.ts"
-import type { Happened } from "./outcome.ts"
 
-/** A failed attempt that the log of the run has not got yet. */
-export interface AttemptFailure {
-  readonly attempt: number
-  readonly cause: string
-  readonly error: AttemptError
-  readonly at: number
-  readonly startedAt: number
-  readonly executed: boolean
-  readonly happened: Happened
-}
+/** A call with its outcome before the pause. */
+type CompletedCall = CallBeforePause & Required<Pick<CallBeforePause, "outcome">>
 
-/** A call that had started before the run paused. */
-export interface StartedBefore {
-  readonly call: CallBeforePause
-  /** True if it was made again since, and was answered. */
-  readonly isMet: boolean
+/** Calls that had started within a call of an agent before its run paused, by their identities. */
+export class CallsBeforePause {
+  private readonly calls: ReadonlyMap<string, CallBeforePause>
+  /** Identities of those with an outcome that were not made again. Those without one need not be. */
+  readonly unmatched: ReadonlySet<string>
+
+  constructor(calls: ReadonlyArray<CallBeforePause>) {
+    this.calls = new Map(calls.map((call) => [call.identity, call]))
+    this.unmatched = new Set(calls.filter(({ outcome }) => outcome !== undefined).map(({ identity }) => identity))
+  }
+
+  has(identity: string): boolean {
+    return this.calls.has(identity)
+  }
+
+  /** Returns a call that was completed. */
+  completed(identity: string): CompletedCall | undefined {
+    const call = this.calls.get(identity)
+    return call?.outcome === undefined ? undefined : call as CompletedCall
+  }
+
+  /** Notes that a call was made again, and answered. */
+  match(identity: string): void {
+    ;(this.unmatched as Set<string>).delete(identity)
+  }
 }
 
 export interface Replay {
-  /** Attempts that failed since the last entry of the call: its next entry has them. */
-  readonly failures: ReadonlyArray<AttemptFailure>
-  /** Writes that had started within the call before the run paused, by their identities. */
-  readonly callsBeforePause: ReadonlyMap<string, StartedBefore> | undefined
+  readonly callsBeforePause: CallsBeforePause | undefined
 }
 
-class State implements Replay {
-  failures: ReadonlyArray<AttemptFailure> = []
-  callsBeforePause: Map<string, StartedBefore> | undefined = undefined
-}
+/** The state of a call with no such calls: one for all, until a call gets its own. */
+export const noReplay: Replay = { callsBeforePause: undefined }
 
-interface Has {
-  readonly replay: Replay
-}
-
-/** The state of a call of which no earlier execution has left anything: one for all, until a call writes its own. */
-export const noReplay: Replay = new State()
-
-const own = (record: { replay: Replay }): State =>
-  (record.replay === noReplay ? record.replay = new State() : record.replay) as State
-
-/** Notes an attempt that failed. */
-export const addFailure = (record: Has, failure: AttemptFailure): void => {
-  const state = own(record)
-  state.failures = [...state.failures, failure]
-}
-
-/** Returns the attempts that failed since the last entry of the call, for its next entry. */
-export const takeFailures = (record: Has): ReadonlyArray<AttemptFailure> => {
-  const { failures } = record.replay
-  if (failures.length > 0) own(record).failures = []
-  return failures
-}
-
-/** Keeps the calls that had started before the pause. Those without an outcome need not be met. */
-export const setStartedBefore = (record: Has, calls: ReadonlyArray<CallBeforePause>): void => {
-  own(record).callsBeforePause = new Map(
-    calls.map((call) => [call.identity, { call, isMet: call.outcome === undefined }])
-  )
-}
-
-/** Notes that one of them is made again, and answered. */
-export const noteMatched = (record: Has, call: CallBeforePause): void => {
-  own(record).callsBeforePause?.set(call.identity, { call, isMet: true })
+/** Keeps the calls that had started before the pause. */
+export const setCallsBeforePause = (record: { replay: Replay }, calls: ReadonlyArray<CallBeforePause>): void => {
+  record.replay = { callsBeforePause: new CallsBeforePause(calls) }
 }

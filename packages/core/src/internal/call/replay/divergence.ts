@@ -16,8 +16,8 @@ const divergesFromSnapshot = (record: CallRecord): boolean => {
   if (callsBeforePause === undefined) return false
   const identity = identityOf(record)
   // A call with a decision of a person is part of the earlier calls.
-  return !callsBeforePause.has(identity) && approvals?.some((approval) => approval.identity === identity) !== true &&
-    [...callsBeforePause.values()].some(({ isMet }) => !isMet)
+  return callsBeforePause.unmatched.size > 0 && !callsBeforePause.has(identity) &&
+    approvals?.some((approval) => approval.identity === identity) !== true
 }
 
 /** A write of an earlier attempt of the call around it is not matched. Attempts that run at once are not compared. */

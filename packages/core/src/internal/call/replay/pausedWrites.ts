@@ -9,8 +9,8 @@ import { type CallRecord, identityOf, outerOf, rootOf, toolName } from "../recor
 import { writesWithin } from "../children/writesWithin.ts"
 import { storedOutcome } from "../ledger/storedOutcome.ts"
 
-/** Returns the outcome of a completed call, if it is known. */
-const endOf = (
+/** Returns the outcome of a call that this execution has completed, if it is known. */
+export const endOf = (
   { outcome: { answered, answeredInPlace, happened, lastError, running } }: CallRecord
 ): Exit.Exit<unknown, unknown> | undefined =>
   happened !== "yes" || running > 0
@@ -21,17 +21,14 @@ const endOf = (
     ? Exit.fail(lastError)
     : undefined
 
-/** True if a call is completed with a known outcome. */
-export const isDone = (record: CallRecord): boolean => endOf(record) !== undefined
-
-/** True if a call was completed before the last pause. */
-const wasDone = (call: CallRecord, root: CallRecord): boolean =>
-  root.replay.callsBeforePause?.get(identityOf(call))?.call.outcome !== undefined
+/** Returns a call as it was completed before the last pause, in stored form. */
+const completedBefore = (call: CallRecord): CallBeforePause | undefined =>
+  rootOf(call).replay.callsBeforePause?.completed(identityOf(call))
 
 /** The call that was done as a write was: itself, or one around it up to the call of the agent. */
 const doneWith = (write: CallRecord, root: CallRecord): CallRecord | undefined => {
   for (let call: CallRecord | undefined = write; call !== undefined; call = outerOf(call)) {
-    if (rootOf(call) === root && (isDone(call) || wasDone(call, root))) return call
+    if (rootOf(call) === root && (endOf(call) ?? completedBefore(call)) !== undefined) return call
   }
   return undefined
 }
@@ -64,7 +61,7 @@ export const startedInParallel = (
   root: CallRecord
 ): Effect.Effect<ReadonlyArray<CallBeforePause> | undefined, never, unknown> => {
   const isParallel = (write: CallRecord): boolean =>
-    write !== root && rootOf(write) === root && (write.attempts.tool !== undefined || wasDone(write, root))
+    write !== root && rootOf(write) === root && (write.attempts.tool ?? completedBefore(write)) !== undefined
   const stored = (write: CallRecord) => {
     if (happenedItself(write) === "no") return Effect.succeed(triedCall(write))
     const call = doneWith(write, root)
@@ -84,8 +81,8 @@ export const triedCall = (record: CallRecord): CallBeforePause => ({
 
 /** A completed call, in stored form; `undefined` if its result has none. */
 export const doneCall = (record: CallRecord): Effect.Effect<CallBeforePause | undefined, never, unknown> => {
-  const earlier = rootOf(record).replay.callsBeforePause?.get(identityOf(record))?.call
-  if (earlier?.outcome !== undefined) return Effect.succeed(earlier)
+  const completed = completedBefore(record)
+  if (completed !== undefined) return Effect.succeed(completed)
   const end = endOf(record)
   return end === undefined ? Effect.undefined : storedOutcome(record.attempts.tool!.success, end, record).pipe(
     Effect.map((outcome) => outcome && { ...triedCall(record), outcome: outcome as unknown as Schema.Json }),

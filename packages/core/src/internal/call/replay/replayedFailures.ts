@@ -22,9 +22,8 @@ import type { AttemptError } from "../attemptError.ts"
 import { type CallRecord, errorFields, identityOf, toolName } from "../record/record.ts"
 import { noteRead } from "../children/untrustedContent.ts"
 import { noteRequested, startAttempt } from "../record/attempts.ts"
-import { noteFailure, useMarks } from "../record/recovering.ts"
+import { type AttemptFailure, noteFailure, takeUnrecorded, useMarks } from "../record/recovering.ts"
 import { noteError, replayOutcome } from "../record/outcome.ts"
-import { type AttemptFailure, takeFailures } from "../record/replay.ts"
 import type { AttemptedCall } from "./attemptedCall.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 import { noteExhausted, noteRepetition } from "../repetition.ts"
@@ -99,7 +98,7 @@ const encodeFailed = (
 
 /** Returns the attempts that failed since the last entry of the call, in the stored form of the next entry. */
 export const storedFailures = (record: CallRecord): Effect.Effect<ReadonlyArray<Failed>, never, unknown> => {
-  const failures = takeFailures(record)
+  const failures = takeUnrecorded(record)
   return failures.length === 0
     ? Effect.succeed(failures as ReadonlyArray<never>)
     : Effect.map(

@@ -18,7 +18,7 @@ import { type CallRecord, errorFields, identityOf, newRecord, rootOf } from "../
 import { noteRequested, startAttempt } from "../record/attempts.ts"
 import { noteWithin } from "../record/children.ts"
 import { noteAnswer, noteEffects, noteError } from "../record/outcome.ts"
-import { noteMatched, setStartedBefore } from "../record/replay.ts"
+import { setCallsBeforePause } from "../record/replay.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 import { refuse } from "../refusal.ts"
 import { replay } from "../ledger/storedOutcome.ts"
@@ -28,7 +28,7 @@ import { replay } from "../ledger/storedOutcome.ts"
  * replay.
  */
 export const remember = (root: CallRecord, calls: ReadonlyArray<CallBeforePause>): void => {
-  setStartedBefore(root, calls)
+  setCallsBeforePause(root, calls)
   for (const { identity, outcome } of calls) {
     if (outcome === undefined) continue
     const placeholder = identity === identityOf(root) ? root : newRecord(identity, { identity, parent: root })
@@ -71,12 +71,12 @@ export const snapshotAnswer = <A>(
 ): Effect.Effect<A, AttemptError | PassThrough, unknown> | undefined => {
   const { record } = call
   const root = rootOf(record)
-  const earlier = root.replay.callsBeforePause?.get(identityOf(record))
-  if (earlier?.call.outcome === undefined) return undefined
+  const completed = root.replay.callsBeforePause?.completed(identityOf(record))
+  if (completed === undefined) return undefined
   if (record.outcome.executed) return refuse(call, run)
-  return Effect.flatMapEager(endOf(record, info, earlier.call.outcome), (exit) => {
+  return Effect.flatMapEager(endOf(record, info, completed.outcome), (exit) => {
     if (record.outcome.executed) return refuse(call, run)
-    noteMatched(root, earlier.call)
+    root.replay.callsBeforePause!.match(completed.identity)
     noteChange(run)
     noteRequested(record, call)
     startAttempt(record)
