@@ -25,6 +25,9 @@ const Path:
   & Readonly<Record<"isBelow" | "isWithinCall" | "isOfCall", Is>>
   & { readonly agentsOf: (path: string) => ReadonlyArray<string> } = await load("path.ts")
 const Key: Readonly<Record<string, Make>> = await load("entryKeys.ts")
+const { StepNumbers }: {
+  readonly StepNumbers: new() => { readonly next: (name: string) => { readonly id: string; readonly position: number } }
+} = await load("stepNumbers.ts")
 
 const made: ReadonlyArray<readonly [path: string, text: string]> = [
   [Path.ofRun("run_1"), "run_1"],
@@ -64,6 +67,16 @@ describe("a path or key", () => {
 
   it("loses its number, and no other one in it", () => {
     assert.strictEqual(Path.withoutNumber("/c1@1/c1/3:pay{}#1#12"), "/c1@1/c1/3:pay{}#1")
+  })
+
+  it("a step is numbered among those of its name, and among all", () => {
+    const numbers = new StepNumbers()
+    assert.deepStrictEqual(["clerk", "desk/a", "clerk", "desk/a"].map((name) => numbers.next(name)), [
+      { id: "clerk", position: 0 },
+      { id: "desk_a", position: 1 },
+      { id: "clerk#2", position: 2 },
+      { id: "desk_a#2", position: 3 }
+    ])
   })
 
   it("a path lies below its outer path, and below no other", () => {

@@ -78,8 +78,12 @@ export interface Case {
   readonly make: (here: Here) => AnyAgent
   /** By the first word of the instructions; those without are `main`. */
   readonly turns: Turns
-  /** Ends of the second execution other than with its output. Default: none. */
+  /** Ends of the second execution other than with its output: at least one interruption of the first one leads to one. Default: none. */
   readonly ends?: ReadonlyArray<string>
+  /** Answers of the model in the second execution, if they are others. */
+  readonly laterTurns?: Turns
+  /** The key of an entry that the store has lost when the second execution starts. */
+  readonly lost?: string
   /** The second program does not repeat the write of the first one: it makes another call, or none. */
   readonly other?: true
 }
