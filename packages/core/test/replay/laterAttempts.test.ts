@@ -121,7 +121,7 @@ it.effect("Effect.retry does not rerun an agent that paid in an earlier executio
 
 it.effect("a failed attempt in a second attempt of the outer call is not repeated", () =>
   Effect.gen(function*() {
-    const retried = (while_: (error: { readonly reason?: unknown }) => boolean) =>
+    const retried = (while_: (error: { readonly attempt: number }) => boolean) =>
       Tool.onError(
         Recovery.retry({
           times: 2,
@@ -130,7 +130,7 @@ it.effect("a failed attempt in a second attempt of the outer call is not repeate
           evenIfRetried: true
         } as never) as never
       ) as never
-    let attempts = 0
+    const attempts: Array<number> = []
     const pay = Tool.make("pay", {
       parameters: Order,
       success: Schema.String,
@@ -138,11 +138,11 @@ it.effect("a failed attempt in a second attempt of the outer call is not repeate
       effects: "write",
       idempotency: true,
       execute: () =>
-        Effect.suspend(() => {
-          attempts++
-          return attempts < 4 ? Effect.fail(new Declined()) : Effect.succeed("ok")
+        Effect.flatMap(ToolCall.ToolCall, ({ attempt }) => {
+          attempts.push(attempt)
+          return attempt < 4 ? Effect.fail(new Declined()) : Effect.succeed("ok")
         })
-    } as never).pipe(retried(() => attempts !== 2)) as unknown as Callable
+    } as never).pipe(retried(({ attempt }) => attempt !== 2)) as unknown as Callable
     const outer = (doing(() =>
       Effect.flatMap(
         ToolCall.ToolCall,
@@ -152,19 +152,21 @@ it.effect("a failed attempt in a second attempt of the outer call is not repeate
     const waits = (keys: Iterable<string>) => [...keys].filter((key) => key.startsWith("wait "))
     const play = (cut: CutAt | undefined) =>
       Effect.gen(function*() {
-        attempts = 0
+        attempts.length = 0
         const { kept, life } = journalOf()
         yield* Drive.drive(execution([outer], life(cut).journal))
         const keys = [...kept.keys()]
         if (cut !== undefined) yield* Drive.drive(execution([outer], life().journal))
-        return { attempts, keys }
+        return { attempts: [...attempts], keys }
       }).pipe(Effect.provide(IdempotencyLedger.layerMemory))
     const whole = yield* play(undefined)
-    assert.deepStrictEqual([whole.attempts, waits(whole.keys).map((key) => key.split("/").slice(0, 2).join("/"))], [
-      4,
-      ["wait /c@1", "wait /c#1", "wait /c@2"]
+    assert.deepStrictEqual(whole.attempts, [1, 2, 3, 4])
+    assert.deepStrictEqual(waits(whole.keys).map((key) => key.split("/").slice(0, 2).join("/")), [
+      "wait /c@1",
+      "wait /c#1",
+      "wait /c@2"
     ])
     const at = whole.keys.indexOf(waits(whole.keys).at(-1)!) + 1
     const { attempts: again } = yield* play({ at, behind: true })
-    assert.strictEqual(again, 4)
+    assert.deepStrictEqual(again, [1, 2, 3, 4])
   }))
