@@ -17,6 +17,7 @@ import type { ConfigurationError } from "./ConfigurationError.ts"
 import { type Columns, createSql, type Dialect, durable, prepareTable } from "./internal/foundation/sqlTable.ts"
 import { rowWithoutNul } from "./internal/foundation/withoutNul.ts"
 import { Audit, type AuditRecord, type Writer } from "./internal/run/auditRecord.ts"
+import { effectResult } from "./internal/foundation/options/hookResult.ts"
 export { Actor, Audit, AuditRecord, type AuditRecordSchema, Decision, type Writer } from "./internal/run/auditRecord.ts"
 
 /**
@@ -51,7 +52,11 @@ export { Actor, Audit, AuditRecord, type AuditRecordSchema, Decision, type Write
  * @since 0.2.0
  */
 export const layer = (write: (record: AuditRecord) => Effect.Effect<unknown>): Layer.Layer<never> =>
-  Layer.succeed(Audit, (record) => Effect.asVoid(write(record)))
+  Layer.succeed(
+    Audit,
+    (record) =>
+      Effect.suspend(() => Effect.asVoid(effectResult({ subject: "Audit.layer", name: "write" }, write(record))))
+  )
 
 /**
  * A layer that logs records: matters of security as warnings, everything else as information.

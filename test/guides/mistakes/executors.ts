@@ -71,6 +71,12 @@ export const executors: ReadonlyArray<Mistake> = [
     remedy: "Declare the error with `failure`, recover in `onError`, or take `Recovery.keepGoing`. [Errors](errors.md)"
   },
   {
+    wrote: "Tool.make(\"find\", { effects: \"write\", needsApproval: async () => true, execute: () => Effect.void })",
+    observe: ends,
+    remedy:
+      "`needsApproval: () => Effect.promise(…)`: an async function decides no call. [Policies and approval](approval.md)"
+  },
+  {
     wrote: "Tool.make(\"find\", { effects: \"write\", timeout: \"1 second\", execute: () => Effect.never })",
     observe: reads,
     remedy: "`idempotency` with `reconcile` or `deduplicated`. [Lawful recovery](lawful-recovery.md)"

@@ -25,6 +25,7 @@ import { callAround, nestedId, outOfRun, placeWithin, scopeWithin } from "./nest
 import { newCounts } from "../run/state/counts.ts"
 import { addTaint, newReading } from "../run/state/reading.ts"
 import { newWrites } from "../run/state/writes.ts"
+import { effectResult } from "../foundation/options/hookResult.ts"
 
 /** Caps that end something. */
 const finite = (caps: Caps): Caps => {
@@ -149,7 +150,13 @@ export const newRun = <R>(
         onExtended: (budget, limit) => emit(run, () => ({ _tag: "BudgetExtended", agent: name, budget, limit })),
         onExceeded: onExceeded === undefined
           ? undefined
-          : (error) => Effect.provideContext(onExceeded(error), context)
+          : (error) =>
+            Effect.provideContext(
+              Effect.suspend(() =>
+                effectResult({ subject: `Agent "${name}"`, name: "onBudgetExceeded" }, onExceeded(error))
+              ),
+              context
+            )
       },
       parent?.account,
       isLevel

@@ -7,18 +7,21 @@ import { withTaintOf } from "../history/remainingCalls.ts"
 import { isContextLength, isUnexplained } from "../model/contextLength.ts"
 import { emit } from "../run/run.ts"
 import type { Compaction, Conversation } from "./program.ts"
+import { resultOrEffect } from "../foundation/options/hookResult.ts"
+import { type Kind } from "../foundation/options/optionCheck.ts"
+import * as Prompt from "effect/ai/Prompt"
+
+const aPrompt: Kind = { is: Prompt.isPrompt, called: "a Prompt" }
 
 /** Shortens the model's messages. Returns whether they are shorter. */
 const compact = (
-  { run, session }: Conversation,
+  { program: { name }, run, session }: Conversation,
   { by }: Compaction,
   because: "max_tokens" | "context_length"
 ): Effect.Effect<boolean, unknown, unknown> => {
   const before = session.sent()
-  const made = Effect.suspend(() => {
-    const made = by(before)
-    return Effect.isEffect(made) ? made : Effect.succeed(made)
-  })
+  const hook = { subject: `Agent "${name}"`, name: "compact.by", kind: aPrompt }
+  const made = resultOrEffect(hook, () => by(before))
   return Effect.flatMap(made, (made) =>
     Effect.flatMap(
       Effect.all([countTokens(before.content), countTokens(made.content)]),

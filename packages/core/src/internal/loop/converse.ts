@@ -21,8 +21,9 @@ import { withFinder, withinLimit } from "./tools/toolSearch.ts"
 import { offer, type ToolSet } from "./tools/toolSet.ts"
 import { turn } from "./turn.ts"
 import { withRequestContexts } from "./requestContext.ts"
-import { asPlanned, checked, promptOf, toolsOf, type TurnPlan } from "./turnPlan.ts"
+import { aPlan, asPlanned, checked, promptOf, toolsOf, type TurnPlan } from "./turnPlan.ts"
 import { taintRun } from "../run/state/reading.ts"
+import { resultOrEffect } from "../foundation/options/hookResult.ts"
 
 /** True if results of a tool are trusted; those of an unknown tool are not. */
 export const isTrusted = ({ byName }: ToolSet) => (name: string): boolean => byName.get(name)?.tool.trust === "trusted"
@@ -35,14 +36,15 @@ const planned = (
   prepareTurn: Exclude<Program["prepareTurn"], undefined>
 ): Effect.Effect<TurnPlan | undefined, unknown, unknown> =>
   Effect.flatMap(offer(tools, run, transcript), ({ finder, names }) => {
-    const plan = prepareTurn({
-      turn: session.turn + 1,
-      prompt: session.sent(),
-      tools: finder === undefined ? names : names.filter((name) => name !== finder.tool.name),
-      taintedBy: [...run.reading.taintedBy],
-      usage: { ...run.counts.usage }
-    })
-    return Effect.map(Effect.isEffect(plan) ? plan : Effect.succeed(plan), (plan) => checked(name, tools, plan, first))
+    const plan = resultOrEffect({ subject: `Agent "${name}"`, name: "prepareTurn", kind: aPlan }, () =>
+      prepareTurn({
+        turn: session.turn + 1,
+        prompt: session.sent(),
+        tools: finder === undefined ? names : names.filter((name) => name !== finder.tool.name),
+        taintedBy: [...run.reading.taintedBy],
+        usage: { ...run.counts.usage }
+      }))
+    return Effect.map(plan, (plan) => checked(name, tools, plan, first))
   })
 
 /** Asks the model for its next answer. */

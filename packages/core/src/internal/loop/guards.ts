@@ -8,6 +8,8 @@ import { type AnyAnswerGuard, type AnyGuard, Change } from "../../Guardrail.ts"
 import { textOf } from "./inputText.ts"
 import { corrected } from "./finalAnswer.ts"
 import type { Conversation } from "./program.ts"
+import { effectResult, plainResult } from "../foundation/options/hookResult.ts"
+import { type Kind } from "../foundation/options/optionCheck.ts"
 
 /** The guard of an input that runs. */
 export interface InputGuard {
@@ -24,46 +26,64 @@ export interface InputGuard {
   readonly end: Effect.Effect<unknown>
 }
 
+const aVerdict: Kind = {
+  is: (value) => value === undefined || value instanceof Change,
+  called: "an Effect of nothing, or of Guardrail.change(value). An Effect that fails refuses"
+}
+
+/** The verdict of a guard: a value of another kind, which may have been meant to refuse, ends the run. */
+const guarded = (
+  { program }: Conversation,
+  name: "guardInput" | "guardOutput",
+  guard: () => Effect.Effect<unknown, unknown, unknown>
+): Effect.Effect<unknown, unknown, unknown> => {
+  const hook = { subject: `Agent "${program.name}"`, name, kind: aVerdict }
+  return Effect.suspend(() => Effect.map(effectResult(hook, guard()), (verdict) => plainResult(hook, verdict)))
+}
+
 /** Begins to look at an input. */
 export const guardInput = (
   state: Conversation,
   guard: AnyGuard,
   input: unknown
 ): Effect.Effect<InputGuard, never, unknown> =>
-  Effect.map(Effect.forkChild(Effect.suspend(() => guard(input)), { startImmediately: true }), (fiber) => {
-    const hasPassed = () => {
-      const exit = fiber.pollUnsafe()
-      return exit !== undefined && Exit.isSuccess(exit) && !(exit.value instanceof Change)
-    }
-    const stopped = Effect.flatMap(
-      Fiber.join(fiber),
-      (verdict) => verdict instanceof Change ? Effect.succeed(verdict) : Effect.never
-    )
-    const discard = Effect.suspend(() => state.events?.discard ?? Effect.void)
-    const replaced = Effect.suspend(() => state.events?.replaced ?? Effect.void)
-    // The output guard releases its delayed events itself.
-    const release = Effect.suspend(() =>
-      state.program.guardOutput === undefined ? state.events?.release ?? Effect.void : Effect.void
-    )
-    return {
-      hasPassed,
-      end: Fiber.interrupt(fiber),
-      runInParallel: <A>(first: Effect.Effect<A, unknown, unknown>) =>
-        Effect.raceFirst(
-          Effect.flatMap(first, (answer) =>
-            Effect.map(Fiber.join(fiber), (verdict) => verdict instanceof Change ? verdict : answer)),
-          stopped
-        ).pipe(
-          Effect.tap((answer) =>
-            answer instanceof Change ? Effect.void : release
-          ),
-          // Events that the guard has not passed are dropped, also if the run is interrupted meanwhile.
-          Effect.onExit((exit) =>
-            Exit.isFailure(exit) ? discard : exit.value instanceof Change ? replaced : Effect.void
+  Effect.map(
+    Effect.forkChild(guarded(state, "guardInput", () => guard(input)), { startImmediately: true }),
+    (fiber) => {
+      const hasPassed = () => {
+        const exit = fiber.pollUnsafe()
+        return exit !== undefined && Exit.isSuccess(exit) && !(exit.value instanceof Change)
+      }
+      const stopped = Effect.flatMap(
+        Fiber.join(fiber),
+        (verdict) => verdict instanceof Change ? Effect.succeed(verdict) : Effect.never
+      )
+      const discard = Effect.suspend(() => state.events?.discard ?? Effect.void)
+      const replaced = Effect.suspend(() => state.events?.replaced ?? Effect.void)
+      // The output guard releases its delayed events itself.
+      const release = Effect.suspend(() =>
+        state.program.guardOutput === undefined ? state.events?.release ?? Effect.void : Effect.void
+      )
+      return {
+        hasPassed,
+        end: Fiber.interrupt(fiber),
+        runInParallel: <A>(first: Effect.Effect<A, unknown, unknown>) =>
+          Effect.raceFirst(
+            Effect.flatMap(
+              first,
+              (answer) => Effect.map(Fiber.join(fiber), (verdict) => verdict instanceof Change ? verdict : answer)
+            ),
+            stopped
+          ).pipe(
+            Effect.tap((answer) => answer instanceof Change ? Effect.void : release),
+            // Events that the guard has not passed are dropped, also if the run is interrupted meanwhile.
+            Effect.onExit((exit) =>
+              Exit.isFailure(exit) ? discard : exit.value instanceof Change ? replaced : Effect.void
+            )
           )
-        )
+      }
     }
-  })
+  )
 
 /**
  * Checks a final answer before it is emitted. A replaced or stopped answer does not stay in the conversation. Neither
@@ -77,7 +97,7 @@ export const guardOutput = (
   finished.pipe(
     Effect.flatMap((output) =>
       output === corrected ? Effect.succeed(output) : Effect.flatMap(
-        guard(output, { transcript: state.transcript.snapshot() }),
+        guarded(state, "guardOutput", () => guard(output, { transcript: state.transcript.snapshot() })),
         (verdict) => {
           const events = state.events
           if (!(verdict instanceof Change)) return Effect.as(events?.release ?? Effect.void, output)

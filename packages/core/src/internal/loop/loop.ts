@@ -34,6 +34,8 @@ import { resultsOf, type Session } from "../run/session.ts"
 import { withFinder } from "./tools/toolSearch.ts"
 import type { ToolSet } from "./tools/toolSet.ts"
 import { chooseSkill, taintRun } from "../run/state/reading.ts"
+import { plainResult, resultOrEffect } from "../foundation/options/hookResult.ts"
+import { aString, type Kind } from "../foundation/options/optionCheck.ts"
 
 const begin = (
   state: Conversation,
@@ -68,15 +70,24 @@ export type Start = { readonly input: unknown } | {
 
 /** The instructions of a run. */
 const instructionsFor = (
-  { instructions }: Program,
+  { instructions, name }: Program,
   input: unknown
-): Effect.Effect<string | undefined, unknown, unknown> => {
-  if (typeof instructions !== "function") return Effect.succeed(instructions)
-  return Effect.suspend(() => {
-    const made = instructions(input)
-    return Effect.isEffect(made) ? made : Effect.succeed(made)
-  })
+): Effect.Effect<string | undefined, unknown, unknown> =>
+  typeof instructions !== "function"
+    ? Effect.succeed(instructions)
+    : resultOrEffect({ subject: `Agent "${name}"`, name: "instructions", kind: aString }, () => instructions(input))
+
+/** Messages as `Prompt.make` takes them. */
+const someMessages: Kind = {
+  is: (value) =>
+    typeof value === "string" || Prompt.isPrompt(value) ||
+    (typeof value === "object" && value !== null && Symbol.iterator in value),
+  called: "a text, messages or a Prompt"
 }
+
+/** The messages that a program makes of an input; absent if it makes none. */
+const promptOf = ({ name, prompt }: Program, input: unknown): Prompt.Prompt | undefined =>
+  prompt && Prompt.make(plainResult({ subject: `Agent "${name}"`, name: "prompt", kind: someMessages }, prompt(input)))
 
 /** Starts with an input: with its guard in parallel, if it has one. */
 const beginWith = (
@@ -95,7 +106,7 @@ const beginWith = (
       return Effect.flatMapEager(guard !== undefined && asksModel ? guard.runInParallel(chosen) : chosen, (skill) => {
         if (skill instanceof Change) return startAgain(state, skill.value)
         if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
-        const conversation = program.prompt && Prompt.make(program.prompt(input))
+        const conversation = promptOf(program, input)
         session.requestTools = conversation && requestToolsIn(conversation)
         const withRequested = withRequestTools(skill?.tools ?? program.tools, session.requestTools)
         return Effect.flatMapEager(withRequested, (all) => {

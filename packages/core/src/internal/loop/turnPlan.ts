@@ -6,6 +6,17 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { RunUsage } from "../run/runEntries.ts"
 import { mend } from "../history/mendHistory.ts"
 import { type ToolSet, toolSet } from "./tools/toolSet.ts"
+import {
+  aFunction,
+  anArray,
+  anObject,
+  aString,
+  checkOptions,
+  either,
+  type Kind,
+  oneOf
+} from "../foundation/options/optionCheck.ts"
+import { isPromiseLike } from "../foundation/options/valueKind.ts"
 
 /**
  * State before a request.
@@ -58,6 +69,21 @@ export const promptOf = (prompt: Prompt.Prompt, plan: TurnPlan): Prompt.Prompt =
   ])
 }
 
+/** A plan, or none. */
+export const aPlan: Kind = {
+  is: (value) => value === undefined || anObject.is(value) && !isPromiseLike(value),
+  called: "a plan such as { tools: [\"search\"] }, or undefined"
+}
+
+const fields: Readonly<Record<keyof TurnPlan, Kind>> = {
+  prompt: { is: Prompt.isPrompt, called: "a Prompt" },
+  instructions: aString,
+  tools: anArray,
+  toolChoice: either(oneOf("auto", "required", "none"), anObject),
+  model: anObject,
+  around: aFunction
+}
+
 /** A plan whose tools are there, or were there when the run began. */
 export const checked = (
   agent: string,
@@ -65,7 +91,9 @@ export const checked = (
   plan: TurnPlan | undefined,
   first: ToolSet = all
 ): TurnPlan | undefined => {
-  const unknown = plan?.tools?.find((name) => !all.byName.has(name) && !first.byName.has(name))
+  if (plan === undefined) return undefined
+  checkOptions(`Agent "${agent}", prepareTurn`, plan, { kinds: fields, otherNames: {} })
+  const unknown = plan.tools?.find((name) => !all.byName.has(name) && !first.byName.has(name))
   if (unknown !== undefined) {
     throw new ConfigurationError({
       subject: `Agent "${agent}"`,

@@ -7,6 +7,8 @@ import * as Schedule from "effect/Schedule"
 import type * as AiError from "effect/ai/AiError"
 import { backOff, checkTimes } from "../foundation/backOff.ts"
 import { noteRetried } from "../foundation/effect/retriedFailures.ts"
+import { resultOrEffect } from "../foundation/options/hookResult.ts"
+import { type Kind } from "../foundation/options/optionCheck.ts"
 
 /**
  * The error passes unchanged. The default.
@@ -197,6 +199,13 @@ const delayOf = (
       () => Effect.undefined
     ))
 
+const decisions: ReadonlySet<unknown> = new Set(["Retry", "Rethrow", "RespondWith"])
+
+const aDecision: Kind = {
+  is: (value) => typeof value === "object" && value !== null && "_tag" in value && decisions.has(value._tag),
+  called: "a decision, such as ModelError.rethrow or ModelError.retry({ times: 2 })"
+}
+
 /**
  * @internal Executes a handler's decision about the newest of a turn's failures: waits and returns `"again"`, answers,
  * or fails with the error.
@@ -217,10 +226,10 @@ export const consult = <O, E, R>(
   }
 ): Effect.Effect<"again" | RespondWith<O>, AiError.AiError | E, R> => {
   const { error, isRetried } = failures.at(-1)!
-  const asked = Effect.suspend(() => {
-    const decision = handler(error, { attempt: failures.length })
-    return Effect.isEffect(decision) ? decision : Effect.succeed(decision)
-  })
+  const asked = resultOrEffect(
+    { subject: "onModelError", name: "the function", kind: aDecision },
+    () => handler(error, { attempt: failures.length })
+  )
   const decided = Effect.flatMap(asked, (decision): Effect.Effect<"again" | RespondWith<O>, AiError.AiError> => {
     if (decision._tag === "RespondWith") return Effect.succeed(decision)
     if (decision._tag === "Rethrow" || failures.length > decision.times) return Effect.fail(error)

@@ -11,6 +11,7 @@ import { guarded, guardedAgain } from "./recoveryLevels.ts"
 import type * as Tool from "./tool.ts"
 import type { Call } from "../call/call.ts"
 import { parametersOf } from "../call/execute/lastParameters.ts"
+import { recoveryOf } from "../foundation/options/hookResult.ts"
 
 export type { ToolList } from "../call/tool/toolList.ts"
 
@@ -56,9 +57,9 @@ export const agentTool = (
   }
 }
 
-const withParams = (recover: RecoverOne, { parameters }: Tool.Any): Recover => {
+const withParams = (recover: RecoverOne, { name, parameters }: Tool.Any): Recover => {
   const params = parametersOf(parameters)
-  return (call) => recover(call, params)
+  return (call) => recoveryOf(name, recover)(call, params)
 }
 
 /** A tool in the form that an agent runs, and its status tool, if it declares one. */

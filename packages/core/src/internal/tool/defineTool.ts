@@ -1,6 +1,5 @@
 /** Definition of a tool: checks a declaration, and makes the tool of it. */
 import * as Duration from "effect/Duration"
-import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as AiTool from "effect/ai/Tool"
 import { ConfigurationError } from "../../ConfigurationError.ts"
@@ -16,6 +15,8 @@ import { fromRecovered } from "./checkResult.ts"
 import { parametersOf } from "../foundation/schema/sentSchema.ts"
 import { asEffect, type Execute } from "./preliminaryResults.ts"
 import type { Any, Trust } from "./tool.ts"
+import { resultOrEffect } from "../foundation/options/hookResult.ts"
+import { aBoolean } from "../foundation/options/optionCheck.ts"
 
 /** The parameters of a status tool. */
 const StatusParameters = Schema.Struct({
@@ -53,14 +54,13 @@ export interface Declaration {
 }
 
 const approvalOf = (
+  name: string,
   needs: NeedsApproval<never, Approves | undefined> | undefined
 ): ToolInfo["approval"]["isNeeded"] => {
   if (needs === undefined || needs === false) return undefined
+  const hook = { subject: `Tool "${name}"`, name: "needsApproval", kind: aBoolean }
   return (params, toolCallId) =>
-    Effect.suspend(() => {
-      const answer = typeof needs === "function" ? needs(params, { toolCallId }) : needs
-      return Effect.isEffect(answer) ? answer : Effect.succeed(answer === true)
-    })
+    resultOrEffect(hook, () => (typeof needs === "function" ? needs(params, { toolCallId }) : needs) as Approves)
 }
 
 /** Problems of a declaration, each with the condition under which it has it. */
@@ -89,7 +89,8 @@ const definitionOf = ({ definition: sent, effects, needsApproval }: Declaration)
   const asked = needsApproval === undefined || sent.needsApproval !== undefined
     ? sent
     : sent.setNeedsApproval(
-      (params, { toolCallId }) => (approvalOf(needsApproval)?.(params as never, toolCallId) ?? false) as never
+      (params, { toolCallId }) =>
+        (approvalOf(sent.name, needsApproval)?.(params as never, toolCallId) ?? false) as never
     )
   return effects === undefined ? asked : asked
     .annotate(AiTool.Readonly, effects === "read")
@@ -110,7 +111,7 @@ const infoOf = (options: Declaration, definition: AiTool.Any): ToolInfo => {
     effects,
     onUnknownKeys: options.onUnknownKeys ?? (effects === "write" ? "refuse" : "drop"),
     approval: {
-      isNeeded: approvalOf(options.needsApproval),
+      isNeeded: approvalOf(definition.name, options.needsApproval),
       mayBeRequested: options.mayRequestApproval === true
     },
     failure: options.failure,

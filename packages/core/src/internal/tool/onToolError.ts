@@ -8,6 +8,7 @@ import { parametersOf } from "../call/execute/lastParameters.ts"
 import type { Among } from "../foundation/errorTags.ts"
 import { fromRecovered, insideRecovery } from "./checkResult.ts"
 import type { Any, BehindRecovery, Params, Tool } from "./tool.ts"
+import { recoveryOf } from "../foundation/options/hookResult.ts"
 
 /**
  * Declares a tool's own recovery: any function from the call to an Effect.
@@ -104,10 +105,11 @@ export const onError: {
   2,
   (self: Any, recover: (call: Any["recovered"], params: Any["recovered"]) => Any["recovered"]): Any => {
     const params = parametersOf(self.parameters)
+    const recovered = (tool: Any) => recoveryOf(tool.name, recover)(insideRecovery(tool), params)
     return fromRecovered({
       ...self,
-      recovered: recover(insideRecovery(self), params),
-      status: self.status && fromRecovered({ ...self.status, recovered: recover(insideRecovery(self.status), params) })
+      recovered: recovered(self),
+      status: self.status && fromRecovered({ ...self.status, recovered: recovered(self.status) })
     })
   }
 )

@@ -18,6 +18,7 @@ import type { Compensates } from "./compensationOptions.ts"
 import { addCompensation, noteCompensating } from "../../run/state/writes.ts"
 import { type ToCompensate, WriteCompensation } from "./compensateWrite.ts"
 import { type Fate, markOf, notCompensatedFate, readFate, reportOf } from "./compensationOutcome.ts"
+import { effectResult } from "../../foundation/options/hookResult.ts"
 
 const unaudited = (callId: string, tool: string): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logError("A compensation has no audit record"), { call_id: callId, tool })
@@ -150,7 +151,10 @@ class Unwinding {
   private reportToPeople(): Effect.Effect<void> {
     const { ambient, compensates: { report, timeout }, left } = this
     if (report === undefined || left.length === 0) return Effect.void
-    const reported = Effect.provideContext(Effect.suspend(() => report(left)), ambient as Context.Context<unknown>)
+    const reported = Effect.provideContext(
+      Effect.suspend(() => effectResult({ subject: "Agent", name: "compensation.report" }, report(left))),
+      ambient as Context.Context<unknown>
+    )
     return Effect.catchCause(
       Effect.asVoid(answerWithin(reported, timeout, () => Effect.logWarning("compensation.report gave no answer"))),
       (cause) => Effect.logWarning("compensation.report failed", cause)

@@ -27,6 +27,7 @@ import { toolOf } from "./toolOfWrite.ts"
 import { Redaction } from "../../../Redaction.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import { type Because, type Fate, notCompensatedFate } from "./compensationOutcome.ts"
+import { effectResult } from "../../foundation/options/hookResult.ts"
 
 /** Services and state of a compensation. */
 interface Compensating {
@@ -170,7 +171,10 @@ export class WriteCompensation {
         record
       }
       const inverse: Effect.Effect<unknown, unknown, unknown> = Effect.suspend(() =>
-        compensation.compensate(params as never, result as never)
+        effectResult(
+          { subject: `Tool "${write.tool}"`, name: "compensate" },
+          compensation.compensate(params as never, result as never)
+        )
       )
       const interceptedInverse = Effect.flatMap(
         CompensationInterceptor,

@@ -12,6 +12,9 @@ import type { Form, Forms } from "../resume/valueCodec.ts"
 import { anyOf, formsOf, plain, tuple } from "../resume/storedValue.ts"
 import type { Steps } from "./steps.ts"
 import type { AgentList, AllTaking, InputOfAll, Repeatable, Taking } from "./agentFit.ts"
+import { resultOrEffect } from "../../foundation/options/hookResult.ts"
+import { type Kind } from "../../foundation/options/optionCheck.ts"
+import { isPromiseLike } from "../../foundation/options/valueKind.ts"
 
 /** Codecs of the input and output of one of several agents. */
 const oneOf = (agents: ReadonlyArray<Any>): Forms => {
@@ -19,9 +22,7 @@ const oneOf = (agents: ReadonlyArray<Any>): Forms => {
   return { input: anyOf(forms.map(({ input }) => input)), output: anyOf(forms.map(({ output }) => output)) }
 }
 
-/** An answer, or an Effect of it. */
-const asked = <A, E, R>(answer: A | Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.isEffect(answer) ? answer : Effect.succeed(answer)
+const anAnswer: Kind = { is: (value) => !isPromiseLike(value), called: "an answer" }
 
 /**
  * A decider: a function that may return an Effect, or an agent, which may wait like the others.
@@ -42,7 +43,11 @@ export const decided = <In, A, E, R>(
   form: Form = plain
 ): Effect.Effect<A, E, R> =>
   typeof decide === "function"
-    ? steps.value(name, Effect.suspend(() => asked(decide(input))), form)
+    ? steps.value(
+      name,
+      resultOrEffect({ subject: `Agent, ${name}`, name: "the function", kind: anAnswer }, () => decide(input)),
+      form
+    )
     : steps.agent<In, A, E, R>(decide, input)
 
 /** The agents of a combinator, with its decider if that is one. */

@@ -6,12 +6,18 @@ import type { Claimant } from "../../idempotency/claims.ts"
 import type { Idempotency } from "../../idempotency/idempotencyOptions.ts"
 import { LedgerNamespace } from "../../idempotency/ledgerService.ts"
 import type { Asking, Identity } from "./keyedAttempt.ts"
+import { plainResult } from "../../foundation/options/hookResult.ts"
+import { type Kind } from "../../foundation/options/optionCheck.ts"
+
+const aKey: Kind = { is: (value) => typeof value === "string" && value !== "", called: "a text that is not empty" }
 
 export const identify = (
   idempotency: Idempotency,
   { call, params, raw, run, tool }: Asking
 ): Effect.Effect<Identity> => {
-  const own = idempotency.key?.(params, raw)
+  const own = idempotency.key === undefined
+    ? undefined
+    : plainResult({ subject: `Tool "${tool}"`, name: "idempotency.key", kind: aKey }, idempotency.key(params, raw))
   const { namespace } = idempotency
   const parts = own === undefined
     ? [tool, "call", run?.scope ?? call.scope ?? "", call.identity ?? call.id]

@@ -30,7 +30,7 @@ export const anArray: Kind = { is: Array.isArray, called: "a list" }
 const longestShown = 32
 
 /** A value as a sentence shows it: a short text, or the kind of another value and of a text that may be a secret. */
-const shown = (value: unknown): string =>
+export const shown = (value: unknown): string =>
   typeof value === "string" && value.length <= longestShown && !/[\w-]{16,}/.test(value)
     ? JSON.stringify(value)
     : kindOf(value)

@@ -11,6 +11,8 @@ import type { Conversation, ProgramSkill } from "../program.ts"
 import type { InputText } from "../inputText.ts"
 import { emit } from "../../run/run.ts"
 import { turn } from "../turn.ts"
+import { resultOrEffect } from "../../foundation/options/hookResult.ts"
+import { aString } from "../../foundation/options/optionCheck.ts"
 
 const Choice = Schema.Struct({ skills: Schema.Array(Schema.String) })
 const choiceCodec = objectCodec(Choice)
@@ -58,13 +60,8 @@ export const choose = (
 ): Effect.Effect<ProgramSkill | RespondWith<unknown>, unknown, unknown> => {
   const { chooseSkill, skills } = state.program
   if (chooseSkill !== undefined) {
-    return Effect.suspend(() => {
-      const chosen = chooseSkill(input)
-      return Effect.flatMap(
-        Effect.isEffect(chosen) ? chosen : Effect.succeed(chosen),
-        (name) => pick(state, [name])
-      )
-    })
+    const hook = { subject: `Agent "${state.program.name}"`, name: "skill", kind: aString }
+    return Effect.flatMap(resultOrEffect(hook, () => chooseSkill(input)), (name) => pick(state, [name]))
   }
   return skills.length === 1
     ? pick(state, [skills[0]!.skill.name])

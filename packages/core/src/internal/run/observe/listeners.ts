@@ -21,6 +21,7 @@ import type { AgentEvent } from "../../../AgentEventSchema.ts"
 import { Redaction } from "../../../Redaction.ts"
 import { isInterrupted } from "../../foundation/effect/annotateInterruption.ts"
 import { forOperator } from "../../projection/audiences.ts"
+import { effectResult } from "../../foundation/options/hookResult.ts"
 
 type AnyContext = Context.Context<never>
 
@@ -40,6 +41,8 @@ interface Delivery {
   resume: (() => void) | undefined
   isSettled: boolean
 }
+
+const hook = { subject: "AgentEvent.listen", name: "the listener" }
 
 /** A listener of the program, for one run and everything nested in it. */
 export class ContainedListener implements EventSink {
@@ -96,7 +99,7 @@ export class ContainedListener implements EventSink {
 
   private deliver(delivery: Delivery): void {
     const run = Effect.runForkWith(this.outside(delivery.context))
-    const hearing = run(Effect.suspend(() => this.listener(delivery.event)))
+    const hearing = run(Effect.suspend(() => effectResult(hook, this.listener(delivery.event))))
     const exit = hearing.pollUnsafe()
     if (exit !== undefined) return this.settle(delivery, exit)
     const timer = run(this.patience(delivery, Duration.fromInputUnsafe(this.timeLimit)))

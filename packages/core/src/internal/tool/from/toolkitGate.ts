@@ -5,6 +5,8 @@ import type * as Response from "effect/ai/Response"
 import * as Effect from "effect/Effect"
 import { type OnTainted, policy, taintedBy } from "../../../Quarantine.ts"
 import type { Any } from "../tool.ts"
+import { resultOrEffect } from "../../foundation/options/hookResult.ts"
+import { aBoolean } from "../../foundation/options/optionCheck.ts"
 
 /** Context of a call in `effect/ai`. */
 interface CallContext {
@@ -79,10 +81,12 @@ export const toolkitGate = (
               denied.add(context.toolCallId)
               return Effect.succeed(false)
             }
-            const asked = (typeof needsApproval === "function" ? needsApproval(params, context) : needsApproval) as
-              | Asked
-              | undefined
-            return Effect.isEffect(asked) ? asked : Effect.succeed(asked === true)
+            const hook = { subject: `Tool "${tool.name}"`, name: "needsApproval", kind: aBoolean }
+            return resultOrEffect(
+              hook,
+              () =>
+                (typeof needsApproval === "function" ? needsApproval(params, context) : needsApproval ?? false) as Asked
+            )
           })) as never
       )
     },
