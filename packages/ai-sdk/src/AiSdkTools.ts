@@ -83,6 +83,9 @@ export const tools = (run: ToolRun.Any): Record<string, SdkTool> => {
         if (outcome._tag === "Unhandled") throw outcome.error
         if (outcome._tag === "Success" && outcome.modelOutput !== undefined) {
           contents.set(toolCallId, outcome.modelOutput.map(contentOf))
+        } else {
+          // Some models use an id again in their next answer.
+          contents.delete(toolCallId)
         }
         return outcome.result
       },

@@ -38,36 +38,38 @@ interface Context {
  * @category converting
  * @since 0.2.0
  */
-export const tools = (run: ToolRun.Any): Record<string, MastraTool> => {
-  const contents = new WeakMap<object, ReadonlyArray<unknown>>()
-  return Object.fromEntries(
-    ToolRun.loopTools(run).map(({ description, execute, name, schema }) => [
-      name,
-      createTool({
-        id: name,
-        description,
-        inputSchema: schema as never,
-        execute: async (input: unknown, context: object) => {
-          const { abortSignal, agent } = context as Context
-          const outcome = await execute(input, {
-            id: agent?.toolCallId ?? globalThis.crypto.randomUUID(),
-            signal: abortSignal
-          })
-          if (outcome._tag === "Unhandled") throw outcome.error
-          const { result } = outcome
-          if (outcome._tag === "Success" && outcome.modelOutput !== undefined && typeof result === "object" && result) {
-            contents.set(result, outcome.modelOutput.map(contentOf))
+export const tools = (run: ToolRun.Any): Record<string, MastraTool> =>
+  Object.fromEntries(
+    ToolRun.loopTools(run).map(({ description, execute, name, schema }) => {
+      // Mastra asks for the model's form of a result by the result alone. A tool makes it of nothing else.
+      const contents = new Map<unknown, ReadonlyArray<unknown>>()
+      return [
+        name,
+        createTool({
+          id: name,
+          description,
+          inputSchema: schema as never,
+          execute: async (input: unknown, context: object) => {
+            const { abortSignal, agent } = context as Context
+            const outcome = await execute(input, {
+              id: agent?.toolCallId ?? globalThis.crypto.randomUUID(),
+              signal: abortSignal
+            })
+            if (outcome._tag === "Unhandled") throw outcome.error
+            const { result } = outcome
+            if (outcome._tag === "Success" && outcome.modelOutput !== undefined) {
+              contents.set(result, outcome.modelOutput.map(contentOf))
+            }
+            return result as never
+          },
+          toModelOutput: (output: unknown) => {
+            const content = contents.get(output)
+            return content === undefined ? outputOf(output) : { type: "content", value: content }
           }
-          return result as never
-        },
-        toModelOutput: (output: unknown) => {
-          const content = typeof output === "object" && output !== null ? contents.get(output) : undefined
-          return content === undefined ? outputOf(output) : { type: "content", value: content }
-        }
-      }) as MastraTool
-    ])
+        }) as MastraTool
+      ]
+    })
   )
-}
 
 /**
  * The context of `execute` in Mastra, with the key of Recourse.

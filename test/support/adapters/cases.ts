@@ -1,7 +1,8 @@
 /** Cases of recovery in the loop of another library: one table for all adapters. */
 import { assert } from "@effect/vitest"
-import { Effect, Exit, Layer } from "effect"
-import { Approval, IdempotencyLedger, Policy, Recovery, ToolRun } from "@recourse/core"
+import { Effect, Exit, Layer, Schema } from "effect"
+import { Prompt } from "effect/ai"
+import { Approval, IdempotencyLedger, Policy, Recovery, Tool, ToolRun } from "@recourse/core"
 import type { Conversed, Loop, ScriptedCall } from "./loop.ts"
 import { shop } from "./shop.ts"
 
@@ -254,6 +255,44 @@ const parallel: Case = {
   }
 }
 
+/** Tools whose results the model reads in parts of their own. */
+const drawing = (name: string, success: Schema.Top, value: unknown) =>
+  (Tool.make as (name: string, options: object) => Tool.Any)(name, {
+    success,
+    effects: "read",
+    toModelOutput: (result: unknown) => [Prompt.textPart({ text: `drawn ${JSON.stringify(result)}` })],
+    execute: () => Effect.succeed(value)
+  })
+
+const parts: Case = {
+  title: "gives the model the parts of results of each type",
+  run: async (loop) => {
+    const tools = [
+      drawing("text", Schema.String, "home"),
+      drawing("count", Schema.Finite, 5),
+      drawing("struct", Schema.Struct({ page: Schema.String }), { page: "home" })
+    ]
+    const run = await ToolRun.open("loop", { tools, defaults } as never) as ToolRun.Any
+    const { error, results } = await conversed(loop, run, tools.map(({ name }) => call(name, name)))
+    assert.isUndefined(error)
+    for (const [name, drawn] of Object.entries({ text: "home", count: 5, struct: "page" })) {
+      assert.include(results[name], "drawn")
+      assert.include(results[name], String(drawn))
+    }
+  }
+}
+
+const equal: Case = {
+  title: "executes the first of equal writes of one answer",
+  run: async (loop) => {
+    const { Refund, requests } = shop()
+    const run = await ToolRun.open("loop", { tools: [Refund], defaults })
+    const ended = await conversed(loop, run, [refund("c1"), refund("c2"), refund("c3", "8")])
+    assert.deepStrictEqual([ended.results["c1"], ended.results["c3"], requests()], ["refunded 7", "refunded 8", 2])
+    assert.strictEqual(jsonOf(ended, "c2")["code"], "duplicate_call")
+  }
+}
+
 const unknownTool: Case = {
   title: "continues when the model calls a tool that is not there",
   run: async (loop) => {
@@ -321,6 +360,8 @@ export const cases = {
   budget,
   cancelled,
   parallel,
+  parts,
+  equal,
   unknownTool,
   oversized,
   tainted,

@@ -95,6 +95,17 @@ export class CallServer {
     })
   }
 
+  /** The calls of one answer come one by one: an equal one that comes while the first runs is of the same answer. */
+  private equalRunning(raw: RequestedCall): string | undefined {
+    for (const other of this.entries.values()) {
+      // Absent before the call is started.
+      const fiber: Fiber.Fiber<unknown, unknown> | undefined = other.fiber
+      if (other.raw.id === raw.id || fiber?.pollUnsafe() !== undefined) continue
+      if (other.isCancelled === false && callKey(other.raw) === callKey(raw)) return other.raw.id
+    }
+    return undefined
+  }
+
   private start(
     { raw }: Pick<Entry, "raw">,
     content: ReadonlyArray<Response.AnyPart>,
@@ -112,7 +123,7 @@ export class CallServer {
     }
     const ran = runRound(
       state,
-      { ...calls, gate: { ...calls.gate, messages, canKeep: false } },
+      { ...calls, gate: { ...calls.gate, messages, canKeep: false }, equalRunning: (raw) => this.equalRunning(raw) },
       [raw],
       () => session.transcript.assistant(content),
       resumed,

@@ -151,13 +151,15 @@ export class Round implements RoundOutcome {
     index: number,
     onEnd: OnEnd
   ): Effect.Effect<CallOutcome, unknown, unknown> {
-    const equal = this.raws.length === 1 ? undefined : ofEqualCalls(calls, raw)
+    const running = calls.equalRunning?.(raw)
+    const equal = this.raws.length === 1 && running === undefined ? undefined : ofEqualCalls(calls, raw)
     const first = equal === undefined ? index : this.firstOf(raw)
-    if (first === index) return answerCall(calls, raw, onEnd)
-    if (equal === "first") {
-      const result = duplicate(calls, raw, this.raws[first]!.id)
+    const firstId = first === index ? running : this.raws[first]!.id
+    if (equal === "first" && firstId !== undefined) {
+      const result = duplicate(calls, raw, firstId)
       return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, result)), { onEnd })
     }
+    if (first === index) return answerCall(calls, raw, onEnd)
     return Effect.flatMap(this.ended(first), (state) =>
       state?._tag === "Done"
         ? inCallSpan(

@@ -36,6 +36,8 @@ export interface RoundContext {
   readonly repeatedFailures: number
   /** Number of equal results of the same call while no other call gives a new one. */
   readonly repeatedCalls: number
+  /** Returns the id of an equal call that runs in another round of the run; absent if rounds do not overlap. */
+  readonly equalRunning?: ((raw: RequestedCall) => string | undefined) | undefined
 }
 
 export { callLog } from "../call/callLog.ts"
