@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
 import { ConfigurationError } from "./ConfigurationError.ts"
+import { aNumber, anything, aTimeLimit, checkOptions, listOf } from "./internal/foundation/options/optionCheck.ts"
 
 /**
  * The things that are counted.
@@ -187,8 +188,28 @@ const refuse = (subject: string, problem: string): never => {
 
 const fractional: ReadonlySet<Kind> = new Set<Kind>(["cost"])
 
+const budgetOptions = {
+  kinds: {
+    ...Object.fromEntries(Kind.literals.map((kind) => [kind, anything])),
+    duration: aTimeLimit,
+    thresholds: listOf(aNumber)
+  },
+  otherNames: {
+    maxSteps: "turns",
+    maxTurns: "turns",
+    maxIterations: "turns",
+    maxTokens: "tokens",
+    timeout: "duration",
+    maxDuration: "duration",
+    retries: "retriesPerTool",
+    maxToolCalls: "toolCalls",
+    maxCost: "cost"
+  }
+}
+
 /** @internal Validates caps; throws `ConfigurationError` for an invalid one. */
 export const caps = (subject: string, budget: Budget): Caps => {
+  checkOptions(subject, budget, budgetOptions, "budget.")
   const read: Partial<Record<Kind, number>> = {}
   for (const kind of Kind.literals) {
     if (kind === "duration") continue
@@ -201,9 +222,7 @@ export const caps = (subject: string, budget: Budget): Caps => {
     read[kind] = cap
   }
   if (budget.duration !== undefined) {
-    const millis = Duration.toMillis(budget.duration)
-    if (!(millis > 0)) refuse(subject, "budget.duration must be longer than 0")
-    read.duration = millis
+    read.duration = Duration.toMillis(budget.duration)
   }
   for (const threshold of budget.thresholds ?? []) {
     if (!(threshold >= 0 && threshold <= 1)) refuse(subject, "budget.thresholds must lie between 0 and 1")
@@ -263,6 +282,11 @@ export const layerDefaults = (budget: Budget): Layer.Layer<never> =>
     thresholds: budget.thresholds ?? [0.8]
   })
 
+const priceOptions = {
+  kinds: { input: aNumber, output: aNumber, cached: aNumber, cacheWrite: aNumber },
+  otherNames: {}
+}
+
 /**
  * Price of a million tokens. By default `cached` and `cacheWrite` cost as much as `input`.
  *
@@ -318,8 +342,10 @@ export const Prices: Context.Reference<PriceTable | undefined> = Context.Referen
  */
 export const layerPrices = (prices: PriceTable): Layer.Layer<never> => {
   for (const [model, price] of Object.entries(prices)) {
-    for (const [kind, amount] of Object.entries(price)) {
-      if (amount !== undefined && !(amount >= 0 && amount < Infinity)) {
+    checkOptions("Budget.layerPrices", price, priceOptions, `${model}.`)
+    const { cached = 0, cacheWrite = 0, input, output } = price
+    for (const [kind, amount] of Object.entries({ input, output, cached, cacheWrite })) {
+      if (!(amount >= 0 && amount < Infinity)) {
         refuse("Budget.layerPrices", `the price "${kind}" of "${model}" must be a number >= 0`)
       }
     }

@@ -1,6 +1,6 @@
 /** Options that the compiler refuses are refused at run time too, for plain JavaScript: by name, with the nearest one, and by kind of value. */
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, ConfigurationError, Recovery, Tool } from "@recourse/core"
+import { Agent, Budget, ConfigurationError, Recovery, Tool } from "@recourse/core"
 import { Effect, Schema } from "effect"
 
 type Make = (name: unknown, options: unknown) => unknown
@@ -81,7 +81,7 @@ const kinds: ReadonlyArray<readonly [keyof typeof makes, object, string]> = [
   ["agent", { tools: find }, "tools is a single tool and has to be a list: tools: [tool]"],
   ["agent", { tools: [find, "find"] }, "tools holds a string at index 1 that is no tool. Make it with Tool.make"],
   ["agent", { budget: 8 }, "budget is a number and has to be an object"],
-  ["agent", { concurrency: "all" }, "concurrency is \"all\" and has to be a number or \"unbounded\""],
+  ["agent", { concurrency: "all" }, "concurrency is \"all\" and has to be a number that is 1 or more or \"unbounded\""],
   ["agent", { onTainted: "aprove" }, "onTainted is \"aprove\". Did you mean \"approve\"?"],
   ["agent", { defaults: { onerror: Recovery.standard } }, "defaults has \"onerror\". It has onError only"],
   ["agent", { onModelError: "retry" }, "onModelError is \"retry\" and has to be a function"],
@@ -94,6 +94,87 @@ const kinds: ReadonlyArray<readonly [keyof typeof makes, object, string]> = [
   ["tool", { execute: "find" }, "execute is \"find\" and has to be a function that returns an Effect"],
   ["tool", { execute: undefined }, "it needs execute: the function that runs it"],
   ["tool", { idempotency: "order" }, "idempotency is \"order\" and has to be a boolean or an object"]
+]
+
+/** Options that are the value of an option, and the problem that is named. */
+const nested: ReadonlyArray<readonly [keyof typeof makes, object, string]> = [
+  ["agent", { budget: { turn: 8 } }, "there is no option \"budget.turn\". Did you mean \"budget.turns\"?"],
+  ["agent", { budget: { maxSteps: 8 } }, "there is no option \"budget.maxSteps\". Use turns"],
+  ["agent", { budget: { turns: "8" } }, "budget.turns must be an integer >= 0, or Infinity"],
+  [
+    "agent",
+    { budget: { duration: "1 min" } },
+    "budget.duration is \"1 min\" and has to be a duration longer than 0, such as \"5 seconds\""
+  ],
+  ["agent", { budget: { thresholds: 0.8 } }, "budget.thresholds is a number and has to be a list of a number"],
+  ["agent", { budget: { thresholds: ["0.8"] } }, "budget.thresholds is an array and has to be a list of a number"],
+  ["agent", { concurrency: 0 }, "concurrency is a number and has to be a number that is 1 or more or \"unbounded\""],
+  [
+    "agent",
+    { approval: { ttl: "1 hour" } },
+    "there is no option \"approval.ttl\". There are: timeToLive"
+  ],
+  [
+    "agent",
+    { approval: { timeToLive: -1 } },
+    "approval.timeToLive is a number and has to be a duration longer than 0, such as \"5 seconds\""
+  ],
+  ["agent", { compensation: true }, "compensation is a boolean and has to be an object"],
+  [
+    "agent",
+    { compensation: { after: ["fail"] } },
+    "compensation.after is an array and has to be a list of \"failure\" or \"interruption\" or \"rejection\""
+  ],
+  ["agent", { compact: { maxTokens: 100 } }, "compact.by is null and has to be a function"],
+  ["agent", { skills: [{}] }, "skills is an array and has to be a list of skills. Make each with Skill.make"],
+  [
+    "agent",
+    { policies: [() => 1] },
+    "policies is an array and has to be a list of policies. Make each with Policy.make"
+  ],
+  [
+    "tool",
+    { idempotency: { keys: () => "7" } },
+    "there is no option \"idempotency.keys\". Did you mean \"idempotency.key\"?"
+  ],
+  ["tool", { idempotency: { key: "order" } }, "idempotency.key is \"order\" and has to be a function"],
+  [
+    "tool",
+    { idempotency: { timeToLive: "a day" } },
+    "idempotency.timeToLive is \"a day\" and has to be a duration longer than 0, such as \"5 seconds\""
+  ]
+]
+
+/** Declarations that are no options of an agent or a tool, with values that the compiler refuses. */
+const others: ReadonlyArray<readonly [about: string, make: () => unknown, message: string]> = [
+  [
+    "a retry",
+    () => Recovery.retry({ times: 2, schedule: "1 second" } as never),
+    "Recovery.retry: schedule is \"1 second\" and has to be a Schedule of effect"
+  ],
+  ["names of a retry", () => Recovery.retry({ attempts: 2 } as never), "there is no option \"attempts\". Use times"],
+  ["no options of a retry", () => Recovery.retry(undefined as never), "its options are undefined"],
+  ["a table", () => Recovery.policy({ Timeot: "escalate" } as never), "Did you mean \"Timeout\"?"],
+  [
+    "an entry of a table",
+    () => Recovery.policy({ Timeout: { retries: 2 } } as never),
+    "Timeout is an object and has to be \"escalate\" or \"rethrow\" or { retry: { times: 2 }, otherwise: \"escalate\" }"
+  ],
+  ["a preset's name", () => Recovery.policy("standard" as never), "its options are a string"],
+  [
+    "a fixer",
+    () => find.pipe(Tool.onError(Recovery.fix("InvalidArgs", (() => ({})) as never) as never)),
+    "its fixer is a function and has to be an agent"
+  ],
+  ["default caps", () => Budget.layerDefaults({ trns: 1 } as never), "Did you mean \"budget.turns\"?"],
+  ["prices", () => Budget.layerPrices({ m: { in: 1, output: 2 } } as never), "there is no option \"m.in\""],
+  ["a missing price", () => Budget.layerPrices({ m: { input: 1 } } as never), "the price \"output\" of \"m\""],
+  ["a price", () => Budget.layerPrices({ m: { input: "1", output: 2 } } as never), "m.input is \"1\""],
+  [
+    "a compensated agent",
+    () => Agent.make("a", {}).pipe(Agent.compensated({ after: "failure" } as never)),
+    "compensation.after is \"failure\" and has to be a list"
+  ]
 ]
 
 /** Objects in place of a schema: of another library, and none. */
@@ -135,6 +216,14 @@ describe("the check of options", () => {
 
   it.each(kinds)("names the kind of a value that does not fit: %s %j", (kind, options, problem) => {
     assert.strictEqual(problemOf(kind, options), problem)
+  })
+
+  it.each(nested)("names an option of an option that does not fit: %s %j", (kind, options, problem) => {
+    assert.strictEqual(problemOf(kind, options), problem)
+  })
+
+  it.each(others)("names a value that does not fit in %s", (_, make, message) => {
+    assert.throws(make, ConfigurationError.ConfigurationError, message)
   })
 
   it.each(notSchemas)("names an object in place of a schema %s", (_, value, problem) => {

@@ -2,7 +2,6 @@
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import {
   aFunction,
-  anArray,
   anObject,
   aNumber,
   anything,
@@ -58,13 +57,30 @@ const aPolicyForAll: Kind = {
   }
 }
 
+const someSkills: Kind = {
+  is: (value) => Array.isArray(value) && value.every((skill) => anObject.is(skill) && Array.isArray(skill.tools)),
+  called: "a list of skills. Make each with Skill.make"
+}
+
+const somePolicies: Kind = {
+  is: (value) => Array.isArray(value) && value.every((policy) => anObject.is(policy) && aFunction.is(policy.decide)),
+  called: "a list of policies. Make each with Policy.make"
+}
+
+const aConcurrency: Kind = {
+  is: (value) => typeof value === "number" && (value === Infinity || Number.isInteger(value)) && value > 0,
+  called: "a number that is 1 or more"
+}
+
+const compactOptions = { kinds: { maxTokens: aNumber, by: aFunction }, otherNames: {} }
+
 const kinds: Readonly<Record<OptionName, Kind>> = {
   instructions: either(aString, aFunction),
   input: aSchema,
   prompt: aFunction,
   output: aSchema,
   tools: someTools,
-  skills: anArray,
+  skills: someSkills,
   skill: either(aString, aFunction),
   onToolError: anObject,
   defaults: aPolicyForAll,
@@ -72,11 +88,11 @@ const kinds: Readonly<Record<OptionName, Kind>> = {
   guardOutput: aFunction,
   onModelError: aFunction,
   budget: anObject,
-  policies: anArray,
+  policies: somePolicies,
   onTainted: either(oneOf("approve", "deny"), anObject),
   approval: anObject,
   onBudgetExceeded: aFunction,
-  concurrency: either(aNumber, oneOf("unbounded")),
+  concurrency: either(aConcurrency, oneOf("unbounded")),
   repeatedFailures: aNumber,
   repeatedCalls: aNumber,
   maxTools: aNumber,
@@ -94,5 +110,8 @@ export const checkAgentOptions = (name: unknown, options: unknown): void => {
       problem: `its first argument is ${kindOf(name)} and has to be the agent's name: Agent.make("assistant", { ... })`
     })
   }
-  checkOptions(`Agent "${name}"`, options, { kinds, otherNames: otherAgentNames })
+  const subject = `Agent "${name}"`
+  checkOptions(subject, options, { kinds, otherNames: otherAgentNames })
+  const { compact } = options as { readonly compact?: unknown }
+  if (compact !== undefined) checkOptions(subject, { by: null, ...compact as object }, compactOptions, "compact.")
 }

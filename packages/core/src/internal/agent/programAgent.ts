@@ -6,6 +6,7 @@ import { type Budget, type BudgetExceeded, caps, type Extension } from "../../Bu
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type * as Policy from "../../Policy.ts"
 import { type OnTainted, policy as quarantine } from "../../Quarantine.ts"
+import { aTimeLimit, checkOptions } from "../foundation/options/optionCheck.ts"
 import type { Program } from "../loop/program.ts"
 import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
@@ -42,6 +43,8 @@ export const ownOf = (
 /** A time without an end, which JSON cannot represent: half of the greatest `Date`, in milliseconds. */
 const forever = 8.64e15 / 2
 
+const approvalOptions = { kinds: { timeToLive: aTimeLimit }, otherNames: {} }
+
 interface GateOptions {
   readonly onTainted?: OnTainted | undefined
   readonly policies?: ReadonlyArray<Policy.Any> | undefined
@@ -70,6 +73,7 @@ export const gateOf = (
   if (resultLimit !== undefined && !(resultLimit > 0)) {
     throw new ConfigurationError({ subject: `Agent "${name}"`, problem: "resultLimit must be more than 0" })
   }
+  if (approval !== undefined) checkOptions(`Agent "${name}"`, approval, approvalOptions, "approval.")
   return {
     resultLimit,
     policies,

@@ -8,7 +8,9 @@ import { Redaction } from "../../Redaction.ts"
 import { AgentException, Escalated, type Escalation, ExecutionError, InvalidArgs } from "../../ToolError.ts"
 import { escalation } from "../call/execute/executorAnswers.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
+import { ConfigurationError } from "../../ConfigurationError.ts"
 import { checkTimes } from "../foundation/backOff.ts"
+import { kindOf } from "../foundation/options/valueKind.ts"
 import { embeddedJson } from "../foundation/json/embeddedJson.ts"
 import type { FixFinished } from "../../AgentEventSchema.ts"
 import {
@@ -284,6 +286,12 @@ export const fix = <
 ): Effect.Effect<A, E | FixError<HookError<F, "run">>, R | HookServices<F, "run"> | ToolCall> => {
   type FE = HookError<F, "run">
   type FR = HookServices<F, "run">
+  if (typeof (fixer as { readonly run?: unknown } | undefined)?.run !== "function") {
+    const problem = `its fixer is ${
+      kindOf(fixer)
+    } and has to be an agent. Make one of a function: Agent.fromFunction("fix", ...)`
+    throw new ConfigurationError({ subject: `Recovery.fix of ${tag}`, problem })
+  }
   const times = options?.times ?? 1
   checkTimes("Recovery.fix", times)
   const steps = options?.steps ?? 10

@@ -7,6 +7,7 @@ import * as Function from "effect/Function"
 import { ToolCall } from "../call/call.ts"
 import { rethrowError } from "../call/repetition.ts"
 import type { Escalation, ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
+import { anObject, checkOptions, either, type Kind, oneOf } from "../foundation/options/optionCheck.ts"
 import { escalate } from "./escalate.ts"
 import type { Fixer, FixInput, FixOptions, TextFixer } from "./fix.ts"
 import type { FixTag } from "./fixRequest.ts"
@@ -260,8 +261,38 @@ const ends = (tag: PolicyTag, entry: Exclude<AnyTable[PolicyTag], undefined>): S
     : Function.identity
 }
 
+const endings = oneOf("escalate", "rethrow")
+
+/** An entry with steps before its ending. The steps check themselves. */
+const someSteps: Kind = {
+  is: (value) => {
+    if (!anObject.is(value)) return false
+    const { fix, otherwise, retry } = value as Readonly<Record<string, unknown>>
+    return (retry !== undefined || fix !== undefined) && endings.is(otherwise)
+  },
+  called: "{ retry: { times: 2 }, otherwise: \"escalate\" }"
+}
+
+const anEntry = either(endings, someSteps)
+
+const tableOptions = {
+  kinds: {
+    InvalidArgs: anEntry,
+    ExecutionError: anEntry,
+    Timeout: anEntry,
+    OutcomeUnknown: endings,
+    InvalidResult: endings,
+    IdempotencyConflict: endings,
+    LedgerUnavailable: endings,
+    CircuitOpen: endings,
+    PartialSuccess: endings
+  } satisfies Readonly<Record<PolicyTag, Kind>>,
+  otherNames: {}
+}
+
 /** Makes a policy of a table and of its fixing steps. Errors that the table does not mention pass unchanged. */
 export const policyOf = (table: AnyTable, fixes: ReadonlyArray<Step>): AnyPolicy => {
+  checkOptions("Recovery.policy", table, tableOptions)
   const tags = (Object.keys(table) as ReadonlyArray<PolicyTag>).filter((tag) => table[tag] !== undefined)
   const rules = tags.flatMap((tag) => {
     const entry = table[tag]!

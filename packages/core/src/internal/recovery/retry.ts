@@ -19,6 +19,7 @@ import {
   setSchedule
 } from "../call/record/recovering.ts"
 import { isDecided, isRethrown, isRetriedWithin } from "../call/repetition.ts"
+import { aBoolean, aDuration, aFunction, anything, checkOptions, type Kind } from "../foundation/options/optionCheck.ts"
 import { backOff, checkTimes } from "../foundation/backOff.ts"
 import { noteRetried } from "../foundation/effect/retriedFailures.ts"
 import { before, valueOf } from "../foundation/effect/sequence.ts"
@@ -109,7 +110,8 @@ const retryAfter = (error: unknown): Duration.Duration =>
  * @since 0.2.0
  */
 export const retry = <Known, Taken = Known>(options: OnCalls<Known> & RetryOptions<Taken>) => {
-  const rule = ruleOf("Recovery.retry", options as RetryOptions, (options.while ?? isTransient) as Rule["applies"])
+  const applies = (options as RetryOptions | undefined)?.while ?? isTransient
+  const rule = ruleOf("Recovery.retry", options as RetryOptions, applies as Rule["applies"])
   return <A, E, R>(
     call:
       | (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & KnownCall<A, NoInfer<Taken>, R>)
@@ -126,8 +128,29 @@ export interface Rule {
   readonly evenIfRetried: boolean
 }
 
+const retryKinds: Readonly<Record<keyof RetryOptions, Kind>> = {
+  // `checkTimes` says more.
+  times: anything,
+  schedule: { is: Schedule.isSchedule, called: "a Schedule of effect, such as Schedule.spaced(\"1 second\")" },
+  maxRetryAfter: aDuration,
+  while: aFunction,
+  evenIfRetried: aBoolean
+}
+
+const otherRetryNames = {
+  attempts: "times",
+  retries: "times",
+  maxRetries: "times",
+  maxAttempts: "times",
+  delay: "schedule",
+  backoff: "schedule",
+  until: "while",
+  shouldRetry: "while"
+}
+
 /** @internal Reads options, once. */
 export const ruleOf = (subject: string, options: RetryOptions<never>, applies: Rule["applies"]): Rule => {
+  checkOptions(subject, options, { kinds: retryKinds, otherNames: otherRetryNames })
   checkTimes(subject, options.times)
   return {
     applies,

@@ -1,29 +1,25 @@
 /** The options of `Tool.make`, `Tool.fromJsonSchema` and `Tool.fromStandardSchema` for the run-time check, and the sentences about executors that return no Effect. */
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import {
   aBoolean,
+  aDuration,
   aFunction,
   anArray,
   anObject,
   aNumber,
   aString,
+  aTimeLimit,
   checkOptions,
   either,
   type Kind,
+  listOf,
   oneOf
 } from "../foundation/options/optionCheck.ts"
 import { otherToolNames } from "../foundation/options/foreignOptionNames.ts"
+import type { IdempotencyOptions } from "../idempotency/idempotencyOptions.ts"
 import { kindOf } from "../foundation/options/valueKind.ts"
 import { aSchema } from "./from/schemaKind.ts"
-
-/** A duration as effect reads it. */
-const aDuration: Kind = {
-  is: (value) => Option.isSome(Duration.fromInput(value as Duration.Input)),
-  called: "a duration such as \"5 seconds\""
-}
 
 const functionKinds: Readonly<Record<string, string>> = {
   "[object AsyncFunction]":
@@ -64,6 +60,15 @@ export const baseKinds = {
   status: aFunction
 } as const
 
+const idempotencyKinds: Readonly<Record<keyof IdempotencyOptions<never, unknown, string>, Kind>> = {
+  key: aFunction,
+  namespace: aString,
+  timeToLive: aTimeLimit,
+  deduplicated: aBoolean,
+  rejected: listOf(aString),
+  reconcile: aFunction
+}
+
 const onUnknownKeys = oneOf("refuse", "drop")
 
 /** The kinds of the options of `Tool.make`. */
@@ -94,7 +99,10 @@ export const checkToolOptions = (
   }
   const subject = `Tool "${name}"`
   checkOptions(subject, options, { kinds, otherNames: otherToolNames })
-  const { execute } = options as { readonly execute?: unknown }
+  const { execute, idempotency } = options as { readonly execute?: unknown; readonly idempotency?: unknown }
+  if (anObject.is(idempotency)) {
+    checkOptions(subject, idempotency, { kinds: idempotencyKinds, otherNames: {} }, "idempotency.")
+  }
   if (execute === undefined) {
     throw new ConfigurationError({ subject, problem: "it needs execute: the function that runs it" })
   }

@@ -2,7 +2,15 @@
 import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import { ConfigurationError } from "../../../ConfigurationError.ts"
+import {
+  aFunction,
+  anArray,
+  aTimeLimit,
+  checkOptions,
+  type Kind,
+  listOf,
+  oneOf
+} from "../../foundation/options/optionCheck.ts"
 import type { NotCompensated } from "../../../ToolError.ts"
 import type * as Tool from "../../tool/tool.ts"
 
@@ -64,6 +72,13 @@ export interface Compensates {
   readonly report: ((left: ReadonlyArray<NotCompensated>) => Effect.Effect<unknown, never, unknown>) | undefined
 }
 
+const kinds: Readonly<Record<keyof CompensationOptions<unknown>, Kind>> = {
+  after: listOf(oneOf("failure", "interruption", "rejection")),
+  timeout: aTimeLimit,
+  tools: anArray,
+  report: aFunction
+}
+
 /** Reads the option. `own` are the tools of the agent. */
 export const compensatesOf = (
   agent: string,
@@ -71,10 +86,8 @@ export const compensatesOf = (
   own: ReadonlyArray<Tool.Own>
 ): Compensates | undefined => {
   if (options === undefined) return undefined
+  checkOptions(`Agent "${agent}"`, options, { kinds, otherNames: {} }, "compensation.")
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "30 seconds")
-  if (!(Duration.toMillis(timeout) > 0)) {
-    throw new ConfigurationError({ subject: `Agent "${agent}"`, problem: "compensation.timeout must be longer than 0" })
-  }
   return {
     after: new Set(options.after ?? ["failure", "interruption", "rejection"]),
     timeout,

@@ -1,4 +1,6 @@
 /** Run-time check of options: names and kinds of values. Plain JavaScript has no compiler that would refuse them. */
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
 import { ConfigurationError } from "../../../ConfigurationError.ts"
 import { nearestName } from "./nearestName.ts"
 import { kindOf } from "./valueKind.ts"
@@ -45,6 +47,24 @@ export const oneOf = (...values: ReadonlyArray<string>): Kind => ({
   }
 })
 
+/** A duration as effect reads it. */
+export const aDuration: Kind = {
+  is: (value) => Option.isSome(Duration.fromInput(value as Duration.Input)),
+  called: "a duration such as \"5 seconds\""
+}
+
+/** A duration that is longer than 0. */
+export const aTimeLimit: Kind = {
+  is: (value) => aDuration.is(value) && Duration.toMillis(value as Duration.Input) > 0,
+  called: "a duration longer than 0, such as \"5 seconds\""
+}
+
+/** A list of one kind. */
+export const listOf = (kind: Kind): Kind => ({
+  is: (value) => Array.isArray(value) && value.every(kind.is),
+  called: `a list of ${kind.called}`
+})
+
 /** One of several kinds. */
 export const either = (...kinds: ReadonlyArray<Kind>): Kind => ({
   is: (value) => kinds.some((kind) => kind.is(value)),
@@ -58,26 +78,32 @@ export interface Checked {
   readonly otherNames: Readonly<Record<string, string>>
 }
 
-const unknownName = (name: string, { kinds, otherNames }: Checked): string => {
-  const here = `there is no option "${name}"`
+const unknownName = (name: string, { kinds, otherNames }: Checked, within: string): string => {
+  const here = `there is no option "${within}${name}"`
   if (Object.hasOwn(otherNames, name)) return `${here}. Use ${otherNames[name]}`
   const near = nearestName(name, Object.keys(kinds))
   return near === undefined
     ? `${here}. There are: ${Object.keys(kinds).join(", ")}`
-    : `${here}. Did you mean "${near}"?`
+    : `${here}. Did you mean "${within}${near}"?`
 }
 
-/** Throws `ConfigurationError` for a name that is not known, and for a value of another kind. */
-export const checkOptions = (subject: string, options: unknown, checked: Checked): void => {
+/**
+ * Throws `ConfigurationError` for a name that is not known, and for a value of another kind. `within`: the path of options that are the value
+ * of an option, such as `"budget."`.
+ */
+export const checkOptions = (subject: string, options: unknown, checked: Checked, within = ""): void => {
   if (!anObject.is(options)) {
-    throw new ConfigurationError({ subject, problem: `its options are ${kindOf(options)} and have to be an object` })
+    const problem = within === ""
+      ? `its options are ${kindOf(options)} and have to be an object`
+      : `${within.slice(0, -1)} is ${shown(options)} and has to be an object`
+    throw new ConfigurationError({ subject, problem })
   }
   for (const [name, value] of Object.entries(options as object)) {
     const kind = Object.hasOwn(checked.kinds, name) ? checked.kinds[name] : undefined
-    if (kind === undefined) throw new ConfigurationError({ subject, problem: unknownName(name, checked) })
+    if (kind === undefined) throw new ConfigurationError({ subject, problem: unknownName(name, checked, within) })
     if (value !== undefined && !kind.is(value)) {
       const problem = kind.about?.(value) ?? `is ${shown(value)} and has to be ${kind.called}`
-      throw new ConfigurationError({ subject, problem: `${name} ${problem}` })
+      throw new ConfigurationError({ subject, problem: `${within}${name} ${problem}` })
     }
   }
 }
