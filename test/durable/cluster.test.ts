@@ -49,7 +49,7 @@ describe("a cluster of one process", () => {
           named.push(wanted.only)
           return wanted.only === undefined || named.length > 2
             ? rows.take(wanted)
-            : Effect.as(arrived.await, { taken: [], due: [], held: [] })
+            : Effect.as(arrived.await, { taken: [], due: [], leases: [] })
         })
       const silent: RunStore.Store = { ...rows, take, listen: () => Effect.void }
       const layer = Cluster.layer({ sweep: "1 hour" }).pipe(

@@ -102,6 +102,16 @@ const people = Effect.fnUntraced(function*(
   return ids
 })
 
+/** Waits for the ends of runs, and returns the ids of those that have ended in time. */
+const endedOf = Effect.fnUntraced(function*(ids: ReadonlyArray<string>) {
+  const runs = yield* Runs.Runs
+  const ended = new Set<string>()
+  const wait = (runId: string) =>
+    Effect.map(Effect.retry(runs.wait(runId), patiently), () => void ended.add(runId))
+  yield* Effect.timeoutOption(Effect.forEach(ids, wait, { concurrency: 50, discard: true }), "5 minutes")
+  return ended
+})
+
 /** Reads all that is known when each run has ended. */
 const reconcile = Effect.fnUntraced(function*(
   books: Books,
@@ -112,9 +122,7 @@ const reconcile = Effect.fnUntraced(function*(
 ) {
   const runs = yield* Runs.Runs
   const store = yield* RunStore.RunStore
-  // A run that has not ended by then is a problem.
-  const all = Effect.forEach(ids, (runId) => Effect.retry(runs.wait(runId), patiently), { discard: true })
-  yield* Effect.timeoutOption(all, "60 seconds")
+  const ended = yield* endedOf(ids)
   const book = linesOf<Booking>(join(directory, "book"))
   const audit = readdirSync(directory).filter((name) => name.startsWith("audit-")).flatMap((name) =>
     linesOf<Audit.AuditRecord>(join(directory, name))
@@ -123,9 +131,14 @@ const reconcile = Effect.fnUntraced(function*(
   for (const runId of ids) {
     const stored = (yield* store.get(runId))!
     executions += stored.epoch
+    if (!ended.has(runId)) {
+      // Its writes of the meantime are in no file that was read.
+      books.wrong.push(`${runId} has not ended: ${stored.status}`)
+      continue
+    }
     const known = (id: string) =>
       Effect.map(
-        // Events of a run that has not ended continue.
+        // Events of a child that has not ended continue.
         Effect.map(Effect.timeoutOption(Stream.runCollect(runs.events(id)), "10 seconds"), Option.getOrElse(() => [])),
         (events): Pick<Known, "audit" | "events"> => ({
           events: Array.from(events),
