@@ -70,7 +70,10 @@ export interface Options {
   readonly runs?: number | undefined
   /** Seed of the random numbers: the same seed checks the same plans. Default: 1. */
   readonly seed?: number | undefined
-  /** Checked laws. Default: all of them. */
+  /**
+   * Checked laws. Default: all of them. With `[]` and no laws in `more`, each plan is run once: the report shows the reached faults and events
+   * in a fifth of the time.
+   */
   readonly laws?: ReadonlyArray<LawName> | undefined
   /** Laws of your own, by name. */
   readonly more?: Readonly<Record<string, Law>> | undefined

@@ -5,9 +5,13 @@ import { FaultPlan, Faults, FaultSuite, Laws, ScriptedModel, Simulation, Subject
 import { Effect, Exit, Layer } from "effect"
 import { asking, nested, subject } from "../support/travel.ts"
 
-it.effect("keeps the laws under faults of each callback", () =>
+const seed = Number(process.env["RECOURSE_SEED"] ?? 1)
+
+Laws.test({ it }, subject, { runs: Number(process.env["RECOURSE_PLANS"] ?? 25), seed, interruptions: 25 })
+
+it.effect("injects each fault of each callback", () =>
   Effect.gen(function*() {
-    const { met, missed } = yield* Laws.check(subject)
+    const { met, missed } = yield* Laws.check(subject, { laws: [], interruptions: 0 })
     for (const callback of ["book.compensate", "book.reconcile", "charge.compensate"]) {
       assert.deepStrictEqual(Object.keys(met[callback] ?? {}).toSorted(), FaultPlan.callbackFaults.toSorted(), callback)
     }
@@ -76,7 +80,7 @@ it.effect("reports a callback that no run calls as missed", () =>
       }),
       scenarios: { default: { input: "x", model: [ScriptedModel.call("book", {}), ScriptedModel.text("ok")] } }
     })
-    const { missed } = yield* Laws.check(without, { runs: 1, interruptions: 0 })
+    const { missed } = yield* Laws.check(without, { runs: 1, laws: [], interruptions: 0 })
     const ofCallbacks = missed.filter(({ fault }) => fault.startsWith("callback_"))
     assert.deepStrictEqual(
       ofCallbacks.map(({ because, tool }) => [tool, because]),

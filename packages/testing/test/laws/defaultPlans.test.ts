@@ -37,16 +37,20 @@ const subjectOf = (tools: ReadonlyArray<Tool.Any>, called: ReadonlyArray<Tool.An
     }
   })
 
-/** The plans of a check with default options. */
-const plansOf = (subject: Subject.Subject<string, string, unknown>) =>
+/** The report of the default plans. */
+const reportOf = (subject: Subject.Subject<string, string, unknown>) =>
+  Laws.check(subject, { laws: [], interruptions: 0 })
+
+/** The runs of the default plans. */
+const runsOf = (subject: Subject.Subject<string, string, unknown>) =>
   Effect.gen(function*() {
-    const plans: Array<Laws.Trial["plain"]> = []
+    const runs: Array<Laws.Trial["plain"]> = []
     const noted: Laws.Law = ({ plain }) => {
-      plans.push(plain)
+      runs.push(plain)
       return []
     }
-    const report = yield* Laws.check(subject, { laws: [], more: { noted }, interruptions: 0 })
-    return { plans, report }
+    yield* Laws.check(subject, { laws: [], more: { noted }, interruptions: 0 })
+    return runs
   })
 
 // A limit for a machine that does much else.
@@ -65,7 +69,7 @@ describe("default plans", { timeout: 120_000 }, () => {
         input: "Pay",
         model: [ScriptedModel.call("pay", { euros }), ScriptedModel.text("Paid.")] as const
       })
-      const { report } = yield* plansOf(Subject.make({
+      const report = yield* reportOf(Subject.make({
         agent: Agent.make("payer", {
           tools: [Pay],
           defaults: { onError: Recovery.standard },
@@ -78,7 +82,7 @@ describe("default plans", { timeout: 120_000 }, () => {
 
   it.effect("have faults of the model behind all that was done, and the failures that a tool declares by their tags", () =>
     Effect.gen(function*() {
-      const { plans } = yield* plansOf(subjectOf([look("look", Schema.Union([Closed, Moved]))]))
+      const plans = yield* runsOf(subjectOf([look("look", Schema.Union([Closed, Moved]))]))
       const atLast = plans.flatMap(({ plan: { injections } }) =>
         injections.length === 1 && !("tool" in injections[0]!) && injections[0]!.from === 2
           ? [injections[0]!.fault.type]
@@ -103,7 +107,7 @@ describe("default plans", { timeout: 120_000 }, () => {
           call.pipe(Recovery.fallback("ExecutionError", other.call), Recovery.escalate("InvalidArgs"))
         )
       )
-      const { report } = yield* plansOf(subjectOf([first as Tool.Any, other], [first as Tool.Any]))
+      const report = yield* reportOf(subjectOf([first as Tool.Any, other], [first as Tool.Any]))
       // No model writes its arguments.
       assert.deepStrictEqual(report.missed.map(({ fault, tool }) => [tool, fault]), [
         ["other", "malformed_arguments"],
@@ -113,11 +117,29 @@ describe("default plans", { timeout: 120_000 }, () => {
 
   it.effect("have pairs of faults on one call, however many tools there are", () =>
     Effect.gen(function*() {
-      const { plans } = yield* plansOf(subjectOf(Array.from({ length: 7 }, (_, nth) => look(`look${nth}`))))
+      const plans = yield* runsOf(subjectOf(Array.from({ length: 7 }, (_, nth) => look(`look${nth}`))))
       const pairs = plans.filter(({ plan: { injections: [first, second] } }) =>
         first !== undefined && second !== undefined && "tool" in first && "tool" in second && first.tool === second.tool
       )
       assert.isAbove(pairs.length, 10)
+    }))
+
+  it.effect("run once each without laws", () =>
+    Effect.gen(function*() {
+      const runsIn = (laws: ReadonlyArray<Laws.LawName>) =>
+        Effect.gen(function*() {
+          let runs = 0
+          const counted = Subject.make({
+            agent: Agent.fromFunction("counted", () => Effect.sync(() => `${++runs}`)),
+            tools: [],
+            scenarios: { default: { input: "x", model: [] } }
+          })
+          yield* Laws.check(counted, { laws, runs: 20, interruptions: 0 })
+          return runs
+        })
+      const once = yield* runsIn([])
+      assert.isAtMost(once, 25)
+      assert.isAtLeast(yield* runsIn(["runs_end"]), once + 60)
     }))
 
   it.effect("name unused decisions of people", () =>

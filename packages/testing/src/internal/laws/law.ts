@@ -44,9 +44,11 @@ export interface Violation {
 
 const runs = ["plain", "streamed", "interrupted", "reordered"] as const
 
-/** A law about each run. */
+/** A law about each run. It judges an observation once, if several runs of a trial share it. */
 export const ofEachRun = (law: (run: Simulation.Observation, trial: Trial) => ReadonlyArray<string>): Law => (trial) =>
-  runs.flatMap((run) => law(trial[run], trial).map((problem) => ({ run, problem })))
+  runs
+    .filter((run) => runs.find((other) => trial[other] === trial[run]) === run)
+    .flatMap((run) => law(trial[run], trial).map((problem) => ({ run, problem })))
 
 /** The parts of a run that paused: one, if it did not. */
 export const partsOf = (events: Simulation.Observation["events"]): ReadonlyArray<Simulation.Observation["events"]> => {

@@ -152,7 +152,8 @@ export class LawCheck<In, Out, E> {
   }
 
   private attempt(one: Case): Effect.Effect<Judged> {
-    return Effect.map(tryCase(this.subject, one, this.faultless[one.scenario]!), (trial) => this.judge(trial))
+    const runs = { faultless: this.faultless[one.scenario]!, hasLaws: this.checked.laws.length > 0 }
+    return Effect.map(tryCase(this.subject, one, runs), (trial) => this.judge(trial))
   }
 
   /** Tries a case, and returns whether its run has reached a new event. */

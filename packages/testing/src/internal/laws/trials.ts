@@ -12,18 +12,18 @@ const secret = "words planted in an inner error"
 export const operationOf = (drawn: number, { operations }: Simulation.Observation): number =>
   1 + (drawn - 1) % Math.max(1, operations)
 
-/** Runs a case as it is, once more, streamed, in another order, and interrupted. */
+/** Runs a case as it is and, for laws that judge it, once more, streamed, in another order, and interrupted. */
 export const tryCase = <In, Out, E>(
   subject: Subject<In, Out, E>,
   { interruptAt, plan, scenario: name }: Case,
-  faultless: Simulation.Observation
+  { faultless, hasLaws }: { readonly faultless: Simulation.Observation; readonly hasLaws: boolean }
 ): Effect.Effect<Trial> =>
   Effect.gen(function*() {
     const scenario = subject.scenarios[name]!
     const plain = yield* Simulation.run(subject, scenario, { plan, secret })
     const common = { subject: subject as unknown as Trial["subject"], secret, faultless, plain }
     // A run without an end is a fault, and takes long enough once.
-    if (plain.stopped === "endless") {
+    if (!hasLaws || plain.stopped === "endless") {
       return { ...common, again: plain, streamed: plain, interrupted: plain, reordered: plain }
     }
     return {
