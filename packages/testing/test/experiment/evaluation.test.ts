@@ -49,7 +49,7 @@ const options: Evaluation.Options<string> = {
       FaultPlan.onTool("send", { type: "malformed_arguments" }, { times: 20, probability: 0.4 }),
       FaultPlan.onTool("send", { type: "timeout_after_commit" }, { times: 20, probability: 0.1 })
     ], { seed }),
-  seeds: 100,
+  seeds: 60,
   subjects: { "tell the model": sender("tell the model"), "ask the fixer": sender("ask the fixer") }
 }
 
@@ -58,7 +58,7 @@ describe("an evaluation", () => {
     Effect.gen(function*() {
       const comparison = yield* Evaluation.run(options)
       const [told, fixed] = comparison.measures
-      assert.deepStrictEqual([told?.runs, fixed?.runs], [100, 100])
+      assert.deepStrictEqual([told?.runs, fixed?.runs], [60, 60])
       assert.isAbove(fixed!.calls.low, told!.calls.high)
       assert.isBelow(fixed!.turns, told!.turns)
       assert.isBelow(fixed!.latency.p90, told!.latency.p90)

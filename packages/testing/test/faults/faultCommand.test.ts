@@ -16,7 +16,7 @@ const within = inProcess(FaultCommand.command)
 describe("recourse-faults", { timeout: 60_000 }, () => {
   it.live("prints a table and exits with 0 without progress in pipes", () =>
     Effect.gen(function*() {
-      const { code, err, out } = yield* program(fixture("good.json"), "--agent", fixture("shop.ts"))
+      const { code, err, out } = yield* within(fixture("good.json"), "--agent", fixture("shop.ts"))
       assert.deepStrictEqual([code, err], [0, ""])
       assert.match(out, /^pass +slow +search +timeout +retry_then_success +success +2 +1 +2000 ms$/m)
       assert.include(out, "1 of 1 passed")
@@ -27,8 +27,8 @@ describe("recourse-faults", { timeout: 60_000 }, () => {
       const folder = mkdtempSync(join(tmpdir(), "faults-"))
       const [junit, json] = [join(folder, "report.xml"), join(folder, "report.json")]
       const args = ["--agent", fixture("shop.ts"), "--junit", junit, "--json", json]
-      const { code, out } = yield* program(fixture("mixed.json"), ...args)
-      assert.strictEqual(code, 1)
+      const { code, err, out } = yield* program(fixture("mixed.json"), ...args)
+      assert.deepStrictEqual([code, err], [1, ""])
       assert.match(out, /^MISS +lost "order"/m)
       assert.include(out, "lost \"order\": no call was attempted again")
       assert.match(out, /no call was attempted again\n {9}0 ms {3}shop asked: Order a teapot\n/)
@@ -54,7 +54,7 @@ describe("recourse-faults", { timeout: 60_000 }, () => {
 
   it.live("exits with 2 when the suite cannot be run, with the fault", () =>
     Effect.gen(function*() {
-      const tool = yield* program(fixture("wrong.json"), "--agent", fixture("shop.ts"))
+      const tool = yield* within(fixture("wrong.json"), "--agent", fixture("shop.ts"))
       assert.strictEqual(tool.code, 2)
       assert.include(tool.out + tool.err, "unknown tool: fax (known are search, order)")
       const subject = yield* within(fixture("good.json"), "--agent", bin.replace("bin.ts", "index.ts"))

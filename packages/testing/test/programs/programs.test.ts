@@ -5,7 +5,7 @@ import { operationsBetween } from "../../../core/test/support/operations.ts"
 import { program, tool } from "../support/plainProgram.ts"
 
 /** Number of random programs, and the seed of the first: `RECOURSE_PROGRAMS=1000` for more. */
-const runs = Number(process.env["RECOURSE_PROGRAMS"] ?? 60)
+const runs = Number(process.env["RECOURSE_PROGRAMS"] ?? 25)
 const seed = Number(process.env["RECOURSE_SEED"] ?? 1)
 
 const names = Object.keys(Programs.laws) as ReadonlyArray<Programs.ProgramLaw>

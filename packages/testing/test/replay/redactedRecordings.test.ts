@@ -18,7 +18,7 @@ import {
   told
 } from "../support/leaky.ts"
 
-const runs = Number(process.env["RECOURSE_RECORDINGS"] ?? 40)
+const runs = Number(process.env["RECOURSE_RECORDINGS"] ?? 25)
 const seed = Number(process.env["RECOURSE_RECORDING_SEED"] ?? 1)
 
 const recorded = (drawn: Leaky, redact: Replay.RecordOptions["redact"]) => {

@@ -42,7 +42,7 @@ describe("recourse-replay", { timeout: 60_000 }, () => {
   it.live("exits with 0 when the program does as it did", () =>
     inFolder((folder) =>
       Effect.gen(function*() {
-        const { code, err, out } = yield* program(yield* recorded(folder), "--agent", fixture("shop.ts"))
+        const { code, err, out } = yield* within(yield* recorded(folder), "--agent", fixture("shop.ts"))
         assert.deepStrictEqual([code, err], [0, ""])
         assert.match(out, /^As recorded: 3 model calls, \d+ events$/m)
       })
@@ -121,7 +121,7 @@ describe("recourse-replay", { timeout: 60_000 }, () => {
   it.live("exits with 2 without a recording, and names the fault", () =>
     inFolder((folder) =>
       Effect.gen(function*() {
-        const other = yield* program(fixture("good.json"), "--agent", fixture("shop.ts"))
+        const other = yield* within(fixture("good.json"), "--agent", fixture("shop.ts"))
         assert.strictEqual(other.code, 2)
         assert.include(other.out + other.err, "good.json is neither a recording nor a log of events: ")
         writeFileSync(join(folder, "broken.json"), "{\"agent\":")

@@ -4,6 +4,11 @@ import { Clock, Effect, Schedule, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
 
+/** Sequences of each world that stays true: `RECOURSE_PLANS=1000` for more. */
+const runs = Number(process.env["RECOURSE_PLANS"] ?? 50)
+
+const seed = Number(process.env["RECOURSE_SEED"] ?? 1)
+
 interface Shop {
   readonly charges: ReadonlyArray<string>
   readonly balance: number
@@ -186,9 +191,9 @@ describe("a world", { timeout: 60_000 }, () => {
         input: Prompt.make(`Charge ${order}`),
         model: ScriptedModel.steps([ScriptedModel.call("charge", { order }), ScriptedModel.text("Charged.")])
       }]))
-      const report = yield* World.check(shop, { agent: chat, tools: ["charge"], chats: 2, scenarios }, { runs: 200 })
-      assert.isAbove(report.paused, 100)
-      assert.isAbove(report.sideEffects, 20)
+      const report = yield* World.check(shop, { agent: chat, tools: ["charge"], chats: 2, scenarios }, { runs, seed })
+      assert.isAbove(report.paused, runs / 5)
+      assert.isAbove(report.sideEffects, runs / 50)
     }))
 
   it.effect("is broken by earlier messages in the same chat", () =>
@@ -280,20 +285,20 @@ describe("a world", { timeout: 60_000 }, () => {
     "stays true with the order's key: retries, kills, bad stores",
     () =>
       Effect.gen(function*() {
-        const report = yield* World.check(shop, clerk({ key: ofOrder, retry: true }), { runs: 300 })
-        assert.strictEqual(report.sequences, 300)
-        assert.isAbove(report.sideEffects, 150)
-        assert.isAbove(report.killed, 50)
-        assert.isAbove(report.cancelled, 50)
+        const report = yield* World.check(shop, clerk({ key: ofOrder, retry: true }), { runs, seed })
+        assert.strictEqual(report.sequences, runs)
+        assert.isAbove(report.sideEffects, runs / 5)
+        assert.isAbove(report.killed, runs / 20)
+        assert.isAbove(report.cancelled, runs / 20)
       }),
     60_000
   )
 
   it.effect("stays true over approvals that come late, twice and to other processes", () =>
     Effect.gen(function*() {
-      const report = yield* World.check(shop, clerk({ key: ofOrder, approval: true }), { runs: 200, seed: 3 })
-      assert.isAbove(report.paused, 100)
-      assert.isAbove(report.sideEffects, 25)
+      const report = yield* World.check(shop, clerk({ key: ofOrder, approval: true }), { runs, seed })
+      assert.isAbove(report.paused, runs / 5)
+      assert.isAbove(report.sideEffects, runs / 50)
     }), 60_000)
 
   it.effect(
@@ -323,9 +328,9 @@ describe("a world", { timeout: 60_000 }, () => {
     Effect.gen(function*() {
       const program = clerk({ key: ofOrder, approval: true })
       const versions = [clerk({ key: ofOrder, approval: true, retry: true }).agent, clerk({ key: ofOrder }).agent]
-      const report = yield* World.check(shop, { ...program, versions }, { runs: 200, seed: 5 })
-      assert.isAbove(report.paused, 20)
-      assert.isAbove(report.sideEffects, 20)
+      const report = yield* World.check(shop, { ...program, versions }, { runs, seed })
+      assert.isAbove(report.paused, runs / 25)
+      assert.isAbove(report.sideEffects, runs / 50)
     }), 60_000)
 
   it.effect("is broken by a deployment that changes the key of an order", () =>
