@@ -121,7 +121,7 @@ describe("a durable run of an agent that asks a person while it runs", () => {
         if (answer === "approves") assert.deepEqual(whole.log, ["flight", "hotel", "car"])
         else assert.deepEqual(whole.log, ["flight", "hotel", "unhotel", "unflight"])
         // Two executions are killed, each anywhere.
-        for (const killAt of operationsBetween(300, operations, 195)) {
+        for (const killAt of operationsBetween(300, operations, 389)) {
           for (const share of [0.4, 1]) {
             const world = worldOf(answer)
             yield* VirtualTime.run(world.process(), { killAt })

@@ -109,7 +109,7 @@ describe("a durable run that ends before its agent", () => {
         assert.deepEqual(whole.all.world.audit, ["hotel compensated", "flight compensated"])
         const ended = yield* Effect.flip(client(whole.all, whole.agent, whole.agent.await("r1")))
         assert.strictEqual(ended._tag === "RunFailed" ? ended.error : ended._tag, error)
-        for (const killAt of operationsBetween(10, operations, 83)) {
+        for (const killAt of operationsBetween(10, operations, 167)) {
           const { agent, all } = yield* start()
           yield* VirtualTime.run(runner(all, agent, untilEnded(agent)), { startAt: 60_000, killAt })
           const last = yield* VirtualTime.run(runner(all, agent, untilEnded(agent)), { startAt: 120_000, identity: 1 })

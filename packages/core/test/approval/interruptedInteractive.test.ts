@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Agent, AgentEvent, Approval, Tool } from "@recourse/core"
 import { Cause, Effect, Exit, Layer, Schema, Stream } from "effect"
-import { operationsApart } from "../support/operations.ts"
+import { operationsBetween } from "../support/operations.ts"
 
 type Log = Array<string>
 
@@ -60,8 +60,6 @@ const fresh = () => {
 
 const times = (log: Log, what: string) => log.filter((one) => one === what).length
 
-const { from, stride } = operationsApart(17)
-
 describe("an agent that asks, interrupted at every operation", () => {
   for (const [name, runs] of Object.entries(forms)) {
     it.effect(name, () =>
@@ -82,7 +80,7 @@ describe("an agent that asks, interrupted at every operation", () => {
         })
         const whole = yield* go(Infinity)
         assert.deepStrictEqual(whole.log, ["book", "pay", "pay"])
-        for (let at = from; at <= whole.operations; at += stride) {
+        for (const at of operationsBetween(1, whole.operations + 1, 17)) {
           const { events, exit, log } = yield* go(at)
           const ends = events.flatMap((event) => event._tag === "RunFinished" ? [event.outcome] : [])
           const told = events.filter((event) => event._tag === "ToolCompensated")

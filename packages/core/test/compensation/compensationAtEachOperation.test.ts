@@ -22,7 +22,7 @@ import {
   watched
 } from "../support/bookings.ts"
 import { cases } from "../support/abandonedAgents.ts"
-import { operationsApart } from "../support/operations.ts"
+import { operationsBetween } from "../support/operations.ts"
 
 const hasPaused = ({ events }: ReturnType<typeof watched>) =>
   events.some((event) => event._tag === "RunFinished" && event.outcome === "paused")
@@ -56,9 +56,7 @@ const run = (
     interruptAt === undefined ? {} : { interruptAt }
   )
 
-const { from, stride } = operationsApart(83)
 const near = 50
-const strideNear = operationsApart(7).stride
 
 describe("interrupted at every operation", () => {
   for (const [name, { agent, turns }] of Object.entries(cases)) {
@@ -83,7 +81,12 @@ describe("interrupted at every operation", () => {
           if (hasWaited((yield* go(middle)).seen)) to = middle
           else waitsAt = middle + 1
         }
-        for (let at = from; at <= operations; at += Math.abs(at - waitsAt) < near ? strideNear : stride) {
+        const places = [
+          ...operationsBetween(1, Math.max(1, waitsAt - near), 83),
+          ...operationsBetween(Math.max(1, waitsAt - near), Math.min(operations + 1, waitsAt + near), 7),
+          ...operationsBetween(waitsAt + near, operations + 1, 83)
+        ]
+        for (const at of places) {
           const { log, seen, stopped } = yield* go(at)
           if (stopped !== undefined || hasPaused(seen)) break
           assert.isAtMost(times(log, "book"), 1)
@@ -180,7 +183,7 @@ describe("resumed without an agent that waits", () => {
         const { operations } = yield* plain.resume(yield* plain.start)
         let undone = 0
         let back = 0
-        for (let at = from; at <= operations; at += stride) {
+        for (const at of operationsBetween(1, operations + 1, 83)) {
           const log: Log = []
           const seen = watched()
           const { resume, start } = lives(log, seen)

@@ -7,7 +7,7 @@ import { Laws, ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Agent, Approval, Conversation, Guardrail, Recovery, Tool } from "@recourse/core"
 import { Effect, Exit, Layer, Redacted, Schema } from "effect"
 import { Prompt } from "effect/ai"
-import { operationsApart } from "../support/operations.ts"
+import { operationsBetween } from "../support/operations.ts"
 
 const chat = { owner: "ada", thread: "t1" }
 const book = Tool.make("book", {
@@ -110,8 +110,6 @@ const known = Effect.map(
   }
 )
 
-const { from, stride } = operationsApart(7)
-
 describe.each(Object.entries(agents))("%s", (_name, agentOf) => {
   it.effect("that fails", () =>
     Effect.gen(function*() {
@@ -151,7 +149,7 @@ describe.each(Object.entries(agents))("%s", (_name, agentOf) => {
             return operations
           }).pipe(inChat(turns))
         const operations = yield* cutOff(Infinity)
-        for (let interruptAt = from; interruptAt <= operations; interruptAt += stride) yield* cutOff(interruptAt)
+        for (const interruptAt of operationsBetween(1, operations + 1, 7)) yield* cutOff(interruptAt)
       }))
   }
 })
@@ -234,9 +232,7 @@ it.effect.each(Object.keys(agents))(
           return operations
         }).pipe(inChat(behindGuard(bookThen("pay"))))
       const operations = yield* cutOff(Infinity)
-      for (let interruptAt = from; interruptAt <= operations; interruptAt += Math.ceil(stride / 2)) {
-        yield* cutOff(interruptAt)
-      }
+      for (const interruptAt of operationsBetween(1, operations + 1, 4)) yield* cutOff(interruptAt)
       assert.includeMembers([...seen], ["\"booked\"", JSON.stringify({ undone: ["book"], result: "booked" })])
     })
 )

@@ -8,9 +8,7 @@ import { Agent, Approval, Conversation, Tool } from "@recourse/core"
 import { Effect, Exit, Layer, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import { call, key, type Log, standard, text } from "../support/bookings.ts"
-
-/** Number of operations between two interruptions: `RECOURSE_STEP=1` interrupts at each. */
-const step = Number(process.env["RECOURSE_STEP"] ?? 29)
+import { operationsBetween } from "../support/operations.ts"
 
 type Chatting =
   & Agent.Agent<Prompt.Prompt, string, unknown, never>
@@ -161,8 +159,8 @@ describe("a chat whose conversation was transferred", () => {
                 }).pipe(inChat(remembers()))
               const operations = yield* cutOff(Infinity)
               // The region in which it changes hands is looked at closely.
-              for (let at = 250; at < 420 && form.startsWith("the agent"); at += 3) yield* cutOff(at)
-              for (let at = 1; at <= operations; at += step) yield* cutOff(at)
+              const near = form.startsWith("the agent") ? operationsBetween(250, 420, 3) : []
+              for (const at of [...near, ...operationsBetween(1, operations + 1, 29)]) yield* cutOff(at)
             }),
           60_000
         )

@@ -3,8 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Effect, Layer, Schema, Stream } from "effect"
 import { Agent, AgentEvent, Guardrail, Skill } from "@recourse/core"
-
-const step = process.env["RECOURSE_PROGRAMS"] === undefined ? 3 : 1
+import { operationsBetween } from "../support/operations.ts"
 
 const verdicts = {
   passes: Effect.void,
@@ -61,7 +60,7 @@ describe("a guard", () => {
           for (const streaming of [false, true]) {
             const { ended: { operations }, events } = yield* play(options(says), streaming)
             assert.isAbove(turns(events, ["ModelTurnStarted"]), 0)
-            for (let at = 1; at <= operations + 1; at += step) {
+            for (const at of operationsBetween(1, operations + 2, 3)) {
               const { events } = yield* play(options(says), streaming, at)
               assert.strictEqual(
                 turns(events, ["ModelTurnStarted"]),

@@ -7,9 +7,7 @@ import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Cause, Effect, Exit, Layer, Option, Redacted, Schema } from "effect"
 import type { Prompt } from "effect/ai"
 import { Agent, AgentEvent, Approval, IdempotencyLedger, Recovery, RunRecord, Tool, ToolCall } from "@recourse/core"
-import { operationsApart } from "../support/operations.ts"
-
-const { from, stride } = operationsApart(47)
+import { operationsBetween } from "../support/operations.ts"
 
 type Resumable = Agent.Agent<string, string, unknown, never> & Agent.Resumable<string, string, unknown, never, never>
 
@@ -194,45 +192,48 @@ describe("a resumption that is interrupted at any operation and repeated", () =>
         let cutBefore = 0
         for (const keyed of [false, true]) {
           for (const decision of ["approve", "reject"] as const) {
-            for (let at = from;; at += stride) {
-              const world: World = { paid: 0, begun: 0 }
-              const ledger = yield* Effect.provide(
-                IdempotencyLedger.IdempotencyLedger,
-                Layer.fresh(IdempotencyLedger.layerMemory)
-              )
-              const kept = Layer.mergeAll(
-                key,
-                resumptions(),
-                Layer.succeed(IdempotencyLedger.IdempotencyLedger, ledger)
-              ) as Layer.Layer<never>
-              const agent = () => make(world, keyed)
-              const first = yield* life(place, agent().start("go"), kept)
-              const pause = Exit.isSuccess(first.exit) ? first.exit.value : undefined
-              if (!(pause instanceof Approval.Paused)) return assert.fail(`it does not wait: ${String(first.exit)}`)
-              const transcript = finishedOf(first)!.transcript
-              const snapshot = frozen(JSON.parse(JSON.stringify(pause.snapshot)))
-              const resume = () => agent().resume(snapshot, decide(pause, decision))
-              const cut = yield* life(place, resume(), kept, at)
-              const about = `${decision}, ${keyed ? "keyed" : "no key"}, interrupted at ${at}`
-              assert.deepStrictEqual(judge(cut, transcript), [], about)
-              const begun = world.begun
-              if (begun === 0 && Exit.isFailure(cut.exit)) cutBefore++
-              const again = yield* life(place, resume(), kept)
-              // Released if no tool had run; otherwise its record has the next snapshot.
-              const record = recordOf(cut)
-              const hasRun = record !== undefined && record.executed.length > pause.snapshot.executed.length
-              if (hasRun) assert.isTrue(Option.isSome(yield* Effect.provide(RunRecord.snapshot(record), key)), about)
-              else if (Exit.isFailure(cut.exit) && finishedOf(cut)?.outcome !== "success") {
-                assert.isTrue(
-                  Exit.isSuccess(again.exit) && again.exit.value._tag === "Completed",
-                  `${about}: ${String(again.exit)}`
+            const interruptedAt = (at: number) =>
+              Effect.gen(function*() {
+                const world: World = { paid: 0, begun: 0 }
+                const ledger = yield* Effect.provide(
+                  IdempotencyLedger.IdempotencyLedger,
+                  Layer.fresh(IdempotencyLedger.layerMemory)
                 )
-              }
-              assert.strictEqual(world.begun <= 1 || keyed, true, about)
-              assert.isAtMost(world.paid, keyed ? 2 : 1, about)
-              if (decision === "reject") assert.strictEqual(world.begun, 0, about)
-              if (at > cut.operations) break
-            }
+                const kept = Layer.mergeAll(
+                  key,
+                  resumptions(),
+                  Layer.succeed(IdempotencyLedger.IdempotencyLedger, ledger)
+                ) as Layer.Layer<never>
+                const agent = () => make(world, keyed)
+                const first = yield* life(place, agent().start("go"), kept)
+                const pause = Exit.isSuccess(first.exit) ? first.exit.value : undefined
+                if (!(pause instanceof Approval.Paused)) return assert.fail(`it does not wait: ${String(first.exit)}`)
+                const transcript = finishedOf(first)!.transcript
+                const snapshot = frozen(JSON.parse(JSON.stringify(pause.snapshot)))
+                const resume = () => agent().resume(snapshot, decide(pause, decision))
+                const cut = yield* life(place, resume(), kept, at)
+                const about = `${decision}, ${keyed ? "keyed" : "no key"}, interrupted at ${at}`
+                assert.deepStrictEqual(judge(cut, transcript), [], about)
+                const begun = world.begun
+                if (begun === 0 && Exit.isFailure(cut.exit)) cutBefore++
+                const again = yield* life(place, resume(), kept)
+                // Released if no tool had run; otherwise its record has the next snapshot.
+                const record = recordOf(cut)
+                const hasRun = record !== undefined && record.executed.length > pause.snapshot.executed.length
+                if (hasRun) assert.isTrue(Option.isSome(yield* Effect.provide(RunRecord.snapshot(record), key)), about)
+                else if (Exit.isFailure(cut.exit) && finishedOf(cut)?.outcome !== "success") {
+                  assert.isTrue(
+                    Exit.isSuccess(again.exit) && again.exit.value._tag === "Completed",
+                    `${about}: ${String(again.exit)}`
+                  )
+                }
+                assert.strictEqual(world.begun <= 1 || keyed, true, about)
+                assert.isAtMost(world.paid, keyed ? 2 : 1, about)
+                if (decision === "reject") assert.strictEqual(world.begun, 0, about)
+                return cut.operations
+              })
+            const operations = yield* interruptedAt(Infinity)
+            for (const at of operationsBetween(1, operations + 1, 47)) yield* interruptedAt(at)
           }
         }
         assert.isAbove(cutBefore, 10)

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Data, Effect, Exit, type Fiber, Layer, Scheduler, Schema, Stream } from "effect"
 import type { LanguageModel } from "effect/ai"
 import { Agent, AgentEvent, Recovery, Tool } from "@recourse/core"
-import { operationsApart } from "../support/operations.ts"
+import { operationsBetween } from "../support/operations.ts"
 
 class Down extends Data.TaggedError("Down") {}
 
@@ -161,7 +161,6 @@ const problems = (events: ReadonlyArray<AgentEvent.AgentEvent>): ReadonlyArray<s
 
 const programs = Number(process.env["RECOURSE_PROGRAMS"] ?? 4)
 const firstSeed = Number(process.env["RECOURSE_SEED"] ?? 1)
-const { from, stride } = operationsApart(5)
 
 describe("a run that is interrupted at any operation", () => {
   it("has an end for each start, of runs, calls, attempts, spans", {
@@ -171,7 +170,7 @@ describe("a run that is interrupted at any operation", () => {
       for (let seed = firstSeed; seed < firstSeed + programs; seed++) {
         const whole = yield* interruptedAt(seed, -1)
         const steps = Math.min(whole.steps, 1000)
-        for (let at = 0; at <= steps; at += at === 0 ? from : stride) {
+        for (const at of [0, ...operationsBetween(1, steps + 1, 5)]) {
           const { events, exit, spans } = at === 0 ? whole : yield* interruptedAt(seed, at)
           const where = `program ${seed}, operation ${at} of ${whole.steps}, ${exit._tag}`
           assert.deepStrictEqual(problems(events), [], where)

@@ -1,15 +1,18 @@
-/**
- * The operations at which a test interrupts or kills a run: all of them if `RECOURSE_EVERY_STEP` is set. Otherwise they are a number
- * of operations apart, and `RECOURSE_SEED` chooses the first.
- */
-export const operationsApart = (apart: number): { readonly from: number; readonly stride: number } => {
-  const stride = process.env["RECOURSE_EVERY_STEP"] === undefined ? apart : 1
-  return { from: 1 + Number(process.env["RECOURSE_SEED"] ?? 0) % stride, stride }
-}
+/** True if runs are interrupted and killed at each operation. */
+export const isEachTried = process.env["RECOURSE_EVERY_STEP"] !== undefined
 
-/** Operations from `first` to the one before `end`. */
+/** The seed of this test run. */
+export const seed = Number(process.env["RECOURSE_SEED"] ?? 0)
+
+/** Most operations of one case at which a test run interrupts or kills it. */
+const most = 25
+
+/**
+ * The operations from `first` to the one before `end` at which a test interrupts or kills a run: all of them if `RECOURSE_EVERY_STEP` is set.
+ * Otherwise they are at least `apart` operations apart, 25 at most, and `RECOURSE_SEED` chooses the first.
+ */
 export const operationsBetween = (first: number, end: number, apart: number): ReadonlyArray<number> => {
-  const { from, stride } = operationsApart(apart)
-  const start = first + from - 1
+  const stride = isEachTried ? 1 : Math.max(apart, Math.ceil((end - first) / most))
+  const start = first + seed % stride
   return Array.from({ length: Math.max(0, Math.ceil((end - start) / stride)) }, (_, nth) => start + nth * stride)
 }

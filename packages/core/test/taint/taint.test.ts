@@ -3,6 +3,7 @@ import { Effect, Layer, Redacted, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import { Agent, Approval, ErrorProjection, History, Recovery, Tool, ToolCall } from "@recourse/core"
 import { random } from "../support/kit.ts"
+import { seed } from "../support/operations.ts"
 import { finish, type Parts, partsModel, search } from "../support/parts.ts"
 
 /*
@@ -15,7 +16,7 @@ import { finish, type Parts, partsModel, search } from "../support/parts.ts"
 
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 
-const programs = Number(process.env["RECOURSE_PROGRAMS"] ?? 150)
+const programs = Number(process.env["RECOURSE_PROGRAMS"] ?? 50)
 
 const reads = ["fetch", "blame", "mark", "relay", "recover", "reader", "around"] as const
 const kinds = [...reads, "look", "send", "sender"] as const
@@ -218,7 +219,7 @@ describe("a conversation that has read untrusted text", () => {
   it.effect("stays tainted, and no write runs unasked in it", () =>
     Effect.gen(function*() {
       let tainted = 0
-      for (let seed = 1; seed <= programs; seed++) if (yield* check(drawChat(seed))) tainted++
+      for (let n = 0; n < programs; n++) if (yield* check(drawChat(seed + n))) tainted++
       // Both kinds are drawn.
       assert.isAbove(tainted, programs / 4)
       assert.isBelow(tainted, programs)

@@ -179,7 +179,7 @@ describe("the model's text about its own arguments", () => {
           return user + system
         })
         for (const [name, text] of Object.entries(texts)) {
-          const [short, long] = [text(2_000_000), text(10_000_000)]
+          const [short, long] = [text(1_000_000), text(5_000_000)]
           // Noise of the machine, and pauses of its garbage collector, only add to a time.
           let [least, limit] = [Infinity, 0]
           for (let i = 0; i < 4 && least > limit; i++) {

@@ -8,9 +8,10 @@ import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Cause, Effect, Exit, Layer, Redacted, Schema } from "effect"
 import { Agent, AgentEvent, Approval, ErrorProjection, Recovery, Tool, ToolCall } from "@recourse/core"
 import { Down, random } from "../support/kit.ts"
+import { seed } from "../support/operations.ts"
 import { slowTexts } from "../support/slowTexts.ts"
 
-const chains = Number(process.env["RECOURSE_CHAINS"] ?? 250)
+const chains = Number(process.env["RECOURSE_CHAINS"] ?? 100)
 
 /** Chains that did not keep it once. */
 const once = [1406]
@@ -317,13 +318,13 @@ describe("a chain of calls", () => {
   it.effect(`keeps the rules of each call in ${chains} chains`, () =>
     Effect.gen(function*() {
       const seen = { began: 0, asked: 0, lives: 0 }
-      for (const seed of [...Array.from({ length: chains }, (_, n) => n + 1), ...once]) {
-        const plan = draw(seed)
+      for (const drawn of [...Array.from({ length: chains }, (_, n) => seed + n), ...once]) {
+        const plan = draw(drawn)
         const played = yield* play(plan)
         seen.began += played.world.began.inner
         seen.asked += played.world.asked.length
         seen.lives += played.ends.length
-        assert.deepStrictEqual(judge(plan, played), [], `${seed}: ${JSON.stringify(plan)}`)
+        assert.deepStrictEqual(judge(plan, played), [], `${drawn}: ${JSON.stringify(plan)}`)
       }
       assert.isAbove(seen.began, chains / 4)
       assert.isAbove(seen.asked, chains / 10)

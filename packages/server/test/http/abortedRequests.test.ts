@@ -5,7 +5,7 @@ import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { MemoryRuns } from "@recourse/server"
 import { Effect, Exit, Layer, Redacted } from "effect"
 import { Prompt } from "effect/ai"
-import { operationsApart } from "../../../core/test/support/operations.ts"
+import { operationsBetween } from "../../../core/test/support/operations.ts"
 import { Chats, type Message, type TestedChats } from "../support/chats.ts"
 
 const key = { owner: "ada", thread: "t1" }
@@ -104,9 +104,7 @@ const played = <A>({ before, look, onBusy = "refuse", request, turns }: Scene<A>
   })
 
 /** The operations are closer together at the beginning of a request. */
-const near = 60
-const apartNear = operationsApart(2)
-const { stride } = operationsApart(9)
+const near = 50
 
 /** State behind a request that is interrupted, at each of its operations; `whole` if it is not. */
 const cutAnywhere = Effect.fnUntraced(function*<A>(scene: Scene<A>) {
@@ -118,7 +116,11 @@ const cutAnywhere = Effect.fnUntraced(function*<A>(scene: Scene<A>) {
     else from = middle + 1
   }
   const cut = new Set<string>()
-  for (let at = from + apartNear.from - 1; at < operations; at += at - from < near ? apartNear.stride : stride) {
+  const places = [
+    ...operationsBetween(from, Math.min(operations, from + near), 2),
+    ...operationsBetween(from + near, operations, 9)
+  ]
+  for (const at of places) {
     const { isCut, told } = yield* played(scene, at)
     if (!isCut) break
     cut.add(told)

@@ -90,17 +90,28 @@ const first = (all: Shared, { before, onBusy, request }: Request, killAt: number
   )
 }
 
+/** The first operation of a request, and the last one of its server: found once for all tests of the request. */
+const bounds = new Map(
+  Object.values(requests).map((request) => [
+    request,
+    Effect.runSync(Effect.cached(Effect.gen(function*() {
+      const { operations } = yield* first(shared(), request, undefined)
+      let from = 1
+      for (let to = operations; from < to;) {
+        const middle = Math.floor((from + to) / 2)
+        if ((yield* first(shared(), request, middle)).hasStarted) to = middle
+        else from = middle + 1
+      }
+      return { from, operations }
+    })))
+  ])
+)
+
 /** Calls something with a world for each operation of a request, and behind it. */
 const killedAnywhere = Effect.fnUntraced(
   function*(request: Request, look: (all: Shared, about: string) => Effect.Effect<void>) {
-    const whole = yield* first(shared(), request, undefined)
-    let from = 1
-    for (let to = whole.operations; from < to;) {
-      const middle = Math.floor((from + to) / 2)
-      if ((yield* first(shared(), request, middle)).hasStarted) to = middle
-      else from = middle + 1
-    }
-    for (const killAt of operationsBetween(from, whole.operations, 157)) {
+    const { from, operations } = yield* bounds.get(request)!
+    for (const killAt of operationsBetween(from, operations, 311)) {
       const all = shared()
       yield* first(all, request, killAt)
       yield* look(all, `killed at ${killAt}`)

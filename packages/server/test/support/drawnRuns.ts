@@ -3,7 +3,7 @@ import type { AgentEvent } from "@recourse/core"
 import { Programs } from "@recourse/testing"
 import { Effect } from "effect"
 
-const runs = Number(process.env["RECOURSE_PROGRAMS"] ?? 60)
+const runs = Number(process.env["RECOURSE_PROGRAMS"] ?? 25)
 
 /** The events of one message each, drawn once for all tests. */
 export const messages = Effect.runSync(Effect.cached(Effect.gen(function*() {
