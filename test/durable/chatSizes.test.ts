@@ -12,7 +12,7 @@ import { sqlDatabases } from "../support/servers.ts"
 
 const reply = "word ".repeat(150)
 const question = (n: number): string => `hello there ${n}`
-const counts = [15, 35, 70]
+const counts = [10, 20, 40]
 const most = counts.at(-1)!
 
 /** At most so many bytes are stored for each byte that was said, whatever the length of the chat. */

@@ -6,6 +6,7 @@ import * as Cluster from "@recourse/durable/Cluster"
 import * as Certify from "@recourse/testing/Certify"
 import { Context, Cron, Effect, Fiber, Latch, Layer } from "effect"
 import { MessageStorage, RunnerHealth, Runners, RunnerStorage, Sharding, ShardingConfig } from "effect/cluster"
+import { isEachTried } from "../../packages/core/test/support/operations.ts"
 import { type SqlAddress, sqlLayer } from "../support/connections.ts"
 import { clusterDatabases } from "../support/servers.ts"
 import { clusterPlace } from "./clusterPlace.ts"
@@ -30,10 +31,10 @@ const echoRun = {
 }
 
 describe("a cluster of one process", () => {
-  for (const [sweep, runs] of [[0, 30], ["200 millis", 0]] as const) {
+  for (const [sweep, runs, disturbances] of [[0, 25, 25], ["200 millis", 0, 10]] as const) {
     it(`is certified with a sweep of ${sweep}`, async () => {
       const layer = Cluster.layer({ sweep }).pipe(Layer.provide([RunStore.layerMemory, oneProcess]))
-      const { tried } = await Effect.runPromise(Certify.host(layer, { runs }))
+      const { tried } = await Effect.runPromise(Certify.host(layer, { runs, ...(isEachTried ? {} : { disturbances }) }))
       assert.isAtLeast(tried["owner_may_change"]!, 10)
     }, 120_000)
   }

@@ -9,9 +9,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import { fileURLToPath } from "node:url"
+import { bundled } from "../support/bundled.ts"
 
-const program = fileURLToPath(new URL("killedServer.ts", import.meta.url))
+const program = bundled(join(import.meta.dirname, "killedServer.ts"))
 
 /** A line that the server prints: its address, a request to the model, or a decision of the audit. */
 interface Line {

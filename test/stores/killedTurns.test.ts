@@ -7,9 +7,9 @@ import { spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { SqlClient } from "effect/sql"
 import { agents, killedTurn } from "../../packages/core/test/support/killedTurns.ts"
+import { bundled } from "../support/bundled.ts"
 
 const database = NodeSqliteClient.layer({ filename: ":memory:" })
 const conversations = Conversation.layerSql().pipe(Layer.provideMerge(database))
@@ -30,7 +30,7 @@ describe("a killed turn in SQLite", () => {
     }).pipe(Effect.provide(conversations)))
 })
 
-const program = fileURLToPath(new URL("killedChat.ts", import.meta.url))
+const program = bundled(join(import.meta.dirname, "killedChat.ts"))
 
 const inFolder = <A>(use: (folder: string) => A): A => {
   const folder = mkdtempSync(join(tmpdir(), "recourse-chat-"))

@@ -9,6 +9,7 @@ import { ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Logger, Redacted, Schema } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
+import { isEachTried, seed } from "../../packages/core/test/support/operations.ts"
 import { watchedSql } from "../support/watchedSql.ts"
 
 const kinds = ["fails", "lost", "hangs", "done and hangs"] as const
@@ -153,8 +154,9 @@ describe("a run that resumes on a breaking store of resumptions, with", () => {
         Effect.gen(function*() {
           const wrong: Array<string> = []
           let met = 0
-          for (const kind of kinds) {
-            for (let at = 1; at < 30; at++) {
+          for (const [nth, kind] of kinds.entries()) {
+            // Two of the kinds at each statement, which the seed chooses.
+            for (let at = isEachTried ? 1 : 1 + (nth + seed) % 2; at < 30; at += isEachTried ? 1 : 2) {
               const played = yield* play(form, isApproved, { at, kind })
               if (!played.met) break
               met++
@@ -162,7 +164,7 @@ describe("a run that resumes on a breaking store of resumptions, with", () => {
             }
           }
           assert.deepStrictEqual(wrong, [])
-          assert.isAbove(met, 12)
+          assert.isAbove(met, 6)
         }).pipe(Effect.provide(NodeSqliteClient.layer({ filename: ":memory:" }))), 30_000)
     }
   }

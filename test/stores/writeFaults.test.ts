@@ -8,7 +8,7 @@ import { random } from "../../packages/core/test/support/kit.ts"
 import { draw, play, problems, type Store } from "../../packages/core/test/support/writePrograms.ts"
 import { watchedSql } from "../support/watchedSql.ts"
 
-const programs = Number(process.env["RECOURSE_PROGRAMS"] ?? 150)
+const programs = Number(process.env["RECOURSE_PROGRAMS"] ?? 50)
 const firstSeed = Number(process.env["RECOURSE_SEED"] ?? 1)
 
 const kinds = ["fails", "lost", "hangs"] as const
