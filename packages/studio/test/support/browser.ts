@@ -19,9 +19,14 @@ const args = [
   "--disable-sync"
 ]
 
-/** Starts the browser, with a profile of its own that is deleted with it. */
-const launch = (): Promise<Browser> =>
-  typeof found === "string" ? Promise.reject(new Error(found)) : chromium.launch({ ...found, args })
+let started: Browser | undefined
+
+/** The browser of all test files of this process, which ends with the process: to start one takes seconds. */
+const browserOfProcess = async (): Promise<Browser> => {
+  if (typeof found === "string") throw new Error(found)
+  if (started?.isConnected() !== true) started = await chromium.launch({ ...found, args })
+  return started
+}
 
 /** Context of a test of pages. */
 export interface Pages {
@@ -29,7 +34,7 @@ export interface Pages {
   readonly context: (options?: Parameters<Browser["newContext"]>[0]) => Promise<BrowserContext>
   /** A page, until the test ends. Without options it is one more tab of the same window. */
   readonly page: (url: string, options?: Parameters<Browser["newContext"]>[0]) => Promise<Page>
-  /** Opens a server for all tests. It is closed behind the browser: no page holds it up. */
+  /** Opens a server for all tests. It is closed behind the windows: no page holds it up. */
   readonly server: <A extends Closable>(open: () => Promise<A>) => () => A
   /**
    * Opens a server for one test, or one for each if it is called in `beforeEach`. It is closed behind the windows of
@@ -43,7 +48,7 @@ interface Closable {
   readonly close: () => Promise<void>
 }
 
-/** Of a machine with much else to do: starting a browser takes a second, and closing one less. */
+/** Of a machine with much else to do: starting a browser takes a second. */
 const hookTimeout = 60_000
 
 /** Tests that need a browser. Each test fails if a page of it had an error, or violated its policy. */
@@ -59,11 +64,11 @@ export const describeInBrowser = (name: string, tests: (pages: Pages) => void): 
     const lasting: Array<Closable> = []
     let errors: Array<string> = []
     beforeAll(async () => {
-      browser = await launch()
+      browser = await browserOfProcess()
     }, hookTimeout)
-    // A connection that a browser keeps open is one that a server waits for: servers are closed last.
+    // A connection that a window keeps open is one that a server waits for: servers are closed last.
     afterAll(async () => {
-      await browser?.close()
+      await (await shared)?.close()
       await Promise.all(lasting.map((server) => server.close()))
     }, hookTimeout)
     afterEach(async () => {
