@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** Tests that wait for processes, servers and pages, or that compute for a minute: what begins last with them keeps everybody waiting. */
 const long =
-  /\/test\/(?:stores|durable|types|guides|browser)\/|\/(?:laws|programs|brokenLaws|brokenPrograms|mcp|bugs|compositions|killedServers|command|killedCommand|replayCommand|chat|office)\.test\.ts$/
+  /\/test\/(?:stores|durable|types|guides|browser)\/|\/(?:laws|programs|brokenLaws|defaultPlans|callbackFaults|world|mcp|bugs|compositions|compensationA\w+|killedServers|command|killedCommand|replayCommand|chat|office)\.test\.ts$/
 
 class LongFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
