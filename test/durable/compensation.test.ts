@@ -4,7 +4,7 @@ import { Agent, Audit, type Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Layer, Logger, Schema } from "effect"
-import { isEachTried, seed } from "../../packages/core/test/support/operations.ts"
+import { isChosen } from "../../packages/core/test/support/operations.ts"
 import { sqlLayer } from "../support/connections.ts"
 import { forLeases } from "../support/forLeases.ts"
 import { sqlDatabases } from "../support/servers.ts"
@@ -138,9 +138,7 @@ describe("a durable run with a compensation", () => {
             const whole = yield* play("whole", Infinity, false, 10_000)
             // Before or behind each operation, in turn.
             const places = Array.from({ length: whole }, (_, n) => n + 1).flatMap((at) =>
-              [false, true].flatMap((behind) =>
-                isEachTried || (at + Number(behind) + seed) % 2 === 0 ? [[at, behind] as const] : []
-              )
+              [false, true].flatMap((behind) => isChosen(at, Number(behind)) ? [[at, behind] as const] : [])
             )
             yield* Effect.forEach(
               places,

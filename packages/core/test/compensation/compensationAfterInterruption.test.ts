@@ -16,7 +16,7 @@ import {
   ToolCall
 } from "@recourse/core"
 import { collect } from "../support/kit.ts"
-import { isEachTried, seed } from "../support/operations.ts"
+import { isChosen } from "../support/operations.ts"
 
 class Cut extends Data.TaggedError("Cut") {}
 
@@ -331,7 +331,7 @@ describe("a run with compensations", () => {
           cuts.slice(from, from + 2),
           (at) =>
             Effect.forEach(
-              [false, true].filter((behind) => isEachTried || (at + Number(behind) + seed) % 2 === 0),
+              [false, true].filter((behind) => isChosen(at, Number(behind))),
               (behind) =>
                 lives(({ live, world }) =>
                   Effect.gen(function*() {

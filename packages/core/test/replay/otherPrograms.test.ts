@@ -12,7 +12,7 @@ import { IdempotencyLedger, Journal } from "@recourse/core"
 import { type CutAt, cuts, journalOf } from "../support/interruptedRuns.ts"
 import { tools } from "../support/changedCalls.ts"
 import { programs } from "../support/changedPrograms.ts"
-import { isEachTried, seed } from "../support/operations.ts"
+import { isChosen } from "../support/operations.ts"
 import {
   agent,
   book,
@@ -108,8 +108,7 @@ const told = (report: { readonly transcript: { readonly content: ReadonlyArray<u
   )
 
 /** Before or behind each entry, in turn: the seed chooses which comes first. */
-const someCuts = (entries: number) =>
-  cuts(entries).filter(({ at, behind }) => isEachTried || (at + Number(behind) + seed) % 2 === 0)
+const someCuts = (entries: number) => cuts(entries).filter(({ at, behind }) => isChosen(at, Number(behind)))
 
 describe("a run with another program in its second execution", () => {
   for (const [name, one] of [...Object.entries(tools), ...Object.entries(programs), ...Object.entries(withoutThem)]) {

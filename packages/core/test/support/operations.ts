@@ -4,6 +4,9 @@ export const isEachTried = process.env["RECOURSE_EVERY_STEP"] !== undefined
 /** The seed of this test run. */
 export const seed = Number(process.env["RECOURSE_SEED"] ?? 0)
 
+/** True for half of the pairs of two numbers, which the seed chooses: each number has pairs of both kinds. True for all if each is tried. */
+export const isChosen = (one: number, other: number): boolean => isEachTried || (one + other + seed) % 2 === 0
+
 /** Most operations of one case at which a test run interrupts or kills it. */
 const most = 25
 
