@@ -59,8 +59,7 @@ describe("a cluster of one process", () => {
       const store = Context.get(yield* Layer.build(layer), RunStore.RunStore)
       let messages = 0
       yield* store.listen(() => void messages++)
-      const messageCame = (count: number) =>
-        Effect.repeat(Effect.sleep("5 millis"), { until: () => messages >= count })
+      const messageCame = (count: number) => Effect.repeat(Effect.sleep("5 millis"), { until: () => messages >= count })
       const wanted: RunStore.Take = { agents: [{ agent: "echo", versions: ["1"] }], limit: 5, leaseMillis: 30_000 }
       yield* store.take(wanted)
       const { run } = yield* store.insert({ ...echoRun, runId: "r1", leaseMillis: 30_000 })

@@ -25,8 +25,10 @@ const late = (store: RunStore.Store): RunStore.Store => {
 }
 
 const runsOf = <E>(layer: Layer.Layer<Runs.Runs, E, RunStore.RunStore>, store: RunStore.Store) =>
-  Effect.map(Layer.build(layer.pipe(Layer.provide(Layer.succeed(RunStore.RunStore, store)))), (context) =>
-    Context.get(context, Runs.Runs))
+  Effect.map(
+    Layer.build(layer.pipe(Layer.provide(Layer.succeed(RunStore.RunStore, store)))),
+    (context) => Context.get(context, Runs.Runs)
+  )
 
 type Waits = (runs: Runs.RunsService, at: number) => Effect.Effect<void, unknown>
 

@@ -106,8 +106,7 @@ const people = Effect.fnUntraced(function*(
 const endedOf = Effect.fnUntraced(function*(ids: ReadonlyArray<string>) {
   const runs = yield* Runs.Runs
   const ended = new Set<string>()
-  const wait = (runId: string) =>
-    Effect.map(Effect.retry(runs.wait(runId), patiently), () => void ended.add(runId))
+  const wait = (runId: string) => Effect.map(Effect.retry(runs.wait(runId), patiently), () => void ended.add(runId))
   yield* Effect.timeoutOption(Effect.forEach(ids, wait, { concurrency: 50, discard: true }), "5 minutes")
   return ended
 })
