@@ -41,7 +41,7 @@ interface Context {
 export const tools = (run: ToolRun.Any): Record<string, MastraTool> =>
   Object.fromEntries(
     ToolRun.loopTools(run).map(({ description, execute, name, schema }) => {
-      // Mastra asks for the model's form of a result by the result alone. A tool makes it of nothing else.
+      // Mastra asks for the model's form of a result by the result alone. A tool makes it of that alone.
       const contents = new Map<unknown, ReadonlyArray<unknown>>()
       return [
         name,

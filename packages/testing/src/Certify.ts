@@ -242,7 +242,7 @@ export const ledger = (
   Effect.suspend(() => {
     const trying = { seed: 1, tried: {} as Record<string, number> }
     const laws = { ...ledgerLaws, ...optionalLaws, ...(options?.isRemote === false ? undefined : remoteLaws) }
-    // Not random by seed: a store may contain an earlier check's entries. Ids are hexadecimal, as those of the ledger.
+    // Not random by seed: a store may contain an earlier check's entries. Ids are hexadecimal like those of the ledger.
     const id = () => globalThis.crypto.randomUUID().replaceAll("-", "")
     return Effect.map(
       Effect.forEach(Object.entries(laws), ([name, law]) => tryLaw(trying, name, law(store, id())), { discard: true }),

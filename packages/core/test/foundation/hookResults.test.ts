@@ -148,7 +148,7 @@ describe("results of functions in options", () => {
       assert.deepStrictEqual([exit, paid, unhandled], [Exit.succeed("Done."), ["7"], 0])
     }))
 
-  it("names a recovery that returns no Effect where it is declared", () => {
+  it("names a recovery that returns no Effect at its declaration", () => {
     const Find = Tool.make("find", { execute: () => Effect.void })
     for (const made of [undefined, Promise.resolve(1), 5]) {
       assert.throws(() => Find.pipe(Tool.onError((() => made) as never)), /Tool "find": its recovery returned/)

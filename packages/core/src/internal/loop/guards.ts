@@ -28,7 +28,7 @@ export interface InputGuard {
 
 const aVerdict: Kind = {
   is: (value) => value === undefined || value instanceof Change,
-  called: "an Effect of nothing, or of Guardrail.change(value). An Effect that fails refuses"
+  called: "an Effect without a value, or of Guardrail.change(value). An Effect that fails refuses"
 }
 
 /** The verdict of a guard: a value of another kind, which may have been meant to refuse, ends the run. */

@@ -33,4 +33,4 @@ export const entryOf = (store: Store, id: string) =>
 
 /** A database reads its clock for each value that it writes: an hour is longer by the time of one statement. */
 export const lastsAnHour = (name: string, from: number, to: number) =>
-  same(`an hour, as ${name} has it`, to - from >= 3_600_000 && to - from <= 3_601_000, true)
+  same(`an hour by ${name}`, to - from >= 3_600_000 && to - from <= 3_601_000, true)

@@ -46,11 +46,11 @@ const takesOnce: Law = (store, id) =>
 
 const beginsOnce: Law = (store, id) =>
   Effect.gen(function*() {
-    const begun = yield* Effect.all(
+    const claimed = yield* Effect.all(
       Array.from({ length: 8 }, (_, index) => store.begin(intent(id, `claim ${index}`), hour)),
       { concurrency: "unbounded" }
     )
-    yield* same("claims without an earlier entry", begun.filter((found) => found === undefined).length, 1)
+    yield* same("claims without an earlier entry", claimed.filter((found) => found === undefined).length, 1)
   })
 
 const keepsFinished: Law = (store, id) =>
