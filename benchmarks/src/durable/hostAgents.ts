@@ -35,7 +35,7 @@ export const hostAgents = (onStep: (run: string) => void) => {
     needsApproval: true,
     execute: () => Effect.succeed("asked")
   })
-  const budget = { turns: 1_000_000, sameToolCalls: 1_000_000 } as object
+  const budget = { turns: 1_000_000 }
   return {
     worker: Durable.make(Agent.make("worker", { tools: [Look], budget, defaults })),
     pacer: Durable.make(Agent.make("pacer", { tools: [Pace], budget, defaults })),

@@ -30,7 +30,7 @@ export const recourse = (effects: "read" | "write", host: HostName = "sql"): Ope
   const worker = Durable.make(
     Agent.make("worker", {
       tools: [Look],
-      budget: { turns: 1_000_000, sameToolCalls: 1_000_000 } as object,
+      budget: { turns: 1_000_000 },
       defaults: { onError: Recovery.keepGoing }
     })
   )
