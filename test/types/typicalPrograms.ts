@@ -194,6 +194,7 @@ export const untyped: Readonly<Record<string, string>> = {
   "@recourse/core/Redaction.operatorCause": "what an error was caused by may be anything",
   "@recourse/core/JsonText.argumentsAt": "any JSON that a model has written",
   "@recourse/core/JsonText.argumentsOf": "any JSON that a model has written",
+  "@recourse/core/JsonText.parseLossless": "any JSON that a text holds",
   "@recourse/core/JsonText.exactAt": "any JSON of a server",
   "@recourse/core/Redaction.json": "the JSON that it is given, redacted",
   "@recourse/json-repair/JsonRepair.coercer": "a request about whatever an executor has failed with",

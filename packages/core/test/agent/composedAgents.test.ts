@@ -184,7 +184,7 @@ describe("an agent that is made of agents", () => {
     for (const timeout of ["0 seconds", -1] as const) {
       assert.throws(
         () => Agent.compensated({ timeout })(says("a", 1)),
-        /Agent "a compensated": compensation.timeout must be longer than 0/
+        /Agent "a compensated": compensation.timeout is .* and has to be a duration longer than 0/
       )
     }
     assert.doesNotThrow(() => Agent.compensated({ timeout: "1 millis" })(says("a", 1)))

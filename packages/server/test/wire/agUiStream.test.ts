@@ -45,7 +45,7 @@ describe("drawn programs", () => {
     () =>
       Effect.gen(function*() {
         const runs = yield* messages
-        assert.isAbove(runs.length, 100)
+        assert.isAbove(runs.length, 50)
         for (const events of runs) {
           const told = map(events)
           for (const event of told) {

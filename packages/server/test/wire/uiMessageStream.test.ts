@@ -82,7 +82,7 @@ describe("drawn programs", () => {
     () =>
       Effect.gen(function*() {
         const runs = yield* messages
-        assert.isAbove(runs.length, 100)
+        assert.isAbove(runs.length, 50)
         for (const events of runs) {
           const chunks = map(events)
           for (const chunk of chunks) {
