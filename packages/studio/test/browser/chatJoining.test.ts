@@ -28,9 +28,11 @@ describeInBrowser("a message that joins the agent's work", ({ page: open, server
     await office().open()
     await shows(page, "You said: in French")
     await page.locator(".from-user", { hasText: "number two" }).waitFor()
-    await settled(page)
     const said = () => page.locator(".from-user").allTextContents()
     const all = ["hello", "plan", "in French", "number two"]
+    // The page draws a message that waited again when it is sent.
+    await eventually(async () => (await said()).length === 4)
+    await settled(page)
     assert.deepStrictEqual(await said(), all)
     assert.strictEqual(await answers(page).count(), 3)
     assert.deepStrictEqual(office().world.deeds, ["plan"])
