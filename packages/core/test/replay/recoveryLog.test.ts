@@ -99,7 +99,7 @@ describe("the log of failed attempts", () => {
     assert.isUndefined(recovery.waitBehind({ ...pay, waits: "/c2" }, 1))
   })
 
-  it("is empty in a first execution", () => {
+  it("has no failure and no wait in a first execution", () => {
     const { recovery } = logOf(records, false)
     assert.isUndefined(recovery.failureOf(pay, 1))
     assert.isUndefined(recovery.waitBehind(pay, 1))

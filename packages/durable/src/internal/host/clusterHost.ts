@@ -175,8 +175,8 @@ export class ClusterHost {
         const { taken } = answer
         // The others have ended, or are another's.
         const isWhole = taken.length < limit && onlyCancelled !== true
-        const isTaken = (runId: string) => taken.some((run) => run.runId === runId)
-        if (isAny) this.remove(isWhole ? named : named.filter(({ runId }) => isTaken(runId)))
+        const ids = new Set(taken.map(({ runId }) => runId))
+        if (isAny) this.remove(isWhole ? named : named.filter(({ runId }) => ids.has(runId)))
         if (limited.length === 0 || taken.length >= limit) return Effect.succeed(answer)
         this.remove(this.namedOf(limited))
         return Effect.map(
