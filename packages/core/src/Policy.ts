@@ -9,8 +9,6 @@ import * as Effect from "effect/Effect"
 import type * as Pipeable from "effect/Pipeable"
 import { pipeArguments } from "effect/Pipeable"
 import { ConfigurationError } from "./ConfigurationError.ts"
-import { resultOrEffect } from "./internal/foundation/options/hookResult.ts"
-import { type Kind } from "./internal/foundation/options/optionCheck.ts"
 
 /**
  * The call may run.
@@ -191,13 +189,6 @@ export const requireApproval = (reason?: string): RequireApproval => ({ _tag: "R
  */
 export const substitute = (result: unknown): Substitute => ({ _tag: "Substitute", result })
 
-const tags: ReadonlySet<unknown> = new Set(["Allow", "Deny", "RequireApproval", "Substitute"])
-
-const aVerdict: Kind = {
-  is: (value) => typeof value === "object" && value !== null && "_tag" in value && tags.has(value._tag),
-  called: "a verdict, such as Policy.allow or Policy.deny(reason)"
-}
-
 const of = <V extends Verdict, R, N extends string = never>(
   name: string,
   decide: Policy<V, R>["decide"],
@@ -277,8 +268,10 @@ export const make = <const A extends Answer, const Asks extends boolean = false>
   of(
     name,
     (request) =>
-      resultOrEffect<unknown>({ subject: `Policy "${name}"`, name: "decide", kind: aVerdict }, (): Answer =>
-        decide(request)) as never,
+      Effect.suspend(() => {
+        const answer: Answer = decide(request)
+        return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
+      }) as never,
     options?.mayRequestApproval === true
   )
 

@@ -30,6 +30,12 @@ const wrong: ReadonlyArray<readonly [about: string, tool: object, agent: object,
   ] as const).map(([about, decide, kind]) =>
     [`a policy: ${about}`, {}, { policies: [Policy.make("p", decide as never)] }, `decide returned ${kind}`] as const
   ),
+  [
+    "a policy that no constructor has made",
+    {},
+    { policies: [{ name: "p", tools: [], mayRequestApproval: false, decide: async () => Policy.deny("no") }] },
+    "decide returned a promise"
+  ],
   ["needsApproval: undefined", { needsApproval: () => undefined }, {}, "needsApproval returned undefined"],
   ["needsApproval: a text", { needsApproval: () => "yes" }, {}, "needsApproval returned a string"],
   ["needsApproval: a promise", { needsApproval: async () => true }, {}, "needsApproval returned a promise"],

@@ -14,6 +14,8 @@ import type { ToolInfo } from "./tool/toolInfo.ts"
 import type { CallBeforePause } from "../approval/snapshot.ts"
 import { DecisionRefused } from "../approval/outcome.ts"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
+import { resultOrEffect } from "../foundation/options/hookResult.ts"
+import type { Kind } from "../foundation/options/optionCheck.ts"
 import { isStopped, repeatStop, stopNow, stopped } from "./stop.ts"
 
 /** True if an execution can be repeated at a resumption: neither a write nor under a key. */
@@ -104,6 +106,13 @@ interface Said {
   readonly hasLooked: boolean
 }
 
+const tags: ReadonlySet<unknown> = new Set(["Allow", "Deny", "RequireApproval", "Substitute"])
+
+const aVerdict: Kind = {
+  is: (value) => typeof value === "object" && value !== null && "_tag" in value && tags.has(value._tag),
+  called: "a verdict, such as Policy.allow or Policy.deny(reason)"
+}
+
 const decided = (policy: Policy, info: ToolInfo, call: Call, params: unknown): Effect.Effect<Said, never, unknown> => {
   const { log, path, runId } = call.record.gate!
   const page = info.client?.page
@@ -122,7 +131,11 @@ const decided = (policy: Policy, info: ToolInfo, call: Call, params: unknown): E
       return log.before(call.record)
     }
   }
-  return Effect.map(policy.decide(request), (verdict) => ({ policy, verdict, hasLooked }))
+  const hook = { subject: `Policy "${policy.name}"`, name: "decide", kind: aVerdict }
+  return Effect.map(
+    resultOrEffect<Verdict, never, unknown>(hook, () => policy.decide(request)),
+    (verdict) => ({ policy, verdict, hasLooked })
+  )
 }
 
 /**
