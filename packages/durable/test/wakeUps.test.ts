@@ -88,4 +88,23 @@ describe("wake-ups", () => {
         }
       }))
   }
+
+  it.live("are asked for again after the store has died", () =>
+    Effect.gen(function*() {
+      const played = yield* VirtualTime.run(Effect.scoped(Effect.gen(function*() {
+        const store = Context.get(yield* Layer.build(Layer.fresh(RunStore.layerMemory)), RunStore.RunStore)
+        let asked = 0
+        const dyingOnce: RunStore.Store = {
+          ...store,
+          ended: (runIds) => asked++ === 0 ? Effect.die("disk") : store.ended(runIds)
+        }
+        yield* runsOf(Durable.layer([Sleeper]), store)
+        const runs = yield* runsOf(Durable.layerClient([Sleeper]), dyingOnce)
+        yield* runs.start({ agent: "sleeper", input: "60000", runId: "r1" })
+        const first = yield* Effect.exit(runs.wait("r1"))
+        const second = yield* Effect.timeout(runs.wait("r1"), "2 minutes")
+        return { first: String(first), second: second.status }
+      })))
+      assert.deepEqual(played.exit, Exit.succeed({ first: "Failure(Cause([Die(\"disk\")]))", second: "completed" }))
+    }))
 })

@@ -46,33 +46,41 @@ export class Waiting {
    * the watch counts, too.
    */
   watch(runId: string): Effect.Effect<Effect.Effect<void, RunsUnavailable>, never, Scope.Scope> {
-    const begin = Effect.contextWith((context: Context.Context<never>) =>
-      Effect.sync(() => {
-        const ended: Ended = Deferred.makeUnsafe()
-        const all = this.waiting.get(runId) ?? new Set()
-        this.waiting.set(runId, all.add(ended))
-        if (!this.isAsking) {
-          this.isAsking = true
-          Effect.runForkWith(context)(this.asking)
-        }
-        return ended
-      })
-    )
+    const begin = Effect.sync(() => {
+      const ended: Ended = Deferred.makeUnsafe()
+      const all = this.waiting.get(runId) ?? new Set()
+      this.waiting.set(runId, all.add(ended))
+      return ended
+    })
     const end = (ended: Ended) =>
       Effect.sync(() => {
         const all = this.waiting.get(runId)
         all?.delete(ended)
         if (all?.size === 0) this.waiting.delete(runId)
       })
-    return Effect.map(Effect.acquireRelease(begin, end), (ended) => Deferred.await(ended))
+    return Effect.map(
+      Effect.acquireRelease(begin, end),
+      (ended) => Effect.andThen(this.startAsking, Deferred.await(ended))
+    )
   }
+
+  private readonly startAsking = Effect.contextWith((context: Context.Context<never>) =>
+    Effect.sync(() => {
+      if (this.isAsking) return
+      this.isAsking = true
+      Effect.runForkWith(context)(this.asking)
+    })
+  )
 
   /** Reads the store as long as there is a waiter. */
   private get asking(): Effect.Effect<void> {
     const ask = Effect.clockWith((clock) => this.ask(this.asked(clock.currentTimeMillisUnsafe())))
     const askedBy = (change: Subscription): Effect.Effect<void> =>
       Effect.suspend(() => {
-        if (this.waiting.size > 0) return Effect.andThen(Effect.andThen(change.next(this.poll), ask), askedBy(change))
+        if (this.waiting.size > 0) {
+          const wait = this.notified.size > 0 ? Effect.void : change.next(this.poll)
+          return Effect.andThen(Effect.andThen(wait, ask), askedBy(change))
+        }
         this.isAsking = false
         return Effect.void
       })
@@ -96,10 +104,11 @@ export class Waiting {
     return Effect.forEach(
       parts,
       (part) =>
-        Effect.match(this.store.ended(part), {
-          onSuccess: (ended) => this.resume(ended, Exit.void),
-          onFailure: ({ operation, reason }) => this.resume(part, Exit.fail(new RunsUnavailable({ operation, reason })))
-        }),
+        this.store.ended(part).pipe(
+          Effect.mapError(({ operation, reason }) => new RunsUnavailable({ operation, reason })),
+          Effect.exit,
+          Effect.map((exit) => Exit.isSuccess(exit) ? this.resume(exit.value, Exit.void) : this.resume(part, exit))
+        ),
       { discard: true }
     )
   }
