@@ -4,7 +4,7 @@ import { Agent, Approval, Runs } from "@recourse/core"
 import { Durable, RunStore, Signal } from "@recourse/durable"
 import * as Cluster from "@recourse/durable/Cluster"
 import * as Certify from "@recourse/testing/Certify"
-import { Context, Cron, Effect, Fiber, Latch, Layer } from "effect"
+import { Context, Cron, Effect, Exit, Fiber, Latch, Layer, Scope } from "effect"
 import { MessageStorage, RunnerHealth, Runners, RunnerStorage, Sharding, ShardingConfig } from "effect/cluster"
 import { isEachTried } from "../../packages/core/test/support/operations.ts"
 import { type SqlAddress, sqlLayer } from "../support/connections.ts"
@@ -74,6 +74,31 @@ describe("a cluster of one process", () => {
       const { taken } = yield* store.take(wanted)
       assert.deepStrictEqual(taken.map(({ runId }) => runId), ["r1"])
       assert.deepStrictEqual(named, [undefined, ["r1"], ["r1"]])
+    })))
+  })
+
+  it("continues a run at once that a process gives back as it ends", async () => {
+    await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+      const rows = yield* Layer.build(Layer.fresh(RunStore.layerMemory))
+      let executions = 0
+      const Twice = Durable.make(Agent.fromFunction(
+        "twice",
+        (_: string) => Effect.suspend(() => executions++ === 0 ? Effect.never : Effect.succeed("done"))
+      ))
+      /** A process whose messages reach no other one. */
+      const runner = () =>
+        Durable.layer([Twice], { poll: "1 hour", grace: "10 millis" }).pipe(
+          Layer.provide(Layer.fresh(Cluster.layer({ sweep: "1 hour" }))),
+          Layer.provide([Layer.succeedContext(rows), Layer.fresh(oneProcess)])
+        )
+      const first = yield* Scope.make()
+      const runs = Context.get(yield* Layer.buildWithScope(runner(), first), Runs.Runs)
+      yield* runs.start({ agent: "twice", input: "go", runId: "r1" })
+      yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => executions === 1 })
+      const second = Context.get(yield* Layer.build(runner()), Runs.Runs)
+      yield* Scope.close(first, Exit.void)
+      const run = yield* Effect.timeout(second.wait("r1"), "10 seconds")
+      assert.deepStrictEqual([run.status, executions], ["completed", 2])
     })))
   })
 

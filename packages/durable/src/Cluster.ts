@@ -78,7 +78,7 @@ const hostOf = (
           }))
     }
     const fork = Effect.runForkWith(yield* Effect.context<never>())
-    return new ClusterHost(store, messages, sweep, (effect) =>
+    return new ClusterHost(store, messages, sweep, yield* Clock.Clock, (effect) =>
       void fork(effect))
   })
 

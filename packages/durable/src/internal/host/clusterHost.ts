@@ -1,5 +1,5 @@
 /** Host over a cluster: messages place runs and wake their owners, over the rows and the fence of another host. */
-import * as Clock from "effect/Clock"
+import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Claimable, Host, Lease, Leaving, Store, StoredRun, Take } from "../store.ts"
 import { WakeUps } from "./wakeUps.ts"
@@ -34,6 +34,7 @@ export class ClusterHost {
   private readonly base: Store
   private readonly messages: Messages
   private readonly sweepMillis: number
+  private readonly clock: Clock.Clock
   private readonly fork: (effect: Effect.Effect<void>) => void
   private readonly wakeUps = new WakeUps()
   /** Runs that a message has named, and when. */
@@ -42,10 +43,17 @@ export class ClusterHost {
   private readonly sweptAt = new Map<string, number>()
   readonly store: Store
 
-  constructor(base: Store, messages: Messages, sweepMillis: number, fork: (effect: Effect.Effect<void>) => void) {
+  constructor(
+    base: Store,
+    messages: Messages,
+    sweepMillis: number,
+    clock: Clock.Clock,
+    fork: (effect: Effect.Effect<void>) => void
+  ) {
     this.base = base
     this.messages = messages
     this.sweepMillis = sweepMillis
+    this.clock = clock
     this.fork = fork
     const { insert, settle } = this
     this.store = {
@@ -68,14 +76,21 @@ export class ClusterHost {
           base.signal(runId, name, value),
           (isAdded) => isAdded ? this.notify(runId, this.messages.change) : Effect.void
         ),
-      listen: (listener) => Effect.andThen(base.listen(listener), this.wakeUps.listen(listener))
+      listen: (listener) =>
+        Effect.andThen(
+          base.listen((wakeUp) => {
+            if (wakeUp._tag === "Queued" && wakeUp.released !== undefined) this.addToInbox(wakeUp.released)
+            listener(wakeUp)
+          }),
+          this.wakeUps.listen(listener)
+        )
     }
   }
 
   /** A message says that a run may be taken, or is due. */
-  hearWake({ agent, runId, version }: Named): Effect.Effect<void> {
-    return Effect.map(Clock.currentTimeMillis, (at) => {
-      this.inbox.set(runId, { runId, agent, version, at })
+  hearWake(run: Named): Effect.Effect<void> {
+    return Effect.sync(() => {
+      this.addToInbox(run)
       this.wakeUps.emit({ _tag: "Queued" })
     })
   }
@@ -91,6 +106,10 @@ export class ClusterHost {
   /** A message says that a run has changed. */
   hearChange({ runId }: Named): Effect.Effect<void> {
     return Effect.sync(() => this.wakeUps.emit({ _tag: "Changed", runId }))
+  }
+
+  private addToInbox({ agent, runId, version }: Named): void {
+    this.inbox.set(runId, { runId, agent, version, at: this.clock.currentTimeMillisUnsafe() })
   }
 
   private send(run: Named, message: (address: string, run: Named) => Effect.Effect<unknown, unknown>): void {
@@ -158,7 +177,8 @@ export class ClusterHost {
    * that is permitted: a place that is free here is not kept for a run that was named to another process.
    */
   private take(wanted: Take): ReturnType<Host["take"]> {
-    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    return Effect.suspend(() => {
+      const now = this.clock.currentTimeMillisUnsafe()
       const { agents, due, limit = 0, onlyCancelled } = wanted
       const free = agents?.filter(({ queue }) => queue === undefined)
       const limited = agents?.filter(({ queue }) => queue !== undefined) ?? []

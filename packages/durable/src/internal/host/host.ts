@@ -143,8 +143,8 @@ export interface StoredDecision {
  * @since 0.2.0
  */
 export type WakeUp =
-  /** A run may be taken. */
-  | { readonly _tag: "Queued" }
+  /** A run may be taken; `released`: the run that its owner has given back. */
+  | { readonly _tag: "Queued"; readonly released?: Pick<StoredRun, "runId" | "agent" | "version"> }
   /** A run was cancelled, has a reader, has more events for a reader, or has changed otherwise: its state, or its signals. */
   | { readonly _tag: "Cancelled" | "Read" | "Recorded" | "Changed"; readonly runId: string }
 

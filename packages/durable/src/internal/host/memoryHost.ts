@@ -140,7 +140,11 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
       at((now) => {
         const isLeft = leave(rows, hold, leaving, now)
         if (isLeft && leaving.status === "lent") wakeUps.emit(queued)
-        else if (isLeft && leaving.status !== "asked") changed(hold.runId)
+        else if (isLeft && leaving.status === "queued") {
+          const { agent, runId, version } = rows.all.get(hold.runId)!.run
+          wakeUps.emit({ _tag: "Changed", runId })
+          wakeUps.emit({ ...queued, released: { agent, runId, version } })
+        } else if (isLeft && leaving.status !== "asked") changed(hold.runId)
         return isLeft
       }),
     decide: (runId, segment, decisions) =>

@@ -58,7 +58,8 @@ export const sqlHost = (
         const changed = leaving.status === "asked" || leaving.status === "lent"
           ? []
           : [{ _tag: "Changed", runId: hold.runId } as const]
-        return Effect.as(wakeUps.notifySoon([...changed, ...(left === "queued" ? [queued] : [])]), true)
+        const takable = left === "left" ? [] : left === "queued" ? [queued] : [{ ...queued, released: left }]
+        return Effect.as(wakeUps.notifySoon([...changed, ...takable]), true)
       }),
     decide: (runId, segment, decisions) =>
       Effect.tap(

@@ -5,12 +5,12 @@ import type { RunRow, StepRow } from "../sqlRows.ts"
 import type { sqlSteps } from "../sqlSteps.ts"
 import { mostAtOnce } from "../sqlStepWrites.ts"
 import type { sqlMessages } from "../sqlMessages.ts"
-import type { Lease, Leaving, RunStoreError, Settlement } from "../store.ts"
+import type { Lease, Leaving, RunStoreError, Settlement, WakeUp } from "../store.ts"
 import { settlingOf } from "./settleTransitions.ts"
 import type { sqlCancel } from "./sqlCancel.ts"
 
-/** Result of leaving a run. */
-type Left = "lost" | "left" | "queued"
+/** Result of leaving a run: the run itself if its owner has given it back. */
+export type Left = "lost" | "left" | "queued" | Required<Extract<WakeUp, Record<"_tag", "Queued">>>["released"]
 
 /** Makes the operation. */
 export const sqlSettle = (
@@ -85,10 +85,17 @@ export const sqlSettle = (
       : leaving.status === "queued"
       ? sql`, leased_until = 0`
       : sql.literal("")
-    const change = sql`UPDATE ${runs} SET ${states.to(name)}${and} WHERE ${fenced(name, hold)} RETURNING run_id`
+    const change = sql`UPDATE ${runs} SET ${states.to(name)}${and} WHERE ${fenced(name, hold)} RETURNING agent, version`
     return Effect.map(
-      failing("settle", rows<object>(change)),
-      (changed) => changed.length === 0 ? "lost" : leaving.status === "asked" ? "left" : "queued"
+      failing("settle", rows<Pick<RunRow, "agent" | "version">>(change)),
+      ([changed]) =>
+        changed === undefined
+          ? "lost"
+          : leaving.status === "asked"
+          ? "left"
+          : leaving.status === "lent"
+          ? "queued"
+          : { runId: hold.runId, agent: changed.agent, version: changed.version }
     )
   }
 }

@@ -34,7 +34,12 @@ const isListening = (client: SqlClient.SqlClient): client is Listening =>
 const Message = Schema.fromJsonString(Schema.Struct({
   from: Schema.String,
   news: Schema.Array(Schema.Union([
-    Schema.Struct({ _tag: Schema.Literal("Queued") }),
+    Schema.Struct({
+      _tag: Schema.Literal("Queued"),
+      released: Schema.optionalKey(
+        Schema.Struct({ runId: Schema.String, agent: Schema.String, version: Schema.String })
+      )
+    }),
     Schema.Struct({ _tag: Schema.Literals(["Cancelled", "Read", "Recorded", "Changed"]), runId: Schema.String })
   ]))
 }))
@@ -60,7 +65,7 @@ const payloads = (news: ReadonlyArray<WakeUp>): ReadonlyArray<ReadonlyArray<Wake
   const parts: Array<Array<WakeUp>> = [[]]
   let size = 0
   for (const one of news) {
-    const length = "runId" in one ? one.runId.length + 40 : 40
+    const length = JSON.stringify(one).length
     if (size + length > most) {
       parts.push([])
       size = 0
