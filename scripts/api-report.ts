@@ -2,7 +2,8 @@
  * The public surface of each package as text: `packages/<name>/api.txt`, made from the compiler's declarations.
  *
  * `pnpm api` writes the reports. `pnpm api:check` fails if one differs from the present surface, so that a change of
- * the public surface is visible in review. Members marked `@internal`, documentation, and modules that `exports` closes are left out.
+ * the public surface is visible in review. Left out: members marked `@internal`, documentation, modules that `exports` closes, and the
+ * `message` of errors, which each has.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
@@ -37,7 +38,8 @@ const bare = (text: string): string => {
     from = found.index + found[0].length
     if (found[0].includes("@internal")) from = endOfDeclaration(text, from)
   }
-  return `${result}${text.slice(from)}`.replaceAll(/^\/\/# .*$/gm, "").replaceAll(/\n[ \n]*\n/g, "\n")
+  return `${result}${text.slice(from)}`.replaceAll(/^\/\/# .*$/gm, "").replaceAll(/^ +get message\(\): string;$/gm, "")
+    .replaceAll(/\n[ \n]*\n/g, "\n").replaceAll(/\{\n\}/g, "{}")
 }
 
 /** Top-level statements; each begins at the start of a line with a keyword. */

@@ -69,10 +69,13 @@ export type {
   CallTypes,
   NamedTool,
   NeededBy,
+  OneTable,
+  OnlyOwnTools,
   Options,
   PolicyOf,
   RunTypes,
-  ToolRecoveries
+  ToolRecoveries,
+  UnknownNames
 } from "./internal/agent/options.ts"
 export { type PartialOutput, partialOutput } from "./internal/agent/partialOutput.ts"
 export type { From, Resumable } from "./internal/agent/resume/resumableRun.ts"

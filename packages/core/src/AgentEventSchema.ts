@@ -28,7 +28,13 @@ const Parent: ParentSchema = Schema.Struct({ agentRunId: Schema.String, callId: 
 
 // The fields of a schema need an index signature: mapped types have one, interfaces do not.
 
-interface CommonParts {
+/**
+ * Schemas of the fields of every event, by name: {@link CommonFields} as an interface.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export interface CommonParts {
   /** The run that the event belongs to; nested agents share their parent's. */
   readonly runId: Schema.String
   /** The agent's run that the event is of: `runId` for the outermost agent, an id of its own for each nested one. */
@@ -70,7 +76,13 @@ const eventWith =
 
 const runEvent = eventWith(common)
 
-interface CallParts extends CommonParts {
+/**
+ * Schemas of the fields of events of a call, by name: {@link CallFields} as an interface.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export interface CallParts extends CommonParts {
   readonly callId: Schema.String
   readonly tool: Schema.String
   /** Of a call that a tool made: the call of the same agent that the tool was run for. */
@@ -176,7 +188,13 @@ export const Pending = Schema.Struct({
   expiresAt: Schema.Number
 })
 
-interface StartParts extends CommonParts {
+/**
+ * Schemas of the fields of events that begin a run, or the run of a nested agent, by name: {@link StartFields} as an interface.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export interface StartParts extends CommonParts {
   /** True if the run continues after a pause or a failure. It has no input then. */
   readonly resumed: Schema.Boolean
   /** With `AgentEvent.Details`: the agent's caps by kind, named as in `Budget`. */
@@ -199,7 +217,13 @@ const start: StartFields = {
   input: Schema.optionalKey(Schema.Unknown)
 }
 
-interface EndParts extends CommonParts {
+/**
+ * Schemas of the fields of events that end a run, or the run of a nested agent, by name: {@link EndFields} as an interface.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export interface EndParts extends CommonParts {
   readonly outcome: typeof Outcome
   /** The answer, if the run succeeded. */
   readonly output: Schema.optionalKey<Schema.Unknown>
@@ -301,7 +325,13 @@ export const SkillChosen = runEvent("SkillChosen", { skill: Schema.String })
  */
 export const ModelTurnStarted = runEvent("ModelTurnStarted", { turn: Schema.Int })
 
-interface TurnParts extends CommonParts {
+/**
+ * Schemas of the fields of events of a turn, by name: {@link TurnFields} as an interface.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export interface TurnParts extends CommonParts {
   /** Number of the turn in its agent's run, from 1. */
   readonly turn: Schema.Int
 }
@@ -333,7 +363,13 @@ export const ModelRequested = turnEvent("ModelRequested", {
   toolChoice: Schema.optionalKey(Schema.String)
 })
 
-interface PartParts extends TurnParts {
+/**
+ * Schemas of the fields of events of a text or a reasoning of an answer, by name: {@link PartFields} as an interface.
+ *
+ * @category models
+ * @since 0.2.0
+ */
+export interface PartParts extends TurnParts {
   /** Identifies it in the agent's run. */
   readonly partId: Schema.String
 }

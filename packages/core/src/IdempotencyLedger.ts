@@ -32,7 +32,7 @@ import type { LedgerError, Store } from "./internal/idempotency/ledgerStore.ts"
 
 export type { Dialect } from "./internal/foundation/sqlTable.ts"
 export { CheckedOutcomes, type CheckOutcome } from "./internal/idempotency/checkedOutcomes.ts"
-export type { Claim, Claimed, ClaimKey } from "./internal/idempotency/claims.ts"
+export type { Claim, Claimant, Claimed, ClaimKey } from "./internal/idempotency/claims.ts"
 export { IdempotencyLedger } from "./internal/idempotency/ledgerService.ts"
 export {
   Entry,

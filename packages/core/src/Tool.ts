@@ -14,6 +14,7 @@ export type {
   ApprovalServices,
   Approves,
   CompensatesWrites,
+  DeclaresApprovalRequests,
   ExecuteError,
   Given,
   HasExecute,
@@ -59,5 +60,5 @@ export {
   TypeId
 } from "./internal/tool/tool.ts"
 export { codes } from "./internal/tool/toolCodes.ts"
-export type { Options } from "./internal/tool/toolOptions.ts"
+export type { BaseOptions, Options, UnknownKeysOption } from "./internal/tool/toolOptions.ts"
 export type { Effects } from "./Policy.ts"

@@ -162,22 +162,39 @@ export type Answering<T extends Tool.Any, H> = {
     : `The recovery of "${N & string}" has to have the result type of the tool.`
 }
 
-type UnknownNames<Names, Known> = Names extends string ? string extends Names ? never : Exclude<Names, Known> : never
+/**
+ * The names among some that are not known; none if they are any text.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type UnknownNames<Names, Known> = Names extends string ? string extends Names ? never : Exclude<Names, Known>
+  : never
 
-/** Requires that policies and the rule for tainted runs name tools of the agent: a misspelt name would disable them. */
+/**
+ * Requires that policies and the rule for tainted runs name tools of the agent: a misspelt name would disable them.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type OnlyOwnTools<O, Q, Known> =
   & ([UnknownNames<Policy.NamesOf<PolicyOf<O>>, Known>] extends [never] ? unknown
     : { readonly policies: Misspelt<UnknownNames<Policy.NamesOf<PolicyOf<O>>, Known>, Known> })
   & ([UnknownNames<AllowedBy<Q>, Known>] extends [never] ? unknown
     : { readonly onTainted: Misspelt<UnknownNames<AllowedBy<Q>, Known>, Known> })
 
-type KeysOfAny<T> = T extends unknown ? keyof T : never
-
-/** Requires that recoveries by tool name are one table. Of several, TypeScript would infer the result of the first. */
-export type OneTable<O, H> = [Exclude<KeysOfAny<OptionOf<O, "onToolError">>, keyof H>] extends [never] ? unknown
+/**
+ * Requires that recoveries by tool name are one table. Of several, TypeScript would infer the result of the first.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
+export type OneTable<O, H> = OptionOf<O, "onToolError"> extends infer Table
+  ? [Exclude<Table extends unknown ? keyof Table : never, keyof H>] extends [never] ? unknown
   : {
     readonly onToolError: "onToolError cannot be one of several tables: write `name: condition ? recovery : undefined`"
   }
+  : never
 
 /**
  * Options of calls that wait for an approval.

@@ -69,10 +69,15 @@ export interface Options {
   readonly waitFor: Duration.Duration
 }
 
-/** Claimant of a key of the program's own. */
+/**
+ * Claimant of a key of the program's own.
+ *
+ * @category models
+ * @since 0.2.0
+ */
 export interface Claimant {
   readonly agent: string | undefined
-  /** The tool's `ToolInfo`. */
+  /** Identity of the tool. */
   readonly tool: object | undefined
   /**
    * Shared object of the outermost run in memory and all inner runs. Referenced weakly, because claimants outlive runs.

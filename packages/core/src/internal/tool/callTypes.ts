@@ -42,7 +42,12 @@ export type ApprovalError<A, Tr> = [A] extends [undefined | false]
   ? Tr extends "untrusted" ? NotApprovedOnceTainted : never
   : NotApproved
 
-/** Requires that a tool whose executor fails because a call within it waits says so: the run has to know it, and types are gone by then. */
+/**
+ * Requires that a tool whose executor fails because a call within it waits says so: the run has to know it, and types are gone by then.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type DeclaresApprovalRequests<D, O> = [Exclude<Extract<D, NotApproved>, NotApprovedOnceTainted>] extends
   [never] ? unknown
   : O extends { readonly mayRequestApproval: unknown } ? unknown

@@ -9,7 +9,12 @@ import type { OnUnknownKeys } from "../call/tool/toolInfo.ts"
 import type { HookError, HookServices } from "../foundation/options/inferredOptions.ts"
 import type { NeedsApproval, StatusOf } from "./callTypes.ts"
 
-/** Option of a tool whose schema is of effect or imported to it: other schemas decide about unknown keys by themselves. */
+/**
+ * Option of a tool whose schema is of effect or imported to it: other schemas decide about unknown keys by themselves.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface UnknownKeysOption {
   /**
    * Treatment of unknown keys in the arguments: the call is refused, or it runs without the key. Default: `"refuse"`
@@ -19,7 +24,12 @@ export interface UnknownKeysOption {
   readonly onUnknownKeys?: OnUnknownKeys | undefined
 }
 
-/** Options of a tool without its parameters. */
+/**
+ * Options of a tool without its parameters.
+ *
+ * @category options
+ * @since 0.2.0
+ */
 export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff, A, Tr, Id, O = {}> {
   /** Purpose of the tool, which the model reads. Default: none. */
   readonly description?: string | undefined

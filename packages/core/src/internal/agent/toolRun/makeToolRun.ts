@@ -168,7 +168,12 @@ export const make: <
   Exclude<CallRunServices<Tools, O>, SnapshotKey> | Scope.Scope
 > = (name, options) => start(name, options as never) as never
 
-/** @internal Asks for a layer if the run needs services. */
+/**
+ * Asks for a layer if the run needs services.
+ *
+ * @category utility types
+ * @since 0.2.0
+ */
 export type WithLayer<R> = [R] extends [never] ? { readonly layer?: Layer.Layer<never> | undefined }
   : { readonly layer: Layer.Layer<R, unknown> }
 
