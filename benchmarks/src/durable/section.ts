@@ -6,6 +6,7 @@ const labels: Readonly<Record<string, string>> = {
   bare: "bare inserts",
   recourse: "Recourse",
   "recourse, writes": "Recourse, writes",
+  "recourse, cluster": "Recourse, host cluster",
   dbos: "DBOS",
   langgraph: "LangGraph"
 }
