@@ -103,7 +103,8 @@ const listed = argument("--list")
 const filesOf = (kind: Kind): ReadonlyArray<string> =>
   [...new Set(kinds[kind].files.flatMap((pattern) => globSync(pattern, { cwd: tree })))]
     .filter((file) =>
-      !/node_modules|\/dist\/|doc-examples|CHANGELOG|glossary\.md|performance\.md|core-files\.md|\.d\.ts$/.test(file)
+      !/node_modules|\/dist\/|doc-examples|CHANGELOG|glossary\.md|performance\.md|(?:core|durable)-files\.md|\.d\.ts$/
+        .test(file)
     )
     .toSorted()
 

@@ -8,6 +8,7 @@ export const root = join(import.meta.dirname, "..")
 const forContributors = new Set([
   "architecture",
   "core-files",
+  "durable-files",
   "glossary",
   "maps",
   "performance",

@@ -109,7 +109,7 @@ const names = option("tests")?.split(",")
 const named = names && [...new Set(names)].map((name) => `${testFolder}/**/${name}.test.ts`)
 const tests = [
   ...named ?? [`${testFolder}/**/*.test.ts`],
-  ...isCore && named === undefined ? ofJournals.map((name) => `packages/durable/test/${name}.test.ts`) : [],
+  ...isCore && named === undefined ? ofJournals.map((name) => `packages/durable/test/*/${name}.test.ts`) : [],
   ...areas.includes("idempotency") ? ["test/stores/{storeLaw,ledgerSql}.test.ts"] : []
 ].flatMap((pattern) => globSync(pattern, { cwd: root }))
   // They look at compiled declarations, at packages or at processes, which no mutant changes.

@@ -5,7 +5,7 @@ import { Durable, RunStore, Signal } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Layer, Schema, Stream } from "effect"
 import { SqlClient } from "effect/sql"
-import { badRequests } from "../../packages/durable/test/badRequests.ts"
+import { badRequests } from "../../packages/durable/test/support/badRequests.ts"
 import { sqlLayer } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
 

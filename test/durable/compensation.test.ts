@@ -8,7 +8,7 @@ import { isChosen } from "../../packages/core/test/support/operations.ts"
 import { sqlLayer } from "../support/connections.ts"
 import { forLeases } from "../support/forLeases.ts"
 import { sqlDatabases } from "../support/servers.ts"
-import { laws, travel, untilEnded, untilWaiting, worldOf } from "../../packages/durable/test/travel.ts"
+import { laws, travel, untilEnded, untilWaiting, worldOf } from "../../packages/durable/test/support/travel.ts"
 
 const supported = sqlDatabases.filter(({ isShared, name }) => isShared && !name.startsWith("M"))
 

@@ -8,9 +8,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { CircuitBreakerStore } from "effect/persistence/CircuitBreaker"
 import * as SqlClient from "effect/sql/SqlClient"
-import { circuitsOf } from "./internal/circuits.ts"
-import { createCircuits, sqlCircuits } from "./internal/sqlCircuits.ts"
-import { createUnderLock, refuseOthers } from "./internal/sqlTables.ts"
+import { circuitsOf } from "./internal/circuit/circuits.ts"
+import { createCircuits, sqlCircuits } from "./internal/sql/sqlCircuits.ts"
+import { createUnderLock, refuseOthers } from "./internal/sql/sqlTables.ts"
 import { RunStoreError } from "./RunStore.ts"
 
 /**

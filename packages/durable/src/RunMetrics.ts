@@ -7,10 +7,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Schedule from "effect/Schedule"
-import { activeRuns } from "./internal/counting.ts"
+import { activeRuns } from "./internal/run/counting.ts"
 import { RunStore } from "./RunStore.ts"
 
-export { activeRuns, ended, failovers, leasesLost, stepDuration } from "./internal/counting.ts"
+export { activeRuns, ended, failovers, leasesLost, stepDuration } from "./internal/run/counting.ts"
 
 /**
  * A layer that asks the store at an interval (default: 15 seconds) how many runs are queued, running and waiting, for

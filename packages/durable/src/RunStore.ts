@@ -9,12 +9,12 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
-import { memoryStore } from "./internal/memoryStore.ts"
-import { timeOf } from "./internal/requests.ts"
-import { RunStoreError, type Store } from "./internal/store.ts"
-import * as SqlWakeUps from "./internal/host/sqlWakeUps.ts"
-import { sqlStore } from "./internal/sqlStore.ts"
-import { check, create, createStatements, isLater, refuseOthers, tablesOf } from "./internal/sqlTables.ts"
+import { memoryStore } from "./internal/memory/memoryStore.ts"
+import { timeOf } from "./internal/store/requests.ts"
+import { RunStoreError, type Store } from "./internal/store/store.ts"
+import * as SqlWakeUps from "./internal/sql/host/sqlWakeUps.ts"
+import { sqlStore } from "./internal/sql/sqlStore.ts"
+import { check, create, createStatements, isLater, refuseOthers, tablesOf } from "./internal/sql/sqlTables.ts"
 
 export {
   type Appended,
@@ -42,7 +42,7 @@ export {
   type Take,
   type Taken,
   type WakeUp
-} from "./internal/store.ts"
+} from "./internal/store/store.ts"
 
 /**
  * Store of durable runs.

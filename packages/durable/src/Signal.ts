@@ -10,8 +10,8 @@ import type { InvalidInput } from "@recourse/core/AgentError"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { CurrentJournal } from "@recourse/core/Journal"
 import { RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
-import * as Requests from "./internal/requests.ts"
-import { Slot } from "./internal/slot.ts"
+import * as Requests from "./internal/store/requests.ts"
+import { Slot } from "./internal/queue/slot.ts"
 import { RunStore, type RunStoreError } from "./RunStore.ts"
 
 const available = <A>(effect: Effect.Effect<A, RunStoreError>): Effect.Effect<A, RunsUnavailable> =>

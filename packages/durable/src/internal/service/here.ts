@@ -1,9 +1,9 @@
 /** Facts of this process for its service. */
 import type * as Duration from "effect/Duration"
-import type { Changes } from "../changes.ts"
-import type { KnownConversations } from "../conversation.ts"
-import type { Runner } from "../host/runner.ts"
-import type { Versions } from "../versions.ts"
+import type { Changes } from "../run/changes.ts"
+import type { KnownConversations } from "../store/conversation.ts"
+import type { Runner } from "../runner/runner.ts"
+import type { Versions } from "../agent/versions.ts"
 
 /** This process's facts for the service. */
 export interface Here {

@@ -1,10 +1,10 @@
 /** Stored runs of a service, in the form of `Runs`. */
 import * as Effect from "effect/Effect"
 import { type RunInfo, RunsUnavailable, type UnknownRun, unknownRun } from "@recourse/core/Runs"
-import * as Requests from "../requests.ts"
-import type { RunStoreError, Store, StoredRun } from "../store.ts"
-import { ended } from "../unemittedEnds.ts"
-import { withOutcomes } from "../wholeRuns.ts"
+import * as Requests from "../store/requests.ts"
+import type { RunStoreError, Store, StoredRun } from "../store/store.ts"
+import { ended } from "../store/unemittedEnds.ts"
+import { withOutcomes } from "../store/wholeRuns.ts"
 
 /** The facts of a run without those of its outcome that the log has. */
 export const infoOf = (run: StoredRun): RunInfo => ({

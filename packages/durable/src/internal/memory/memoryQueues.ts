@@ -1,0 +1,33 @@
+/** Queues of agents in memory: which of the runs that are due may be claimed. */
+import type { Claimable, StoredRun } from "../store/store.ts"
+
+/** Runs of queues, by the store's data. */
+export class MemoryQueues {
+  private readonly busyUntil = new Map<string, number>()
+
+  /** Returns the due runs of an agent that may continue: continuing ones come first, and only starts are counted. */
+  permitted<A extends { readonly run: StoredRun; readonly lent: number }>(
+    { agent, queue }: Claimable,
+    due: ReadonlyArray<A>,
+    running: number,
+    now: number,
+    limit: number
+  ): ReadonlyArray<A> {
+    if (queue === undefined) return due.slice(0, limit)
+    const { concurrency = Infinity, rate } = queue
+    // A cancelled run only ends: no queue delays it. A run with a slot keeps it.
+    const isOver = ({ lent, run }: A) => (run.status === "running" && lent === 0) || run.isCancelled
+    const over = due.filter(isOver).slice(0, limit)
+    const queued = due.filter((one) => !isOver(one))
+    const free = Math.max(0, Math.min(concurrency - running, limit - over.length))
+    const again = queued.filter(({ run }) => run.epoch > 0).slice(0, free)
+    const first = queued.filter(({ run }) => run.epoch === 0)
+    if (rate === undefined) return [...over, ...again, ...first.slice(0, free - again.length)]
+    const interval = rate.perMillis / rate.limit
+    const busyUntil = Math.max(this.busyUntil.get(agent) ?? 0, now)
+    const permitted = Math.max(0, Math.floor((now + rate.perMillis - busyUntil) / interval))
+    const newRuns = first.slice(0, Math.min(free - again.length, permitted))
+    if (newRuns.length > 0) this.busyUntil.set(agent, Math.ceil(busyUntil + newRuns.length * interval))
+    return [...over, ...again, ...newRuns]
+  }
+}

@@ -1,0 +1,116 @@
+/** Preparation of an execution: its run is read whole, with its log and the decisions that it resumes with. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type { Decision } from "@recourse/core/Approval"
+import type { RunInbox } from "@recourse/core/RunInbox"
+import {
+  type Conversation,
+  inputFromStored,
+  namesConversation,
+  noConversation,
+  readConversation,
+  snapshotFromStored
+} from "../store/conversation.ts"
+import { countFailover } from "./counting.ts"
+import { type From, inputOf, type Registered } from "../agent/definition.ts"
+import type { Execution } from "./execution.ts"
+import { readerOf } from "./inbox.ts"
+import { type Fate, fateOf, overKind } from "./runEnds.ts"
+import { Recorder, type Surroundings } from "./recorder.ts"
+import type { RunHistory, RunStoreError, StoredRun } from "../store/store.ts"
+import type { Taken } from "../agent/versions.ts"
+
+const nothing: RunHistory = { steps: [], positions: 0, events: 0, lastEpoch: 0, decisions: [] }
+
+/** Start of a segment. Decisions about calls that no longer wait are left out. */
+const fromOf = (
+  { definition }: Registered,
+  run: StoredRun,
+  decisions: ReadonlyArray<Schema.Json>
+): Effect.Effect<From, unknown, unknown> => {
+  if (!goesOn(run)) return Effect.map(inputOf(definition, run.input), (input) => ({ input }))
+  const pending = new Set((run.pending as unknown as ReadonlyArray<Decision>).map(({ callId }) => callId))
+  return Effect.succeed({
+    snapshot: run.snapshot as Schema.Json,
+    decisions: (decisions as unknown as ReadonlyArray<Decision>).filter(({ callId }) => pending.has(callId))
+  })
+}
+
+/** True if the agent accepts a decision. */
+const fitting = ({ definition }: Registered, { snapshot }: StoredRun) => (decision: Schema.Json) =>
+  Effect.isSuccess(definition.check(snapshot, [decision as unknown as Decision]))
+
+/** True if a segment resumes a snapshot. */
+const goesOn = (run: StoredRun): boolean => run.snapshot !== undefined && run.segment > 0
+
+/** A run with its whole input and snapshot, and its conversation. */
+const wholeRun = (
+  { known, store }: Surroundings,
+  run: StoredRun
+): Effect.Effect<{ readonly run: StoredRun; readonly conversation: Conversation }, RunStoreError> =>
+  // Another process may have added parts since it waited.
+  Effect.map(
+    run.segment > 0
+      ? readConversation(store, run.runId)
+      : namesConversation(run.input)
+      ? known.read(store, run.runId, 1)
+      : Effect.succeed(noConversation),
+    (conversation) => ({
+      conversation,
+      run: {
+        ...run,
+        input: inputFromStored(run.input, conversation),
+        snapshot: run.snapshot && snapshotFromStored(run.snapshot, conversation)
+      }
+    })
+  )
+
+/** An execution whose agent may start. */
+export interface Prepared {
+  readonly registered: Registered
+  readonly run: StoredRun
+  readonly loaded: RunHistory
+  readonly fate: Fate
+  readonly recorder: Recorder
+  readonly inbox: RunInbox
+  readonly decisions: ReadonlyArray<Schema.Json>
+}
+
+/** Reads the data of an execution; `undefined` if another process owns the run by now. */
+export const prepareExecution = Effect.fnUntraced(function*(
+  around: Surroundings,
+  taken: Taken,
+  stored: StoredRun,
+  execution: Execution
+): Effect.fn.Return<Prepared | undefined, RunStoreError, unknown> {
+  const { registered } = taken
+  const clock = yield* Clock.Clock
+  const { conversation, run } = yield* wholeRun(around, stored)
+  // The first owner of a run has no entries to load.
+  const loaded = run.epoch === 1 ? nothing : yield* around.store.load(run)
+  const idle = run.epoch - 1 - loaded.lastEpoch
+  const fate = fateOf(taken, run, loaded, idle)
+  execution.over = fate.over
+  const recorder = new Recorder(run, loaded, around, clock, {
+    conversation,
+    execution,
+    // A read may be the reason why its process repeatedly ends: then the answer before it is not requested each time.
+    mayNote: idle === 0
+  })
+  if (idle > 0 || loaded.steps.length > 0) yield* countFailover({ agent: run.agent })
+  if (fate.isNew && (yield* around.writer.add([recorder.next(overKind, fate.over!.error, null)])) === "lost") {
+    return undefined
+  }
+  // A refusal by the agent does not prevent the compensation of an ended run.
+  const decisions = execution.isCancelled
+    ? yield* Effect.filter(loaded.decisions, fitting(registered, run))
+    : loaded.decisions
+  return { registered, run, loaded, fate, recorder, inbox: readerOf(around.store, run, clock), decisions }
+})
+
+/** Work of the agent: it starts or resumes the run, or does neither. */
+export const proceedingOf = ({ decisions, fate, registered, run }: Prepared) =>
+  fate.proceeds
+    ? Effect.flatMap(fromOf(registered, run, decisions), (from) => registered.definition.proceed(from, run.runId))
+    : Effect.interrupt

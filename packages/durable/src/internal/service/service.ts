@@ -1,0 +1,53 @@
+/** `Runs` over a store: from any process that has the store, whether it runs agents or not. */
+import * as Effect from "effect/Effect"
+import type { RunsService, RunsUnavailable } from "@recourse/core/Runs"
+import { countEnded } from "../run/counting.ts"
+import * as Inbox from "../run/inbox.ts"
+import * as Requests from "../store/requests.ts"
+import { decideRun } from "./decideRun.ts"
+import type { Here } from "./here.ts"
+import { readEvents } from "./readEvents.ts"
+import { startRun } from "./startRun.ts"
+import { available, storedRuns } from "./storedRuns.ts"
+import { Slot } from "../queue/slot.ts"
+import type { Store } from "../store/store.ts"
+import { ended } from "../store/unemittedEnds.ts"
+import { Waiting } from "./waiting.ts"
+
+/** Makes the service. */
+export const make = (store: Store, here: Here): RunsService => {
+  const { changes, poll } = here
+  const reads = storedRuns(store)
+  const { described, describedOne, get } = reads
+  const waiting = new Waiting(store, changes, poll)
+  const cancelled = Effect.fnUntraced(function*(runId: string): Effect.fn.Return<boolean, RunsUnavailable> {
+    const isCancelled = yield* available(store.cancel(runId))
+    const run = isCancelled ? yield* available(store.get(runId)) : undefined
+    // One that is held is counted by its holder.
+    if (run?.status === "cancelled") yield* countEnded({ agent: run.agent, status: "cancelled" })
+    yield* Effect.forEach(yield* available(store.children(runId)), cancelled, { discard: true })
+    return isCancelled
+  })
+  return {
+    start: startRun(store, here),
+    get: (runId) => Effect.flatMap(get(runId), describedOne),
+    wait: (runId) =>
+      Effect.scoped(Effect.gen(function*() {
+        const end = yield* waiting.watch(runId)
+        const run = yield* get(runId)
+        if (ended.has(run.status)) return yield* describedOne(run)
+        yield* (yield* Slot).lent(end)
+        return yield* describedOne(yield* get(runId))
+      })),
+    events: readEvents(store, reads, here),
+    decide: decideRun(store, reads, here),
+    addMessage: (runId, message) =>
+      Effect.flatMap(get(runId), (run) => available(Inbox.send(store, changes, poll, run, message))),
+    cancel: (runId) => Effect.andThen(get(runId), cancelled(runId)),
+    list: (query = {}) =>
+      Effect.andThen(
+        Requests.listed(query),
+        Effect.suspend(() => Effect.flatMap(available(store.list(query)), described))
+      )
+  }
+}

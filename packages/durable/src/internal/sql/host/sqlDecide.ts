@@ -1,0 +1,59 @@
+/** Decisions of a host in SQL: the operation `decide`, and the decisions that an owner reads. */
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import { fitted } from "../../store/requests.ts"
+import { type Parts, text } from "../sqlParts.ts"
+import type { RunRow } from "../sqlRows.ts"
+import type { Host, Lease } from "../../store/store.ts"
+
+/** Makes the operations. */
+export const sqlDecide = (
+  { decisions, fenced, inTransaction, insertOf, lock, now, rows, runs, sql, states }: Parts
+) => {
+  /** The decisions of a segment: fixed when they are first read by an owner. */
+  const fixed = (hold: Lease, segment: number) =>
+    sql.withTransaction(Effect.gen(function*() {
+      const [run] = yield* rows<RunRow>(sql`SELECT * FROM ${runs} WHERE ${fenced("release", hold)} ${lock}`)
+      if (run === undefined) return []
+      const ofSegment = sql`run_id = ${hold.runId} AND leg = ${segment}`
+      const fixed = yield* rows<{ readonly decision: string }>(
+        sql`SELECT decision FROM ${decisions} WHERE ${ofSegment} AND is_used = 1 ORDER BY call_id`
+      )
+      const used = fixed.length > 0 ? fixed : yield* rows<{ readonly decision: string }>(
+        sql`UPDATE ${decisions} SET is_used = 1 WHERE ${ofSegment} RETURNING decision`
+      )
+      return used.map(({ decision }) => JSON.parse(decision) as Schema.Json)
+    }))
+
+  const decide: Host["decide"] = (runId, segment, decided) =>
+    inTransaction(
+      "decide",
+      Effect.gen(function*() {
+        const [run] = yield* rows<RunRow>(sql`SELECT * FROM ${runs} WHERE run_id = ${runId} ${lock}`)
+        if (run?.leg !== segment) return { decidedBefore: decided[0]?.callId }
+        // Models make the ids of calls: of any length, and of any characters.
+        const ids = yield* Effect.forEach(decided, ({ callId }) => fitted(callId))
+        const [before] = yield* rows<{ readonly call_id: string }>(
+          sql`SELECT call_id FROM ${decisions} WHERE run_id = ${runId} AND leg = ${segment} AND ${
+            sql.in("call_id", ids)
+          }`
+        )
+        if (before !== undefined) return { decidedBefore: decided[ids.indexOf(before.call_id)]?.callId }
+        yield* sql`INSERT INTO ${decisions} ${
+          insertOf(decided.map(({ decision }, index) => ({
+            run_id: runId,
+            leg: segment,
+            call_id: ids[index],
+            is_used: 0,
+            decision: text(decision)
+          })))
+        }`
+        yield* sql`UPDATE ${runs} SET ${
+          states.to("decide")
+        }, asked_of = NULL, updated_at = ${now} WHERE run_id = ${runId}
+          AND ${states.from("decide")}`
+        return { decidedBefore: undefined }
+      })
+    )
+  return { decide, fixed }
+}

@@ -1,0 +1,77 @@
+/** Host in SQL: processes that share PostgreSQL or SQLite own runs by leases. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { sqlMessages } from "../sqlMessages.ts"
+import type { Parts } from "../sqlParts.ts"
+import type { sqlSteps } from "../sqlSteps.ts"
+import type { Host, WakeUp } from "../../store/store.ts"
+import { sqlCancel } from "./sqlCancel.ts"
+import { sqlDecide } from "./sqlDecide.ts"
+import { sqlInsert } from "./sqlInsert.ts"
+import { sqlSettle } from "./sqlSettle.ts"
+import { sqlTake } from "./sqlTake.ts"
+
+const queued: WakeUp = { _tag: "Queued" }
+
+/** Makes a host. */
+export const sqlHost = (
+  parts: Parts,
+  ofSteps: ReturnType<typeof sqlSteps>,
+  ofMessages: ReturnType<typeof sqlMessages>
+): Host => {
+  const { failing, sql, wakeUps } = parts
+  const { decide, fixed } = sqlDecide(parts)
+  const cancellation = sqlCancel(parts, ofSteps, ofMessages.operations)
+  const inserted = sqlInsert(parts, ofMessages)
+  const settled = sqlSettle(parts, ofSteps, ofMessages, cancellation)
+  return {
+    insert: Effect.fnUntraced(function*(run) {
+      // Within a transaction of the caller's no process sees it, and none is notified, before that is committed.
+      const isWithin = Option.isSome(yield* Effect.serviceOption(sql.transactionService))
+      const added = yield* inserted(isWithin ? { ...run, leaseMillis: undefined } : run)
+      if (added.isNew && added.run.status === "queued" && run.delayMillis === undefined) {
+        yield* isWithin ? wakeUps.notify([queued]) : wakeUps.notifySoon([queued])
+      }
+      return added
+    }),
+    take: sqlTake(parts),
+    load: ({ epoch, segment, runId }) =>
+      failing(
+        "load",
+        Effect.gen(function*() {
+          const loaded = yield* ofSteps.load(runId, segment)
+          // The first execution of a run resumes no snapshot.
+          const decisions = epoch === undefined || segment === 0
+            ? []
+            : yield* fixed({ epoch, runId }, segment)
+          return { ...loaded, decisions }
+        })
+      ),
+    append: (steps) =>
+      Effect.tap(ofSteps.append(steps), () => {
+        const followed = new Set(steps.flatMap(({ isFollowed, runId }) => isFollowed === true ? [runId] : []))
+        return wakeUps.notifySoon([...followed].map((runId) => ({ _tag: "Recorded", runId })))
+      }),
+    settle: (hold, leaving) =>
+      Effect.flatMap(settled(hold, leaving), (left) => {
+        if (left === "lost") return Effect.succeed(false)
+        const changed = leaving.status === "asked" || leaving.status === "lent"
+          ? []
+          : [{ _tag: "Changed", runId: hold.runId } as const]
+        const takable = left === "left" ? [] : left === "queued" ? [queued] : [{ ...queued, released: left }]
+        return Effect.as(wakeUps.notifySoon([...changed, ...takable]), true)
+      }),
+    decide: (runId, segment, decisions) =>
+      Effect.tap(
+        decide(runId, segment, decisions),
+        ({ decidedBefore }) =>
+          decidedBefore === undefined ? wakeUps.notify([{ _tag: "Changed", runId }, queued]) : Effect.void
+      ),
+    cancel: (runId) =>
+      Effect.tap(
+        cancellation.cancel(runId),
+        (isCancelled) => isCancelled ? wakeUps.notify([{ _tag: "Cancelled", runId }, queued]) : Effect.void
+      ),
+    listen: wakeUps.listen
+  }
+}

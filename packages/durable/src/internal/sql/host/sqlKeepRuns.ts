@@ -1,0 +1,53 @@
+/** Renewal of leases in SQL. */
+import * as Effect from "effect/Effect"
+import type * as SqlError from "effect/sql/SqlError"
+import type { Parts } from "../sqlParts.ts"
+import type { RunRow } from "../sqlRows.ts"
+import type { Lease, LeasedRun, Take } from "../../store/store.ts"
+import type { sqlQueueSlots } from "./sqlQueueSlots.ts"
+
+type LeasedRow = Pick<RunRow, "run_id" | "epoch" | "is_cancelled"> & {
+  readonly lent: number
+  readonly is_read: number | boolean
+}
+
+/** Makes the operation. */
+export const sqlKeepRuns = (
+  { fenced, now, rows, runs, sql, states }: Parts,
+  { locked, placed }: ReturnType<typeof sqlQueueSlots>
+) => {
+  /** Takes the place of a run in the queue of its agent back, if one is free. Until then no run takes one that is not further. */
+  const regain = (hold: Lease, place: number) =>
+    sql.withTransaction(Effect.gen(function*() {
+      const [run] = yield* rows<Pick<RunRow, "agent">>(
+        sql`UPDATE ${runs} SET ${states.to("request")} WHERE ${fenced("request", hold)} RETURNING agent`
+      )
+      if (run === undefined) return
+      yield* locked(run.agent)
+      if ((yield* placed(run.agent, sql`lent = 0`)) >= place) return
+      yield* sql`UPDATE ${runs} SET ${states.to("regain")} WHERE ${fenced("regain", hold)}`
+    }))
+
+  /** Keeps runs, in one statement. A run that another process owns by now is renewed for that one, at most once. */
+  return Effect.fnUntraced(function*(
+    { leases = [], leaseMillis }: Take
+  ): Effect.fn.Return<ReadonlyArray<LeasedRun>, SqlError.SqlError> {
+    if (leases.length === 0) return []
+    for (const { place, ...hold } of leases) if (place !== undefined) yield* regain(hold, place)
+    const which = sql`${sql.in("run_id", leases.map(({ runId }) => runId))} AND ${states.from("release")}`
+    const columns = sql`run_id, epoch, is_cancelled, lent, read_until > ${now} AS is_read`
+    const found = yield* rows<LeasedRow>(
+      leaseMillis === undefined
+        ? sql`SELECT ${columns} FROM ${runs} WHERE ${which}`
+        : sql`UPDATE ${runs} SET leased_until = ${now} + ${leaseMillis}, ran = ran + ${now} - renewed_at, renewed_at = ${now}
+          WHERE ${which} RETURNING ${columns}`
+    )
+    const epochs = new Map(leases.map(({ epoch, runId }) => [runId, epoch]))
+    return found.filter(({ epoch, run_id }) => epochs.get(run_id) === epoch).map((row) => ({
+      runId: row.run_id,
+      isCancelled: row.is_cancelled !== 0,
+      isRead: Boolean(row.is_read),
+      hasPlace: row.lent === 0
+    }))
+  })
+}

@@ -1,0 +1,73 @@
+/** Common parts of all operations of the SQL store. */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type * as SqlClient from "effect/sql/SqlClient"
+import type * as SqlError from "effect/sql/SqlError"
+import type * as Statement from "effect/sql/Statement"
+import { type Lease, RunStoreError, type StoredRun } from "../store/store.ts"
+import { sqlStates } from "./host/sqlStates.ts"
+import type { TransitionName } from "../../HostStates.ts"
+import type { SqlWakeUps } from "./host/sqlWakeUps.ts"
+import { runOf, type RunRow } from "./sqlRows.ts"
+import type { Tables } from "./sqlTables.ts"
+
+/** Rows that a statement answers. */
+export type Rows<A> = Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>
+
+/** JSON as text. */
+export const text = (value: Schema.Json | undefined): string | null =>
+  value === undefined ? null : JSON.stringify(value)
+
+/** Milliseconds since the epoch, by the database's clock. */
+export const nowOf = (sql: SqlClient.SqlClient): Statement.Fragment =>
+  sql.literal(sql.onDialectOrElse({
+    pg: () => "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+    orElse: () => "CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)"
+  }))
+
+/** The client, the tables, and the words that the dialects say differently. */
+export const partsOf = (client: SqlClient.SqlClient, tables: Tables, wakeUps: SqlWakeUps) => {
+  const sql = client.withoutTransforms()
+  const states = sqlStates(sql)
+  const isPg = sql.onDialectOrElse({ pg: () => true, orElse: () => false })
+  const runs = sql(tables.runs)
+  const rows = <A>(statement: Statement.Statement<object>): Rows<A> => statement as unknown as Rows<A>
+  const failing = <A, E>(operation: string, effect: Effect.Effect<A, E>): Effect.Effect<A, RunStoreError> =>
+    // A transaction that cannot be rolled back, because its connection is gone, is a defect of the client.
+    Effect.catchCause(effect, (cause) =>
+      Cause.hasInterrupts(cause)
+        ? Effect.interrupt
+        : Effect.fail(new RunStoreError({ operation, reason: Cause.squash(cause) })))
+  return {
+    sql,
+    isPg,
+    runs,
+    steps: sql(tables.steps),
+    decisions: sql(tables.decisions),
+    queues: sql(tables.queues),
+    signals: sql(tables.signals),
+    messages: sql(tables.messages),
+    rows,
+    failing,
+    now: nowOf(sql),
+    lock: sql.literal(isPg ? "FOR UPDATE" : ""),
+    inTransaction: <A, E>(operation: string, effect: Effect.Effect<A, E>) =>
+      failing(operation, sql.withTransaction(effect)),
+    getRow: (runId: string): Effect.Effect<StoredRun | undefined, SqlError.SqlError> =>
+      Effect.map(
+        rows<RunRow>(sql`SELECT * FROM ${runs} WHERE run_id = ${runId}`),
+        ([row]) => row === undefined ? undefined : runOf(row)
+      ),
+    states,
+    wakeUps,
+    /** The row of a run that an epoch owns, if a transition starts in its state. */
+    fenced: (name: TransitionName, { epoch, runId }: Lease) =>
+      sql`run_id = ${runId} AND epoch = ${epoch} AND ${states.from(name)}`,
+    insertOf: (rows: ReadonlyArray<Record<string, unknown>>) =>
+      sql.insert(rows as readonly [Record<string, unknown>, ...ReadonlyArray<Record<string, unknown>>])
+  }
+}
+
+/** Common parts of all operations of the SQL store. */
+export type Parts = ReturnType<typeof partsOf>

@@ -1,0 +1,33 @@
+/** Purge of ended runs in SQL. */
+import * as Effect from "effect/Effect"
+import type { sqlMessages } from "./sqlMessages.ts"
+import type { Parts } from "./sqlParts.ts"
+import type { RunRow } from "./sqlRows.ts"
+import type { RunLists } from "../store/store.ts"
+import { ended } from "../store/unemittedEnds.ts"
+
+/** Makes the operation `purge`. */
+export const sqlPurge = (
+  { decisions, inTransaction, now, rows, runs, signals, sql, steps }: Parts,
+  { remove }: Pick<ReturnType<typeof sqlMessages>, "remove">
+): RunLists["purge"] =>
+(olderThanMillis) =>
+  inTransaction(
+    "purge",
+    Effect.gen(function*() {
+      const old = yield* rows<Pick<RunRow, "run_id">>(
+        sql`SELECT run_id FROM ${runs} WHERE ${
+          sql.in("status", [...ended])
+        } AND updated_at <= ${now} - ${olderThanMillis}
+            LIMIT 1000`
+      )
+      if (old.length === 0) return 0
+      const ids = old.map(({ run_id }) => run_id)
+      yield* remove(ids)
+      yield* sql`DELETE FROM ${steps} WHERE ${sql.in("run_id", ids)}`
+      yield* sql`DELETE FROM ${decisions} WHERE ${sql.in("run_id", ids)}`
+      yield* sql`DELETE FROM ${signals} WHERE ${sql.in("run_id", ids)}`
+      yield* sql`DELETE FROM ${runs} WHERE ${sql.in("run_id", ids)}`
+      return old.length
+    })
+  )
