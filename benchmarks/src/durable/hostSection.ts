@@ -13,10 +13,11 @@ interface Named {
   readonly name: string
 }
 
-/** Costs of both lengths of runs: 20 and 200 steps. */
+/** Costs of runs of 20 and of 200 steps, and of one step if the runners are measured apart. */
 export interface Costs extends Named {
   readonly short: Cost
   readonly long: Cost
+  readonly single?: Cost
 }
 
 /** The measured values. */
@@ -67,7 +68,10 @@ const partsOf = (all: ReadonlyArray<Costs>, name: string) => {
     medianOf(all, name, ({ long }) => long.cpuOfRun)
   ]
   const step = (long - short) / 180
-  return { short: short / 20, long: long / 200, segment: short - 20 * step }
+  const isSingle = all.every(({ single }) => single !== undefined)
+  // What is left of 20 steps varies with each of them.
+  const segment = isSingle ? medianOf(all, name, ({ single }) => single!.cpuOfRun) - step : short - 20 * step
+  return { short: short / 20, long: long / 200, segment }
 }
 
 const costs = (all: ReadonlyArray<Costs>): string =>

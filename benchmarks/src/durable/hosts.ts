@@ -105,7 +105,8 @@ for (let round = 1; round <= rounds; round++) {
       results.served.push({
         name: host,
         short: await served(fleet, runs, 20),
-        long: await served(fleet, runs / 4, 200)
+        long: await served(fleet, runs / 4, 200),
+        single: await served(fleet, 2 * runs, 1)
       })
       await fleet.close()
     })
