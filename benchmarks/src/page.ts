@@ -88,7 +88,7 @@ const section = (results: Results, { peers, rows, text, title }: (typeof tables)
     text,
     "",
     table(
-      ["", "Recourse", ...peers, "aim"],
+      ["workload", "Recourse", ...peers, "aim"],
       lines.map((measured) => [
         measured.row.label,
         quantity(measured.recourse!, measured.row.unit),

@@ -101,6 +101,9 @@ export const profileTable = (profiles: ReadonlyArray<Profile>): ReadonlyArray<st
     "",
     "Shares of the processor's time of Recourse while a workload is measured, by the package whose code runs.",
     "",
-    table(["", ...columns.map(({ label }) => label)], rows.filter((row) => row.slice(1).some((cell) => cell !== "0 %")))
+    table(
+      ["code of", ...columns.map(({ label }) => label)],
+      rows.filter((row) => row.slice(1).some((cell) => cell !== "0 %"))
+    )
   ]
 }

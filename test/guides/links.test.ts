@@ -1,9 +1,9 @@
-/** Relative links of the guides, READMEs and decision records point to files and headings that exist. */
+/** Pages are whole: relative links point to files and headings that exist, and each column of a table has a header. */
 import { assert, describe, it } from "@effect/vitest"
 import { existsSync, globSync, readFileSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { root } from "../packed/support/workspace.ts"
-import { anchorsOf, linksOf } from "./markdownLinks.ts"
+import { anchorsOf, headersOf, linksOf } from "./markdownLinks.ts"
 
 const pages = globSync(["*.md", "docs/**/*.md", "packages/*/README.md", "examples/*/README.md", "test/README.md"], {
   cwd: root
@@ -26,6 +26,14 @@ describe("links", () => {
     const links = pages.flatMap((file) => linksOf(readFileSync(join(root, file), "utf8")).map((link) => [file, link]))
     assert.isAbove(links.length, 600)
     assert.deepStrictEqual(links.flatMap(([file, link]) => problemOf(file!, link!) ?? []), [])
+  })
+
+  it("tables have a header for each column", () => {
+    const headers = pages.flatMap((file) =>
+      headersOf(readFileSync(join(root, file), "utf8")).map((header) => `${file}: ${header}`)
+    )
+    assert.isAbove(headers.length, 100)
+    assert.deepStrictEqual(headers.filter((header) => /\| *\|/.test(header)), [])
   })
 
   it("to a missing file, a missing heading or a comment are found", () => {

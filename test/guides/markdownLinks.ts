@@ -1,4 +1,4 @@
-/** Links and headings of Markdown pages. */
+/** Links, headings and tables of Markdown pages. */
 
 /** A page without its fences: a comment of a shell is no heading. */
 const withoutFences = (page: string): string => page.replace(/^( *)(`{3,})[^\n]*\n[^]*?^\1\2 *$/gm, "")
@@ -26,3 +26,7 @@ export const linksOf = (page: string): ReadonlyArray<string> =>
   [...withoutFences(page).matchAll(/\]\(([^)\s]+)(?: "[^"]*")?\)|^\[[^\]]+\]: (\S+)/gm)]
     .map(([, inline, reference]) => (inline ?? reference)!)
     .filter((link) => !/^[a-z]+:/.test(link))
+
+/** The first rows of the tables of a page. */
+export const headersOf = (page: string): ReadonlyArray<string> =>
+  [...withoutFences(page).matchAll(/^ *(\|.*\|) *\n *\|[ :|-]+\| *$/gm)].map(([, header]) => header!)

@@ -78,13 +78,19 @@ export const section = (results: DurableResults): string => {
       network === undefined ? "" : ` ${network} ms each way lie between the contestants and PostgreSQL.`
     }`,
     "",
-    table(["", "ms a step, one run", "without start and end of the run", "steps a second, 50 runs"], steps),
+    table(["contestant", "ms a step, one run", "without start and end of the run", "steps a second, 50 runs"], steps),
     "",
     claims.join(" "),
     ...(ends.length === 0 ? [] : [
       "",
       table(
-        ["", `s for ${whole(long)} steps`, "resumed, s", `s for ${whole(waiting)} runs that wait`, "MiB they hold"],
+        [
+          "contestant",
+          `s for ${whole(long)} steps`,
+          "resumed, s",
+          `s for ${whole(waiting)} runs that wait`,
+          "MiB they hold"
+        ],
         ends
       )
     ])
