@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Agent, AgentEvent, Approval, EventJson, History, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
-import { Context, Effect, Exit, Layer, Schema, Scope, Stream } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Schema, Scope, Stream } from "effect"
 import { Prompt } from "effect/ai"
 import { SqlClient } from "effect/sql"
 import { readFileSync } from "node:fs"
@@ -313,6 +313,21 @@ describe("rows of the previous version with whole conversations", () => {
     { input: Prompt.Prompt }
   )
 
+  /** The clock of the day of the rows: an approval of theirs is valid for a day, and their snapshots are signed. */
+  const thatDay = Effect.clockWith((clock): Effect.Effect<Clock.Clock> => {
+    const since = clock.currentTimeMillisUnsafe() - Math.max(...runRows.map((row) => Number(row["updated_at"])))
+    const millis = () => clock.currentTimeMillisUnsafe() - since
+    return Effect.succeed({
+      currentTimeMillisUnsafe: millis,
+      currentTimeMillis: Effect.sync(millis),
+      currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+      currentTimeNanos: clock.currentTimeNanos,
+      monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+      monotonicTimeNanos: clock.monotonicTimeNanos,
+      sleep: (duration) => clock.sleep(duration)
+    })
+  })
+
   for (const one of sqlDatabases.filter(({ name }) => !name.startsWith("M"))) {
     it.live(`are read, resumed and recovered: ${one.name}`, () =>
       Effect.gen(function*() {
@@ -362,6 +377,6 @@ describe("rows of the previous version with whole conversations", () => {
           "assistant"
         ])
         assert.isTrue(done.filter(({ _tag }) => _tag === "ToolResult").length === 1)
-      }))
+      }).pipe(Effect.provideServiceEffect(Clock.Clock, thatDay)))
   }
 })
