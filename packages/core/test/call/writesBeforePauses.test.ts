@@ -41,9 +41,10 @@ const Repetition: {
   readonly isExhaustedWithin: (error: unknown) => boolean
 } = await load("repetition.ts")
 
-const { progressOf }: { readonly progressOf: (record: Record, retry: object) => { times: number } } = await load(
-  "record/recovering.ts"
-)
+const { noteProgress, progressOf }: {
+  readonly noteProgress: (record: Record, retry: object, changed: { readonly times: number }) => void
+  readonly progressOf: (record: Record, retry: object) => { readonly times: number }
+} = await load("record/recovering.ts")
 
 describe("started writes within a call that is to wait", () => {
   it("are completed if their end is known", () => {
@@ -252,7 +253,7 @@ describe("a failure that is met again", () => {
   it("leaves the progress of each retry as it is", () => {
     const record = recordOf("read")
     const [one, other] = [{}, {}]
-    progressOf(record, one).times = 2
+    noteProgress(record, one, { times: 2 })
     assert.deepStrictEqual([one, other].map((retry) => progressOf(record, retry).times), [2, 0])
   })
 })

@@ -9,20 +9,12 @@ import * as Schedule from "effect/Schedule"
 import { lastWait, recordWait } from "../call/replay/replayedFailures.ts"
 import { refuse, withdraw } from "../call/refusal.ts"
 import { subjectOf, toolName } from "../call/record/record.ts"
-import {
-  countRetry,
-  payRetry,
-  progressOf,
-  type RetryProgress,
-  type RetryStep,
-  setRetriedFrom,
-  setSchedule
-} from "../call/record/recovering.ts"
+import { noteProgress, payRetry, progressOf, type RetryStep } from "../call/record/recovering.ts"
 import { isDecided, isRethrown, isRetriedWithin } from "../call/repetition.ts"
 import { aBoolean, aDuration, aFunction, anything, checkOptions, type Kind } from "../foundation/options/optionCheck.ts"
 import { backOff, checkTimes } from "../foundation/backOff.ts"
 import { noteRetried } from "../foundation/effect/retriedFailures.ts"
-import { before, valueOf } from "../foundation/effect/sequence.ts"
+import { valueOf } from "../foundation/effect/sequence.ts"
 import { isTransient as isDeclaredTransient } from "../projection/declaration.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
@@ -196,9 +188,9 @@ const mayRetry = (rule: Rule, error: unknown, context: Context.Context<ToolCall>
   return Effect.flatMapEager(
     progress.step === undefined ? Schedule.toStep(rule.schedule) : Effect.succeed(progress.step),
     (step) => {
-      setSchedule(progress, step)
-      return Effect.map(waited(progress, step, call, run, error, context), (again) => {
-        if (again) setRetriedFrom(progress, record.attempts.count)
+      noteProgress(record, rule, { step })
+      return Effect.map(waited(rule, step, call, run, error, context), (again) => {
+        if (again) noteProgress(record, rule, { from: record.attempts.count })
         return again
       })
     }
@@ -213,15 +205,22 @@ const shortest = Duration.seconds(1)
  * another attempt follows.
  */
 const waited = (
-  progress: RetryProgress,
+  rule: Rule,
   step: RetryStep,
   current: Call,
   run: Run | undefined,
   error: unknown,
   context: Context.Context<never>
 ): Effect.Effect<boolean> => {
+  const { record } = current
   const clock = Context.get(context, Clock.Clock)
   const earlier = lastWait(run, current)
+  const countRetry = (): number => {
+    const times = progressOf(record, rule).times + 1
+    noteProgress(record, rule, { times })
+    payRetry(record)
+    return times
+  }
   const onSuccess = ([, scheduled]: [unknown, Duration.Duration]): Effect.Effect<boolean> => {
     const now = clock.currentTimeMillisUnsafe()
     const delay = earlier === undefined
@@ -230,23 +229,21 @@ const waited = (
     if (run?.account.hasTime(now, Duration.toMillis(delay)) === false) return Effect.succeed(false)
     const waiting = Duration.isZero(delay) ? Effect.succeed(true) : Effect.as(Effect.sleep(delay), true)
     if (earlier !== undefined) {
-      countRetry(progress)
-      payRetry(current.record)
+      countRetry()
       return waiting
     }
     return Effect.flatMapEager(withdraw(context), (isPaid) => {
       if (!isPaid) return Effect.as(Effect.ignore(refuse(current, run, "retry_budget")), false)
-      payRetry(current.record)
-      const retry = countRetry(progress)
+      const retry = countRetry()
       const emitted = emit(run, () => ({
         _tag: "ToolRetry",
-        ...subjectOf(current.record),
+        ...subjectOf(record),
         retry,
         delay: Duration.toMillis(delay),
         error: (error as Tagged<string>)._tag
       }))
       const isShort = Duration.isLessThan(delay, shortest)
-      return before(
+      return Effect.flatMapEager(
         emitted,
         () =>
           run?.log === undefined || isShort

@@ -51,29 +51,23 @@ export interface Admission<Stop> {
   readonly questions: ReadonlyArray<Effect.Effect<void>> | undefined
 }
 
-class State<Stop> implements Admission<Stop> {
-  approvals: Admission<Stop>["approvals"] = undefined
-  approved: Admission<Stop>["approved"] = undefined
-  arguments: Admission<Stop>["arguments"] = undefined
-  response: Admission<Stop>["response"] = undefined
-  clientFailure: Admission<Stop>["clientFailure"] = undefined
-  admitted: ReadonlyArray<string> = []
-  substitutedBy: Admission<Stop>["substitutedBy"] = undefined
-  stop: Stop | undefined = undefined
-  continuation: Admission<Stop>["continuation"] = undefined
-  audited: Map<string, Audited> | undefined = undefined
-  questions: Array<Effect.Effect<void>> | undefined = undefined
-}
-
 interface Has<Stop> {
-  readonly admission: Admission<Stop>
+  admission: Admission<Stop>
 }
 
-/** The state of an undecided call: one for all, until a call writes its own. */
-const undecided: Admission<never> = new State<never>()
-
-const own = <Stop>(record: { admission: Admission<Stop> }): State<Stop> =>
-  (record.admission === undecided ? record.admission = new State<Stop>() : record.admission) as State<Stop>
+const undecided: Admission<never> = {
+  approvals: undefined,
+  approved: undefined,
+  arguments: undefined,
+  response: undefined,
+  clientFailure: undefined,
+  admitted: [],
+  substitutedBy: undefined,
+  stop: undefined,
+  continuation: undefined,
+  audited: undefined,
+  questions: undefined
+}
 
 /** The decisions that a call is made with. */
 export interface Decided {
@@ -83,53 +77,50 @@ export interface Decided {
 }
 
 /** The state of a call with these decisions. */
-export const newAdmission = ({ approvals, approved, continuation }: Decided): Admission<never> => {
-  if (approvals === undefined && approved === undefined && continuation === undefined) return undecided
-  const state = new State<never>()
-  state.approvals = approvals
-  state.approved = approved
-  state.continuation = continuation
-  return state
-}
+export const newAdmission = ({ approvals, approved, continuation }: Decided): Admission<never> =>
+  approvals === undefined && approved === undefined && continuation === undefined
+    ? undecided
+    : { ...undecided, approvals, approved, continuation }
 
 /** Notes that a person has decided about the call. */
 export const noteApproval = (record: Has<unknown>, { arguments: args, failed, response }: Approval): void => {
-  const state = own(record)
-  state.arguments = args
-  state.approved = canonicalJson(args)
-  state.response = response
-  state.clientFailure = failed
+  record.admission = {
+    ...record.admission,
+    arguments: args,
+    approved: canonicalJson(args),
+    response,
+    clientFailure: failed
+  }
 }
 
 /** Notes that the page has failed to execute the call. */
 export const noteClientFailure = (record: Has<unknown>, failure: ClientFailure): void => {
-  own(record).clientFailure = failure
+  record.admission = { ...record.admission, clientFailure: failure }
 }
 
 /** Notes that arguments may run. */
 export const noteAdmitted = (record: Has<unknown>, args: string): void => {
-  const state = own(record)
-  state.admitted = [...state.admitted, args]
+  record.admission = { ...record.admission, admitted: [...record.admission.admitted, args] }
 }
 
 /** Notes that a policy answers in the tool's place. */
 export const noteSubstitute = (record: Has<unknown>, policy: string): void => {
-  own(record).substitutedBy = policy
+  record.admission = { ...record.admission, substitutedBy: policy }
 }
 
 /** Stops a call. */
 export const setStop = <Stop>(record: Has<Stop>, stop: Stop): void => {
-  own(record).stop = stop
+  record.admission = { ...record.admission, stop }
 }
 
 /** Stops a call because a call within it is stopped; it keeps the stop that it has. */
 export const setStopWithin = <Stop>(record: Has<Stop>, stop: Stop): void => {
-  if (record.admission.stop === undefined) own(record).stop = stop
+  if (record.admission.stop === undefined) record.admission = { ...record.admission, stop }
 }
 
 /** Takes a stop back. */
 export const clearStop = (record: Has<unknown>): void => {
-  if (record.admission.stop !== undefined) own(record).stop = undefined
+  if (record.admission.stop !== undefined) record.admission = { ...record.admission, stop: undefined }
 }
 
 /** Notes that the agent has been resumed. */
@@ -139,22 +130,22 @@ export const noteContinued = (continuation: { hasResumed: boolean }): void => {
 
 /** Notes that the call does not continue an agent any more: a further attempt starts the agent. */
 export const endContinuation = (record: Has<unknown>): void => {
-  if (record.admission.continuation !== undefined) own(record).continuation = undefined
+  if (record.admission.continuation !== undefined) record.admission = { ...record.admission, continuation: undefined }
 }
 
 /** Adds audit facts of an inner call. */
 export const addAudited = (record: Has<unknown>, key: string, audited: Audited): void => {
-  ;(own(record).audited ??= new Map()).set(key, audited)
+  record.admission = { ...record.admission, audited: new Map(record.admission.audited).set(key, audited) }
 }
 
 /** Returns the audit facts, once. */
 export const takeAudited = (record: Has<unknown>): ReadonlyMap<string, Audited> | undefined => {
   const { audited } = record.admission
-  if (audited !== undefined) own(record).audited = undefined
+  if (audited !== undefined) record.admission = { ...record.admission, audited: undefined }
   return audited
 }
 
 /** Notes the withdrawal of the questions of an agent within this call. */
 export const addQuestion = (record: Has<unknown>, withdraw: Effect.Effect<void>): void => {
-  ;(own(record).questions ??= []).push(withdraw)
+  record.admission = { ...record.admission, questions: [...record.admission.questions ?? [], withdraw] }
 }

@@ -18,75 +18,75 @@ export interface Claiming {
   readonly made: number
 }
 
-class State implements Claiming {
-  claim: Claiming["claim"] = undefined
-  entry: Claiming["entry"] = undefined
-  asking: Claiming["asking"] = undefined
-  holders = 0
-  settle: Claiming["settle"] = undefined
-  made = 0
-}
-
 interface Has {
-  readonly claiming: Claiming
+  claiming: Claiming
 }
 
-/** The state of a call without claims: one for all, until a call writes its own. */
-export const noClaim: Claiming = new State()
-
-const own = (record: { claiming: State }): State =>
-  record.claiming === noClaim ? record.claiming = new State() : record.claiming
+/** The state of a new call. */
+export const noClaim: Claiming = {
+  claim: undefined,
+  entry: undefined,
+  asking: undefined,
+  holders: 0,
+  settle: undefined,
+  made: 0
+}
 
 /** Asks for the claim, or gives it up: the other attempts of the call wait until {@link finishAsking}. */
-export const startAsking = (record: Has): Deferred.Deferred<void> => own(record).asking = Deferred.makeUnsafe<void>()
+export const startAsking = (record: Has): Deferred.Deferred<void> => {
+  const asking = Deferred.makeUnsafe<void>()
+  record.claiming = { ...record.claiming, asking }
+  return asking
+}
 
 /** Continues the attempts that wait; only those behind `asking`, if that is given. */
 export const finishAsking = (record: Has, asking = record.claiming.asking): void => {
   if (asking === undefined || record.claiming.asking !== asking) return
-  own(record).asking = undefined
+  record.claiming = { ...record.claiming, asking: undefined }
   Deferred.doneUnsafe(asking, Effect.void)
 }
 
 /** Notes the ledger's entry of the call's key. */
 export const noteEntry = (record: Has, entry: string): void => {
-  own(record).entry = entry
+  record.claiming = { ...record.claiming, entry }
 }
 
 /** Notes an attempt that is at work under a claim. */
 export const holdClaim = (record: Has, claim: Claim): void => {
-  const state = own(record)
-  state.claim = claim
-  state.holders++
+  record.claiming = { ...record.claiming, claim, holders: record.claiming.holders + 1 }
 }
 
 /** Notes that such an attempt has ended. */
 export const endHold = (record: Has): void => {
-  own(record).holders--
+  record.claiming = { ...record.claiming, holders: record.claiming.holders - 1 }
 }
 
 /** Notes that the call has no claim any more. */
 export const dropClaim = (record: Has): void => {
-  if (record.claiming.claim !== undefined) own(record).claim = undefined
+  if (record.claiming.claim !== undefined) record.claiming = { ...record.claiming, claim: undefined }
 }
 
 /** Keeps the effect that continues those who wait for the call. */
 export const keepSettle = (record: Has, settle: Effect.Effect<void>): void => {
-  own(record).settle = settle
+  record.claiming = { ...record.claiming, settle }
 }
 
 /** Notes that the call is made. */
 export const startMaking = (record: Has): void => {
-  own(record).made++
+  record.claiming = { ...record.claiming, made: record.claiming.made + 1 }
 }
 
 /** Ends the making of a call by a tool or a program. Its claim is kept until the call is not made any more. */
-export const leave = (call: { readonly record: Has }): Effect.Effect<void> =>
-  --own(call.record).made > 0 ? Effect.void : settle(call)
+export const leave = (call: { readonly record: Has }): Effect.Effect<void> => {
+  const { record } = call
+  record.claiming = { ...record.claiming, made: record.claiming.made - 1 }
+  return record.claiming.made > 0 ? Effect.void : settle(call)
+}
 
 /** Continues those who wait for a call. Done at the end of each call, whatever its outcome is. */
 export const settle = ({ record }: { readonly record: Has }): Effect.Effect<void> => {
   const { settle } = record.claiming
   if (settle === undefined) return Effect.void
-  own(record).settle = undefined
+  record.claiming = { ...record.claiming, settle: undefined }
   return settle
 }

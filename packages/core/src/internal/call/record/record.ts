@@ -39,7 +39,7 @@ export type Stop =
   /** The call within this one that may not run, if it is not this one itself. */
   & { readonly of?: CallRecord | undefined }
 
-/** A state is written by the functions of its own file. One that most calls never write is shared until a call writes it. */
+/** A state is written by the functions of its own file. A write of one that most calls never write replaces it. */
 export interface CallRecord {
   readonly callId: string
   /** The call that this one is made in, by a tool. */

@@ -59,131 +59,107 @@ export interface Recovering {
   readonly fixedArguments: string | undefined
 }
 
-class State implements Recovering {
-  causes: ReadonlyArray<FailedAttempt> = []
-  lastFailureAt: Recovering["lastFailureAt"] = undefined
-  unrecorded: ReadonlyArray<AttemptFailure> = []
-  isFix = false
-  isRetryPaid = false
-  endedInTool: Recovering["endedInTool"] = undefined
-  endedInAgent: Recovering["endedInAgent"] = undefined
-  repetitions: Array<Repetition> | undefined = undefined
-  retries: Map<object, RetryProgress> | undefined = undefined
-  decided: Map<unknown, "rethrown" | "repeated"> | undefined = undefined
-  closedBy: Recovering["closedBy"] = undefined
-  fixedBy: Recovering["fixedBy"] = undefined
-  fixedArguments: Recovering["fixedArguments"] = undefined
-}
-
 interface Has {
-  readonly recovering: Recovering
+  recovering: Recovering
 }
 
-/** The state of a call that no recovery has met: one for all, until a call writes its own. */
-export const noRecovery: Recovering = new State()
-
-const own = (record: { recovering: Recovering }): State =>
-  (record.recovering === noRecovery ? record.recovering = new State() : record.recovering) as State
+/** The state of a call that no recovery has met. */
+export const noRecovery: Recovering = {
+  causes: [],
+  lastFailureAt: undefined,
+  unrecorded: [],
+  isFix: false,
+  isRetryPaid: false,
+  endedInTool: undefined,
+  endedInAgent: undefined,
+  repetitions: undefined,
+  retries: undefined,
+  decided: undefined,
+  closedBy: undefined,
+  fixedBy: undefined,
+  fixedArguments: undefined
+}
 
 /** Notes the failure of an attempt. */
 export const noteFailure = (record: Has, cause: FailedAttempt, at: number): void => {
-  const state = own(record)
-  state.causes = [...state.causes, cause]
-  state.lastFailureAt = at
+  record.recovering = { ...record.recovering, causes: [...record.recovering.causes, cause], lastFailureAt: at }
 }
 
 /** Notes a failed attempt for the next entry of the call in the log of its run. */
 export const addUnrecorded = (record: Has, failure: AttemptFailure): void => {
-  const state = own(record)
-  state.unrecorded = [...state.unrecorded, failure]
+  record.recovering = { ...record.recovering, unrecorded: [...record.recovering.unrecorded, failure] }
 }
 
 /** Returns the failed attempts that the next entry of the call has. */
 export const takeUnrecorded = (record: Has): ReadonlyArray<AttemptFailure> => {
   const { unrecorded } = record.recovering
-  if (unrecorded.length > 0) own(record).unrecorded = []
+  if (unrecorded.length > 0) record.recovering = { ...record.recovering, unrecorded: [] }
   return unrecorded
 }
 
 /** Notes that the next attempt has the arguments of a fixer. */
 export const markFix = (record: Has): void => {
-  own(record).isFix = true
+  record.recovering = { ...record.recovering, isFix: true }
 }
 
 /** Notes that a `Recovery.retry` makes the next attempt. */
 export const payRetry = (record: Has): void => {
-  own(record).isRetryPaid = true
+  record.recovering = { ...record.recovering, isRetryPaid: true }
 }
 
 /** Notes that the next attempt starts, so that the marks of its maker are used. Returns whether its retry was paid. */
 export const useMarks = (record: Has): boolean => {
   const { isFix, isRetryPaid } = record.recovering
-  if (isFix) own(record).isFix = false
-  if (isRetryPaid) own(record).isRetryPaid = false
+  if (isFix || isRetryPaid) record.recovering = { ...record.recovering, isFix: false, isRetryPaid: false }
   return isRetryPaid
 }
 
 /** Notes how a level has ended. */
 export const noteLevelEnd = (record: Has, level: LevelEnd, exit: Exit.Exit<unknown, unknown>): void => {
-  own(record)[level] = exit
+  record.recovering = level === "endedInTool"
+    ? { ...record.recovering, endedInTool: exit }
+    : { ...record.recovering, endedInAgent: exit }
 }
 
 /** Notes a failure that is followed by another attempt. */
 export const addRepetition = (record: Has, repetition: Repetition): void => {
-  ;(own(record).repetitions ??= []).push(repetition)
+  record.recovering = { ...record.recovering, repetitions: [...record.recovering.repetitions ?? [], repetition] }
 }
 
 /** Notes that a level has decided about an error. */
 export const decide = (record: Has, error: unknown, decision: "rethrown" | "repeated"): void => {
-  ;(own(record).decided ??= new Map()).set(error, decision)
+  record.recovering = { ...record.recovering, decided: new Map(record.recovering.decided).set(error, decision) }
 }
 
-class Progress implements RetryProgress {
-  times = 0
-  from = 0
-  step: RetryProgress["step"] = undefined
-}
+const noProgress: RetryProgress = { times: 0, from: 0, step: undefined }
 
-/** Returns how far a retry has come in the call. */
-export const progressOf = (record: Has, retry: object): RetryProgress => {
-  const all = own(record).retries ??= new Map()
-  const known = all.get(retry)
-  if (known !== undefined) return known
-  const progress = new Progress()
-  all.set(retry, progress)
-  return progress
-}
+/** Returns the progress of a retry in the call. */
+export const progressOf = ({ recovering: { retries } }: Has, retry: object): RetryProgress =>
+  retries?.get(retry) ?? noProgress
 
-/** Notes the started schedule of a retry. */
-export const setSchedule = (progress: RetryProgress, step: RetryStep): void => {
-  ;(progress as Progress).step = step
-}
-
-/** Notes another repetition by a retry. Returns their number. */
-export const countRetry = (progress: RetryProgress): number => ++(progress as Progress).times
-
-/** Notes the attempts before the one that follows the last repetition. */
-export const setRetriedFrom = (progress: RetryProgress, attempts: number): void => {
-  ;(progress as Progress).from = attempts
+/** Notes a part of the progress of a retry in the call. */
+export const noteProgress = (record: Has, retry: object, changed: Partial<RetryProgress>): void => {
+  const progress = { ...progressOf(record, retry), ...changed }
+  record.recovering = { ...record.recovering, retries: new Map(record.recovering.retries).set(retry, progress) }
 }
 
 /** Closes the call: each further attempt ends with the error. */
 export const closeCall = (record: Has, error: unknown, fixer: unknown): void => {
-  own(record).closedBy = { error, fixer }
+  record.recovering = { ...record.recovering, closedBy: { error, fixer } }
 }
 
 /** Notes that a fixer's arguments are used. */
 export const noteFixed = (record: Has, by: string, args: string): void => {
-  const state = own(record)
-  state.fixedBy = by
-  state.fixedArguments = args
+  record.recovering = { ...record.recovering, fixedBy: by, fixedArguments: args }
 }
 
 /** Progress of a retry in a call, over all passes of the call. */
 export interface RetryProgress {
+  /** Number of its repetitions. */
   readonly times: number
   /** Attempts of the call before the one that follows its last repetition. */
   readonly from: number
+  /** Its schedule, once it has started. */
   readonly step: RetryStep | undefined
 }
 
