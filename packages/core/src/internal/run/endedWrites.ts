@@ -35,80 +35,75 @@ export const CompensationOutcome = Schema.Struct({
 export type CompensationOutcome = typeof CompensationOutcome.Type
 
 type Result = Extract<AgentEvent, { readonly _tag: "ToolResult" }>
-type Open = { -readonly [K in keyof EndedWrite]: EndedWrite[K] }
 
 const isId = Schema.is(Schema.Struct({ id: Schema.String }))
 
-/** Collects the writes of a run. */
-class Collected {
-  private readonly writes = new Map<string, Open>()
-  /** The last executed arguments of each call. */
-  private readonly arguments = new Map<string, string>()
-  /** The agent around each nested one, and the call of it that this one runs within. */
-  private readonly around = new Map<string, NonNullable<AgentEvent["parent"]>>()
+/** The agent around each nested one, and the call of it that this one runs within. */
+type Around = ReadonlyMap<string, NonNullable<AgentEvent["parent"]>>
 
-  add(event: AgentEvent): void {
-    if (event.parent !== undefined) this.around.set(event.agentRunId, event.parent)
-    switch (event._tag) {
-      case "ToolCallStarted":
-      case "ToolAttempt":
-        this.arguments.set(`${event.agentRunId} ${event.callId}`, event.arguments)
-        return
-      case "ToolResult":
-        return this.result(event)
-      case "ToolCompensated": {
-        const { because, error, outcome } = event
-        for (const write of this.writes.values()) {
-          if (this.idIn(event.agentRunId, write) !== event.callId) continue
-          write.compensated = {
-            outcome,
-            ...(because === undefined ? undefined : { because }),
-            ...(error === undefined ? undefined : { error })
-          }
-        }
-      }
-    }
+/** Returns the id of a write's call in an agent around it, by default in the outermost one. Returns undefined if that agent is not around it. */
+const idIn = (
+  around: Around,
+  outer: string | undefined,
+  { agentRunId, callId }: Pick<EndedWrite, "agentRunId" | "callId">
+): string | undefined => {
+  let id = callId
+  for (let current = agentRunId; current !== outer;) {
+    const parent = around.get(current)
+    if (parent === undefined) return outer === undefined ? id : undefined
+    if (parent.callId !== undefined) id = idWithin(parent.callId, id)
+    current = parent.agentRunId
   }
+  return id
+}
 
-  list(): ReadonlyArray<EndedWrite> {
-    return [...this.writes.values()].map((write) => ({ ...write, callId: this.idIn(undefined, write)! }))
-  }
+const keyOf = ({ agentRunId, callId }: Pick<EndedWrite, "agentRunId" | "callId">): string => `${agentRunId} ${callId}`
 
-  private result({ agentRunId, at, callId, code, path, tool, write }: Result): void {
-    const key = `${agentRunId} ${callId}`
-    const known = write?.known ?? (code === "outcome_unknown" ? "unknown" : undefined)
-    if (known === undefined) return
-    const { compensable } = write ?? {}
-    this.writes.set(key, {
-      id: isId(compensable) ? compensable.id : key,
-      agentRunId,
-      callId,
-      tool,
-      path,
-      at,
-      arguments: this.arguments.get(key) ?? "{}",
-      known,
-      compensable,
-      compensated: undefined
-    })
-  }
-
-  /** Returns the id of a write's call in an agent around it, by default in the outermost one. Returns undefined if that agent is not around it. */
-  private idIn(outer: string | undefined, { agentRunId, callId }: Pick<Open, "agentRunId" | "callId">) {
-    let id = callId
-    for (let current = agentRunId; current !== outer;) {
-      const around = this.around.get(current)
-      if (around === undefined) return outer === undefined ? id : undefined
-      if (around.callId !== undefined) id = idWithin(around.callId, id)
-      current = around.agentRunId
-    }
-    return id
+/** The write of a result, if the call has written. */
+const writeOf = (
+  { agentRunId, at, callId, code, path, tool, write }: Result,
+  args: string | undefined
+): EndedWrite | undefined => {
+  const known = write?.known ?? (code === "outcome_unknown" ? "unknown" : undefined)
+  if (known === undefined) return undefined
+  const { compensable } = write ?? {}
+  return {
+    id: isId(compensable) ? compensable.id : keyOf({ agentRunId, callId }),
+    agentRunId,
+    callId,
+    tool,
+    path,
+    at,
+    arguments: args ?? "{}",
+    known,
+    compensable,
+    compensated: undefined
   }
 }
 
 /** Returns the writes of a run, in the order in which their results were emitted. */
 export const endedWrites = (events: Iterable<AgentEvent>): ReadonlyArray<EndedWrite> => {
-  const collected = new Collected()
-  for (const event of events) collected.add(event)
-  return collected.list()
+  const writes = new Map<string, EndedWrite>()
+  /** The last executed arguments of each call. */
+  const executed = new Map<string, string>()
+  const around = new Map<string, NonNullable<AgentEvent["parent"]>>()
+  for (const event of events) {
+    if (event.parent !== undefined) around.set(event.agentRunId, event.parent)
+    if (event._tag === "ToolCallStarted" || event._tag === "ToolAttempt") executed.set(keyOf(event), event.arguments)
+    else if (event._tag === "ToolResult") {
+      const write = writeOf(event, executed.get(keyOf(event)))
+      if (write !== undefined) writes.set(keyOf(event), write)
+    } else if (event._tag === "ToolCompensated") {
+      const { agentRunId, because, callId, error, outcome } = event
+      const compensated = {
+        outcome,
+        ...(because === undefined ? undefined : { because }),
+        ...(error === undefined ? undefined : { error })
+      }
+      for (const [key, write] of writes) {
+        if (idIn(around, agentRunId, write) === callId) writes.set(key, { ...write, compensated })
+      }
+    }
+  }
+  return [...writes.values()].map((write) => ({ ...write, callId: idIn(around, undefined, write)! }))
 }
