@@ -4,6 +4,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -37,9 +38,8 @@ interface Delivery {
   readonly event: AgentEvent
   readonly fiber: Fiber.Fiber<unknown, unknown>
   readonly context: AnyContext
-  /** Resumes the sender. */
-  resume: (() => void) | undefined
-  isSettled: boolean
+  /** Done when the sender need not wait any more. */
+  readonly settled: Deferred.Deferred<void>
 }
 
 const hook = { subject: "AgentEvent.listen", name: "the listener" }
@@ -78,14 +78,10 @@ export class ContainedListener implements EventSink {
 
   emit(event: AgentEvent, fiber: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
     if (this.isGivenUp) return Effect.void
-    const delivery: Delivery = { event, fiber, context: fiber.context, resume: undefined, isSettled: false }
-    this.waiting.push(delivery)
+    const settled = Deferred.makeUnsafe<void>()
+    this.waiting.push({ event, fiber, context: fiber.context, settled })
     this.next()
-    if (delivery.isSettled) return Effect.void
-    return Effect.callback((resume) => {
-      if (delivery.isSettled) return resume(Effect.void)
-      delivery.resume = () => resume(Effect.void)
-    })
+    return Deferred.isDoneUnsafe(settled) ? Effect.void : Deferred.await(settled)
   }
 
   private next(): void {
@@ -104,7 +100,7 @@ export class ContainedListener implements EventSink {
     if (exit !== undefined) return this.settle(delivery, exit)
     const timer = run(this.patience(delivery, Duration.fromInputUnsafe(this.timeLimit)))
     timer.addObserver((exit) => {
-      if (Exit.isFailure(exit) || delivery.isSettled) return
+      if (Exit.isFailure(exit) || Deferred.isDoneUnsafe(delivery.settled)) return
       this.giveUp(delivery)
       hearing.interruptUnsafe()
     })
@@ -129,18 +125,14 @@ export class ContainedListener implements EventSink {
   private settle(delivery: Delivery, exit: Exit.Exit<unknown, unknown>): void {
     if (Exit.isFailure(exit)) this.log(delivery, "A listener failed: the run continues", exit.cause)
     this.isBusy = false
-    delivery.isSettled = true
-    delivery.resume?.()
+    Deferred.doneUnsafe(delivery.settled, Effect.void)
   }
 
   /** A listener that does not answer receives no more events of this run. */
   private giveUp(delivery: Delivery): void {
     this.isGivenUp = true
     this.log(delivery, "A listener did not answer within its time limit: it receives no more events of this run")
-    for (const one of [delivery, ...this.waiting.splice(0)]) {
-      one.isSettled = true
-      one.resume?.()
-    }
+    for (const { settled } of [delivery, ...this.waiting.splice(0)]) Deferred.doneUnsafe(settled, Effect.void)
   }
 
   private log({ context, event }: Delivery, problem: string, cause?: Cause.Cause<unknown>): void {
