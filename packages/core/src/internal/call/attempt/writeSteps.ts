@@ -1,16 +1,16 @@
 /** Steps of an attempt that may write: it waits for recorded writes, claims its key and its path, and appends its start. */
 import * as Effect from "effect/Effect"
-import type { Changes } from "../../run/changes.ts"
-import { changesOf, placedWrite, placeWrite } from "../../run/state/counts.ts"
+import type { Run } from "../../run/run.ts"
+import { nextChange, placedWrite, placeWrite } from "../../run/state/counts.ts"
 import { isDivergent } from "../replay/divergence.ts"
 import { stopped } from "../stop.ts"
-import type { AttemptState, Step } from "./attemptState.ts"
+import type { Step } from "./attemptState.ts"
 import { isWrite } from "../execute/passThrough.ts"
 import { idempotencyOf } from "../execute/executeTool.ts"
 import { recordStart } from "../execute/effects.ts"
 import { identify } from "../ledger/identifyCall.ts"
 import { oncePerKey } from "../ledger/oncePerKey.ts"
-import { isPlainWrite, pathOfCall, startsOf } from "../replay/attemptedCall.ts"
+import { type AttemptedCall, isPlainWrite, pathOfCall, startsOf } from "../replay/attemptedCall.ts"
 import { keyedStarts, resolveKeys } from "../replay/resolveKey.ts"
 import { keyOfCall } from "../../run/recordedStart.ts"
 import { ledgerRefusals } from "../ledgerRefusals.ts"
@@ -26,10 +26,8 @@ const divergent = {
 } as const
 
 /** Succeeds once the attempt would not diverge any more. */
-const matched = ({ attempted }: Pick<AttemptState, "attempted">, changes: Changes): Effect.Effect<void> =>
-  Effect.suspend(() =>
-    isDivergent(attempted) ? Effect.andThen(changes.next, matched({ attempted }, changes)) : Effect.void
-  )
+const matched = (attempted: AttemptedCall, run: Run): Effect.Effect<void> =>
+  Effect.suspend(() => isDivergent(attempted) ? Effect.andThen(nextChange(run), matched(attempted, run)) : Effect.void)
 
 /**
  * A write that would diverge waits until the recorded writes are matched. The order in which fibers start may differ. So it is denied only after a
@@ -39,9 +37,8 @@ export const awaitReplay: Step = (next) => (attempt) => {
   const { call, run, tool: { info } } = attempt
   if (info.effects !== "write" || !isDivergent(attempt.attempted)) return next(attempt)
   if (run === undefined) return stopped(call, divergent)
-  const wait = matched(attempt, changesOf(run))
   return Effect.flatMap(
-    Effect.timeoutOption(wait, longestWait),
+    Effect.timeoutOption(matched(attempt.attempted, run), longestWait),
     (inTime) => inTime._tag === "Some" ? next(attempt) : stopped(call, divergent)
   )
 }

@@ -3,8 +3,7 @@
  * call of the agent.
  */
 import * as Effect from "effect/Effect"
-import type { Changes } from "../../run/changes.ts"
-import { changesOf } from "../../run/state/counts.ts"
+import { blockCall, nextChange } from "../../run/state/counts.ts"
 import type { Run } from "../../run/run.ts"
 import { type CallRecord, outerOf, rootOf } from "../record/record.ts"
 import { writesWithin } from "./writesWithin.ts"
@@ -21,7 +20,7 @@ const isIn = (record: CallRecord, outer: CallRecord): boolean => {
  * True if a write runs in parallel to a call. A write that contains a blocked call is excluded: it may wait for this
  * one.
  */
-const isWriteRunning = (record: CallRecord, { blocked }: Changes): boolean =>
+const isWriteRunning = (record: CallRecord, { counts: { admitted: { blocked } } }: Run): boolean =>
   writesWithin(rootOf(record)).some((write) =>
     write.outcome.running > 0 && !isIn(record, write) &&
     ![...blocked].some((other) => isIn(other as CallRecord, write))
@@ -32,13 +31,8 @@ const isWriteRunning = (record: CallRecord, { blocked }: Changes): boolean =>
  */
 export const quietSiblings = (run: Run | undefined, record: CallRecord): Effect.Effect<void> => {
   if (run === undefined || record.parent === undefined) return Effect.void
-  const changes = changesOf(run)
   const wait: Effect.Effect<void> = Effect.suspend(() =>
-    isWriteRunning(record, changes) ? Effect.andThen(changes.next, wait) : Effect.void
+    isWriteRunning(record, run) ? Effect.andThen(nextChange(run), wait) : Effect.void
   )
-  return Effect.suspend(() => {
-    changes.blocked.add(record)
-    changes.note()
-    return Effect.onExit(wait, () => Effect.sync(() => changes.blocked.delete(record)))
-  })
+  return Effect.suspend(() => Effect.ensuring(wait, Effect.sync(blockCall(run, record))))
 }

@@ -1,6 +1,7 @@
 /** Counts of a run: its usage, the calls that it has executed, and the calls that run. */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
 import * as RunUsage from "../../../RunUsage.ts"
-import { Changes } from "../changes.ts"
 import type { ExecutedCall } from "../runEntries.ts"
 import type { StartedWrite } from "./writes.ts"
 
@@ -16,16 +17,20 @@ export interface Admitted {
   readonly version: number
   /** The calls, by their records. */
   readonly calls: ReadonlyMap<object, { readonly agentRunId: string; readonly arguments: unknown }> | undefined
-  /** Made by the first call that waits for others. */
-  readonly changes: Changes | undefined
+  /** Those that wait for a person, once no write runs in parallel to them. */
+  readonly blocked: ReadonlySet<object>
 }
+
+const noCalls: ReadonlySet<object> = new Set()
 
 class AdmittedCalls implements Admitted {
   version = 0
   calls: Map<object, { readonly agentRunId: string; readonly arguments: unknown }> | undefined = undefined
   /** Attempts of one call that run at once share a place. */
   placed: Map<string, PlacedWrite> | undefined = undefined
-  changes: Changes | undefined = undefined
+  blocked = noCalls
+  /** Done at the next change that a call waits for. */
+  change: Deferred.Deferred<void> | undefined = undefined
 }
 
 /** Further counts for an entry of the journal. */
@@ -140,8 +145,25 @@ export const placeWrite = (run: Counting, place: string, write: StartedWrite): (
   }
 }
 
-/** Returns the changes of the calls of a run and of everything nested in it, for a call that waits for them. */
-export const changesOf = (run: Counting): Changes => own(run).admitted.changes ??= new Changes()
+/** Succeeds at the next change of the calls of a run and of everything nested in it. */
+export const nextChange = (run: Counting): Effect.Effect<void> =>
+  Effect.suspend(() => Deferred.await(own(run).admitted.change ??= Deferred.makeUnsafe<void>()))
 
 /** Notes a change for which calls may wait: a call was made, has ended, or was matched. */
-export const noteChange = (run: Counting | undefined): void => run?.counts.admitted.changes?.note()
+export const noteChange = (run: Counting | undefined): void => {
+  if (run === undefined) return
+  const { admitted, admitted: { change } } = own(run)
+  if (change === undefined) return
+  admitted.change = undefined
+  Deferred.doneUnsafe(change, Effect.void)
+}
+
+/** Notes a call that waits for a person. Returns an effect on the counts: it waits no longer. */
+export const blockCall = (run: Counting, record: object): () => void => {
+  const { admitted } = own(run)
+  admitted.blocked = new Set(admitted.blocked).add(record)
+  noteChange(run)
+  return () => {
+    admitted.blocked = new Set([...admitted.blocked].filter((other) => other !== record))
+  }
+}
