@@ -7,7 +7,6 @@ import * as Option from "effect/Option"
 import { NotCompensated } from "../../../ToolError.ts"
 import { noteCompensated } from "../../call/record/outcome.ts"
 import { answerWithin } from "../../foundation/effect/answerWithin.ts"
-import { before } from "../../foundation/effect/sequence.ts"
 import { audit } from "../../result/writeAudit.ts"
 import { type CompensableWrite, type CompletedWrite, idAround } from "../../run/writes/completedWrites.ts"
 import type { CompensationLog } from "../../run/writes/compensationLog.ts"
@@ -23,6 +22,18 @@ import { effectResult } from "../../foundation/options/hookResult.ts"
 const unaudited = (callId: string, tool: string): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logError("A compensation has no audit record"), { call_id: callId, tool })
 
+/** A write that is not compensated. */
+interface Remaining {
+  readonly id: string
+  readonly report: NotCompensated
+}
+
+const remainingOf = ({ arguments: args, callId, id, tool }: CompensableWrite, fate: Fate): Remaining | undefined => {
+  if (fate.outcome !== "not_undone") return undefined
+  const { outcome: _, ...why } = fate
+  return { id, report: new NotCompensated({ tool, callId, arguments: args, ...why }) }
+}
+
 /** Compensates the writes of one run. */
 class Unwinding {
   private readonly run: Run
@@ -30,8 +41,6 @@ class Unwinding {
   private readonly ambient: Context.Context<never>
   private readonly writes: WriteCompensation
   private readonly onCompensated: ToCompensate["onCompensated"]
-  readonly left: Array<NotCompensated> = []
-  private readonly leftIds: Array<string> = []
   /** Cause of an audit that could not be written. The other writes are compensated anyway. */
   broken: Cause.Cause<never> | undefined
 
@@ -44,11 +53,14 @@ class Unwinding {
     this.onCompensated = onCompensated
   }
 
-  /** Compensates one write, emits it, and removes it. A write reported to a live call outside of the run stays. */
-  compensate(done: CompletedWrite): Effect.Effect<void> {
+  /**
+   * Compensates one write, emits it, and removes it. Returns the report of one that stays. A write reported to a live
+   * call outside of the run stays without a report.
+   */
+  compensate(done: CompletedWrite): Effect.Effect<Remaining | undefined> {
     const { run } = this
     const { write } = done
-    if (handOver(run, done)) return Effect.void
+    if (handOver(run, done)) return Effect.undefined
     const log = run.log?.compensations
     const found = log?.outcomeOf(write.id)
     const fate: Effect.Effect<Fate> = found === undefined
@@ -73,16 +85,12 @@ class Unwinding {
           this.onCompensated({ ...write, root }, mark)
         }
       }
-      if (fate.outcome === "not_undone") {
-        const { outcome: _, ...why } = fate
-        this.left.push(new NotCompensated({ tool, callId, arguments: write.arguments, ...why }))
-        this.leftIds.push(write.id)
-      }
+      const remaining = remainingOf(write, fate)
       // An entry that an earlier execution has reported is not reported again. The process may have crashed in between.
       const state = log?.stateOf(write.id)
       return state === "audited" || state === "settled"
-        ? Effect.void
-        : Effect.andThen(this.emit(write, fate), log?.audited(write.id) ?? Effect.void)
+        ? Effect.succeed(remaining)
+        : Effect.as(Effect.andThen(this.emit(write, fate), log?.audited(write.id) ?? Effect.void), remaining)
     })
   }
 
@@ -94,7 +102,7 @@ class Unwinding {
       const isRepeatable = info?.passesKey === true || info?.effects === "idempotent"
       return isRepeatable ? this.inSpan(done) : Effect.succeed(notCompensatedFate("timeout"))
     }
-    return before(log.start(id, tool), () => this.inSpan(done))
+    return Effect.flatMapEager(log.start(id, tool), () => this.inSpan(done))
   }
 
   private emit({ arguments: args, callId, tool }: CompensableWrite, fate: Fate): Effect.Effect<void> {
@@ -140,19 +148,22 @@ class Unwinding {
   }
 
   /** Reports the remaining writes to a person. */
-  report(): Effect.Effect<void> {
-    const { leftIds, run: { log } } = this
-    const reported = this.reportToPeople()
+  report(remaining: ReadonlyArray<Remaining>): Effect.Effect<void> {
+    const { run: { log } } = this
+    const reported = this.reportToPeople(remaining.map(({ report }) => report))
     if (log === undefined) return reported
     // A process that is killed before this reports again.
-    return Effect.andThen(reported, Effect.forEach(leftIds, (id) => log.compensations.reported(id), { discard: true }))
+    return Effect.andThen(
+      reported,
+      Effect.forEach(remaining, ({ id }) => log.compensations.reported(id), { discard: true })
+    )
   }
 
-  private reportToPeople(): Effect.Effect<void> {
-    const { ambient, compensates: { report, timeout }, left } = this
-    if (report === undefined || left.length === 0) return Effect.void
+  private reportToPeople(remaining: ReadonlyArray<NotCompensated>): Effect.Effect<void> {
+    const { ambient, compensates: { report, timeout } } = this
+    if (report === undefined || remaining.length === 0) return Effect.void
     const reported = Effect.provideContext(
-      Effect.suspend(() => effectResult({ subject: "Agent", name: "compensation.report" }, report(left))),
+      Effect.suspend(() => effectResult({ subject: "Agent", name: "compensation.report" }, report(remaining))),
       ambient as Context.Context<unknown>
     )
     return Effect.catchCause(
@@ -179,8 +190,8 @@ export const compensateWrites = (
     if (all.length === 0) return Effect.undefined
     noteCompensating(over.run)
     const unwinding = new Unwinding(over)
-    return Effect.andThen(
-      Effect.forEach(all, (one) => unwinding.compensate(one), { discard: true }),
-      Effect.map(Effect.suspend(() => unwinding.report()), () => unwinding.broken)
+    return Effect.flatMap(
+      Effect.forEach(all, (one) => unwinding.compensate(one)),
+      (remaining) => Effect.map(unwinding.report(remaining.filter((one) => one !== undefined)), () => unwinding.broken)
     )
   })
