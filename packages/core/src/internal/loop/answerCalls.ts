@@ -1,6 +1,5 @@
 /** Calls of one answer, within an agent's run: their shared state, and whether the run waits for some of them. */
 import * as Effect from "effect/Effect"
-import { before } from "../foundation/effect/sequence.ts"
 import { callLog, type RoundContext } from "../round/roundContext.ts"
 import { runAll } from "../round/round.ts"
 import { type Resumed, Round } from "../round/roundCalls.ts"
@@ -21,7 +20,7 @@ export const callsOf = (
     session,
     shown,
     tools: tools.byName,
-    emittedStarts: undefined,
+    emittedStarts: new Set(),
     offered: tools.names,
     gate: {
       policies: (taintedBy) => taintedBy.length === 0 ? policies : [quarantine(canPause), ...policies],
@@ -34,7 +33,6 @@ export const callsOf = (
     },
     within,
     records: new Map(),
-    readWithin: undefined,
     approvalTimeToLive,
     concurrency,
     repeatedCalls,
@@ -60,7 +58,7 @@ export const runRound = <A>(
       note()
       const round = new Round(calls, raws, resumed)
       return Effect.flatMap(runAll(round, restore), () =>
-        before(
+        Effect.flatMapEager(
           round.waiting.length > 0 ? Effect.void : run.account.round(round.allFailed),
           () => Effect.succeed(outcomeOf(round))
         ))

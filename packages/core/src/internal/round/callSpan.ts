@@ -9,7 +9,6 @@ import type { RoundContext } from "./roundContext.ts"
 import { type CallOutcome, codeOf, type RequestedCall } from "../run/callResult.ts"
 import { Redaction } from "../../Redaction.ts"
 import { cutText } from "../foundation/json/textLength.ts"
-import { before } from "../foundation/effect/sequence.ts"
 import { emit } from "../run/run.ts"
 import { errorName } from "../run/observe/errorName.ts"
 import { inSpan } from "../run/observe/span.ts"
@@ -67,7 +66,7 @@ export const inCallSpan = (
       services: call && ((context) => Context.add(Context.add(context, ToolCall, call), EnclosingCall, call))
     }
   )
-  return before(announceStart(calls, raw, resumedWith), () => spanned)
+  return Effect.flatMapEager(announceStart(calls, raw, resumedWith), () => spanned)
 }
 
 /** Emits the start of a call. `resumedWith`: the arguments of a call that was emitted before the pause. */
@@ -77,7 +76,7 @@ export const announceStart = (
   resumedWith?: unknown
 ): Effect.Effect<void> =>
   emit(calls.run, () => {
-    ;(calls.emittedStarts ??= new Set()).add(raw.id)
+    calls.emittedStarts.add(raw.id)
     return {
       _tag: "ToolCallStarted",
       callId: raw.id,

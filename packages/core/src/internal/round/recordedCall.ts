@@ -109,9 +109,6 @@ export const tallying = (
   within: (calls: RoundContext) => Effect.Effect<CallOutcome, unknown, unknown>
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
   const run = runSection(calls.run)
-  // Facts for the round of a call that ends without a result.
-  calls.emittedStarts ??= new Set()
-  calls.readWithin ??= new Map()
   return provide(within({ ...calls, run }), CurrentRun, run)
 }
 

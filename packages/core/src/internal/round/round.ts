@@ -71,7 +71,7 @@ const withdrawQuestions = (round: Round): Effect.Effect<void> => {
 /** Emits calls that never started as started and ended at once: for listeners every result has a start. */
 const announceMissing = (round: Round, results: ReadonlyArray<CallResult>): Effect.Effect<void> => {
   return announceEach(round.calls.run, results, ({ call }) => {
-    const isReported = round.calls.emittedStarts?.has(call.id) === true || round.resumed?.waiting.has(call.id) === true
+    const isReported = round.calls.emittedStarts.has(call.id) || round.resumed?.waiting.has(call.id) === true
     return isReported ? Effect.void : announceStart(round.calls, call)
   })
 }
@@ -101,7 +101,7 @@ const resultOf = (
   ends: boolean,
   missing: Array<CallResult>
 ): Effect.Effect<CallResult> => {
-  const { run, shown, tools } = round.calls
+  const { records, run, shown, tools } = round.calls
   if (state?._tag === "Done") return Effect.succeed(state.result)
   if (state?._tag === "Waiting") {
     // No person decides about it any more: listeners learn that the question is withdrawn.
@@ -117,7 +117,7 @@ const resultOf = (
       tools.get(raw.name)?.tool.info,
       ended,
       errorOf(state),
-      round.calls.readWithin?.get(raw.id)
+      records.get(raw.id)?.marks.read
     ),
     (delivered) => {
       missing.push(delivered)

@@ -9,11 +9,11 @@ import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/cal
 import { duplicate, ofEqualCalls } from "./equalCalls.ts"
 import { callKey, noteResult } from "./repeatedFailures.ts"
 import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
-import { type Resumption, withdrawQuestionsAtEnd } from "./resume/withdrawQuestions.ts"
+import { type Resumption, resumptionOf, withdrawQuestionsAtEnd } from "./resume/withdrawQuestions.ts"
 import { resumeCall } from "./resume/resumeCall.ts"
 import type { RunLog } from "../run/runLog.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
-import { after, before, behind } from "../foundation/effect/sequence.ts"
+import { after, behind } from "../foundation/effect/sequence.ts"
 import { runCleanups } from "../run/writes/cleanups.ts"
 import { resultsMessage } from "../run/transcript.ts"
 import { outcomeOf } from "../call/ledger/loggedWrite.ts"
@@ -57,7 +57,7 @@ export class Round implements RoundOutcome {
     this.resumed = resumed
     this.resumptions = resumed === undefined
       ? noResumptions
-      : new Map([...resumed.waiting].map(([id, waiting]) => [id, { waiting }]))
+      : new Map([...resumed.waiting].map(([id, waiting]) => [id, resumptionOf(id, waiting, resumed.decisions)]))
     this.states = raws.map((raw): CallState | undefined => {
       const result = resumed?.results.get(raw.id)
       return result && { _tag: "Done", result }
@@ -72,7 +72,7 @@ export class Round implements RoundOutcome {
     const begin = () => log === undefined ? this.begin(this.calls, raw, index) : this.recorded(log, raw, index)
     // It was charged when it began.
     if (this.resumed?.waiting.has(raw.id) === true) return begin()
-    return before(account.chargeRequest(raw.name, raw.params), begin)
+    return Effect.flatMapEager(account.chargeRequest(raw.name, raw.params), begin)
   }
 
   private begin(
@@ -89,16 +89,16 @@ export class Round implements RoundOutcome {
       return behind(
         withdrawQuestionsAtEnd(this.calls, raw, resumption, state),
         () =>
-          state._tag !== "Done" ? this.announce(state) : before(
+          state._tag !== "Done" ? this.announce(state) : Effect.flatMapEager(
             // Waiting calls within the call are abandoned by the run.
             calls.run.nested.hasPendingEnd ? runCleanups(calls.run) : Effect.void,
-            () => before(this.announce(state), () => record(state.result))
+            () => Effect.flatMapEager(this.announce(state), () => record(state.result))
           )
       )
     }
     return resumption === undefined
       ? this.make(calls, raw, index, ended)
-      : after(resumeCall(calls, raw, resumption, this.resumed!.decisions), ended)
+      : after(resumeCall(calls, raw, resumption), ended)
   }
 
   /** Takes the outcome of a call from the run's journal, or runs the call and writes its outcome there. */

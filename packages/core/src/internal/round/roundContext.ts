@@ -17,7 +17,7 @@ export interface RoundContext {
   /** The tools of the turn. */
   tools: ReadonlyMap<string, AgentTool>
   /** Calls whose start was emitted. */
-  emittedStarts: Set<string> | undefined
+  readonly emittedStarts: Set<string>
   /** Names of the tools that the model was offered in the request that it answered. */
   offered: ReadonlyArray<string>
   readonly session: Session
@@ -25,13 +25,11 @@ export interface RoundContext {
   readonly gate: Gate
   /** The call that the run is made for, if its agent is a tool, or recovers one. */
   readonly within: CallRecord | undefined
-  /** State of running calls, by their ids. */
+  /** Records of the calls of the round, by their ids. */
   readonly records: Map<string, CallRecord>
   /** Time limit of an approval, in milliseconds. */
   readonly approvalTimeToLive: number
   readonly concurrency: number | "unbounded"
-  /** By call, the untrusted tools that were read within it, of calls that have ended without a result. */
-  readWithin: Map<string, ReadonlyArray<string>> | undefined
   /** Number of equal failures of the same call after which the model is instructed to stop it. */
   readonly repeatedFailures: number
   /** Number of equal results of the same call while no other call gives a new one. */

@@ -33,7 +33,7 @@ import { waitsWithin } from "./resume/pausedWithin.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
 import { auditWithin } from "../result/writeAudit.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
-import { before, behind, valueOf } from "../foundation/effect/sequence.ts"
+import { behind } from "../foundation/effect/sequence.ts"
 import { auditedAs } from "../call/auditedCall.ts"
 import { announcedAttempts } from "../call/attemptLog.ts"
 
@@ -229,13 +229,8 @@ export const runCall = (
       if (record.admission.stop !== undefined) return stopped(calls, raw, call, record.admission.stop)
       const lost = unmatchedResult(calls, raw, record)
       if (lost !== undefined) return lost
-      const checked = tool.check(call, value)
-      const known = valueOf(checked)
-      if (known !== undefined) {
-        return delivered(calls, callSucceeded(raw, call, known.value), info, record.marks.read)
-      }
       const result = Effect.catchEager(
-        Effect.mapEager(checked, (checked) => callSucceeded(raw, call, checked)),
+        Effect.mapEager(tool.check(call, value), (checked) => callSucceeded(raw, call, checked)),
         (error) => {
           const failure = callFailed(calls, tool, raw, call, error)
           return failure === undefined ? Effect.fail(error) : Effect.succeed(failure)
@@ -258,9 +253,8 @@ export const runCall = (
     resumedWith: start.approved === undefined ? undefined : start.arguments,
     onEnd: (exit) => {
       noteEnded(record, exit)
-      if (record.marks.read !== undefined) (calls.readWithin ??= new Map()).set(raw.id, record.marks.read)
       gate.log.end(record)
-      return before(
+      return Effect.flatMapEager(
         settle(call),
         () =>
           behind(

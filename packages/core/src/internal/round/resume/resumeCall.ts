@@ -18,9 +18,7 @@ import * as Arguments from "../../call/arguments/toolArguments.ts"
 import { canonicalJson } from "../../foundation/json/canonicalJson.ts"
 import { failClientCall, failureGiven } from "./failClientCall.ts"
 import { runCall } from "../runCall.ts"
-import { before } from "../../foundation/effect/sequence.ts"
 import { isInTime, recordInTime } from "./approvalDeadline.ts"
-import { decisionsWithin } from "./nestedPauses.ts"
 import { isDoneInPart } from "../../approval/waitsWithin.ts"
 import { admittedBefore, approvalsWith, goingOn, isItself } from "./pausedWithin.ts"
 import { inCallSpan } from "../callSpan.ts"
@@ -196,34 +194,30 @@ const resumeWithin = (
 export const resumeCall = (
   calls: RoundContext,
   raw: RequestedCall,
-  resumption: Resumption,
-  decisions: ReadonlyMap<string, Decision>
+  { continuation, decision, waiting }: Resumption
 ): Effect.Effect<CallOutcome, unknown, unknown> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    const { waiting } = resumption
     const tool = calls.tools.get(raw.name)
     if (tool === undefined) return Effect.succeed<CallOutcome>(waiting)
-    if (waiting.nested !== undefined) {
+    if (waiting.nested !== undefined && continuation !== undefined) {
       // No outer component takes part in that decision.
       if (calls.run.start.isOver) return Effect.as(endOf(calls.run, tool.tool.ends, waiting.nested), waiting)
-      const within = decisionsWithin(raw.id, decisions.values())
       // In a cancelled run, it resumes only to compensate its own writes.
-      if (within.length === 0 && calls.run.log?.isCancelledReplay !== true) return Effect.succeed<CallOutcome>(waiting)
-      resumption.continuation = { snapshot: waiting.nested.snapshot, decisions: within, hasResumed: false }
-      return resumeNested(calls, raw, tool, waiting.nested, resumption.continuation)
+      return continuation.decisions.length === 0 && calls.run.log?.isCancelledReplay !== true
+        ? Effect.succeed<CallOutcome>(waiting)
+        : resumeNested(calls, raw, tool, waiting.nested, continuation)
     }
     const pending = waiting.pending[0]
-    const decision = pending && decisions.get(pending.callId)
-    if (decision === undefined) return Effect.succeed<CallOutcome>(waiting)
+    if (pending === undefined || decision === undefined) return Effect.succeed<CallOutcome>(waiting)
     const { within } = waiting
     const other = within !== undefined && isItself(within) ? undefined : within
     if (decision._tag === "Reject") {
-      resumption.rejection = decision.reason
-      return before(announceDecided(calls.run, pending, decision), () => reject(calls, raw, decision, pending, within))
+      return Effect.flatMapEager(announceDecided(calls.run, pending, decision), () =>
+        reject(calls, raw, decision, pending, within))
     }
     if (pending.code === "client_tool") {
       const isLate = !isInTime(calls.run, pending, now)
-      return before(isLate ? Effect.void : recordInTime(calls.run, pending), () =>
+      return Effect.flatMapEager(isLate ? Effect.void : recordInTime(calls.run, pending), () =>
         resumeClientCall(calls, raw, tool, pending, decision, { isLate, other, within }))
     }
     // A failure is of a call that the page executes.
@@ -231,15 +225,15 @@ export const resumeCall = (
       return Effect.succeed<CallOutcome>(waiting)
     }
     if (decision._tag === "Respond") {
-      return before(announceDecided(calls.run, pending, decision), () =>
+      return Effect.flatMapEager(announceDecided(calls.run, pending, decision), () =>
         other === undefined
           ? respond(calls, raw, tool, pending, decision)
           : resumeWithin(calls, raw, tool, other, pending, decision))
     }
     if (isInTime(calls.run, pending, now)) {
-      const decided = before(recordInTime(calls.run, pending), () =>
+      const decided = Effect.flatMapEager(recordInTime(calls.run, pending), () =>
         announceDecided(calls.run, pending, decision))
-      return before(decided, () =>
+      return Effect.flatMapEager(decided, () =>
         other === undefined
           ? run(calls, raw, tool, pending, decision, within)
           : resumeWithin(calls, raw, tool, other, pending, decision))

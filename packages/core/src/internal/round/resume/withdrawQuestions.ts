@@ -1,6 +1,7 @@
 /** Withdraws approval requests that cannot be answered any more, and emits that. */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type { Decision } from "../../approval/decision.ts"
 import type { Checkpoint, NestedRun, PendingCall, Snapshot, WaitingWithin } from "../../approval/snapshot.ts"
 import { entriesOf } from "../../call/attemptLog.ts"
 import { ToolCall } from "../../call/call.ts"
@@ -8,13 +9,13 @@ import { type CallRecord, newRecord, toolName } from "../../call/record/record.t
 import type { Continuation } from "../../call/record/admission.ts"
 import * as Failures from "../../projection/failures.ts"
 import { announce, announceResult } from "../../result/announce.ts"
-import { before } from "../../foundation/effect/sequence.ts"
 import { failed, type RoundContext } from "../roundContext.ts"
 import type { Presentation } from "../../result/delivery.ts"
 import { idWithin, isIdBelow } from "../../path/idsWithin.ts"
 import { type CallOutcome, type CallResult, codeOf, type RequestedCall, type Waiting } from "../../run/callResult.ts"
 import { CurrentRun, emit, type Run } from "../../run/run.ts"
 import type * as Tool from "../../tool/tool.ts"
+import { decisionsWithin } from "./nestedPauses.ts"
 import { undecided } from "./pausedResult.ts"
 import { isItself } from "./pausedWithin.ts"
 
@@ -138,9 +139,29 @@ const registerEnd = (run: Run, ends: Tool.Ends | undefined, nested: NestedRun): 
 export interface Resumption {
   readonly waiting: Waiting
   /** Continuation of the agent that is the tool. */
-  continuation?: Continuation
-  /** A person's reason to reject it, or an inner call. */
-  rejection?: string
+  readonly continuation: Continuation | undefined
+  /** The decision about the call, or about an inner one that is no agent's. */
+  readonly decision: Decision | undefined
+}
+
+/** Returns the resumption of a call by decisions. */
+export const resumptionOf = (
+  callId: string,
+  waiting: Waiting,
+  decisions: ReadonlyMap<string, Decision>
+): Resumption => {
+  const { nested, pending: [pending] } = waiting
+  return nested === undefined
+    ? { waiting, continuation: undefined, decision: pending && decisions.get(pending.callId) }
+    : {
+      waiting,
+      continuation: {
+        snapshot: nested.snapshot,
+        decisions: decisionsWithin(callId, decisions.values()),
+        hasResumed: false
+      },
+      decision: undefined
+    }
 }
 
 /**
@@ -167,7 +188,7 @@ const cancelled = (result: CallResult): CallResult =>
 const withdrawNotMet = (
   calls: RoundContext,
   raw: RequestedCall,
-  { continuation, rejection, waiting }: Resumption,
+  { continuation, decision, waiting }: Resumption,
   record: CallRecord | undefined,
   outcome: CallOutcome | undefined
 ): Effect.Effect<void> => {
@@ -184,11 +205,11 @@ const withdrawNotMet = (
     if (made.includes(id) || isStillAsked(id, outcome)) return Effect.void
     // It was made as was decided, and has its result there: only the question is over.
     if (made.length > 0) return announceResult(run, undecided(run, shown, call))
-    return rejection === undefined || outcome === undefined
+    return decision?._tag !== "Reject" || outcome === undefined
       ? announce(run, cancelled(withdrawnAlone(run, shown, one)))
       // The audit knows it of the call around it.
       : announceResult(run, {
-        ...failed(call, Failures.rejected(rejection, run.id, shown.user)),
+        ...failed(call, Failures.rejected(decision.reason, run.id, shown.user)),
         verdict: { decision: "rejected" }
       })
   }, { discard: true })
@@ -224,7 +245,7 @@ export const withdrawQuestionsAtEnd = (
   const unheard = record === undefined || outcome?._tag === "Waiting" ? Effect.void : withdrawUnheard(calls, record)
   return resumption === undefined
     ? unheard
-    : before(unheard, notMet(calls, raw, resumption, record, outcome))
+    : Effect.flatMapEager(unheard, notMet(calls, raw, resumption, record, outcome))
 }
 
 const notMet = (...about: Parameters<typeof withdrawNotMet>) => (): Effect.Effect<void> => withdrawNotMet(...about)
