@@ -114,7 +114,7 @@ describe("answers", () => {
     for (const [one, encoded] of noted) answers.note(one, encoded)
     assert.deepStrictEqual(
       Object.entries(answers.state()).map(([tool, all]) => [tool, all.map(({ key, times }) => [key, times])]),
-      [["look", [["{\"n\":1}", 0]]], ["other", [["{\"n\":2}", 2], ["{\"n\":1}", 0]]]]
+      [["look", [["{\"n\":1}", 0]]], ["other", [["{\"n\":1}", 0], ["{\"n\":2}", 2]]]]
     )
   })
 })

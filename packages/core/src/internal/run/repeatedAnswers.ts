@@ -8,14 +8,14 @@ import type { RequestedCall } from "./callResult.ts"
 interface Answer {
   readonly tool: string
   readonly params: unknown
-  /** The arguments as canonical JSON; made when the tool is called again, and not before. */
-  key: string | undefined
-  encoded: unknown
-  /** Hash of the result: equal ones have equal hashes. Made when the call is repeated. */
-  print: string | undefined
-  times: number
+  /** The arguments as canonical JSON, once the call is repeated. */
+  readonly key?: string | undefined
+  readonly encoded?: unknown
+  /** Hash of the result, in its place once the call is repeated: equal ones have equal hashes. */
+  readonly print?: string | undefined
+  readonly times: number
   /** Number of new results before it. */
-  since: number
+  readonly since: number
 }
 
 /** Stored answers for a run that is resumed. */
@@ -31,48 +31,39 @@ const contentOf = (encoded: unknown): unknown => {
     : encoded
 }
 
-const keyOf = (answer: Answer): string => answer.key ??= canonicalJson(answer.params)
+const keyOf = ({ key, params }: Pick<Answer, "key" | "params">): string => key ?? canonicalJson(params)
 
 const printed = (encoded: unknown): string => {
   const text = canonicalJson(contentOf(encoded))
   return `${text.length}:${Hash.string(text)}`
 }
 
-const printOf = (answer: Answer): string => {
-  if (answer.print === undefined) {
-    answer.print = printed(answer.encoded)
-    answer.encoded = undefined
-  }
-  return answer.print
-}
+const printOf = ({ encoded, print }: Answer): string => print ?? printed(encoded)
 
 export class Answers {
-  /** The first call with each rough hash of the arguments: most calls are made once, and need no further state. */
-  private readonly byHash = new Map<number, Answer>()
-  /** The others with it, by tool and arguments. */
-  private byKey: Map<string, Answer> | undefined
+  /**
+   * The first call with each rough hash of the arguments, by the hash: most calls are made once, and need no further state. The others by tool
+   * and arguments.
+   */
+  private readonly byCall = new Map<number | string, Answer>()
   private news = 0
   private hasRepeats = false
   /** Results of the latest round. They are counted when another call comes, because most runs end with them. */
   private latest: Array<readonly [call: RequestedCall, encoded: unknown]> = []
 
-  private find({ name, params }: RequestedCall, hash: number): Answer | undefined {
-    const first = this.byHash.get(hash)
-    if (first === undefined) return undefined
+  private slotOf({ name, params }: Pick<RequestedCall, "name" | "params">): number | string {
+    const hash = roughHash(params)
+    const first = this.byCall.get(hash)
+    if (first === undefined) return hash
     const key = canonicalJson(params)
-    return first.tool === name && keyOf(first) === key ? first : this.byKey?.get(`${name}\n${key}`)
-  }
-
-  private add(answer: Answer, hash: number): void {
-    if (!this.byHash.has(hash)) this.byHash.set(hash, answer)
-    else (this.byKey ??= new Map()).set(`${answer.tool}\n${keyOf(answer)}`, answer)
+    return first.tool === name && keyOf(first) === key ? hash : `${name}\n${key}`
   }
 
   /** Number of equal results of a call since a call of the run last gave a new one. */
   timesOf(call: RequestedCall): number {
     this.settle()
     if (!this.hasRepeats) return 0
-    const answer = this.find(call, roughHash(call.params))
+    const answer = this.byCall.get(this.slotOf(call))
     return answer?.since === this.news ? answer.times : 0
   }
 
@@ -90,28 +81,24 @@ export class Answers {
 
   private count(call: RequestedCall, encoded: unknown): void {
     const { name: tool, params } = call
-    const hash = roughHash(params)
-    const known = this.find(call, hash)
+    const slot = this.slotOf(call)
+    const known = this.byCall.get(slot)
     if (known === undefined) {
-      this.add({ tool, params, key: undefined, encoded, print: undefined, times: 1, since: ++this.news }, hash)
+      this.byCall.set(slot, { tool, params, encoded, times: 1, since: ++this.news })
       return
     }
     const print = printed(encoded)
-    if (printOf(known) === print) {
-      this.hasRepeats = true
-      known.times = known.since === this.news ? known.times + 1 : 1
-    } else {
-      known.print = print
-      known.times = 1
-      this.news++
-    }
-    known.since = this.news
+    const isRepeat = printOf(known) === print
+    if (isRepeat) this.hasRepeats = true
+    else this.news++
+    const times = isRepeat && known.since === this.news ? known.times + 1 : 1
+    this.byCall.set(slot, { tool, params, key: keyOf(known), print, times, since: this.news })
   }
 
   state(): AnswersState {
     this.settle()
     const state: Record<string, Array<AnswersState[string][number]>> = Object.create(null)
-    for (const answer of [...this.byHash.values(), ...this.byKey?.values() ?? []]) {
+    for (const answer of this.byCall.values()) {
       const times = answer.since === this.news ? answer.times : 0
       ;(state[answer.tool] ??= []).push({ key: keyOf(answer), print: printOf(answer), times })
     }
@@ -122,8 +109,8 @@ export class Answers {
     this.hasRepeats = true
     for (const [tool, answers] of Object.entries(state)) {
       for (const { key, print, times } of answers) {
-        const hash = roughHash(JSON.parse(key))
-        this.add({ tool, params: undefined, key, encoded: undefined, print, times, since: 0 }, hash)
+        const params: unknown = JSON.parse(key)
+        this.byCall.set(this.slotOf({ name: tool, params }), { tool, params, key, print, times, since: 0 })
       }
     }
   }
