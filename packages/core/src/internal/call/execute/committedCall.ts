@@ -7,48 +7,29 @@ import type { Journal, TransactionFailed } from "../../../Journal.ts"
 import type { Run } from "../../run/run.ts"
 import { type AttemptedCall, pathOfCall } from "../replay/attemptedCall.ts"
 
-/** One execution in a transaction of the journal's database. */
-export class Committing<A> {
-  private readonly transaction: NonNullable<Journal["transaction"]>
-  private readonly run: Run
-  private readonly attempted: AttemptedCall
-  private answer: { readonly value: A } | undefined = undefined
-  /** Its known outcome. */
-  fate: "done" | "undone" | "unknown" = "undone"
+export type Transaction = NonNullable<Journal["transaction"]>
 
-  constructor(transaction: NonNullable<Journal["transaction"]>, run: Run, attempted: AttemptedCall) {
-    this.transaction = transaction
-    this.run = run
-    this.attempted = attempted
-  }
+/** Known outcome of a transaction. */
+export type Fate = "done" | "undone" | "unknown"
 
-  around<E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | TransactionFailed, R> {
-    const { attempted, run } = this
-    const encode = Schema.encodeUnknownEffect(Schema.toCodecJson(attempted.success))
-    return this.transaction(effect, {
-      recordOf: (value) => {
-        this.answer = { value }
-        return Effect.map(encode(value) as Effect.Effect<unknown, Schema.SchemaError>, (encoded) => ({
-          kind: "child",
-          key: pathOfCall(run, attempted),
-          value: (encoded ?? null) as Schema.Json
-        }))
-      },
-      onFate: (fate) => {
-        this.fate = fate
-      }
-    })
-  }
-
-  /** Returns the executor's answer, if it is committed. */
-  get committed(): { readonly value: A } | undefined {
-    return this.fate === "done" ? this.answer : undefined
-  }
-}
-
-/** Returns the transaction of a call of a tool with `transaction`; `undefined` if the journal is in no database. */
-export const committing = <A>(attempted: AttemptedCall): Committing<A> | undefined => {
-  const { run } = attempted.attempt
-  const transaction = run?.log?.transaction
-  return transaction && new Committing<A>(transaction, run!, attempted)
+/** Executes a tool in a transaction of the journal's database. `on` receives the executor's answer, and the outcome of the transaction. */
+export const committed = <A, E, R>(
+  transaction: Transaction,
+  run: Run,
+  attempted: AttemptedCall,
+  effect: Effect.Effect<A, E, R>,
+  on: { readonly answer: (value: A) => void; readonly fate: (fate: Fate) => void }
+): Effect.Effect<A, E | TransactionFailed, R> => {
+  const encode = Schema.encodeUnknownEffect(Schema.toCodecJson(attempted.success))
+  return transaction(effect, {
+    recordOf: (value) => {
+      on.answer(value)
+      return Effect.map(encode(value) as Effect.Effect<unknown, Schema.SchemaError>, (encoded) => ({
+        kind: "child",
+        key: pathOfCall(run, attempted),
+        value: (encoded ?? null) as Schema.Json
+      }))
+    },
+    onFate: on.fate
+  })
 }

@@ -16,7 +16,7 @@ import type { Idempotency } from "../../idempotency/idempotencyOptions.ts"
 import { declaredBy } from "../../projection/declaration.ts"
 import { type Attempt, attemptOutcome, entriesOf, openEntry } from "../attemptLog.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call.ts"
-import { type Committing, committing } from "./committedCall.ts"
+import { committed, type Fate, type Transaction } from "./committedCall.ts"
 import { refuseDetached } from "../children/detachedCall.ts"
 import { outerOf } from "../record/record.ts"
 import { encodedResult, isReported, noteCompensable } from "../compensableWrite.ts"
@@ -59,7 +59,13 @@ export const idempotencyOf = (
 const fates = { done: "yes", unknown: "unknown", undone: undefined } as const
 
 /** The executor gave no answer within its timeout. */
-const noAnswer = { _tag: "NoAnswer" } as const
+class NoAnswer {
+  /** The time that ran out. */
+  readonly after: Duration.Duration
+  constructor(after: Duration.Duration) {
+    this.after = after
+  }
+}
 
 /** The executor, or its interceptor. */
 const intercepted = <Params, A, D, R>(
@@ -97,22 +103,31 @@ class Execution<Params, A, D, R> {
   private readonly attempt: Attempt
   private readonly params: Params
   private readonly isCharged: boolean
-  private readonly commit: Committing<A> | undefined
-  /** Set when the executor is called: whether an attempt before has called it, and the entries of this one. */
-  private started: { readonly isRepeated: boolean; readonly entries: ReturnType<typeof entriesOf> } | undefined =
-    undefined
+  /** The transaction of the tool; `undefined` if it has none, or if the journal is in no database. */
+  private readonly transaction: Transaction | undefined
+  /**
+   * Set when the executor is called: whether an attempt before has called it, the entries of this one, and its position among the compensable
+   * writes.
+   */
+  private started:
+    | {
+      readonly isRepeated: boolean
+      readonly entries: ReturnType<typeof entriesOf>
+      readonly position: number | undefined
+    }
+    | undefined = undefined
+  /** The answer in the transaction. */
+  private answer: { readonly value: A } | undefined = undefined
+  private fate: Fate = "undone"
   private declared: Declared | undefined = undefined
   private encoded: Schema.Json | undefined = undefined
-  private position: number | undefined = undefined
-  /** The time that ran out. */
-  private after: Duration.Duration | undefined = undefined
 
   constructor(executable: Executable<Params, A, D, R>, attempt: Attempt, params: Params, isCharged: boolean) {
     this.executable = executable
     this.attempt = attempt
     this.params = params
     this.isCharged = isCharged
-    this.commit = executable.info.isTransaction ? committing<A>({ attempt, ...executable }) : undefined
+    this.transaction = executable.info.isTransaction ? attempt.run?.log?.transaction : undefined
   }
 
   /**
@@ -133,20 +148,32 @@ class Execution<Params, A, D, R> {
     const entries = record.admission.continuation === undefined
       ? [openEntry(this.attempt)]
       : entriesOf(this.attempt.run, this.attempt.call.id)
-    this.started = { isRepeated, entries }
     const { info } = this.executable
+    const position = info.compensation === undefined ? undefined : notePosition(record, this.startWrite())
+    this.started = { isRepeated, entries, position }
     if (info.effects === "write" || info.passesKey) noteStartedWrite(run, record.outcome)
     if (isUnguarded(info, record)) noteWritten(run)
-    if (info.compensation !== undefined) this.position = notePosition(record, this.startWrite())
     const executed = intercepted(this.executable, this.attempt, this.params)
-    return this.commit === undefined ? executed : this.commit.around(executed)
+    return this.transaction === undefined ? executed : this.committed(this.transaction, executed)
+  }
+
+  private committed<E>(transaction: Transaction, executed: Effect.Effect<A, E, R>): Effect.Effect<A, unknown, R> {
+    const { attempt, executable: { info, success } } = this
+    return committed(transaction, attempt.run!, { attempt, info, success }, executed, {
+      answer: (value) => {
+        this.answer = { value }
+      },
+      fate: (fate) => {
+        this.fate = fate
+      }
+    })
   }
 
   /** A committed result is the answer, even if the time ran out meanwhile. */
-  late(after: Duration.Duration): Effect.Effect<A, typeof noAnswer> {
-    this.after = after
-    const { committed } = this.commit ?? {}
-    return committed === undefined ? Effect.fail(noAnswer) : Effect.succeed(committed.value)
+  late(after: Duration.Duration): Effect.Effect<A, NoAnswer> {
+    return this.fate !== "done" || this.answer === undefined
+      ? Effect.fail(new NoAnswer(after))
+      : Effect.succeed(this.answer.value)
   }
 
   end(exit: Exit.Exit<unknown, unknown>): void {
@@ -158,22 +185,22 @@ class Execution<Params, A, D, R> {
       if (this.isCharged) run!.account.refund("toolCalls")
       return
     }
-    if (this.position !== undefined) run!.writes.completed!.ended(this.position)
+    if (started.position !== undefined) run!.writes.completed!.ended(started.position)
     // It resumes with the agent that is the tool.
     if (waitsInAgent(record, this.attempt.number)) return endExecution(record, record.outcome.known)
     const isKeyed = idempotencyOf(this.executable, this.attempt.call) !== undefined
     const known = afterExecution(record, exit, isKeyed, (error) => this.saysNotDone(error))
-    endExecution(record, this.commit === undefined ? known : fates[this.commit.fate] ?? record.outcome.known)
+    endExecution(record, this.transaction === undefined ? known : fates[this.fate] ?? record.outcome.known)
     if (this.isRolledBack && record.outcome.running === 0) noteExecuted(record, started.isRepeated)
     for (const entry of started.entries) entry.outcome = attemptOutcome(exit, record)
     const { info } = this.executable
-    if (info.compensation !== undefined || isReported(info, run)) this.noteCompensable(exit, isKeyed)
+    if (info.compensation !== undefined || isReported(info, run)) this.noteCompensable(exit, isKeyed, started.position)
     noteChange(run)
   }
 
   /** True if it ran in a transaction that is not committed: then it has not happened. */
   private get isRolledBack(): boolean {
-    return this.commit?.fate === "undone"
+    return this.transaction !== undefined && this.fate === "undone"
   }
 
   /** Answer of a tool with compensable writes, stored as JSON. */
@@ -192,13 +219,13 @@ class Execution<Params, A, D, R> {
     )
   }
 
-  private noteCompensable(exit: Exit.Exit<unknown, unknown>, isKeyed: boolean): void {
-    const { attempt: { call, context, run }, encoded, executable: { info }, params, position } = this
+  private noteCompensable(exit: Exit.Exit<unknown, unknown>, isKeyed: boolean, position: number | undefined): void {
+    const { attempt: { call, context, run }, encoded, executable: { info }, params } = this
     noteCompensable({ call, encoded, info, isKeyed, live: { params, context }, position, run }, exit)
   }
 
   private saysNotDone(error: unknown): boolean {
-    if (error === noAnswer) return false
+    if (error instanceof NoAnswer) return false
     const { attempt: { call, context }, executable: { idempotency, info } } = this
     const rejected = typeof idempotency === "object" ? idempotency.rejected : undefined
     this.declared = declaredBy(info.failure, error, Context.get(context, Locale), mayBeRepeated(info))
@@ -217,14 +244,16 @@ class Execution<Params, A, D, R> {
   private failed(error: unknown): Effect.Effect<never, AttemptError | PassThrough> {
     const { attempt, executable: { info } } = this
     // It was refused.
-    if (this.started === undefined && error !== noAnswer) return Effect.fail(error as AttemptError | PassThrough)
+    if (this.started === undefined && !(error instanceof NoAnswer)) {
+      return Effect.fail(error as AttemptError | PassThrough)
+    }
     if (isPassThrough(error)) {
       noteError(attempt.call.record, error)
       return Effect.fail(error)
     }
     const ofUnknown = ofUnknownOutcome(info, idempotencyOf(this.executable, attempt.call))
-    return error === noAnswer
-      ? timedOut(info, attempt, this.after!, ofUnknown, this.isRolledBack)
+    return error instanceof NoAnswer
+      ? timedOut(info, attempt, error.after, ofUnknown, this.isRolledBack)
       : executionFailed(attempt, error, this.declared, error instanceof OutcomeUnknown ? {} : ofUnknown)
   }
 }
