@@ -11,7 +11,6 @@ import type { BudgetExceeded } from "../../Budget.ts"
 import { ToolCall } from "../call/call.ts"
 import { passTaint } from "../call/children/untrustedContent.ts"
 import { annotateInterruption } from "../foundation/effect/annotateInterruption.ts"
-import { before } from "../foundation/effect/sequence.ts"
 import { Pause } from "../loop/pause.ts"
 import { stopOf } from "../run/account.ts"
 import { recallDone } from "../run/writes/recordedWrites.ts"
@@ -102,7 +101,7 @@ export class Boundary<Out, E, R, R2> {
 
   private begin(): Effect.Effect<Out, E | BudgetExceeded, R> {
     const { body, run, run: { account } } = this
-    return before(
+    return Effect.flatMapEager(
       emit(run, () => {
         this.isReported = true
         const resumed = this.mode.resumed !== undefined || run.log?.isReplay === true
@@ -111,10 +110,10 @@ export class Boundary<Out, E, R, R2> {
         return run.parent === undefined ? { _tag: "RunStarted", version, ...start } : { _tag: "AgentStarted", ...start }
       }),
       () =>
-        before(
+        Effect.flatMapEager(
           run.parent?.nested.hasPendingEnd === true ? runCleanupsBefore(run, run.parent) : Effect.void,
           () =>
-            before(account.requireLevel(), () => {
+            Effect.flatMapEager(account.requireLevel(), () => {
               const effect = Effect.suspend(() => body.run(run))
               return account.duration === undefined ? effect : withDeadline(effect, account)
             })
@@ -157,7 +156,7 @@ export class Boundary<Out, E, R, R2> {
       return this.end(exit)
     }
     // No inner run is active any more.
-    const compensation = before(endNested(run), () => compensateWrites(unwinds, which === "revoked"))
+    const compensation = Effect.flatMapEager(endNested(run), () => compensateWrites(unwinds, which === "revoked"))
     return Effect.flatMap(
       compensation,
       (broken) => this.end(Exit.isFailure(exit) || broken === undefined ? exit : Exit.failCause(broken))
@@ -175,11 +174,11 @@ export class Boundary<Out, E, R, R2> {
       body.onRecord?.(record)
       mode.onRecord?.(record)
     }
-    return before(
+    return Effect.flatMapEager(
       endNested(run),
       () =>
         Exit.isSuccess(exit)
-          ? before(this.cleanups(exit), () => before(this.finished(exit), () => exit))
+          ? Effect.flatMapEager(this.cleanups(exit), () => Effect.flatMapEager(this.finished(exit), () => exit))
           : this.fail(exit)
     )
   }
@@ -189,15 +188,18 @@ export class Boundary<Out, E, R, R2> {
   }
 
   private fail(exit: Exit.Failure<never, E | BudgetExceeded>): Effect.Effect<never, E | BudgetExceeded> {
-    return before(
+    return Effect.flatMapEager(
       this.body.onFailed?.() ?? Effect.void,
       () =>
-        before(
+        Effect.flatMapEager(
           this.unheard(exit),
           () =>
-            before(this.cleanups(exit), () => {
+            Effect.flatMapEager(this.cleanups(exit), () => {
               noteFailedRun(this, exit)
-              return before(this.finished(exit), () => before(this.noteInterruption(exit), () => exit))
+              return Effect.flatMapEager(
+                this.finished(exit),
+                () => Effect.flatMapEager(this.noteInterruption(exit), () => exit)
+              )
             })
         )
     )

@@ -19,7 +19,6 @@ import { type CallRecord, type ErrorFields, errorFields, subjectOf, toolName } f
 import { addUnrecorded, noteFailure } from "./record/recovering.ts"
 import { forgetAnswer, noteError } from "./record/outcome.ts"
 import { noteExhausted } from "./repetition.ts"
-import { before } from "../foundation/effect/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
 import { isInterruption } from "../foundation/effect/signal.ts"
 import { stackless } from "../foundation/stacklessError.ts"
@@ -211,5 +210,5 @@ export const failAttempt = (
       ...operatorMessage(run, Cause.fail(error))
     }
   })
-  return before(seen, () => Effect.fail(error))
+  return Effect.flatMapEager(seen, () => Effect.fail(error))
 }

@@ -5,7 +5,6 @@ import * as Exit from "effect/Exit"
 import { Redaction } from "../../Redaction.ts"
 import { CurrentRetryBudget } from "../../RetryBudget.ts"
 import type { OutcomeUnknown } from "../../ToolError.ts"
-import { before } from "../foundation/effect/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
 import { errorName } from "../run/observe/errorName.ts"
 import type { Call } from "./call.ts"
@@ -60,5 +59,5 @@ export const refuse = (
   const said = answered === undefined
     ? lastError === undefined ? undefined : Exit.fail(lastError as AttemptError | PassThrough)
     : Exit.succeed(answered.value as never)
-  return before(refused(call, run, said ?? Exit.interrupt(), because), () => said ?? cutOff(call))
+  return Effect.flatMapEager(refused(call, run, said ?? Exit.interrupt(), because), () => said ?? cutOff(call))
 }

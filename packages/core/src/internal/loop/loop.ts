@@ -29,7 +29,6 @@ import { requestToolsIn, withRequestTools } from "./tools/requestTools.ts"
 import { emit, type Run } from "../run/run.ts"
 import { taintedBy } from "../../Quarantine.ts"
 import { executedElsewhereIn } from "../tool/from/toolkitGate.ts"
-import { before } from "../foundation/effect/sequence.ts"
 import { resultsOf, type Session } from "../run/session.ts"
 import { withFinder } from "./tools/toolSearch.ts"
 import type { ToolSet } from "./tools/toolSet.ts"
@@ -116,7 +115,7 @@ const beginWith = (
             chooseSkill(state.run, skill?.skill.name)
             // An input that the guard has not passed is not resumed.
             session.isResumable = guard === undefined || guard.hasPassed()
-            return before(
+            return Effect.flatMapEager(
               mended.length === 0 ? Effect.void : emit(state.run, () => ({ _tag: "HistoryMended", mended })),
               () => {
                 const talk = converse(state, callsOf(state, tools), tools, asksModel ? undefined : guard)

@@ -12,7 +12,7 @@ import { type TurnFailures, turnFailures } from "./replayedModelFailures.ts"
 import { requireCost } from "../model/usage.ts"
 import type { Conversation } from "./program.ts"
 import { hasRetried, startCall } from "../foundation/effect/retriedFailures.ts"
-import { after, before } from "../foundation/effect/sequence.ts"
+import { after } from "../foundation/effect/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
 import { errorName } from "../run/observe/errorName.ts"
 import { inSpan } from "../run/observe/span.ts"
@@ -98,14 +98,14 @@ class Turn<A extends object> {
     const charged = dropped === undefined
       ? account.chargeTurn(cost)
       : Effect.andThen(dropped, Effect.suspend(() => account.chargeTurn(cost)))
-    return before(charged, () => this.asked())
+    return Effect.flatMapEager(charged, () => this.asked())
   }
 
   private asked(): Answered<A> {
     const { number, state, state: { isDelayed, run, session } } = this
     const events = state.events = new TurnEvents(run, number, (id) => session.keepsId(id), isDelayed)
     const { exchange } = session
-    const asked = before(events.started, () => {
+    const asked = Effect.flatMapEager(events.started, () => {
       use(run, "turns", 1)
       if (exchange !== undefined) startCall(exchange)
       return inChatSpan(run, this.context, this.call(events))
@@ -146,7 +146,7 @@ class Turn<A extends object> {
     })
     return Effect.flatMap(consulted, (decision) =>
       decision === "again"
-        ? before(this.restarted(events), () => this.attempt())
+        ? Effect.flatMapEager(this.restarted(events), () => this.attempt())
         : Effect.as(
           emit(run, () => ({ _tag: "ModelSubstituted", turn: number, error: failure.error.reason._tag })),
           decision

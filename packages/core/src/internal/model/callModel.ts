@@ -9,7 +9,6 @@ import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Prompt from "effect/ai/Prompt"
 import * as Response from "effect/ai/Response"
 import type { Issue } from "../../ToolError.ts"
-import { before } from "../foundation/effect/sequence.ts"
 import { measureTokens } from "../run/observe/counters.ts"
 import { chargeCost, countUsage } from "./usage.ts"
 import { isCall, textOf, withShallowArguments } from "./responseParts.ts"
@@ -83,9 +82,9 @@ const answered = (
     use(run, "totalTokens", inputTokens + outputTokens)
     if (estimated > 0) use(run, "estimatedTokens", estimated)
     else if (usage !== undefined && run.start.tracing.isMeasured) measureTokens(context, inputTokens, outputTokens)
-    return before(
+    return Effect.flatMapEager(
       run.account.addTokens(inputTokens + outputTokens),
-      () => before(chargeCost(run, context, content, usage), () => events.finished(content))
+      () => Effect.flatMapEager(chargeCost(run, context, content, usage), () => events.finished(content))
     )
   })
 
@@ -100,14 +99,17 @@ export const ask = (
   Effect.contextWith((context: Context.Context<LanguageModel.LanguageModel>) => {
     const model = Context.get(context, LanguageModel.LanguageModel)
     const { prompt, toolkit } = request
-    const asked = before(
+    const asked = Effect.flatMapEager(
       events.requested(prompt, Object.keys(toolkit.tools), choiceText(request.toolChoice)),
       () =>
         events.run.start.streaming
           ? streamed(events, (onParts) => ModelRequest.listen(model, request, context, onParts))
           : ModelRequest.generate(model, request, context)
     )
-    return Effect.flatMap(asked, (parts) => before(answered(events, prompt, parts, context), () => complete(parts)))
+    return Effect.flatMap(
+      asked,
+      (parts) => Effect.flatMapEager(answered(events, prompt, parts, context), () => complete(parts))
+    )
   })
 
 /** An answer to an object request: the model's text, and the object, or the reason why it is none. */
@@ -132,7 +134,7 @@ export const askObject = <A>(
       LanguageModel.GenerateObjectResponse<{}, A>,
       AiError.AiError
     >
-    return before(events.requested(prompt, []), () => generated).pipe(
+    return Effect.flatMapEager(events.requested(prompt, []), () => generated).pipe(
       Effect.map((response): ObjectReply<A> => ({ content: response.content, value: Result.succeed(response.value) })),
       Effect.catchReason("AiError", "StructuredOutputError", (reason) =>
         Effect.succeed<ObjectReply<A>>({

@@ -5,7 +5,6 @@ import type * as Exit from "effect/Exit"
 import type * as AiError from "effect/ai/AiError"
 import type * as Response from "effect/ai/Response"
 import * as Prompt from "effect/ai/Prompt"
-import { before } from "../foundation/effect/sequence.ts"
 import { operatorMessage } from "../run/runFailure.ts"
 import { emit, emitWhole, type Run } from "../run/run.ts"
 import { finishOf, isCall, isContent, textOf, tokensOf } from "./responseParts.ts"
@@ -94,7 +93,7 @@ export class TurnEvents {
       this.heard = []
       if (!this.isOpen) return Effect.void
       this.isOpen = false
-      return before(
+      return Effect.flatMapEager(
         this.partsEnd(),
         () => emit(this.run, () => ({ _tag: "ModelTurnFailed", turn: this.turn, error: "Guardrail" }))
       )
@@ -143,7 +142,7 @@ export class TurnEvents {
   private each(parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> {
     return parts.reduce<Effect.Effect<void>>((emitted, part) => {
       const telling = this.part(part)
-      return telling === Effect.void ? emitted : before(emitted, () => telling)
+      return telling === Effect.void ? emitted : Effect.flatMapEager(emitted, () => telling)
     }, Effect.void)
   }
 
@@ -164,7 +163,7 @@ export class TurnEvents {
     const { run, turn } = this
     this.heard = content
     const first = isWhole ? this.each(content) : this.partsEnd()
-    return before(first, () =>
+    return Effect.flatMapEager(first, () =>
       emit(run, () => {
         this.isOpen = false
         const finish = finishOf(content)
@@ -186,7 +185,7 @@ export class TurnEvents {
     const error = exit.cause.reasons.find(Cause.isFailReason)?.error.reason._tag ??
       (Cause.hasInterruptsOnly(exit.cause) ? "Interrupted" : "Defect")
     const { run, turn } = this
-    return before(
+    return Effect.flatMapEager(
       this.partsEnd(),
       () => emit(run, () => ({ _tag: "ModelTurnFailed", turn, error, ...operatorMessage(run, exit.cause) }))
     )

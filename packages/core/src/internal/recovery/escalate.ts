@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Types from "effect/Types"
 import { toolFailure } from "../projection/failures.ts"
-import { before } from "../foundation/effect/sequence.ts"
 import { CurrentRun, emit } from "../run/run.ts"
 import * as Telemetry from "../run/observe/counters.ts"
 import { type Call, ToolCall } from "../call/call.ts"
@@ -49,7 +48,7 @@ export const escalateAs = (
 ): Effect.Effect<never, Escalation> => {
   const { code, severity, tool } = escalated
   const run = Context.get(context, CurrentRun)
-  return before(
+  return Effect.flatMapEager(
     run?.audience === undefined ? Effect.void : Effect.flatMapEager(
       escalating(context, call, escalated),
       (texts) => emit(run, () => ({ _tag: "ToolEscalated", ...subjectOf(call.record), ...texts, severity }))

@@ -11,7 +11,7 @@ import { idWithin, outerCallsOf } from "../path/idsWithin.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { type CallResult, codeOf, type Verdict } from "../run/callResult.ts"
 import type { PendingResult } from "../projection/pendingTask.ts"
-import { before, behind } from "../foundation/effect/sequence.ts"
+import { behind } from "../foundation/effect/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
 import { takeReported } from "../run/state/writes.ts"
 
@@ -68,7 +68,7 @@ export const announceEach = (
         ? announceResult(run, result)
         : Effect.catchCause(announce(run, result), (cause) => Effect.sync(() => void (broken = cause)))
     return Effect.andThen(
-      Effect.forEach(results, (result) => before(start(result), () => one(result)), { discard: true }),
+      Effect.forEach(results, (result) => Effect.flatMapEager(start(result), () => one(result)), { discard: true }),
       Effect.suspend(() => broken === undefined ? Effect.void : Effect.failCause(broken))
     )
   })
@@ -101,7 +101,7 @@ const reportedWrite = (run: Run, callId: string): Pick<ToolResult, "write"> | un
 }
 
 const emitResult = (run: Run, result: CallResult): Effect.Effect<void> =>
-  before(pendingTask(run, result), () =>
+  Effect.flatMapEager(pendingTask(run, result), () =>
     emit(run, () => {
       const code = codeOf(result)
       const { call, degraded, encoded, entry, isFailure, whole } = result

@@ -4,7 +4,6 @@ import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import { BudgetExceeded, type Caps, type Extension, type Kind } from "../../Budget.ts"
-import { before } from "../foundation/effect/sequence.ts"
 import { signal, signalIn } from "../foundation/effect/signal.ts"
 import { isLongerThan } from "../foundation/json/textLength.ts"
 
@@ -222,13 +221,15 @@ export class Account {
     const required = requireCost === undefined
       ? this.require("tokens")
       : Effect.andThen(this.require("tokens"), Effect.suspend(requireCost))
-    return before(required, () => this.chargeNow("turns"))
+    return Effect.flatMapEager(required, () => this.chargeNow("turns"))
   }
 
   /** Ends the run if a call of the model has too large arguments, or is one too many of its tool in a row. */
   chargeRequest(tool: string, params: unknown): Effect.Effect<void> {
     const required = this.requireArguments(tool, params)
-    return this.limits.sameToolInARow === undefined ? required : before(required, () => this.chargeRow(tool))
+    return this.limits.sameToolInARow === undefined
+      ? required
+      : Effect.flatMapEager(required, () => this.chargeRow(tool))
   }
 
   /** Counts the calls of one tool that the model makes in a row; ends the run at one too many. */
@@ -261,7 +262,7 @@ export class Account {
 
   /** Counts a round of calls: all failed, or not. Ends the run if too many rounds in a row have failed. */
   round(allFailed: boolean): Effect.Effect<void> {
-    return before(
+    return Effect.flatMapEager(
       allFailed ? this.add("allFailureRounds", 1, undefined) : this.endFailures(),
       () => this.require("allFailureRounds")
     )

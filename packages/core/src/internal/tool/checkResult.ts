@@ -36,16 +36,11 @@ export const resultCheck = ({ definition, name, success }: Pick<Any, "definition
   const encode = resultEncoder(success)
   const invalid = ({ record }: Call, issues: InvalidResult["issues"]) =>
     new InvalidResult({ ...errorFields(record), tool: name, issues })
-  const check: Check = (call, value) => {
-    const encoded = encode(value)
-    const known = valueOf(encoded)
-    return known === undefined
-      ? Effect.mapBothEager(encoded, {
-        onFailure: (issues) => invalid(call, issues),
-        onSuccess: (encoded) => ({ value, encoded })
-      })
-      : Effect.succeed({ value, encoded: known.value })
-  }
+  const check: Check = (call, value) =>
+    Effect.mapBothEager(encode(value), {
+      onFailure: (issues) => invalid(call, issues),
+      onSuccess: (encoded) => ({ value, encoded })
+    })
   if (definition.toModelOutput === undefined) return check
   return (call, value) =>
     Effect.flatMapEager(check(call, value), (checked) => {

@@ -8,7 +8,7 @@ import { noteAudited } from "../call/auditedCall.ts"
 import { subjectOf, toolName } from "../call/record/record.ts"
 import { noteDegraded } from "../call/record/marks.ts"
 import { noteEnded, reopen } from "../call/record/outcome.ts"
-import { after, before } from "../foundation/effect/sequence.ts"
+import { after } from "../foundation/effect/sequence.ts"
 import { announceResult, verdictOf } from "../result/announce.ts"
 import { deliver, presentationOf } from "../result/delivery.ts"
 import { type CallResult, codeOf } from "../run/callResult.ts"
@@ -76,7 +76,7 @@ const inRun = <E, R>(
     onFailure: (cause) => deliveredAs(Exit.failCause(cause)),
     onSuccess: (checked) => deliveredAs(Exit.succeed(checked))
   })
-  const withStart = before(
+  const withStart = Effect.flatMapEager(
     emit(run, () => {
       lastEvent = "start"
       return { _tag: "ToolCallStarted", ...about, arguments: Arguments.toText(args), resumed: false }

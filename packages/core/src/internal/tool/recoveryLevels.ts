@@ -10,7 +10,7 @@ import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { refused } from "../call/refusal.ts"
 import { decideLevel, isDecided } from "../call/repetition.ts"
 import { provide } from "../foundation/effect/provideService.ts"
-import { after, before } from "../foundation/effect/sequence.ts"
+import { after } from "../foundation/effect/sequence.ts"
 import { CurrentRun } from "../run/run.ts"
 import type { Any } from "./tool.ts"
 import { type LevelEnd, noteLevelEnd } from "../call/record/recovering.ts"
@@ -52,7 +52,10 @@ const level = (end: LevelEnd, inner: (call: Call) => Level): Level =>
     const ended = repeatable(record.recovering[end])
     return ended === undefined
       ? inner({ ...call, closed: true })
-      : before(refused(call, Context.get(context as Context.Context<never>, CurrentRun), ended), () => ended)
+      : Effect.flatMapEager(
+        refused(call, Context.get(context as Context.Context<never>, CurrentRun), ended),
+        () => ended
+      )
   })
 
 /** The call with its own recovery, for its agent's: from here on the tool's `effects` decide if it may run again. */

@@ -1,7 +1,6 @@
 /** End of an attempt whose arguments do not fit the schema of its tool. */
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import { InvalidArgs } from "../../../ToolError.ts"
-import { before } from "../../foundation/effect/sequence.ts"
 import { announceAttempt, failAttempt } from "../attemptLog.ts"
 import type { AttemptError } from "../attemptError.ts"
 import type { ErrorFields } from "../record/record.ts"
@@ -17,5 +16,5 @@ export const invalidArguments = (
   if (description.isForeign) noteUntrusted(attempt, name)
   const isRead = effects === "read" ? { isRead: true } as const : undefined
   const make = (fields: ErrorFields) => new InvalidArgs({ ...fields, issues, ...isRead })
-  return before(announceAttempt(attempt), () => failAttempt(attempt, { error: "InvalidArgs" }, make))
+  return Effect.flatMapEager(announceAttempt(attempt), () => failAttempt(attempt, { error: "InvalidArgs" }, make))
 }

@@ -11,7 +11,7 @@ import { refuseDetached } from "../children/detachedCall.ts"
 import { mayRunAgain } from "../call.ts"
 import { refuse, withdraw } from "../refusal.ts"
 import { CurrentRetryBudget } from "../../../RetryBudget.ts"
-import { after, before, valueOf } from "../../foundation/effect/sequence.ts"
+import { after, valueOf } from "../../foundation/effect/sequence.ts"
 import * as Telemetry from "../../run/observe/counters.ts"
 import { isGivenUp, noteStart } from "../repetition.ts"
 import { useMarks } from "../record/recovering.ts"
@@ -59,12 +59,12 @@ export const chargeRetry: Step = (next) => (attempt) => {
   const isPaid = useMarks(record)
   if (!isRetry) {
     const deposit = record.attempts.count > 0 ? undefined : Context.get(context, CurrentRetryBudget)?.deposit
-    return deposit === undefined ? next(attempt) : before(deposit, () => next(attempt))
+    return deposit === undefined ? next(attempt) : Effect.flatMapEager(deposit, () => next(attempt))
   }
   return Effect.flatMapEager(isPaid ? Effect.succeed(true) : withdraw(context), (isPaid): Attempting => {
     if (!isPaid) return refuse(call, run, "retry_budget")
     const charged = run === undefined ? Effect.void : run.account.chargeNow("retriesPerTool", info.name)
-    return before(charged, () => {
+    return Effect.flatMapEager(charged, () => {
       Telemetry.countToolRetry(context, { tool: info.name })
       use(run, "retries", 1)
       return next(attempt)
@@ -125,7 +125,7 @@ export const admitCall: Step = (next) => (attempt) => {
 
 /** Announces the attempt, and marks the call as untrusted if its tool is. A ledger's answer has the same text. */
 export const announceStart: Step = (next) => (attempt) =>
-  before(announceAttempt(attempt), () => {
+  Effect.flatMapEager(announceAttempt(attempt), () => {
     const { info } = attempt.tool
     if (info.results.areUntrusted) noteUntrusted(attempt, info.name)
     return next(attempt)
@@ -138,7 +138,7 @@ export const chargeCall: Step = (next) => (attempt) => {
   if (run === undefined || !attempt.isNew) return next(attempt)
   if (isStopped(call.record)) return repeatStop
   if (!mayRunAgain(call)) return refuse(call, run)
-  return before(run.account.chargeNow("toolCalls"), () => next(attempt))
+  return Effect.flatMapEager(run.account.chargeNow("toolCalls"), () => next(attempt))
 }
 
 /** Executes the tool once, within its timeout. */

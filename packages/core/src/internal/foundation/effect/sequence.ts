@@ -1,15 +1,6 @@
-/**
- * Sequencing: `before` and `after` skip a first effect that is `Effect.void` (no listener, budget fits), so that it has
- * no cost.
- */
+/** Sequencing: `behind` and `after` skip an effect that is `Effect.void`, so that it has no cost. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-
-/** One effect behind another, which is often empty: an event without a listener, a count that fits. */
-export const before = <A, E, R, E2 = never, R2 = never>(
-  first: Effect.Effect<void, E2, R2>,
-  next: () => Effect.Effect<A, E, R>
-): Effect.Effect<A, E | E2, R | R2> => first === Effect.void ? next() : Effect.flatMap(first, next)
 
 /** One effect behind another, also if that fails: the failure comes last. For uninterruptible effects. */
 export const behind = <A, E, R, E2, R2>(
