@@ -6,7 +6,6 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { Call } from "../call/call.ts"
 import { noteForeignDefects } from "../call/execute/executorDefect.ts"
 import { contentHash } from "../foundation/json/contentHash.ts"
-import { after } from "../foundation/effect/sequence.ts"
 import { afterAttempts, attemptOf } from "../path/entryKeys.ts"
 import { idWithin } from "../path/idsWithin.ts"
 import * as Path from "../path/path.ts"
@@ -104,7 +103,7 @@ export const partOf = <A, E, R>(
         })
       )
     }
-    return after(
+    return Effect.onExitPrimitive(
       Effect.suspend(() => {
         parent.nested.began(fiber)
         return effect
@@ -112,7 +111,7 @@ export const partOf = <A, E, R>(
       (exit) => {
         if (Exit.isFailure(exit)) noteForeignDefects(exit.cause)
         parent.nested.ended(fiber)
-        return Effect.void
+        return undefined
       }
     )
   })

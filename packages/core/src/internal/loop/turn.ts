@@ -12,7 +12,6 @@ import { type TurnFailures, turnFailures } from "./replayedModelFailures.ts"
 import { requireCost } from "../model/usage.ts"
 import type { Conversation } from "./program.ts"
 import { hasRetried, startCall } from "../foundation/effect/retriedFailures.ts"
-import { after } from "../foundation/effect/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
 import { errorName } from "../run/observe/errorName.ts"
 import { inSpan } from "../run/observe/span.ts"
@@ -110,7 +109,7 @@ class Turn<A extends object> {
       if (exchange !== undefined) startCall(exchange)
       return inChatSpan(run, this.context, this.call(events))
     })
-    const withEvents = run.audience === undefined ? asked : after(asked, (exit) => {
+    const withEvents = run.audience === undefined ? asked : Effect.onExitPrimitive(asked, (exit) => {
       if (Exit.isFailure(exit)) state.transcript.cutOff(events.text)
       return events.ended(exit)
     })

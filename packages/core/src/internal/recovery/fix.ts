@@ -27,7 +27,6 @@ import { type CallRecord, subjectOf, toolName } from "../call/record/record.ts"
 import { noteByFixer } from "../call/record/children.ts"
 import { closeCall, markFix, noteFixed } from "../call/record/recovering.ts"
 import { isDecided } from "../call/repetition.ts"
-import { after } from "../foundation/effect/sequence.ts"
 import { isInterruption } from "../foundation/effect/signal.ts"
 import { bounded } from "../run/costCap.ts"
 import * as Telemetry from "../run/observe/counters.ts"
@@ -216,7 +215,7 @@ const ask = <FE, FR>(
         use(run, "fixes", 1)
         Telemetry.countToolFix(context, { tool, fixer: fixer.name })
       })),
-      Effect.andThen(after(Effect.flatMapEager(started, () => asked), finished)),
+      Effect.andThen(Effect.onExitPrimitive(Effect.flatMapEager(started, () => asked), finished)),
       Effect.onExit(() => Effect.sync(() => noteWrites(current.record, callsBeforePause))),
       Effect.catch(gaveUp),
       Effect.map(Option.match({

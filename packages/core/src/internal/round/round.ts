@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { RoundContext } from "./roundContext.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
-import { after, behind } from "../foundation/effect/sequence.ts"
+import { behind } from "../foundation/effect/sequence.ts"
 import type { Round } from "./roundCalls.ts"
 import { announceEach } from "../result/announce.ts"
 import { withdrawQuestionsAtEnd, withdrawQuestionsOf } from "./resume/withdrawQuestions.ts"
@@ -48,7 +48,7 @@ export const runAll = (
   round: Round,
   restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 ): Effect.Effect<unknown, unknown, unknown> =>
-  after(
+  Effect.onExitPrimitive(
     restore(inLanes(round, round.raws, round.calls.concurrency)),
     (exit) => commit(round, Exit.isFailure(exit))
   )

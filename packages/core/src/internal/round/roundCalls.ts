@@ -13,7 +13,7 @@ import { type Resumption, resumptionOf, withdrawQuestionsAtEnd } from "./resume/
 import { resumeCall } from "./resume/resumeCall.ts"
 import type { RunLog } from "../run/runLog.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
-import { after, behind } from "../foundation/effect/sequence.ts"
+import { behind } from "../foundation/effect/sequence.ts"
 import { runCleanups } from "../run/writes/cleanups.ts"
 import { resultsMessage } from "../run/transcript.ts"
 import { outcomeOf } from "../call/ledger/loggedWrite.ts"
@@ -98,7 +98,7 @@ export class Round implements RoundOutcome {
     }
     return resumption === undefined
       ? this.make(calls, raw, index, ended)
-      : after(resumeCall(calls, raw, resumption), ended)
+      : Effect.onExitPrimitive(resumeCall(calls, raw, resumption), ended)
   }
 
   /** Takes the outcome of a call from the run's journal, or runs the call and writes its outcome there. */

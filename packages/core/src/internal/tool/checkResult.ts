@@ -14,7 +14,7 @@ import { leave, startMaking } from "../call/record/claiming.ts"
 import { errorFields, toolName } from "../call/record/record.ts"
 import { setTool } from "../call/record/attempts.ts"
 import { provide } from "../foundation/effect/provideService.ts"
-import { after, valueOf } from "../foundation/effect/sequence.ts"
+import { valueOf } from "../foundation/effect/sequence.ts"
 import { childSpan } from "./childSpan.ts"
 import { modelOutputOf, noParts } from "./modelOutput.ts"
 import { type Any, type Check, TypeId } from "./tool.ts"
@@ -73,7 +73,7 @@ export const runAndCheck = (
     return recovered
   })
   const checked = Effect.flatMap(
-    after(made, () => isMade ? leave(call) : Effect.void),
+    Effect.onExitPrimitive(made, () => isMade ? leave(call) : undefined),
     (value) => check(call, value)
   )
   return record.gate === undefined

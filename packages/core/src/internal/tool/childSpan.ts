@@ -8,7 +8,6 @@ import { noteAudited } from "../call/auditedCall.ts"
 import { subjectOf, toolName } from "../call/record/record.ts"
 import { noteDegraded } from "../call/record/marks.ts"
 import { noteEnded, reopen } from "../call/record/outcome.ts"
-import { after } from "../foundation/effect/sequence.ts"
 import { announceResult, verdictOf } from "../result/announce.ts"
 import { deliver, presentationOf } from "../result/delivery.ts"
 import { type CallResult, codeOf } from "../run/callResult.ts"
@@ -100,7 +99,7 @@ const inRun = <E, R>(
   // An interruption between the start and the span has a result too.
   return run.audience === undefined
     ? withStart
-    : after(withStart, (exit) => lastEvent === "start" ? ended(exit) : Effect.void)
+    : Effect.onExitPrimitive(withStart, (exit) => lastEvent === "start" ? ended(exit) : undefined)
 }
 
 /** Runs a call that a tool makes. */
@@ -113,9 +112,9 @@ export const childSpan = <E, R>(
   const run = Context.get(context, CurrentRun)
   reopen(call.record)
   return run === undefined
-    ? after(effect, (exit) => {
+    ? Effect.onExitPrimitive(effect, (exit) => {
       noteEnd(tool, call, exit)
-      return Effect.void
+      return undefined
     })
     : inRun(context, run, tool, call, effect)
 }

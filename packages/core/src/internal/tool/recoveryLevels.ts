@@ -10,7 +10,6 @@ import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { refused } from "../call/refusal.ts"
 import { decideLevel, isDecided } from "../call/repetition.ts"
 import { provide } from "../foundation/effect/provideService.ts"
-import { after } from "../foundation/effect/sequence.ts"
 import { CurrentRun } from "../run/run.ts"
 import type { Any } from "./tool.ts"
 import { type LevelEnd, noteLevelEnd } from "../call/record/recovering.ts"
@@ -42,11 +41,11 @@ const level = (end: LevelEnd, inner: (call: Call) => Level): Level =>
     const { record } = call
     if (mayRunAgain(call) && call.closed !== true && !hasDecided(call, end)) {
       const from = record.attempts.count
-      return after(inner(call), (exit) => {
+      return Effect.onExitPrimitive(inner(call), (exit) => {
         noteLevelEnd(record, end, exit)
         const failed = record.recovering.repetitions && errorIn(exit)
         if (failed !== undefined) decideLevel(record, from, failed.error)
-        return Effect.void
+        return undefined
       })
     }
     const ended = repeatable(record.recovering[end])

@@ -26,7 +26,6 @@ import { withinLimitsIn } from "../withinLimits.ts"
 import type { Body } from "../runBody.ts"
 import { idWithin } from "../../path/idsWithin.ts"
 import { Pause } from "../../loop/pause.ts"
-import { after } from "../../foundation/effect/sequence.ts"
 import { seal } from "../../approval/seal.ts"
 import { Annotation, type RunRecord } from "../../run/runEntries.ts"
 import type { Over, Run } from "../../run/run.ts"
@@ -161,7 +160,7 @@ export const driven = (
         }))
       }
     )
-    return after(answered, (exit) => Exit.isSuccess(exit) || !isNested() ? Effect.void : withdrawn)
+    return Effect.onExitPrimitive(answered, (exit) => Exit.isFailure(exit) && isNested() ? withdrawn : undefined)
   })
 
 /** A run that waits is a failure to who cannot wait. */

@@ -10,7 +10,6 @@ import { noteRefused } from "../../approval/refusals.ts"
 import { match, open, wasClaimedHere, whileClaimed } from "../../approval/seal.ts"
 import type { Snapshot } from "../../approval/snapshot.ts"
 import type { SnapshotKey } from "../../approval/snapshotKey.ts"
-import { after } from "../../foundation/effect/sequence.ts"
 import { isCancelledReplay } from "../../run/runLog.ts"
 import type { RunRecord } from "../../run/runEntries.ts"
 import { CurrentRun, type Over, type Run } from "../../run/run.ts"
@@ -73,13 +72,13 @@ export const resumed = Effect.fnUntraced(function*(
     )
   )
   const context = yield* Effect.context<SnapshotKey>()
-  return yield* after(going, (exit) => {
-    if (Exit.isSuccess(exit) || mode.over !== undefined || !Cause.hasInterruptsOnly(exit.cause)) return Effect.void
-    if (currentRun !== undefined && !isGivenBack(currentRun, snapshot)) return Effect.void
+  return yield* Effect.onExitPrimitive(going, (exit) => {
+    if (Exit.isSuccess(exit) || mode.over !== undefined || !Cause.hasInterruptsOnly(exit.cause)) return undefined
+    if (currentRun !== undefined && !isGivenBack(currentRun, snapshot)) return undefined
     // Its snapshot is given back; whether the run around it comes back to that is known there.
     mode.onStands?.(Effect.succeed(snapshot))
     if (currentRun !== undefined) registerCleanup(kind, currentRun, mode, Effect.succeed(snapshot), context)
-    return Effect.void
+    return undefined
   })
 })
 

@@ -11,7 +11,7 @@ import { refuseDetached } from "../children/detachedCall.ts"
 import { mayRunAgain } from "../call.ts"
 import { refuse, withdraw } from "../refusal.ts"
 import { CurrentRetryBudget } from "../../../RetryBudget.ts"
-import { after, valueOf } from "../../foundation/effect/sequence.ts"
+import { valueOf } from "../../foundation/effect/sequence.ts"
 import * as Telemetry from "../../run/observe/counters.ts"
 import { isGivenUp, noteStart } from "../repetition.ts"
 import { useMarks } from "../record/recovering.ts"
@@ -79,7 +79,9 @@ export const numberAttempt: Step = (next) => (attempt) => {
   attempt.number = numberFor(run, call)
   noteArguments(call.record, call.arguments)
   noteRequested(call.record, call)
-  return run?.audience === undefined ? next(attempt) : after(next(attempt), (exit) => announceEnd(attempt, exit))
+  return run?.audience === undefined
+    ? next(attempt)
+    : Effect.onExitPrimitive(next(attempt), (exit) => announceEnd(attempt, exit))
 }
 
 /** Reads the arguments and decodes them by the schema of the tool. */

@@ -4,7 +4,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Escalation, OutcomeUnknown, PartialSuccess, Pending } from "../../../ToolError.ts"
-import { after } from "../../foundation/effect/sequence.ts"
 import { stackless } from "../../foundation/stacklessError.ts"
 import { recallCall } from "../../run/writes/recordedWrites.ts"
 import type { Run } from "../../run/run.ts"
@@ -52,10 +51,10 @@ export const inPlace = <A, E, R>(
 ): Effect.Effect<A, E, R> =>
   Effect.suspend(() => {
     startInPlace(record)
-    return after(answer, (exit) => {
+    return Effect.onExitPrimitive(answer, (exit) => {
       if (Exit.isSuccess(exit)) endInPlace(record, "yes", { by, value: exit.value })
       else endInPlace(record, isRefusal(record, exit.cause) ? record.outcome.known : "unknown", undefined)
-      return Effect.void
+      return undefined
     })
   })
 

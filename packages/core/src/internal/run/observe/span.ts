@@ -9,7 +9,6 @@ import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as References from "effect/References"
 import { Redaction, type Redactor } from "../../../Redaction.ts"
-import { after } from "../../foundation/effect/sequence.ts"
 import { errorName, errorTag } from "./errorName.ts"
 import { MeasureModelCalls } from "../../../Telemetry.ts"
 
@@ -59,7 +58,7 @@ export const inSpan = <A, E, R>(
 ): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> => {
   let span: Tracer.Span | undefined
   let around = Context.empty()
-  return after(
+  return Effect.onExitPrimitive(
     Effect.updateContext(effect, (context: Context.Context<never>) => {
       around = context
       span = startSpan(tracing, context, start)
@@ -72,7 +71,8 @@ export const inSpan = <A, E, R>(
         if (type !== undefined) span.attribute("error.type", type)
         span.end(timeOf(tracing), opaque(exit, around))
       }
-      return onEnd === undefined ? Effect.void : onEnd(exit)
+      const last = onEnd?.(exit)
+      return last === Effect.void ? undefined : last
     }
   )
 }
